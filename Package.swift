@@ -1,0 +1,103 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Each target is a room with one job, and the arrows between them go one way (docs/architecture.md).
+// `scripts/test` builds with `--explicit-target-dependency-import-check error`, so an arrow that is
+// not drawn here is a build error.
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+/// A room: a library target of `Sources/NAME`.
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+/// The tests of a room: `Tests/NAMETests`.
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+
+let package = Package(
+  name: "reel",
+  products: [
+    .executable(name: "reel", targets: ["reel"]),
+    .executable(name: "reel-probe-worker", targets: ["reel-probe-worker"]),
+    .library(
+      name: "Reel",
+      targets: [
+        "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelIngest",
+      ]),
+    .library(name: "ReelUploaderPromises", targets: ["ReelUploaderPromises"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+  ],
+  targets: [
+    // The floor: C, the system, the values.
+    .target(
+      name: "CFFmpeg",
+      linkerSettings: [
+        .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
+      ]),
+    .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
+    room("ReelModel"),
+    room("ReelSystem"),
+
+    // What comes in, and what it is.
+    room("ReelSniffer", ["ReelModel"]),
+    room("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", crypto, systemPackage]),
+    room("ReelWire", ["ReelModel"]),
+    room("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
+    .executableTarget(
+      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelWire", "CSandbox"],
+      swiftSettings: strict),
+    room("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CSandbox"]),
+
+    // Where it goes, and what remembers it.
+    room("ReelUploading", ["ReelModel", "ReelSystem", crypto]),
+    room("ReelUploaderPromises", ["ReelModel"]),
+    room("ReelCatalog", ["ReelModel", "ReelSystem", grdb]),
+
+    // The view models, the views, the command.
+    room("ReelIngest", ["ReelModel", "ReelSource", asyncAlgorithms]),
+    room("ReelTerminal", ["ReelModel", "ReelIngest"]),
+    .executableTarget(
+      name: "reel",
+      dependencies: [
+        "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog",
+        "ReelIngest", "ReelTerminal", argumentParser, configuration, logging,
+      ],
+      swiftSettings: strict),
+
+    // Tests, a target for each room.
+    tests("ReelModelTests", ["ReelModel"]),
+    tests("ReelSystemTests", ["ReelSystem"]),
+    tests("ReelSnifferTests", ["ReelSniffer", "ReelModel"]),
+    tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer"]),
+    tests("ReelWireTests", ["ReelWire", "ReelModel"]),
+    tests("ReelProbeTests", ["ReelProbe", "ReelModel"]),
+    tests("ReelSandboxTests", ["ReelSandbox", "ReelModel", "ReelWire", "reel-probe-worker"]),
+    tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel"]),
+    tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
+    tests(
+      "ReelIngestTests",
+      ["ReelIngest", "ReelModel", "ReelSource"]),
+    tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
+    tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelModel", grdb]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,33 @@
+/// An optional that is written as `null` instead of being left out, so that a reader of Reel's JSON
+/// can tell "unknown" from "this version does not say". A missing key reads as `nil`.
+@propertyWrapper
+public struct ExplicitNull<Value: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
+  public var wrappedValue: Value?
+
+  public init(wrappedValue: Value?) {
+    self.wrappedValue = wrappedValue
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue {
+      try container.encode(wrappedValue)
+    } else {
+      try container.encodeNil()
+    }
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// Lets synthesized `Decodable` read a missing key as `nil`.
+  public func decode<Value>(
+    _ type: ExplicitNull<Value>.Type, forKey key: Key
+  ) throws -> ExplicitNull<Value> {
+    try decodeIfPresent(type, forKey: key) ?? ExplicitNull(wrappedValue: nil)
+  }
+}

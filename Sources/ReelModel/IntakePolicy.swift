@@ -1,0 +1,44 @@
+/// Decides which files may be published, by their facts alone.
+public protocol IntakePolicy: Sendable {
+  /// Every rule that `media` breaks, in a settled order; empty when it may be published. Pure.
+  func violations(in media: MediaInfo) -> [PolicyViolation]
+}
+
+/// A rule that a file breaks.
+public struct PolicyViolation: Hashable, Sendable, Codable {
+  /// The rule's stable id, such as `video.none`.
+  public let rule: String
+  /// What is wrong with the file and what to do about it; one sentence.
+  public let message: String
+
+  public init(rule: String, message: String) {
+    self.rule = rule
+    self.message = message
+  }
+}
+
+/// What is taken in when nobody says otherwise: any container that Reel knows, with a video stream of known
+/// size and at least one sample, not cut off.
+public struct DefaultIntakePolicy: IntakePolicy {
+  public init() {}
+
+  public func violations(in media: MediaInfo) -> [PolicyViolation] {
+    var broken: [PolicyViolation] = []
+    if let video = media.video {
+      if video.hasSamples == false {
+        broken.append(PolicyViolation(rule: "video.empty", message: "its video stream holds no sample"))
+      }
+      if video.width == nil || video.height == nil {
+        broken.append(PolicyViolation(rule: "video.size", message: "the size of its picture is unknown"))
+      }
+    } else {
+      broken.append(PolicyViolation(rule: "video.none", message: "it has no video stream"))
+    }
+    if media.truncated == true {
+      broken.append(
+        PolicyViolation(
+          rule: "file.truncated", message: "it was cut off: part of its data is missing; get it again, whole"))
+    }
+    return broken
+  }
+}

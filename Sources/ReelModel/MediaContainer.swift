@@ -1,0 +1,73 @@
+/// The containers that Reel takes in. The raw value is the file extension that goes with each.
+public enum MediaContainer: String, Codable, Sendable, CaseIterable {
+  case mp4
+  case mov
+  case m4v
+  case threeGP = "3gp"
+  case threeG2 = "3g2"
+  case matroska = "mkv"
+  case webm
+  case avi
+  case mpegTS = "ts"
+  case m2ts
+  case mpegPS = "mpg"
+  case flv
+  case ogg = "ogv"
+  case asf = "wmv"
+  case mxf
+
+  /// The extension a file of this container gets, without the dot.
+  public var fileExtension: String { rawValue }
+
+  /// The media type as registered with IANA, or the one in common use where none is.
+  public var contentType: String {
+    switch self {
+    case .mp4: "video/mp4"
+    case .mov: "video/quicktime"
+    case .m4v: "video/x-m4v"
+    case .threeGP: "video/3gpp"
+    case .threeG2: "video/3gpp2"
+    case .matroska: "video/matroska"
+    case .webm: "video/webm"
+    case .avi: "video/vnd.avi"
+    case .mpegTS, .m2ts: "video/mp2t"
+    case .mpegPS: "video/mpeg"
+    case .flv: "video/x-flv"
+    case .ogg: "video/ogg"
+    case .asf: "video/x-ms-wmv"
+    case .mxf: "application/mxf"
+    }
+  }
+
+  /// The extensions (lower case, no dot) that are an honest claim for this container.
+  public var honestExtensions: Set<String> {
+    switch self {
+    case .mp4: ["mp4", "m4v", "m4a", "mp4v", "f4v", "cmfv", "cmfa", "m4s", "ismv"]
+    case .mov: ["mov", "qt"]
+    case .m4v: ["m4v", "mp4"]
+    case .threeGP: ["3gp", "3gpp"]
+    case .threeG2: ["3g2", "3gp2", "3gpp2"]
+    case .matroska: ["mkv", "mk3d", "mka"]
+    case .webm: ["webm"]
+    case .avi: ["avi", "divx"]
+    case .mpegTS: ["ts", "tsv", "tsa", "m2t", "mts", "m2ts"]
+    case .m2ts: ["m2ts", "mts", "m2t", "ts"]
+    case .mpegPS: ["mpg", "mpeg", "vob", "m2p", "ps", "mod", "evo"]
+    case .flv: ["flv"]
+    case .ogg: ["ogv", "ogg", "oga", "ogm", "ogx"]
+    case .asf: ["wmv", "asf", "wma"]
+    case .mxf: ["mxf"]
+    }
+  }
+
+  /// Whether `claimed` contradicts this container. A name without extension claims nothing.
+  public func contradicts(claimedExtension claimed: String?) -> Bool {
+    guard let claimed else { return false }
+    return !honestExtensions.contains(claimed)
+  }
+
+  /// Every extension by which a name claims to be one of these containers.
+  public static let claimableExtensions: Set<String> = allCases.reduce(into: []) {
+    $0.formUnion($1.honestExtensions)
+  }
+}

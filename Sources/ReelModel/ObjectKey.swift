@@ -1,0 +1,48 @@
+/// The name of an object in a store: one component that cannot climb out of it, whatever the store.
+///
+/// ASCII letters, digits, `-`, `_` and `.`; it does not begin with a dot or a dash, and has 1 to 200 characters.
+public struct ObjectKey: Hashable, Sendable {
+  public let rawValue: String
+
+  /// Nil when `rawValue` breaks the rule above.
+  public init?(_ rawValue: String) {
+    guard (1...200).contains(rawValue.utf8.count), let first = rawValue.utf8.first,
+      first != UInt8(ascii: "."), first != UInt8(ascii: "-"), rawValue.utf8.allSatisfy(Self.isAllowed)
+    else { return nil }
+    self.rawValue = rawValue
+  }
+
+  /// A name nobody can guess, with the container's real extension.
+  /// - Parameter length: characters before the dot, 16 ... 64; others are brought into that range.
+  public init(random randomness: some Randomness, container: MediaContainer, length: Int = 22) {
+    rawValue = randomness.name(length: min(max(length, 16), 64)) + "." + container.fileExtension
+  }
+
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+      true
+    default: false
+    }
+  }
+}
+
+extension ObjectKey: CustomStringConvertible {
+  public var description: String { rawValue }
+}
+
+extension ObjectKey: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let key = ObjectKey(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an object key")
+    }
+    self = key
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+}

@@ -1,0 +1,3 @@
+#if !os(Linux)
+  #error("Reel runs on Linux: it confines its probe with Landlock and seccomp, which exist nowhere else.")
+#endif

@@ -1,0 +1,124 @@
+import FoundationEssentials
+
+/// A published video: what the feed shows.
+///
+/// The JSON keys are those of the feed apps' documents (`author` for the id, `autherName` as they spell it);
+/// what Reel adds beside them a reader of the old documents ignores. Reading an old document, a missing
+/// optional is nil and a missing identity is an error that names the key.
+public struct Post: Hashable, Sendable, Codable, Identifiable {
+  /// Made at the intent; sorts by time.
+  public let id: PostID
+  /// The object's random name with its real extension.
+  public let video: ObjectKey
+  /// Where it was stored, as an address that a viewer can open.
+  public let videoURL: String
+  /// The container's extension, without the dot; not the uploaded name's.
+  public let videoFileExtension: String
+  /// As shown, in pixels.
+  @ExplicitNull public var videoHeight: Int?
+  /// As shown, in pixels.
+  @ExplicitNull public var videoWidth: Int?
+  @ExplicitNull public var authorID: String?
+  @ExplicitNull public var authorName: String?
+  @ExplicitNull public var caption: String?
+  @ExplicitNull public var music: String?
+  @ExplicitNull public var likeCount: Int?
+  @ExplicitNull public var shareCount: Int?
+  @ExplicitNull public var commentID: String?
+
+  /// Seconds.
+  @ExplicitNull public var duration: Double?
+  @ExplicitNull public var contentType: String?
+  @ExplicitNull public var digest: ContentDigest?
+  /// Bytes.
+  @ExplicitNull public var size: Int64?
+  @ExplicitNull public var createdAt: Date?
+  /// Its place in the feed, counted from 1 in the order of publishing.
+  @ExplicitNull public var pageNumber: Int?
+  /// How the facts were read, and how far the reader was confined.
+  @ExplicitNull public var probe: ProbeProvenance?
+
+  enum CodingKeys: String, CodingKey {
+    case id, video, videoURL, videoFileExtension, videoHeight, videoWidth
+    case authorID = "author"
+    case authorName = "autherName"
+    case caption, music, likeCount, shareCount, commentID
+    case duration, contentType, digest, size, createdAt, pageNumber, probe
+  }
+
+  /// A post from its parts; pure.
+  /// - Parameters:
+  ///   - draft: what the file and its people say.
+  ///   - intent: the id and key that were written down before the upload.
+  ///   - stored: what the store says it holds.
+  ///   - pageNumber: its place in the feed, from 1.
+  ///   - createdAt: the moment of publishing.
+  public init(draft: PostDraft, intent: Intent, stored: StoredObject, pageNumber: Int, createdAt: Date) {
+    id = intent.id
+    video = intent.key
+    videoURL = stored.url
+    videoFileExtension = draft.media.container.fileExtension
+    videoHeight = draft.media.video?.height
+    videoWidth = draft.media.video?.width
+    authorID = draft.words.authorID
+    authorName = draft.words.authorName
+    caption = draft.words.caption
+    music = draft.words.music
+    likeCount = draft.likeCount
+    shareCount = draft.shareCount
+    commentID = draft.commentID
+    duration = draft.media.duration
+    contentType = draft.media.container.contentType
+    digest = intent.publication.digest
+    size = stored.size
+    self.createdAt = createdAt
+    self.pageNumber = pageNumber
+    probe = draft.provenance
+  }
+}
+
+/// What people say about a video. Nil is "nothing said"; an empty string never stands for it.
+public struct PostWords: Hashable, Sendable, Codable {
+  public var authorID: String?
+  public var authorName: String?
+  public var caption: String?
+  public var music: String?
+
+  public init(
+    authorID: String? = nil, authorName: String? = nil, caption: String? = nil, music: String? = nil
+  ) {
+    self.authorID = authorID
+    self.authorName = authorName
+    self.caption = caption
+    self.music = music
+  }
+
+  /// These words, and `other`'s where these say nothing.
+  public func completed(by other: PostWords) -> PostWords {
+    PostWords(
+      authorID: authorID ?? other.authorID, authorName: authorName ?? other.authorName,
+      caption: caption ?? other.caption, music: music ?? other.music)
+  }
+}
+
+/// A post before it has a place.
+public struct PostDraft: Hashable, Sendable, Codable {
+  public var media: MediaInfo
+  public var provenance: ProbeProvenance
+  public var words: PostWords
+  public var likeCount: Int
+  public var shareCount: Int
+  public var commentID: String
+
+  public init(
+    media: MediaInfo, provenance: ProbeProvenance, words: PostWords, likeCount: Int = 0, shareCount: Int = 0,
+    commentID: String
+  ) {
+    self.media = media
+    self.provenance = provenance
+    self.words = words
+    self.likeCount = likeCount
+    self.shareCount = shareCount
+    self.commentID = commentID
+  }
+}

@@ -1,0 +1,283 @@
+import FoundationEssentials
+
+/// Remembers what was taken in: posts, the intents that lead to them, and what files were seen.
+///
+/// Every method that writes is durable when it returns, unless it says otherwise.
+public protocol PostCatalog: Sendable {
+  // MARK: Publishing
+
+  /// The post that `publication` is already, if it is one.
+  func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost?
+
+  /// T1: the intent to publish, written down before a byte goes out.
+  func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim
+
+  /// T2: in one transaction the intent becomes published, the post is inserted and its event queued.
+  /// - Throws: `leaseLost` when another attempt has taken the intent over; nothing is written then.
+  func complete(_ intent: Intent, draft: PostDraft, stored: StoredObject) async throws(CatalogError) -> Post
+
+  /// Gives an intent up for now. The row goes on naming the object, so that the next attempt, or cleaning
+  /// up, knows what may be in the store.
+  func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError)
+
+  /// The events of `posts` have been told; not awaited to be durable.
+  func announced(_ posts: [PostID]) async
+
+  // MARK: Reading
+
+  /// The post with this id.
+  func post(_ id: PostID) async throws(CatalogError) -> Post?
+
+  /// The newest posts first: those before `cursor`, or from the newest on when it is nil.
+  func newestPosts(before cursor: FeedCursor?, limit: Int) async throws(CatalogError) -> FeedPage
+
+  /// The posts with `pageNumber` in `from ..< from + count`, in that order.
+  func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post]
+
+  /// What the catalog holds.
+  func status() async throws(CatalogError) -> CatalogStatus
+
+  // MARK: Remembering files
+
+  /// What is known of a file in this state, from an earlier run.
+  func knownFile(_ identity: FileIdentity) async throws(CatalogError) -> ContentDigest?
+
+  /// Remembers a file's digest; not awaited to be durable.
+  func remember(_ digest: ContentDigest, of identity: FileIdentity) async
+
+  /// What `reader` found in these bytes, from an earlier run.
+  func probeOutcome(of digest: ContentDigest, by reader: ReaderVersion) async throws(CatalogError) -> ProbeOutcome?
+
+  /// Remembers what `reader` found; not awaited to be durable.
+  func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async
+
+  /// Remembers that a file failed or was refused, or (nil) that it did not; not awaited to be durable.
+  func remember(_ failure: FailureRecord?, at path: SourcePath) async
+
+  /// How much is remembered of files and readings.
+  func cacheStatus() async throws(CatalogError) -> CacheStatus
+
+  /// Forgets digests and readings; posts and intents stay. Returns what it held before, and the bytes freed.
+  func clearCache() async throws(CatalogError) -> CacheStatus
+
+  /// Waits until everything that was not awaited is durable, and gives up what this process holds.
+  func close() async throws(CatalogError)
+}
+
+/// What must be unique: at most one post for each.
+public struct Publication: Hashable, Sendable, Codable {
+  public let digest: ContentDigest
+  public let destination: Destination
+  public let authorID: String?
+
+  public init(digest: ContentDigest, destination: Destination, authorID: String?) {
+    self.digest = digest
+    self.destination = destination
+    self.authorID = authorID
+  }
+}
+
+/// A post found by its publication.
+public struct PublishedPost: Hashable, Sendable {
+  public let post: Post
+  /// Whether its `post.published` has been told. False only when the process that published it died in between,
+  /// so that the next one that meets it tells it.
+  public let announced: Bool
+
+  public init(post: Post, announced: Bool) {
+    self.post = post
+    self.announced = announced
+  }
+}
+
+/// What to do when the same video is a post already.
+public enum DuplicateHandling: String, Codable, Sendable, CaseIterable {
+  /// Say so, and name the post.
+  case skip
+  /// Make a post of its own.
+  case allow
+}
+
+/// Asks for the right to publish.
+public struct ClaimRequest: Sendable {
+  public let publication: Publication
+  public let duplicates: DuplicateHandling
+  /// Bytes.
+  public let size: Int64
+  /// Used when the intent is new; an unfinished one keeps its own.
+  public let newID: PostID
+  /// Used when the intent is new; an unfinished one keeps its own.
+  public let newKey: ObjectKey
+
+  public init(
+    publication: Publication, duplicates: DuplicateHandling, size: Int64, newID: PostID, newKey: ObjectKey
+  ) {
+    self.publication = publication
+    self.duplicates = duplicates
+    self.size = size
+    self.newID = newID
+    self.newKey = newKey
+  }
+}
+
+/// The answer to a claim.
+public enum Claim: Sendable {
+  /// The intent is ours.
+  case granted(Intent)
+  /// It is a post already.
+  case published(PublishedPost)
+  /// Somebody alive is at it: ask again in a moment.
+  case held
+}
+
+/// A durable intent to publish, held by this process.
+public struct Intent: Hashable, Sendable {
+  public let id: PostID
+  public let key: ObjectKey
+  public let publication: Publication
+  /// Counted from 1; the fence against an owner that was thought dead.
+  public let attempt: Int
+  /// Whether an earlier attempt may have stored the object: look before uploading.
+  public var mayBeStored: Bool { attempt > 1 }
+
+  public init(id: PostID, key: ObjectKey, publication: Publication, attempt: Int) {
+    self.id = id
+    self.key = key
+    self.publication = publication
+    self.attempt = attempt
+  }
+}
+
+/// Why an intent is given up.
+public enum ReleaseReason: Sendable {
+  /// To be tried again, by this or another run, under the same key.
+  case retryLater
+  /// The key is taken by an object that is not ours: the next claim draws another.
+  case keyUnusable
+}
+
+/// A place in the feed, as `reel feed` prints it and takes it.
+public struct FeedCursor: Hashable, Sendable, Codable {
+  /// The page number of the last post that was shown; the next page holds smaller ones.
+  public let pageNumber: Int
+
+  public init(pageNumber: Int) { self.pageNumber = pageNumber }
+
+  /// Nil when `text` is no cursor.
+  public init?(_ text: String) {
+    guard let pageNumber = Int(text), pageNumber > 0 else { return nil }
+    self.pageNumber = pageNumber
+  }
+
+  public var text: String { String(pageNumber) }
+}
+
+/// One page of the feed.
+public struct FeedPage: Hashable, Sendable {
+  public let posts: [Post]
+  /// Where the next page begins, or nil when this was the last.
+  public let next: FeedCursor?
+
+  public init(posts: [Post], next: FeedCursor?) {
+    self.posts = posts
+    self.next = next
+  }
+}
+
+/// What a reader found in some bytes, worth remembering.
+public enum ProbeOutcome: Hashable, Sendable, Codable {
+  case media(ProbeReport)
+  /// Only of a code that is about the bytes.
+  case failure(ProbeError)
+}
+
+/// A file that was not published, and why.
+public struct FailureRecord: Hashable, Sendable, Codable {
+  /// The code of the event.
+  public let code: String
+  public let message: String
+  /// Whether it was refused by policy, not failed.
+  public let refused: Bool
+  public let at: Date
+
+  public init(code: String, message: String, refused: Bool, at: Date) {
+    self.code = code
+    self.message = message
+    self.refused = refused
+    self.at = at
+  }
+}
+
+/// What the catalog holds.
+public struct CatalogStatus: Sendable {
+  public var posts: Int
+  /// Bytes of all published objects.
+  public var bytes: Int64
+  public var destinations: [(destination: Destination, posts: Int)]
+  /// Intents that are neither published nor given up for good.
+  public var unfinished: Int
+  /// The newest failures first, at most 1000.
+  public var failures: [(path: SourcePath, failure: FailureRecord)]
+  public var failureCount: Int
+  public var schemaVersion: Int
+
+  public init(
+    posts: Int, bytes: Int64, destinations: [(destination: Destination, posts: Int)], unfinished: Int,
+    failures: [(path: SourcePath, failure: FailureRecord)], failureCount: Int, schemaVersion: Int
+  ) {
+    self.posts = posts
+    self.bytes = bytes
+    self.destinations = destinations
+    self.unfinished = unfinished
+    self.failures = failures
+    self.failureCount = failureCount
+    self.schemaVersion = schemaVersion
+  }
+}
+
+/// How much is remembered of files and readings.
+public struct CacheStatus: Hashable, Sendable, Codable {
+  /// File states whose digest is known.
+  public let files: Int
+  /// Readings by content.
+  public let readings: Int
+  /// Bytes that they take, about.
+  public let bytes: Int64
+
+  public init(files: Int, readings: Int, bytes: Int64) {
+    self.files = files
+    self.readings = readings
+    self.bytes = bytes
+  }
+}
+
+/// Why the catalog could not answer.
+public struct CatalogError: Error, Hashable, Sendable {
+  /// For programs.
+  public enum Code: String, Codable, Sendable, CaseIterable {
+    /// Made by a newer Reel.
+    case newerSchema
+    /// Damaged, or no catalog at all.
+    case corrupt
+    /// Another process kept it locked for too long.
+    case locked
+    /// No space left on its disk.
+    case diskFull
+    /// Cannot be opened or written.
+    case unusable
+    /// Belongs to somebody else, or others may write to it.
+    case notOurs
+    /// Another attempt took the intent over.
+    case leaseLost
+    /// The task was cancelled.
+    case cancelled
+  }
+  public let code: Code
+  /// What went wrong, with which catalog, and what to do; one sentence for people.
+  public let message: String
+
+  public init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}

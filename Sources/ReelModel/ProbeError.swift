@@ -1,0 +1,70 @@
+/// Why a file could not be read as media. One file's end: the batch goes on, except for the codes that
+/// ``Code/isInstallation`` names.
+public struct ProbeError: Error, Hashable, Sendable, Codable {
+  /// For programs.
+  public enum Code: String, Codable, Sendable, CaseIterable {
+    /// Not media at all: text, a picture, an archive, a program, …
+    case notMedia
+    /// A playlist or manifest that names other files.
+    case playlist
+    /// Media of a kind that Reel does not take in.
+    case unsupported
+    /// Cut off so early that it cannot be opened, or never finished.
+    case truncated
+    /// Claims to be a container, and breaks its rules.
+    case corrupt
+    /// Took longer than the deadline.
+    case timeout
+    /// Asked for more memory than a file may.
+    case memoryLimit
+    /// The reading process died of it.
+    case crashed
+    /// The reading process tried something that it may not.
+    case sandboxViolation
+    /// What the reader says cannot be true, or contradicts the first bytes.
+    case implausible
+    /// The file changed while it was read.
+    case sourceChanged
+    /// The file could not be read from its disk.
+    case unreadable
+    /// No bytes.
+    case empty
+    /// A Git LFS pointer, not the file itself.
+    case lfsPointer
+    /// `reel-probe-worker` is missing or of another version.
+    case workerMissing
+    /// Every worker dies at start.
+    case workerBroken
+    /// Less confinement than `--isolation strict` demands.
+    case isolationUnavailable
+    /// The run was cancelled.
+    case cancelled
+
+    /// Whether this says something about the file itself, so that it may be remembered for the same bytes.
+    public var isAboutTheBytes: Bool {
+      switch self {
+      case .notMedia, .playlist, .unsupported, .truncated, .corrupt, .empty, .lfsPointer: true
+      default: false
+      }
+    }
+
+    /// Whether no other file will fare better: the run ends.
+    public var isInstallation: Bool {
+      switch self {
+      case .workerMissing, .workerBroken, .isolationUnavailable: true
+      default: false
+      }
+    }
+  }
+  public let code: Code
+  /// What it is instead, as a noun with its article, where that is known: "an HLS playlist".
+  public let found: String?
+  /// What went wrong and what to do, without the file's name; one sentence for people.
+  public let message: String
+
+  public init(_ code: Code, _ message: String, found: String? = nil) {
+    self.code = code
+    self.message = message
+    self.found = found
+  }
+}

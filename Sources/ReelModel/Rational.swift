@@ -1,0 +1,72 @@
+/// A ratio of two whole numbers, kept as the file states it (30000/1001 is not 29.97).
+public struct Rational: Hashable, Sendable {
+  public let numerator: Int
+  /// Above 0.
+  public let denominator: Int
+
+  /// Nil when the ratio is no positive number: a file that says 0/0 says nothing.
+  public init?(_ numerator: Int, _ denominator: Int) {
+    guard numerator > 0, denominator > 0 else { return nil }
+    self.numerator = numerator
+    self.denominator = denominator
+  }
+
+  /// The nearest floating-point value.
+  public var value: Double { Double(numerator) / Double(denominator) }
+
+  init?(text: String, separator: Character) {
+    let parts = text.split(separator: separator, omittingEmptySubsequences: false)
+    guard parts.count == 2, let numerator = Int(parts[0]), let denominator = Int(parts[1]) else { return nil }
+    self.init(numerator, denominator)
+  }
+}
+
+/// Frames in a second; `30000/1001` in JSON.
+public struct FrameRate: Hashable, Sendable, Codable, CustomStringConvertible {
+  public let ratio: Rational
+
+  public init(_ ratio: Rational) { self.ratio = ratio }
+
+  /// Frames in a second as a floating-point value.
+  public var value: Double { ratio.value }
+  public var description: String { "\(ratio.numerator)/\(ratio.denominator)" }
+
+  public init(from decoder: any Decoder) throws {
+    ratio = try Rational.decode(from: decoder, separator: "/")
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
+/// The width of a pixel against its height; `1:1` in JSON. Unknown is nil where it is held, and shown as square.
+public struct SampleAspectRatio: Hashable, Sendable, Codable, CustomStringConvertible {
+  public let ratio: Rational
+
+  public init(_ ratio: Rational) { self.ratio = ratio }
+
+  public var isSquare: Bool { ratio.numerator == ratio.denominator }
+  public var description: String { "\(ratio.numerator):\(ratio.denominator)" }
+
+  public init(from decoder: any Decoder) throws {
+    ratio = try Rational.decode(from: decoder, separator: ":")
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
+extension Rational {
+  fileprivate static func decode(from decoder: any Decoder, separator: Character) throws -> Rational {
+    let container = try decoder.singleValueContainer()
+    guard let ratio = Rational(text: try container.decode(String.self), separator: separator) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "not a positive ratio like 30\(separator)1")
+    }
+    return ratio
+  }
+}

@@ -1,0 +1,34 @@
+/// What an uploader stores: bytes of a known length and digest, read by position.
+public struct UploadSource: Sendable {
+  /// Bytes.
+  public let size: Int64
+  /// The SHA-256 of the bytes, taken before the upload.
+  public let digest: ContentDigest
+  /// The media type to store beside the object.
+  public let contentType: String
+  /// The bytes.
+  public let bytes: any ByteSource
+
+  public init(size: Int64, digest: ContentDigest, contentType: String, bytes: any ByteSource) {
+    self.size = size
+    self.digest = digest
+    self.contentType = contentType
+    self.bytes = bytes
+  }
+}
+
+/// Bytes read by position.
+public protocol ByteSource: Sendable {
+  /// A regular file's descriptor that the kernel may copy from, offset 0 on; nil when there is none.
+  var descriptor: Int32? { get }
+
+  /// Whether any change of the bytes since the digest was taken is sure to show in ``checkUnchanged()``, so
+  /// that a copy made between two such checks need not be hashed again.
+  var changesShow: Bool { get }
+
+  /// Reads up to `buffer.count` bytes at `offset`; 0 at the end. Blocks.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int
+
+  /// Throws `sourceChanged` when the bytes may be others than those the digest was taken of. Blocks.
+  func checkUnchanged() throws(SourceError)
+}

@@ -1,0 +1,154 @@
+/// Puts objects into a store.
+///
+/// Every implementation keeps the promises that `ReelUploaderPromises` checks:
+/// - on return the whole object is visible under the key; on throw none of it is;
+/// - an object that exists is never overwritten: `alreadyExists`;
+/// - a source that changes, shrinks, grows or fails midway leaves nothing behind;
+/// - cancelling the task ends the upload with `cancelled` and leaves nothing visible.
+public protocol Uploader: Sendable {
+  /// What this store can do; data for decorators, tests and messages.
+  var traits: UploadTraits { get }
+
+  /// Where this uploader stores, as one settled name: two uploaders of the same store have the same.
+  var destination: Destination { get }
+
+  /// Makes the store ready and removes what dead uploaders left half done. Called once before a run; nothing
+  /// is uploaded before it has returned.
+  func prepare() async throws(UploadError)
+
+  /// Stores `source` under `key`.
+  ///
+  /// - Parameter reporting: called with growing numbers, at most a few times a megabyte, from any thread.
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject
+
+  /// The object under `key`, or nil when the store says that there is none.
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject?
+
+  /// Removes the object under `key`; one that is not there is removed already.
+  func remove(_ key: ObjectKey) async throws(UploadError)
+
+  /// Reads the stored bytes back and gives their digest, or nil when there is no such object.
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest?
+}
+
+/// What a store can do.
+public struct UploadTraits: Hashable, Sendable {
+  /// Whether creating an object that exists fails even when two create it at once.
+  public var atomicCreate: Bool
+  /// Whether an upload can go on from a checkpoint.
+  public var resumable: Bool
+  /// Whether the store proves the digest of what it holds.
+  public var verifiesChecksums: Bool
+  /// Whether it is durable (on disk, not only in memory) when `upload` returns.
+  public var durable: Bool
+  /// Bytes; nil when there is no limit that we know.
+  public var largestObject: Int64?
+
+  public init(
+    atomicCreate: Bool, resumable: Bool, verifiesChecksums: Bool, durable: Bool, largestObject: Int64? = nil
+  ) {
+    self.atomicCreate = atomicCreate
+    self.resumable = resumable
+    self.verifiesChecksums = verifiesChecksums
+    self.durable = durable
+    self.largestObject = largestObject
+  }
+}
+
+/// A store's settled name, such as `file:///srv/media`. Uniqueness of posts is counted within one destination.
+public struct Destination: Hashable, Sendable, Codable, CustomStringConvertible {
+  public let name: String
+
+  public init(_ name: String) { self.name = name }
+
+  public var description: String { name }
+}
+
+/// An object as the store holds it.
+public struct StoredObject: Hashable, Sendable, Codable {
+  public let key: ObjectKey
+  /// An address that a viewer can open.
+  public let url: String
+  /// Bytes.
+  public let size: Int64
+  /// The digest that the store, or the copy into it, has proved; nil when nothing proves it.
+  public let digest: ContentDigest?
+
+  public init(key: ObjectKey, url: String, size: Int64, digest: ContentDigest?) {
+    self.key = key
+    self.url = url
+    self.size = size
+    self.digest = digest
+  }
+}
+
+/// How far a transfer has come.
+public struct TransferProgress: Hashable, Sendable, Codable {
+  /// Bytes sent; never falls within one attempt.
+  public let sent: Int64
+  /// Bytes in all.
+  public let total: Int64
+  /// Counted from 1. An attempt above 1 is announced with what the one before it died of.
+  public let attempt: Int
+  /// Why the attempt before this one ended; set once, on the first report of an attempt above 1.
+  public let retrying: UploadError?
+
+  public init(sent: Int64, total: Int64, attempt: Int = 1, retrying: UploadError? = nil) {
+    self.sent = sent
+    self.total = total
+    self.attempt = attempt
+    self.retrying = retrying
+  }
+}
+
+/// Why a store did not take, find or remove an object.
+public struct UploadError: Error, Hashable, Sendable, Codable {
+  /// For programs.
+  public enum Code: String, Codable, Sendable, CaseIterable {
+    /// The connection or the transfer broke.
+    case interrupted
+    /// The store is busy or down.
+    case unavailable
+    /// No permission.
+    case denied
+    /// The store does not want this object, now or later.
+    case rejected
+    /// Larger than the store takes.
+    case tooLarge
+    /// An object is there under this key. The caller finds out whether it is ours.
+    case alreadyExists
+    /// An object is there under this key, and it is not ours.
+    case conflict
+    /// The bytes changed while they were read.
+    case sourceChanged
+    /// The source could not be read.
+    case sourceUnreadable
+    /// What the store holds is not what was sent.
+    case verificationFailed
+    /// No space left in the store.
+    case storeFull
+    /// The store is not there, is no folder, or cannot be written.
+    case storeUnusable
+    /// The task was cancelled.
+    case cancelled
+
+    /// Whether the same upload may succeed a moment later.
+    public var isWorthARetry: Bool { self == .interrupted || self == .unavailable }
+
+    /// Whether no other file will fare better: the run ends.
+    public var endsTheRun: Bool { self == .storeUnusable }
+  }
+  public let code: Code
+  /// What went wrong, with which store, and what to do; one sentence for people.
+  public let message: String
+  /// How long the store asked us to wait, in seconds.
+  public let retryAfter: Double?
+
+  public init(_ code: Code, _ message: String, retryAfter: Double? = nil) {
+    self.code = code
+    self.message = message
+    self.retryAfter = retryAfter
+  }
+}

@@ -1,0 +1,13 @@
+import FoundationEssentials
+
+/// The time of day, for what is written down (posts, leases). A test sets its own.
+public protocol WallClock: Sendable {
+  func now() -> Date
+}
+
+/// The machine's clock.
+public struct SystemWallClock: WallClock {
+  public init() {}
+
+  public func now() -> Date { Date() }
+}
