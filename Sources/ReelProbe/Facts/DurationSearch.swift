@@ -10,12 +10,21 @@ struct DurationSearch {
 
   /// A duration that no packet has to be read for; nil when there is none that can be meant.
   func withoutPackets(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
-    if let iso = structure.iso, iso.fragments > 0 {
-      let span = FragmentSpan(streams.videos + streams.audios, emptyEdits: iso.emptyEdits).seconds(context)
-      return found(span, .packets) ?? found(claimed, .container)
-    }
+    if let iso = structure.iso, iso.fragments > 0 { return ofFragments(iso, context) }
     if let claimed, !streamsContradict(claimed), let found = found(claimed, .container) { return found }
     return afterFullReading(context)
+  }
+
+  /// The header's duration is for a player of the whole stream; what is here may be one segment of it.
+  private func ofFragments(
+    _ iso: ISOFileMap, _ context: UnsafeMutablePointer<AVFormatContext>
+  ) -> FoundDuration? {
+    let streams = streams.videos + streams.audios
+    guard let span = FragmentSpan(streams, emptyEdits: iso.emptyEdits, of: context) else {
+      return found(claimed, .container)
+    }
+    if let claimed, span.agrees(with: claimed) { return found(claimed, .container) }
+    return found(span.seconds, .packets)
   }
 
   /// Seconds by the file's header; nil when it does not tell.
