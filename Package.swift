@@ -73,7 +73,7 @@ let package = Package(
     room("ReelCatalog", ["ReelModel", "ReelSystem", grdb]),
 
     // The view models, the views, the command.
-    room("ReelIngest", ["ReelModel", "ReelSource", asyncAlgorithms]),
+    room("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem", asyncAlgorithms]),
     room("ReelTerminal", ["ReelModel", "ReelIngest"]),
     .executableTarget(
       name: "reel",
