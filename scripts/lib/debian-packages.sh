@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Debian packages: which are missing, and installing them with the person's consent.
-# Needs scripts/lib/say.sh.
+# shellcheck source=scripts/lib/say.sh
+source "${BASH_SOURCE[0]%/*}/say.sh"
 
 # missing_packages PACKAGE…: those that are not installed, one a line.
 missing_packages() {
@@ -25,9 +26,13 @@ require_packages() {
   mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]})) || return 0
   say "missing $purpose: ${missing[*]}"
-  [[ $EUID == 0 || ${CI:-} == true ]] && consent=given
-  [[ $consent == given ]] || ask_to_install "${missing[@]}"
+  has_consent "$consent" || ask_to_install "${missing[@]}"
   install_packages "${missing[@]}"
+}
+
+# Whether nobody needs to be asked.
+has_consent() {
+  [[ $1 == given || $EUID == 0 || ${CI:-} == true ]]
 }
 
 # The command by which a person would install the packages.
@@ -39,11 +44,7 @@ install_command() {
 
 # Asks on a terminal; anywhere else prints the command and gives up.
 ask_to_install() {
-  local answer=n
-  if [[ -t 0 && -t 2 ]]; then
-    read -r -p "$speaker: install them now with sudo? [y/N] " answer >&2 || true
-  fi
-  [[ $answer == [yY]* ]] && return
+  agreed "install them now with sudo?" && return
   say "install them with: $(install_command "$@")"
   give_up "then run this again (or let it do that by itself: --yes as the first argument)"
 }
@@ -54,17 +55,15 @@ install_packages() {
   log=$(mktemp)
   say "installing $*"
   # The lists of a fresh machine are empty, those of an old one out of date: fetched only when needed.
-  if ! apt_install "$@" >"$log" 2>&1; then
-    if ! { "${sudo[@]}" apt-get update && apt_install "$@"; } >>"$log" 2>&1; then
-      cat "$log" >&2
-      rm -f "$log"
-      give_up "could not install them; the command was: $(install_command "$@")"
-    fi
+  if ! { apt_install "$@" || { "${sudo[@]}" apt-get update && apt_install "$@"; }; } >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    give_up "could not install them; the command was: $(install_command "$@")"
   fi
   rm -f "$log"
 }
 
 apt_install() {
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
+    apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@" </dev/null
 }

@@ -1,5 +1,7 @@
 # shellcheck shell=bash
 # Samples/broken: what cannot be published, each for a reason of its own.
+# shellcheck source=scripts/lib/sample-recipes.sh
+source "${BASH_SOURCE[0]%/*}/sample-recipes.sh"
 
 # make_broken CLIPS FOLDER
 make_broken() {

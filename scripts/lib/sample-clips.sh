@@ -1,5 +1,15 @@
 # shellcheck shell=bash
 # Samples/clips: what can be published.
+# shellcheck source=scripts/lib/sample-recipes.sh
+source "${BASH_SOURCE[0]%/*}/sample-recipes.sh"
+
+# Options of the encoders. The encoder's own advertisement (a SEI message) is taken out of H.264.
+h264=(-c:v libx264 -preset slow -crf 36 -g 12 -pix_fmt yuv420p -bsf:v filter_units=remove_types=6)
+aac=(-c:a aac -b:a 24k -ac 1)
+opus=(-c:a libopus -b:a 16k -ac 1 -ar 48000)
+vorbis=(-c:a libvorbis -q:a 0 -ac 1)
+mp3=(-c:a libmp3lame -b:a 32k -ac 1)
+mp2=(-c:a mp2 -b:a 64k -ac 1)
 
 # make_clips FOLDER
 make_clips() {

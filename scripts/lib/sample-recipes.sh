@@ -29,11 +29,3 @@ rewrap() {
   shift 2
   exact_ffmpeg -i "$from" -map 0 -c copy "$@" -bitexact "$file"
 }
-
-# Options of the encoders. The encoder's own advertisement (a SEI message) is taken out of H.264.
-h264=(-c:v libx264 -preset slow -crf 36 -g 12 -pix_fmt yuv420p -bsf:v filter_units=remove_types=6)
-aac=(-c:a aac -b:a 24k -ac 1)
-opus=(-c:a libopus -b:a 16k -ac 1 -ar 48000)
-vorbis=(-c:a libvorbis -q:a 0 -ac 1)
-mp3=(-c:a libmp3lame -b:a 32k -ac 1)
-mp2=(-c:a mp2 -b:a 64k -ac 1)

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # What a script tells the person who runs it. Standard output stays free for what was asked for.
 
-# The name that stands before each line; the script that sources this may set its own.
-speaker=${speaker:-$(basename "$0")}
+# The name that stands before each line.
+speaker=$(basename "$0")
 
 # One line for the person.
 say() {
@@ -13,4 +13,14 @@ say() {
 give_up() {
   say "$@"
   exit 1
+}
+
+# Whether the person says yes; nobody does where there is no terminal.
+agreed() {
+  local answer=n
+  if [[ -t 0 && -t 2 ]]; then
+    printf '%s: %s [y/N] ' "$speaker" "$*" >&2
+    read -r answer || true
+  fi
+  [[ $answer == [yY]* ]]
 }
