@@ -11,7 +11,7 @@ struct Workplace: Sendable {
   let services: IngestServices
   let prober: SandboxedProber
   /// The library and the destination: never taken in.
-  let ownDirectories: Set<DirectoryIdentity>
+  let ownDirectories: [DirectoryIdentity]
 
   /// Everything for a run. A dry run opens what there is and creates nothing.
   /// - Throws: ``CommandFailure``.
@@ -30,7 +30,7 @@ struct Workplace: Sendable {
     services.onStep = DebugSteps.observer()
     return Workplace(
       services: services, prober: prober,
-      ownDirectories: DirectoryIdentity.existing([path, uploader.root]))
+      ownDirectories: [path, uploader.root].compactMap { DirectoryIdentity(at: SourcePath($0)) })
   }
 
   /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the
