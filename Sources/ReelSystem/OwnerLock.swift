@@ -37,7 +37,8 @@ public final class OwnerLock: Sendable {
     }
     let descriptor = Descriptor(adopting: raw)
     return try withExtendedLifetime(descriptor) { () throws(SystemError) -> Bool in
-      if flock(raw, LOCK_EX | LOCK_NB) == 0 { return false }
+      // Shared: two who ask at the same moment must not take each other for the owner.
+      if flock(raw, LOCK_SH | LOCK_NB) == 0 { return false }
       if errno == EWOULDBLOCK { return true }
       throw SystemError.last("flock")
     }
