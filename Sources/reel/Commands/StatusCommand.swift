@@ -1,0 +1,33 @@
+import ArgumentParser
+import ReelModel
+import ReelTerminal
+
+/// `reel status`
+struct StatusCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "What the catalog holds, and what failed and why.")
+
+  @OptionGroup var library: LibraryOptions
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func run() async throws {
+    let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
+    let path = try Workplace.libraryPath(settings)
+    let status = try await status(try await Workplace.reading(settings))
+    let traits = TerminalTraits.standardOutput()
+    try OutputStream.standardOutput.write(
+      json
+        ? StatusDocument(status, library: path).json(pretty: traits.isTerminal)
+        : StatusView.text(status, library: path, traits))
+  }
+
+  private func status(_ catalog: (any PostCatalog)?) async throws -> CatalogStatus? {
+    do throws(CatalogError) {
+      return try await catalog?.status()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+}
