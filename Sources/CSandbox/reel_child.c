@@ -128,3 +128,7 @@ int reel_child_allow_seconds(const reel_child *child, int seconds) {
   limit.rlim_cur = (rlim_t)used.tv_sec + (rlim_t)seconds + 1;
   return prlimit(child->pid, RLIMIT_CPU, &limit, NULL) < 0 ? -errno : 0;
 }
+
+const char *reel_child_signal_name(int signal) {
+  return sigabbrev_np(signal);
+}

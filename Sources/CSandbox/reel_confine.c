@@ -41,16 +41,20 @@ static int limit(int resource, rlim_t soft, rlim_t hard) {
   return setrlimit(resource, &new) < 0 ? -errno : 0;
 }
 
+int reel_confine_descriptors(int descriptors) {
+  rlim_t count = (rlim_t)(reel_worker_channel + 1 + descriptors);
+  return limit(RLIMIT_NOFILE, count, count);
+}
+
 int reel_confine_limits(const reel_bounds *bounds) {
   int64_t mapped = mapped_bytes();
   if (mapped < 0) return -ENOENT;
   rlim_t memory = (rlim_t)(mapped + bounds->memory);
-  rlim_t descriptors = (rlim_t)(reel_worker_channel + 1 + bounds->descriptors);
   int error = limit(RLIMIT_AS, memory, memory);
   // The parent moves the soft limit on with each file.
   if (!error) error = limit(RLIMIT_CPU, (rlim_t)bounds->seconds, RLIM_INFINITY);
   if (!error) error = limit(RLIMIT_FSIZE, 0, 0);
   if (!error) error = limit(RLIMIT_CORE, 0, 0);
-  if (!error) error = limit(RLIMIT_NOFILE, descriptors, descriptors);
+  if (!error) error = reel_confine_descriptors(bounds->descriptors);
   return error;
 }

@@ -1,5 +1,6 @@
 /// Asks a nursery for a fresh process; the process's end of its channel comes with the frame.
 public struct BirthRequest: Hashable, Sendable {
+  /// It has no fields.
   public init() {}
 
   /// The frame.
@@ -16,8 +17,10 @@ public struct BirthRequest: Hashable, Sendable {
 /// A nursery's answer: the fresh process's number; the descriptor that names the process (a pidfd) comes with the
 /// frame.
 public struct BirthNotice: Hashable, Sendable {
+  /// The process id.
   public let process: Int32
 
+  /// - Parameter process: above 1.
   public init(process: Int32) {
     self.process = process
   }

@@ -11,6 +11,7 @@ public struct ReadRequest: Hashable, Sendable {
   /// How long the reading may take, in milliseconds.
   public let milliseconds: Int
 
+  /// - Parameters: as the properties; milliseconds from 1 to a day.
   public init(size: Int64, container: MediaContainer, byteBudget: Int64, milliseconds: Int) {
     self.size = size
     self.container = container

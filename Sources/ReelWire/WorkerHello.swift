@@ -3,9 +3,12 @@ import ReelModel
 /// A worker's answer to ``WorkerStart``, and the first word of each fresh process of a nursery: who it is, and how far
 /// it is confined.
 public struct WorkerHello: Hashable, Sendable {
+  /// Reel's version and FFmpeg's.
   public let version: ReaderVersion
+  /// The layers that took hold.
   public let isolation: IsolationLevel
 
+  /// - Parameters: as the properties.
   public init(version: ReaderVersion, isolation: IsolationLevel) {
     self.version = version
     self.isolation = isolation

@@ -9,12 +9,14 @@ public struct WorkerStart: Hashable, Sendable {
     /// Reads nothing: starts a fresh confined process for each file.
     case nursery
   }
+  /// What the process becomes.
   public let role: Role
   /// Bytes of address space beyond what the program and its libraries take.
   public let memory: Int64
   /// Seconds of processor time for one file.
   public let processorSeconds: Int
 
+  /// - Parameters: as the properties; memory from 1 MiB to 1 TiB, seconds from 1 to a day.
   public init(role: Role, memory: Int64, processorSeconds: Int) {
     self.role = role
     self.memory = memory

@@ -3,7 +3,7 @@
 #include <sys/types.h>
 
 // The descriptor under which a worker finds its channel.
-enum { reel_worker_channel = 3 };
+static const int reel_worker_channel = 3;
 
 // A process that this one started (or that a process it started has started for it).
 typedef struct {
@@ -40,6 +40,9 @@ int reel_child_kill(const reel_child *child);
 // Waits up to `milliseconds` for the end and collects it.
 // Returns 1 when it has ended, 0 when it has not, -errno when somebody else has collected it (-ECHILD).
 int reel_child_collect(const reel_child *child, int milliseconds, reel_end *end);
+
+// The signal's name without SIG, such as `SEGV`; NULL for a number that is none.
+const char *reel_child_signal_name(int signal);
 
 // Lets the process use `seconds` of processor time beyond what it has used until now; then SIGXCPU ends it.
 // Returns 0, or -errno.

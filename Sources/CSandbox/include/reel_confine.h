@@ -25,6 +25,9 @@ int reel_confine_privileges(void);
 // Limits on memory, processor time, descriptors; no byte may be written to a file.
 int reel_confine_limits(const reel_bounds *bounds);
 
+// Fewer descriptors: so many above the channel.
+int reel_confine_descriptors(int descriptors);
+
 // Landlock: no file, no TCP port; where the kernel has scopes, no signal and no abstract socket to the outside.
 // Needs one free descriptor while it works.
 int reel_confine_landlock(void);
