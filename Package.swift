@@ -54,13 +54,14 @@ let package = Package(
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
       ]),
     .target(name: "CFileSystem"),
+    .target(name: "COpenat2"),
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     room("ReelModel"),
     room("ReelSystem", ["CFileSystem"]),
 
     // What comes in, and what it is.
     room("ReelSniffer", ["ReelModel"]),
-    room("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", crypto, systemPackage]),
+    room("ReelSource", ["COpenat2", "ReelModel", "ReelSniffer", "ReelSystem", crypto]),
     room("ReelWire", ["ReelModel"]),
     room("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
     .executableTarget(

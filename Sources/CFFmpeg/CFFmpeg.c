@@ -1,1 +1,97 @@
 #include "CFFmpeg.h"
+
+#include <libavutil/dovi_meta.h>
+#include <libavutil/log.h>
+#include <stdio.h>
+#include <string.h>
+
+// FFmpeg's log callback belongs to the whole process and carries no pointer of ours; a line for each thread
+// keeps two readings on two threads apart.
+static _Thread_local char last_error[201];
+static _Thread_local bool met_stream_limit;
+
+static void keep_printable(char *line) {
+  size_t kept = 0;
+  for (size_t i = 0; line[i] != 0; i++) {
+    if (line[i] >= 0x20 && line[i] < 0x7f) line[kept++] = line[i];
+  }
+  line[kept] = 0;
+}
+
+static void keep_error(void *source, int level, const char *format, va_list arguments) {
+  (void)source;
+  if (level > AV_LOG_ERROR) return;
+  vsnprintf(last_error, sizeof last_error, format, arguments);
+  keep_printable(last_error);
+  if (strstr(last_error, "max_streams") != NULL) met_stream_limit = true;
+}
+
+void reel_log_capture(void) {
+  last_error[0] = 0;
+  met_stream_limit = false;
+  av_log_set_callback(keep_error);
+}
+
+const char *reel_log_last_error(void) { return last_error; }
+
+bool reel_log_met_stream_limit(void) { return met_stream_limit; }
+
+static int refuse_to_open(AVFormatContext *context, AVIOContext **io, const char *url, int flags,
+                          AVDictionary **options) {
+  (void)context, (void)url, (void)flags, (void)options;
+  *io = NULL;
+  return AVERROR(EACCES);
+}
+
+void reel_forbid_opening(AVFormatContext *context) { context->io_open = refuse_to_open; }
+
+const uint8_t *reel_side_data(const AVStream *stream, enum AVPacketSideDataType type, size_t *size) {
+  *size = 0;
+// FFmpeg 6.1 moved a stream's side data into its codec parameters.
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100)
+  const AVPacketSideData *found = av_packet_side_data_get(
+      stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data, type);
+  if (found == NULL) return NULL;
+  *size = found->size;
+  return found->data;
+#else
+  return av_stream_get_side_data(stream, type, size);
+#endif
+}
+
+int reel_channels(const AVCodecParameters *parameters) { return parameters->ch_layout.nb_channels; }
+
+int reel_dolby_vision_profile(const AVStream *stream) {
+  size_t size = 0;
+  const uint8_t *data = reel_side_data(stream, AV_PKT_DATA_DOVI_CONF, &size);
+  if (data == NULL || size < sizeof(AVDOVIDecoderConfigurationRecord)) return -1;
+  return ((const AVDOVIDecoderConfigurationRecord *)data)->dv_profile;
+}
+
+static void note_time(ReelIndexSummary *summary, int64_t time, bool first) {
+  if (first) {
+    summary->first_time = summary->last_time = summary->time_before_last = time;
+    return;
+  }
+  if (time < summary->first_time) summary->first_time = time;
+  if (time > summary->last_time) {
+    summary->time_before_last = summary->last_time;
+    summary->last_time = time;
+  } else if (time < summary->last_time &&
+             (time > summary->time_before_last || summary->time_before_last == summary->last_time)) {
+    summary->time_before_last = time;
+  }
+}
+
+ReelIndexSummary reel_index_summary(AVStream *stream) {
+  ReelIndexSummary summary = {0};
+  summary.entries = avformat_index_get_entries_count(stream);
+  for (int i = 0; i < summary.entries; i++) {
+    const AVIndexEntry *entry = avformat_index_get_entry(stream, i);
+    if (entry->pos >= 0 && entry->pos <= INT64_MAX - entry->size &&
+        entry->pos + entry->size > summary.furthest_byte)
+      summary.furthest_byte = entry->pos + entry->size;
+    note_time(&summary, entry->timestamp, i == 0);
+  }
+  return summary;
+}

@@ -42,7 +42,7 @@ struct FileIntake: Sendable {
     return try await publish(
       UploadSource(
         size: source.size, digest: digest, contentType: report.media.container.contentType,
-        bytes: SourceFileBytes(source, hashedAt: hashedAt)),
+        bytes: SourceFileBytes(source, hashedFrom: hashedAt)),
       as: draft, publication, file)
   }
 
@@ -118,17 +118,19 @@ struct FileIntake: Sendable {
   private func hash(_ source: SourceFile) async throws(StepFailure) -> ContentDigest {
     let disk = services.disk
     let cancellation = CancellationFlag()
+    let hashed: ContentDigest?
     do throws(SourceError) {
-      let digest = try await cancellation.whileRunning { () async throws(SourceError) in
+      hashed = try await cancellation.whileRunning { () async throws(SourceError) in
         try await disk.run { () throws(SourceError) in
           try SourceDigest.sha256(of: source, isCancelled: { cancellation.isSet })
         }
       }
-      if !options.dryRun { await services.catalog.remember(digest, of: source.identity) }
-      return digest
     } catch {
-      throw cancellation.isSet ? .failed(.cancelled) : StepFailure(error)
+      throw StepFailure(error)
     }
+    guard let digest = hashed else { throw .failed(.cancelled) }
+    if !options.dryRun { await services.catalog.remember(digest, of: source.identity) }
+    return digest
   }
 
   private func probe(_ source: SourceFile, digest: ContentDigest) async throws(StepFailure) -> ProbeReport {

@@ -29,8 +29,9 @@ public struct IngestEvents: AsyncSequence, Sendable {
     Iterator(seat: seat, owner: owner)
   }
 
-  /// The events as they pile up while the reader is busy: never an empty batch.
-  func batches() -> AsyncStream<[IngestEvent]> {
+  /// The same events, as they pile up while the reader is busy; never an empty batch. Cheaper for whoever writes
+  /// them somewhere.
+  public func batches() -> AsyncStream<[IngestEvent]> {
     let seat = seat
     return AsyncStream { await seat.subscription.nextBatch() }
   }

@@ -9,7 +9,7 @@ final class Subscription: Sendable {
     func fire() { continuation.resume() }
   }
 
-  private struct State {
+  fileprivate struct State {
     /// Nil where progress was overtaken.
     var buffer: [IngestEvent?] = []
     var overtaken = 0

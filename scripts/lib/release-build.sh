@@ -8,9 +8,7 @@ release_is_current() {
   local built=$root/.build/release stamp=$root/.build/release.stamp
   [[ -x $built/reel && -x $built/reel-probe-worker && -e $stamp ]] || return 1
   libraries_are_there "$stamp" || return 1
-  local sources=("$root/Package.swift" "$root/Sources")
-  [[ -e $root/Package.resolved ]] && sources+=("$root/Package.resolved")
-  [[ -z $(find "${sources[@]}" -newer "$stamp" -print -quit) ]]
+  [[ -z $(find "$root/Package.swift" "$root/Sources" -newer "$stamp" -print -quit) ]]
 }
 
 # The stamp lists the shared libraries of the build: one that is gone means a new FFmpeg, or a new system.

@@ -1,1 +1,67 @@
+// FFmpeg for Swift: the libraries' headers, names for the macros that Swift does not import, and one function
+// for each thing that differs between FFmpeg 5.1 and 8. No other room knows FFmpeg's version.
 #pragma once
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avutil.h>
+#include <libavutil/display.h>
+#include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/// AV_NOPTS_VALUE: the time is unknown.
+static const int64_t reel_no_time = AV_NOPTS_VALUE;
+/// AV_TIME_BASE: ticks a second of a whole file's times.
+static const int64_t reel_time_base = AV_TIME_BASE;
+
+static const int reel_error_eof = AVERROR_EOF;
+static const int reel_error_exit = AVERROR_EXIT;
+static const int reel_error_invalid_data = AVERROR_INVALIDDATA;
+static const int reel_error_no_memory = AVERROR(ENOMEM);
+static const int reel_error_io = AVERROR(EIO);
+static const int reel_error_argument = AVERROR(EINVAL);
+static const int reel_error_again = AVERROR(EAGAIN);
+
+/// AVSEEK_SIZE and AVSEEK_FORCE: what a seek callback is asked beyond SEEK_SET, SEEK_CUR and SEEK_END.
+static const int reel_seek_size = AVSEEK_SIZE;
+static const int reel_seek_force = AVSEEK_FORCE;
+
+/// Zero bytes that must follow the data given to a parser.
+static const int reel_input_padding = AV_INPUT_BUFFER_PADDING_SIZE;
+
+/// From now on FFmpeg's messages go nowhere, but for the last error of this thread, which is kept.
+void reel_log_capture(void);
+/// The last error line since `reel_log_capture` on this thread: printable ASCII, at most 200 characters, empty
+/// when there was none. Valid until the next call into FFmpeg on this thread.
+const char *reel_log_last_error(void);
+/// Whether FFmpeg refused to make a stream because the file has more than `max_streams`. That reports itself
+/// as ENOMEM, and is no memory shortage.
+bool reel_log_met_stream_limit(void);
+
+/// Makes every attempt of a demuxer to open another file or address fail.
+void reel_forbid_opening(AVFormatContext *context);
+
+/// The stream's side data of a kind, or NULL; `*size` is 0 then. It lives as long as the stream.
+const uint8_t *reel_side_data(const AVStream *stream, enum AVPacketSideDataType type, size_t *size);
+
+/// Audio channels; 0 when unknown.
+int reel_channels(const AVCodecParameters *parameters);
+
+/// The Dolby Vision profile of the stream's configuration record, or -1 when it has none.
+int reel_dolby_vision_profile(const AVStream *stream);
+
+/// What a stream's index says, seen at once: sample tables have hundreds of thousands of entries.
+typedef struct ReelIndexSummary {
+  int32_t entries;
+  /// The largest `pos + size`; 0 without entries.
+  int64_t furthest_byte;
+  /// The smallest and the largest time, in the stream's time base; meaningless without entries.
+  int64_t first_time;
+  int64_t last_time;
+  /// The largest time below `last_time`; the same as it when there is none.
+  int64_t time_before_last;
+} ReelIndexSummary;
+
+ReelIndexSummary reel_index_summary(AVStream *stream);

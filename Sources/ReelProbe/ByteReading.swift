@@ -1,0 +1,24 @@
+/// Bytes that are read by position.
+protocol ByteReading {
+  /// Bytes in all.
+  var size: Int64 { get }
+
+  /// Up to `count` bytes at `offset`; fewer at the end, none beyond it or when reading has failed.
+  func bytes(at offset: Int64, count: Int) -> [UInt8]
+}
+
+extension ByteReading {
+  /// The big-endian number in `width` bytes (at most 8) at `offset`; nil when they are not all there.
+  func bigEndian(at offset: Int64, width: Int) -> UInt64? {
+    let found = bytes(at: offset, count: width)
+    guard found.count == width else { return nil }
+    return found.reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// The little-endian number in `width` bytes (at most 8) at `offset`; nil when they are not all there.
+  func littleEndian(at offset: Int64, width: Int) -> UInt64? {
+    let found = bytes(at: offset, count: width)
+    guard found.count == width else { return nil }
+    return found.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}

@@ -1,0 +1,24 @@
+/// The decoders that may run while a file is read, by FFmpeg's names.
+///
+/// A decoder is code that a stranger's bytes drive, so there are as few as the facts need. Video: the pixel
+/// format, and the size where the container does not tell it, come from a decoded picture. Sound: channels and
+/// rate come from the container or a parser, except for AAC and MPEG audio in MPEG's multiplexes.
+/// `codec_whitelist=none` is no option: it loses the size in MPEG-TS and FLV.
+enum CodecAllowList {
+  private static let names: [String] = [
+    "h264", "hevc", "vp8", "vp9", "libdav1d", "av1", "vvc",
+    "mpeg4", "mpeg2video", "mpeg1video", "h263", "h263i", "flv", "theora",
+    "msmpeg4v1", "msmpeg4v2", "msmpeg4", "wmv1", "wmv2", "wmv3", "vc1",
+    "mjpeg", "prores", "dnxhd", "dvvideo", "jpeg2000", "png", "qtrle", "rawvideo", "cinepak", "svq1", "svq3",
+    "vp6", "vp6f", "vp6a", "ffv1", "huffyuv", "ffvhuff",
+  ]
+
+  /// What MPEG's multiplexes leave to the streams themselves.
+  private static let soundInMPEG = ["aac", "aac_latm", "mp2float", "mp3float"]
+
+  /// As the option `codec_whitelist` wants it, for one demuxer.
+  static func option(for demuxer: String) -> String {
+    let sound = ["mpegts", "mpeg"].contains(demuxer) ? soundInMPEG : []
+    return (names + sound).joined(separator: ",")
+  }
+}

@@ -1,0 +1,98 @@
+import Glibc
+
+/// A file read by position through its descriptor, within a budget of bytes and of time.
+///
+/// A class because FFmpeg's C callbacks hold it by address; used by one thread only.
+final class DescriptorSource: ByteReading {
+  /// Why no more bytes are given.
+  enum Stop: Hashable {
+    case deadline
+    case budget
+    /// The file is shorter than it was said to be.
+    case shrunk
+    /// `pread` failed with this `errno`.
+    case failed(Int32)
+  }
+
+  let size: Int64
+  /// Where FFmpeg's next read begins.
+  var position: Int64 = 0
+  private(set) var stop: Stop?
+  private(set) var bytesRead: Int64 = 0
+  private let descriptor: Int32
+  private let budget: Int64
+  private let deadline: UInt64
+
+  init(descriptor: Int32, size: Int64, limits: ReadingLimits) {
+    self.descriptor = descriptor
+    self.size = size
+    budget = limits.bytes
+    deadline = Self.now() &+ UInt64(max(0, min(limits.seconds, 1e9)) * 1e9)
+  }
+
+  /// Whether the deadline has passed; remembered as the reason when nothing else had stopped it.
+  func isOverdue() -> Bool {
+    guard Self.now() >= deadline else { return false }
+    if stop == nil { stop = .deadline }
+    return true
+  }
+
+  /// Fills `buffer` from `offset` on; gives how many bytes, 0 at the end, nil when reading has stopped.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+    guard stop == nil, !isOverdue() else { return nil }
+    guard offset >= 0, offset < size else { return 0 }
+    guard bytesRead < budget else { return halt(.budget) }
+    let wanted = Int(min(Int64(buffer.count), size - offset, budget - bytesRead))
+    let count = uninterrupted(buffer, wanted, offset)
+    if count < 0 { return halt(.failed(errno)) }
+    if count == 0, wanted > 0 { return halt(.shrunk) }
+    bytesRead += Int64(count)
+    return count
+  }
+
+  func bytes(at offset: Int64, count: Int) -> [UInt8] {
+    guard count > 0, offset >= 0 else { return [] }
+    if !holds(offset, count) { fillAhead(from: offset, count: max(count, Self.readAhead)) }
+    let start = Int(offset - aheadStart)
+    guard start >= 0, start < ahead.count else { return [] }
+    return Array(ahead[start..<min(ahead.count, start + count)])
+  }
+
+  /// Structures are read in small steps that lie close together.
+  private static let readAhead = 1024
+  private var ahead: [UInt8] = []
+  private var aheadStart: Int64 = 0
+
+  private func holds(_ offset: Int64, _ count: Int) -> Bool {
+    offset >= aheadStart && offset - aheadStart <= Int64(ahead.count - count)
+  }
+
+  private func fillAhead(from offset: Int64, count: Int) {
+    aheadStart = offset
+    ahead = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
+        guard let got = read(into: rest, at: offset + Int64(filled)), got > 0 else { return }
+        filled += got
+      }
+    }
+  }
+
+  private func uninterrupted(_ buffer: UnsafeMutableRawBufferPointer, _ count: Int, _ offset: Int64) -> Int {
+    while true {
+      let result = pread(descriptor, buffer.baseAddress, count, off_t(offset))
+      if result >= 0 || errno != EINTR { return result }
+    }
+  }
+
+  private func halt(_ reason: Stop) -> Int? {
+    stop = reason
+    return nil
+  }
+
+  private static func now() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,48 @@
+import CFFmpeg
+import ReelModel
+
+/// Reads what a file says about itself with FFmpeg's libraries, in this process, on this thread.
+///
+/// The bytes are a stranger's: call it in a confined worker. It opens nothing, starts no thread, and writes
+/// nothing anywhere.
+public struct FFmpegReader {
+  private let limits: ReadingLimits
+
+  /// - Parameter limits: how much one file may cost.
+  public init(limits: ReadingLimits = .default) {
+    self.limits = limits
+  }
+
+  /// The version of libavformat that reads, such as `59.27.100`.
+  public static var version: String {
+    let version = avformat_version()
+    return "\(version >> 16).\(version >> 8 & 0xff).\(version & 0xff)"
+  }
+
+  /// Reads a file as `container`, and as nothing else.
+  ///
+  /// - Parameters:
+  ///   - descriptor: open for reading; read by position, neither moved nor closed.
+  ///   - size: the file's size in bytes.
+  ///   - container: what the first bytes showed; the brand within its family is looked at again.
+  /// - Throws: `empty`, `truncated`, `corrupt`, `unsupported`, `timeout`, `memoryLimit`, `sourceChanged` or
+  ///   `unreadable`.
+  public func read(
+    descriptor: Int32, size: Int64, container: MediaContainer
+  ) throws(ProbeError) -> Reading {
+    guard size > 0 else { throw ProbeError(.empty, "it is empty") }
+    reel_log_capture()
+    av_max_alloc(max(0, limits.largestAllocation))
+    let source = DescriptorSource(descriptor: descriptor, size: size, limits: limits)
+    let structure = FileStructure(source, sniffed: container)
+    let failure = ReadFailure(container: structure.container, limits: limits)
+    let input: OpenedInput
+    do throws(OpenedInput.Failure) {
+      input = try OpenedInput.open(source, demuxer: container.demuxer, limits: limits)
+    } catch {
+      throw failure.notOpened(error.code, structure, source)
+    }
+    return try FileReading(source: source, structure: structure, failure: failure, limits: limits)
+      .read(input)
+  }
+}

@@ -1,0 +1,75 @@
+import CFFmpeg
+import ReelModel
+
+/// Looks for a file's duration, the most trustworthy source first.
+struct DurationSearch {
+  let structure: FileStructure
+  let header: HeaderFacts
+  let streams: StreamChoice
+  let size: Int64
+
+  /// A duration that no packet has to be read for; nil when there is none that can be meant.
+  func withoutPackets(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
+    if let iso = structure.iso, iso.fragments > 0 { return ofFragments(iso, context) }
+    if let claimed, !streamsContradict(claimed), let found = found(claimed, .container) { return found }
+    return afterFullReading(context)
+  }
+
+  /// The header's duration is for a player of the whole stream; what is here may be one segment of it.
+  private func ofFragments(
+    _ iso: ISOFileMap, _ context: UnsafeMutablePointer<AVFormatContext>
+  ) -> FoundDuration? {
+    let streams = streams.videos + streams.audios
+    guard let span = FragmentSpan(streams, emptyEdits: iso.emptyEdits, of: context) else {
+      return found(claimed, .container)
+    }
+    if let claimed, span.agrees(with: claimed) { return found(claimed, .container) }
+    return found(span.seconds, .packets)
+  }
+
+  /// Seconds by the file's header; nil when it does not tell.
+  var claimed: Double? {
+    structure.iso.map { $0.movieHeader?.seconds } ?? header.duration
+  }
+
+  /// Whether the header's duration is many times what the longest stream of any kind says.
+  private func streamsContradict(_ claimed: Double) -> Bool {
+    guard let longest = longestStream else { return false }
+    return claimed > 10 * longest + 10
+  }
+
+  private var longestStream: Double? {
+    streams.all.compactMap { stream in
+      let (ticks, base) = (stream.pointee.duration, stream.pointee.time_base)
+      guard ticks != reel_no_time, ticks > 0, base.num > 0, base.den > 0 else { return nil }
+      return Double(ticks) * Double(base.num) / Double(base.den)
+    }.max()
+  }
+
+  /// Reads packets to the file's end; where the limits come first, the rest of the file is taken to be like what
+  /// was read.
+  func byPackets(_ scan: inout PacketScan) -> FoundDuration? {
+    scan.runToTheEnd()
+    let span = scan.span(of: streams.videos + streams.audios)
+    switch scan.end {
+    case .file: return found(span, .packets)
+    case .limit, nil:
+      guard let span, let share = scan.share(of: size) else { return nil }
+      return found(span / share, .estimated)
+    }
+  }
+
+  /// What `avformat_find_stream_info` made of the streams and of their first and last packets. Its guess from a
+  /// bit rate is not taken: a scan of the packets is better.
+  private func afterFullReading(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
+    let method = context.pointee.duration_estimation_method
+    if method == AVFMT_DURATION_FROM_PTS, context.pointee.duration != reel_no_time {
+      return found(Double(context.pointee.duration) / Double(reel_time_base), .packets)
+    }
+    return found(longestStream, .stream)
+  }
+
+  private func found(_ seconds: Double?, _ source: DurationSource) -> FoundDuration? {
+    FoundDuration(seconds, source, size: size)
+  }
+}

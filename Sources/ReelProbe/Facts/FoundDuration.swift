@@ -1,0 +1,25 @@
+import ReelModel
+
+/// A duration and where it comes from.
+struct FoundDuration: Hashable {
+  let seconds: Double
+  let source: DurationSource
+
+  /// Nil when `seconds` cannot be meant: not above 0, a year or more, or a bit rate beyond sense for a file of
+  /// `size` bytes.
+  init?(_ seconds: Double?, _ source: DurationSource, size: Int64) {
+    guard let seconds, Self.isPlausible(seconds, size: size) else { return nil }
+    self.seconds = seconds
+    self.source = source
+  }
+
+  static func isPlausible(_ seconds: Double, size: Int64) -> Bool {
+    guard seconds.isFinite, seconds > 0, seconds < longest else { return false }
+    return Double(size) * 8 / seconds <= highestBitRate
+  }
+
+  /// A year.
+  static let longest = 366.0 * 86_400
+  /// Bits per second: above what uncompressed pictures of 8K need.
+  static let highestBitRate = 1e12
+}

@@ -1,0 +1,36 @@
+import CFFmpeg
+import ReelModel
+
+extension MediaInfo {
+  mutating func take(_ tags: Tags) {
+    title = tags.first(of: "title", "com.apple.quicktime.title")
+    artist = tags.first(of: "artist", "com.apple.quicktime.artist", "author", "com.apple.quicktime.author")
+    createdAt = tags.creationTime
+    contentIdentifier = tags.first(of: "com.apple.quicktime.content.identifier")
+    hasLocation = tags.nameAPlace
+  }
+
+  mutating func take(_ structure: FileStructure, _ streams: StreamChoice) {
+    if streams.tellsPosition { hasLocation = true }
+    guard let iso = structure.iso else {
+      truncated = structure.matroska?.truncated
+      encrypted = structure.matroska.map { _ in streams.isEncrypted }
+      return
+    }
+    fastStart = iso.fastStart
+    fragmented = iso.fragments > 0
+    encrypted = iso.encrypted
+    truncated = iso.fragments > 0 ? iso.endsBeyondFile : indexEndsBeyondFile(streams)
+  }
+
+  /// Exact for a file without fragments: its index knows where the last sample ends. Nil when there are samples
+  /// and FFmpeg has indexed none of them.
+  private func indexEndsBeyondFile(_ streams: StreamChoice) -> Bool? {
+    let furthest = streams.all.map { reel_index_summary($0).furthest_byte }.max() ?? 0
+    if furthest > size { return true }
+    let hidden = streams.all.contains {
+      $0.pointee.nb_frames > 0 && avformat_index_get_entries_count($0) == 0
+    }
+    return hidden ? nil : false
+  }
+}

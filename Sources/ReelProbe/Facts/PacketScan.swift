@@ -1,0 +1,77 @@
+import CFFmpeg
+import Glibc
+
+/// Reads packets on, one after the other, and keeps what their times span. Bounded by the limits.
+struct PacketScan: ~Copyable {
+  /// Why no more packets are read.
+  enum End: Hashable {
+    /// The file's own end, or an error in it.
+    case file
+    case limit
+  }
+
+  private(set) var end: End?
+  /// The streams that have shown a packet with bytes in it.
+  private(set) var seen: Set<Int32> = []
+  private let context: UnsafeMutablePointer<AVFormatContext>
+  private let limits: ReadingLimits
+  private var packet: UnsafeMutablePointer<AVPacket>?
+  private var extents: [Int32: PacketExtent] = [:]
+  private var packets = 0
+  private var bytes: Int64 = 0
+
+  init(_ context: UnsafeMutablePointer<AVFormatContext>, limits: ReadingLimits) {
+    self.context = context
+    self.limits = limits
+    packet = av_packet_alloc()
+  }
+
+  deinit {
+    var freed = packet
+    av_packet_free(&freed)
+  }
+
+  /// Reads until a packet of `stream` has been seen, or the end.
+  mutating func run(untilSeen stream: Int32) {
+    while end == nil, !seen.contains(stream) { step() }
+  }
+
+  /// Reads to the end.
+  mutating func runToTheEnd() {
+    while end == nil { step() }
+  }
+
+  /// Seconds from the earliest to the latest moment of `streams`; nil when no packet of theirs had a time.
+  func span(of streams: [UnsafeMutablePointer<AVStream>]) -> Double? {
+    let spans = streams.compactMap { stream in
+      extents[stream.pointee.index]?.seconds(in: stream.pointee.time_base)
+    }
+    guard let first = spans.map(\.first).min(), let end = spans.map(\.end).max() else { return nil }
+    return end - first
+  }
+
+  /// How much of the file of `size` bytes has been read, above 0 and at most 1.
+  func share(of size: Int64) -> Double? {
+    let position = avio_seek(context.pointee.pb, 0, SEEK_CUR)
+    guard position > 0, size > 0 else { return nil }
+    return min(1, Double(position) / Double(size))
+  }
+
+  private mutating func step() {
+    guard let packet, packets < limits.scannedPackets, bytes < limits.scannedBytes else {
+      end = .limit
+      return
+    }
+    guard av_read_frame(context, packet) >= 0 else {
+      end = .file
+      return
+    }
+    defer { av_packet_unref(packet) }
+    packets += 1
+    bytes += Int64(packet.pointee.size)
+    if packet.pointee.size > 0 { seen.insert(packet.pointee.stream_index) }
+    let time = packet.pointee.pts == reel_no_time ? packet.pointee.dts : packet.pointee.pts
+    guard time != reel_no_time else { return }
+    extents[packet.pointee.stream_index, default: PacketExtent()].add(time, lasting: packet.pointee.duration)
+  }
+}

@@ -1,0 +1,51 @@
+import CFFmpeg
+
+/// A file's streams, sorted by what they are to a viewer.
+struct StreamChoice {
+  typealias Stream = UnsafeMutablePointer<AVStream>
+
+  /// Every stream, in the order of the file.
+  let all: [Stream]
+  /// Moving pictures: no covers, no thumbnails of chapters.
+  let videos: [Stream]
+  let audios: [Stream]
+  /// Whether a still picture is attached as a cover.
+  let hasCover: Bool
+
+  init(_ streams: [Stream]) {
+    all = streams
+    let pictures = streams.filter { Self.type($0) == AVMEDIA_TYPE_VIDEO }
+    let attached = pictures.filter { Self.has($0, AV_DISPOSITION_ATTACHED_PIC) }
+    videos = pictures.filter { !Self.has($0, AV_DISPOSITION_ATTACHED_PIC) }
+    audios = streams.filter { Self.type($0) == AVMEDIA_TYPE_AUDIO }
+    hasCover = attached.contains { !Self.has($0, AV_DISPOSITION_TIMED_THUMBNAILS) }
+  }
+
+  /// The stream that a player would show: the one marked as default, else the first.
+  var video: Stream? {
+    videos.first { Self.has($0, AV_DISPOSITION_DEFAULT) } ?? videos.first
+  }
+
+  /// Whether a track records positions beside the pictures: GoPro's telemetry, or camera motion metadata.
+  var tellsPosition: Bool {
+    let formats: [FourCharacterCode] = ["gpmd", "camm"]
+    return all.contains {
+      formats.contains(FourCharacterCode(codecTag: $0.pointee.codecpar.pointee.codec_tag))
+    }
+  }
+
+  /// Whether a stream carries keys for decryption, as FFmpeg's Matroska demuxer tells by a tag or side data.
+  var isEncrypted: Bool {
+    all.contains { stream in
+      var size = 0
+      return av_dict_get(stream.pointee.metadata, "enc_key_id", nil, 0) != nil
+        || reel_side_data(stream, AV_PKT_DATA_ENCRYPTION_INIT_INFO, &size) != nil
+    }
+  }
+
+  private static func type(_ stream: Stream) -> AVMediaType { stream.pointee.codecpar.pointee.codec_type }
+
+  private static func has(_ stream: Stream, _ disposition: Int32) -> Bool {
+    stream.pointee.disposition & disposition != 0
+  }
+}

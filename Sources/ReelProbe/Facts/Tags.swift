@@ -1,0 +1,71 @@
+import CFFmpeg
+import FoundationEssentials
+import Glibc
+
+/// The tags of a file or of a stream: text by name, both as the file has them.
+struct Tags: Hashable {
+  private let values: [String: String]
+
+  /// Bytes of one value that are kept; a longer one is cut.
+  static let longestValue = 4096
+  /// Tags that are looked at.
+  static let mostTags = 1024
+
+  init(_ values: [String: String]) {
+    self.values = values
+  }
+
+  init(_ dictionary: OpaquePointer?) {
+    var values: [String: String] = [:]
+    var entry = av_dict_get(dictionary, "", nil, AV_DICT_IGNORE_SUFFIX)
+    while let found = entry, values.count < Self.mostTags {
+      if let key = found.pointee.key, let value = found.pointee.value {
+        values[Self.text(key).lowercased()] = Self.text(value)
+      }
+      entry = av_dict_get(dictionary, "", found, AV_DICT_IGNORE_SUFFIX)
+    }
+    self.values = values
+  }
+
+  /// The first of `keys` (lower case) that has a value, blanks around it removed.
+  func first(of keys: String...) -> String? {
+    for key in keys {
+      let trimmed = (values[key] ?? "").trimmed
+      if !trimmed.isEmpty { return trimmed }
+    }
+    return nil
+  }
+
+  /// Whether a tag names the place of recording: `location` with or without a language, Apple's ISO 6709 key,
+  /// and the GPS tags of cameras. The value is not looked at.
+  var nameAPlace: Bool {
+    values.keys.contains { key in
+      key == "location" || key.hasPrefix("location-") || key.hasSuffix("location.iso6709")
+        || key == "recording_location" || key.contains("gps")
+    }
+  }
+
+  /// When it was recorded: what the camera noted as the moment, else when the file says that it was made.
+  var creationTime: Date? {
+    for key in ["com.apple.quicktime.creationdate", "creation_time", "date_recorded", "date"] {
+      if let text = values[key], let time = CreationTime.parse(text) { return time }
+    }
+    return nil
+  }
+
+  /// Bytes that are no UTF-8 become replacement characters.
+  private static func text(_ pointer: UnsafePointer<CChar>) -> String {
+    let bytes = UnsafeRawBufferPointer(start: pointer, count: strnlen(pointer, longestValue))
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension String {
+  fileprivate var trimmed: String {
+    let blank: (Character) -> Bool = { $0.isWhitespace || $0 == "\0" }
+    guard let first = firstIndex(where: { !blank($0) }), let last = lastIndex(where: { !blank($0) }) else {
+      return ""
+    }
+    return String(self[first...last])
+  }
+}

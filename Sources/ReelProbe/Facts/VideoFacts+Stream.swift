@@ -1,0 +1,98 @@
+import CFFmpeg
+import ReelModel
+
+extension VideoFacts {
+  /// The facts that one stream's parameters hold, as they are after the reading.
+  init(
+    _ stream: UnsafeMutablePointer<AVStream>, of context: UnsafeMutablePointer<AVFormatContext>,
+    among streams: StreamChoice
+  ) {
+    self.init()
+    self.streams = streams.videos.count
+    hasCover = streams.hasCover
+    let parameters = stream.pointee.codecpar.pointee
+    codec = Self.codecName(parameters.codec_id)
+    storedWidth = parameters.width > 0 ? Int(parameters.width) : nil
+    storedHeight = parameters.height > 0 ? Int(parameters.height) : nil
+    let pixel = av_guess_sample_aspect_ratio(context, stream, nil)
+    sampleAspectRatio = Rational(Int(pixel.num), Int(pixel.den)).map(SampleAspectRatio.init)
+    takeTurn(of: stream)
+    takeRates(of: stream)
+    takePicture(parameters, of: stream)
+  }
+
+  private mutating func takeTurn(of stream: UnsafeMutablePointer<AVStream>) {
+    let turn = Self.turn(of: stream)
+    rotation = turn?.rotation
+    mirrored = turn?.mirrored
+    let shown = ShownSize(
+      storedWidth: storedWidth ?? 0, storedHeight: storedHeight ?? 0, pixel: sampleAspectRatio,
+      swapped: turn?.swapsSides ?? false)
+    width = shown?.width
+    height = shown?.height
+  }
+
+  private mutating func takeRates(of stream: UnsafeMutablePointer<AVStream>) {
+    let average = stream.pointee.avg_frame_rate
+    let base = stream.pointee.r_frame_rate
+    frameRate = Rational(Int(average.num), Int(average.den)).map(FrameRate.init)
+    if let frameRate, let base = Rational(Int(base.num), Int(base.den)) {
+      variableFrameRate = abs(frameRate.value - base.value) > 0.02 * base.value
+    }
+    let bitRate = stream.pointee.codecpar.pointee.bit_rate
+    self.bitRate = bitRate > 0 ? bitRate : nil
+  }
+
+  private mutating func takePicture(
+    _ parameters: AVCodecParameters, of stream: UnsafeMutablePointer<AVStream>
+  ) {
+    let layout = PixelLayout(parameters.format)
+    pixelFormat = layout?.name
+    chroma = layout?.chroma
+    bitDepth = layout?.bitDepth
+    profile = avcodec_profile_name(parameters.codec_id, parameters.profile).map { String(cString: $0) }
+    hdr = HDR(parameters, dolbyVisionProfile: reel_dolby_vision_profile(stream))
+  }
+
+  static func codecName(_ id: AVCodecID) -> String? {
+    id == AV_CODEC_ID_NONE ? nil : String(cString: avcodec_get_name(id))
+  }
+
+  /// Nil when the file's matrix has no angle; no turn when it has no matrix.
+  private static func turn(of stream: UnsafeMutablePointer<AVStream>) -> DisplayTurn? {
+    var size = 0
+    guard let data = reel_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size) else { return DisplayTurn.none }
+    let bytes = UnsafeRawBufferPointer(start: data, count: size)
+    guard bytes.count >= 36 else { return nil }
+    return DisplayTurn(matrix: (0..<9).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Int32.self) })
+  }
+}
+
+extension HDR {
+  /// Nil for standard dynamic range, and where nothing is said.
+  init?(_ parameters: AVCodecParameters, dolbyVisionProfile: Int32) {
+    let dolbyVisionTags: [FourCharacterCode] = ["dvh1", "dvhe", "dva1", "dvav", "dav1"]
+    if dolbyVisionProfile >= 0 {
+      self.init(kind: .dolbyVision, profile: Int(dolbyVisionProfile))
+    } else if dolbyVisionTags.contains(FourCharacterCode(codecTag: parameters.codec_tag)) {
+      self.init(kind: .dolbyVision)
+    } else if parameters.color_trc == AVCOL_TRC_SMPTE2084 {
+      self.init(kind: .pq)
+    } else if parameters.color_trc == AVCOL_TRC_ARIB_STD_B67 {
+      self.init(kind: .hlg)
+    } else {
+      return nil
+    }
+  }
+}
+
+extension AudioFacts {
+  init(_ stream: UnsafeMutablePointer<AVStream>) {
+    let parameters = stream.pointee.codecpar
+    let channels = reel_channels(parameters)
+    let rate = parameters?.pointee.sample_rate ?? 0
+    self.init(
+      codec: VideoFacts.codecName(parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE),
+      channels: channels > 0 ? Int(channels) : nil, sampleRate: rate > 0 ? Int(rate) : nil)
+  }
+}

@@ -1,0 +1,137 @@
+import CFFmpeg
+import Glibc
+
+/// A file that FFmpeg has opened with the one demuxer it was told to use, over a ``DescriptorSource``: no name,
+/// no protocol, no other file.
+struct OpenedInput: ~Copyable {
+  /// FFmpeg's own error code.
+  struct Failure: Error {
+    let code: Int32
+  }
+
+  let context: UnsafeMutablePointer<AVFormatContext>
+  private let input: UnsafeMutablePointer<AVIOContext>
+  /// Held because the callbacks know only its address.
+  private let source: DescriptorSource
+
+  private init(
+    adopting context: UnsafeMutablePointer<AVFormatContext>, _ input: UnsafeMutablePointer<AVIOContext>,
+    _ source: DescriptorSource
+  ) {
+    self.context = context
+    self.input = input
+    self.source = source
+  }
+
+  /// - Throws: ``Failure`` when the demuxer does not take the file, or memory is short.
+  static func open(
+    _ source: DescriptorSource, demuxer: String, limits: ReadingLimits
+  ) throws(Failure) -> OpenedInput {
+    guard let input = makeInput(over: source) else { throw Failure(code: reel_error_no_memory) }
+    guard let format = av_find_input_format(demuxer),
+      let prepared = prepare(input, source, format, demuxer, limits)
+    else {
+      free(input)
+      throw Failure(code: reel_error_no_memory)
+    }
+    // On failure FFmpeg frees the context and clears the pointer.
+    var opened: UnsafeMutablePointer<AVFormatContext>? = prepared
+    let result = avformat_open_input(&opened, "", format, nil)
+    guard result >= 0, let opened else {
+      free(input)
+      throw Failure(code: result)
+    }
+    return OpenedInput(adopting: opened, input, source)
+  }
+
+  deinit {
+    var closing: UnsafeMutablePointer<AVFormatContext>? = context
+    avformat_close_input(&closing)
+    Self.free(input)
+  }
+
+  /// The streams, in the order of the file.
+  var streams: [UnsafeMutablePointer<AVStream>] {
+    guard let list = context.pointee.streams else { return [] }
+    return (0..<Int(context.pointee.nb_streams)).compactMap { list[$0] }
+  }
+
+  /// FFmpeg reads ahead in pieces of this size.
+  private static let bufferSize = 32_768
+
+  private static func makeInput(over source: DescriptorSource) -> UnsafeMutablePointer<AVIOContext>? {
+    guard let buffer = av_malloc(bufferSize) else { return nil }
+    let address = Unmanaged.passUnretained(source).toOpaque()
+    let input = avio_alloc_context(
+      buffer.assumingMemoryBound(to: UInt8.self), Int32(bufferSize), 0, address, readCallback, nil,
+      seekCallback)
+    if input == nil { av_free(buffer) }
+    return input
+  }
+
+  private static func prepare(
+    _ input: UnsafeMutablePointer<AVIOContext>, _ source: DescriptorSource,
+    _ format: UnsafePointer<AVInputFormat>, _ demuxer: String, _ limits: ReadingLimits
+  ) -> UnsafeMutablePointer<AVFormatContext>? {
+    guard let context = avformat_alloc_context() else { return nil }
+    context.pointee.pb = input
+    context.pointee.interrupt_callback = AVIOInterruptCB(
+      callback: interruptCallback, opaque: Unmanaged.passUnretained(source).toOpaque())
+    context.pointee.probesize = max(32, limits.probeBytes)
+    context.pointee.max_streams = Int32(clamping: limits.streams)
+    if let seconds = limits.analyzedSeconds {
+      context.pointee.max_analyze_duration = Int64(min(max(0, seconds), 1e6) * Double(reel_time_base))
+    }
+    context.pointee.format_whitelist = av_strdup(format.pointee.name)
+    context.pointee.codec_whitelist = av_strdup(CodecAllowList.option(for: demuxer))
+    context.pointee.protocol_whitelist = av_strdup("none")
+    reel_forbid_opening(context)
+    return context
+  }
+
+  /// The buffer is looked up again: FFmpeg may have put another in place of the one it was given.
+  private static func free(_ input: UnsafeMutablePointer<AVIOContext>) {
+    av_freep(&input.pointee.buffer)
+    var freed: UnsafeMutablePointer<AVIOContext>? = input
+    avio_context_free(&freed)
+  }
+}
+
+private func source(at address: UnsafeMutableRawPointer) -> DescriptorSource {
+  Unmanaged<DescriptorSource>.fromOpaque(address).takeUnretainedValue()
+}
+
+private func readCallback(
+  _ address: UnsafeMutableRawPointer?, _ buffer: UnsafeMutablePointer<UInt8>?, _ count: Int32
+) -> Int32 {
+  guard let address, let buffer, count > 0 else { return reel_error_argument }
+  let source = source(at: address)
+  let room = UnsafeMutableRawBufferPointer(start: buffer, count: Int(count))
+  guard let got = source.read(into: room, at: source.position) else {
+    return source.stop == .deadline ? reel_error_exit : reel_error_io
+  }
+  source.position += Int64(got)
+  return got == 0 ? reel_error_eof : Int32(got)
+}
+
+private func seekCallback(_ address: UnsafeMutableRawPointer?, _ offset: Int64, _ whence: Int32) -> Int64 {
+  guard let address else { return Int64(reel_error_argument) }
+  let source = source(at: address)
+  let base: Int64
+  switch whence & ~reel_seek_force {
+  case reel_seek_size: return source.size
+  case SEEK_SET: base = 0
+  case SEEK_CUR: base = source.position
+  case SEEK_END: base = source.size
+  default: return Int64(reel_error_argument)
+  }
+  let (target, overflow) = base.addingReportingOverflow(offset)
+  guard !overflow, target >= 0 else { return Int64(reel_error_argument) }
+  source.position = target
+  return target
+}
+
+private func interruptCallback(_ address: UnsafeMutableRawPointer?) -> Int32 {
+  guard let address else { return 0 }
+  return source(at: address).isOverdue() ? 1 : 0
+}

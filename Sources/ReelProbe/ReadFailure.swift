@@ -1,0 +1,66 @@
+import CFFmpeg
+import ReelModel
+
+/// Turns what stopped a reading into the error for people.
+struct ReadFailure {
+  let container: MediaContainer
+  let limits: ReadingLimits
+
+  /// The end that the file's own bytes, disk or clock put to the reading; nil when it may go on.
+  func stopped(_ stop: DescriptorSource.Stop?) -> ProbeError? {
+    switch stop {
+    case .deadline:
+      ProbeError(
+        .timeout, "reading it took longer than \(Self.text(limits.seconds)) seconds; it may be damaged")
+    case .failed(let code):
+      ProbeError(.unreadable, "it could not be read (system error \(code)); check the disk it is on")
+    case .shrunk:
+      ProbeError(.sourceChanged, "it became shorter while it was read; try again when nothing writes to it")
+    case .budget, nil: nil
+    }
+  }
+
+  /// FFmpeg did not open the file.
+  func notOpened(_ code: Int32, _ structure: FileStructure, _ source: DescriptorSource) -> ProbeError {
+    if let stopped = stopped(source.stop) { return stopped }
+    if reel_log_met_stream_limit() {
+      return ProbeError(.unsupported, "it has more than \(limits.streams) streams, which no video has")
+    }
+    if source.stop == .budget {
+      return ProbeError(.corrupt, "its header asks for more than \(limits.bytes) bytes to be read")
+    }
+    if code == reel_error_no_memory {
+      return ProbeError(.memoryLimit, "reading it asks for more memory than a file may have; it is damaged")
+    }
+    if let iso = structure.iso, let unfinished = Self.unfinished(iso, size: source.size) { return unfinished }
+    return corrupt
+  }
+
+  /// It claims to be the container and breaks its rules.
+  var corrupt: ProbeError {
+    let reason = String(cString: reel_log_last_error())
+    let said = reason.isEmpty ? "" : " (FFmpeg: \(reason))"
+    return ProbeError(
+      .corrupt, "it begins like \(container.title) and cannot be read as that\(said); get it again, whole")
+  }
+
+  /// The index of an ISO base media file is missing or cut, so that nothing can be played.
+  private static func unfinished(_ iso: ISOFileMap, size: Int64) -> ProbeError? {
+    if iso.movieIsCut {
+      return ProbeError(.truncated, "it was cut off within its index (moov); get it again, whole")
+    }
+    if iso.movie == nil, iso.fragments > 0 {
+      return ProbeError(
+        .truncated, "it is a segment of a stream without its index (moov); join it with its first segment")
+    }
+    if iso.movie == nil {
+      return ProbeError(
+        .truncated, "its index (moov) is missing: it was cut off or never finished; get it again, whole")
+    }
+    return nil
+  }
+
+  private static func text(_ seconds: Double) -> String {
+    seconds == seconds.rounded() ? String(Int(seconds)) : String(seconds)
+  }
+}

@@ -1,0 +1,25 @@
+/// An element of a Matroska file, seen by its header only (RFC 8794, 5 and 6).
+struct EBMLElement: Hashable {
+  let id: UInt32
+  let start: Int64
+  let contents: Int64
+  /// Where it ends by its own account; nil when its size is unknown, as in a live recording.
+  let end: Int64?
+
+  /// Nil when there is no element at `start`.
+  init?(_ file: some ByteReading, at start: Int64) {
+    let header = file.bytes(at: start, count: 12)
+    guard let first = header.first, first.leadingZeroBitCount < 4 else { return nil }
+    let idWidth = first.leadingZeroBitCount + 1
+    guard header.count > idWidth, header[idWidth] != 0 else { return nil }
+    let sizeWidth = header[idWidth].leadingZeroBitCount + 1
+    guard header.count >= idWidth + sizeWidth else { return nil }
+    let coded = header[idWidth..<(idWidth + sizeWidth)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let unknown = UInt64(1) << (7 * UInt64(sizeWidth)) - 1
+    let size = coded & unknown
+    id = header[..<idWidth].reduce(0) { $0 << 8 | UInt32($1) }
+    self.start = start
+    contents = start + Int64(idWidth + sizeWidth)
+    end = size == unknown ? nil : contents + Int64(size)
+  }
+}

@@ -1,0 +1,111 @@
+/// Where things stand in an ISO base media file: what its boxes tell without reading what is in them.
+struct ISOFileMap: Hashable {
+  /// The major brand of `ftyp`; nil when there is none, as in old QuickTime files.
+  private(set) var majorBrand: FourCharacterCode?
+  /// The `moov` box, the index.
+  private(set) var movie: ISOBox?
+  /// Where the first `mdat` begins.
+  private(set) var firstMediaData: Int64?
+  /// The number of `moof` boxes.
+  private(set) var fragments = 0
+  /// Whether `moov` says by an `mvex` that fragments follow.
+  private(set) var declaresFragments = false
+  /// The duration in `mvhd` and what it is counted in.
+  private(set) var movieHeader: MovieHeader?
+  /// Seconds that a track waits before its first sample, by track id: an edit list may begin with an empty edit.
+  private(set) var emptyEdits: [UInt32: Double] = [:]
+  /// The formats of the sample entries of all tracks, in the order of the file.
+  private(set) var sampleFormats: [FourCharacterCode] = []
+  /// Whether the last box ends beyond the file.
+  private(set) var endsBeyondFile = false
+  /// Whether `moov` ends beyond the file.
+  private(set) var movieIsCut = false
+
+  /// The id of the track that is being looked at.
+  private var track: UInt32?
+
+  /// Boxes that are looked at on the outermost level. Two hours of fragments of a second each have 14400.
+  private static let mostBoxes = 65_536
+  /// Boxes that are looked at within another one.
+  private static let mostInnerBoxes = 1024
+
+  init(_ file: some ByteReading) {
+    for box in ISOBoxes(file, in: 0..<file.size, atMost: Self.mostBoxes) {
+      note(box, in: file)
+    }
+  }
+
+  /// Whether the index stands before the media data; nil when one of them is missing.
+  var fastStart: Bool? {
+    guard let movie, let firstMediaData else { return nil }
+    return movie.start < firstMediaData
+  }
+
+  /// Whether a track's samples are encrypted: common encryption (ISO/IEC 23001-7) or Apple's own.
+  var encrypted: Bool {
+    let marks: [FourCharacterCode] = ["encv", "enca", "enct", "encs", "drmi", "drms"]
+    return sampleFormats.contains { marks.contains($0) }
+  }
+
+  private mutating func note(_ box: ISOBox, in file: some ByteReading) {
+    endsBeyondFile = box.end > file.size
+    switch box.type {
+    case "ftyp" where majorBrand == nil:
+      let brand = file.bytes(at: box.contents, count: 4)
+      if brand.count == 4 { majorBrand = FourCharacterCode(brand) }
+    case "moov" where movie == nil:
+      movie = box
+      movieIsCut = endsBeyondFile
+      descend(into: box, of: file)
+    case "mdat" where firstMediaData == nil: firstMediaData = box.start
+    case "moof": fragments += 1
+    default: break
+    }
+  }
+
+  private mutating func descend(into outer: ISOBox, of file: some ByteReading) {
+    guard outer.contents < outer.end else { return }
+    let range = outer.contents..<min(outer.end, max(file.size, outer.contents))
+    for box in ISOBoxes(file, in: range, atMost: Self.mostInnerBoxes) {
+      switch (outer.type, box.type) {
+      case ("moov", "mvex"): declaresFragments = true
+      case ("moov", "mvhd"): movieHeader = MovieHeader(box, of: file)
+      case ("trak", "tkhd"): track = Self.trackID(box, of: file)
+      case ("edts", "elst"): noteEmptyEdit(in: box, of: file)
+      case ("moov", "trak"), ("trak", "edts"), ("trak", "mdia"), ("mdia", "minf"), ("minf", "stbl"):
+        descend(into: box, of: file)
+      case ("stbl", "stsd"): noteFormats(in: box, of: file)
+      default: break
+      }
+    }
+  }
+
+  /// The entries of a sample description box stand behind a version and a count (8.5.2).
+  private mutating func noteFormats(in box: ISOBox, of file: some ByteReading) {
+    let first = box.contents + 8
+    guard first < box.end, first < file.size else { return }
+    for entry in ISOBoxes(file, in: first..<min(box.end, file.size), atMost: 16) {
+      sampleFormats.append(entry.type)
+    }
+  }
+
+  /// 8.3.2: behind the version and two times.
+  private static func trackID(_ box: ISOBox, of file: some ByteReading) -> UInt32? {
+    guard let version = file.bigEndian(at: box.contents, width: 1) else { return nil }
+    return file.bigEndian(at: box.contents + (version == 1 ? 20 : 12), width: 4).map { UInt32($0) }
+  }
+
+  /// 8.6.6: an edit whose media time is -1 is empty; its duration counts in the movie's timescale.
+  private mutating func noteEmptyEdit(in box: ISOBox, of file: some ByteReading) {
+    guard let track, let timescale = movieHeader?.timescale,
+      let version = file.bigEndian(at: box.contents, width: 1),
+      let count = file.bigEndian(at: box.contents + 4, width: 4), count > 0
+    else { return }
+    let width = version == 1 ? 8 : 4
+    guard let duration = file.bigEndian(at: box.contents + 8, width: width),
+      file.bigEndian(at: box.contents + 8 + Int64(width), width: width) == UInt64.max
+        >> (64 - 8 * UInt64(width))
+    else { return }
+    emptyEdits[track] = Double(duration) / Double(timescale)
+  }
+}

@@ -1,0 +1,57 @@
+/// What the outermost elements of a Matroska file tell (RFC 9559).
+struct MatroskaFileMap: Hashable {
+  /// `matroska` or `webm`.
+  private(set) var docType: String?
+  /// Whether the file ends before its own account says; nil when it gives no account.
+  private(set) var truncated: Bool?
+
+  private enum ID {
+    static let header: UInt32 = 0x1A45_DFA3
+    static let docType: UInt32 = 0x4282
+    static let segment: UInt32 = 0x1853_8067
+  }
+  /// Clusters of a live recording that are looked at; at a second each, five hours.
+  private static let mostElements = 20_000
+
+  init(_ file: some ByteReading) {
+    guard let header = EBMLElement(file, at: 0), header.id == ID.header, let headerEnd = header.end else {
+      return
+    }
+    docType = Self.docType(in: header, until: headerEnd, of: file)
+    guard let segment = EBMLElement(file, at: headerEnd), segment.id == ID.segment else { return }
+    if let end = segment.end {
+      truncated = end > file.size
+    } else {
+      truncated = Self.lastElementIsCut(in: segment, of: file)
+    }
+  }
+
+  private static func docType(
+    in header: EBMLElement, until end: Int64, of file: some ByteReading
+  ) -> String? {
+    var next = header.contents
+    for _ in 0..<32 where next < end {
+      guard let element = EBMLElement(file, at: next), let elementEnd = element.end else { return nil }
+      if element.id == ID.docType {
+        let length = Int(min(16, elementEnd - element.contents))
+        return String(
+          validating: file.bytes(at: element.contents, count: length).filter { $0 != 0 }, as: UTF8.self)
+      }
+      next = elementEnd
+    }
+    return nil
+  }
+
+  /// A segment of unknown size: true when an element of known size ends beyond the file, false when the last
+  /// one ends with it, nil when there is one of unknown size on the way.
+  private static func lastElementIsCut(in segment: EBMLElement, of file: some ByteReading) -> Bool? {
+    var next = segment.contents
+    for _ in 0..<mostElements {
+      if next == file.size { return false }
+      guard let element = EBMLElement(file, at: next), let end = element.end else { return nil }
+      if end > file.size { return true }
+      next = end
+    }
+    return nil
+  }
+}

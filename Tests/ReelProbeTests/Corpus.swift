@@ -1,0 +1,51 @@
+import Foundation
+
+/// The real files beside the project, with what two independent readers agree on (`truth.tsv`).
+struct Corpus {
+  let folder: String
+  let files: [CorpusFile]
+
+  /// From `REEL_CORPUS`, else `../shared/corpus` beside the package; nil where neither is there.
+  static let beside: Corpus? = {
+    let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let candidates = [
+      ProcessInfo.processInfo.environment["REEL_CORPUS"], "/\(package)/../shared/corpus",
+    ]
+    return candidates.compactMap { $0 }.compactMap(Corpus.init).first
+  }()
+
+  init?(_ folder: String) {
+    guard let table = try? String(contentsOfFile: folder + "/truth.tsv", encoding: .utf8) else { return nil }
+    self.folder = folder
+    files = table.split(separator: "\n").dropFirst().compactMap { CorpusFile(row: $0) }
+  }
+
+  func open(_ file: CorpusFile) -> OpenFile? { OpenFile(folder + "/" + file.path) }
+}
+
+/// A row of `truth.tsv`; what is unsettled there is nil.
+struct CorpusFile: Sendable {
+  let path: String
+  let kind: String?
+  let shownWidth: Int?
+  let shownHeight: Int?
+  let storedWidth: Int?
+  let storedHeight: Int?
+  let rotation: Int?
+  let duration: Double?
+  let frameRate: Double?
+
+  init?(row: Substring) {
+    let cells = row.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+    guard cells.count >= 10, !cells[0].isEmpty else { return nil }
+    path = cells[0]
+    kind = cells[1].isEmpty ? nil : cells[1]
+    storedWidth = Int(cells[4])
+    storedHeight = Int(cells[5])
+    shownWidth = Int(cells[6])
+    shownHeight = Int(cells[7])
+    rotation = Int(cells[8])
+    duration = Double(cells[9])
+    frameRate = cells.count > 10 ? Double(cells[10]) : nil
+  }
+}

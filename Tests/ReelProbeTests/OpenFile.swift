@@ -1,0 +1,43 @@
+import Foundation
+import Glibc
+import ReelModel
+import ReelProbe
+
+/// A file opened for a test, closed when it goes.
+final class OpenFile {
+  let descriptor: Int32
+  let size: Int64
+
+  /// Nil when there is no such file.
+  init?(_ path: String) {
+    descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    var status = stat()
+    guard descriptor >= 0, fstat(descriptor, &status) == 0 else { return nil }
+    size = Int64(status.st_size)
+  }
+
+  /// A file without a name that holds `bytes`.
+  init?(holding bytes: [UInt8]) {
+    var name = Array((NSTemporaryDirectory() + "/reel-probe-test-XXXXXX").utf8CString)
+    descriptor = mkstemp(&name)
+    unlink(name)
+    guard descriptor >= 0, pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else { return nil }
+    size = Int64(bytes.count)
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  var firstBytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: 400)
+    let count = pread(descriptor, &bytes, bytes.count, 0)
+    return Array(bytes.prefix(max(0, count)))
+  }
+
+  func read(
+    as container: MediaContainer, limits: ReadingLimits = .default
+  ) throws(ProbeError) -> Reading {
+    try FFmpegReader(limits: limits).read(descriptor: descriptor, size: size, container: container)
+  }
+}
