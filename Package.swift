@@ -53,13 +53,15 @@ let package = Package(
       linkerSettings: [
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
       ]),
+    .target(name: "CFileSystem"),
+    .target(name: "COpenat2"),
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     room("ReelModel"),
-    room("ReelSystem"),
+    room("ReelSystem", ["CFileSystem"]),
 
     // What comes in, and what it is.
     room("ReelSniffer", ["ReelModel"]),
-    room("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", crypto, systemPackage]),
+    room("ReelSource", ["COpenat2", "ReelModel", "ReelSniffer", "ReelSystem", crypto]),
     room("ReelWire", ["ReelModel"]),
     room("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
     .executableTarget(
@@ -68,18 +70,18 @@ let package = Package(
     room("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CSandbox"]),
 
     // Where it goes, and what remembers it.
-    room("ReelUploading", ["ReelModel", "ReelSystem", crypto]),
+    room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", crypto]),
     room("ReelUploaderPromises", ["ReelModel"]),
     room("ReelCatalog", ["ReelModel", "ReelSystem", grdb]),
 
     // The view models, the views, the command.
-    room("ReelIngest", ["ReelModel", "ReelSource", asyncAlgorithms]),
+    room("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem", asyncAlgorithms]),
     room("ReelTerminal", ["ReelModel", "ReelIngest"]),
     .executableTarget(
       name: "reel",
       dependencies: [
-        "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog",
-        "ReelIngest", "ReelTerminal", argumentParser, configuration, logging,
+        "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog",
+        "ReelIngest", "ReelTerminal", argumentParser, configuration, logging, systemPackage,
       ],
       swiftSettings: strict),
 
@@ -95,9 +97,9 @@ let package = Package(
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",
-      ["ReelIngest", "ReelModel", "ReelSource"]),
+      ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog"]),
     tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
-    tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelModel", grdb]),
+    tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", crypto, grdb]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -64,6 +64,15 @@ public struct Destination: Hashable, Sendable, Codable, CustomStringConvertible 
   public init(_ name: String) { self.name = name }
 
   public var description: String { name }
+
+  public init(from decoder: any Decoder) throws {
+    name = try decoder.singleValueContainer().decode(String.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(name)
+  }
 }
 
 /// An object as the store holds it.

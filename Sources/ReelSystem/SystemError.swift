@@ -7,6 +7,7 @@ public struct SystemError: Error, Hashable, Sendable {
   /// The call's name, such as `openat`.
   public let call: String
 
+  /// - Parameters: the value of `errno`, and the name of the call that set it.
   public init(code: Int32, call: String) {
     self.code = code
     self.call = call
@@ -28,6 +29,7 @@ public struct SystemError: Error, Hashable, Sendable {
 }
 
 extension SystemError: CustomStringConvertible {
+  /// The call and the reason.
   public var description: String { "\(call): \(reason)" }
 }
 

@@ -1,0 +1,152 @@
+import GRDB
+import Glibc
+import ReelModel
+import ReelSystem
+
+/// Opens the file of a catalog. Everything here blocks.
+enum CatalogDatabase {
+  /// Opens or makes the catalog, brought up to date.
+  static func open(_ library: LibraryFolder, busyTimeout: Double) throws(CatalogError) -> DatabasePool {
+    let path = library.catalogPath
+    return try mapping(path) {
+      // A new file's mode cannot be changed while another process is about to use it.
+      let alone = try FolderLock(library.path, waitingUpTo: busyTimeout)
+      defer { alone.end() }
+      try makeFile(path)
+      var configuration = configuration(path, busyTimeout)
+      // Only a database without tables can still choose; for any other this does nothing.
+      configuration.prepareDatabase { db in
+        if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
+      }
+      let database = try DatabasePool(path: path, configuration: configuration)
+      // GRDB leaves it at NORMAL, where the last commits can be lost with the power.
+      try database.writeWithoutTransaction { db in
+        try db.execute(sql: "PRAGMA synchronous = FULL")
+        try CatalogSchema.migrate(db, at: path)
+      }
+      return database
+    }
+  }
+
+  /// Opens the catalog for reading, or gives nil when there is none yet. One that an older Reel made is
+  /// brought up to date first.
+  static func openReadOnly(
+    _ library: LibraryFolder, busyTimeout: Double
+  ) throws(CatalogError) -> (any DatabaseReader)? {
+    let path = library.catalogPath
+    guard let (database, found) = try readable(path, busyTimeout: busyTimeout), found > 0 else { return nil }
+    if found == CatalogSchema.version { return database }
+    try close(database, path: path)
+    try close(try open(library, busyTimeout: busyTimeout), path: path)
+    return try readable(path, busyTimeout: busyTimeout)?.database
+  }
+
+  /// Opens a catalog that is there, and tells its schema's version.
+  private static func readable(
+    _ path: String, busyTimeout: Double
+  ) throws(CatalogError) -> (database: any DatabaseReader, version: Int)? {
+    try mapping(path) {
+      guard try hasContent(path) else { return nil }
+      do {
+        return try look(into: path, of: path, busyTimeout: busyTimeout)
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
+        // SQLite cannot make its shared memory file: a file system that is mounted read-only. Without a
+        // write-ahead log to look into, the database file is all there is.
+        if try hasContent(path + "-wal") { throw error }
+        return try look(
+          into: "file:" + escaped(path) + "?immutable=1", of: path, busyTimeout: busyTimeout)
+      }
+    }
+  }
+
+  /// The connection may write, though no statement of ours does: only such a one removes the files beside the
+  /// database when it is the last to close.
+  private static func look(
+    into name: String, of path: String, busyTimeout: Double
+  ) throws -> (database: any DatabaseReader, version: Int) {
+    let database = try DatabaseQueue(path: name, configuration: configuration(path, busyTimeout))
+    return (database, try database.read { db in try CatalogSchema.checkedVersion(of: db, at: path) })
+  }
+
+  /// Closes; the last to close brings the write-ahead log home.
+  static func close(_ database: any DatabaseReader, path: String) throws(CatalogError) {
+    try mapping(path) {
+      if let pool = database as? DatabasePool {
+        // Its reading connections first: they may not remove the files beside the database.
+        pool.releaseMemory()
+        // Another process in the middle of it is no reason to fail: the log stays, and nothing is lost.
+        try? pool.writeWithoutTransaction { db in _ = try db.checkpoint(.passive) }
+      }
+      try database.close()
+    }
+  }
+
+  private static func configuration(_ path: String, _ busyTimeout: Double) -> Configuration {
+    var configuration = Configuration()
+    configuration.label = "reel.catalog"
+    configuration.busyMode = .timeout(busyTimeout)
+    configuration.maximumReaderCount = 4
+    configuration.prepareDatabase { db in
+      // Before anything is written: a database that is not ours stays as it is.
+      _ = try CatalogSchema.checkedVersion(of: db, at: path)
+    }
+    return configuration
+  }
+
+  /// SQLite would make it readable for everybody; the files beside it take their mode from this one.
+  private static func makeFile(_ path: String) throws {
+    let file = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
+    guard file >= 0 else { throw failure(errno, path) }
+    Glibc.close(file)
+    _ = try hasContent(path)
+  }
+
+  /// Whether there is a file at `path` that is not empty.
+  private static func hasContent(_ path: String) throws -> Bool {
+    var facts = stat()
+    guard stat(path, &facts) == 0 else {
+      if errno == ENOENT { return false }
+      throw failure(errno, path)
+    }
+    guard facts.st_mode & S_IFMT == S_IFREG else { throw failure(EISDIR, path) }
+    return facts.st_size > 0
+  }
+
+  private static func escaped(_ path: String) -> String {
+    var escaped = ""
+    for scalar in path.unicodeScalars {
+      switch scalar {
+      case "%", "?", "#": escaped += "%" + String(scalar.value, radix: 16, uppercase: true)
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+
+  private static func failure(_ code: Int32, _ path: String) -> CatalogError {
+    let reason = SystemError(code: code, call: "open").reason
+    switch code {
+    case ENOSPC, EDQUOT:
+      return CatalogError(
+        .diskFull, "no space left on the disk of the catalog \(path): free some, and run again")
+    case EISDIR:
+      return CatalogError(
+        .unusable,
+        "\(path) is no file, where the catalog should be: move it away, or name another library with "
+          + "--library")
+    default:
+      return CatalogError(
+        .unusable,
+        "the catalog \(path) cannot be opened (\(reason)): check its disk, its owner and its permissions")
+    }
+  }
+
+  private static func mapping<Value>(_ path: String, _ body: () throws -> Value) throws(CatalogError) -> Value
+  {
+    do {
+      return try body()
+    } catch {
+      throw CatalogError.from(error, at: path)
+    }
+  }
+}

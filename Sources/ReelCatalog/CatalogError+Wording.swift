@@ -1,0 +1,43 @@
+import ReelModel
+
+extension CatalogError {
+  static func newerSchema(_ found: Int, known: Int, at path: String) -> CatalogError {
+    CatalogError(
+      .newerSchema,
+      "the catalog \(path) was made by a newer Reel (schema \(found), this one knows schema \(known)): "
+        + "update Reel, or name another library with --library")
+  }
+
+  static func notACatalog(at path: String) -> CatalogError {
+    CatalogError(
+      .corrupt,
+      "\(path) is a database, but not one of Reel's: move it away, or name another library with --library")
+  }
+
+  static func leaseLost(_ intent: Intent, at path: String) -> CatalogError {
+    CatalogError(
+      .leaseLost,
+      "attempt \(intent.attempt) at post \(intent.id) does not hold it any more in the catalog \(path), "
+        + "another run may have taken it over: run the command again")
+  }
+
+  static func nameTaken(_ request: ClaimRequest, at path: String) -> CatalogError {
+    CatalogError(
+      .unusable,
+      "the catalog \(path) already has a post \(request.newID) or an object \(request.newKey) in "
+        + "\(request.publication.destination): run the command again, it draws new names")
+  }
+
+  static func closed(at path: String) -> CatalogError {
+    CatalogError(.unusable, "the catalog \(path) has been closed: open it again")
+  }
+
+  static func readOnly(at path: String) -> CatalogError {
+    CatalogError(
+      .unusable, "the catalog \(path) was opened for reading only: open it for writing to publish")
+  }
+
+  static func cancelled(at path: String) -> CatalogError {
+    CatalogError(.cancelled, "the task was cancelled before the catalog \(path) answered: run it again")
+  }
+}

@@ -1,0 +1,49 @@
+import GRDB
+import ReelModel
+
+/// The tables, and how an older catalog becomes one of today.
+///
+/// Versions are counted in `PRAGMA user_version`. A version that was released never changes: what comes
+/// later is appended to ``migrations``.
+enum CatalogSchema {
+  /// "Reel" in ASCII; what SQLite's header names as the program the file belongs to.
+  static let applicationID = 0x5265_656C
+
+  /// The statements that make version `n + 1` of version `n`.
+  static let migrations = [CatalogSchema.version1]
+
+  /// The version that this build writes and reads.
+  static var version: Int { migrations.count }
+
+  /// The version of the catalog in `db`; 0 when nothing is in it yet.
+  ///
+  /// Only reads.
+  /// - Throws: ``CatalogError`` (`newerSchema`, or `corrupt` for another program's database).
+  static func checkedVersion(of db: Database, at path: String) throws -> Int {
+    let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+    let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    if application == applicationID {
+      if found > version { throw CatalogError.newerSchema(found, known: version, at: path) }
+      return found
+    }
+    let isEmpty = try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)") ?? false
+    guard application == 0, found == 0, isEmpty else { throw CatalogError.notACatalog(at: path) }
+    return 0
+  }
+
+  /// Brings the catalog up to date with `migrations`, in one transaction, however many processes try at once.
+  static func migrate(
+    _ db: Database, at path: String, through migrations: [String] = Self.migrations
+  ) throws {
+    try db.inTransaction(.immediate) {
+      let found = try checkedVersion(of: db, at: path)
+      if found >= migrations.count { return .rollback }
+      for statements in migrations.dropFirst(found) {
+        try db.execute(sql: statements)
+      }
+      try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+      try db.execute(sql: "PRAGMA user_version = \(migrations.count)")
+      return .commit
+    }
+  }
+}

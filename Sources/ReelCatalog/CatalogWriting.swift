@@ -1,0 +1,52 @@
+import GRDB
+import ReelModel
+import ReelSystem
+import Synchronization
+
+/// What a catalog that may write has besides its database: the queue of writes, its place among the owners,
+/// and the task that renews its lease.
+///
+/// Whoever lets go of it without ``retire()`` is dead to all others: the lock ends with this object.
+final class CatalogWriting: Sendable {
+  let group: GroupCommit
+  let steps: PublishingSteps
+  private let lock: Mutex<OwnerLock?>
+  private let heartbeat: Task<Void, Never>
+
+  init(
+    group: GroupCommit, owners: OwnerRoll, lock: OwnerLock, path: String, heartbeatEvery interval: Duration
+  ) async throws(CatalogError) {
+    let me = try await group.durably { db in try owners.enlist(lock, in: db) }
+    self.group = group
+    self.lock = Mutex(lock)
+    steps = PublishingSteps(owners: owners, me: me, path: path)
+    let name = lock.name
+    heartbeat = Task {
+      while (try? await Task.sleep(for: interval, clock: .continuous)) != nil {
+        // One that fails (a full disk, a locked catalog) is made good by the next.
+        try? await group.durably { db in try owners.renew(me, lock: name, in: db) }
+      }
+    }
+  }
+
+  deinit {
+    heartbeat.cancel()
+  }
+
+  /// Writes what is pending, gives up what this owner holds, and takes nothing in any more.
+  func retire() async throws(CatalogError) {
+    guard let lock = abandon() else { return }
+    defer { group.close() }
+    let steps = steps
+    try await group.durably { db in try steps.owners.retire(steps.me, in: db) }
+    lock.retire()
+  }
+
+  /// Lets go of the lock, and of nothing else, as a process does that is killed. Nil when it was let go of
+  /// before.
+  @discardableResult
+  func abandon() -> OwnerLock? {
+    heartbeat.cancel()
+    return lock.withLock { $0.take() }
+  }
+}

@@ -1,0 +1,23 @@
+import GRDB
+import ReelModel
+
+/// Stores by their settled names, and how much each holds.
+enum DestinationTable {
+  /// The id of a destination that is known.
+  static func find(_ destination: Destination, in db: Database) throws -> Int64? {
+    try db.number("SELECT id FROM destination WHERE name = ?", [destination.name])
+  }
+
+  /// The id, given now if it has none.
+  static func findOrInsert(_ destination: Destination, in db: Database) throws -> Int64 {
+    if let id = try find(destination, in: db) { return id }
+    try db.run("INSERT INTO destination (name) VALUES (?)", [destination.name])
+    return db.lastInsertedRowID
+  }
+
+  /// Counts a post of `bytes`.
+  static func count(bytes: Int64, in destination: Int64, db: Database) throws {
+    try db.run(
+      "UPDATE destination SET posts = posts + 1, bytes = bytes + ? WHERE id = ?", [bytes, destination])
+  }
+}

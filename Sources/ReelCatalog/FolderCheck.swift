@@ -1,0 +1,90 @@
+import Glibc
+import ReelModel
+import ReelSystem
+
+/// Makes folders that are ours alone, and refuses those that are not. Everything here blocks.
+enum FolderCheck {
+  /// Makes `path` and the folders above it, 0700, or checks it when it is there.
+  static func make(_ path: String) throws(CatalogError) {
+    if try isThere(path) { return }
+    if let parent = parent(of: path), !exists(parent) { try make(parent) }
+    // EEXIST: another process was faster; what it made is checked below.
+    if mkdir(path, 0o700) != 0, errno != EEXIST { throw failure(errno, making: path) }
+    guard try isThere(path) else { throw failure(ENOENT, making: path) }
+  }
+
+  /// Whether a folder of ours is at `path`.
+  /// - Throws: `notOurs` or `unusable` when something else is.
+  static func isThere(_ path: String) throws(CatalogError) -> Bool {
+    var facts = stat()
+    guard stat(path, &facts) == 0 else {
+      if errno == ENOENT { return false }
+      throw failure(errno, making: path)
+    }
+    try check(facts, of: path)
+    return true
+  }
+
+  /// `path`, absolute and without links.
+  static func settled(_ path: String) throws(CatalogError) -> String {
+    guard let settled = realpath(path, nil) else { throw failure(errno, making: path) }
+    defer { free(settled) }
+    return String(cString: settled)
+  }
+
+  /// Why a folder with these facts is refused; pure.
+  static func check(_ facts: stat, of path: String, user: uid_t = geteuid()) throws(CatalogError) {
+    guard facts.st_mode & S_IFMT == S_IFDIR else {
+      throw CatalogError(
+        .unusable, "\(path) is a file where the library's folder should be: name a folder with --library")
+    }
+    guard facts.st_uid == user else {
+      throw CatalogError(
+        .notOurs,
+        "the library's folder \(path) belongs to another user (\(facts.st_uid), you are \(user)): name one "
+          + "of your own with --library")
+    }
+    guard facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+      throw CatalogError(
+        .notOurs,
+        "others may write to the library's folder \(path): look who has been there, then run "
+          + "`chmod go-w` on it, or name another with --library")
+    }
+  }
+
+  private static func exists(_ path: String) -> Bool {
+    var facts = stat()
+    return stat(path, &facts) == 0
+  }
+
+  private static func parent(of path: String) -> String? {
+    var rest = path[...]
+    while rest.count > 1, rest.hasSuffix("/") { rest.removeLast() }
+    guard let slash = rest.lastIndex(of: "/") else { return nil }
+    return slash == rest.startIndex ? "/" : String(rest[..<slash])
+  }
+
+  private static func failure(_ code: Int32, making path: String) -> CatalogError {
+    let reason = SystemError(code: code, call: "mkdir").reason
+    switch code {
+    case ENOSPC, EDQUOT:
+      return CatalogError(
+        .diskFull, "no space left for the library's folder \(path): free some, or name another disk's folder")
+    case EROFS:
+      return CatalogError(
+        .unusable,
+        "the library's folder \(path) is on a file system that is mounted read-only: name another with "
+          + "--library")
+    case EACCES, EPERM:
+      return CatalogError(
+        .unusable, "no permission for the library's folder \(path): name one of your own with --library")
+    case ENOTDIR:
+      return CatalogError(
+        .unusable,
+        "the library's folder cannot be \(path), a part of that path is a file: name another with --library")
+    default:
+      return CatalogError(
+        .unusable, "the library's folder \(path) cannot be used (\(reason)): name another with --library")
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import FoundationEssentials
+import GRDB
+import ReelModel
+
+/// Intents as rows.
+enum IntentTable {
+  /// An intent that is neither published nor given up.
+  struct Unfinished {
+    let number: Int64
+    let id: PostID
+    let key: ObjectKey
+    let attempt: Int
+    let owner: Int64?
+  }
+
+  /// The columns that tell one publication.
+  struct PublicationKey {
+    let digest: Data
+    let destination: Int64
+    let author: Data
+
+    init(_ publication: Publication, destination: Int64) {
+      digest = Data(publication.digest.bytes)
+      self.destination = destination
+      author = Data((publication.authorID.map { "=" + $0 } ?? "").utf8)
+    }
+
+    var arguments: StatementArguments { [digest, destination, author] }
+  }
+
+  /// The number of the first published intent.
+  static func published(_ key: PublicationKey, in db: Database) throws -> Int64? {
+    try db.number(
+      """
+      SELECT number FROM intent
+      WHERE digest = ? AND destination = ? AND author = ? AND ordinal IS NOT NULL AND state = 1
+      ORDER BY ordinal LIMIT 1
+      """, key.arguments)
+  }
+
+  static func unfinished(_ key: PublicationKey, in db: Database) throws -> [Unfinished] {
+    try db.rows(
+      """
+      SELECT number, postID, objectKey, attempt, owner FROM intent
+      WHERE digest = ? AND destination = ? AND author = ? AND state = 0 ORDER BY ordinal
+      """, key.arguments
+    ).map(Unfinished.init)
+  }
+
+  /// Writes a new intent of `owner` down: attempt 1.
+  static func insert(
+    _ request: ClaimRequest, _ key: PublicationKey, owner: Int64, at now: Int64, in db: Database
+  ) throws {
+    let last = try db.number(
+      "SELECT max(ordinal) FROM intent WHERE digest = ? AND destination = ? AND author = ?", key.arguments)
+    try db.run(
+      """
+      INSERT INTO intent
+        (postID, destination, objectKey, digest, author, ordinal, size, owner, createdAt, changedAt)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        request.newID.uuid, key.destination, request.newKey.rawValue, key.digest, key.author,
+        last.map { $0 + 1 } ?? 0, request.size, owner, now, now,
+      ])
+  }
+
+  /// Gives the intent to `owner`, with the next attempt's number.
+  static func takeOver(_ number: Int64, owner: Int64, at now: Int64, in db: Database) throws {
+    try db.run(
+      "UPDATE intent SET attempt = attempt + 1, owner = ?, changedAt = ? WHERE number = ?",
+      [owner, now, number])
+  }
+
+  /// Marks the intent published, if this attempt still holds it. Gives its number and destination then.
+  static func finish(
+    _ intent: Intent, owner: Int64, at now: Int64, in db: Database
+  ) throws -> (number: Int64, destination: Int64)? {
+    try db.row(
+      """
+      UPDATE intent SET state = 1, owner = NULL, changedAt = ?
+      WHERE postID = ? AND attempt = ? AND owner = ? AND state = 0 RETURNING number, destination
+      """, [now, intent.id.uuid, intent.attempt, owner]
+    ).map { ($0["number"], $0["destination"]) }
+  }
+
+  /// Gives the intent up, if this attempt still holds it.
+  static func release(
+    _ intent: Intent, because reason: ReleaseReason, owner: Int64, at now: Int64, in db: Database
+  ) throws {
+    let change =
+      switch reason {
+      case .retryLater: "owner = NULL"
+      case .keyUnusable: "owner = NULL, state = 2, ordinal = NULL"
+      }
+    try db.run(
+      """
+      UPDATE intent SET \(change), changedAt = ?
+      WHERE postID = ? AND attempt = ? AND owner = ? AND state = 0
+      """, [now, intent.id.uuid, intent.attempt, owner])
+  }
+}
+
+extension IntentTable.Unfinished {
+  fileprivate init(_ row: Row) throws {
+    guard let key = ObjectKey(row["objectKey"]), let id = PostID((row["postID"] as UUID).uuidString) else {
+      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "an intent without a proper key")
+    }
+    number = row["number"]
+    self.id = id
+    self.key = key
+    attempt = row["attempt"]
+    owner = row["owner"]
+  }
+}

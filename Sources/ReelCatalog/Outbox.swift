@@ -1,0 +1,24 @@
+import GRDB
+import ReelModel
+
+/// Posts whose event has not been told yet, each with the owner that is to tell it.
+enum Outbox {
+  static func queue(_ pageNumber: Int, owner: Int64, in db: Database) throws {
+    try db.run("INSERT INTO outbox (pageNumber, owner) VALUES (?, ?)", [pageNumber, owner])
+  }
+
+  /// Whose event it is to tell, or nil when it has been told.
+  static func owner(of pageNumber: Int, in db: Database) throws -> Int64? {
+    try db.number("SELECT owner FROM outbox WHERE pageNumber = ?", [pageNumber])
+  }
+
+  /// Makes `owner` tell it.
+  static func hand(_ pageNumber: Int, to owner: Int64, in db: Database) throws {
+    try db.run("UPDATE outbox SET owner = ? WHERE pageNumber = ?", [owner, pageNumber])
+  }
+
+  static func strike(_ post: PostID, in db: Database) throws {
+    try db.run(
+      "DELETE FROM outbox WHERE pageNumber = (SELECT pageNumber FROM post WHERE id = ?)", [post.uuid])
+  }
+}

@@ -1,0 +1,98 @@
+import FoundationEssentials
+import GRDB
+import Glibc
+import ReelModel
+import ReelSystem
+
+/// Who works on this library, and who of them is alive.
+///
+/// An owner is a row with a lease and a locked file. It is dead when the row is gone, when its lease ran out,
+/// or when its file is free (which only a process under the same kernel can tell).
+struct OwnerRoll: Sendable {
+  let library: LibraryFolder
+  let clock: any WallClock
+  let host: String
+  /// How long an owner that nobody hears of counts as alive.
+  let lease: Duration
+
+  /// The first part of the name of every lock file that a catalog's owner holds.
+  static let prefix = "catalog-"
+
+  /// A new owner's lock. Blocks.
+  static func lock(_ name: String, in library: LibraryFolder) throws(CatalogError) -> OwnerLock {
+    do {
+      return try OwnerLock(directory: library.temporaryPath, name: name)
+    } catch {
+      let isFull = error.code == ENOSPC || error.code == EDQUOT
+      throw CatalogError(
+        isFull ? .diskFull : .unusable,
+        "cannot lock a file in \(library.temporaryPath) (\(error.reason)): "
+          + (isFull ? "free some space, and run again" : "check its disk, its owner and its permissions"))
+    }
+  }
+
+  /// Writes down the owner of `lock`, and strikes out the dead. Gives the new owner's id.
+  func enlist(_ lock: OwnerLock, in db: Database) throws -> Int64 {
+    try strikeDead(in: db)
+    let now = clock.now().milliseconds
+    let id = try db.number(
+      """
+      INSERT INTO owner (lockName, host, pid, startedAt, leaseUntil) VALUES (?, ?, ?, ?, ?) RETURNING id
+      """, [lock.name, host, Int64(getpid()), now, leaseEnd])
+    guard let id else { throw DatabaseError(message: "no id for the new owner") }
+    return id
+  }
+
+  /// Moves the end of `owner`'s lease. Another machine may have struck it out: then it is written down anew.
+  func renew(_ owner: Int64, lock: String, in db: Database) throws {
+    try db.run(
+      """
+      INSERT INTO owner (id, lockName, host, pid, startedAt, leaseUntil) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET leaseUntil = excluded.leaseUntil
+      """, [owner, lock, host, Int64(getpid()), clock.now().milliseconds, leaseEnd])
+  }
+
+  /// Gives up all that `owner` holds. What it has not told stays in the outbox, for whoever meets it.
+  func retire(_ owner: Int64, in db: Database) throws {
+    try db.run("UPDATE intent SET owner = NULL WHERE owner = ?", [owner])
+    try db.run("DELETE FROM owner WHERE id = ?", [owner])
+  }
+
+  /// Whether `owner` is to be left in peace.
+  func isAlive(_ owner: Int64, in db: Database) throws -> Bool {
+    let found = try db.row("SELECT lockName, host, leaseUntil FROM owner WHERE id = ?", [owner])
+    guard let found else { return false }
+    let leaseUntil: Int64 = found["leaseUntil"]
+    if leaseUntil <= clock.now().milliseconds { return false }
+    return found["host"] != host || holdsLock(found["lockName"])
+  }
+
+  private var leaseEnd: Int64 {
+    let (seconds, attoseconds) = lease.components
+    return clock.now().milliseconds + seconds * 1000 + attoseconds / 1_000_000_000_000_000
+  }
+
+  private func holdsLock(_ name: String) -> Bool {
+    (try? OwnerLock.isAlive(directory: library.temporaryPath, name: name)) ?? true
+  }
+
+  private func strikeDead(in db: Database) throws {
+    for owner in try db.rows("SELECT id, lockName FROM owner WHERE host = ?", [host])
+    where !holdsLock(owner["lockName"]) {
+      try db.run("DELETE FROM owner WHERE id = ?", [owner["id"] as Int64])
+    }
+    // Of another machine, or of this one before it was started anew: a day after the last sign of life.
+    let yesterday = clock.now().milliseconds - 86_400_000
+    try db.run("DELETE FROM owner WHERE host <> ? AND leaseUntil < ?", [host, yesterday])
+    removeDeadLocks()
+  }
+
+  /// Removes the lock files of dead owners, also of those that died before they had a row.
+  private func removeDeadLocks() {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
+    for file in files where file.hasPrefix(Self.prefix) && file.hasSuffix(OwnerLock.suffix) {
+      if holdsLock(String(file.dropLast(OwnerLock.suffix.count))) { continue }
+      unlink(library.temporaryPath + "/" + file)
+    }
+  }
+}

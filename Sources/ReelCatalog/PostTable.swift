@@ -1,0 +1,79 @@
+import FoundationEssentials
+import GRDB
+import ReelModel
+
+/// Posts as rows. Place and time are columns; the rest is the post's own JSON.
+enum PostTable {
+  /// A row, not yet read as a post: that is done off the database's thread.
+  struct Stored: Sendable {
+    let pageNumber: Int
+    let createdAt: Int64
+    let document: String
+  }
+
+  /// Gives the post the next place in the feed.
+  static func insert(
+    _ id: PostID, document: String, intent: Int64, at now: Int64, in db: Database
+  ) throws -> Int {
+    let place = try db.number(
+      "UPDATE feed SET lastPageNumber = lastPageNumber + 1 WHERE id = 1 RETURNING lastPageNumber")
+    guard let place else {
+      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the feed's counter is missing")
+    }
+    try db.run(
+      "INSERT INTO post (pageNumber, id, intent, createdAt, document) VALUES (?, ?, ?, ?, ?)",
+      [place, id.uuid, intent, now, document])
+    return Int(place)
+  }
+
+  static func find(_ id: PostID, in db: Database) throws -> Stored? {
+    try db.row("SELECT pageNumber, createdAt, document FROM post WHERE id = ?", [id.uuid]).map(Stored.init)
+  }
+
+  static func find(intent: Int64, in db: Database) throws -> Stored? {
+    try db.row("SELECT pageNumber, createdAt, document FROM post WHERE intent = ?", [intent])
+      .map(Stored.init)
+  }
+
+  /// The `limit` posts before `place`, the newest first.
+  static func before(_ place: Int, limit: Int, in db: Database) throws -> [Stored] {
+    try db.rows(
+      """
+      SELECT pageNumber, createdAt, document FROM post
+      WHERE pageNumber < ? ORDER BY pageNumber DESC LIMIT ?
+      """, [place, limit]
+    ).map(Stored.init)
+  }
+
+  /// The posts with a place in `places`, in that order.
+  static func at(_ places: Range<Int>, in db: Database) throws -> [Stored] {
+    try db.rows(
+      """
+      SELECT pageNumber, createdAt, document FROM post
+      WHERE pageNumber >= ? AND pageNumber < ? ORDER BY pageNumber
+      """, [places.lowerBound, places.upperBound]
+    ).map(Stored.init)
+  }
+}
+
+extension PostTable.Stored {
+  fileprivate init(_ row: Row) {
+    pageNumber = row["pageNumber"]
+    createdAt = row["createdAt"]
+    document = row["document"]
+  }
+
+  /// The post in this row.
+  func post(at path: String) throws(CatalogError) -> Post {
+    do {
+      var post = try JSONDecoder().decode(Post.self, from: Data(document.utf8))
+      post.pageNumber = pageNumber
+      post.createdAt = Date(milliseconds: createdAt)
+      return post
+    } catch {
+      throw CatalogError(
+        .corrupt,
+        "post \(pageNumber) in the catalog \(path) is damaged (\(error)): put a backup in its place")
+    }
+  }
+}

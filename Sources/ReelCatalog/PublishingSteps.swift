@@ -1,0 +1,110 @@
+import FoundationEssentials
+import GRDB
+import ReelModel
+
+/// The steps of publishing, each inside a transaction of somebody else's, in the name of one owner.
+struct PublishingSteps: Sendable {
+  let owners: OwnerRoll
+  /// The owner in whose name.
+  let me: Int64
+  let path: String
+
+  /// A post that was found, and whether its event has been told.
+  struct Found: Sendable {
+    let stored: PostTable.Stored
+    let announced: Bool
+  }
+
+  /// The answer to a claim, its post not yet read.
+  enum Answer: Sendable {
+    case granted(Intent)
+    case published(Found)
+    case held
+  }
+
+  // MARK: T1
+
+  func claim(_ request: ClaimRequest, in db: Database) throws -> Answer {
+    let publication = request.publication
+    let destination = try DestinationTable.findOrInsert(publication.destination, in: db)
+    let key = IntentTable.PublicationKey(publication, destination: destination)
+    if request.duplicates == .skip, let found = try published(key, in: db) {
+      return .published(found)
+    }
+    let unfinished = try IntentTable.unfinished(key, in: db)
+    let free = try unfinished.filter { try !isHeld($0, in: db) }
+    if request.duplicates == .skip, free.count < unfinished.count { return .held }
+    if let first = free.first { return .granted(try takeOver(first, publication, in: db)) }
+    return .granted(try begin(request, key, in: db))
+  }
+
+  private func isHeld(_ intent: IntentTable.Unfinished, in db: Database) throws -> Bool {
+    guard let owner = intent.owner else { return false }
+    return try owner == me || owners.isAlive(owner, in: db)
+  }
+
+  private func takeOver(
+    _ unfinished: IntentTable.Unfinished, _ publication: Publication, in db: Database
+  ) throws -> Intent {
+    try IntentTable.takeOver(unfinished.number, owner: me, at: now, in: db)
+    return Intent(
+      id: unfinished.id, key: unfinished.key, publication: publication, attempt: unfinished.attempt + 1)
+  }
+
+  private func begin(
+    _ request: ClaimRequest, _ key: IntentTable.PublicationKey, in db: Database
+  ) throws -> Intent {
+    do {
+      try IntentTable.insert(request, key, owner: me, at: now, in: db)
+    } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
+      throw CatalogError.nameTaken(request, at: path)
+    }
+    return Intent(
+      id: request.newID, key: request.newKey, publication: request.publication, attempt: 1)
+  }
+
+  // MARK: T2
+
+  /// Gives the post's place in the feed.
+  func complete(
+    _ intent: Intent, document: String, bytes: Int64, at moment: Int64, in db: Database
+  ) throws -> Int {
+    guard let finished = try IntentTable.finish(intent, owner: me, at: moment, in: db) else {
+      throw CatalogError.leaseLost(intent, at: path)
+    }
+    let place = try PostTable.insert(
+      intent.id, document: document, intent: finished.number, at: moment, in: db)
+    try DestinationTable.count(bytes: bytes, in: finished.destination, db: db)
+    try Outbox.queue(place, owner: me, in: db)
+    return place
+  }
+
+  func release(_ intent: Intent, because reason: ReleaseReason, in db: Database) throws {
+    try IntentTable.release(intent, because: reason, owner: me, at: now, in: db)
+  }
+
+  // MARK: What is published already
+
+  /// The post of `publication`. An event that a dead process did not tell becomes ours to tell.
+  func published(_ publication: Publication, in db: Database) throws -> Found? {
+    guard let destination = try DestinationTable.find(publication.destination, in: db) else { return nil }
+    return try published(IntentTable.PublicationKey(publication, destination: destination), in: db)
+  }
+
+  private func published(_ key: IntentTable.PublicationKey, in db: Database) throws -> Found? {
+    guard let intent = try IntentTable.published(key, in: db),
+      let stored = try PostTable.find(intent: intent, in: db)
+    else { return nil }
+    guard try isOrphan(stored.pageNumber, in: db) else { return Found(stored: stored, announced: true) }
+    try Outbox.hand(stored.pageNumber, to: me, in: db)
+    return Found(stored: stored, announced: false)
+  }
+
+  /// Whether the post's event is one that nobody alive is going to tell.
+  func isOrphan(_ pageNumber: Int, in db: Database) throws -> Bool {
+    guard let teller = try Outbox.owner(of: pageNumber, in: db), teller != me else { return false }
+    return try !owners.isAlive(teller, in: db)
+  }
+
+  private var now: Int64 { owners.clock.now().milliseconds }
+}

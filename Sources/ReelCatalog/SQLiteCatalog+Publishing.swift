@@ -1,0 +1,90 @@
+import FoundationEssentials
+import GRDB
+import ReelModel
+
+extension SQLiteCatalog {
+  /// Looking is one read; only an event that a dead process left untold makes it write.
+  public func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost? {
+    let steps = writableIfAny?.steps
+    let looked = try await read { db in try Self.look(for: publication, steps, in: db) }
+    guard let (stored, isOrphan) = looked else { return nil }
+    guard isOrphan else { return PublishedPost(post: try stored.post(at: path), announced: true) }
+    let writing = try writable()
+    return try await writing.group.durably { db in
+      try writing.steps.published(publication, in: db)
+    }?.published(at: path)
+  }
+
+  private static func look(
+    for publication: Publication, _ steps: PublishingSteps?, in db: Database
+  ) throws -> (PostTable.Stored, isOrphan: Bool)? {
+    guard let destination = try DestinationTable.find(publication.destination, in: db),
+      let intent = try IntentTable.published(
+        IntentTable.PublicationKey(publication, destination: destination), in: db),
+      let stored = try PostTable.find(intent: intent, in: db)
+    else { return nil }
+    return (stored, try steps?.isOrphan(stored.pageNumber, in: db) ?? false)
+  }
+
+  /// T1. Cancelled only if the task was cancelled before the call; see ``SQLiteCatalog``.
+  public func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim {
+    let writing = try writable()
+    if Task.isCancelled { throw CatalogError.cancelled(at: path) }
+    let answer = try await writing.group.durably { db in try writing.steps.claim(request, in: db) }
+    switch answer {
+    case .granted(let intent): return .granted(intent)
+    case .held: return .held
+    case .published(let found): return .published(try found.published(at: path))
+    }
+  }
+
+  /// T2, also in a cancelled task: what has been stored is better recorded than stored again.
+  public func complete(
+    _ intent: Intent, draft: PostDraft, stored: StoredObject
+  ) async throws(CatalogError) -> Post {
+    let writing = try writable()
+    let moment = clock.now().wholeMilliseconds
+    var post = Post(draft: draft, intent: intent, stored: stored, pageNumber: 0, createdAt: moment)
+    let document = try document(of: post)
+    post.pageNumber = try await writing.group.durably { db in
+      try writing.steps.complete(
+        intent, document: document, bytes: stored.size, at: moment.milliseconds, in: db)
+    }
+    return post
+  }
+
+  /// Gives the intent up, also in a cancelled task. One that is not held any more stays as it is.
+  public func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
+    let writing = try writable()
+    try await writing.group.durably { db in
+      try writing.steps.release(intent, because: reason, in: db)
+    }
+  }
+
+  /// The events of `posts` have been told. Committed with the next group, or soon after.
+  public func announced(_ posts: [PostID]) async {
+    guard let writing = writableIfAny, !posts.isEmpty else { return }
+    writing.group.lazily { db in
+      for post in posts { try Outbox.strike(post, in: db) }
+    }
+  }
+
+  /// The post without what the columns say.
+  private func document(of post: Post) throws(CatalogError) -> String {
+    var bare = post
+    bare.pageNumber = nil
+    bare.createdAt = nil
+    do {
+      return String(decoding: try JSONEncoder().encode(bare), as: UTF8.self)
+    } catch {
+      throw CatalogError(
+        .unusable, "post \(post.id) cannot be written into the catalog \(path): \(error)")
+    }
+  }
+}
+
+extension PublishingSteps.Found {
+  fileprivate func published(at path: String) throws(CatalogError) -> PublishedPost {
+    PublishedPost(post: try stored.post(at: path), announced: announced)
+  }
+}

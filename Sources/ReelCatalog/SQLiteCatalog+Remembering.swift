@@ -1,0 +1,79 @@
+import FoundationEssentials
+import GRDB
+import ReelModel
+
+extension SQLiteCatalog {
+  /// The digest of a file in this very state, from a commit before this call.
+  public func knownFile(_ identity: FileIdentity) async throws(CatalogError) -> ContentDigest? {
+    try await look { db in try KnownFileTable.find(identity, in: db) }
+  }
+
+  /// Call it when the file has been hashed. A file whose status changed less than 2 s ago is not remembered:
+  /// another change might leave the same times behind.
+  public func remember(_ digest: ContentDigest, of identity: FileIdentity) async {
+    guard let writing = writableIfAny, identity.isSettled(at: clock.now()) else { return }
+    writing.group.lazily { db in try KnownFileTable.put(digest, of: identity, in: db) }
+  }
+
+  /// What `reader` found in these bytes, from a commit before this call.
+  public func probeOutcome(
+    of digest: ContentDigest, by reader: ReaderVersion
+  ) async throws(CatalogError) -> ProbeOutcome? {
+    let document = try await look { db in try ReadingTable.find(digest, by: reader, in: db) }
+    // What another build wrote and this one can't read is found out anew.
+    return document.flatMap { try? JSONDecoder().decode(ProbeOutcome.self, from: Data($0.utf8)) }
+  }
+
+  /// Remembers what `reader` found; of failures only those that are about the bytes.
+  public func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
+    guard let writing = writableIfAny, outcome.isWorthRemembering,
+      let document = try? JSONEncoder().encode(outcome)
+    else { return }
+    writing.group.lazily { db in
+      try ReadingTable.put(String(decoding: document, as: UTF8.self), of: digest, by: reader, in: db)
+    }
+  }
+
+  /// Remembers that the file at `path` was not published, in place of what was remembered before.
+  public func remember(_ failure: FailureRecord?, at path: SourcePath) async {
+    guard let writing = writableIfAny else { return }
+    writing.group.lazily { db in try FailureTable.put(failure, at: path, in: db) }
+  }
+
+  /// How much is remembered, after all that was handed in before.
+  public func cacheStatus() async throws(CatalogError) -> CacheStatus {
+    try await writableIfAny?.group.settle()
+    return try await read { db in try CacheQuery.status(in: db) }
+  }
+
+  /// Forgets digests and readings, and gives their pages back to the file system.
+  public func clearCache() async throws(CatalogError) -> CacheStatus {
+    let writing = try writable()
+    let before = try await writing.group.durably { db in
+      let before = try CacheQuery.status(in: db)
+      try KnownFileTable.clear(in: db)
+      try ReadingTable.clear(in: db)
+      return before
+    }
+    let freed = try await writing.group.alone { db in try CacheQuery.giveBackFreePages(of: db) }
+    return CacheStatus(files: before.files, readings: before.readings, bytes: freed)
+  }
+}
+
+extension FileIdentity {
+  /// Whether any change from now on is sure to show: file systems keep times in steps of up to 2 s.
+  func isSettled(at moment: Date) -> Bool {
+    let age = moment.timeIntervalSince1970 - Double(changedAt) / 1_000_000_000
+    return age >= 2
+  }
+}
+
+extension ProbeOutcome {
+  /// Whether the next reading of the same bytes would end alike.
+  var isWorthRemembering: Bool {
+    switch self {
+    case .media: true
+    case .failure(let error): error.code.isAboutTheBytes
+    }
+  }
+}

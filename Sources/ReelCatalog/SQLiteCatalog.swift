@@ -1,0 +1,143 @@
+import GRDB
+import ReelModel
+import ReelSystem
+import Synchronization
+
+/// The catalog of a library folder, in SQLite.
+///
+/// Several processes may have the same catalog open, each as an owner of its own. What is written durably is
+/// committed in groups (write-ahead log, `synchronous=FULL`). No call blocks a thread of Swift's cooperative
+/// pool.
+///
+/// Cancellation: reading gives `cancelled`; so does ``claim(_:)`` when the task is cancelled before it is
+/// called. A write that was handed in is carried out, and its caller gets its result, cancelled or not: so
+/// every grant reaches somebody who can release it. ``complete(_:draft:stored:)``,
+/// ``release(_:because:)`` and ``close()`` do their work in a cancelled task too: they are how it ends.
+///
+/// A catalog that is let go of without ``close()`` counts as a dead process.
+public final class SQLiteCatalog: PostCatalog, Sendable {
+  private let database: any DatabaseReader
+  let path: String
+  let clock: any WallClock
+  private let isClosed = Mutex(false)
+  /// Nil when it was opened for reading only.
+  private let writing: CatalogWriting?
+
+  private init(
+    database: any DatabaseReader, path: String, clock: any WallClock, writing: CatalogWriting?
+  ) {
+    self.database = database
+    self.path = path
+    self.clock = clock
+    self.writing = writing
+  }
+
+  /// Opens the catalog of `library`, makes it when there is none, and takes a place among its owners.
+  ///
+  /// - Parameters:
+  ///   - clock: for leases and for the times that are written down.
+  ///   - randomness: for the name of this owner.
+  ///   - lease: how long others leave this owner's intents alone when they can't tell whether it lives.
+  ///   - heartbeat: how often the lease is renewed.
+  ///   - busyTimeout: how long to wait for another process's transaction.
+  ///   - host: names the running kernel; nil for this one. Tests play another machine with it.
+  /// - Throws: ``CatalogError``: `newerSchema`, `corrupt`, `locked`, `diskFull` or `unusable`.
+  public static func open(
+    library: LibraryFolder, clock: any WallClock = SystemWallClock(),
+    randomness: some Randomness = SystemRandomness(), lease: Duration = .seconds(60),
+    heartbeat: Duration = .seconds(10), busyTimeout: Duration = .seconds(10), host: String? = nil
+  ) async throws(CatalogError) -> SQLiteCatalog {
+    let path = library.catalogPath
+    let timeout = busyTimeout / .seconds(1)
+    let name = OwnerRoll.prefix + randomness.name(length: 16)
+    let (database, lock) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
+      () throws(CatalogError) in
+      let database = try CatalogDatabase.open(library, busyTimeout: timeout)
+      return (database, try OwnerRoll.lock(name, in: library))
+    }
+    let owners = OwnerRoll(
+      library: library, clock: clock, host: host ?? HostIdentity.current(), lease: lease)
+    let writing = try await CatalogWriting(
+      group: GroupCommit(database: database, path: path), owners: owners, lock: lock, path: path,
+      heartbeatEvery: heartbeat)
+    return SQLiteCatalog(database: database, path: path, clock: clock, writing: writing)
+  }
+
+  /// Opens the catalog of `library` for reading, or gives nil when there is none yet; makes nothing.
+  ///
+  /// Methods that write throw `unusable`, those that remember do nothing.
+  /// - Throws: ``CatalogError``: `newerSchema`, `corrupt`, `locked` or `unusable`.
+  public static func openReadOnly(
+    library: LibraryFolder, clock: any WallClock = SystemWallClock(), busyTimeout: Duration = .seconds(10)
+  ) async throws(CatalogError) -> SQLiteCatalog? {
+    let path = library.catalogPath
+    let timeout = busyTimeout / .seconds(1)
+    let database = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
+      () throws(CatalogError) in
+      try CatalogDatabase.openReadOnly(library, busyTimeout: timeout)
+    }
+    return database.map { SQLiteCatalog(database: $0, path: path, clock: clock, writing: nil) }
+  }
+
+  /// Commits what is pending, gives up what this owner holds, and closes, also in a cancelled task. What was
+  /// completed and not announced is told by whoever meets it next.
+  public func close() async throws(CatalogError) {
+    // SQLite does not bear a second time.
+    let wasClosed = isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return isClosed
+    }
+    if wasClosed { return }
+    var failure: CatalogError?
+    do {
+      try await writing?.retire()
+    } catch {
+      failure = error
+    }
+    let database = database
+    let path = path
+    try await BlockingQueue(label: "reel.catalog.close", width: 1).run { () throws(CatalogError) in
+      try CatalogDatabase.close(database, path: path)
+    }
+    if let failure { throw failure }
+  }
+
+  /// Stops living without a word, as a process does that is killed: for tests.
+  func abandon() {
+    writing?.abandon()
+  }
+
+  // MARK: For the extensions
+
+  /// What is needed to write.
+  /// - Throws: `unusable` when this was opened for reading only.
+  func writable() throws(CatalogError) -> CatalogWriting {
+    guard let writing else { throw CatalogError.readOnly(at: path) }
+    return writing
+  }
+
+  /// What is needed to write, or nil when this was opened for reading only.
+  var writableIfAny: CatalogWriting? { writing }
+
+  /// Reads with one statement.
+  func look<Value: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> Value
+  ) async throws(CatalogError) -> Value {
+    do {
+      return try await database.unsafeRead(body)
+    } catch {
+      throw CatalogError.from(error, at: path)
+    }
+  }
+
+  /// Reads with several statements, all of the same moment.
+  func read<Value: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> Value
+  ) async throws(CatalogError) -> Value {
+    do {
+      return try await database.read(body)
+    } catch {
+      throw CatalogError.from(error, at: path)
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import FoundationEssentials
+import GRDB
+import ReelModel
+
+/// What a catalog holds.
+enum StatusQuery {
+  static func status(in db: Database) throws -> CatalogStatus {
+    let stores = try db.rows("SELECT name, posts, bytes FROM destination WHERE posts > 0 ORDER BY name")
+    return CatalogStatus(
+      posts: stores.reduce(0) { $0 + ($1["posts"] as Int) },
+      bytes: stores.reduce(0) { $0 + ($1["bytes"] as Int64) },
+      destinations: stores.map { (destination: Destination($0["name"]), posts: $0["posts"]) },
+      unfinished: try count("intent WHERE state = 0", in: db),
+      failures: try FailureTable.newest(CatalogStatus.mostFailures, in: db),
+      failureCount: try count("failure", in: db),
+      schemaVersion: Int(try db.number("PRAGMA user_version") ?? 0))
+  }
+
+  static func count(_ rows: String, in db: Database) throws -> Int {
+    Int(try db.number("SELECT count(*) FROM \(rows)") ?? 0)
+  }
+}

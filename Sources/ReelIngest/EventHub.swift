@@ -1,0 +1,63 @@
+import ReelModel
+import Synchronization
+
+/// Tells the events of one run to every observer, in one order, and folds them into the state.
+///
+/// Emitting never waits for an observer: each has a buffer of its own, in which progress that was overtaken is
+/// dropped and nothing else is. An observer that stopped reading therefore costs memory for the events it has not
+/// read (not for progress), and no time.
+final class EventHub: Sendable {
+  private struct State {
+    var sequence = 0
+    var folded = IngestState()
+    var subscriptions: [ObjectIdentifier: Subscription] = [:]
+    var isFinished = false
+  }
+  private let state = Mutex(State())
+  private let clock: any WallClock
+
+  init(clock: any WallClock) {
+    self.clock = clock
+  }
+
+  /// The state after the last event.
+  var snapshot: IngestState {
+    state.withLock { $0.folded }
+  }
+
+  func emit(_ body: IngestEvent.Body) {
+    let at = clock.now()
+    let waiting = state.withLock { state in
+      guard !state.isFinished else { return [Subscription.Wakeup]() }
+      state.sequence += 1
+      state.folded.apply(body)
+      let event = IngestEvent(sequence: state.sequence, at: at, body: body)
+      return state.subscriptions.values.compactMap { $0.offer(event) }
+    }
+    for wakeup in waiting { wakeup.fire() }
+  }
+
+  /// Ends every observer's stream, after what is still in its buffer.
+  func finish() {
+    let waiting = state.withLock { state in
+      state.isFinished = true
+      return state.subscriptions.values.compactMap { $0.finish() }
+    }
+    for wakeup in waiting { wakeup.fire() }
+  }
+
+  /// A stream of the events from now on.
+  func subscribe() -> Subscription {
+    let subscription = Subscription()
+    let isFinished = state.withLock { state in
+      if !state.isFinished { state.subscriptions[ObjectIdentifier(subscription)] = subscription }
+      return state.isFinished
+    }
+    if isFinished { _ = subscription.finish() }
+    return subscription
+  }
+
+  func unsubscribe(_ subscription: Subscription) {
+    state.withLock { _ = $0.subscriptions.removeValue(forKey: ObjectIdentifier(subscription)) }
+  }
+}

@@ -1,0 +1,60 @@
+import Observation
+import ReelModel
+
+/// Pages through the feed, the newest posts first: the view model of `reel feed`, and of an app's feed.
+///
+/// ```swift
+/// let feed = FeedModel(catalog: catalog, pageSize: 20)
+/// await feed.loadNextPage()   // feed.posts holds the newest 20
+/// await feed.loadNextPage()   // … and the 20 before them
+/// ```
+@MainActor
+@Observable
+public final class FeedModel {
+  public private(set) var isLoading = false
+  /// Every post that was loaded so far, the newest first.
+  public private(set) var posts: [Post] = []
+  /// Why the last page could not be loaded; nil once one could.
+  public private(set) var error: CatalogError?
+  /// Where the next page begins; nil before the first page and after the last.
+  public private(set) var next: FeedCursor?
+  /// Whether the oldest post has been loaded.
+  public private(set) var isComplete = false
+
+  @ObservationIgnored private let catalog: any PostCatalog
+  @ObservationIgnored private let pageSize: Int
+
+  /// - Parameters:
+  ///   - pageSize: posts in a page, at least 1.
+  ///   - start: where to begin; nil begins with the newest.
+  public init(catalog: any PostCatalog, pageSize: Int = 20, startingBefore start: FeedCursor? = nil) {
+    self.catalog = catalog
+    self.pageSize = max(1, pageSize)
+    next = start
+  }
+
+  /// Loads one more page behind what is there. Does nothing while another is loading, or at the end.
+  public func loadNextPage() async {
+    guard !isLoading, !isComplete else { return }
+    isLoading = true
+    defer { isLoading = false }
+    do throws(CatalogError) {
+      let page = try await catalog.newestPosts(before: next, limit: pageSize)
+      posts.append(contentsOf: page.posts)
+      next = page.next
+      isComplete = page.next == nil
+      error = nil
+    } catch {
+      self.error = error
+    }
+  }
+
+  /// Begins again with the newest post.
+  public func reload() async {
+    guard !isLoading else { return }
+    posts = []
+    next = nil
+    isComplete = false
+    await loadNextPage()
+  }
+}

@@ -1,0 +1,94 @@
+import ReelModel
+
+// The one place where the errors of the layers become the failure of a file.
+
+extension FileFailure {
+  init(_ error: SourceError) {
+    self.init(code: error.code.rawValue, message: error.message)
+  }
+
+  init(_ error: ProbeError) {
+    self.init(code: error.code.rawValue, message: error.message)
+  }
+
+  init(_ error: UploadError) {
+    self.init(code: error.code.rawValue, message: error.message)
+  }
+
+  init(_ error: CatalogError) {
+    self.init(code: "catalog." + error.code.rawValue, message: error.message)
+  }
+
+  static let cancelled = FileFailure(
+    code: ProbeError.Code.cancelled.rawValue,
+    message: "interrupted before it was published; the same command again takes it in")
+
+  /// Whether the file ended because the run did, not by any fault of its own.
+  var isCancellation: Bool { code == FileFailure.cancelled.code }
+}
+
+/// Why the steps of one file ended before its post.
+enum StepFailure: Error {
+  case refused(FileRefused)
+  case failed(FileFailure)
+  /// No other file will fare better.
+  case endsTheRun(FileFailure)
+
+  /// What it says, whatever it means for the run.
+  var failure: FileFailure {
+    switch self {
+    case .refused(let refusal): FileFailure(code: refusal.code, message: refusal.message)
+    case .failed(let failure), .endsTheRun(let failure): failure
+    }
+  }
+
+  init(_ error: SourceError) {
+    self = .failed(FileFailure(error))
+  }
+
+  init(_ error: ProbeError) {
+    if error.code == .unsupported {
+      self = .refused(
+        FileRefused(
+          code: error.code.rawValue,
+          violations: [PolicyViolation(rule: "container.unsupported", message: error.message)]))
+    } else if error.code.isInstallation {
+      self = .endsTheRun(FileFailure(error))
+    } else {
+      self = .failed(error.code == .cancelled ? .cancelled : FileFailure(error))
+    }
+  }
+
+  init(_ error: UploadError) {
+    if error.code.endsTheRun {
+      self = .endsTheRun(FileFailure(error))
+    } else {
+      self = .failed(error.code == .cancelled ? .cancelled : FileFailure(error))
+    }
+  }
+
+  init(_ error: CatalogError) {
+    switch error.code {
+    case .cancelled: self = .failed(.cancelled)
+    case .leaseLost: self = .failed(FileFailure(error))
+    default: self = .endsTheRun(FileFailure(error))
+    }
+  }
+}
+
+extension FileRefused {
+  /// The refusal for `violations`; nil when there are none.
+  init?(_ violations: [PolicyViolation]) {
+    guard !violations.isEmpty else { return nil }
+    let rules = Set(violations.map(\.rule))
+    let code =
+      if rules.contains("video.none") {
+        ProbeError.Code.unsupported.rawValue
+      } else if rules.contains("file.truncated") {
+        ProbeError.Code.truncated.rawValue
+      } else {
+        "policy"
+      }
+    self.init(code: code, violations: violations)
+  }
+}

@@ -1,0 +1,169 @@
+import ReelModel
+import ReelSource
+
+/// The steps of one file, from its name to its post (docs/publish.md numbers them).
+struct FileIntake: Sendable {
+  let services: IngestServices
+  let options: IngestOptions
+  let reader: ReaderVersion
+  let ledger: DryRunLedger
+  let hub: EventHub
+
+  /// How a file's steps end when nothing went wrong.
+  enum Ending {
+    case published(Post)
+    case duplicate(Post?)
+    case planned(FilePlanned)
+  }
+
+  /// Takes one file in. The caller tells its terminal event.
+  func takeIn(_ found: FoundFile, as file: FileReference) async throws(StepFailure) -> Ending {
+    let words = try await words(for: found)
+    let known = try await knownDigest(of: found.identity)
+    if let known, let post = try await existingPost(publication(known, by: words)) { return post }
+
+    let source = try await open(found)
+    services.onStep(.opened)
+    let hashedAt = services.clock.now()
+    let digest: ContentDigest
+    if let known { digest = known } else { digest = try await hash(source) }
+    services.onStep(.hashed)
+    let publication = publication(digest, by: words)
+    if known == nil, let post = try await existingPost(publication) { return post }
+
+    let report = try await probe(source, digest: digest)
+    services.onStep(.probed)
+    hub.emit(.fileProbed(file, report))
+    if let refusal = FileRefused(services.policy.violations(in: report.media)) { throw .refused(refusal) }
+
+    services.onStep(.judged)
+    let draft = draft(report, words: words)
+    if options.dryRun { return plan(draft, publication) }
+    return try await publish(
+      UploadSource(
+        size: source.size, digest: digest, contentType: report.media.container.contentType,
+        bytes: SourceFileBytes(source, hashedFrom: hashedAt)),
+      as: draft, publication, file)
+  }
+
+  // MARK: Words
+
+  private func words(for found: FoundFile) async throws(StepFailure) -> PostWords {
+    let listed = options.captions?.words(for: found.path) ?? PostWords()
+    let said = options.words.completed(by: listed).completed(by: options.defaultWords)
+    let trust = options.trustSidecars
+    do throws(SourceError) {
+      let sidecar = try await services.disk.run { () throws(SourceError) in
+        try Sidecar.read(beside: found, trustAuthor: trust)
+      }
+      return said.completed(by: sidecar ?? PostWords())
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  /// The file's own title and artist stand in where nobody said anything.
+  private func draft(_ report: ProbeReport, words: PostWords) -> PostDraft {
+    let own = PostWords(caption: report.media.title, music: report.media.artist)
+    let counts = options.demoCounts ? (demoCount(), demoCount()) : (0, 0)
+    return PostDraft(
+      media: report.media, provenance: report.provenance, words: words.completed(by: own),
+      likeCount: counts.0, shareCount: counts.1, commentID: services.randomness.name(length: 22))
+  }
+
+  private func demoCount() -> Int {
+    1000 + Int(services.randomness.number(below: 99_001))
+  }
+
+  // MARK: Known already?
+
+  private func publication(_ digest: ContentDigest, by words: PostWords) -> Publication {
+    Publication(digest: digest, destination: services.uploader.destination, authorID: words.authorID)
+  }
+
+  /// A file in a state that an earlier run has hashed needs no look at its bytes.
+  private func knownDigest(of identity: FileIdentity) async throws(StepFailure) -> ContentDigest? {
+    do throws(CatalogError) {
+      return try await services.catalog.knownFile(identity)
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  private func existingPost(_ publication: Publication) async throws(StepFailure) -> Ending? {
+    guard options.duplicates == .skip else { return nil }
+    do throws(CatalogError) {
+      guard let existing = try await services.catalog.published(publication) else { return nil }
+      return ending(of: existing)
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  /// A post whose publishing process died before it could tell is told now, once.
+  func ending(of existing: PublishedPost) -> Ending {
+    existing.announced || options.dryRun ? .duplicate(existing.post) : .published(existing.post)
+  }
+
+  // MARK: Reading
+
+  private func open(_ found: FoundFile) async throws(StepFailure) -> SourceFile {
+    do throws(SourceError) {
+      return try await services.disk.run { () throws(SourceError) in try found.open() }
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  private func hash(_ source: SourceFile) async throws(StepFailure) -> ContentDigest {
+    let disk = services.disk
+    let cancellation = CancellationFlag()
+    let hashed: ContentDigest?
+    do throws(SourceError) {
+      hashed = try await cancellation.whileRunning { () async throws(SourceError) in
+        try await disk.run { () throws(SourceError) in
+          try SourceDigest.sha256(of: source, isCancelled: { cancellation.isSet })
+        }
+      }
+    } catch {
+      throw StepFailure(error)
+    }
+    guard let digest = hashed else { throw .failed(.cancelled) }
+    if !options.dryRun { await services.catalog.remember(digest, of: source.identity) }
+    return digest
+  }
+
+  private func probe(_ source: SourceFile, digest: ContentDigest) async throws(StepFailure) -> ProbeReport {
+    switch try await rememberedOutcome(of: digest) {
+    case .media(let report): return report
+    case .failure(let error): throw StepFailure(error)
+    case nil: break
+    }
+    do throws(ProbeError) {
+      let report = try await services.prober.probe(source)
+      await remember(.media(report), of: digest)
+      return report
+    } catch {
+      if error.code.isAboutTheBytes { await remember(.failure(error), of: digest) }
+      throw StepFailure(error)
+    }
+  }
+
+  private func rememberedOutcome(of digest: ContentDigest) async throws(StepFailure) -> ProbeOutcome? {
+    do throws(CatalogError) {
+      return try await services.catalog.probeOutcome(of: digest, by: reader)
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  private func remember(_ outcome: ProbeOutcome, of digest: ContentDigest) async {
+    guard !options.dryRun else { return }
+    await services.catalog.remember(outcome, of: digest, by: reader)
+  }
+
+  private func plan(_ draft: PostDraft, _ publication: Publication) -> Ending {
+    if options.duplicates == .skip, !ledger.isFirst(publication) { return .duplicate(nil) }
+    return .planned(FilePlanned(media: draft.media, words: draft.words))
+  }
+}

@@ -1,0 +1,89 @@
+import ReelModel
+
+/// The events of a run, from the moment it was asked for until `run.finished`.
+///
+/// Each has a place of its own in the run: several observers each get every event. One stream is for one reader.
+public struct IngestEvents: AsyncSequence, Sendable {
+  public typealias Element = IngestEvent
+  public typealias Failure = Never
+
+  private let seat: Seat
+  private let owner: RunOwner?
+
+  init(hub: EventHub) {
+    seat = Seat(hub: hub)
+    owner = nil
+  }
+
+  /// The same stream, whose run ends with it.
+  func owning(_ run: Task<RunSummary, Never>) -> IngestEvents {
+    IngestEvents(seat: seat, owner: RunOwner(run: run))
+  }
+
+  private init(seat: Seat, owner: RunOwner?) {
+    self.seat = seat
+    self.owner = owner
+  }
+
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(seat: seat, owner: owner)
+  }
+
+  /// The same events, as they pile up while the reader is busy; never an empty batch. Cheaper for whoever writes
+  /// them somewhere.
+  public func batches() -> AsyncStream<[IngestEvent]> {
+    let seat = seat
+    return AsyncStream { await seat.subscription.nextBatch() }
+  }
+
+  /// Reads the events; what came while the reader was busy is taken in one go.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let seat: Seat
+    private let owner: RunOwner?
+    private var batch: ArraySlice<IngestEvent> = []
+
+    fileprivate init(seat: Seat, owner: RunOwner?) {
+      self.seat = seat
+      self.owner = owner
+    }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> IngestEvent? {
+      if let event = batch.popFirst() { return event }
+      guard let fresh = await seat.subscription.nextBatch() else { return nil }
+      batch = fresh[...]
+      return batch.popFirst()
+    }
+
+    public mutating func next() async -> IngestEvent? {
+      await next(isolation: nil)
+    }
+  }
+}
+
+/// An observer's place, given back when the last copy of its stream goes.
+private final class Seat: Sendable {
+  let subscription: Subscription
+  private let hub: EventHub
+
+  init(hub: EventHub) {
+    self.hub = hub
+    subscription = hub.subscribe()
+  }
+
+  deinit {
+    hub.unsubscribe(subscription)
+  }
+}
+
+/// Cancels the run when the last copy of the stream that owns it goes.
+private final class RunOwner: Sendable {
+  private let run: Task<RunSummary, Never>
+
+  init(run: Task<RunSummary, Never>) {
+    self.run = run
+  }
+
+  deinit {
+    run.cancel()
+  }
+}

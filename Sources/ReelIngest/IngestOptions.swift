@@ -1,0 +1,35 @@
+import ReelModel
+import ReelSource
+
+/// How a run treats the files it finds.
+public struct IngestOptions: Sendable {
+  /// Said for every file by flags; comes before everything else.
+  public var words = PostWords()
+  /// Said for every file by settings; comes after the caption list.
+  public var defaultWords = PostWords()
+  /// Said for single files.
+  public var captions: CaptionList?
+  /// Whether a sidecar may name the author. It comes from the same stranger as its clip.
+  public var trustSidecars = false
+  public var duplicates = DuplicateHandling.skip
+  /// Say what would happen, and write nothing.
+  public var dryRun = false
+  public var onError = OnError.continue
+  /// Files worked on at once; at least 1.
+  public var jobs = 4
+  /// Characters of an object's name before the dot, 16 ... 64.
+  public var nameLength = 22
+  /// Draw like and share counts between 1000 and 100000, for a demo feed.
+  public var demoCounts = false
+  /// Put before relative paths where they are remembered, so that `reel status` names them from anywhere.
+  public var workingDirectory: SourcePath?
+
+  public init() {}
+
+  /// What a failed file means for the others.
+  public enum OnError: String, Sendable, CaseIterable {
+    case `continue`
+    /// Start no further file; those in flight come to their end.
+    case stop
+  }
+}

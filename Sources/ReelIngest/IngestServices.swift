@@ -1,0 +1,31 @@
+import ReelModel
+import ReelSystem
+
+/// What a run works with, each behind its port, so that a test brings its own.
+public struct IngestServices: Sendable {
+  public var prober: any MediaProber
+  public var uploader: any Uploader
+  public var catalog: any PostCatalog
+  public var policy: any IntakePolicy
+  public var clock: any WallClock
+  public var randomness: any Randomness
+  /// Where reading and hashing wait for the disk.
+  public var disk: BlockingQueue
+  /// Called after each step of each file. For tests; does nothing by default.
+  public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
+
+  public init(
+    prober: any MediaProber, uploader: any Uploader, catalog: any PostCatalog,
+    policy: any IntakePolicy = DefaultIntakePolicy(), clock: any WallClock = SystemWallClock(),
+    randomness: any Randomness = SystemRandomness(),
+    disk: BlockingQueue = BlockingQueue(label: "reel.disk", width: 8)
+  ) {
+    self.prober = prober
+    self.uploader = uploader
+    self.catalog = catalog
+    self.policy = policy
+    self.clock = clock
+    self.randomness = randomness
+    self.disk = disk
+  }
+}

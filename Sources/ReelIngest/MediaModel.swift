@@ -1,0 +1,83 @@
+import Observation
+import ReelModel
+import ReelSource
+
+/// Publishes one video: the view model of `reel publish`, and of an app's "share" button.
+///
+/// ```swift
+/// let model = MediaModel(file: SourceInput(path: "clip.mov"), options: options, services: services)
+/// switch await model.publish() {
+/// case .published(let post): show(post)
+/// case .duplicate(let post): say("is a post already", post)
+/// default: ...
+/// }
+/// ```
+@MainActor
+@Observable
+public final class MediaModel {
+  /// How far the video has come.
+  public enum State: Hashable, Sendable {
+    case idle
+    /// Before its end; nil before it was opened.
+    case working(FileInFlight?)
+    case ended(PublishResult)
+  }
+  public private(set) var state = State.idle
+
+  @ObservationIgnored private let batch: IngestModel
+
+  /// - Parameter file: the video; it is one file, never a folder's content.
+  public init(
+    file: SourceInput, walkOptions: WalkOptions = WalkOptions(), options: IngestOptions,
+    services: IngestServices
+  ) {
+    var options = options
+    options.jobs = 1
+    batch = IngestModel(inputs: [file], walkOptions: walkOptions, options: options, services: services)
+  }
+
+  /// A stream of the events from now on, one for each observer.
+  public func events() -> IngestEvents {
+    batch.events()
+  }
+
+  /// Publishes the video, once, and gives its one end. Cancelling the calling task rolls it back, or lets it end
+  /// where it has gone too far for that.
+  public func publish() async -> PublishResult {
+    state = .working(nil)
+    let events = batch.events()
+    async let summary = batch.run()
+    var result: PublishResult?
+    for await event in events {
+      result = result ?? PublishResult(event.body)
+      state = .working(batch.state.inFlight.first)
+    }
+    let ended = await summary
+    let end = result ?? .failed(ended.error ?? .cancelled)
+    state = .ended(end)
+    return end
+  }
+}
+
+/// How the publishing of one video ended.
+public enum PublishResult: Hashable, Sendable {
+  case published(Post)
+  /// It was a post already.
+  case duplicate(Post?)
+  /// A dry run: it would have been published.
+  case planned(FilePlanned)
+  case refused(FileRefused)
+  case failed(FileFailure)
+
+  /// The end that `body` tells; nil when it tells none.
+  init?(_ body: IngestEvent.Body) {
+    switch body {
+    case .postPublished(_, let post): self = .published(post)
+    case .fileDuplicate(_, let duplicate): self = .duplicate(duplicate.post)
+    case .filePlanned(_, let plan): self = .planned(plan)
+    case .fileRefused(_, let refusal): self = .refused(refusal)
+    case .fileFailed(_, let failure): self = .failed(failure)
+    default: return nil
+    }
+  }
+}

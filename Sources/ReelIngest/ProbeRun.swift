@@ -1,0 +1,118 @@
+import ReelModel
+import ReelSource
+import ReelSystem
+
+/// Reads what files really are, several at once, and gives the answers in the order of the question.
+public struct ProbeRun: Sendable {
+  private let walk: SourceWalk
+  private let prober: any MediaProber
+  private let disk: BlockingQueue
+  private let width: Int
+
+  /// - Parameter width: files read at once, at least 1.
+  public init(
+    inputs: [SourceInput], walkOptions: WalkOptions = WalkOptions(), prober: any MediaProber,
+    disk: BlockingQueue = BlockingQueue(label: "reel.disk", width: 8), width: Int
+  ) {
+    walk = SourceWalk(inputs: inputs, options: walkOptions)
+    self.prober = prober
+    self.disk = disk
+    self.width = max(1, width)
+  }
+
+  /// Calls `report` for each file in order, until there are no more, `report` gives false, or the task is cancelled.
+  public func run(_ report: (ProbedFile) async -> Bool) async {
+    await withTaskGroup(of: (Int, ProbedFile).self) { group in
+      var items = ItemSource(walk: walk, disk: disk)
+      var ordered = Reordering<ProbedFile>()
+      for _ in 0..<width * 2 { await addNext(of: &items, to: &group) }
+      while let (number, file) = await group.next() {
+        for file in ordered.take(file, at: number) where !Task.isCancelled {
+          guard await report(file) else { return group.cancelAll() }
+        }
+        if !Task.isCancelled { await addNext(of: &items, to: &group) }
+      }
+    }
+  }
+
+  private func addNext(of items: inout ItemSource, to group: inout TaskGroup<(Int, ProbedFile)>) async {
+    guard let item = await items.next() else { return }
+    group.addTask { (item.file.number, await probe(item)) }
+  }
+
+  private func probe(_ item: NumberedItem) async -> ProbedFile {
+    let path = item.file.path
+    do throws(StepFailure) {
+      return ProbedFile(path: path, result: await probe(try item.candidate()))
+    } catch {
+      return ProbedFile(path: path, result: .failure(error.failure))
+    }
+  }
+
+  private func probe(_ found: FoundFile) async -> Result<ProbeReport, FileFailure> {
+    let source: SourceFile
+    do throws(SourceError) {
+      source = try await disk.run { () throws(SourceError) in try found.open() }
+    } catch {
+      return .failure(FileFailure(error))
+    }
+    do throws(ProbeError) {
+      return .success(try await prober.probe(source))
+    } catch {
+      return .failure(FileFailure(error))
+    }
+  }
+}
+
+/// What was read of one file.
+public struct ProbedFile: Sendable {
+  public let path: SourcePath
+  public let result: Result<ProbeReport, FileFailure>
+
+  public init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
+    self.path = path
+    self.result = result
+  }
+}
+
+/// The walk's candidates and failures, one at a time, numbered.
+private struct ItemSource {
+  let walk: SourceWalk
+  let disk: BlockingQueue
+  private var scan = ScanCount()
+  private var batch: ArraySlice<WalkItem> = []
+
+  init(walk: SourceWalk, disk: BlockingQueue) {
+    self.walk = walk
+    self.disk = disk
+  }
+
+  mutating func next() async -> NumberedItem? {
+    while true {
+      while let item = batch.popFirst() {
+        if let numbered = scan.count(item) { return numbered }
+      }
+      let walk = walk
+      batch = await disk.run { walk.next(upTo: 64) }[...]
+      if batch.isEmpty { return nil }
+    }
+  }
+}
+
+/// Gives elements that come in any order back in their own.
+struct Reordering<Element> {
+  private var early: [Int: Element] = [:]
+  /// The first is 1.
+  private var expected = 1
+
+  /// The elements whose turn has come now that `element` is there.
+  mutating func take(_ element: Element, at index: Int) -> [Element] {
+    early[index] = element
+    var ready: [Element] = []
+    while let next = early.removeValue(forKey: expected) {
+      ready.append(next)
+      expected += 1
+    }
+    return ready
+  }
+}

@@ -1,0 +1,102 @@
+import Synchronization
+
+/// One observer's buffer of events.
+final class Subscription: Sendable {
+  /// A reader to be woken, outside of every lock.
+  struct Wakeup {
+    fileprivate let continuation: CheckedContinuation<Void, Never>
+
+    func fire() { continuation.resume() }
+  }
+
+  fileprivate struct State {
+    /// Nil where progress was overtaken.
+    var buffer: [IngestEvent?] = []
+    var overtaken = 0
+    /// Where the newest progress of each file stands in `buffer`; 0 is the walk's.
+    var progress: [Int: Int] = [:]
+    var isFinished = false
+    var reader: CheckedContinuation<Void, Never>?
+  }
+  private let state = Mutex(State())
+
+  /// Takes `event` in. The result is to be fired when no lock is held.
+  func offer(_ event: IngestEvent) -> Wakeup? {
+    state.withLock { state in
+      if event.body.coalesces {
+        let file = event.body.file?.number ?? 0
+        if let older = state.progress[file] {
+          state.buffer[older] = nil
+          state.overtaken += 1
+        }
+        state.progress[file] = state.buffer.count
+      }
+      state.buffer.append(event)
+      state.compactIfWorthwhile()
+      return state.takeReader()
+    }
+  }
+
+  func finish() -> Wakeup? {
+    state.withLock { state in
+      state.isFinished = true
+      return state.takeReader()
+    }
+  }
+
+  /// Everything that has come since the last call; waits for the first; nil at the end or when the reading task
+  /// is cancelled.
+  func nextBatch() async -> [IngestEvent]? {
+    while !Task.isCancelled {
+      let (batch, isFinished) = state.withLock { state in (state.drain(), state.isFinished) }
+      if !batch.isEmpty { return batch }
+      if isFinished { return nil }
+      await waitForMore()
+    }
+    return nil
+  }
+
+  private func waitForMore() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isReady = state.withLock { state in
+          if !state.buffer.isEmpty || state.isFinished || Task.isCancelled { return true }
+          state.reader = continuation
+          return false
+        }
+        if isReady { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.takeReader() }?.fire()
+    }
+  }
+}
+
+extension Subscription.State {
+  fileprivate mutating func takeReader() -> Subscription.Wakeup? {
+    defer { reader = nil }
+    return reader.map { Subscription.Wakeup(continuation: $0) }
+  }
+
+  fileprivate mutating func drain() -> [IngestEvent] {
+    defer { self.forgetBuffer() }
+    return buffer.compactMap { $0 }
+  }
+
+  private mutating func forgetBuffer() {
+    buffer.removeAll(keepingCapacity: buffer.count < 1024)
+    progress.removeAll(keepingCapacity: true)
+    overtaken = 0
+  }
+
+  /// Keeps a stuck observer's buffer from growing by progress alone.
+  fileprivate mutating func compactIfWorthwhile() {
+    guard overtaken > 64, overtaken > buffer.count / 2 else { return }
+    let kept = buffer.compactMap { $0 }
+    forgetBuffer()
+    buffer = kept
+    for (index, event) in kept.enumerated() where event.body.coalesces {
+      progress[event.body.file?.number ?? 0] = index
+    }
+  }
+}

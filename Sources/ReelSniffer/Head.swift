@@ -1,0 +1,72 @@
+/// The first bytes of a file. Every read is checked: what lies outside is nil, never a trap.
+struct Head: Sendable {
+  private let bytes: ArraySlice<UInt8>
+
+  init(_ bytes: some Sequence<UInt8>) {
+    self.bytes = ArraySlice(bytes)
+  }
+
+  private init(slice: ArraySlice<UInt8>) {
+    bytes = slice
+  }
+
+  var count: Int { bytes.count }
+
+  /// The byte at `offset`, counted from the beginning of this head.
+  func byte(_ offset: Int) -> UInt8? {
+    guard offset >= 0, offset < bytes.count else { return nil }
+    return bytes[bytes.startIndex + offset]
+  }
+
+  /// The bytes from `offset` on, at most `count` of them; fewer, or none, where the head ends.
+  func slice(from offset: Int, count: Int = .max) -> Head {
+    guard offset >= 0, offset < bytes.count, count > 0 else { return Head(slice: []) }
+    return Head(slice: bytes.dropFirst(offset).prefix(count))
+  }
+
+  /// The big-endian number of `length` (1 ... 8) bytes at `offset`.
+  func bigEndian(_ length: Int, at offset: Int) -> UInt64? {
+    number(length, at: offset) { 8 * (length - 1 - $0) }
+  }
+
+  /// The little-endian number of `length` (1 ... 8) bytes at `offset`.
+  func littleEndian(_ length: Int, at offset: Int) -> UInt64? {
+    number(length, at: offset) { 8 * $0 }
+  }
+
+  private func number(_ length: Int, at offset: Int, shift: (Int) -> Int) -> UInt64? {
+    guard (1...8).contains(length) else { return nil }
+    var value: UInt64 = 0
+    for index in 0..<length {
+      // `&+`: an offset near Int.max wraps to a negative one, which `byte` refuses.
+      guard let byte = byte(offset &+ index) else { return nil }
+      value |= UInt64(byte) << UInt64(shift(index))
+    }
+    return value
+  }
+
+  /// Whether the ASCII characters of `text` stand at `offset`.
+  func has(_ text: StaticString, at offset: Int = 0) -> Bool {
+    text.withUTF8Buffer { has($0, at: offset) }
+  }
+
+  /// Whether `expected` stands at `offset`.
+  func has(_ expected: some Collection<UInt8>, at offset: Int = 0) -> Bool {
+    guard offset >= 0, offset <= bytes.count, bytes.count - offset >= expected.count else { return false }
+    return bytes.dropFirst(offset).starts(with: expected)
+  }
+
+  /// Where `needle` stands first, if it does.
+  func firstOffset(of needle: some Collection<UInt8>) -> Int? {
+    guard let first = needle.first else { return nil }
+    var rest = bytes
+    while let found = rest.firstIndex(of: first) {
+      if rest[found...].starts(with: needle) { return found - bytes.startIndex }
+      rest = rest[(found + 1)...]
+    }
+    return nil
+  }
+
+  /// Its bytes, to walk through.
+  var elements: ArraySlice<UInt8> { bytes }
+}

@@ -1,0 +1,125 @@
+import ReelModel
+
+/// ISO base media files (ISO/IEC 14496-12) and QuickTime: a row of boxes, each with its size and type.
+///
+/// Boxes are walked as FFmpeg's `mov_probe` walks them: unknown ones are skipped by their size, and a size that
+/// cannot be is skipped by four bytes.
+enum IsoBaseMedia {
+  static func verdict(_ head: Head) -> SniffVerdict? {
+    if let picture = pictureBoxes[head.type(at: 4) ?? 0] { return picture.verdict }
+    var isQuickTime = false
+    var isSegment = false
+    for box in BoxWalk(head: head) {
+      switch box.type {
+      case code("ftyp"): return brandVerdict(head.type(at: box.content) ?? code("isom"))
+      case code("moov"): return .container(.mov)
+      case let type where segmentBoxes.contains(type) && !isQuickTime: isSegment = true
+      case let type where quickTimeBoxes.contains(type): isQuickTime = true
+      default: break
+      }
+    }
+    if isSegment { return Refusal.segment.verdict }
+    return isQuickTime ? .container(.mov) : nil
+  }
+
+  /// What a major brand says (ftyps.com, mp4ra.org). A brand that is not known here is an MP4's.
+  private static func brandVerdict(_ brand: UInt32) -> SniffVerdict {
+    if let refusal = refusedBrands[brand] { return refusal.verdict }
+    if let container = brands[brand] { return .container(container) }
+    switch brand >> 8 {
+    case code("\u{0}3g2"): return .container(.threeG2)
+    case code("\u{0}3gp"), code("\u{0}3gr"), code("\u{0}3gs"), code("\u{0}3ge"), code("\u{0}3gg"):
+      return .container(.threeGP)
+    default: return .container(.mp4)
+    }
+  }
+
+  private static let brands: [UInt32: MediaContainer] = [
+    code("qt  "): .mov, code("M4V "): .m4v, code("M4VH"): .m4v, code("M4VP"): .m4v,
+  ]
+
+  private static let refusedBrands: [UInt32: Refusal] = {
+    var refusals: [UInt32: Refusal] = [
+      code("jp2 "): .picture("a JPEG 2000 picture"), code("jpx "): .picture("a JPEG 2000 picture"),
+      code("jpm "): .picture("a JPEG 2000 picture"), code("jxl "): .picture("a JPEG XL picture"),
+      code("crx "): .picture("a Canon raw picture"), code("avif"): .picture("an AVIF picture"),
+      code("avis"): .picture("an AVIF picture sequence"),
+      code("mjp2"): .otherContainer("a Motion JPEG 2000 file"),
+      code("mj2s"): .otherContainer("a Motion JPEG 2000 file"),
+    ]
+    // ISO/IEC 23008-12, annexes B to F.
+    for brand in [
+      "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "mif1", "mif2", "msf1", "miaf", "avci",
+      "avcs",
+      "vvic", "vvis", "jpeg", "jpgs", "j2ki", "j2is",
+    ] {
+      refusals[code(brand)] = .picture("a HEIF picture")
+    }
+    return refusals
+  }()
+
+  /// Files that begin with a signature box of their own.
+  private static let pictureBoxes: [UInt32: Refusal] = [
+    code("jP  "): .picture("a JPEG 2000 picture"), code("JXL "): .picture("a JPEG XL picture"),
+  ]
+
+  /// What begins a segment of DASH or HLS; a file has `ftyp` or `moov` before these.
+  private static let segmentBoxes: Set<UInt32> = [
+    code("styp"), code("sidx"), code("moof"), code("emsg"), code("prft"),
+  ]
+
+  /// The boxes by which FFmpeg knows a QuickTime file that has no `ftyp`.
+  private static let quickTimeBoxes: Set<UInt32> = [
+    code("mdat"), code("pnot"), code("udta"), code("ediw"), code("wide"), code("free"), code("junk"),
+    code("pict"),
+    code("skip"), code("uuid"), code("prfl"),
+  ]
+
+  /// A four-character code as the number that stands in the file.
+  private static func code(_ text: String) -> UInt32 {
+    text.utf8.reduce(0) { $0 << 8 | UInt32($1) }
+  }
+}
+
+extension Head {
+  /// The four bytes at `offset` as one number.
+  fileprivate func type(at offset: Int) -> UInt32? {
+    bigEndian(4, at: offset).map(UInt32.init(truncatingIfNeeded:))
+  }
+}
+
+/// The boxes of a head, as far as they begin in it.
+private struct BoxWalk: Sequence, IteratorProtocol {
+  struct Box {
+    let type: UInt32
+    /// Where its content begins.
+    let content: Int
+  }
+  let head: Head
+  private var offset = 0
+
+  init(head: Head) {
+    self.head = head
+  }
+
+  mutating func next() -> Box? {
+    while let short = head.bigEndian(4, at: offset), let type = head.bigEndian(4, at: offset + 4) {
+      var size = short
+      var header = 8
+      if short == 1, let long = head.bigEndian(8, at: offset + 8) {
+        size = long
+        header = 16
+      } else if short == 0 {
+        size = UInt64(head.count - offset)
+      }
+      guard size >= UInt64(header) else {
+        offset += 4
+        continue
+      }
+      let box = Box(type: UInt32(truncatingIfNeeded: type), content: offset + header)
+      offset = size > UInt64(head.count) ? head.count : offset + Int(size)
+      return box
+    }
+    return nil
+  }
+}

@@ -1,0 +1,54 @@
+import ReelModel
+
+/// Tells what a file is by its first bytes, before any demuxer sees it.
+///
+/// Pure, and total: any bytes have a verdict, and none makes it trap.
+public enum Sniffer {
+  /// How many of a file's first bytes to give: 64 KiB is the longest run-in that MXF allows before its first
+  /// key (SMPTE ST 377-1, 6.5), and no other container needs more; 16 is the length of that key.
+  public static let headLength = 65_536 + 16
+
+  /// What the file is that begins with `head`.
+  ///
+  /// - Parameters:
+  ///   - head: the first ``headLength`` bytes, or the whole file when it is shorter. Fewer do, and tell less.
+  ///   - size: the whole file's size in bytes.
+  public static func verdict(head: [UInt8], size: Int64) -> SniffVerdict {
+    guard size > 0 else { return Refusal.empty.verdict }
+    let head = Head(head)
+    return LeadingTag.verdict(head, of: verdict) ?? verdict(head)
+  }
+
+  /// The stages in the order that decides what a polyglot is. FFmpeg takes the demuxer with the highest score:
+  /// a manifest's words beat everything, a box of an ISO file beats the rest, and what only counts repetitions
+  /// (transport streams, frames of sound) comes after every signature. Text comes last, because a run-in of
+  /// MXF may be text.
+  private static let stages: [@Sendable (Head) -> SniffVerdict?] = [
+    Manifest.verdict,
+    IsoBaseMedia.verdict,
+    Matroska.verdict,
+    containerSignatures.verdict,
+    ProgramStream.verdict,
+    pictureSignatures.verdict,
+    streamSignatures.verdict,
+    soundSignatures.verdict,
+    archiveSignatures.verdict,
+    Zip.verdict,
+    documentSignatures.verdict,
+    programSignatures.verdict,
+    dataSignatures.verdict,
+    NetworkAbstractionUnits.verdict,
+    TransportStream.verdict,
+    SoundFrames.verdict,
+    MaterialExchange.verdict,
+    PlainText.verdict,
+    Zeros.verdict,
+  ]
+
+  private static func verdict(_ head: Head) -> SniffVerdict {
+    for stage in stages {
+      if let verdict = stage(head) { return verdict }
+    }
+    return .unrecognised
+  }
+}

@@ -1,0 +1,36 @@
+import ReelModel
+
+/// What a name in a folder says before anybody looks at the file.
+enum NameClaim: Hashable, Sendable {
+  /// Never a video of its own: hidden, AppleDouble, an unfinished download, what an archiver left.
+  case ignored
+  /// It has an extension of one of the containers that Reel takes in.
+  case media
+  /// Nothing: the bytes decide.
+  case nothing
+
+  init(of name: [UInt8]) {
+    if Self.isIgnored(name) {
+      self = .ignored
+    } else if let claimed = SourcePath(bytes: name).claimedExtension {
+      self = Self.unfinished.contains(claimed) ? .ignored : Self.claim(claimed)
+    } else {
+      self = .nothing
+    }
+  }
+
+  private static func claim(_ claimed: String) -> NameClaim {
+    MediaContainer.claimableExtensions.contains(claimed) ? .media : .nothing
+  }
+
+  /// Hidden names (AppleDouble's `._clip.mov` among them), Office's lock files, and the folder of AppleDouble files
+  /// that macOS puts into ZIP archives.
+  private static func isIgnored(_ name: [UInt8]) -> Bool {
+    name.first == UInt8(ascii: ".") || name.starts(with: "~$".utf8) || name.elementsEqual("__MACOSX".utf8)
+  }
+
+  /// Extensions of what browsers and download managers are not done with, and of lock files.
+  private static let unfinished: Set<String> = [
+    "part", "partial", "crdownload", "download", "filepart", "aria2", "opdownload", "tmp", "lock", "lck",
+  ]
+}

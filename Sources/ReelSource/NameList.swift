@@ -1,0 +1,73 @@
+import Glibc
+import ReelModel
+import ReelSystem
+
+/// The names in a directory, in byte order, kept in one piece of memory: a name costs its own length and eight bytes.
+struct NameList: Sendable {
+  private struct Span: Sendable {
+    let start: UInt32
+    let length: UInt32
+  }
+  private var bytes: [UInt8] = []
+  private var spans: [Span] = []
+
+  var count: Int { spans.count }
+
+  subscript(index: Int) -> [UInt8] {
+    let span = spans[index]
+    return Array(bytes[Int(span.start)..<Int(span.start + span.length)])
+  }
+
+  /// Reads the directory. Blocks.
+  /// - Throws: `unreadable` and the like; also for a directory with more than 4 GB of names.
+  init(of directory: HeldDirectory) throws(SourceError) {
+    do {
+      try read(directory)
+    } catch {
+      throw SourceError(error)
+    }
+    sort()
+  }
+
+  private mutating func read(_ directory: HeldDirectory) throws(SystemError) {
+    // A description of its own: its position is not shared with whoever lists the directory again.
+    let own = try retryingInterrupts("openat") {
+      openat(directory.descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    }
+    guard let stream = fdopendir(own) else {
+      let error = SystemError.last("fdopendir")
+      close(own)
+      throw error
+    }
+    defer { closedir(stream) }
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else {
+        if errno != 0 { throw SystemError.last("readdir") }
+        return
+      }
+      try append(entry)
+    }
+  }
+
+  private mutating func append(_ entry: UnsafeMutablePointer<dirent>) throws(SystemError) {
+    guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return }
+    let name = UnsafeRawPointer(entry).advanced(by: offset)
+    let length = strnlen(name.assumingMemoryBound(to: CChar.self), 255)
+    let buffer = UnsafeRawBufferPointer(start: name, count: length)
+    if buffer.elementsEqual(".".utf8) || buffer.elementsEqual("..".utf8) { return }
+    guard let start = UInt32(exactly: bytes.count), UInt32(exactly: bytes.count + length) != nil else {
+      throw SystemError(code: EOVERFLOW, call: "readdir")
+    }
+    spans.append(Span(start: start, length: UInt32(length)))
+    bytes.append(contentsOf: buffer)
+  }
+
+  private mutating func sort() {
+    let bytes = bytes
+    spans.sort { left, right in
+      bytes[Int(left.start)..<Int(left.start + left.length)]
+        .lexicographicallyPrecedes(bytes[Int(right.start)..<Int(right.start + right.length)])
+    }
+  }
+}

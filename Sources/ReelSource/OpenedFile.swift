@@ -1,0 +1,62 @@
+import Glibc
+import ReelModel
+import ReelSystem
+
+/// A regular file that is open for reading.
+public final class OpenedFile: SourceHandle {
+  private let open: Descriptor
+
+  init(descriptor: Descriptor) {
+    open = descriptor
+  }
+
+  public var descriptor: Int32? { open.rawValue }
+
+  /// Fills `buffer` as far as the file goes: it gives less than `buffer.count` only at the end. Blocks.
+  /// - Throws: `unreadable` when the disk fails.
+  public func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws(SourceError) -> Int {
+    var filled = 0
+    do {
+      while filled < buffer.count {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+        let count = try retryingInterrupts("pread") {
+          pread(open.rawValue, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
+        }
+        if count == 0 { break }
+        filled += count
+      }
+    } catch {
+      throw SourceError(error)
+    }
+    return filled
+  }
+
+  /// Blocks, as long as `fstat` does.
+  public func currentIdentity() throws(SourceError) -> FileIdentity {
+    try FileStatus(of: open).identity
+  }
+
+  /// Tells the kernel that the file will be read from its beginning to its end.
+  func willBeReadInOrder() {
+    posix_fadvise(open.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL)
+  }
+}
+
+extension SourceHandle {
+  /// The first `count` bytes, or all when there are fewer. Blocks.
+  func head(_ count: Int) throws(SourceError) -> [UInt8] {
+    var length = 0
+    do {
+      return try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        length = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+        filled = length
+      }
+    } catch let error as SourceError {
+      throw error
+    } catch {
+      throw SourceError(.unreadable, "it could not be read (\(error)); check its disk")
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/// How a walk goes.
+public struct WalkOptions: Sendable {
+  /// Whether symbolic links are followed: those that the user named wherever they lead, those within a folder as
+  /// long as they stay beneath it. A link with an absolute target counts as leading out.
+  public var followLinks: Bool
+  /// Which of the names in folders are looked at.
+  public var filter: NameFilter
+  /// Folders that are never entered, whatever they are called: the library and the destination.
+  public var skippedDirectories: [DirectoryIdentity]
+
+  public init(
+    followLinks: Bool = false, filter: NameFilter = NameFilter(), skippedDirectories: [DirectoryIdentity] = []
+  ) {
+    self.followLinks = followLinks
+    self.filter = filter
+    self.skippedDirectories = skippedDirectories
+  }
+}

@@ -1,0 +1,143 @@
+import Glibc
+import ReelModel
+import ReelSystem
+import Synchronization
+
+/// Stores objects as files in one folder.
+///
+/// A file gets its name in one step, whole and synced, and never over another one. Until then it lies in a
+/// folder of temporaries on the same file system, under a name that tells whose it is; what a dead uploader
+/// left there goes at the next ``prepare()``.
+public final class FolderUploader: Uploader {
+  /// Durable and atomic; the digest is proved by the copy.
+  public let traits = UploadTraits(
+    atomicCreate: true, resumable: false, verifiesChecksums: true, durable: true)
+  /// `file://` and the folder's real path, percent-encoded.
+  public let destination: Destination
+
+  private let root: CanonicalPath
+  private let temporaries: CanonicalPath?
+  private let addresses: ObjectAddresses
+  private let mode: FolderModes
+  private let failure: FolderFailure
+  private let queue: BlockingQueue
+  private let opened = Mutex<OpenStore?>(nil)
+
+  /// Creates nothing yet; see ``prepare()``.
+  ///
+  /// - Parameters:
+  ///   - root: the folder, absolute or relative to the working folder of now.
+  ///   - temporaries: a folder that is ours alone, where files lie until they are whole; made when it is
+  ///     missing. Without one, or when it turns out to be on another file system, it is `.reel-tmp` in `root`.
+  ///   - publicBaseURL: where viewers find the folder, such as `https://media.example.org/v`; nil for file URLs.
+  ///   - mode: what the files and folders that are made may be read by.
+  ///   - width: how many files may be copied at once; at least 1.
+  public init(
+    root: String, temporaries: String? = nil, publicBaseURL: String? = nil, mode: FolderModes = .private,
+    width: Int = 8
+  ) {
+    self.root = CanonicalPath(resolving: root)
+    self.temporaries = temporaries.map(CanonicalPath.init(resolving:))
+    self.mode = mode
+    destination = Destination(self.root == CanonicalPath(resolving: "/") ? "file:///" : self.root.fileURL)
+    addresses = ObjectAddresses(base: publicBaseURL ?? self.root.fileURL)
+    failure = FolderFailure(store: self.root.text)
+    queue = BlockingQueue(label: "reel.folder-store", width: width)
+  }
+
+  /// Makes the folder (and those above it) and the folder of temporaries where they are missing, and removes
+  /// the temporaries of dead uploaders.
+  /// - Throws: `storeUnusable` when the folder can't be made, opened or written, `storeFull`, `unavailable`.
+  public func prepare() async throws(UploadError) {
+    let store = try await queue.run { [self] () throws(UploadError) in try open() }
+    opened.withLock { $0 = store }
+  }
+
+  /// Copies `source` beside the folder's objects, syncs it, and names it `key`.
+  ///
+  /// The digest of the result is proved: by hashing what was written, or, for a source whose changes show, by a
+  /// copy within the kernel between two looks at the source.
+  /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `storeFull`, `tooLarge`, `storeUnusable`,
+  ///   `unavailable` (no descriptors or memory left), `interrupted` (the disk gave an error), `cancelled`.
+  public func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let store = try preparedStore()
+    try await queue.runCancellable { [self] cancellation throws(UploadError) in
+      let placing = ObjectPlacing(store: store, key: key, mode: mode.file, failure: failure)
+      try placing.run(source, cancellation, reporting)
+    }
+    do throws(SystemError) {
+      try await store.durable.sync()
+    } catch {
+      _ = await queue.run { [failure] () throws(Never) in
+        try? StoredFile.remove(key, from: store.root, failure)
+      }
+      throw failure(error, "sync the folder")
+    }
+    return StoredObject(key: key, url: addresses.url(of: key), size: source.size, digest: source.digest)
+  }
+
+  /// The object's length; its digest is nil, as only ``readBack(_:)`` can tell it.
+  /// - Throws: `storeUnusable` when the folder is not there, `denied`, `conflict` when the name is no file's.
+  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    let size = try await withStoredFile(key) { file, _ in file.size }
+    return size.map { StoredObject(key: key, url: addresses.url(of: key), size: $0, digest: nil) }
+  }
+
+  /// Removes the object, durably.
+  /// - Throws: `denied`, `conflict` when something else than a file has that name, `storeUnusable`.
+  public func remove(_ key: ObjectKey) async throws(UploadError) {
+    let root = try await queue.run { [self] () throws(UploadError) in
+      let root = try rootFolder()
+      try StoredFile.remove(key, from: root, failure)
+      return root
+    }
+    let durable = opened.withLock { $0?.durable } ?? DurableFolder(root)
+    do throws(SystemError) {
+      try await durable.sync()
+    } catch {
+      throw failure(error, "sync the folder")
+    }
+  }
+
+  /// Reads and hashes the whole file.
+  /// - Throws: as ``find(_:)``, `interrupted` when the disk gives an error, `cancelled`.
+  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    try await withStoredFile(key) { [self] file, cancellation throws(UploadError) in
+      try file.digest(failure, cancellation)
+    }
+  }
+}
+
+extension FolderUploader {
+  private func open() throws(UploadError) -> OpenStore {
+    try StorePreparation(root: root, temporaries: temporaries, mode: mode, failure: failure).run()
+  }
+
+  private func preparedStore() throws(UploadError) -> OpenStore {
+    guard let store = opened.withLock({ $0 }) else {
+      throw UploadError(.storeUnusable, "the store \(root.text) is not ready: call prepare() before upload")
+    }
+    return store
+  }
+
+  private func withStoredFile<Value: Sendable>(
+    _ key: ObjectKey, _ body: @escaping @Sendable (StoredFile, CancellationFlag) throws(UploadError) -> Value?
+  ) async throws(UploadError) -> Value? {
+    try await queue.runCancellable { [self] cancellation throws(UploadError) in
+      guard let file = try StoredFile.open(key, in: try rootFolder(), failure) else { return nil }
+      return try body(file, cancellation)
+    }
+  }
+
+  /// The folder that ``prepare()`` opened; without it, as for commands that only read, opened for this once.
+  private func rootFolder() throws(UploadError) -> Descriptor {
+    if let store = opened.withLock({ $0 }) { return store.root }
+    do throws(SystemError) {
+      return try StoreFolder.open(root.text)
+    } catch {
+      throw failure(error, "open the folder")
+    }
+  }
+}

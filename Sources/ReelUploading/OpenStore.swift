@@ -1,0 +1,77 @@
+import Glibc
+import ReelModel
+import ReelSystem
+import Synchronization
+
+/// A store's folder, held open, with a folder of temporaries that is ours for as long as this lives.
+final class OpenStore: Sendable {
+  let root: Descriptor
+  let temporaries: Descriptor
+  let durable: DurableFolder
+  private let lock: OwnerLock
+  private let attempts = Atomic<Int>(0)
+
+  init(root: Descriptor, temporaries: Descriptor, lock: OwnerLock) {
+    self.root = root
+    self.temporaries = temporaries
+    self.lock = lock
+    durable = DurableFolder(root)
+  }
+
+  deinit {
+    lock.retire()
+  }
+
+  /// A name for a temporary file that nobody else has.
+  func nextTemporaryName() -> String {
+    TemporaryName.part(owner: lock.name, attempt: attempts.add(1, ordering: .relaxed).newValue)
+  }
+}
+
+/// Opens folders, and makes those that are missing.
+enum StoreFolder {
+  /// Opens `path`, which must be a folder.
+  static func open(_ path: String) throws(SystemError) -> Descriptor {
+    let raw = try retryingInterrupts("open") { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    return Descriptor(adopting: raw)
+  }
+
+  /// Makes `path` and the folders above it, where they are missing, with exactly `mode`; each of them is
+  /// durable on return.
+  static func make(_ path: String, mode: mode_t) throws(SystemError) {
+    if mkdir(path, 0o700) == 0 { return try settle(path, mode) }
+    if errno == EEXIST { return }
+    guard errno == ENOENT, let parent = parent(of: path) else { throw SystemError.last("mkdir") }
+    try make(parent, mode: mode)
+    if mkdir(path, 0o700) == 0 { return try settle(path, mode) }
+    if errno != EEXIST { throw SystemError.last("mkdir") }
+  }
+
+  /// Which file system an open file is on.
+  static func device(_ descriptor: Descriptor) throws(SystemError) -> dev_t {
+    try status(descriptor).st_dev
+  }
+
+  /// The folder of temporaries must be nobody's but ours: what lies there is about to get its name.
+  static func isPrivate(_ descriptor: Descriptor) throws(SystemError) -> Bool {
+    let status = try status(descriptor)
+    return status.st_uid == geteuid() && status.st_mode & 0o022 == 0
+  }
+
+  private static func status(_ descriptor: Descriptor) throws(SystemError) -> stat {
+    var status = stat()
+    _ = try retryingInterrupts("fstat") { fstat(descriptor.rawValue, &status) }
+    return status
+  }
+
+  private static func settle(_ path: String, _ mode: mode_t) throws(SystemError) {
+    if mode != 0o700 { _ = try retryingInterrupts("chmod") { chmod(path, mode) } }
+    guard let parent = parent(of: path) else { return }
+    try DurableFolder.fsyncOnce(try open(parent))
+  }
+
+  private static func parent(of path: String) -> String? {
+    guard let slash = path.lastIndex(of: "/"), path != "/" else { return nil }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}

@@ -1,0 +1,111 @@
+import CFileSystem
+import Crypto
+import Glibc
+import ReelModel
+import ReelSystem
+
+/// Copies a source into an open file and proves that the bytes are those of its digest.
+struct SourceCopy {
+  let source: UploadSource
+  let target: Int32
+  let failure: FolderFailure
+  let cancellation: CancellationFlag
+  let reporting: @Sendable (TransferProgress) -> Void
+
+  /// What the kernel copies between two looks at the cancellation.
+  private static let kernelChunk: Int64 = 8 << 20
+  private static let bufferSize = 1 << 20
+
+  /// Copies all of it. On return exactly `source.size` bytes were written, whose digest is the source's.
+  func run() throws(UploadError) {
+    if source.size == 0 { report(0) }
+    if let descriptor = source.bytes.descriptor, source.bytes.changesShow, try copyInKernel(descriptor) {
+      try checkEnd()
+    } else {
+      try copyThroughHash()
+    }
+    do throws(SourceError) {
+      try source.bytes.checkUnchanged()
+    } catch {
+      throw UploadError(error)
+    }
+  }
+
+  /// False when the kernel cannot copy between these two files; nothing that it wrote counts then.
+  private func copyInKernel(_ descriptor: Int32) throws(UploadError) -> Bool {
+    var sent: Int64 = 0
+    while sent < source.size {
+      try cancellation.check()
+      let count = Int(min(Self.kernelChunk, source.size - sent))
+      do throws(SystemError) {
+        let copied = try retryingInterrupts("copy_file_range") {
+          reel_copy_file_range(descriptor, off_t(sent), target, off_t(sent), count)
+        }
+        // Nothing, before the end: a source cut short, or a file system that only pretends. Reading tells.
+        if copied == 0 { return false }
+        sent += Int64(copied)
+      } catch  where [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM, ETXTBSY, EBADF].contains(error.code) {
+        return false
+      } catch {
+        throw failure(error, "write")
+      }
+      report(sent)
+    }
+    return true
+  }
+
+  /// The source may have grown since: its end must be where it was.
+  private func checkEnd() throws(UploadError) {
+    let count = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { byte throws(UploadError) in
+      try read(into: byte, at: source.size)
+    }
+    if count > 0 { throw UploadError.changed(source, "it grew") }
+  }
+
+  private func copyThroughHash() throws(UploadError) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: Int(min(Int64(Self.bufferSize), source.size + 1)), alignment: 4096)
+    defer { buffer.deallocate() }
+    var hash = SHA256()
+    var sent: Int64 = 0
+    while true {
+      try cancellation.check()
+      let count = try read(into: buffer, at: sent)
+      if count == 0 { break }
+      let chunk = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+      if sent + Int64(count) > source.size { throw UploadError.changed(source, "it grew") }
+      hash.update(bufferPointer: chunk)
+      try write(chunk, at: sent)
+      sent += Int64(count)
+      report(sent)
+    }
+    if sent < source.size { throw UploadError.changed(source, "it shrank") }
+    if Array(hash.finalize()) != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }
+  }
+
+  private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(UploadError) -> Int {
+    do throws(SourceError) {
+      return try source.bytes.read(into: buffer, at: offset)
+    } catch {
+      throw UploadError(error)
+    }
+  }
+
+  private func write(_ chunk: UnsafeRawBufferPointer, at offset: Int64) throws(UploadError) {
+    var done = 0
+    while done < chunk.count {
+      do throws(SystemError) {
+        done += try retryingInterrupts("pwrite") {
+          pwrite(
+            target, chunk.baseAddress?.advanced(by: done), chunk.count - done, off_t(offset) + off_t(done))
+        }
+      } catch {
+        throw failure(error, "write")
+      }
+    }
+  }
+
+  private func report(_ sent: Int64) {
+    reporting(TransferProgress(sent: sent, total: source.size))
+  }
+}

@@ -1,0 +1,65 @@
+import Glibc
+import ReelModel
+import ReelSystem
+
+/// Makes and opens a store's folders, takes its lock, and sweeps what dead uploaders left.
+struct StorePreparation {
+  let root: CanonicalPath
+  let temporaries: CanonicalPath?
+  let mode: FolderModes
+  let failure: FolderFailure
+
+  /// The folder of temporaries within a store that was given none.
+  static let hiddenFolder = ".reel-tmp"
+
+  func run() throws(UploadError) -> OpenStore {
+    let rootFolder = try doing("open or make the folder") { () throws(SystemError) in
+      try StoreFolder.make(root.text, mode: mode.folder)
+      return try StoreFolder.open(root.text)
+    }
+    let (path, folder) = try temporaryFolder(beside: rootFolder)
+    return try doing("write into the folder") { () throws(SystemError) in
+      let lock = try OwnerLock(directory: path, name: TemporaryName.newOwner())
+      let store = OpenStore(root: rootFolder, temporaries: folder, lock: lock)
+      try LeftoverSweep(folder: path).run()
+      return store
+    }
+  }
+
+  private func temporaryFolder(beside rootFolder: Descriptor) throws(UploadError) -> (String, Descriptor) {
+    if let temporaries {
+      let folder = try openPrivate(temporaries.text)
+      let isBeside = try doing("look at the folder") { () throws(SystemError) in
+        try StoreFolder.device(folder) == StoreFolder.device(rootFolder)
+      }
+      if isBeside { return (temporaries.text, folder) }
+    }
+    let hidden = (root.text == "/" ? "" : root.text) + "/" + Self.hiddenFolder
+    return (hidden, try openPrivate(hidden))
+  }
+
+  private func openPrivate(_ path: String) throws(UploadError) -> Descriptor {
+    let (folder, isPrivate) = try doing("make the folder for temporary files") { () throws(SystemError) in
+      try StoreFolder.make(path, mode: 0o700)
+      let folder = try StoreFolder.open(path)
+      return (folder, try StoreFolder.isPrivate(folder))
+    }
+    guard isPrivate else {
+      throw UploadError(
+        .storeUnusable,
+        "the folder for temporary files \(path) belongs to another user, or others may write to it: "
+          + "remove it, or take that right away (chmod 700)")
+    }
+    return folder
+  }
+
+  private func doing<Value>(
+    _ task: String, _ body: () throws(SystemError) -> Value
+  ) throws(UploadError) -> Value {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw failure(error, task)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import CFileSystem
+import Glibc
+import ReelSystem
+
+/// A file that is being written where nobody looks, until it gets its name. It goes with this value unless it
+/// was given one.
+struct TemporaryFile: ~Copyable {
+  let descriptor: Descriptor
+  private let folder: Int32
+  private let name: String
+
+  private init(adopting descriptor: Descriptor, folder: Int32, name: String) {
+    self.descriptor = descriptor
+    self.folder = folder
+    self.name = name
+  }
+
+  deinit {
+    unlinkat(folder, name, 0)
+  }
+
+  /// Creates `name`, which must not exist, in the open folder `folder`, with exactly `mode`, whatever the umask.
+  static func create(_ name: String, in folder: Int32, mode: mode_t) throws(SystemError) -> TemporaryFile {
+    let raw = try retryingInterrupts("openat") {
+      openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    }
+    let file = TemporaryFile(adopting: Descriptor(adopting: raw), folder: folder, name: name)
+    if mode != 0o600 {
+      _ = try retryingInterrupts("fchmod") { fchmod(raw, mode) }
+    }
+    return file
+  }
+
+  /// Makes the bytes durable. Called once: an fsync that failed must not be asked again.
+  func sync() throws(SystemError) {
+    _ = try retryingInterrupts("fsync") { fsync(descriptor.rawValue) }
+  }
+
+  /// Bytes that the file system says it holds.
+  func length() throws(SystemError) -> Int64 {
+    var status = stat()
+    _ = try retryingInterrupts("fstat") { fstat(descriptor.rawValue, &status) }
+    return Int64(status.st_size)
+  }
+
+  /// Gives the file its name in `target`, in one step, and never over another one.
+  /// - Throws: `EEXIST` when the name is taken.
+  func rename(to newName: String, in target: Int32) throws(SystemError) {
+    do {
+      _ = try retryingInterrupts("renameat2") {
+        reel_rename_without_replacing(folder, name, target, newName)
+      }
+    } catch  where [EINVAL, ENOSYS, EOPNOTSUPP].contains(error.code) {
+      try link(to: newName, in: target)
+    }
+  }
+
+  /// The way of older file systems: a second name, which cannot replace either; the first goes with this value.
+  private func link(to newName: String, in target: Int32) throws(SystemError) {
+    _ = try retryingInterrupts("linkat") { linkat(folder, name, target, newName, 0) }
+  }
+}

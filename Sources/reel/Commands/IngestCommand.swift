@@ -1,0 +1,93 @@
+import ArgumentParser
+import ReelIngest
+import ReelModel
+import ReelSource
+
+/// `reel ingest PATH…`
+struct IngestCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ingest",
+    abstract: "Take files and folders in: each video becomes one post, once.",
+    discussion: """
+      Folders are walked in a settled order. A file that you name is always looked at; in a folder, one whose \
+      bytes or name claim to be a video. A caption may stand in clip.json beside clip.mp4, or in a list (--captions).
+      """)
+
+  @OptionGroup var intake: IntakeOptions
+  @OptionGroup var reading: ReadingOptions
+  @OptionGroup var output: RunOutputOptions
+  @OptionGroup var library: LibraryOptions
+
+  @Option(
+    name: .customLong("files0-from"),
+    help: ArgumentHelp("Take in the files named in FILE, or on stdin, each ended by a NUL.", valueName: "file|-"))
+  var filesFrom: String?
+
+  @Option(help: ArgumentHelp("Files worked on at once (default: twice the processors, at least 4).", valueName: "n"))
+  var jobs: Int?
+
+  @Option(help: "What a failed file means for the others: continue or stop (default: continue).")
+  var onError: OnErrorChoice = .continue
+
+  @Option(help: ArgumentHelp("Take in only files that match; may be given again.", valueName: "glob"))
+  var include: [String] = []
+
+  @Option(help: ArgumentHelp("Leave out files and folders that match; may be given again.", valueName: "glob"))
+  var exclude: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "A CSV file with a header: path (relative to the list), caption, music, author, authorName.",
+      valueName: "file.csv"))
+  var captions: String?
+
+  @Argument(help: "Files and folders.")
+  var paths: [String] = []
+
+  func validate() throws {
+    if paths.isEmpty, filesFrom == nil {
+      throw ValidationError("Name the files or folders to take in, or give a list with --files0-from.")
+    }
+    if let jobs, !(1...64).contains(jobs) { throw ValidationError("--jobs is a number from 1 to 64.") }
+  }
+
+  func run() async throws {
+    let settings = try await SettingsReader.read(
+      flags: Settings(library, reading: reading, intake: intake, output: output, jobs: jobs), file: library.config)
+    var inputs = RawArguments.paths(paths)
+    if let filesFrom { inputs += try readList(filesFrom) }
+
+    var options = intake.ingestOptions(settings)
+    options.captions = try captions.map { path in
+      try orCommandFailure { () throws(SourceError) in try CaptionList.load(RawArguments.paths([path])[0]) }
+    }
+    options.onError = onError.meaning
+    let workplace = try await Workplace.open(settings, dryRun: intake.dryRun, jobs: options.jobs)
+    let session = RunSession(workplace: workplace, output: output, settings: settings)
+    let walk = WalkOptions(
+      followLinks: reading.followLinks,
+      filter: NameFilter(including: try globs(include), excluding: try globs(exclude)),
+      skippedDirectories: workplace.ownDirectories)
+    let exit = try await session.ingest(inputs.map { SourceInput(path: $0) }, walk: walk, options: options)
+    try exit.end()
+  }
+
+  private func globs(_ patterns: [String]) throws -> [GlobPattern] {
+    try patterns.map { pattern in
+      guard let glob = GlobPattern(pattern) else {
+        throw CommandFailure(.usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning; [ wants its ]")
+      }
+      return glob
+    }
+  }
+
+  private func readList(_ name: String) throws -> [SourcePath] {
+    try orCommandFailure { () throws(SourceError) in try FileList.read(RawArguments.paths([name])[0]) }
+  }
+}
+
+enum OnErrorChoice: String, ExpressibleByArgument, CaseIterable {
+  case `continue`, stop
+
+  var meaning: IngestOptions.OnError { self == .stop ? .stop : .continue }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Foundation
+import ReelIngest
+import ReelModel
+import ReelSource
+import ReelTerminal
+
+/// `reel probe FILE…`
+struct ProbeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "probe",
+    abstract: "What each file really is: container, size as shown, duration, whole or cut off.")
+
+  @OptionGroup var reading: ReadingOptions
+  @OptionGroup var library: LibraryOptions
+
+  @Flag(help: "Print JSON: one object for one file, a list for several.")
+  var json = false
+
+  @Flag(help: "Print one JSON object a line, in the order of the arguments.")
+  var jsonl = false
+
+  @Argument(help: "The files; a folder stands for the videos in it.")
+  var files: [String]
+
+  func validate() throws {
+    if json, jsonl { throw ValidationError("--json and --jsonl exclude each other.") }
+  }
+
+  func run() async throws {
+    let settings = try await SettingsReader.read(
+      flags: Settings(library, reading: reading), file: library.config)
+    let prober = try Workplace.prober(settings, workers: min(files.count, Workplace.processors))
+    let run = ProbeRun(
+      inputs: RawArguments.paths(files).map { SourceInput(path: $0) },
+      walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: Workplace.processors)
+    let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
+    let (_, wasInterrupted) = try await Interruption.guarding {
+      await run.run { printer.take($0) }
+    }
+    await prober.close()
+    try printer.finish(wantsList: files.count > 1, wasInterrupted: wasInterrupted).end()
+  }
+}

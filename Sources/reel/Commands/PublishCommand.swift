@@ -1,0 +1,39 @@
+import ArgumentParser
+import ReelIngest
+import ReelModel
+import ReelSource
+
+/// `reel publish FILE`
+struct PublishCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "publish",
+    abstract: "Make a post of one video, and print it; say so when it is a post already.")
+
+  @Option(help: "The caption.")
+  var caption: String?
+
+  @Option(help: "The music's name.")
+  var music: String?
+
+  @OptionGroup var intake: IntakeOptions
+  @OptionGroup var reading: ReadingOptions
+  @OptionGroup var output: RunOutputOptions
+  @OptionGroup var library: LibraryOptions
+
+  @Argument(help: "The video.")
+  var file: String
+
+  func run() async throws {
+    let settings = try await SettingsReader.read(
+      flags: Settings(library, reading: reading, intake: intake, output: output), file: library.config)
+    var options = intake.ingestOptions(settings)
+    options.words.caption = caption
+    options.words.music = music
+    let workplace = try await Workplace.open(settings, dryRun: intake.dryRun, jobs: 1)
+    let session = RunSession(workplace: workplace, output: output, settings: settings)
+    let exit = try await session.publish(
+      SourceInput(path: RawArguments.paths([file])[0]), walk: WalkOptions(followLinks: reading.followLinks),
+      options: options)
+    try exit.end()
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import ReelCatalog
+import ReelIngest
+import ReelModel
+import ReelSandbox
+import ReelSource
+import ReelUploading
+
+/// What a command works with, put together from the settings: the one place that knows every implementation.
+struct Workplace: Sendable {
+  let services: IngestServices
+  let prober: SandboxedProber
+  /// The library and the destination: never taken in.
+  let ownDirectories: [DirectoryIdentity]
+
+  /// Everything for a run. A dry run opens what there is and creates nothing.
+  /// - Throws: ``CommandFailure``.
+  static func open(_ settings: Settings, dryRun: Bool, jobs: Int) async throws -> Workplace {
+    let prober = try prober(settings, workers: min(jobs, processors))
+    let path = try libraryPath(settings)
+    let catalog: any PostCatalog
+    if dryRun {
+      catalog = try await reading(settings) ?? MemoryCatalog()
+    } else {
+      catalog = try await writing(at: path)
+    }
+    let uploader = try uploader(settings, library: path)
+    var services = IngestServices(
+      prober: prober, uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog)
+    services.onStep = DebugSteps.observer()
+    return Workplace(
+      services: services, prober: prober,
+      ownDirectories: [path, uploader.root].compactMap { DirectoryIdentity(at: SourcePath($0)) })
+  }
+
+  /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the
+  /// rest.
+  func close() async throws {
+    await prober.close()
+    do throws(CatalogError) {
+      try await services.catalog.close()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  // MARK: The library
+
+  static func libraryPath(_ settings: Settings) throws -> String {
+    let environment = ProcessInfo.processInfo.environment
+    guard let path = LibraryFolder.location(explicit: settings.library, environment: environment) else {
+      throw CommandFailure(
+        .couldNotRun, "there is no place for the library: give --library DIR, or set REEL_LIBRARY or HOME")
+    }
+    return path
+  }
+
+  /// The catalog for a command that only reads; nil when there is none yet.
+  static func reading(_ settings: Settings) async throws -> (any PostCatalog)? {
+    let path = try libraryPath(settings)
+    return try await orCommandFailure { () async throws(CatalogError) in
+      guard let library = try await LibraryFolder.existing(at: path) else { return nil }
+      return try await SQLiteCatalog.openReadOnly(library: library)
+    }
+  }
+
+  /// The catalog for a command that changes what is there; nil when there is none yet.
+  static func existing(_ settings: Settings) async throws -> (any PostCatalog)? {
+    guard try await reading(settings) != nil else { return nil }
+    return try await writing(at: try libraryPath(settings))
+  }
+
+  private static func writing(at path: String) async throws -> any PostCatalog {
+    try await orCommandFailure { () async throws(CatalogError) in
+      try await SQLiteCatalog.open(library: try await LibraryFolder.prepare(at: path))
+    }
+  }
+
+  // MARK: The destination
+
+  private static func uploader(_ settings: Settings, library: String) throws -> FolderUploader {
+    let mode = try mode(settings.mode)
+    guard let to = settings.to else {
+      return FolderUploader(
+        root: library + "/media", temporaries: library + "/tmp", publicBaseURL: settings.publicBaseURL, mode: mode)
+    }
+    switch try orCommandFailure({ () throws(UploadError) in try DestinationAddress(parsing: to) }) {
+    case .folder(let root):
+      return FolderUploader(root: root, publicBaseURL: settings.publicBaseURL, mode: mode)
+    }
+  }
+
+  private static func mode(_ text: String?) throws -> FolderModes {
+    guard let text else { return .private }
+    guard let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else {
+      throw CommandFailure(
+        .couldNotRun, "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
+    }
+    return FolderModes(file: mode)
+  }
+
+  // MARK: The prober
+
+  static var processors: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
+
+  static func prober(_ settings: Settings, workers: Int) throws -> SandboxedProber {
+    guard let isolation = IsolationRequest(rawValue: settings.isolation ?? "auto") else {
+      throw CommandFailure(
+        .couldNotRun, "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
+    }
+    return try orCommandFailure { () throws(ProbeError) in
+      SandboxedProber(
+        worker: try WorkerLocation.find(explicit: settings.worker), isolation: isolation, workers: max(1, workers),
+        deadline: .seconds(settings.deadline ?? 10))
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// SIGINT, SIGTERM and SIGHUP end a run alike: once, and what is in flight is finished or rolled back; twice, at
+/// once.
+enum Interruption {
+  /// Runs `body` in a task that the first signal cancels. Gives its result, and whether there was a signal.
+  static func guarding<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> (value: Value, wasInterrupted: Bool) {
+    let task = Task { try await body() }
+    let count = Mutex(0)
+    let sources = listened().map { number in
+      source(for: number) {
+        let isFirst = count.withLock { count in
+          count += 1
+          return count == 1
+        }
+        if isFirst { task.cancel() } else { _exit(ReelExit.interrupted.rawValue) }
+      }
+    }
+    defer { for source in sources { source.cancel() } }
+    let value = try await task.value
+    return (value, count.withLock { $0 > 0 })
+  }
+
+  /// What `nohup` told us to ignore stays ignored.
+  private static func listened() -> [Int32] {
+    [SIGINT, SIGTERM, SIGHUP].filter { number in
+      var current = sigaction()
+      sigaction(number, nil, &current)
+      return !isIgnored(current)
+    }
+  }
+
+  private static func isIgnored(_ action: sigaction) -> Bool {
+    unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+
+  private static func source(
+    for number: Int32, _ handler: @escaping @Sendable () -> Void
+  ) -> any DispatchSourceSignal {
+    // Dispatch sees the signal only when nobody else handles it.
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    source.setEventHandler(handler: handler)
+    source.resume()
+    return source
+  }
+}

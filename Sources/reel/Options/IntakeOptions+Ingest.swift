@@ -1,0 +1,20 @@
+import Foundation
+import ReelIngest
+import ReelModel
+
+extension IntakeOptions {
+  /// How a run treats its files, by these flags and `settings`.
+  func ingestOptions(_ settings: Settings) -> IngestOptions {
+    var options = IngestOptions()
+    options.words = PostWords(authorID: author, authorName: authorName)
+    options.defaultWords = PostWords(authorID: settings.author, authorName: settings.authorName)
+    options.trustSidecars = trustSidecars
+    options.duplicates = duplicates == .allow ? .allow : .skip
+    options.dryRun = dryRun
+    options.jobs = settings.jobs ?? max(4, Workplace.processors * 2)
+    options.nameLength = settings.nameLength ?? 22
+    options.demoCounts = demoCounts
+    options.workingDirectory = SourcePath(FileManager.default.currentDirectoryPath)
+    return options
+  }
+}

@@ -1,0 +1,97 @@
+import ArgumentParser
+
+/// Where Reel keeps its things, for every command that looks at them.
+struct LibraryOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The library folder: catalog, temporary files and, by default, the media. "
+        + "Else $REEL_LIBRARY, else $XDG_DATA_HOME/reel.", valueName: "dir"))
+  var library: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, where it exists.", valueName: "file"))
+  var config: String?
+}
+
+/// How files are read.
+struct ReadingOptions: ParsableArguments {
+  @Option(help: "How far the reading process is confined: auto takes what there is, strict refuses less than all.")
+  var isolation: IsolationChoice?
+
+  @Option(help: ArgumentHelp("Where reel-probe-worker is, if not beside reel.", valueName: "file"))
+  var worker: String?
+
+  @Option(help: ArgumentHelp("Seconds that reading one file may take (default: 10).", valueName: "seconds"))
+  var deadline: Double?
+
+  @Flag(help: "Follow symbolic links; in a folder never out of it.")
+  var followLinks = false
+
+  func validate() throws {
+    if let deadline, !(deadline > 0 && deadline <= 3600) {
+      throw ValidationError("--deadline is a number of seconds above 0, up to 3600.")
+    }
+  }
+}
+
+enum IsolationChoice: String, ExpressibleByArgument, CaseIterable {
+  case auto, strict, none
+}
+
+/// What goes where while a run is on.
+struct RunOutputOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Write events as JSON lines to a file, - (stdout; the report moves to stderr) or fd:N.",
+      valueName: "file|-|fd:N"))
+  var events: String?
+
+  @Option(help: "How progress is shown on stderr (default: auto).")
+  var progress: ProgressChoice?
+
+  @Flag(name: [.short, .long], help: "Show no progress.")
+  var quiet = false
+
+  @Flag(help: "Print the result as JSON.")
+  var json = false
+}
+
+enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
+  case auto, bar, plain, none
+}
+
+/// What happens to the videos, the same for one and for many.
+struct IntakeOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("The destination: a folder. Default: media/ in the library.", valueName: "destination"))
+  var to: String?
+
+  @Option(help: ArgumentHelp("The author's id.", valueName: "id"))
+  var author: String?
+
+  @Option(help: ArgumentHelp("The author's name.", valueName: "name"))
+  var authorName: String?
+
+  @Option(help: "What to do with a video that is a post already: skip it, or make a post of its own (default: skip).")
+  var duplicates: DuplicatesChoice = .skip
+
+  @Option(
+    help: ArgumentHelp("Put before each object's name to make the address that viewers open.", valueName: "url"))
+  var publicBaseURL: String?
+
+  @Option(help: ArgumentHelp("Permissions of stored files, octal (default: 600).", valueName: "mode"))
+  var mode: String?
+
+  @Flag(help: "Let a sidecar name the author. It comes from whoever made the clip.")
+  var trustSidecars = false
+
+  @Flag(help: "Draw like and share counts between 1000 and 100000, for a demo feed.")
+  var demoCounts = false
+
+  @Flag(help: "Say what would happen, and write nothing.")
+  var dryRun = false
+}
+
+enum DuplicatesChoice: String, ExpressibleByArgument, CaseIterable {
+  case skip, allow
+}

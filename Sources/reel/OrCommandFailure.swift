@@ -1,0 +1,19 @@
+import ReelModel
+
+// The errors of the layers, as the command line tells them.
+
+func orCommandFailure<Value>(_ body: () throws(SourceError) -> Value) throws -> Value {
+  do throws(SourceError) { return try body() } catch { throw CommandFailure(error) }
+}
+
+func orCommandFailure<Value>(_ body: () throws(UploadError) -> Value) throws -> Value {
+  do throws(UploadError) { return try body() } catch { throw CommandFailure(error) }
+}
+
+func orCommandFailure<Value>(_ body: () throws(ProbeError) -> Value) throws -> Value {
+  do throws(ProbeError) { return try body() } catch { throw CommandFailure(error) }
+}
+
+func orCommandFailure<Value>(_ body: () async throws(CatalogError) -> Value) async throws -> Value {
+  do throws(CatalogError) { return try await body() } catch { throw CommandFailure(error) }
+}

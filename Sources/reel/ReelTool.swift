@@ -1,0 +1,44 @@
+import ArgumentParser
+import Glibc
+import ReelModel
+
+/// The command line. Each subcommand parses here and works in its own file under `Commands`.
+struct ReelTool: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reel",
+    abstract: "Takes videos in: finds out what each file really is, names it, stores it, records it, once.",
+    discussion: """
+      Exit codes: 0 all done · 1 could not run (bad setup, destination or catalog out of reach) · \
+      3 some files failed, the rest done · 4 none failed, some refused by policy · 64 usage · 130 interrupted.
+      """,
+    version: ReelVersion.current,
+    subcommands: [
+      PublishCommand.self, IngestCommand.self, ProbeCommand.self, FeedCommand.self, ShowCommand.self,
+      StatusCommand.self, CacheCommand.self, VersionCommand.self,
+    ])
+}
+
+@main
+enum Main {
+  static func main() async {
+    // A reader that went away is told by the write, not by the end of this process.
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      var command = try ReelTool.parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch let failure as CommandFailure {
+      failure.tell()
+      exit(failure.code.rawValue)
+    } catch let end as CommandExit {
+      exit(end.code.rawValue)
+    } catch is OutputClosed {
+      exit(ReelExit.interrupted.rawValue)
+    } catch {
+      ReelTool.exit(withError: error)
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import ReelModel
+
+/// Values for tests, each different from the next.
+struct Sketch: Sendable {
+  let randomness: SeededRandomness
+
+  init(seed: UInt64 = 1) { randomness = SeededRandomness(seed: seed) }
+
+  func digest() -> ContentDigest {
+    guard let digest = ContentDigest(sha256: randomness.bytes(32)) else { preconditionFailure("32 bytes") }
+    return digest
+  }
+
+  func publication(
+    _ digest: ContentDigest? = nil, to destination: String = "file:///media", by author: String? = nil
+  ) -> Publication {
+    Publication(digest: digest ?? self.digest(), destination: Destination(destination), authorID: author)
+  }
+
+  func request(_ publication: Publication, _ duplicates: DuplicateHandling = .skip) -> ClaimRequest {
+    ClaimRequest(
+      publication: publication, duplicates: duplicates, size: 1000,
+      newID: PostID(at: Date(timeIntervalSince1970: 1_700_000_000), random: randomness),
+      newKey: ObjectKey(random: randomness, container: .mp4))
+  }
+
+  func draft(caption: String? = nil) -> PostDraft {
+    var media = MediaInfo(container: .mp4, size: 1000)
+    media.duration = 12.34
+    media.video = VideoFacts()
+    media.video?.width = 1080
+    media.video?.height = 1920
+    return PostDraft(
+      media: media, provenance: ProbeProvenance(method: .header, isolation: .full, ffmpeg: "59.27.100"),
+      words: PostWords(caption: caption), commentID: randomness.name(length: 12))
+  }
+
+  func stored(_ intent: Intent, size: Int64 = 1000) -> StoredObject {
+    StoredObject(
+      key: intent.key, url: "file:///media/\(intent.key)", size: size, digest: intent.publication.digest)
+  }
+}
+
+extension Claim {
+  var intent: Intent? { if case .granted(let intent) = self { intent } else { nil } }
+  var post: PublishedPost? { if case .published(let post) = self { post } else { nil } }
+  var isHeld: Bool { if case .held = self { true } else { false } }
+}
+
+extension PostCatalog {
+  /// Claims and completes in one go.
+  func publish(_ request: ClaimRequest, with sketch: Sketch) async throws -> Post? {
+    guard let intent = try await claim(request).intent else { return nil }
+    return try await complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import ReelIngest
+import Testing
+
+/// `kill -9`, for real, and the same command again: every file is published exactly once.
+@Suite("After a crash", .timeLimit(.minutes(20)))
+struct CrashTests {
+  /// The long form runs by `scripts/test --long`.
+  static let isLong = ProcessInfo.processInfo.environment["REEL_LONG"] == "1"
+
+  @Test("between each two steps of the first, a middle and the last file", arguments: IntakeStep.allCases, [1, 4, 6])
+  func atStep(step: IntakeStep, count: Int) throws {
+    let bench = try Workbench()
+    try bench.addDistinct(6)
+    let killed = try bench.reel(
+      "ingest", "clips", "--jobs", "2", environment: ["REEL_DIE_AT": "\(step.rawValue):\(count)"])
+    #expect(killed.wasKilled, "it should have died at \(step.rawValue):\(count): \(killed.errors)")
+    if FileManager.default.fileExists(atPath: bench.library.appendingPathComponent("catalog.sqlite").path) {
+      #expect(try LibraryInspection(library: bench.library).broken() == [])
+    }
+    try expectWholeAfterRerun(bench, count: 6)
+  }
+
+  @Test("at random moments")
+  func atRandomMoments() throws {
+    let seed = UInt64.random(in: 0...(.max))
+    var generator = SeededGenerator(seed: seed)
+    for round in 0..<(Self.isLong ? 1000 : 170) {
+      let bench = try Workbench()
+      let files = 3 + Int(generator.next() % 10)
+      try bench.addDistinct(files)
+      let running = try ReelBinary.start(
+        ["ingest", "clips", "--library", bench.library.path, "--jobs", "3"], in: bench.folder)
+      usleep(UInt32(generator.next() % 120_000))
+      running.send(SIGKILL)
+      _ = try running.outcome()
+      if FileManager.default.fileExists(atPath: bench.library.appendingPathComponent("catalog.sqlite").path) {
+        #expect(try LibraryInspection(library: bench.library).broken() == [], "seed \(seed), round \(round)")
+      }
+      try expectWholeAfterRerun(bench, count: files, "seed \(seed), round \(round)")
+    }
+  }
+
+  @Test("again and again, the same batch comes to its end in the end")
+  func repeatedly() throws {
+    let seed = UInt64.random(in: 0...(.max))
+    var generator = SeededGenerator(seed: seed)
+    let bench = try Workbench()
+    try bench.addDistinct(60)
+    for round in 0..<25 {
+      let running = try ReelBinary.start(
+        ["ingest", "clips", "--library", bench.library.path], in: bench.folder)
+      usleep(UInt32(generator.next() % 150_000))
+      running.send(SIGKILL)
+      _ = try running.outcome()
+      if FileManager.default.fileExists(atPath: bench.library.appendingPathComponent("catalog.sqlite").path) {
+        #expect(try LibraryInspection(library: bench.library).broken() == [], "seed \(seed), round \(round)")
+      }
+    }
+    try expectWholeAfterRerun(bench, count: 60, "seed \(seed)")
+  }
+
+  private func expectWholeAfterRerun(_ bench: Workbench, count: Int, _ comment: Comment? = nil) throws {
+    let again = try bench.reel("ingest", "clips")
+    #expect(again.status == 0, "\(again.errors) \(comment ?? "")")
+    let inspection = try LibraryInspection(library: bench.library)
+    #expect(try inspection.brokenAfterCompletion() == [], comment)
+    #expect(inspection.published.count == count, comment)
+    let third = try bench.reel("ingest", "clips", "--json")
+    let summary = try third.object()["summary"] as? [String: Any]
+    #expect(summary?["published"] as? Int == 0, comment)
+    #expect(summary?["duplicates"] as? Int == count, comment)
+  }
+}
+
+/// SplitMix64: the same numbers again for the same seed.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

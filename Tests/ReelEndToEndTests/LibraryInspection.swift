@@ -1,0 +1,86 @@
+import Crypto
+import Foundation
+import GRDB
+import Testing
+
+/// Counts what always holds (docs/publish.md) from the store and the catalog themselves. It shares no code with Reel:
+/// it reads the tables and the folder.
+struct LibraryInspection {
+  struct Published: Equatable {
+    let key: String
+    let digest: Data
+    let author: String
+    let size: Int64
+    let page: Int
+  }
+  let published: [Published]
+  let unfinished: Int
+  /// Keys that any row names.
+  let named: Set<String>
+  let objects: Set<String>
+  let leftovers: [String]
+  let pages: [Int]
+  let untold: Int
+  private let store: URL
+
+  init(library: URL, store: URL? = nil) throws {
+    let store = store ?? library.appendingPathComponent("media")
+    self.store = store
+    let files = FileManager.default
+    objects = Set(
+      (files.fileExists(atPath: store.path) ? try files.contentsOfDirectory(atPath: store.path) : [])
+        .filter { $0 != ".reel-tmp" })
+    leftovers = (try? files.contentsOfDirectory(atPath: library.appendingPathComponent("tmp").path)) ?? []
+    var configuration = Configuration()
+    configuration.readonly = true
+    let queue = try DatabaseQueue(
+      path: library.appendingPathComponent("catalog.sqlite").path, configuration: configuration)
+    (published, named, pages, unfinished, untold) = try queue.read { database in
+      let posts = try Row.fetchAll(
+        database,
+        sql: """
+          SELECT objectKey, digest, author, size, pageNumber FROM intent JOIN post ON post.intent = intent.number
+          WHERE state = 1
+          """
+      ).map { Published(key: $0[0], digest: $0[1], author: $0[2], size: $0[3], page: $0[4]) }
+      return (
+        posts, Set(try String.fetchAll(database, sql: "SELECT objectKey FROM intent")),
+        try Int.fetchAll(database, sql: "SELECT pageNumber FROM post ORDER BY pageNumber"),
+        try Int.fetchOne(database, sql: "SELECT count(*) FROM intent WHERE state = 0") ?? -1,
+        try Int.fetchOne(database, sql: "SELECT count(*) FROM outbox") ?? -1
+      )
+    }
+  }
+
+  /// Every sentence of "what always holds" that does not hold.
+  func broken() throws -> [String] {
+    var broken: [String] = []
+    for post in published {
+      let file = store.appendingPathComponent(post.key)
+      guard let bytes = try? Data(contentsOf: file) else {
+        broken.append("published, but there is no object \(post.key)")
+        continue
+      }
+      if Int64(bytes.count) != post.size || Data(SHA256.hash(data: bytes)) != post.digest {
+        broken.append("the object \(post.key) is not what was published")
+      }
+    }
+    let publications = published.map { [$0.digest.base64EncodedString(), $0.author] }
+    if Set(publications).count != publications.count { broken.append("two posts for one video") }
+    for stray in objects.subtracting(named) { broken.append("no row names the object \(stray)") }
+    if pages != Array(1..<(pages.count + 1)) { broken.append("the pages have gaps: \(pages)") }
+    if pages.count != published.count { broken.append("\(pages.count) posts, \(published.count) published intents") }
+    return broken
+  }
+
+  /// The same, and that nothing is left half done: for after a run that came to its end.
+  func brokenAfterCompletion() throws -> [String] {
+    var broken = try self.broken()
+    if unfinished > 0 { broken.append("\(unfinished) intents are unfinished") }
+    if untold > 0 { broken.append("\(untold) events were not told") }
+    if !leftovers.isEmpty { broken.append("left over in tmp: \(leftovers)") }
+    let keys = Set(published.map(\.key))
+    for stray in objects.subtracting(keys) { broken.append("\(stray) is stored, and is no post") }
+    return broken
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Glibc
+
+/// The real binary, as a user runs it: built beside these tests.
+struct ReelBinary {
+  /// What a run of it gave.
+  struct Outcome {
+    let status: Int32
+    let wasKilled: Bool
+    let output: String
+    let errors: String
+
+    /// The output as a JSON object.
+    func object() throws -> [String: Any] {
+      try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any] ?? [:]
+    }
+  }
+
+  /// A run that is on.
+  final class Running {
+    let process = Process()
+    fileprivate let captured: URL
+
+    fileprivate init(captured: URL) {
+      self.captured = captured
+    }
+
+    func send(_ signal: Int32) {
+      kill(process.processIdentifier, signal)
+    }
+
+    /// Waits for the end.
+    func outcome() throws -> Outcome {
+      process.waitUntilExit()
+      defer { try? FileManager.default.removeItem(at: captured) }
+      func text(_ name: String) throws -> String {
+        String(decoding: try Data(contentsOf: captured.appendingPathComponent(name)), as: UTF8.self)
+      }
+      return Outcome(
+        status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal,
+        output: try text("out"), errors: try text("err"))
+    }
+  }
+
+  /// The folder that the build put the programs in.
+  static var folder: URL {
+    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+  }
+
+  static var url: URL { folder.appendingPathComponent("reel") }
+
+  /// The project's root.
+  static var project: URL {
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+  }
+
+  static func start(
+    _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil
+  ) throws -> Running {
+    let captured = FileManager.default.temporaryDirectory.appendingPathComponent("reel-out-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: captured, withIntermediateDirectories: true)
+    let running = Running(captured: captured)
+    let process = running.process
+    process.executableURL = url
+    process.arguments = arguments
+    process.currentDirectoryURL = folder
+    process.environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
+      .merging(environment) { $1 }
+    process.standardInput = input ?? FileHandle.nullDevice
+    for (name, assign) in [
+      ("out", { process.standardOutput = $0 }), ("err", { process.standardError = $0 }),
+    ] as [(String, (FileHandle) -> Void)] {
+      let file = captured.appendingPathComponent(name)
+      FileManager.default.createFile(atPath: file.path, contents: nil)
+      assign(try FileHandle(forWritingTo: file))
+    }
+    try process.run()
+    return running
+  }
+
+  static func run(
+    _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil
+  ) throws -> Outcome {
+    try start(arguments, in: folder, environment: environment, input: input).outcome()
+  }
+}

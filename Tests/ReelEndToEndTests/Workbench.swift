@@ -1,0 +1,56 @@
+import Foundation
+
+/// A folder for one test, with a library and clips of its own; gone with the test.
+final class Workbench {
+  let folder: URL
+  var library: URL { folder.appendingPathComponent("library") }
+  var clips: URL { folder.appendingPathComponent("clips") }
+  var media: URL { library.appendingPathComponent("media") }
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("reel-test-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: clips, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// A sample of `Samples/`, such as `clips/faststart.mp4`.
+  static func sample(_ name: String) -> URL {
+    ReelBinary.project.appendingPathComponent("Samples").appendingPathComponent(name)
+  }
+
+  /// Copies a sample into the clips, under its own or another name.
+  func add(_ sample: String, as name: String? = nil) throws {
+    let source = Self.sample(sample)
+    let target = clips.appendingPathComponent(name ?? source.lastPathComponent)
+    try FileManager.default.createDirectory(
+      at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try FileManager.default.copyItem(at: source, to: target)
+  }
+
+  func write(_ text: String, to name: String) throws {
+    try Data(text.utf8).write(to: clips.appendingPathComponent(name))
+  }
+
+  /// Makes `count` videos that differ: a sample with a tail of its own (a `free` box, which every reader skips).
+  func addDistinct(_ count: Int, of sample: String = "clips/faststart.mp4") throws {
+    let base = try Data(contentsOf: Self.sample(sample))
+    for number in 0..<count {
+      var box = Data([0, 0, 0, 24]) + Data("free".utf8)
+      box += Data(String(format: "%016d", number).utf8)
+      try (base + box).write(to: clips.appendingPathComponent(String(format: "clip-%05d.mp4", number)))
+    }
+  }
+
+  func reel(_ arguments: String..., environment: [String: String] = [:]) throws -> ReelBinary.Outcome {
+    try ReelBinary.run(arguments + ["--library", library.path], in: folder, environment: environment)
+  }
+
+  /// Names of the objects in the library's own store.
+  func objects() throws -> Set<String> {
+    Set(
+      try FileManager.default.contentsOfDirectory(atPath: media.path).filter { !$0.hasPrefix(".") })
+  }
+}

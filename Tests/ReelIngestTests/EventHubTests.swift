@@ -1,0 +1,91 @@
+import FoundationEssentials
+import ReelModel
+import Testing
+
+@testable import ReelIngest
+
+@Suite("Events for several observers", .timeLimit(.minutes(1)))
+struct EventHubTests {
+  static let file = FileReference(number: 1, path: SourcePath("a.mp4"))
+
+  static func progress(_ sent: Int64, of file: FileReference = file) -> IngestEvent.Body {
+    .uploadProgress(file, TransferProgress(sent: sent, total: 100))
+  }
+
+  static func failed(_ number: Int) -> IngestEvent.Body {
+    .fileFailed(
+      FileReference(number: number, path: SourcePath("\(number)")), FileFailure(code: "x", message: "y"))
+  }
+
+  private func all(_ events: IngestEvents) async -> [IngestEvent] {
+    var all: [IngestEvent] = []
+    for await event in events { all.append(event) }
+    return all
+  }
+
+  @Test("each gets every event, in one order")
+  func everyEvent() async {
+    let hub = EventHub(clock: SystemWallClock())
+    async let first = all(IngestEvents(hub: hub))
+    async let second = all(IngestEvents(hub: hub))
+    let third = IngestEvents(hub: hub)
+    // The two tasks subscribe when they begin; the third is the one that is sure to see all.
+    for number in 1...1000 { hub.emit(Self.failed(number)) }
+    hub.finish()
+    #expect(await all(third).map(\.sequence) == Array(1...1000))
+    for heard in [await first, await second] {
+      #expect(heard.map(\.sequence) == heard.map(\.sequence).sorted())
+      #expect(heard.isEmpty || heard.last?.sequence == 1000)
+    }
+  }
+
+  @Test("progress that was overtaken is dropped, in order; nothing else ever is, and memory stays small")
+  func coalescing() async {
+    let hub = EventHub(clock: SystemWallClock())
+    let stuck = IngestEvents(hub: hub)
+    for sent in 0..<10_000 { hub.emit(Self.progress(Int64(sent))) }
+    hub.emit(Self.failed(1))
+    for sent in 0..<10_000 { hub.emit(Self.progress(Int64(sent), of: FileReference(number: 2, path: SourcePath("b")))) }
+    hub.emit(Self.failed(2))
+    hub.finish()
+    let heard = await all(stuck)
+    #expect(heard.map(\.sequence) == [10_000, 10_001, 20_001, 20_002])
+  }
+
+  @Test("an observer who never reads slows nobody")
+  func stuckObserver() async {
+    let hub = EventHub(clock: SystemWallClock())
+    let stuck = IngestEvents(hub: hub)
+    let reading = IngestEvents(hub: hub)
+    for number in 1...5000 { hub.emit(Self.failed(number)) }
+    hub.finish()
+    #expect(await all(reading).count == 5000)
+    #expect(await all(stuck).count == 5000)
+  }
+
+  @Test("a reader that waits is woken by the next event, by the end, and by its own cancellation")
+  func waking() async {
+    let hub = EventHub(clock: SystemWallClock())
+    let events = IngestEvents(hub: hub)
+    let reader = Task { await all(events).count }
+    try? await Task.sleep(for: .milliseconds(20))
+    hub.emit(Self.failed(1))
+    try? await Task.sleep(for: .milliseconds(20))
+    hub.finish()
+    #expect(await reader.value == 1)
+
+    let endless = IngestEvents(hub: EventHub(clock: SystemWallClock()))
+    let cancelled = Task { await all(endless).count }
+    try? await Task.sleep(for: .milliseconds(20))
+    cancelled.cancel()
+    #expect(await cancelled.value == 0)
+  }
+
+  @Test("after the end there is nothing, and nobody waits for it")
+  func afterTheEnd() async {
+    let hub = EventHub(clock: SystemWallClock())
+    hub.finish()
+    hub.emit(Self.failed(1))
+    #expect(await all(IngestEvents(hub: hub)).isEmpty)
+  }
+}

@@ -1,0 +1,89 @@
+import FoundationEssentials
+import ReelModel
+import Testing
+
+@Suite("Facts")
+struct FactsTests {
+  @Test("a ratio that says nothing is none", arguments: [(0, 0), (30, 0), (0, 1), (-1, 1), (1, -1)])
+  func ratios(numerator: Int, denominator: Int) {
+    #expect(Rational(numerator, denominator) == nil)
+  }
+
+  @Test("rates and shapes of pixels are written as the file states them")
+  func ratioJSON() throws {
+    let rate = FrameRate(try #require(Rational(30000, 1001)))
+    let shape = SampleAspectRatio(try #require(Rational(4, 3)))
+    #expect(try JSONEncoder().encode([rate]) == Data(#"["30000\/1001"]"#.utf8))
+    #expect(try JSONEncoder().encode([shape]) == Data(#"["4:3"]"#.utf8))
+    #expect(try JSONDecoder().decode([FrameRate].self, from: Data(#"["30000/1001"]"#.utf8)) == [rate])
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode([FrameRate].self, from: Data(#"["0/0"]"#.utf8)) }
+  }
+
+  @Test("unknown facts are null, and null reads as unknown")
+  func unknown() throws {
+    let media = MediaInfo(container: .webm, size: 10)
+    let json = try JSONEncoder().encode(media)
+    #expect(String(decoding: json, as: UTF8.self).contains(#""duration":null"#))
+    #expect(try JSONDecoder().decode(MediaInfo.self, from: json) == media)
+  }
+
+  @Test("a digest is 32 bytes, read and written as hexadecimal")
+  func digest() throws {
+    #expect(ContentDigest(sha256: [1, 2]) == nil)
+    let digest = try #require(ContentDigest(sha256: (0..<32).map { UInt8($0 * 8) }))
+    #expect(ContentDigest(hex: digest.hex) == digest)
+    #expect(ContentDigest(hex: digest.description.uppercased()) == nil)
+    #expect(ContentDigest(hex: digest.hex.uppercased()) == digest)
+    #expect(ContentDigest(hex: "zz" + digest.hex.dropFirst(2)) == nil)
+  }
+
+  @Test("a name's extension is held against the container")
+  func extensions() {
+    #expect(MediaContainer.mov.contradicts(claimedExtension: "mp4"))
+    #expect(!MediaContainer.mp4.contradicts(claimedExtension: "m4v"))
+    #expect(!MediaContainer.webm.contradicts(claimedExtension: nil))
+    for container in MediaContainer.allCases {
+      #expect(!container.contradicts(claimedExtension: container.fileExtension))
+    }
+  }
+
+  @Test("nobody's word is overwritten by a later one")
+  func words() {
+    let flags = PostWords(authorID: "flag")
+    let list = PostWords(authorID: "list", caption: "list")
+    let sidecar = PostWords(caption: "sidecar", music: "sidecar")
+    #expect(
+      flags.completed(by: list).completed(by: sidecar)
+        == PostWords(authorID: "flag", caption: "list", music: "sidecar"))
+  }
+}
+
+@Suite("The default policy")
+struct DefaultIntakePolicyTests {
+  static func video() -> MediaInfo {
+    var media = MediaInfo(container: .mp4, size: 10)
+    var video = VideoFacts()
+    video.width = 16
+    video.height = 9
+    video.hasSamples = true
+    media.video = video
+    media.truncated = false
+    return media
+  }
+
+  @Test(
+    "takes whole videos, and names every rule that others break",
+    arguments: [
+      ({ $0 }, []),
+      ({ $0.truncated = nil; return $0 }, []),
+      ({ $0.video?.hasSamples = nil; return $0 }, []),
+      ({ $0.video = nil; return $0 }, ["video.none"]),
+      ({ $0.truncated = true; return $0 }, ["file.truncated"]),
+      ({ $0.video?.width = nil; $0.video?.hasSamples = false; return $0 }, ["video.empty", "video.size"]),
+      ({ $0.video = nil; $0.truncated = true; return $0 }, ["video.none", "file.truncated"]),
+    ] as [(@Sendable (inout MediaInfo) -> MediaInfo, [String])])
+  func verdicts(change: @Sendable (inout MediaInfo) -> MediaInfo, rules: [String]) {
+    var media = Self.video()
+    #expect(DefaultIntakePolicy().violations(in: change(&media)).map(\.rule) == rules)
+  }
+}

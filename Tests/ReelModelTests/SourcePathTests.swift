@@ -1,0 +1,54 @@
+import FoundationEssentials
+import ReelModel
+import Testing
+
+@Suite("Paths are bytes")
+struct SourcePathTests {
+  struct Holder: Codable, Equatable {
+    let path: SourcePath
+
+    init(_ path: SourcePath) { self.path = path }
+
+    init(from decoder: any Decoder) throws {
+      path = try SourcePath(from: try decoder.container(keyedBy: SourcePathCoding.self))
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: SourcePathCoding.self)
+      try path.encode(into: &container)
+    }
+  }
+
+  @Test("UTF-8 stands for itself; other bytes are escaped, and kept beside it")
+  func text() throws {
+    let plain = SourcePath("clips/häuser 🎬.mp4")
+    #expect(plain.text == "clips/häuser 🎬.mp4")
+    let broken = SourcePath(bytes: [0x61, 0xFF, 0xC3, 0xA4, 0xC3, 0x2E, 0x6D])
+    #expect(broken.text == #"a\xffä\xc3.m"#)
+    #expect(!broken.isUTF8)
+    let json = String(decoding: try JSONEncoder().encode(Holder(broken)), as: UTF8.self)
+    #expect(json.contains("pathBytes"))
+    #expect(!String(decoding: try JSONEncoder().encode(Holder(plain)), as: UTF8.self).contains("pathBytes"))
+  }
+
+  @Test("any bytes come back from JSON as they were")
+  func roundTrip() throws {
+    let seed = UInt64.random(in: 0...(.max))
+    let random = SeededRandomness(seed: seed)
+    for _ in 0..<500 {
+      let path = SourcePath(bytes: random.bytes(Int(random.number(below: 40))))
+      let back = try JSONDecoder().decode(Holder.self, from: JSONEncoder().encode(Holder(path)))
+      #expect(back.path == path, "seed \(seed)")
+    }
+  }
+
+  @Test(
+    "the claimed extension",
+    arguments: [
+      ("a.MP4", "mp4"), ("dir.mov/a", nil), (".hidden", nil), (".hidden.mp4", "mp4"), ("a.", nil), ("a.b.webm", "webm"),
+      ("", nil), ("-i.mp4", "mp4"),
+    ] as [(String, String?)])
+  func claimedExtension(name: String, claim: String?) {
+    #expect(SourcePath(name).claimedExtension == claim)
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Glibc
+import ReelModel
+import ReelSource
+import Testing
+
+@Suite("What a walk takes, and in which order", .timeLimit(.minutes(1)))
+struct SourceWalkTests {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  @Test("names in byte order within each folder, depth first")
+  func order() throws {
+    for name in ["b.mp4", "a/z.mp4", "a.mp4", "a/b/c.mp4", "B.mp4", "ä.mp4", "a-b.mp4"] {
+      try folder.write(name)
+    }
+    let walked = Walked(all: folder)
+    #expect(walked.candidates == ["B.mp4", "a/b/c.mp4", "a/z.mp4", "a-b.mp4", "a.mp4", "b.mp4", "ä.mp4"])
+    #expect(walked.failed.isEmpty)
+  }
+
+  @Test("a name or the bytes claim to be a video; all else is ignored")
+  func claims() throws {
+    try folder.write("claims.mp4", Sample.text)
+    try folder.write("is one without saying", Sample.mp4)
+    try folder.write("is one.txt", Sample.mp4)
+    try folder.write("empty.mov", [])
+    for name in [
+      "notes.txt", "clip.json", "list.csv", ".hidden.mp4", "._clip.mp4", "__MACOSX/a.mp4", ".git/b.mp4",
+      "~$office.mp4", "a.mp4.part", "a.mp4.crdownload", "a.lock", "empty",
+    ] {
+      try folder.write(name, name == "empty" ? [] : name.hasSuffix("mp4") ? Sample.mp4 : Sample.text)
+    }
+    let walked = Walked(all: folder)
+    #expect(walked.candidates == ["claims.mp4", "empty.mov", "is one without saying", "is one.txt"])
+    #expect(
+      Set(walked.ignored) == [
+        "notes.txt", "clip.json", "list.csv", ".hidden.mp4", "._clip.mp4", "__MACOSX", ".git", "~$office.mp4",
+        "a.mp4.part", "a.mp4.crdownload", "a.lock", "empty",
+      ])
+    #expect(walked.failed.isEmpty)
+  }
+
+  @Test("a folder named like a video is walked")
+  func folderNamedLikeVideo() throws {
+    try folder.write("x.mp4/clip.mp4")
+    #expect(Walked(all: folder).candidates == ["x.mp4/clip.mp4"])
+    #expect(Walked(["x.mp4"], in: folder).candidates == ["x.mp4/clip.mp4"])
+  }
+
+  @Test("what the user named is a candidate, whatever it is called")
+  func named() throws {
+    try folder.write(".hidden", Sample.text)
+    try folder.write("notes.txt", Sample.text)
+    let options = WalkOptions(filter: NameFilter(excluding: [try #require(GlobPattern("*"))]))
+    let walked = Walked(["notes.txt", ".hidden"], in: folder, options)
+    #expect(walked.candidates == ["notes.txt", ".hidden"])
+    #expect(walked.files.allSatisfy { $0.wasNamed })
+  }
+
+  @Test("a FIFO, a socket's place and a device: reported where they claim to be videos, and never opened")
+  func special() throws {
+    try folder.fifo("pipe.mp4")
+    try folder.fifo("pipe")
+    try folder.link("null.mp4", to: "/dev/zero")
+    try folder.write("z.mp4")
+    let walked = Walked(all: folder)
+    #expect(walked.candidates == ["z.mp4"])
+    #expect(walked.ignored == ["pipe"])
+    #expect(walked.failed == ["pipe.mp4": .notRegular, "null.mp4": .isLink])
+    #expect(Walked(["pipe"], in: folder).failed == ["pipe": .notRegular])
+    #expect(Walked(["null.mp4"], in: folder).failed == ["null.mp4": .isLink])
+    let following = Walked(["null.mp4"], in: folder, WalkOptions(followLinks: true))
+    #expect(following.failed == ["null.mp4": .notRegular])
+  }
+
+  @Test("no such path, a file as a folder, an empty name, a NUL, a name too long")
+  func impossible() throws {
+    try folder.write("a.mp4")
+    let long = String(repeating: "n", count: 256)
+    let walked = Walked(["none.mp4", "a.mp4/b.mp4", "a.mp4/", "nul\0.mp4", long], in: folder)
+    #expect(walked.candidates.isEmpty)
+    #expect(
+      walked.failed == [
+        "none.mp4": .notFound, "a.mp4/b.mp4": .notFound, "a.mp4/": .notFound, "nul\0.mp4": .invalidName,
+        long: .invalidName,
+      ])
+    let empty = SourceWalk(inputs: [SourceInput(path: SourcePath(""))])
+    #expect(Walked(empty, in: folder).failed == ["": .invalidName])
+  }
+
+  @Test("names of every sort keep their bytes, and open")
+  func strangeNames() throws {
+    let names: [[UInt8]] = [
+      Array("new\nline.mp4".utf8), Array("-dash.mp4".utf8), [0xFF, 0xFE] + Array(".mp4".utf8),
+      Array(String(repeating: "x", count: 251).utf8) + Array(".mp4".utf8), Array("esc\u{1B}[2J.mp4".utf8),
+      Array("%s%n.mp4".utf8), Array("http:x.mp4".utf8), Array("im%d.mp4".utf8),
+    ]
+    for name in names { try folder.write(nameBytes: name) }
+    let walked = Walked(all: folder)
+    #expect(Set(walked.files.map { $0.path.lastComponent.bytes }) == Set(names))
+    for file in walked.files { #expect(try file.open().size == Int64(Sample.mp4.count)) }
+    let named = SourceWalk(inputs: names.map { SourceInput(path: folder.source.appending($0)) })
+    #expect(Walked(named, in: folder).candidates.count == names.count)
+  }
+
+  @Test("an unreadable folder and file fail alone", .enabled(if: geteuid() != 0, "root may read everything"))
+  func unreadable() throws {
+    try folder.write("shut/a.mp4")
+    try folder.write("b.mp4")
+    chmod(folder.path + "/shut", 0)
+    defer { chmod(folder.path + "/shut", 0o700) }
+    let walked = Walked(all: folder)
+    #expect(walked.candidates == ["b.mp4"])
+    #expect(walked.failed == ["shut": .denied])
+  }
+
+  @Test("a thousand files in one folder come in order, in any batches", arguments: [1, 3, 1000, 5000])
+  func many(batch: Int) throws {
+    let names = (0..<1000).map { String(format: "%04d.mp4", ($0 * 7919) % 1000) }
+    for name in names { try folder.write(name) }
+    let walked = Walked(SourceWalk(inputs: [SourceInput(path: folder.source)]), in: folder, batch: batch)
+    #expect(walked.candidates == names.sorted())
+  }
+}

@@ -1,0 +1,9 @@
+# The facts that MediaInfo states about a file, in the keys of `reel probe --json`. What it doesn't state is left out.
+# Input: `mediainfo --Output=JSON`.
+def stated($key): if . == null then {} else {($key): tonumber} end;
+
+[.media.track[] | select(."@type" == "Video")][0] as $video
+| (.media.track[0] | .Duration | stated("duration"))
++ {video: (if $video == null then null else
+    ($video | (.Width | stated("storedWidth")) + (.Height | stated("storedHeight"))
+      + (.Rotation | stated("rotation"))) end)}

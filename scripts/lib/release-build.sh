@@ -1,0 +1,20 @@
+# shellcheck shell=bash
+# The release build in .build/release: whether it is newer than everything it is made from.
+# It starts two programs and no more: `scripts/reel` does this at every call.
+
+# release_is_current ROOT
+release_is_current() {
+  local root=$1
+  local built=$root/.build/release stamp=$root/.build/release.stamp
+  [[ -x $built/reel && -x $built/reel-probe-worker && -e $stamp ]] || return 1
+  libraries_are_there "$stamp" || return 1
+  [[ -z $(find "$root/Package.swift" "$root/Sources" -newer "$stamp" -print -quit) ]]
+}
+
+# The stamp lists the shared libraries of the build: one that is gone means a new FFmpeg, or a new system.
+libraries_are_there() {
+  local library
+  while IFS= read -r library; do
+    [[ -e $library ]] || return 1
+  done <"$1"
+}

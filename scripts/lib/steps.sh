@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# A check in steps: each is announced, timed, and named when it fails; the first failure ends the script.
+
+steps_done=()
+step_name=
+
+# step NAME COMMAND…
+step() {
+  step_name=$1
+  shift
+  local begun=$SECONDS
+  printf '\n== %s\n' "$step_name"
+  "$@"
+  steps_done+=("$(printf '%5d s  %s' $((SECONDS - begun)) "$step_name")")
+  printf '== %s: done in %d s\n' "$step_name" $((SECONDS - begun))
+  step_name=
+}
+
+# At the end, whichever it is: what ran, how long, and what failed.
+report_steps() {
+  local status=$?
+  printf '\n'
+  ((${#steps_done[@]})) && printf '%s\n' "${steps_done[@]}"
+  if [[ $status != 0 ]]; then
+    printf 'FAILED%s\n' "${step_name:+: $step_name}"
+  else
+    printf 'all done in %d s\n' "$SECONDS"
+  fi
+  exit "$status"
+}
+trap report_steps EXIT

@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# The Swift toolchain: whether it is there and new enough. It can't be installed from here.
+# shellcheck source=scripts/lib/say.sh
+source "${BASH_SOURCE[0]%/*}/say.sh"
+
+oldest_swift=6.2
+
+# Gives up, saying where to get it, unless `swift` is there and new enough.
+require_swift() {
+  local advice="install Swift $oldest_swift or newer from https://www.swift.org/install/linux, put it on PATH and run this again"
+  command -v swift >/dev/null || give_up "there is no Swift toolchain: $advice"
+  local words version
+  words=$(swift --version 2>/dev/null </dev/null) || give_up "the Swift toolchain does not start: $advice"
+  [[ $words =~ Swift\ version\ ([0-9]+(\.[0-9]+)*) ]] || give_up "this is no Swift toolchain: $(command -v swift); $advice"
+  version=${BASH_REMATCH[1]}
+  is_at_least "$oldest_swift" "$version" || give_up "Swift $version is too old: $advice"
+}
+
+# is_at_least LEAST VERSION
+is_at_least() {
+  [[ $(printf '%s\n' "$1" "$2" | sort --version-sort | head -n 1) == "$1" ]]
+}
