@@ -72,7 +72,8 @@ struct FileReading {
     media.duration = found?.seconds
     media.durationSource = found?.source
     if media.truncated != true, let seconds = media.duration {
-      media.bitRate = Int64((Double(source.size) * 8 / seconds).rounded())
+      let rate = (Double(source.size) * 8 / seconds).rounded()
+      media.bitRate = rate >= 1 ? Int64(rate) : nil
     }
   }
 

@@ -33,7 +33,7 @@ struct HeaderReading {
   }
 
   private func isEncrypted(_ streams: StreamChoice) -> Bool {
-    structure.iso?.encrypted ?? streams.isEncrypted
+    structure.encrypted ?? streams.isEncrypted
   }
 
   /// Whether it can be said how even the frames are: from the index, or because the header gives the rate.

@@ -27,6 +27,8 @@ struct Corpus {
 struct CorpusFile: Sendable {
   let path: String
   let kind: String?
+  /// FFmpeg's name of the demuxer.
+  let format: String
   let shownWidth: Int?
   let shownHeight: Int?
   let storedWidth: Int?
@@ -35,11 +37,20 @@ struct CorpusFile: Sendable {
   let duration: Double?
   let frameRate: Double?
 
+  /// Whether it is in one of the containers that Reel takes in.
+  var isReels: Bool {
+    let formats = [
+      "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "mpegts", "mpeg", "flv", "avi", "ogg", "asf", "mxf",
+    ]
+    return formats.contains(format)
+  }
+
   init?(row: Substring) {
     let cells = row.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
     guard cells.count >= 10, !cells[0].isEmpty else { return nil }
     path = cells[0]
     kind = cells[1].isEmpty ? nil : cells[1]
+    format = cells[2]
     storedWidth = Int(cells[4])
     storedHeight = Int(cells[5])
     shownWidth = Int(cells[6])

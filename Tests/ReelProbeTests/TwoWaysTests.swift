@@ -10,7 +10,7 @@ struct TwoWaysTests {
     var byHeader = 0
     for row in corpus.files {
       let file = try #require(corpus.open(row))
-      guard let container = containerByFirstBytes(file.firstBytes),
+      guard let container = file.sniffed,
         let quick = try? file.read(as: container), quick.method == .header
       else { continue }
       byHeader += 1

@@ -14,8 +14,8 @@ extension VideoFacts {
     hasCover = streams.hasCover
     let parameters = stream.pointee.codecpar.pointee
     codec = Self.codecName(parameters.codec_id)
-    storedWidth = parameters.width > 0 ? Int(parameters.width) : nil
-    storedHeight = parameters.height > 0 ? Int(parameters.height) : nil
+    storedWidth = Self.side(parameters.width)
+    storedHeight = Self.side(parameters.height)
     let pixel = av_guess_sample_aspect_ratio(context, stream, nil)
     sampleAspectRatio = Rational(Int(pixel.num), Int(pixel.den)).map(SampleAspectRatio.init)
     takeTurn(of: stream)
@@ -41,8 +41,11 @@ extension VideoFacts {
       variableFrameRate = abs(frameRate.value - base) > 0.02 * base
     }
     let bitRate = stream.pointee.codecpar.pointee.bit_rate
-    self.bitRate = bitRate > 0 ? bitRate : nil
+    self.bitRate = bitRate > 0 && Double(bitRate) <= FoundDuration.highestBitRate ? bitRate : nil
   }
+
+  /// No codec stores pictures with longer sides.
+  private static func side(_ pixels: Int32) -> Int? { (1...65_536).contains(pixels) ? Int(pixels) : nil }
 
   private mutating func takePicture(
     _ parameters: AVCodecParameters, of stream: UnsafeMutablePointer<AVStream>
@@ -106,6 +109,7 @@ extension AudioFacts {
     let rate = parameters?.pointee.sample_rate ?? 0
     self.init(
       codec: VideoFacts.codecName(parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE),
-      channels: channels > 0 ? Int(channels) : nil, sampleRate: rate > 0 ? Int(rate) : nil)
+      channels: (1...1024).contains(channels) ? Int(channels) : nil,
+      sampleRate: (1...100_000_000).contains(rate) ? Int(rate) : nil)
   }
 }
