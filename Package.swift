@@ -65,7 +65,7 @@ let package = Package(
     room("ReelWire", ["ReelModel"]),
     room("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
     .executableTarget(
-      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelWire", "CSandbox"],
+      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelModel", "ReelWire", "CSandbox"],
       swiftSettings: strict),
     room("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CSandbox"]),
 

@@ -108,10 +108,8 @@ struct Workplace: Sendable {
       throw CommandFailure(
         .couldNotRun, "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
     }
-    return try orCommandFailure { () throws(ProbeError) in
-      SandboxedProber(
-        worker: try WorkerLocation.find(explicit: settings.worker), isolation: isolation, workers: max(1, workers),
-        deadline: .seconds(settings.deadline ?? 10))
-    }
+    return SandboxedProber(
+      worker: settings.worker.map { .path($0) } ?? .installed, isolation: isolation, workers: max(1, workers),
+      deadline: .seconds(settings.deadline ?? 10))
   }
 }
