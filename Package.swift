@@ -71,7 +71,7 @@ let package = Package(
 
     // Where it goes, and what remembers it.
     room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", crypto]),
-    room("ReelUploaderPromises", ["ReelModel"]),
+    room("ReelUploaderPromises", ["ReelModel", crypto]),
     room("ReelCatalog", ["ReelModel", "ReelSystem", grdb]),
 
     // The view models, the views, the command.
