@@ -41,6 +41,8 @@ struct SeparatedValues {
   private var records: [Record] = []
   private var fields: [String] = []
   private var field: [UInt8] = []
+  /// Whether the record has had no byte yet: an empty line is none.
+  private var isBlank = true
   private var line = 1
   private var recordLine = 1
   private var quoteLine = 1
@@ -49,6 +51,7 @@ struct SeparatedValues {
     guard byte != 0 else {
       throw Problem(line: line, message: "holds a NUL byte; save the list as UTF-8 text")
     }
+    isBlank = isBlank && (byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r"))
     switch (state, byte) {
     case (.lineEnd, UInt8(ascii: "\n")): try endRecord()
     case (.lineEnd, _):
@@ -91,9 +94,9 @@ struct SeparatedValues {
   }
 
   private mutating func endRecord() throws(Problem) {
-    let isEmptyLine = fields.isEmpty && field.isEmpty && line == recordLine
     try endField()
-    if !isEmptyLine { records.append(Record(line: recordLine, fields: fields)) }
+    if !isBlank { records.append(Record(line: recordLine, fields: fields)) }
+    isBlank = true
     fields = []
     line += 1
     recordLine = line
@@ -107,12 +110,7 @@ struct SeparatedValues {
       throw Problem(
         line: line, message: "holds a carriage return without a line feed; put the field in quotes")
     }
-    let isAtStart = fields.isEmpty && field.isEmpty && recordLine == line && isFieldStart
-    if !isAtStart { try endRecord() }
+    if !isBlank { try endRecord() }
     return records
-  }
-
-  private var isFieldStart: Bool {
-    if case .fieldStart = state { true } else { false }
   }
 }
