@@ -10,7 +10,7 @@ import Synchronization
 final class CatalogWriting: Sendable {
   let group: GroupCommit
   let steps: PublishingSteps
-  private let lock: OwnerLock
+  private let lock: Mutex<OwnerLock?>
   private let heartbeat: Task<Void, Never>
 
   init(
@@ -18,7 +18,7 @@ final class CatalogWriting: Sendable {
   ) async throws(CatalogError) {
     let me = try await group.durably { db in try owners.enlist(lock, in: db) }
     self.group = group
-    self.lock = lock
+    self.lock = Mutex(lock)
     steps = PublishingSteps(owners: owners, me: me, path: path)
     let name = lock.name
     heartbeat = Task {
@@ -35,10 +35,18 @@ final class CatalogWriting: Sendable {
 
   /// Writes what is pending, gives up what this owner holds, and takes nothing in any more.
   func retire() async throws(CatalogError) {
-    heartbeat.cancel()
+    guard let lock = abandon() else { return }
+    defer { group.close() }
     let steps = steps
     try await group.durably { db in try steps.owners.retire(steps.me, in: db) }
-    group.close()
     lock.retire()
+  }
+
+  /// Lets go of the lock, and of nothing else, as a process does that is killed. Nil when it was let go of
+  /// before.
+  @discardableResult
+  func abandon() -> OwnerLock? {
+    heartbeat.cancel()
+    return lock.withLock { $0.take() }
   }
 }

@@ -17,12 +17,12 @@ enum IntentTable {
   struct PublicationKey {
     let digest: Data
     let destination: Int64
-    let author: String
+    let author: Data
 
     init(_ publication: Publication, destination: Int64) {
       digest = Data(publication.digest.bytes)
       self.destination = destination
-      author = publication.authorID.map { "=" + $0 } ?? ""
+      author = Data((publication.authorID.map { "=" + $0 } ?? "").utf8)
     }
 
     var arguments: StatementArguments { [digest, destination, author] }

@@ -1,6 +1,7 @@
 import GRDB
 import ReelModel
 import ReelSystem
+import Synchronization
 
 /// The catalog of a library folder, in SQLite.
 ///
@@ -18,6 +19,7 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
   private let database: any DatabaseReader
   let path: String
   let clock: any WallClock
+  private let isClosed = Mutex(false)
   /// Nil when it was opened for reading only.
   private let writing: CatalogWriting?
 
@@ -80,6 +82,12 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
   /// Commits what is pending, gives up what this owner holds, and closes, also in a cancelled task. What was
   /// completed and not announced is told by whoever meets it next.
   public func close() async throws(CatalogError) {
+    // SQLite does not bear a second time.
+    let wasClosed = isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return isClosed
+    }
+    if wasClosed { return }
     var failure: CatalogError?
     do {
       try await writing?.retire()
@@ -92,6 +100,11 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
       try CatalogDatabase.close(database, path: path)
     }
     if let failure { throw failure }
+  }
+
+  /// Stops living without a word, as a process does that is killed: for tests.
+  func abandon() {
+    writing?.abandon()
   }
 
   // MARK: For the extensions

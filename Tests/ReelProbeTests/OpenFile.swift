@@ -36,8 +36,9 @@ final class OpenFile {
   }
 
   func read(
-    as container: MediaContainer, limits: ReadingLimits = .default
+    as container: MediaContainer, limits: ReadingLimits = .default, alwaysFull: Bool = false
   ) throws(ProbeError) -> Reading {
-    try FFmpegReader(limits: limits).read(descriptor: descriptor, size: size, container: container)
+    try FFmpegReader(limits: limits, alwaysFull: alwaysFull).read(
+      descriptor: descriptor, size: size, container: container)
   }
 }

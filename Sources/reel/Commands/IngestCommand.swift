@@ -65,10 +65,20 @@ struct IngestCommand: AsyncParsableCommand {
     let workplace = try await Workplace.open(settings, dryRun: intake.dryRun, jobs: options.jobs)
     let session = RunSession(workplace: workplace, output: output, settings: settings)
     let walk = WalkOptions(
-      include: include, exclude: exclude, followLinks: reading.followLinks,
+      followLinks: reading.followLinks,
+      filter: NameFilter(including: try globs(include), excluding: try globs(exclude)),
       skippedDirectories: workplace.ownDirectories)
     let exit = try await session.ingest(inputs.map { SourceInput(path: $0) }, walk: walk, options: options)
     try exit.end()
+  }
+
+  private func globs(_ patterns: [String]) throws -> [GlobPattern] {
+    try patterns.map { pattern in
+      guard let glob = GlobPattern(pattern) else {
+        throw CommandFailure(.usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning; [ wants its ]")
+      }
+      return glob
+    }
   }
 
   private func readList(_ name: String) throws -> [SourcePath] {

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+// A channel between two processes: a socket that keeps message boundaries (SOCK_SEQPACKET), so that a frame
+// arrives whole or not at all, and a peer can't make the other side wait for the rest of one.
+
+// Makes a channel; both ends are closed on exec and lie above the standard descriptors.
+// Returns 0, or -errno.
+int reel_channel_pair(int ends[2]);
+
+// Whether `descriptor` is one end of a channel.
+int reel_channel_is(int descriptor);
+
+// Sends one frame and, unless it is below 0, one descriptor with it; blocks while the peer's buffer is full.
+// Returns 0, or -errno (-EPIPE when the peer is gone; no signal is raised).
+int reel_channel_send(int channel, const void *bytes, size_t count, int descriptor);
+
+// Receives one frame, at most `capacity` bytes, and blocks for it. `*descriptor` becomes the descriptor that came
+// with it, closed on exec, or -1.
+// Returns the frame's length, 0 when the peer is gone, or -errno: -EMSGSIZE for a longer frame, -EPROTO when it
+// came with more than one descriptor; both leave no descriptor open.
+ssize_t reel_channel_receive(int channel, void *bytes, size_t capacity, int *descriptor);
+
+// The same for a peer that may be hostile: descriptors it sends never enter this process.
+ssize_t reel_channel_receive_plain(int channel, void *bytes, size_t capacity);
+
+// Waits until there is something to receive (1), `milliseconds` have passed (0), or a signal came (-EINTR).
+int reel_channel_wait(int channel, int milliseconds);

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <sys/types.h>
+
+// The descriptor under which a worker finds its channel.
+static const int reel_worker_channel = 3;
+
+// A process that this one started (or that a process it started has started for it).
+typedef struct {
+  pid_t pid;
+  // A pidfd: names the process for as long as it is open, whatever becomes of its number.
+  int descriptor;
+} reel_child;
+
+// How a process ended.
+typedef struct {
+  // The exit status, or -1 when a signal ended it.
+  int exit_code;
+  // The signal that ended it, or 0.
+  int signal;
+} reel_end;
+
+// Starts `path` with no argument, an empty environment, `/dev/null` as standard input, output and error, `channel`
+// as descriptor 3, no other descriptor, default signals, and in a session of its own, so that Ctrl-C in a terminal
+// reaches only the parent.
+// Returns 0, or -errno.
+int reel_child_spawn(const char *path, int channel, reel_child *child);
+
+// Forks a process that is a sister, not a child: the caller's parent waits for it.
+// Returns 1 in the new process; 0 in the caller, with `*child` filled; or -errno. Only for a process with one
+// thread.
+int reel_child_fork_sister(reel_child *child);
+
+// Asks the kernel to end this process when its parent is gone. The kernel means the *thread* that started it.
+int reel_child_die_with_parent(void);
+
+// Sends SIGKILL.
+int reel_child_kill(const reel_child *child);
+
+// Waits up to `milliseconds` for the end and collects it.
+// Returns 1 when it has ended, 0 when it has not, -errno when somebody else has collected it (-ECHILD).
+int reel_child_collect(const reel_child *child, int milliseconds, reel_end *end);
+
+// The signal's name without SIG, such as `SEGV`; NULL for a number that is none.
+const char *reel_child_signal_name(int signal);
+
+// Lets the process use `seconds` of processor time beyond what it has used until now; then SIGXCPU ends it.
+// Returns 0, or -errno.
+int reel_child_allow_seconds(const reel_child *child, int seconds);

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <stdint.h>
+
+// What this process may still use once it is confined.
+typedef struct {
+  // Bytes of address space beyond what is mapped when `reel_confine_limits` is called.
+  int64_t memory;
+  // Seconds of processor time before SIGXCPU.
+  int seconds;
+  // Descriptors above the channel.
+  int descriptors;
+} reel_bounds;
+
+// Does what the C library would otherwise do at its first use, with files that a confined process can't open
+// (the time zone). Leaves the working folder for `/`.
+void reel_confine_prepare(void);
+
+// Layers, each for good and inherited by every process that this one starts. All return 0, or -errno when the layer
+// could not be had.
+
+// No new privileges by exec, no core dump, no ptrace by others.
+int reel_confine_privileges(void);
+
+// Limits on memory, processor time, descriptors; no byte may be written to a file.
+int reel_confine_limits(const reel_bounds *bounds);
+
+// Fewer descriptors: so many above the channel.
+int reel_confine_descriptors(int descriptors);
+
+// Landlock: no file, no TCP port; where the kernel has scopes, no signal and no abstract socket to the outside.
+// Needs one free descriptor while it works.
+int reel_confine_landlock(void);
+
+// A filter that lets through only what reading a file from a descriptor takes; any other system call ends the
+// process with SIGSYS.
+int reel_confine_system_calls(void);
+
+// The same for a process that starts sisters (`reel_child_fork_sister`): besides, it may start them, and confine them
+// further.
+int reel_confine_system_calls_of_nursery(void);

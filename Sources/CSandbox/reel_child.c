@@ -1,0 +1,134 @@
+#define _GNU_SOURCE
+#include "reel_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int add_descriptors(posix_spawn_file_actions_t *actions, int channel) {
+  int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDWR, 0);
+  if (!error) error = posix_spawn_file_actions_adddup2(actions, 0, 1);
+  if (!error) error = posix_spawn_file_actions_adddup2(actions, 0, 2);
+  if (!error) error = posix_spawn_file_actions_adddup2(actions, channel, reel_worker_channel);
+  if (!error) error = posix_spawn_file_actions_addclosefrom_np(actions, reel_worker_channel + 1);
+  return error;
+}
+
+static int add_signals(posix_spawnattr_t *attributes) {
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  int error = posix_spawnattr_setsigmask(attributes, &none);
+  if (!error) error = posix_spawnattr_setsigdefault(attributes, &all);
+  short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID;
+  if (!error) error = posix_spawnattr_setflags(attributes, flags);
+  return error;
+}
+
+static int spawn_prepared(
+    const char *path, int channel, posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, pid_t *pid) {
+  int error = add_descriptors(actions, channel);
+  if (!error) error = add_signals(attributes);
+  char *const arguments[] = {"reel-probe-worker", NULL};
+  char *const environment[] = {NULL};
+  if (!error) error = posix_spawn(pid, path, actions, attributes, arguments, environment);
+  return error;
+}
+
+int reel_child_spawn(const char *path, int channel, reel_child *child) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int error = posix_spawn_file_actions_init(&actions);
+  if (error) return -error;
+  error = posix_spawnattr_init(&attributes);
+  if (!error) {
+    error = spawn_prepared(path, channel, &actions, &attributes, &child->pid);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  if (error) return -error;
+  child->descriptor = (int)syscall(SYS_pidfd_open, child->pid, 0);
+  if (child->descriptor >= 0) return 0;
+  error = errno;
+  kill(child->pid, SIGKILL);
+  waitpid(child->pid, NULL, 0);
+  return -error;
+}
+
+int reel_child_fork_sister(reel_child *child) {
+  // The old call, not clone3: a system call filter can look at its flags.
+  int descriptor = -1;
+  long pid = syscall(SYS_clone, CLONE_PARENT | CLONE_PIDFD, NULL, &descriptor, NULL, NULL);
+  if (pid < 0) return -errno;
+  if (pid == 0) return 1;
+  child->pid = (pid_t)pid;
+  child->descriptor = descriptor;
+  return 0;
+}
+
+int reel_child_die_with_parent(void) {
+  return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : 0;
+}
+
+int reel_child_kill(const reel_child *child) {
+  return syscall(SYS_pidfd_send_signal, child->descriptor, SIGKILL, NULL, 0) < 0 ? -errno : 0;
+}
+
+static int64_t now_in_milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// A pidfd is readable once its process has ended.
+static int has_ended(int descriptor, int milliseconds) {
+  int64_t deadline = now_in_milliseconds() + milliseconds;
+  while (1) {
+    struct pollfd wanted = {.fd = descriptor, .events = POLLIN};
+    int64_t left = deadline - now_in_milliseconds();
+    int ready = poll(&wanted, 1, left > 0 ? (int)left : 0);
+    if (ready >= 0) return ready;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int reel_child_collect(const reel_child *child, int milliseconds, reel_end *end) {
+  int ended = has_ended(child->descriptor, milliseconds);
+  if (ended <= 0) return ended;
+  int status = 0;
+  pid_t collected;
+  do collected = waitpid(child->pid, &status, 0);
+  while (collected < 0 && errno == EINTR);
+  if (collected < 0) return -errno;
+  end->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return 1;
+}
+
+int reel_child_allow_seconds(const reel_child *child, int seconds) {
+  clockid_t clock;
+  struct timespec used;
+  int error = clock_getcpuclockid(child->pid, &clock);
+  if (error) return -error;
+  if (clock_gettime(clock, &used) < 0) return -errno;
+  struct rlimit limit;
+  if (prlimit(child->pid, RLIMIT_CPU, NULL, &limit) < 0) return -errno;
+  // One second more, for the part of a second that the kernel rounds away.
+  limit.rlim_cur = (rlim_t)used.tv_sec + (rlim_t)seconds + 1;
+  return prlimit(child->pid, RLIMIT_CPU, &limit, NULL) < 0 ? -errno : 0;
+}
+
+const char *reel_child_signal_name(int signal) {
+  return sigabbrev_np(signal);
+}

@@ -1,0 +1,60 @@
+#define _GNU_SOURCE
+#include "reel_confine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "reel_child.h"
+
+void reel_confine_prepare(void) {
+  // gmtime_r reads /etc/localtime at its first use, unless tzset has done it.
+  tzset();
+  if (chdir("/") < 0) return;
+}
+
+int reel_confine_privileges(void) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return -errno;
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) return -errno;
+  return 0;
+}
+
+// Bytes of address space in use, or -1.
+static int64_t mapped_bytes(void) {
+  FILE *file = fopen("/proc/self/statm", "re");
+  if (!file) return -1;
+  long long pages = -1;
+  if (fscanf(file, "%lld", &pages) != 1) pages = -1;
+  fclose(file);
+  return pages < 0 ? -1 : pages * (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int limit(int resource, rlim_t soft, rlim_t hard) {
+  struct rlimit old, new;
+  if (getrlimit(resource, &old) < 0) return -errno;
+  // A limit that is tighter already stays.
+  new.rlim_max = hard < old.rlim_max ? hard : old.rlim_max;
+  new.rlim_cur = soft < new.rlim_max ? soft : new.rlim_max;
+  return setrlimit(resource, &new) < 0 ? -errno : 0;
+}
+
+int reel_confine_descriptors(int descriptors) {
+  rlim_t count = (rlim_t)(reel_worker_channel + 1 + descriptors);
+  return limit(RLIMIT_NOFILE, count, count);
+}
+
+int reel_confine_limits(const reel_bounds *bounds) {
+  int64_t mapped = mapped_bytes();
+  if (mapped < 0) return -ENOENT;
+  rlim_t memory = (rlim_t)(mapped + bounds->memory);
+  int error = limit(RLIMIT_AS, memory, memory);
+  // The parent moves the soft limit on with each file.
+  if (!error) error = limit(RLIMIT_CPU, (rlim_t)bounds->seconds, RLIM_INFINITY);
+  if (!error) error = limit(RLIMIT_FSIZE, 0, 0);
+  if (!error) error = limit(RLIMIT_CORE, 0, 0);
+  if (!error) error = reel_confine_descriptors(bounds->descriptors);
+  return error;
+}

@@ -1,0 +1,99 @@
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "reel_child.h"
+#include "reel_confine.h"
+
+// Allowed whatever the arguments: memory, time, waiting, random numbers, and reading by position from what is open.
+static const int free_calls[] = {
+    SCMP_SYS(brk),           SCMP_SYS(munmap),        SCMP_SYS(mremap),          SCMP_SYS(madvise),
+    SCMP_SYS(pread64),       SCMP_SYS(lseek),         SCMP_SYS(fstat),           SCMP_SYS(close),
+    SCMP_SYS(futex),         SCMP_SYS(sched_yield),   SCMP_SYS(clock_gettime),   SCMP_SYS(gettimeofday),
+    SCMP_SYS(clock_getres),  SCMP_SYS(getrandom),     SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(getpid),        SCMP_SYS(gettid),        SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigreturn),  SCMP_SYS(restart_syscall),
+    SCMP_SYS(exit),          SCMP_SYS(exit_group),
+};
+
+#define RULE(filter, call, ...) \
+  seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(call), \
+      sizeof((struct scmp_arg_cmp[]){__VA_ARGS__}) / sizeof(struct scmp_arg_cmp), \
+      (const struct scmp_arg_cmp[]){__VA_ARGS__})
+
+static int allow_free_calls(scmp_filter_ctx filter) {
+  int error = 0;
+  for (size_t index = 0; !error && index < sizeof free_calls / sizeof free_calls[0]; index++)
+    error = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, free_calls[index], 0, NULL);
+  return error;
+}
+
+// Memory, but none that can be executed, and no file mapped.
+static int allow_memory(scmp_filter_ctx filter) {
+  int error = RULE(filter, mmap, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+      SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS | MAP_PRIVATE, MAP_ANONYMOUS | MAP_PRIVATE));
+  if (!error) error = RULE(filter, mprotect, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+  return error;
+}
+
+// The channel, and the C library's last words (standard error is /dev/null).
+static int allow_words(scmp_filter_ctx filter) {
+  int error = RULE(filter, recvmsg, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel));
+  if (!error) error = RULE(filter, sendmsg, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel));
+  if (!error) error = RULE(filter, write, SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO));
+  if (!error) error = RULE(filter, writev, SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO));
+  return error;
+}
+
+// abort(): SIGABRT to itself, so that an abort is told from a breach.
+static int allow_abort(scmp_filter_ctx filter) {
+  return RULE(filter, tgkill, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()), SCMP_A2(SCMP_CMP_EQ, SIGABRT));
+}
+
+static int allow_reading(scmp_filter_ctx filter) {
+  int error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+  // A tree, not a list: a call is found in a few comparisons.
+  if (!error) seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+  if (!error) error = allow_free_calls(filter);
+  if (!error) error = allow_memory(filter);
+  if (!error) error = allow_words(filter);
+  if (!error) error = allow_abort(filter);
+  return error;
+}
+
+int reel_confine_system_calls(void) {
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+  if (!filter) return -ENOMEM;
+  int error = allow_reading(filter);
+  if (!error) error = seccomp_load(filter);
+  seccomp_release(filter);
+  return error;
+}
+
+// Forking a sister, making the channel of one its own, and what the confinement of a sister takes.
+static int allow_nursing(scmp_filter_ctx filter) {
+  int error = RULE(filter, clone, SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT | CLONE_PIDFD));
+  if (!error) error = RULE(filter, dup2, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
+  if (!error) error = RULE(filter, dup3, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
+  if (!error) error = RULE(filter, tgkill, SCMP_A2(SCMP_CMP_EQ, SIGABRT));
+  // Limits of its own only.
+  if (!error) error = RULE(filter, prlimit64, SCMP_A0(SCMP_CMP_EQ, 0));
+  if (!error) error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 0);
+  if (!error) error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 0);
+  return error;
+}
+
+int reel_confine_system_calls_of_nursery(void) {
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+  if (!filter) return -ENOMEM;
+  int error = allow_reading(filter);
+  if (!error) error = allow_nursing(filter);
+  if (!error) error = seccomp_load(filter);
+  seccomp_release(filter);
+  return error;
+}

@@ -1,0 +1,69 @@
+import CSandbox
+import Glibc
+import ReelSystem
+import Synchronization
+
+/// A worker's process. It is killed and collected when nobody holds this any more.
+final class ChildProcess: Sendable {
+  private let child: reel_child
+  private let descriptor: Descriptor
+  private let end = Mutex<WorkerEnd?>(nil)
+  private let isKilled = Mutex(false)
+
+  /// Takes over a process that was started, with its pidfd.
+  convenience init(adopting child: reel_child) {
+    self.init(pid: child.pid, descriptor: Descriptor(adopting: child.descriptor))
+  }
+
+  /// A process whose number and pidfd another one has told.
+  init(pid: Int32, descriptor: Descriptor) {
+    child = reel_child(pid: pid, descriptor: descriptor.rawValue)
+    self.descriptor = descriptor
+  }
+
+  deinit {
+    kill()
+    finish()
+  }
+
+  /// Ends it at once; once it has ended, does nothing.
+  func kill() {
+    isKilled.withLock { $0 = true }
+    withUnsafePointer(to: child) { _ = reel_child_kill($0) }
+  }
+
+  /// Lets it use so many more seconds of processor time; false when that could not be had.
+  func allow(processorSeconds: Int) -> Bool {
+    withUnsafePointer(to: child) { reel_child_allow_seconds($0, Int32(clamping: processorSeconds)) == 0 }
+  }
+
+  /// How it ended. Waits a moment for one that is about to end by itself, then kills it.
+  @discardableResult
+  func finish() -> WorkerEnd {
+    if let known = end.withLock({ $0 }) { return known }
+    let found = isKilled.withLock { $0 } ? collectKilled() : collect(Self.moment) ?? collectKilled()
+    end.withLock { $0 = found }
+    return found
+  }
+
+  /// How long a process whose channel is closed may take to be gone, in milliseconds.
+  private static let moment: Int32 = 200
+  /// How long a killed one may: the kernel lets it finish a read from a slow disk first. One that takes longer stays
+  /// behind as a zombie until this process ends.
+  private static let patience: Int32 = 2000
+
+  private func collectKilled() -> WorkerEnd {
+    kill()
+    // It may have ended by itself before the kill.
+    if case .signalled(let signal)? = collect(Self.patience), signal != SIGKILL { return .signalled(signal) }
+    return .killed
+  }
+
+  private func collect(_ milliseconds: Int32) -> WorkerEnd? {
+    var end = reel_end()
+    let result = withUnsafePointer(to: child) { reel_child_collect($0, milliseconds, &end) }
+    guard result != 0 else { return nil }
+    guard result == 1 else { return .unknown }
+    return end.signal == 0 ? .exited(end.exit_code) : .signalled(end.signal)
+  }
+}

@@ -1,0 +1,10 @@
+import ReelWire
+
+/// Room for one frame, kept so that no file asks for it anew. Used by one thread at a time.
+final class FrameBuffer {
+  let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: WireFrame.largest, alignment: 16)
+
+  deinit {
+    bytes.deallocate()
+  }
+}

@@ -1,0 +1,36 @@
+import ReelModel
+
+/// One worker, kept for many files until it retires or is of no use any more.
+final class KeptWorker: WorkerSource {
+  private let starter: WorkerStarter
+  private let buffer = FrameBuffer()
+  private var kept: GreetedWorker?
+
+  init(_ starter: WorkerStarter) {
+    self.starter = starter
+  }
+
+  func worker(alone: Bool, _ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
+    if alone { kept = nil }
+    let worker = try ready(interruption)
+    kept = nil
+    return worker
+  }
+
+  func prepare(_ interruption: Interruption) throws(ProbeError) -> ReaderVersion {
+    let worker = try ready(interruption)
+    kept = worker
+    return worker.hello.version
+  }
+
+  func takeBack(_ worker: GreetedWorker, sound: Bool) {
+    guard sound, worker.worker.files < starter.settings.filesPerWorker else { return }
+    kept = worker
+  }
+
+  private func ready(_ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
+    let limits = starter.settings.limits
+    if let kept, kept.worker.process.allow(processorSeconds: limits.processorSeconds) { return kept }
+    return try starter.start(buffer, interruption)
+  }
+}

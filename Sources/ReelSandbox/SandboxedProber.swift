@@ -1,0 +1,108 @@
+import ReelModel
+import ReelSystem
+import Synchronization
+
+/// Reads files in confined processes of their own, so that a hostile one can at worst spoil its own answer.
+///
+/// The first bytes are looked at here, by the sniffer: what they refuse reaches no other program. The rest is read
+/// by `reel-probe-worker`, which gets one descriptor for each file and nothing else. A worker that crashes, hangs,
+/// overruns or lies costs one file, and is replaced. Workers start when they are needed, and end with this.
+public final class SandboxedProber: MediaProber {
+  private let line: SeatLine
+  private let queue: BlockingQueue
+  private let version = Mutex<ReaderVersion?>(nil)
+  private let thread: SpawnThread
+
+  /// - Parameters:
+  ///   - worker: where `reel-probe-worker` is.
+  ///   - isolation: how far it is confined.
+  ///   - workers: how many files are read at once; at least 1.
+  ///   - deadline: how long reading one file may take; above 0.
+  ///   - filesPerWorker: after so many files a worker retires, so that a break-in that nobody noticed ends with it.
+  ///     At least 1.
+  ///   - limits: how much the reading of one file may cost.
+  public init(
+    worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto, workers: Int,
+    deadline: Duration = .seconds(10), filesPerWorker: Int = 500, limits: ProbeLimits = ProbeLimits()
+  ) {
+    let settings = WorkerSettings(
+      location: worker, isolation: isolation, limits: limits, deadline: deadline,
+      startDeadline: max(deadline, .seconds(10)), filesPerWorker: max(1, filesPerWorker))
+    thread = SpawnThread()
+    let starter = WorkerStarter(settings: settings, thread: thread, breaker: StartBreaker())
+    line = SeatLine((0..<max(1, workers)).map { _ in Seat(starter) })
+    queue = BlockingQueue(label: "reel.probe", width: max(1, workers))
+  }
+
+  /// - Throws: what the sniffer or the worker says of the file; `timeout`, `memoryLimit`, `crashed`,
+  ///   `sandboxViolation`, `implausible` when the worker did not come back with an answer that can be true;
+  ///   `workerMissing`, `workerBroken`, `isolationUnavailable` when no file will fare better; `cancelled`.
+  public func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
+    try await withSeat { seat, interruption throws(ProbeError) in
+      let container = try FirstBytes.container(of: file)
+      let job = ReadJob(
+        size: file.size, container: container, descriptor: try .reopening(file.handle),
+        interruption: interruption)
+      return try seat.read(job)
+    }
+  }
+
+  /// Starts a worker unless one has said its version already.
+  public func readerVersion() async throws(ProbeError) -> ReaderVersion {
+    if let known = version.withLock({ $0 }) { return known }
+    return try await withSeat { [self] seat, interruption throws(ProbeError) in
+      let found = try seat.prepare(interruption)
+      version.withLock { $0 = found }
+      return found
+    }
+  }
+
+  /// Starts every worker that is not running, all at once, before there is a file for them.
+  ///
+  /// What goes wrong is said to the first file that needs a worker.
+  public func warmUp() async {
+    await withTaskGroup(of: Void.self) { group in
+      for (seat, interruption) in line.takeIdle() {
+        group.addTask { [line, queue] in
+          _ = try? await queue.run { () throws(ProbeError) in try seat.prepare(interruption) }
+          line.giveBack(seat, interruption)
+        }
+      }
+    }
+  }
+
+  /// Ends every worker; files that are being read end with `cancelled`, and so do those that come later.
+  public func close() async {
+    await line.close()
+  }
+
+  /// Runs `body` with a seat, on a thread that may block.
+  private func withSeat<Value: Sendable>(
+    _ body: @escaping @Sendable (Seat, Interruption) throws(ProbeError) -> Value
+  ) async throws(ProbeError) -> Value {
+    let interruption = Interruption()
+    let result: Result<Value, ProbeError> = await withTaskCancellationHandler {
+      guard let seat = await line.take(interruption) else { return .failure(.cancelled) }
+      defer { line.giveBack(seat, interruption) }
+      return await queue.result { () throws(ProbeError) in
+        guard !interruption.hasCome else { throw .cancelled }
+        return try body(seat, interruption)
+      }
+    } onCancel: {
+      interruption.come()
+    }
+    return try result.get()
+  }
+}
+
+extension BlockingQueue {
+  fileprivate func result<Value: Sendable, Failure: Error>(
+    _ body: @escaping @Sendable () throws(Failure) -> Value
+  ) async -> Result<Value, Failure> {
+    do throws(Failure) {
+      return .success(try await run(body))
+    } catch {
+      return .failure(error)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Synchronization
+
+/// Gives each seat to one file at a time, first come, first served; a file that is cancelled leaves the line at once.
+final class SeatLine: Sendable {
+  private struct Waiting {
+    let interruption: Interruption
+    let continuation: CheckedContinuation<Seat?, Never>
+  }
+  private struct State {
+    /// The one given back last is given out first: its worker is warm, and seats that are not needed start none.
+    var idle: [Seat]
+    var waiting: [Waiting] = []
+    var busy: [ObjectIdentifier: Interruption] = [:]
+    var isClosed = false
+    var closing: [CheckedContinuation<Void, Never>] = []
+  }
+  private let state: Mutex<State>
+
+  init(_ seats: [Seat]) {
+    state = Mutex(State(idle: seats))
+  }
+
+  /// A seat, to be given back; nil when `interruption` has come meanwhile, or the line is closed.
+  func take(_ interruption: Interruption) async -> Seat? {
+    interruption.onArrival { [weak self, weak interruption] in
+      if let interruption { self?.leave(interruption) }
+    }
+    defer { interruption.settle() }
+    return await withCheckedContinuation { continuation in
+      enter(Waiting(interruption: interruption, continuation: continuation))
+    }
+  }
+
+  /// The seat is free for the next in line.
+  func giveBack(_ seat: Seat, _ interruption: Interruption) {
+    let (next, closing) = state.withLock { state in
+      state.busy[ObjectIdentifier(interruption)] = nil
+      return (Self.passOn(seat, &state), Self.finished(&state))
+    }
+    next?.continuation.resume(returning: seat)
+    for continuation in closing { continuation.resume() }
+  }
+
+  /// Every seat that nobody has, each to be given back.
+  func takeIdle() -> [(Seat, Interruption)] {
+    state.withLock { state in
+      let taken = state.idle.map { ($0, Interruption()) }
+      state.idle = []
+      for (_, interruption) in taken { state.busy[ObjectIdentifier(interruption)] = interruption }
+      return taken
+    }
+  }
+
+  /// Sends everybody away, interrupts who has a seat, and returns when all seats are back and gone.
+  func close() async {
+    let (waiting, busy) = state.withLock { state in
+      defer { (state.waiting, state.idle) = ([], []) }
+      state.isClosed = true
+      return (state.waiting, Array(state.busy.values))
+    }
+    for one in waiting { one.continuation.resume(returning: nil) }
+    for interruption in busy { interruption.come() }
+    await withCheckedContinuation { continuation in
+      let isEmpty = state.withLock { state in
+        if !state.busy.isEmpty { state.closing.append(continuation) }
+        return state.busy.isEmpty
+      }
+      if isEmpty { continuation.resume() }
+    }
+  }
+
+  private func enter(_ one: Waiting) {
+    let answer: Seat?? = state.withLock { state in
+      if state.isClosed || one.interruption.hasCome { return .some(nil) }
+      guard let seat = state.idle.popLast() else {
+        state.waiting.append(one)
+        return nil
+      }
+      state.busy[ObjectIdentifier(one.interruption)] = one.interruption
+      return seat
+    }
+    if let answer { one.continuation.resume(returning: answer) }
+  }
+
+  private func leave(_ interruption: Interruption) {
+    let left: Waiting? = state.withLock { state in
+      guard let place = state.waiting.firstIndex(where: { $0.interruption === interruption }) else {
+        return nil
+      }
+      return state.waiting.remove(at: place)
+    }
+    left?.continuation.resume(returning: nil)
+  }
+
+  private static func passOn(_ seat: Seat, _ state: inout State) -> Waiting? {
+    if state.isClosed { return nil }
+    guard !state.waiting.isEmpty else {
+      state.idle.append(seat)
+      return nil
+    }
+    let next = state.waiting.removeFirst()
+    state.busy[ObjectIdentifier(next.interruption)] = next.interruption
+    return next
+  }
+
+  private static func finished(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+    guard state.isClosed, state.busy.isEmpty else { return [] }
+    defer { state.closing = [] }
+    return state.closing
+  }
+}

@@ -1,0 +1,89 @@
+import CSandbox
+import Glibc
+import ReelModel
+import ReelSystem
+import ReelWire
+
+/// A worker's process and this side's end of its channel. Used by one thread at a time.
+///
+/// Both go together: when nobody holds it, the channel is closed and the process killed.
+final class Worker {
+  let process: ChildProcess
+  /// How many files it was given.
+  private(set) var files = 0
+  private let channel: Descriptor
+  private let buffer: FrameBuffer
+
+  init(process: ChildProcess, channel: Descriptor, buffer: FrameBuffer) {
+    self.process = process
+    self.channel = channel
+    self.buffer = buffer
+  }
+
+  /// What came of waiting for a frame.
+  enum Received {
+    case frame([UInt8])
+    /// The deadline passed.
+    case late
+    /// The worker closed its end.
+    case gone
+    /// More than any frame holds.
+    case tooMuch
+  }
+
+  /// Sends a request with the descriptor that it is about; false when the worker is gone.
+  func send(_ request: [UInt8], descriptor: Descriptor) -> Bool {
+    files += 1
+    return send(request, rawDescriptor: descriptor.rawValue)
+  }
+
+  /// Sends a frame; false when the worker is gone.
+  func send(_ frame: [UInt8]) -> Bool {
+    send(frame, rawDescriptor: -1)
+  }
+
+  private func send(_ frame: [UInt8], rawDescriptor: Int32) -> Bool {
+    frame.withUnsafeBytes {
+      reel_channel_send(channel.rawValue, $0.baseAddress, $0.count, rawDescriptor) == 0
+    }
+  }
+
+  /// Blocks for the next frame. Descriptors that come with it never enter this process.
+  func receive(until deadline: ContinuousClock.Instant) -> Received {
+    guard wait(until: deadline) else { return .late }
+    let bytes = buffer.bytes
+    let count = reel_channel_receive_plain(channel.rawValue, bytes.baseAddress, bytes.count)
+    if count > 0 { return .frame([UInt8](bytes.prefix(count))) }
+    return count == Int(-EMSGSIZE) ? .tooMuch : .gone
+  }
+
+  /// Blocks for the next frame and the descriptor with it: only from a process that has read no stranger's byte.
+  func receiveWithDescriptor(until deadline: ContinuousClock.Instant) -> ([UInt8], Descriptor)? {
+    guard wait(until: deadline) else { return nil }
+    var descriptor: Int32 = -1
+    let bytes = buffer.bytes
+    let count = reel_channel_receive(channel.rawValue, bytes.baseAddress, bytes.count, &descriptor)
+    guard descriptor >= 0 else { return nil }
+    let adopted = Descriptor(adopting: descriptor)
+    guard count > 0 else { return nil }
+    return ([UInt8](bytes.prefix(count)), adopted)
+  }
+
+  private func wait(until deadline: ContinuousClock.Instant) -> Bool {
+    while true {
+      let left = max(.zero, deadline - .now)
+      let result = reel_channel_wait(channel.rawValue, Int32(clamping: left.wholeMilliseconds))
+      if result != -EINTR { return result > 0 }
+    }
+  }
+}
+
+extension Duration {
+  /// Rounded up.
+  var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+    guard !overflow else { return .max }
+    return product &+ (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,58 @@
+/// The envelope of every message between the parent and its worker: 4 bytes of magic, the format's version, the
+/// kind, the length of the payload (32 bits, little-endian), the payload.
+///
+/// Neither side trusts the other's bytes: decoding checks every length, number, code and text, throws
+/// ``WireError`` for whatever is not as it should be, and traps on nothing.
+public enum WireFrame {
+  /// The most bytes of a frame, envelope included.
+  public static let largest = 128 << 10
+
+  /// The version of the format.
+  static let version: UInt8 = 1
+
+  /// What every frame begins with.
+  static let magic: [UInt8] = Array("REEL".utf8)
+
+  /// What a frame carries.
+  enum Kind: UInt8 {
+    case start = 1
+    case hello = 2
+    case request = 3
+    case reply = 4
+    case birth = 5
+    case born = 6
+  }
+
+  /// The frame of what `body` writes.
+  static func encode(
+    _ kind: Kind, _ body: (inout WireWriter) throws(WireError) -> Void
+  ) throws(WireError) -> [UInt8] {
+    var payload = WireWriter()
+    try body(&payload)
+    var frame = WireWriter()
+    frame.bytes.append(contentsOf: magic)
+    frame.number(version)
+    frame.number(kind.rawValue)
+    frame.number(UInt32(truncatingIfNeeded: payload.bytes.count))
+    frame.bytes.append(contentsOf: payload.bytes)
+    guard frame.bytes.count <= largest else { throw .length }
+    return frame.bytes
+  }
+
+  /// Reads a frame of `kind` and nothing beyond it.
+  static func decode<Value>(
+    _ frame: [UInt8], _ kind: Kind, _ body: (inout WireReader) throws(WireError) -> Value
+  ) throws(WireError) -> Value {
+    guard frame.count <= largest else { throw .length }
+    var reader = WireReader(frame)
+    guard try reader.take(magic.count).elementsEqual(magic) else { throw .notAFrame }
+    let version = try reader.number(UInt8.self)
+    guard version == Self.version else { throw .version(version) }
+    let found = try reader.number(UInt8.self)
+    guard found == kind.rawValue else { throw .kind(found) }
+    guard try Int(reader.number(UInt32.self)) == reader.left else { throw .length }
+    let value = try body(&reader)
+    guard reader.left == 0 else { throw .trailingBytes }
+    return value
+  }
+}

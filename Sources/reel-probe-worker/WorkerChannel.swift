@@ -1,0 +1,35 @@
+import CSandbox
+import Glibc
+import ReelWire
+
+/// The worker's end of its channel. Every frame is received into the same buffer, so that reading many files
+/// asks for no memory again and again.
+final class WorkerChannel {
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: WireFrame.largest, alignment: 16)
+
+  deinit {
+    buffer.deallocate()
+  }
+
+  /// What came from the parent.
+  enum Received {
+    case frame([UInt8], descriptor: Int32?)
+    /// The parent is gone, or sends what no parent sends.
+    case end
+  }
+
+  /// Blocks for the next frame.
+  func receive() -> Received {
+    var descriptor: Int32 = -1
+    let count = reel_channel_receive(reel_worker_channel, buffer.baseAddress, buffer.count, &descriptor)
+    guard count > 0 else { return .end }
+    return .frame([UInt8](buffer.prefix(count)), descriptor: descriptor >= 0 ? descriptor : nil)
+  }
+
+  /// Whether the parent was there to take it.
+  func send(_ frame: [UInt8], descriptor: Int32 = -1) -> Bool {
+    frame.withUnsafeBytes {
+      reel_channel_send(reel_worker_channel, $0.baseAddress, $0.count, descriptor) == 0
+    }
+  }
+}
