@@ -57,22 +57,14 @@ public struct UploadTraits: Hashable, Sendable {
   }
 }
 
-/// A store's settled name, such as `file:///srv/media`; in JSON that string. Uniqueness of posts is counted within one destination.
+/// A store's settled name, such as `file:///srv/media`; in JSON that string. Uniqueness of posts is counted within
+/// one destination.
 public struct Destination: Hashable, Sendable, CustomStringConvertible {
   public let name: String
 
   public init(_ name: String) { self.name = name }
 
   public var description: String { name }
-
-  public init(from decoder: any Decoder) throws {
-    name = try decoder.singleValueContainer().decode(String.self)
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(name)
-  }
 }
 
 extension Destination: Codable {
