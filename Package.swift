@@ -65,13 +65,13 @@ let package = Package(
     room("ReelWire", ["ReelModel"]),
     room("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
     .executableTarget(
-      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelWire", "CSandbox"],
+      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelModel", "ReelWire", "CSandbox"],
       swiftSettings: strict),
     room("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CSandbox"]),
 
     // Where it goes, and what remembers it.
     room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", crypto]),
-    room("ReelUploaderPromises", ["ReelModel"]),
+    room("ReelUploaderPromises", ["ReelModel", crypto]),
     room("ReelCatalog", ["ReelModel", "ReelSystem", grdb]),
 
     // The view models, the views, the command.

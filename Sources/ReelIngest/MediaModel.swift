@@ -70,7 +70,7 @@ public enum PublishResult: Hashable, Sendable {
   case failed(FileFailure)
 
   /// The end that `body` tells; nil when it tells none.
-  init?(_ body: IngestEvent.Body) {
+  public init?(_ body: IngestEvent.Body) {
     switch body {
     case .postPublished(_, let post): self = .published(post)
     case .fileDuplicate(_, let duplicate): self = .duplicate(duplicate.post)

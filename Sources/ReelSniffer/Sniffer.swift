@@ -39,6 +39,7 @@ public enum Sniffer {
     dataSignatures.verdict,
     NetworkAbstractionUnits.verdict,
     TransportStream.verdict,
+    WideText.verdict,
     SoundFrames.verdict,
     MaterialExchange.verdict,
     PlainText.verdict,

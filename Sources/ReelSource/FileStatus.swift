@@ -22,7 +22,9 @@ struct FileStatus: Hashable, Sendable {
   init(of descriptor: Descriptor) throws(SourceError) {
     do {
       var status = stat()
-      _ = try retryingInterrupts("fstat") { fstat(descriptor.rawValue, &status) }
+      _ = try descriptor.holding { number throws(SystemError) in
+        try retryingInterrupts("fstat") { fstat(number, &status) }
+      }
       self.init(status)
     } catch {
       throw SourceError(error)
@@ -33,8 +35,8 @@ struct FileStatus: Hashable, Sendable {
   init(of name: PathBytes, in directory: Descriptor) throws(SourceError) {
     do {
       var status = stat()
-      _ = try retryingInterrupts("fstatat") {
-        fstatat(directory.rawValue, name.characters, &status, AT_SYMLINK_NOFOLLOW)
+      _ = try directory.holding { number throws(SystemError) in
+        try retryingInterrupts("fstatat") { fstatat(number, name.characters, &status, AT_SYMLINK_NOFOLLOW) }
       }
       self.init(status)
     } catch {

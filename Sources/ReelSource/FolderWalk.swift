@@ -31,8 +31,11 @@ struct FolderWalk: Sendable {
     let directory: HeldDirectory
     let name: [UInt8]
     let path: SourcePath
+    /// How much of the path is the name of the root.
+    let rootLength: Int
+
     /// Seen from the root.
-    let relativePath: [UInt8]
+    var relativePath: [UInt8] { Array(path.bytes.dropFirst(rootLength)) }
   }
 
   enum Step: Sendable {
@@ -52,9 +55,8 @@ struct FolderWalk: Sendable {
   }
 
   private func entry(_ name: [UInt8], in directory: HeldDirectory) -> Entry {
-    let path = SourcePath(bytes: path).appending(name)
-    return Entry(
-      directory: directory, name: name, path: path, relativePath: Array(path.bytes.dropFirst(rootLength)))
+    Entry(
+      directory: directory, name: name, path: SourcePath(bytes: path).appending(name), rootLength: rootLength)
   }
 
   /// - Throws: `denied` and the like when the folder can't be listed; the walk goes on beside it.

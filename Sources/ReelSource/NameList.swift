@@ -31,8 +31,8 @@ struct NameList: Sendable {
 
   private mutating func read(_ directory: HeldDirectory) throws(SystemError) {
     // A description of its own: its position is not shared with whoever lists the directory again.
-    let own = try retryingInterrupts("openat") {
-      openat(directory.descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let own = try directory.descriptor.holding { number throws(SystemError) in
+      try retryingInterrupts("openat") { openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     }
     guard let stream = fdopendir(own) else {
       let error = SystemError.last("fdopendir")

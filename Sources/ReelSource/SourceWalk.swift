@@ -14,6 +14,7 @@ public final class SourceWalk: Sendable {
 
   private let state: Mutex<WalkState>
 
+  /// Does nothing yet: the first call of ``next(upTo:)`` begins.
   public init(inputs: [SourceInput], options: WalkOptions = WalkOptions()) {
     state = Mutex(WalkState(inputs: inputs, options: options))
   }

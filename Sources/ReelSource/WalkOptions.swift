@@ -8,6 +8,7 @@ public struct WalkOptions: Sendable {
   /// Folders that are never entered, whatever they are called: the library and the destination.
   public var skippedDirectories: [DirectoryIdentity]
 
+  /// By default no link is followed, every name is looked at, and nothing is skipped.
   public init(
     followLinks: Bool = false, filter: NameFilter = NameFilter(), skippedDirectories: [DirectoryIdentity] = []
   ) {
