@@ -42,6 +42,8 @@ struct LibraryInspection {
     }
     let queue = try DatabaseQueue(path: copy.appendingPathComponent("catalog.sqlite").path)
     (published, named, pages, unfinished, untold) = try queue.read { database in
+      // A process that died while it made the catalog has promised nothing yet.
+      guard try database.tableExists("intent") else { return ([], [], [], 0, 0) }
       let posts = try Row.fetchAll(
         database,
         sql: """
