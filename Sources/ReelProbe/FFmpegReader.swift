@@ -40,6 +40,7 @@ public struct FFmpegReader {
     let source = DescriptorSource(descriptor: descriptor, size: size, limits: limits)
     let structure = FileStructure(source, sniffed: container)
     let failure = ReadFailure(container: structure.container, limits: limits)
+    if let cut = failure.indexIsCut(structure) { throw cut }
     let reading = FileReading(source: source, structure: structure, failure: failure, limits: limits)
     if !alwaysFull, let quick = try reading.readHeader(try reading.open()) { return quick }
     return try reading.readFully(try reading.open())
