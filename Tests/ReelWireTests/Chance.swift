@@ -62,7 +62,9 @@ struct Chance: RandomNumberGenerator {
   private mutating func video() -> VideoFacts {
     var video = VideoFacts()
     video.codec = maybe { $0.name() }
-    if Bool.random(using: &self) { (video.width, video.height) = (number(1...1_000_000), number(1...1_000_000)) }
+    if Bool.random(using: &self) {
+      (video.width, video.height) = (number(1...1_000_000), number(1...1_000_000))
+    }
     if Bool.random(using: &self) {
       (video.storedWidth, video.storedHeight) = (number(1...65_536), number(1...65_536))
     }

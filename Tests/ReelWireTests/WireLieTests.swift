@@ -18,18 +18,23 @@ import Testing
   }
 
   static let lies: [Lie] = [
-    Lie("NaN seconds", "duration") { media, _ in (media.duration, media.durationSource) = (.nan, .container) },
-    Lie("for ever", "duration") { media, _ in (media.duration, media.durationSource) = (.infinity, .container) },
+    Lie("NaN seconds", "duration") { media, _ in (media.duration, media.durationSource) = (.nan, .container)
+    },
+    Lie("for ever", "duration") { media, _ in (media.duration, media.durationSource) = (.infinity, .container)
+    },
     Lie("no time", "duration") { media, _ in (media.duration, media.durationSource) = (0, .container) },
     Lie("back in time", "duration") { media, _ in (media.duration, media.durationSource) = (-3, .stream) },
     Lie("10^12 s", "duration") { media, _ in (media.duration, media.durationSource) = (1e12, .packets) },
-    Lie("a year", "duration") { media, _ in (media.duration, media.durationSource) = (31_536_000, .container) },
+    Lie("a year", "duration") { media, _ in (media.duration, media.durationSource) = (31_536_000, .container)
+    },
     Lie("a duration from nowhere", "durationSource") { media, _ in media.duration = 3 },
     Lie("a source of nothing", "durationSource") { media, _ in media.durationSource = .container },
     Lie("less than no bytes", "size") { media, _ in media.size = -1 },
     Lie("no bit rate", "bitRate") { media, _ in media.bitRate = 0 },
-    Lie("a date beyond dates", "createdAt") { media, _ in media.createdAt = Date(timeIntervalSince1970: 1e300) },
-    Lie("a date that is none", "createdAt") { media, _ in media.createdAt = Date(timeIntervalSince1970: .nan) },
+    Lie("a date beyond dates", "createdAt") { media, _ in media.createdAt = Date(timeIntervalSince1970: 1e300)
+    },
+    Lie("a date that is none", "createdAt") { media, _ in media.createdAt = Date(timeIntervalSince1970: .nan)
+    },
     Lie("0×0", "video.width") { _, video in (video.width, video.height) = (0, 0) },
     Lie("negative", "video.width") { _, video in (video.width, video.height) = (-1, 2) },
     Lie("a very wide picture", "video.width") { _, video in (video.width, video.height) = (Int.max, 2) },
@@ -59,7 +64,8 @@ import Testing
 
   /// What would end the run, or blame the worker, is not for a worker to say.
   @Test(arguments: [
-    ProbeError.Code.lfsPointer, .crashed, .sandboxViolation, .workerMissing, .workerBroken, .isolationUnavailable,
+    ProbeError.Code.lfsPointer, .crashed, .sandboxViolation, .workerMissing, .workerBroken,
+    .isolationUnavailable,
     .cancelled,
   ])
   func isNotForAWorkerToSay(_ code: ProbeError.Code) throws {

@@ -54,7 +54,9 @@ import Testing
 
   /// Everything that a frame may be taken for.
   private func decodeEverything(_ bytes: [UInt8]) throws {
-    if let reply = try? ReadReply(decoding: bytes) { #expect(try ReadReply(decoding: reply.encoded()) == reply) }
+    if let reply = try? ReadReply(decoding: bytes) {
+      #expect(try ReadReply(decoding: reply.encoded()) == reply)
+    }
     if let hello = try? WorkerHello(decoding: bytes) { _ = try hello.encoded() }
     if let start = try? WorkerStart(decoding: bytes) { _ = try start.encoded() }
     if let request = try? ReadRequest(decoding: bytes) { _ = try request.encoded() }

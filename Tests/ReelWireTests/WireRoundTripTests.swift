@@ -13,7 +13,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ProbeError.Code.notMedia, .playlist, .unsupported, .truncated, .corrupt, .timeout, .memoryLimit, .implausible,
+    ProbeError.Code.notMedia, .playlist, .unsupported, .truncated, .corrupt, .timeout, .memoryLimit,
+    .implausible,
     .sourceChanged, .unreadable, .empty,
   ])
   func failures(code: ProbeError.Code) throws {

@@ -17,7 +17,8 @@ final class HijackedReader: FileReader {
     switch words.first ?? "" {
     case "escape": return Self.escape(words.last ?? "")
     case "lie": return Lie.reply(words.last ?? "", request)
-    case "fail": return .failure(ProbeError(ProbeError.Code(rawValue: words.last ?? "") ?? .corrupt, "as told"))
+    case "fail":
+      return .failure(ProbeError(ProbeError.Code(rawValue: words.last ?? "") ?? .corrupt, "as told"))
     case "crash-when-used" where files > 1: abort()
     case "report": return report(words.last ?? "", request)
     default: Sabotage.perform(order)
