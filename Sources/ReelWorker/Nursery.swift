@@ -4,11 +4,13 @@ import ReelModel
 import ReelWire
 
 /// A warm process that has read no stranger's byte, and starts a fresh one for each file.
-struct Nursery {
+struct Nursery<Reader: FileReader> {
   let channel: WorkerChannel
+  let greeting: Greeting
+  let loop: ReadingLoop<Reader>
 
-  func run(isolation: IsolationLevel) {
-    guard Greeting.send(isolation, on: channel) else { return }
+  func run(_ start: WorkerStart) {
+    guard greeting.send(Confinement.closeNursery(start)) else { return }
     while case .frame(let frame, let descriptor?) = channel.receive(),
       (try? BirthRequest(decoding: frame)) != nil
     {
@@ -29,9 +31,9 @@ struct Nursery {
   private func live(on descriptor: Int32) -> Never {
     _ = reel_child_die_with_parent()
     if dup2(descriptor, reel_worker_channel) == reel_worker_channel, close(descriptor) == 0,
-      Confinement.closeSister(), Greeting.send(.strict, on: channel)
+      Confinement.closeSister(), greeting.send(.strict)
     {
-      ReadingLoop(channel: channel).run()
+      loop.run()
     }
     _exit(0)
   }
