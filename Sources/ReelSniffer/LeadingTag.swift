@@ -12,7 +12,7 @@ enum LeadingTag {
   /// The tag's length in bytes with its header (and its footer), or nil when there is no tag.
   private static func length(_ head: Head) -> Int? {
     guard head.has("ID3"), let version = head.byte(3), let revision = head.byte(4), let flags = head.byte(5),
-      version != 0xFF, revision != 0xFF
+      (2...4).contains(version), revision != 0xFF
     else { return nil }
     var size = 0
     for offset in 6..<10 {

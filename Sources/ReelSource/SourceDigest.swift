@@ -17,7 +17,7 @@ public enum SourceDigest {
   public static func sha256(
     of file: SourceFile, isCancelled: () -> Bool = { false }, progress: (Int64) -> Void = { _ in }
   ) throws(SourceError) -> ContentDigest? {
-    (file.handle as? OpenedFile)?.willBeReadInOrder()
+    if file.size > Int64(chunk) { (file.handle as? OpenedFile)?.willBeReadInOrder() }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 4096)
     defer { buffer.deallocate() }
     var hasher = SHA256()

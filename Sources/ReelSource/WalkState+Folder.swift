@@ -37,6 +37,7 @@ extension WalkState {
     case .special(let kind): throw .notRegular(kind)
     case .regular: break
     }
+    guard claim != .unfinished else { return .ignored(entry.path) }
     guard !seen.hasNamed(entry.name, in: entry.directory.identity) else { return nil }
     guard options.filter.takesFile(entry.relativePath) else { return .ignored(entry.path) }
     let file = FoundFile(

@@ -58,3 +58,26 @@ struct SnifferTests {
     }
   }
 }
+
+@Suite("Prose is prose")
+struct ProseTests {
+  @Test(
+    "also when it begins with letters that mean something elsewhere",
+    arguments: [
+      "MAC addresses of the office", "DSD is a format", "TTA1 and others", "LZIP it", "icns files",
+      "PAR1 of 2",
+      "MZ is what programs begin with", "BM is what bitmaps begin with", "ID3 tags are in front",
+      "OggS is a magic",
+      "FLV is old", "RIFF chunks AVI", "fly to 7z", "caff", "BZh is bzip2", "II* is TIFF", "GIF it",
+      "KB2 and KB3",
+      "moov and trak", "ftypisom is a brand", "PK is a country code", "Rar!", "P5 and P6",
+      "ustar",
+    ])
+  func prose(_ text: String) {
+    guard case .refused(let error) = KnownHead(text, Array((text + ".\n").utf8)).verdict else {
+      Issue.record("\(text) is not refused")
+      return
+    }
+    #expect(error.found == "a text")
+  }
+}

@@ -58,4 +58,19 @@ struct DeepTreeTests {
     #expect(rest.candidates == ["d/z.mp4"])
     #expect(rest.failed.isEmpty)
   }
+
+  @Test("a folder that is gone when the walk comes back to it is lost, and the walk goes on above it")
+  func gone() throws {
+    let folder = try TemporaryFolder()
+    try dig(folder, levels: 60, name: "d")
+    try folder.write("d/d/z.mp4")
+    try folder.write("z.mp4")
+    let walk = SourceWalk(inputs: [SourceInput(path: folder.source)])
+    #expect(walk.next(upTo: 1).count == 1)
+    try #require(rename(folder.path + "/d/d/d", folder.path + "/moved") == 0)
+    try folder.remove("d/d")
+    let rest = Walked(walk, in: folder)
+    #expect(rest.failed == ["d/d": .notFound])
+    #expect(rest.candidates == ["z.mp4"])
+  }
 }
