@@ -30,7 +30,8 @@ import Testing
 
   @Test func everyTypeOfTheSchemaIsInTheCodeAndTheOtherWayRound() throws {
     let inCode = Set(try Samples.everySortOfEvent().map(\.body.type))
-    let listed = Set(schema["oneOf"]?.elements.compactMap { $0["$ref"]?.text?.split(separator: "/").last } ?? [])
+    let listed = Set(
+      schema["oneOf"]?.elements.compactMap { $0["$ref"]?.text?.split(separator: "/").last } ?? [])
     let defined = Set(
       schema["$defs"]?.members.compactMap { $0.value["properties"]?["type"]?["const"]?.text } ?? [])
     #expect(Set(listed.map(String.init)) == inCode)
@@ -47,7 +48,9 @@ import Testing
 
   @Test func everyKeyOfTheSchemaIsWritten() throws {
     var used: Set<String> = []
-    for event in try Samples.everySortOfEvent() { used.formUnion(try validator.validate(try json(event)).used) }
+    for event in try Samples.everySortOfEvent() {
+      used.formUnion(try validator.validate(try json(event)).used)
+    }
     #expect(validator.propertyRules.subtracting(used) == [])
   }
 

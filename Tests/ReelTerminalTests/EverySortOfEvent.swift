@@ -19,7 +19,8 @@ extension Samples {
       .runFinished(ended),
       .runFinished(
         RunSummary(
-          outcome: .aborted, error: FileFailure(code: "workerMissing", message: "reel-probe-worker is missing"))),
+          outcome: .aborted,
+          error: FileFailure(code: "workerMissing", message: "reel-probe-worker is missing"))),
     ]
   }
 

@@ -9,7 +9,8 @@ enum Samples {
   static let moment = Date(timeIntervalSince1970: 1_714_558_272.25)
   static let file = FileReference(number: 3, path: SourcePath("clips/beach.mov"))
   static let provenance = ProbeProvenance(method: .header, isolation: .full, ffmpeg: "59.27.100")
-  static let uploadError = UploadError(.unavailable, "the store is busy; it will be tried again", retryAfter: 1.5)
+  static let uploadError = UploadError(
+    .unavailable, "the store is busy; it will be tried again", retryAfter: 1.5)
 
   static var video: VideoFacts {
     var video = VideoFacts()
@@ -59,7 +60,8 @@ enum Samples {
   ) throws -> Post {
     let key = ObjectKey(random: FixedRandomness(), container: media.container)
     let digest = try #require(ContentDigest(sha256: Array(repeating: 0xAB, count: 32)))
-    let publication = Publication(digest: digest, destination: Destination("file:///srv/media"), authorID: "u1")
+    let publication = Publication(
+      digest: digest, destination: Destination("file:///srv/media"), authorID: "u1")
     let intent = Intent(
       id: PostID(at: moment, random: FixedRandomness()), key: key, publication: publication, attempt: 1)
     return Post(

@@ -40,7 +40,9 @@ struct SchemaValidator {
         rules.formUnion(propertyRules(member.value, at: inner))
       }
     case .array(let elements):
-      elements.enumerated().reduce(into: []) { $0.formUnion(propertyRules($1.element, at: "\(place)/\($1.offset)")) }
+      elements.enumerated().reduce(into: []) {
+        $0.formUnion(propertyRules($1.element, at: "\(place)/\($1.offset)"))
+      }
     default: []
     }
   }
@@ -48,7 +50,9 @@ struct SchemaValidator {
   private static func keys(of value: JSONValue, at path: String) -> Set<String> {
     switch value {
     case .object(let members):
-      members.reduce(into: []) { $0.formUnion(keys(of: $1.value, at: "\(path)/\($1.key)").union(["\(path)/\($1.key)"])) }
+      members.reduce(into: []) {
+        $0.formUnion(keys(of: $1.value, at: "\(path)/\($1.key)").union(["\(path)/\($1.key)"]))
+      }
     case .array(let elements): elements.reduce(into: []) { $0.formUnion(keys(of: $1, at: "\(path)[]")) }
     default: []
     }
@@ -106,7 +110,8 @@ struct SchemaValidator {
       guard let schema = rules[member.key] else { return }
       verdict.declared.insert("\(path)/\(member.key)")
       verdict.used.insert("\(rule)/\(member.key)")
-      verdict.add(try validate(member.value, schema, at: "\(path)/\(member.key)", rule: "\(rule)/\(member.key)"))
+      verdict.add(
+        try validate(member.value, schema, at: "\(path)/\(member.key)", rule: "\(rule)/\(member.key)"))
     }
   }
 
