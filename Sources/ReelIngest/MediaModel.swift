@@ -33,6 +33,8 @@ public final class MediaModel {
   ) {
     var options = options
     options.jobs = 1
+    var walkOptions = walkOptions
+    walkOptions.entersFolders = false
     batch = IngestModel(inputs: [file], walkOptions: walkOptions, options: options, services: services)
   }
 

@@ -7,6 +7,8 @@ public struct WalkOptions: Sendable {
   public var filter: NameFilter
   /// Folders that are never entered, whatever they are called: the library and the destination.
   public var skippedDirectories: [DirectoryIdentity]
+  /// Whether a folder that the user named stands for its files; else it is a failure of its own.
+  public var entersFolders = true
 
   /// By default no link is followed, every name is looked at, and nothing is skipped.
   public init(
