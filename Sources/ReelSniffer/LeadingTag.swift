@@ -1,5 +1,5 @@
-/// An ID3v2 tag in front of something else. FFmpeg's probe skips one and looks at what follows, and so does this
-/// (id3.org, ID3v2.4.0 structure, 3.1).
+/// An ID3v2 tag in front of something else. FFmpeg's probe skips one and looks at what follows, and so does
+/// this (id3.org, ID3v2.4.0 structure, 3.1).
 enum LeadingTag {
   static func verdict(_ head: Head, of rest: (Head) -> SniffVerdict) -> SniffVerdict? {
     guard let length = length(head) else { return nil }

@@ -1,7 +1,7 @@
 /// The text at the beginning of a file, up to its first NUL, with ASCII letters in lower case.
 struct LowerCaseText: Sendable {
-  /// How far words are looked for, in bytes: a manifest that hides its name behind more is some other text, and
-  /// refused as that.
+  /// How far words are looked for, in bytes: a manifest that hides its name behind more is some other text,
+  /// and refused as that.
   private static let span = 16 * 1024
   private let head: Head
 

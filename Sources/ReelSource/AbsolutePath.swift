@@ -1,8 +1,8 @@
 import Glibc
 import ReelModel
 
-/// A path from the root of the file system without `.`, `..` and doubled slashes, so that two ways of writing the same
-/// place are equal. It goes by the names alone: a `..` after a link leads back to before the link.
+/// A path from the root of the file system without `.`, `..` and doubled slashes, so that two ways of writing
+/// the same place are equal. It goes by the names alone: a `..` after a link leads back to before the link.
 struct AbsolutePath: Hashable, Sendable {
   let components: [[UInt8]]
 

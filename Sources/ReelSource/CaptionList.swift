@@ -2,8 +2,8 @@ import ReelModel
 
 /// What a list says about videos: a CSV file (RFC 4180, UTF-8) with a header row that names its columns.
 ///
-/// The columns are `path` (from the list's own folder), `caption`, `music`, `author` and `authorName`, in any order and
-/// any letter case; `path` must be there, others mean nothing. An empty field says nothing.
+/// The columns are `path` (from the list's own folder), `caption`, `music`, `author` and `authorName`, in any
+/// order and any letter case; `path` must be there, others mean nothing. An empty field says nothing.
 public struct CaptionList: Sendable {
   /// A row.
   public struct Entry: Hashable, Sendable {
@@ -20,8 +20,8 @@ public struct CaptionList: Sendable {
   private let workingDirectory: AbsolutePath
 
   /// Reads the list at `path`. Blocks.
-  /// - Throws: `sidecarInvalid` with the line when it breaks a rule or names a path twice; `notFound`, `denied` and the
-  ///   like when it can't be read.
+  /// - Throws: `sidecarInvalid` with the line when it breaks a rule or names a path twice; `notFound`,
+  ///   `denied` and the like when it can't be read.
   public init(at path: SourcePath) throws(SourceError) {
     try self.init(
       try NamedInput.read(path, upTo: Self.largest), listedAt: path, workingDirectory: .workingDirectory())

@@ -3,7 +3,8 @@ import Glibc
 import ReelModel
 import ReelSystem
 
-/// Opens a path a component at a time: for kernels without `openat2`, and for paths longer than one call takes.
+/// Opens a path a component at a time: for kernels without `openat2`, and for paths longer than one call
+/// takes.
 enum ComponentWalk {
   static func open(
     _ path: [UInt8], from directory: Descriptor?, links: LinkRule

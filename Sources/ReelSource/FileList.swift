@@ -1,14 +1,15 @@
 import ReelModel
 
-/// `--files0-from`: names with a NUL after each (after the last one it may be missing), as `find -print0` writes them.
+/// `--files0-from`: names with a NUL after each (after the last one it may be missing), as `find -print0`
+/// writes them.
 public enum FileList {
   /// 256 MB of names are kept in memory; a longer list is split.
   private static let largest = 256 << 20
 
   /// The names in the file at `path`; in standard input when it is `-`. Blocks.
   ///
-  /// - Throws: `invalidName` when a name is empty; `sidecarInvalid` when the list is too large; `notFound` and the like
-  ///   when it can't be read.
+  /// - Throws: `invalidName` when a name is empty; `sidecarInvalid` when the list is too large; `notFound`
+  ///   and the like when it can't be read.
   public static func inputs(from path: SourcePath) throws(SourceError) -> [SourceInput] {
     let isStandardInput = path.bytes == [UInt8(ascii: "-")]
     return try inputs(

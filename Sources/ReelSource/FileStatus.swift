@@ -62,7 +62,8 @@ struct FileStatus: Hashable, Sendable {
     }
   }
 
-  /// Nanoseconds since 1970. A file system may keep times beyond what fits; they end at the last one that does.
+  /// Nanoseconds since 1970. A file system may keep times beyond what fits; they end at the last one that
+  /// does.
   private static func nanoseconds(_ time: timespec) -> Int64 {
     let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
     let (sum, carries) = product.addingReportingOverflow(Int64(time.tv_nsec))

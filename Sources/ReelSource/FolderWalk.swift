@@ -2,8 +2,9 @@ import ReelModel
 
 /// The walk through one folder that the user named: depth first, the names of each folder in byte order.
 ///
-/// The folders on the way down are held open, but not more of them than ``heldFrames``: the others are opened again
-/// on the way up, by `..`, and only if that is still the same folder. So a tree may be as deep as it likes.
+/// The folders on the way down are held open, but not more of them than ``heldFrames``: the others are opened
+/// again on the way up, by `..`, and only if that is still the same folder. So a tree may be as deep as it
+/// likes.
 struct FolderWalk: Sendable {
   /// How many folders on the way down stay open.
   private static let heldFrames = 32

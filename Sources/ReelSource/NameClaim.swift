@@ -25,8 +25,8 @@ enum NameClaim: Hashable, Sendable {
     MediaContainer.claimableExtensions.contains(claimed) ? .media : .nothing
   }
 
-  /// Hidden names (AppleDouble's `._clip.mov` among them), Office's lock files, and the folder of AppleDouble files
-  /// that macOS puts into ZIP archives.
+  /// Hidden names (AppleDouble's `._clip.mov` among them), Office's lock files, and the folder of AppleDouble
+  /// files that macOS puts into ZIP archives.
   private static func isIgnored(_ name: [UInt8]) -> Bool {
     name.first == UInt8(ascii: ".") || name.starts(with: "~$".utf8) || name.elementsEqual("__MACOSX".utf8)
   }

@@ -2,7 +2,8 @@ import Glibc
 import ReelModel
 import ReelSystem
 
-/// The names in a directory, in byte order, kept in one piece of memory: a name costs its own length and eight bytes.
+/// The names in a directory, in byte order, kept in one piece of memory: a name costs its own length and
+/// eight bytes.
 struct NameList: Sendable {
   private struct Span: Sendable {
     let start: UInt32

@@ -2,8 +2,8 @@ import Glibc
 import ReelModel
 import ReelSystem
 
-/// A file of settings or names that the user points Reel to. It is the user's own, so links and pipes are fine, as in
-/// `--files0-from <(find … -print0)`.
+/// A file of settings or names that the user points Reel to. It is the user's own, so links and pipes are
+/// fine, as in `--files0-from <(find … -print0)`.
 enum NamedInput {
   /// The whole content. Blocks, for as long as a pipe's other end takes.
   /// - Throws: `sidecarInvalid` when there are more bytes than `limit`; `notFound` and the like.

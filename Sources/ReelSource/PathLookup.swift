@@ -3,8 +3,8 @@ import Glibc
 import ReelModel
 import ReelSystem
 
-/// Finds what a path names without opening it: an `O_PATH` descriptor has no effect on a FIFO or a device, does not
-/// wait for anybody, and goes on naming the same file whatever happens to the path.
+/// Finds what a path names without opening it: an `O_PATH` descriptor has no effect on a FIFO or a device,
+/// does not wait for anybody, and goes on naming the same file whatever happens to the path.
 enum PathLookup {
   /// What `path` names, seen from `directory` (nil: the working directory).
   /// - Throws: `notFound`, `denied`, `isLink` (a component before the last), `outsideRoot`, `invalidName`, …
@@ -22,8 +22,8 @@ enum PathLookup {
     return LocatedFile(descriptor: descriptor, status: try FileStatus(of: descriptor))
   }
 
-  /// The kernel does not have the call, or a container's filter does not let it through (older ones say EPERM, which
-  /// opening with `O_PATH` never does by itself), or the path is longer than one call takes.
+  /// The kernel does not have the call, or a container's filter does not let it through (older ones say
+  /// EPERM, which opening with `O_PATH` never does by itself), or the path is longer than one call takes.
   private static let worthSteps: Set<Int32> = [ENOSYS, EPERM, ENAMETOOLONG]
 
   /// One system call, which the kernel resolves as a whole.
@@ -40,8 +40,8 @@ enum PathLookup {
     }
   }
 
-  /// The kernel answers EAGAIN when something was renamed on the way, and it can't tell whether a `..` still is
-  /// beneath. Who renames all the time gets that as the answer.
+  /// The kernel answers EAGAIN when something was renamed on the way, and it can't tell whether a `..` still
+  /// is beneath. Who renames all the time gets that as the answer.
   private static func retryingRaces(_ body: () -> Int32) throws(SystemError) -> Int32 {
     for _ in 0..<16 {
       do throws(SystemError) {

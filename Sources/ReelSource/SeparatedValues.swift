@@ -1,12 +1,12 @@
 import ReelModel
 
-/// Comma-separated values as RFC 4180 has them, and no others: UTF-8 with or without a byte order mark, lines that end
-/// with CRLF or LF, quotes around a field that holds quotes (doubled), commas or line ends.
+/// Comma-separated values as RFC 4180 has them, and no others: UTF-8 with or without a byte order mark, lines
+/// that end with CRLF or LF, quotes around a field that holds quotes (doubled), commas or line ends.
 ///
-/// Its own parser, because SwiftCSV 0.10 takes what it should refuse, and says nothing: a quote that is never closed, a
-/// row that is too short (its fields read as empty); it loses white space before a field and an empty last field, ends
-/// rows at any Unicode line separator, and knows no line numbers. A caption that slips to another video is worse than
-/// an error.
+/// Its own parser, because SwiftCSV 0.10 takes what it should refuse, and says nothing: a quote that is never
+/// closed, a row that is too short (its fields read as empty); it loses white space before a field and an
+/// empty last field, ends rows at any Unicode line separator, and knows no line numbers. A caption that slips
+/// to another video is worse than an error.
 struct SeparatedValues {
   struct Record: Hashable {
     /// Where it begins, counted from 1.

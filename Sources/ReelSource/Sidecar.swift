@@ -2,11 +2,12 @@ import FoundationEssentials
 import Glibc
 import ReelModel
 
-/// What `clip.json` beside `clip.mp4` says about it: `caption`, `music`, `author`, `authorName`, each a string or null.
+/// What `clip.json` beside `clip.mp4` says about it: `caption`, `music`, `author`, `authorName`, each a
+/// string or null.
 ///
-/// It is found by the video's name with its extension replaced (a name without one gets it added); `clip.mp4.json` is
-/// no sidecar. It comes from the same stranger as its video: it is opened like one, through no link, and read up to
-/// ``largest`` bytes. Keys that are not known here mean nothing.
+/// It is found by the video's name with its extension replaced (a name without one gets it added);
+/// `clip.mp4.json` is no sidecar. It comes from the same stranger as its video: it is opened like one,
+/// through no link, and read up to ``largest`` bytes. Keys that are not known here mean nothing.
 public enum Sidecar {
   /// Bytes.
   public static let largest = 64 * 1024

@@ -21,7 +21,8 @@ public struct SourceFileBytes: ByteSource {
     try file.handle.read(into: buffer, at: offset)
   }
 
-  /// Throws `sourceChanged` when inode, size or a time of the file is another than when it was opened. Blocks.
+  /// Throws `sourceChanged` when inode, size or a time of the file is another than when it was opened.
+  /// Blocks.
   public func checkUnchanged() throws(SourceError) {
     guard try file.handle.currentIdentity() == file.identity else { throw .changed }
   }

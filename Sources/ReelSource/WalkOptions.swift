@@ -1,7 +1,7 @@
 /// How a walk goes.
 public struct WalkOptions: Sendable {
-  /// Whether symbolic links are followed: those that the user named wherever they lead, those within a folder as
-  /// long as they stay beneath it. A link with an absolute target counts as leading out.
+  /// Whether symbolic links are followed: those that the user named wherever they lead, those within a folder
+  /// as long as they stay beneath it. A link with an absolute target counts as leading out.
   public var followLinks: Bool
   /// Which of the names in folders are looked at.
   public var filter: NameFilter

@@ -56,8 +56,8 @@ struct WalkState: Sendable {
     return nil
   }
 
-  /// Whether it was neither named before, nor surely found in a folder that was walked before. Where that isn't sure
-  /// it comes twice, and its digest tells.
+  /// Whether it was neither named before, nor surely found in a folder that was walked before. Where that
+  /// isn't sure it comes twice, and its digest tells.
   private mutating func isNew(_ file: FoundFile) -> Bool {
     let name = file.path.lastComponent.bytes
     guard seen.names(name, in: file.directory.identity) else { return false }
