@@ -28,8 +28,9 @@ struct HeaderReading {
     return true
   }
 
+  /// A movie that only promises fragments, as a phone's does, is whole without them.
   private var isFragmented: Bool {
-    structure.iso.map { $0.fragments > 0 || $0.declaresFragments } ?? false
+    structure.iso.map { $0.fragments > 0 } ?? false
   }
 
   private func isEncrypted(_ streams: StreamChoice) -> Bool {

@@ -30,7 +30,7 @@ struct FileLine {
     return name(columns - right) + "  " + step(then: file.percent.map(percent))
   }
 
-  /// `clip.mov  uploading [####------]  45%`
+  /// `clip.mov  uploading [====------]  45%`
   private func wide(_ columns: Int) -> StyledLine {
     let bar = min(30, columns / 4)
     let right = FileInFlight.stepColumns + FileInFlight.percentColumns + bar + 6
@@ -63,6 +63,6 @@ struct FileLine {
     let share = Double(min(max(0, sent), total)) / Double(max(1, total))
     let full = Int(share * Double(columns))
     return StyledLine(
-      "[" + String(repeating: "#", count: full) + String(repeating: "-", count: columns - full) + "]")
+      "[" + String(repeating: "=", count: full) + String(repeating: "-", count: columns - full) + "]")
   }
 }

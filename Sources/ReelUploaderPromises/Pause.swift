@@ -10,14 +10,14 @@ final class Pause: Sendable {
   /// Whether the upload ever came to its middle.
   var wasReached: Bool { isHeld.load(ordering: .relaxed) }
 
-  /// Each of these holds the uploader's thread, but only the first that is reached, and for ten seconds at most:
+  /// Each of these holds the uploader's thread, but only the first that is reached, and for a minute at most:
   /// a check must end.
   var midway: Midway { Midway { [self] in hold() } }
 
   private func hold() {
     if isHeld.exchange(true, ordering: .relaxed) { return }
     pass()
-    _ = release.wait(timeout: .now() + .seconds(10))
+    _ = release.wait(timeout: .now() + .seconds(60))
   }
 
   /// Returns when the upload is halfway, or over.

@@ -114,6 +114,8 @@ extension UploaderPromise {
     _ scene: PromiseScene, _ source: UploadSource, _ key: ObjectKey, _ pause: Pause
   ) async throws -> StoredObject {
     defer { pause.pass() }
-    return try await scene.uploader.upload(source, to: key) { pause.midway.see($0) }
+    return try await withTaskExecutorPreference(OwnThread()) {
+      try await scene.uploader.upload(source, to: key) { pause.midway.see($0) }
+    }
   }
 }

@@ -35,7 +35,8 @@ public enum DestinationAddress: Hashable, Sendable {
 
   private static func path(_ text: String) throws(DestinationAddressError) -> String {
     guard text != "~", !text.hasPrefix("~/") else {
-      throw .notAPath(text, "the shell has not put your home folder in for ~; write $HOME, or ./~ if you mean it")
+      throw .notAPath(
+        text, "the shell has not put your home folder in for ~; write $HOME, or ./~ if you mean it")
     }
     return text
   }

@@ -1,7 +1,8 @@
 import Foundation
+import Testing
 
 /// The real files beside the project, with what two independent readers agree on (`truth.tsv`).
-struct Corpus {
+struct Corpus: Sendable {
   let folder: String
   let files: [CorpusFile]
 
@@ -24,7 +25,7 @@ struct Corpus {
 }
 
 /// A row of `truth.tsv`; what is unsettled there is nil.
-struct CorpusFile: Sendable {
+struct CorpusFile: Sendable, CustomTestStringConvertible {
   let path: String
   let kind: String?
   /// FFmpeg's name of the demuxer.
@@ -36,6 +37,8 @@ struct CorpusFile: Sendable {
   let rotation: Int?
   let duration: Double?
   let frameRate: Double?
+
+  var testDescription: String { path }
 
   /// Whether it is in one of the containers that Reel takes in.
   var isReels: Bool {

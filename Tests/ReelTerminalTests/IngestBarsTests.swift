@@ -56,9 +56,9 @@ import Testing
     #expect(
       lines(80) == [
         "16/340 files  1.2 GB of 5.6 GB  84.2 MB/s  0:52 left  2 failed  1 refused",
-        "2024-05-01 a long na…day at the beach.mov  uploading [########-----------]  45%",
+        "2024-05-01 a long na…day at the beach.mov  uploading [========-----------]  45%",
         "日本語のとても長い名…のビデオファイル.mp4  reading",
-        #"👨‍👩‍👧 family\x1b[31m\n.mp4                    retry 2   [#------------------]  10%"#,
+        #"👨‍👩‍👧 family\x1b[31m\n.mp4                    retry 2   [=------------------]  10%"#,
         "… and 1 more",
       ])
   }
@@ -68,7 +68,7 @@ import Testing
     #expect(
       lines[0] == "16/340 files  1.2 GB of 5.6 GB  84.2 MB/s  0:52 left  2 failed  1 refused  3 duplicates")
     #expect(lines[1].hasPrefix("2024-05-01 a long name of a holiday at the beach.mov  "))
-    #expect(lines[1].hasSuffix("uploading [#############-----------------]  45%"))
+    #expect(lines[1].hasSuffix("uploading [=============-----------------]  45%"))
   }
 
   @Test func whileTheWalkGoesOnTheTotalIsOpen() {

@@ -6,9 +6,10 @@ enum AVIFile {
     for _ in 0..<mostChunks {
       guard let length = riffLength(file, at: next) else { return next == 0 ? nil : false }
       if length == 0 || length == UInt32.max { return nil }
-      next += 8 + Int64(length) + Int64(length % 2)
+      let end = next + 8 + Int64(length)
+      if end > file.size { return true }
       // The last chunk's byte of padding is often left out.
-      if next > file.size + 1 { return true }
+      next = end + Int64(length % 2)
       if next >= file.size { return false }
     }
     return nil

@@ -5,7 +5,7 @@ enum MXFFile {
     guard let start = headerPartition(of: file), let length = lengthWidth(file, at: start + 16),
       // The pack: versions, alignment, this partition, the previous one, the footer.
       let footer = file.bigEndian(at: start + 16 + length + 24, width: 8), footer > 0,
-      footer < UInt64(Int64.max) - UInt64(start)
+      footer < 1 << 62
     else { return nil }
     return start + Int64(footer) + 16 >= file.size
   }
