@@ -54,14 +54,13 @@ let package = Package(
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
       ]),
     .target(name: "CFileSystem"),
-    .target(name: "COpenat2"),
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     room("ReelModel"),
-    room("ReelSystem", ["CFileSystem"]),
+    room("ReelSystem"),
 
     // What comes in, and what it is.
     room("ReelSniffer", ["ReelModel"]),
-    room("ReelSource", ["COpenat2", "ReelModel", "ReelSniffer", "ReelSystem", crypto]),
+    room("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", "CFileSystem", crypto]),
     room("ReelWire", ["ReelModel"]),
     room("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
     room("ReelWorker", ["ReelModel", "ReelWire", "CSandbox"]),

@@ -13,6 +13,12 @@ import Testing
 struct IngestModelTests {
   let catalog = MemoryCatalog()
   let store = MemoryUploader()
+  private let keeper = Keeper()
+
+  /// Holds the folders of a test until its end.
+  private final class Keeper {
+    var folders: [ClipFolder] = []
+  }
 
   private func services(
     _ prober: ScriptedProber = ScriptedProber(), uploader: (any Uploader)? = nil
@@ -23,6 +29,7 @@ struct IngestModelTests {
   private func model(
     _ folder: ClipFolder, _ services: IngestServices, _ change: (inout IngestOptions) -> Void = { _ in }
   ) -> IngestModel {
+    keeper.folders.append(folder)
     var options = IngestOptions()
     change(&options)
     return IngestModel(inputs: [folder.input], options: options, services: services)
