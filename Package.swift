@@ -94,12 +94,14 @@ let package = Package(
     tests("ReelProbeTests", ["ReelProbe", "ReelModel"]),
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
-      name: "reel-sabotaged-worker", dependencies: ["ReelModel", "ReelWire", "ReelWorker", "CSandbox", "CEscapes"],
+      name: "reel-sabotaged-worker",
+      dependencies: ["ReelModel", "ReelWire", "ReelWorker", "CSandbox", "CEscapes"],
       path: "Tests/SabotagedWorker", swiftSettings: strict),
     tests(
       "ReelSandboxTests",
       [
-        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker", "reel-sabotaged-worker",
+        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker",
+        "reel-sabotaged-worker",
       ]),
     tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel"]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
