@@ -2,6 +2,7 @@
 #include "reel_confine.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -13,6 +14,8 @@
 void reel_confine_prepare(void) {
   // gmtime_r reads /etc/localtime at its first use, unless tzset has done it.
   tzset();
+  // A crash ends the process with its own signal: no handler of a runtime's that would start a debugger.
+  for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
   if (chdir("/") < 0) return;
 }
 

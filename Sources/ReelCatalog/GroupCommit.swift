@@ -23,14 +23,16 @@ final class GroupCommit: Sendable {
   static let mostKept = 10_000
 
   private let database: DatabasePool
-  private let path: String
+  private let connection: CatalogConnection
   private let patience: DispatchTimeInterval
   private let state = Mutex(State())
 
   /// - Parameter patience: how long a write that nobody waits for may stay uncommitted.
-  init(database: DatabasePool, path: String, patience: DispatchTimeInterval = .milliseconds(200)) {
+  init(
+    database: DatabasePool, connection: CatalogConnection, patience: DispatchTimeInterval = .milliseconds(200)
+  ) {
     self.database = database
-    self.path = path
+    self.connection = connection
     self.patience = patience
   }
 
@@ -65,6 +67,8 @@ final class GroupCommit: Sendable {
   func alone<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(CatalogError) -> Value {
+    guard connection.enter() else { throw CatalogError.closed(at: path) }
+    defer { connection.leave() }
     let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
       database.asyncWriteWithoutTransaction { db in
         continuation.resume(returning: Result { try body(db) })
@@ -81,6 +85,8 @@ final class GroupCommit: Sendable {
   func close() {
     state.withLock { $0.isClosed = true }
   }
+
+  private var path: String { connection.path }
 
   // MARK: The queue
 
@@ -123,9 +129,19 @@ final class GroupCommit: Sendable {
   }
 
   private func commitNext() {
+    guard connection.enter() else {
+      let refused = state.withLock { state in
+        state.isClosed = true
+        defer { state.pending = [] }
+        return state.pending
+      }
+      for write in refused { write.end(.closed(at: path), at: path) }
+      return
+    }
     database.asyncWriteWithoutTransaction { [self] db in
       let group = state.withLock { $0.takeGroup() }
       let failure = commit(group, in: db)
+      connection.leave()
       let step = state.withLock { $0.next(after: group, failed: failure != nil) }
       for write in group { write.end(failure, at: path) }
       take(step)
@@ -158,7 +174,7 @@ extension GroupCommit.State {
     if failed, pending.count < GroupCommit.mostKept {
       pending.insert(contentsOf: group.filter { !$0.isAwaited }, at: 0)
     }
-    isCommitting = !isClosed && (failed ? pending.contains { $0.isAwaited } : !pending.isEmpty)
+    isCommitting = failed ? pending.contains { $0.isAwaited } : !pending.isEmpty
     if isCommitting { return .commit }
     return pending.isEmpty ? .wait : flushDue()
   }

@@ -31,8 +31,7 @@ final class FreshWorkers: WorkerSource {
   func takeBack(_ worker: GreetedWorker, sound: Bool) {}
 
   private func ready(_ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
-    let limits = starter.settings.limits
-    if let nursery, nursery.worker.process.allow(processorSeconds: limits.processorSeconds) { return nursery }
+    if let nursery, starter.settings.letsReadOn(nursery.worker) { return nursery }
     let started = try starter.start(buffer, interruption)
     nursery = started
     return started

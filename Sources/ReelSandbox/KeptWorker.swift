@@ -29,8 +29,7 @@ final class KeptWorker: WorkerSource {
   }
 
   private func ready(_ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
-    let limits = starter.settings.limits
-    if let kept, kept.worker.process.allow(processorSeconds: limits.processorSeconds) { return kept }
+    if let kept, starter.settings.letsReadOn(kept.worker) { return kept }
     return try starter.start(buffer, interruption)
   }
 }

@@ -63,9 +63,10 @@ public final class SandboxedProber: MediaProber {
   public func warmUp() async {
     await withTaskGroup(of: Void.self) { group in
       for (seat, interruption) in line.takeIdle() {
-        group.addTask { [line, queue] in
-          _ = try? await queue.run { () throws(ProbeError) in try seat.prepare(interruption) }
+        group.addTask { [self] in
+          let found = await queue.result { () throws(ProbeError) in try seat.prepare(interruption) }
           line.giveBack(seat, interruption)
+          if case .success(let found) = found { version.withLock { $0 = found } }
         }
       }
     }

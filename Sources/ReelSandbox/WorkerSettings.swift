@@ -26,6 +26,11 @@ struct WorkerSettings: Sendable {
       milliseconds: Int(clamping: max(1, min(86_400_000, (deadline * 0.9).wholeMilliseconds))))
   }
 
+  /// Gives `worker` the processor time of one more file; false when that could not be had.
+  func letsReadOn(_ worker: Worker) -> Bool {
+    isolation == .none || worker.process.allow(processorSeconds: limits.processorSeconds)
+  }
+
   private var role: WorkerStart.Role {
     switch isolation {
     case .auto: .confined

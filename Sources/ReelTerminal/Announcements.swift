@@ -32,9 +32,8 @@ public struct Announcements: OptionSet, Hashable, Sendable {
 
   func styled(_ event: IngestEvent, _ traits: TerminalTraits) -> [StyledLine] {
     guard let file = event.body.file, let words = words(event.body), contains(words.kind) else { return [] }
-    let path = traits.harmless(file.path.text)
-    let detail = words.detail.isEmpty ? "" : ": " + traits.harmless(words.detail)
-    return traits.wrapped(words.lead, words.ink, path + detail)
+    let sentence = words.detail.isEmpty ? file.path.text : Sentence.naming(file.path.text, words.detail)
+    return traits.wrapped(words.lead, words.ink, traits.harmless(sentence))
   }
 
   private struct Words {
@@ -54,17 +53,18 @@ public struct Announcements: OptionSet, Hashable, Sendable {
   private func words(_ body: IngestEvent.Body) -> Words? {
     switch body {
     case .fileFailed(_, let failure):
-      Words(.failures, "failed", .failure, "\(failure.message) [\(failure.code)]")
+      Words(.failures, "failed:", .failure, "\(failure.message) [\(failure.code)]")
     case .fileRefused(_, let refusal):
-      Words(.refusals, "refused", .warning, "\(refusal.message) [\(refusal.code)]")
+      Words(.refusals, "refused:", .warning, "\(refusal.message) [\(refusal.code)]")
     case .fileDuplicate(_, let duplicate):
       Words(
-        .duplicates, "duplicate", .dim, duplicate.post.map { "is post \($0.id)" } ?? "of a file before it")
-    case .postPublished(_, let post): Words(.posts, "published", .success, "post \(post.id)")
-    case .filePlanned: Words(.posts, "would publish", .success, "")
+        .duplicates, "duplicate:", .dim,
+        duplicate.post.map { "it is post \($0.id) already" } ?? "it is the same video as a file before it")
+    case .postPublished(_, let post): Words(.posts, "published:", .success, "it is post \(post.id)")
+    case .filePlanned: Words(.posts, "would publish:", .success, "")
     case .uploadRetrying(_, let progress):
       Words(
-        .retries, "retrying", .warning,
+        .retries, "trying again:", .warning,
         "attempt \(progress.attempt)" + (progress.retrying.map { ", \($0.message)" } ?? ""))
     default: nil
     }

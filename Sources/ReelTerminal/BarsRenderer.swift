@@ -46,7 +46,8 @@ public struct BarsRenderer: Sendable {
     let width = max(1, traits.columns ?? 80)
     let rows = drawn.reduce(0) { $0 + max(1, ($1 + width - 1) / width) }
     guard rows > 0 else { return "" }
-    return "\r\u{1B}[\(traits.rows.map { min(rows, $0 - 1) }.map { max(1, $0) } ?? rows)A"
+    let reachable = traits.rows.map { max(1, $0 - 1) } ?? rows
+    return "\r\u{1B}[\(min(rows, reachable))A"
   }
 
   private static let eraseToEndOfLine = "\u{1B}[K"

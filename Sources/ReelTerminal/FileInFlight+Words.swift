@@ -23,9 +23,21 @@ extension FileInFlight {
 
   static let stepColumns = 9
 
-  /// `45%` while it is uploaded.
-  var percent: String? {
-    guard case .uploading(let progress) = step else { return nil }
-    return HumanNumber.percent(progress.sent, of: progress.total)
+  /// The same in at most ``percentColumns`` cells.
+  var shortStepWord: String {
+    switch step {
+    case .reading, .probed: "read"
+    case .named: "open"
+    case .uploading: "send"
+    case .retrying(let progress): progress.attempt < 10 ? "try\(progress.attempt)" : "try+"
+    }
   }
+
+  /// `45%` once it is uploaded.
+  var percent: String? {
+    progress.flatMap { HumanNumber.percent($0.sent, of: $0.total) }
+  }
+
+  /// Cells of `100%`.
+  static let percentColumns = 4
 }

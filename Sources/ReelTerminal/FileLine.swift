@@ -5,9 +5,6 @@ struct FileLine {
   let file: FileInFlight
   let traits: TerminalTraits
 
-  /// Cells of `100%`.
-  private static let percentColumns = 4
-
   /// At most the terminal's width less one cell.
   func line() -> StyledLine {
     let columns = traits.redrawColumns
@@ -22,22 +19,23 @@ struct FileLine {
 
   /// `clip.mov  45%`
   private func narrow(_ columns: Int) -> StyledLine {
-    let short = file.percent ?? String(file.stepWord.prefix(Self.percentColumns))
-    return name(columns - Self.percentColumns - 1) + " "
-      + StyledLine(DisplayWidth.paddedLeft(short, to: Self.percentColumns), .dim)
+    let short: String? = if case .retrying = file.step { nil } else { file.percent }
+    let right = DisplayWidth.paddedLeft(short ?? file.shortStepWord, to: FileInFlight.percentColumns)
+    return name(columns - FileInFlight.percentColumns - 1) + " " + StyledLine(right, stepInk)
   }
 
   /// `clip.mov  uploading  45%`
   private func middling(_ columns: Int) -> StyledLine {
-    let right = FileInFlight.stepColumns + Self.percentColumns + 3
-    return name(columns - right) + "  " + step + " " + percent
+    let right = FileInFlight.stepColumns + FileInFlight.percentColumns + 3
+    return name(columns - right) + "  " + step(then: file.percent.map(percent))
   }
 
-  /// `clip.mov  uploading [####------]  45%`
+  /// `clip.mov  uploading [====------]  45%`
   private func wide(_ columns: Int) -> StyledLine {
     let bar = min(30, columns / 4)
-    let right = FileInFlight.stepColumns + Self.percentColumns + bar + 6
-    return name(columns - right) + "  " + step + " " + self.bar(bar) + " " + percent
+    let right = FileInFlight.stepColumns + FileInFlight.percentColumns + bar + 6
+    return name(columns - right) + "  "
+      + step(then: file.percent.map { self.bar(bar) + " " + percent($0) })
   }
 
   private func name(_ columns: Int) -> StyledLine {
@@ -46,24 +44,25 @@ struct FileLine {
     return StyledLine(DisplayWidth.padded(cut, to: columns))
   }
 
-  private var step: StyledLine {
-    var ink = StyledLine.Ink.dim
-    if case .retrying = file.step { ink = .warning }
-    return StyledLine(DisplayWidth.padded(file.stepWord, to: FileInFlight.stepColumns), ink)
+  private func step(then progress: StyledLine?) -> StyledLine {
+    guard let progress else { return StyledLine(file.stepWord, stepInk) }
+    return StyledLine(DisplayWidth.padded(file.stepWord, to: FileInFlight.stepColumns), stepInk) + " "
+      + progress
   }
 
-  private var percent: StyledLine {
-    StyledLine(DisplayWidth.paddedLeft(file.percent ?? "", to: Self.percentColumns))
+  private var stepInk: StyledLine.Ink {
+    if case .retrying = file.step { .warning } else { .dim }
   }
 
-  /// Nothing before the first byte, so that a full bar and an empty one are both about the upload.
+  private func percent(_ text: String) -> StyledLine {
+    StyledLine(DisplayWidth.paddedLeft(text, to: FileInFlight.percentColumns))
+  }
+
   private func bar(_ columns: Int) -> StyledLine {
-    guard let progress = file.progress, progress.total > 0 else {
-      return StyledLine(String(repeating: " ", count: columns + 2))
-    }
-    let share = Double(min(max(0, progress.sent), progress.total)) / Double(progress.total)
+    let (sent, total) = (file.progress?.sent ?? 0, file.progress?.total ?? 1)
+    let share = Double(min(max(0, sent), total)) / Double(max(1, total))
     let full = Int(share * Double(columns))
     return StyledLine(
-      "[" + String(repeating: "#", count: full) + String(repeating: "-", count: columns - full) + "]")
+      "[" + String(repeating: "=", count: full) + String(repeating: "-", count: columns - full) + "]")
   }
 }

@@ -26,9 +26,15 @@ enum ISOTime {
     try? (text.contains(".") ? fractional : whole).parse(text)
   }
 
-  /// `2024-05-01 10:11`, for people; UTC.
+  /// `2024-05-01 10:11`, in UTC, for people.
   static func minute(_ date: Date) -> String {
     let text = whole.format(date)
     return text.prefix(10) + " " + text.dropFirst(11).prefix(5)
+  }
+
+  /// `2024-05-01 10:11:12 UTC`, for people.
+  static func second(_ date: Date) -> String {
+    let text = whole.format(date)
+    return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + " UTC"
   }
 }

@@ -7,15 +7,11 @@ public enum ProbeCard {
   public static func text(_ document: ProbeDocument, _ traits: TerminalTraits) -> String {
     switch document.result {
     case .success(let report): success(report, document, traits).text(traits)
-    case .failure(let failure): self.failure(failure, document.path, traits).text(traits)
+    case .failure(let failure):
+      TroubleCard.text(
+        TroubleList.Entry(path: document.path, code: failure.code, message: failure.message, refused: false),
+        traits)
     }
-  }
-
-  private static func failure(
-    _ failure: FileFailure, _ path: SourcePath, _ traits: TerminalTraits
-  ) -> [StyledLine] {
-    let sentence = traits.harmless(failure.sentence(about: path.text) + " [\(failure.code)]")
-    return traits.wrapped("failed", .failure, sentence)
   }
 
   private static func success(
@@ -43,7 +39,7 @@ public enum ProbeCard {
     for audio in media.audio { sheet.add("audio", self.audio(audio)) }
     sheet.add("title", media.title)
     sheet.add("artist", media.artist)
-    sheet.add("recorded", media.createdAt.map { ISOTime.text($0, .secondsOrMilliseconds) })
+    sheet.add("recorded", media.createdAt.map(ISOTime.second))
     sheet.add("location", media.hasLocation == true ? "it tells where it was recorded" : nil)
     sheet.add("live photo", media.contentIdentifier)
     if media.truncated == true {

@@ -41,7 +41,7 @@ public struct ProbeDocument: JSONDocument, Sendable {
       try container.encode(false, forKey: .ok)
       var error = container.nestedContainer(keyedBy: ErrorKeys.self, forKey: .error)
       try error.encode(failure.code, forKey: .code)
-      try error.encode(failure.sentence(about: path.text), forKey: .message)
+      try error.encode(Sentence.naming(path.text, failure.message), forKey: .message)
     }
   }
 }
@@ -73,13 +73,5 @@ private struct MediaDocument: Encodable {
     try container.encode(media.container.fileExtension, forKey: .fileExtension)
     try container.encode(media.container.contentType, forKey: .contentType)
     try container.encode(extensionMismatch, forKey: .extensionMismatch)
-  }
-}
-
-extension FileFailure {
-  /// Messages speak of the file as "it": "it is an HLS playlist" becomes "notes.mp4 is an HLS playlist".
-  func sentence(about name: String) -> String {
-    if message.hasPrefix("it is ") { return name + message.dropFirst(2) }
-    return message.hasPrefix(name) ? message : "\(name): \(message)"
   }
 }

@@ -36,8 +36,9 @@ public struct RunReport: Hashable, Sendable {
 
   /// The report for people, a newline after each line.
   ///
-  /// - Parameter listing: at most so many troubles are told one by one.
+  /// - Parameter listing: at most so many troubles are told one by one; 0 where they were told as they happened.
   public func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
+    let headline = RunHeadline(report: self)
     var lines = traits.wrapped(traits.harmless(headline.text), headline.ink)
     lines += counts(traits)
     lines += listed(listing, traits)
@@ -47,73 +48,16 @@ public struct RunReport: Hashable, Sendable {
 }
 
 extension RunReport {
-  /// Files that have had their end.
-  private var ended: Int {
-    summary.published + summary.duplicates + summary.planned + summary.refused + summary.failed
+  /// How many sorts of ends there were: with one, the headline has said it.
+  private var kinds: Int {
+    [
+      summary.published, summary.duplicates, summary.planned, summary.refused, summary.failed,
+      summary.ignored,
+    ].count { $0 > 0 }
   }
 
-  private var headline: (text: String, ink: StyledLine.Ink?) {
-    switch summary.outcome {
-    case .aborted: ("could not go on: \(summary.error?.message ?? "no reason was given")", .failure)
-    case .cancelled: ("interrupted: \(soFar); \(goesOn)", .warning)
-    case .stopped: ("stopped at a failure, as --on-error stop asks: \(soFar); \(goesOn)", .warning)
-    case .completed: completed
-    }
-  }
-
-  private var completed: (text: String, ink: StyledLine.Ink?) {
-    if ended == 0 { return ("nothing to take in: no video was found", .warning) }
-    if dryRun { return ("dry run, nothing was written: \(planned)", .strong) }
-    let troubles = summary.refused + summary.failed
-    if summary.published > 0 { return (published, troubles == 0 ? .success : .strong) }
-    if troubles > 0 { return ("nothing published: \(soFar)", .warning) }
-    return (
-      summary.duplicates == 1
-        ? "nothing new: the video is a post already"
-        : "nothing new: all \(summary.duplicates) videos are posts already", .strong
-    )
-  }
-
-  private var published: String {
-    let videos = HumanNumber.count(summary.published, "video", "videos")
-    let place = destination.map { " to \($0.name)" } ?? ""
-    return "published \(videos)\(place): \(amount)"
-  }
-
-  /// `345 MB in 4.1 s (84.2 MB/s)`
-  private var amount: String {
-    let amount = "\(HumanNumber.bytes(summary.publishedBytes)) in \(HumanNumber.duration(summary.seconds))"
-    guard summary.seconds > 0 else { return amount }
-    return amount + " (\(HumanNumber.rate(Double(summary.publishedBytes) / summary.seconds)))"
-  }
-
-  private var planned: String {
-    var parts = ["\(summary.planned) would be published"]
-    if summary.duplicates == 1 { parts.append("1 is a post already") }
-    if summary.duplicates > 1 { parts.append("\(summary.duplicates) are posts already") }
-    if summary.refused > 0 { parts.append("\(summary.refused) would be refused") }
-    if summary.failed > 0 { parts.append("\(summary.failed) would fail") }
-    return parts.joined(separator: ", ")
-  }
-
-  private var soFar: String {
-    var parts = dryRun ? ["\(summary.planned) would be published"] : ["\(summary.published) published"]
-    if summary.duplicates > 0 {
-      parts.append(HumanNumber.count(summary.duplicates, "duplicate", "duplicates"))
-    }
-    if summary.refused > 0 { parts.append("\(summary.refused) refused") }
-    if summary.failed > 0 { parts.append("\(summary.failed) failed") }
-    if summary.outcome != .completed {
-      parts.append(unfinished.map { "\($0) not started" } ?? "the rest not started")
-    }
-    return parts.joined(separator: ", ")
-  }
-
-  private var goesOn: String { "the same command again goes on where this stopped" }
-}
-
-extension RunReport {
   private func counts(_ traits: TerminalTraits) -> [StyledLine] {
+    guard kinds > 1 else { return [] }
     var sheet = FactSheet(traits)
     func add(_ label: String, _ number: Int, _ detail: String = "", _ ink: StyledLine.Ink? = nil) {
       guard number > 0 else { return }
@@ -138,19 +82,19 @@ extension RunReport {
   }
 
   private func listed(_ limit: Int, _ traits: TerminalTraits) -> [StyledLine] {
-    let shown = troubles.entries.prefix(max(0, limit))
+    guard limit > 0 else { return [] }
+    let shown = troubles.entries.prefix(limit)
     let hidden = troubles.entries.count - shown.count + troubles.leftOut
-    var lines = shown.flatMap { entry in
-      traits.wrapped(
-        entry.refused ? "refused" : "failed", entry.refused ? .warning : .failure,
-        "\(traits.harmless(entry.path.text)): \(traits.harmless(entry.message))")
-    }
+    var lines = shown.flatMap { TroubleCard.lines($0, traits) }
     if hidden > 0 { lines += traits.wrapped("and \(hidden) more: reel status", .dim) }
     return lines
   }
 
   /// What to do next.
   private var advice: [String] {
+    if summary.outcome == .aborted, summary.published > 0 || unfinished != 0 {
+      return ["Once that is mended, the same command again goes on where this stopped."]
+    }
     if dryRun { return summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [] }
     var advice: [String] = []
     if summary.published > 0 { advice.append("See them: reel feed") }

@@ -36,10 +36,9 @@ public struct StatusView: Sendable {
     let shown = status.failures.prefix(max(0, listing))
     let hidden = status.failureCount - shown.count
     var lines = shown.flatMap { path, failure in
-      traits.wrapped(
-        failure.refused ? "refused" : "failed", failure.refused ? .warning : .failure,
-        "\(ISOTime.minute(failure.at)) "
-          + traits.harmless("\(path.text): \(failure.message) [\(failure.code)]"))
+      TroubleCard.lines(
+        TroubleList.Entry(
+          path: path, code: failure.code, message: failure.message, refused: failure.refused), traits)
     }
     if hidden > 0 {
       lines += traits.wrapped("and \(hidden) more: reel status --json lists up to 1000", .dim)

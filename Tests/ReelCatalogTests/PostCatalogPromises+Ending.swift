@@ -72,6 +72,26 @@ extension PostCatalogPromises {
       #expect(try await second.claim(sketch.request(publication)).intent?.attempt == 2)
       #expect(try await second.status().failures.map(\.failure) == [failure])
     },
+    CatalogPromise("closing while others are at it leaves nobody waiting") { stage in
+      let sketch = Sketch()
+      for _ in 0..<5 {
+        let catalog = try await stage.open()
+        await withTaskGroup { group in
+          for index in 0..<60 {
+            group.addTask {
+              do {
+                let post = try await catalog.publish(sketch.request(sketch.publication()), with: sketch)
+                if let post { _ = try await catalog.post(post.id) }
+              } catch {
+                let code = (error as? CatalogError)?.code
+                #expect(code == .unusable || code == .leaseLost)
+              }
+            }
+            if index == 20 { group.addTask { try? await catalog.close() } }
+          }
+        }
+      }
+    },
     CatalogPromise("a closed catalog says so, and may be closed again") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()

@@ -8,7 +8,9 @@ struct CrashTests {
   /// The long form runs by `scripts/test --long`.
   static let isLong = ProcessInfo.processInfo.environment["REEL_LONG"] == "1"
 
-  @Test("between each two steps of the first, a middle and the last file", arguments: IntakeStep.allCases, [1, 4, 6])
+  @Test(
+    "between each two steps of the first, a middle and the last file", arguments: IntakeStep.allCases,
+    [1, 4, 6])
   func atStep(step: IntakeStep, count: Int) throws {
     let bench = try Workbench()
     try bench.addDistinct(6)
@@ -61,6 +63,8 @@ struct CrashTests {
   }
 
   private func expectWholeAfterRerun(_ bench: Workbench, count: Int, _ comment: Comment? = nil) throws {
+    let feed = try bench.reel("feed", "--json")
+    #expect(feed.status == 0, "the feed can't be read after a crash: \(feed.errors) \(comment ?? "")")
     let again = try bench.reel("ingest", "clips")
     #expect(again.status == 0, "\(again.errors) \(comment ?? "")")
     let inspection = try LibraryInspection(library: bench.library)

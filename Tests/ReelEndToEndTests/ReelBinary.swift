@@ -58,7 +58,8 @@ struct ReelBinary {
   static func start(
     _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil
   ) throws -> Running {
-    let captured = FileManager.default.temporaryDirectory.appendingPathComponent("reel-out-\(UUID().uuidString)")
+    let captured = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "reel-out-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: captured, withIntermediateDirectories: true)
     let running = Running(captured: captured)
     let process = running.process
@@ -72,7 +73,7 @@ struct ReelBinary {
       ("out", { process.standardOutput = $0 }), ("err", { process.standardError = $0 }),
     ] as [(String, (FileHandle) -> Void)] {
       let file = captured.appendingPathComponent(name)
-      FileManager.default.createFile(atPath: file.path, contents: nil)
+      try Data().write(to: file)
       assign(try FileHandle(forWritingTo: file))
     }
     try process.run()

@@ -38,16 +38,20 @@ final class TestFolder: Sendable {
   }
 
   func open(_ name: String) throws -> SourceFile {
-    let descriptor = Glibc.open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
+    try Self.open("\(path)/\(name)")
+  }
+
+  static func open(_ path: String) throws -> SourceFile {
+    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
     var facts = stat()
     guard descriptor >= 0, fstat(descriptor, &facts) == 0 else {
-      throw SourceError(.notFound, "\(name) could not be opened")
+      throw SourceError(.notFound, "\(path) could not be opened")
     }
     let identity = FileIdentity(
       device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino), size: Int64(facts.st_size), modifiedAt: 0,
       changedAt: 0)
     return SourceFile(
-      path: SourcePath(name), identity: identity, handle: OpenFile(raw: descriptor, identity: identity))
+      path: SourcePath(path), identity: identity, handle: OpenFile(raw: descriptor, identity: identity))
   }
 }
 

@@ -13,7 +13,8 @@ typedef struct {
 } reel_bounds;
 
 // Does what the C library would otherwise do at its first use, with files that a confined process can't open
-// (the time zone). Leaves the working folder for `/`.
+// (the time zone). Gives every signal its default
+// effect, and leaves the working folder for `/`.
 void reel_confine_prepare(void);
 
 // Layers, each for good and inherited by every process that this one starts. All return 0, or -errno when the layer

@@ -20,10 +20,13 @@ struct IngestCommand: AsyncParsableCommand {
 
   @Option(
     name: .customLong("files0-from"),
-    help: ArgumentHelp("Take in the files named in FILE, or on stdin, each ended by a NUL.", valueName: "file|-"))
+    help: ArgumentHelp(
+      "Take in the files named in FILE, or on stdin, each ended by a NUL.", valueName: "file|-"))
   var filesFrom: String?
 
-  @Option(help: ArgumentHelp("Files worked on at once (default: twice the processors, at least 4).", valueName: "n"))
+  @Option(
+    help: ArgumentHelp("Files worked on at once (default: twice the processors, at least 4).", valueName: "n")
+  )
   var jobs: Int?
 
   @Option(help: "What a failed file means for the others: continue or stop (default: continue).")
@@ -32,7 +35,8 @@ struct IngestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Take in only files that match; may be given again.", valueName: "glob"))
   var include: [String] = []
 
-  @Option(help: ArgumentHelp("Leave out files and folders that match; may be given again.", valueName: "glob"))
+  @Option(
+    help: ArgumentHelp("Leave out files and folders that match; may be given again.", valueName: "glob"))
   var exclude: [String] = []
 
   @Option(
@@ -53,13 +57,14 @@ struct IngestCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try await SettingsReader.read(
-      flags: Settings(library, reading: reading, intake: intake, output: output, jobs: jobs), file: library.config)
-    var inputs = RawArguments.paths(paths)
+      flags: Settings(library, reading: reading, intake: intake, output: output, jobs: jobs),
+      file: library.config)
+    var inputs = RawArguments.paths(paths).map { SourceInput(path: $0) }
     if let filesFrom { inputs += try readList(filesFrom) }
 
     var options = intake.ingestOptions(settings)
     options.captions = try captions.map { path in
-      try orCommandFailure { () throws(SourceError) in try CaptionList.load(RawArguments.paths([path])[0]) }
+      try orCommandFailure { () throws(SourceError) in try CaptionList(at: RawArguments.path(path)) }
     }
     options.onError = onError.meaning
     let workplace = try await Workplace.open(settings, dryRun: intake.dryRun, jobs: options.jobs)
@@ -68,21 +73,22 @@ struct IngestCommand: AsyncParsableCommand {
       followLinks: reading.followLinks,
       filter: NameFilter(including: try globs(include), excluding: try globs(exclude)),
       skippedDirectories: workplace.ownDirectories)
-    let exit = try await session.ingest(inputs.map { SourceInput(path: $0) }, walk: walk, options: options)
+    let exit = try await session.ingest(inputs, walk: walk, options: options)
     try exit.end()
   }
 
   private func globs(_ patterns: [String]) throws -> [GlobPattern] {
     try patterns.map { pattern in
       guard let glob = GlobPattern(pattern) else {
-        throw CommandFailure(.usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning; [ wants its ]")
+        throw CommandFailure(
+          .usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning; [ wants its ]")
       }
       return glob
     }
   }
 
-  private func readList(_ name: String) throws -> [SourcePath] {
-    try orCommandFailure { () throws(SourceError) in try FileList.read(RawArguments.paths([name])[0]) }
+  private func readList(_ name: String) throws -> [SourceInput] {
+    try orCommandFailure { () throws(SourceError) in try FileList.inputs(from: RawArguments.path(name)) }
   }
 }
 

@@ -21,6 +21,8 @@ struct RunSession: Sendable {
   /// `reel ingest`
   func ingest(_ inputs: [SourceInput], walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
     let target = try EventTarget.open(output.events)
+    var options = options
+    options.countsAhead = style == .bar
     let (end, exit) = try await run(inputs, walk, options, target)
     let report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     try write(
@@ -33,6 +35,8 @@ struct RunSession: Sendable {
     let target = try EventTarget.open(output.events)
     var options = options
     options.jobs = 1
+    var walk = walk
+    walk.entersFolders = false
     let (end, exit) = try await run([file], walk, options, target)
     let failure = end.summary.error ?? .cancelledBeforeItsTurn
     let outcome = PublishOutcome(path: file.path, result: end.result ?? .failed(failure))

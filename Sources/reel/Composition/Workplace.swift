@@ -24,13 +24,13 @@ struct Workplace: Sendable {
     } else {
       catalog = try await writing(at: path)
     }
-    let uploader = try uploader(settings, library: path)
+    let (uploader, folder) = try uploader(settings, library: path)
     var services = IngestServices(
       prober: prober, uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog)
     services.onStep = DebugSteps.observer()
     return Workplace(
       services: services, prober: prober,
-      ownDirectories: [path, uploader.root].compactMap { DirectoryIdentity(at: SourcePath($0)) })
+      ownDirectories: [path, folder].compactMap { DirectoryIdentity(at: SourcePath($0)) })
   }
 
   /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the
@@ -78,15 +78,30 @@ struct Workplace: Sendable {
 
   // MARK: The destination
 
-  private static func uploader(_ settings: Settings, library: String) throws -> FolderUploader {
+  /// The uploader, and the folder that it stores in.
+  private static func uploader(
+    _ settings: Settings, library: String
+  ) throws -> (uploader: FolderUploader, folder: String) {
     let mode = try mode(settings.mode)
     guard let to = settings.to else {
-      return FolderUploader(
-        root: library + "/media", temporaries: library + "/tmp", publicBaseURL: settings.publicBaseURL, mode: mode)
+      let media = library + "/media"
+      return (
+        FolderUploader(
+          root: media, temporaries: library + "/tmp", publicBaseURL: settings.publicBaseURL, mode: mode),
+        media
+      )
     }
-    switch try orCommandFailure({ () throws(UploadError) in try DestinationAddress(parsing: to) }) {
+    switch try address(to) {
     case .folder(let root):
-      return FolderUploader(root: root, publicBaseURL: settings.publicBaseURL, mode: mode)
+      return (FolderUploader(root: root, publicBaseURL: settings.publicBaseURL, mode: mode), root)
+    }
+  }
+
+  private static func address(_ text: String) throws -> DestinationAddress {
+    do throws(DestinationAddressError) {
+      return try DestinationAddress(parsing: text)
+    } catch {
+      throw CommandFailure(.usage, error.message)
     }
   }
 
@@ -94,7 +109,8 @@ struct Workplace: Sendable {
     guard let text else { return .private }
     guard let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else {
       throw CommandFailure(
-        .couldNotRun, "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
+        .couldNotRun,
+        "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
     }
     return FolderModes(file: mode)
   }
@@ -106,12 +122,11 @@ struct Workplace: Sendable {
   static func prober(_ settings: Settings, workers: Int) throws -> SandboxedProber {
     guard let isolation = IsolationRequest(rawValue: settings.isolation ?? "auto") else {
       throw CommandFailure(
-        .couldNotRun, "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
+        .couldNotRun,
+        "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
     }
-    return try orCommandFailure { () throws(ProbeError) in
-      SandboxedProber(
-        worker: try WorkerLocation.find(explicit: settings.worker), isolation: isolation, workers: max(1, workers),
-        deadline: .seconds(settings.deadline ?? 10))
-    }
+    return SandboxedProber(
+      worker: settings.worker.map { .path($0) } ?? .installed, isolation: isolation, workers: max(1, workers),
+      deadline: .seconds(settings.deadline ?? 10))
   }
 }

@@ -14,8 +14,10 @@ struct PublishOutcome {
     case .duplicate(nil): traits.harmless("\(path.text) would be a duplicate") + "\n"
     case .planned(let plan): PlanCard.text(plan, of: path, traits)
     // Said on stderr as it happened, and once more here for those who look only at the end.
-    case .refused(let refusal): traits.harmless("refused: \(path.text): \(refusal.message) [\(refusal.code)]") + "\n"
-    case .failed(let failure): traits.harmless("failed: \(path.text): \(failure.message) [\(failure.code)]") + "\n"
+    case .refused(let refusal):
+      traits.harmless("refused: \(path.text): \(refusal.message) [\(refusal.code)]") + "\n"
+    case .failed(let failure):
+      traits.harmless("failed: \(path.text): \(failure.message) [\(failure.code)]") + "\n"
     }
   }
 

@@ -1,0 +1,40 @@
+import CSandbox
+import Glibc
+import ReelModel
+import ReelWire
+
+/// Reads the files that a worker is handed.
+public protocol FileReader {
+  /// The version of what reads, such as libavformat's `59.27.100`.
+  var version: String { get }
+
+  /// Reads one file by position. Called in a process that is confined: it can open nothing.
+  /// - Parameter descriptor: the file; neither moved nor closed.
+  func read(_ descriptor: Int32, _ request: ReadRequest) -> ReadReply
+}
+
+/// What every worker does: it reads strangers' files, one at a time, from descriptors that its parent passes to it.
+///
+/// It takes no arguments and no environment, has one thread, and never starts Swift's concurrency runtime: what
+/// it needs of the system is settled before it is confined.
+public enum WorkerProgram {
+  /// Serves the parent until it is gone. Returns at once, false, when no parent has started this process.
+  public static func run(_ reader: some FileReader) -> Bool {
+    guard reel_channel_is(reel_worker_channel) == 1 else { return false }
+    _ = reel_child_die_with_parent()
+    reel_confine_prepare()
+    let channel = WorkerChannel()
+    let greeting = Greeting(channel: channel, version: reader.version)
+    let loop = ReadingLoop(channel: channel, reader: reader)
+    guard case .frame(let frame, _) = channel.receive(), let start = try? WorkerStart(decoding: frame) else {
+      // A parent of another version learns it from the greeting.
+      return greeting.send(.none)
+    }
+    switch start.role {
+    case .unconfined: if greeting.send(.none) { loop.run() }
+    case .confined: if greeting.send(Confinement.close(start)) { loop.run() }
+    case .nursery: Nursery(channel: channel, greeting: greeting, loop: loop).run(start)
+    }
+    return true
+  }
+}

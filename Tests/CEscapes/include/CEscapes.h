@@ -1,0 +1,21 @@
+#pragma once
+
+#include <stddef.h>
+
+// What a break-in would try, by name. For tests only: nothing that is shipped links this.
+
+// Tries `attempt`. Returns 1 when it got through, 0 when the kernel refused it with an error, and -1 when there is no
+// such attempt. A filter in kill mode leaves no time to return.
+int reel_escape(const char *attempt);
+
+// The name of an attempt, NULL after the last.
+const char *reel_escape_name(int index);
+
+// Sends bytes over the worker's channel, and a descriptor with them unless it is below 0.
+void reel_speak(const void *bytes, size_t count, int descriptor);
+
+// How many descriptors are open.
+int reel_open_descriptors(void);
+
+// Allocates and touches memory until there is no more; returns how many bytes there were.
+long reel_eat_memory(void);

@@ -1,0 +1,108 @@
+import Glibc
+import ReelModel
+import Testing
+
+@testable import ReelSandbox
+
+/// What a worker has, as it reports itself.
+@Suite struct ConfinementTests {
+  let folder: TestFolder
+
+  init() throws {
+    folder = try TestFolder()
+  }
+
+  /// `/dev/null` three times, the channel, the file.
+  @Test(arguments: IsolationRequest.allCases)
+  func itHoldsOneFileAndNothingElse(_ isolation: IsolationRequest) async throws {
+    let prober = SandboxedProber(worker: Sabotaged.worker, isolation: isolation, workers: 1)
+    for _ in 0..<3 {
+      #expect(try await prober.report(try folder.file("a.mp4", order("report descriptors"))) == "5")
+    }
+    await prober.close()
+  }
+
+  @Test(arguments: IsolationRequest.allCases)
+  func itsEnvironmentIsEmpty(_ isolation: IsolationRequest) async throws {
+    let prober = SandboxedProber(worker: Sabotaged.worker, isolation: isolation, workers: 1)
+    #expect(try await prober.report(try folder.file("a.mp4", order("report environment"))) == "empty")
+    await prober.close()
+  }
+
+  @Test(arguments: [IsolationRequest.auto, .strict])
+  func itsMemoryIsLimited(_ isolation: IsolationRequest) async throws {
+    let prober = SandboxedProber(
+      worker: Sabotaged.worker, isolation: isolation, workers: 1, limits: ProbeLimits(memory: 128 << 20))
+    let eaten = try #require(Int(try await prober.report(try folder.file("a.mp4", order("report memory")))))
+    #expect(eaten < 128 << 20)
+    #expect(eaten > 64 << 20)
+    await prober.close()
+  }
+
+  @Test func itRetiresAfterItsNumberOfFiles() async throws {
+    let prober = SandboxedProber(worker: Sabotaged.worker, workers: 1, filesPerWorker: 3)
+    var counts: [String] = []
+    var processes: Set<String> = []
+    for _ in 0..<7 {
+      counts.append(try await prober.report(try folder.file("a.mp4", order("report files"))))
+    }
+    for _ in 0..<6 {
+      processes.insert(try await prober.report(try folder.file("b.mp4", order("report process"))))
+    }
+    #expect(counts == ["1", "2", "3", "1", "2", "3", "1"])
+    #expect(processes.count == 3)
+    await prober.close()
+  }
+
+  @Test func strictGivesEachFileAFreshProcess() async throws {
+    let prober = SandboxedProber(worker: Sabotaged.worker, isolation: .strict, workers: 1)
+    var processes: Set<String> = []
+    for _ in 0..<5 {
+      let file = try folder.file("a.mp4", order("report process"))
+      processes.insert(try await prober.report(file))
+      #expect(try await prober.report(try folder.file("b.mp4", order("report files"))) == "1")
+      #expect(try await prober.probe(file).provenance.isolation == .strict)
+    }
+    #expect(processes.count == 5)
+    await prober.close()
+  }
+
+  @Test(arguments: IsolationRequest.allCases)
+  func closeEndsEveryProcess(_ isolation: IsolationRequest) async throws {
+    let prober = SandboxedProber(worker: Sabotaged.worker, isolation: isolation, workers: 2)
+    await prober.warmUp()
+    let reported = try await prober.report(try folder.file("a.mp4", order("report process")))
+    let process = try #require(pid_t(reported))
+    await prober.close()
+    #expect(kill(process, 0) == -1)
+    #expect(await prober.code(try folder.file("b.mp4", order("read"))) == .cancelled)
+  }
+
+  @Test func processesEndWithThePool() async throws {
+    func readOnce() async throws -> pid_t {
+      let prober = SandboxedProber(worker: Sabotaged.worker, workers: 1)
+      return try #require(pid_t(try await prober.report(try folder.file("a.mp4", order("report process")))))
+    }
+    let process = try await readOnce()
+    for _ in 0..<200 where kill(process, 0) == 0 { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(kill(process, 0) == -1)
+  }
+
+  /// The kernel ends it when the thread that started it is gone, whatever it is doing.
+  @Test(arguments: [IsolationRequest.auto, .none])
+  func itDiesWithItsParent(_ isolation: IsolationRequest) async throws {
+    let settings = WorkerSettings(
+      location: Sabotaged.worker, isolation: isolation, limits: ProbeLimits(), deadline: .seconds(5),
+      startDeadline: .seconds(10), filesPerWorker: 9)
+    func orphan() throws -> GreetedWorker {
+      let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartBreaker())
+      return try starter.start(FrameBuffer(), Interruption())
+    }
+    let worker = try orphan().worker
+    guard case .gone = worker.receive(until: .now + .seconds(10)) else {
+      Issue.record("it is still there")
+      return
+    }
+    #expect(worker.process.finish() == .signalled(SIGKILL))
+  }
+}

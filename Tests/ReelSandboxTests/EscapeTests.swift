@@ -1,0 +1,45 @@
+import CEscapes
+import ReelModel
+import Testing
+
+@testable import ReelSandbox
+
+/// What a break-in would try from inside a worker: each attempt is its end.
+@Suite struct EscapeTests {
+  let folder: TestFolder
+
+  init() throws {
+    folder = try TestFolder()
+  }
+
+  static let attempts: [String] = (0..<1000).map { reel_escape_name($0) }.prefix { $0 != nil }
+    .compactMap { $0.map { String(cString: $0) } }
+
+  @Test(arguments: attempts, [IsolationRequest.auto, .strict])
+  func isTheEnd(_ attempt: String, _ isolation: IsolationRequest) async throws {
+    let prober = SandboxedProber(worker: Sabotaged.worker, isolation: isolation, workers: 1)
+    let failure = await prober.failure(try folder.file("bad.mp4", order("escape \(attempt)")))
+    #expect(failure?.code == .sandboxViolation, "\(failure?.message ?? "no failure")")
+    await prober.close()
+  }
+
+  /// The attempts are real: without confinement most get through.
+  @Test(arguments: ["open", "openat2", "socket", "fork", "memfd", "executable-memory", "stat", "kill-parent"])
+  func getsThroughUnconfined(_ attempt: String) async throws {
+    let prober = SandboxedProber(worker: Sabotaged.worker, isolation: .none, workers: 1)
+    let failure = await prober.failure(try folder.file("bad.mp4", order("escape \(attempt)")))
+    #expect(failure?.message == "escaped by \(attempt)")
+    await prober.close()
+  }
+
+  /// Landlock holds by itself, where the filter could not be had.
+  @Test(arguments: ["open", "openat", "openat2", "open-for-writing", "execve"])
+  func isRefusedByLandlockAlone(_ attempt: String) throws {
+    #expect(try Program.run(Sabotaged.name, ["landlock", attempt]) == 0)
+  }
+
+  /// So do the limits.
+  @Test func memoryIsLimitedByLimitsAlone() throws {
+    #expect(try Program.run(Sabotaged.name, ["limits", "memory"]) == 0)
+  }
+}

@@ -1,0 +1,35 @@
+import ReelModel
+
+@testable import ReelSandbox
+
+/// The worker whose reader does what the file tells it to, built beside these tests.
+enum Sabotaged {
+  static let name = "reel-sabotaged-worker"
+  static var worker: WorkerLocation { .path(Program.path(name)) }
+}
+
+/// An MP4, as far as the sniffer looks, with an order for the sabotaged reader behind its first 32 bytes.
+func order(_ words: String) -> [UInt8] {
+  smallMP4 + Array(words.utf8)
+}
+
+extension SandboxedProber {
+  /// The code that probing ends with, or nil when it succeeds.
+  func code(_ file: SourceFile) async -> ProbeError.Code? {
+    await failure(file)?.code
+  }
+
+  func failure(_ file: SourceFile) async -> ProbeError? {
+    do throws(ProbeError) {
+      _ = try await probe(file)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// What the sabotaged reader reports about itself.
+  func report(_ file: SourceFile) async throws -> String {
+    try await probe(file).media.warnings.first ?? ""
+  }
+}

@@ -1,0 +1,30 @@
+import Glibc
+import ReelModel
+
+/// A program that was built beside these tests.
+enum Program {
+  static func path(_ name: String) -> String {
+    var own = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &own, own.count)
+    let executable = String(decoding: own.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return executable.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
+      separator: "/")
+      + "/\(name)"
+  }
+
+  /// Runs it to its end and gives its exit status, -1 when a signal ended it. What it says goes to `output`.
+  static func run(_ name: String, _ arguments: [String], output: String = "/dev/null") throws -> Int32 {
+    var pointers = ([name] + arguments).map { strdup($0) } + [nil]
+    defer { for pointer in pointers { free(pointer) } }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 2, output, O_WRONLY | O_CREAT, 0o600)
+    var pid: pid_t = 0
+    let error = posix_spawn(&pid, path(name), &actions, nil, &pointers, environ)
+    guard error == 0 else { throw SourceError(.unreadable, "\(name) could not be started: error \(error)") }
+    var status: Int32 = 0
+    waitpid(pid, &status, 0)
+    return status & 0x7f == 0 ? status >> 8 & 0xff : -1
+  }
+}

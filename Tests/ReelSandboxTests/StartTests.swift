@@ -1,0 +1,110 @@
+import Glibc
+import ReelModel
+import ReelWire
+import Testing
+
+@testable import ReelSandbox
+
+/// Workers that never get as far as a file.
+@Suite struct StartTests {
+  let folder: TestFolder
+
+  init() throws {
+    folder = try TestFolder()
+  }
+
+  private func prober(_ script: String, _ isolation: IsolationRequest = .auto) throws -> SandboxedProber {
+    try folder.write("worker", Array("#!/bin/sh\n\(script)\n".utf8), mode: 0o700)
+    return SandboxedProber(
+      worker: .path("\(folder.path)/worker"), isolation: isolation, workers: 2, deadline: .milliseconds(100))
+  }
+
+  /// A worker that says `hello` whatever it is asked, and then waits.
+  private func prober(saying hello: [UInt8], _ isolation: IsolationRequest = .auto) throws -> SandboxedProber
+  {
+    try folder.write("hello", hello)
+    return try prober("/bin/cat \(folder.path)/hello >&3; exec /bin/sleep 100", isolation)
+  }
+
+  private func hello(_ version: String, _ isolation: IsolationLevel) throws -> [UInt8] {
+    try WorkerHello(version: ReaderVersion(reel: version, ffmpeg: "1"), isolation: isolation).encoded()
+  }
+
+  @Test(arguments: [
+    ("exit 3", "exit status 3"), ("kill -SEGV $$", "SIGSEGV"), ("exit 127", "a library"),
+    ("echo hello >&3; exec /bin/sleep 100", "first word"),
+  ])
+  func thatAllDieAreOneClearError(_ script: String, _ reason: String) async throws {
+    let prober = try prober(script)
+    let file = try folder.file("a.mp4", smallMP4)
+    for _ in 0..<3 {
+      let failure = await prober.failure(file)
+      #expect(failure?.code == .workerBroken)
+      #expect(failure?.message.contains(reason) == true, "\(failure?.message ?? "")")
+    }
+    await prober.close()
+  }
+
+  /// Once it is known, nobody waits for it again.
+  @Test func thatAllDieIsFoundOutOnce() async throws {
+    let prober = try prober("echo . >>\(folder.path)/starts; exit 1")
+    let file = try folder.file("a.mp4", smallMP4)
+    for _ in 0..<50 { #expect(await prober.code(file) == .workerBroken) }
+    #expect(try folder.open("starts").size == Int64(2 * StartBreaker.patience))
+    await prober.close()
+  }
+
+  @Test func ofAnotherVersionAreMissing() async throws {
+    let prober = try prober(saying: hello("9.9.9", .full))
+    let failure = await prober.failure(try folder.file("a.mp4", smallMP4))
+    #expect(failure?.code == .workerMissing)
+    #expect(failure?.message.contains("9.9.9") == true)
+    #expect(failure?.message.contains("swift build --product reel-probe-worker") == true)
+    await prober.close()
+  }
+
+  @Test func ofAnotherWireFormatAreMissing() async throws {
+    var frame = try hello("9.9.9", .full)
+    frame[4] = 77
+    let prober = try prober(saying: frame)
+    #expect(await prober.code(try folder.file("a.mp4", smallMP4)) == .workerMissing)
+    await prober.close()
+  }
+
+  @Test(arguments: [IsolationLevel.none, .limits, .seccomp, .landlock])
+  func withLessIsolationAreRefusedByStrictOnly(_ level: IsolationLevel) async throws {
+    let file = try folder.file("a.mp4", smallMP4)
+    let strict = try prober(saying: hello(ReelVersion.current, level), .strict)
+    #expect(await strict.code(file) == .isolationUnavailable)
+    await strict.close()
+    let auto = try prober(saying: hello(ReelVersion.current, level))
+    #expect(await auto.code(file) == .timeout)
+    await auto.close()
+  }
+
+  @Test func thatAreNotThereAreMissing() async throws {
+    let prober = SandboxedProber(worker: .path("\(folder.path)/nothing"), workers: 1)
+    let failure = await prober.failure(try folder.file("a.mp4", smallMP4))
+    #expect(failure?.code == .workerMissing)
+    #expect(failure?.message.contains("\(folder.path)/nothing") == true)
+    try folder.write("plain", [], mode: 0o600)
+    let other = SandboxedProber(worker: .path("\(folder.path)/plain"), workers: 1)
+    #expect(await other.code(try folder.file("a.mp4", smallMP4)) == .workerMissing)
+  }
+
+  /// Nothing is started for what the sniffer refuses.
+  @Test func areNotNeededForARefusal() async throws {
+    let prober = SandboxedProber(worker: .path("\(folder.path)/nothing"), workers: 1)
+    #expect(await prober.code(try folder.file("a.mp4", Array("#EXTM3U\n".utf8))) == .playlist)
+    #expect(await prober.code(try folder.file("b.mp4", [])) == .empty)
+    #expect(await prober.code(try folder.file("c.mp4", Array("hello, world\n".utf8))) == .notMedia)
+  }
+
+  @Test func areFoundBesideTheProgramOrInLibexec() throws {
+    let beside = "\(folder.path)/reel-probe-worker"
+    #expect(throws: ProbeError.self) { try WorkerLocation.find(from: "\(folder.path)/reel") }
+    try folder.write("reel-probe-worker", [], mode: 0o700)
+    #expect(try WorkerLocation.find(from: "\(folder.path)/reel") == beside)
+    #expect(try WorkerLocation.path(beside).resolve() == beside)
+  }
+}

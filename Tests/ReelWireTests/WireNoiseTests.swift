@@ -1,0 +1,66 @@
+import ReelModel
+import ReelWire
+import Testing
+
+/// Bytes of every sort: each gives a value or a ``WireError``, and what gives a value can be written again.
+@Suite struct WireNoiseTests {
+  @Test(arguments: 0..<200)
+  func flippedBits(seed: UInt64) throws {
+    var chance = Chance(seed: seed)
+    let frame = try ReadReply.facts(chance.media(), .full).encoded()
+    for _ in 0..<50 {
+      var damaged = frame
+      for _ in 0...chance.number(0...3) {
+        damaged[chance.number(0...damaged.count - 1)] ^= 1 << UInt8(chance.number(0...7))
+      }
+      try decodeEverything(damaged)
+    }
+  }
+
+  @Test(arguments: 0..<20)
+  func everyTruncation(seed: UInt64) throws {
+    var chance = Chance(seed: seed)
+    let frame = try ReadReply.facts(chance.media(), .full).encoded()
+    for length in 0..<frame.count {
+      #expect(throws: WireError.self) { try ReadReply(decoding: Array(frame.prefix(length))) }
+    }
+    #expect(throws: WireError.length) { try ReadReply(decoding: frame + [0]) }
+  }
+
+  /// The length agrees, so that the fields themselves are read.
+  @Test(arguments: 0..<200)
+  func randomPayloads(seed: UInt64) throws {
+    var chance = Chance(seed: seed)
+    for kind in 0...7 as ClosedRange<UInt8> {
+      let payload = (0..<chance.number(0...600)).map { _ in
+        UInt8(truncatingIfNeeded: chance.pick([0, 0, 1, 1, chance.number(0...255)]))
+      }
+      let length = withUnsafeBytes(of: UInt32(payload.count).littleEndian) { Array($0) }
+      try decodeEverything(Array("REEL".utf8) + [1, kind] + length + payload)
+      try decodeEverything(payload)
+    }
+  }
+
+  @Test func otherVersionsAreNamed() throws {
+    var frame = try BirthRequest().encoded()
+    frame[4] = 9
+    #expect(throws: WireError.version(9)) { try BirthRequest(decoding: frame) }
+    frame[0] = 0
+    #expect(throws: WireError.notAFrame) { try BirthRequest(decoding: frame) }
+    #expect(throws: WireError.kind(5)) { try ReadReply(decoding: try BirthRequest().encoded()) }
+    let long = [UInt8](repeating: 0x52, count: WireFrame.largest + 1)
+    #expect(throws: WireError.length) { try ReadReply(decoding: long) }
+  }
+
+  /// Everything that a frame may be taken for.
+  private func decodeEverything(_ bytes: [UInt8]) throws {
+    if let reply = try? ReadReply(decoding: bytes) {
+      #expect(try ReadReply(decoding: reply.encoded()) == reply)
+    }
+    if let hello = try? WorkerHello(decoding: bytes) { _ = try hello.encoded() }
+    if let start = try? WorkerStart(decoding: bytes) { _ = try start.encoded() }
+    if let request = try? ReadRequest(decoding: bytes) { _ = try request.encoded() }
+    if let notice = try? BirthNotice(decoding: bytes) { _ = try notice.encoded() }
+    _ = try? BirthRequest(decoding: bytes)
+  }
+}

@@ -1,0 +1,59 @@
+import FoundationEssentials
+import ReelModel
+import ReelWire
+import Testing
+
+/// What is written is what is read.
+@Suite struct WireRoundTripTests {
+  @Test(arguments: 0..<300)
+  func facts(seed: UInt64) throws {
+    var chance = Chance(seed: seed)
+    let reply = ReadReply.facts(chance.media(), chance.pick(ProbeMethod.allCases))
+    #expect(try ReadReply(decoding: reply.encoded()) == reply)
+  }
+
+  @Test(arguments: [
+    ProbeError.Code.notMedia, .playlist, .unsupported, .truncated, .corrupt, .timeout, .memoryLimit,
+    .implausible,
+    .sourceChanged, .unreadable, .empty,
+  ])
+  func failures(code: ProbeError.Code) throws {
+    for found in [nil, "an HLS playlist"] {
+      let reply = ReadReply.failure(ProbeError(code, "it is cut off", found: found))
+      #expect(try ReadReply(decoding: reply.encoded()) == reply)
+    }
+  }
+
+  @Test func otherFrames() throws {
+    let start = WorkerStart(role: .nursery, memory: 512 << 20, processorSeconds: 10)
+    #expect(try WorkerStart(decoding: start.encoded()) == start)
+    for level in IsolationLevel.allCases {
+      let hello = WorkerHello(version: ReaderVersion(reel: "0.1.0", ffmpeg: "59.27.100"), isolation: level)
+      #expect(try WorkerHello(decoding: hello.encoded()) == hello)
+    }
+    for container in MediaContainer.allCases {
+      let request = ReadRequest(size: 1 << 40, container: container, byteBudget: 5, milliseconds: 9000)
+      #expect(try ReadRequest(decoding: request.encoded()) == request)
+    }
+    #expect(try BirthRequest(decoding: BirthRequest().encoded()) == BirthRequest())
+    #expect(try BirthNotice(decoding: BirthNotice(process: 77).encoded()) == BirthNotice(process: 77))
+  }
+
+  @Test func theFullestFrameFits() throws {
+    var media = MediaInfo(container: .mp4, size: .max)
+    let tag = String(repeating: "é", count: 2048)
+    (media.title, media.artist, media.contentIdentifier) = (tag, tag, tag)
+    media.warnings = Array(repeating: String(repeating: "w", count: 512), count: 48)
+    let codec = String(repeating: "c", count: 64)
+    media.audio = Array(repeating: AudioFacts(codec: codec, channels: 1024, sampleRate: 1), count: 1024)
+    let frame = try ReadReply.facts(media, .full).encoded()
+    #expect(frame.count <= WireFrame.largest)
+    #expect(try ReadReply(decoding: frame) == .facts(media, .full))
+  }
+
+  @Test func tooManyStreamsFitInNone() {
+    var media = MediaInfo(container: .mp4, size: 1)
+    media.audio = Array(repeating: AudioFacts(), count: 1025)
+    #expect(throws: WireError.length) { try ReadReply.facts(media, .full).encoded() }
+  }
+}

@@ -1,0 +1,55 @@
+import CEscapes
+import Glibc
+import ReelModel
+import ReelWire
+import ReelWorker
+
+/// Reads an order from the file, behind its first 32 bytes, and obeys it.
+final class HijackedReader: FileReader {
+  private var files = 0
+
+  var version: String { "0.0.0" }
+
+  func read(_ descriptor: Int32, _ request: ReadRequest) -> ReadReply {
+    files += 1
+    let order = Self.order(in: descriptor)
+    let words = order.split(separator: " ", maxSplits: 1).map(String.init)
+    switch words.first ?? "" {
+    case "escape": return Self.escape(words.last ?? "")
+    case "lie": return Lie.reply(words.last ?? "", request)
+    case "fail":
+      return .failure(ProbeError(ProbeError.Code(rawValue: words.last ?? "") ?? .corrupt, "as told"))
+    case "crash-when-used" where files > 1: abort()
+    case "report": return report(words.last ?? "", request)
+    default: Sabotage.perform(order)
+    }
+    return .facts(MediaInfo(container: request.container, size: request.size), .header)
+  }
+
+  private static func order(in descriptor: Int32) -> String {
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = pread(descriptor, &bytes, bytes.count, 32)
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  private static func escape(_ attempt: String) -> ReadReply {
+    switch reel_escape(attempt) {
+    case 1: .failure(ProbeError(.corrupt, "escaped by \(attempt)"))
+    case 0: .failure(ProbeError(.unsupported, "refused \(attempt): error \(errno)"))
+    default: .failure(ProbeError(.unreadable, "no such attempt: \(attempt)"))
+    }
+  }
+
+  private func report(_ what: String, _ request: ReadRequest) -> ReadReply {
+    var media = MediaInfo(container: request.container, size: request.size)
+    switch what {
+    case "descriptors": media.warnings = ["\(reel_open_descriptors())"]
+    case "environment": media.warnings = ["\(environ[0] == nil ? "empty" : "not empty")"]
+    case "process": media.warnings = ["\(getpid())"]
+    case "files": media.warnings = ["\(files)"]
+    case "memory": media.warnings = ["\(reel_eat_memory())"]
+    default: media.warnings = ["?"]
+    }
+    return .facts(media, .header)
+  }
+}

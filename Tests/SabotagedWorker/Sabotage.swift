@@ -1,0 +1,31 @@
+import CEscapes
+import Glibc
+
+/// Ways for a reader to go wrong.
+enum Sabotage {
+  static func perform(_ order: String) {
+    switch order {
+    case "abort": abort()
+    case "segmentation-fault": UnsafeMutablePointer<UInt8>(bitPattern: 16)?.pointee = 1
+    case "exit": _exit(3)
+    case "hang": while true { sched_yield() }
+    case "close": hangUp()
+    case "garbage": speak([UInt8](repeating: 0xAB, count: 100))
+    case "nothing": speak([])
+    case "too-much": speak([UInt8](repeating: 0x52, count: 150_000))
+    case "endless":
+      while true { speak([UInt8](repeating: 0x52, count: 1000)) }
+    case "send-descriptor": speak([UInt8](repeating: 0, count: 10), descriptor: 4)
+    default: break
+    }
+  }
+
+  private static func hangUp() {
+    close(3)
+    while true { sched_yield() }
+  }
+
+  private static func speak(_ bytes: [UInt8], descriptor: Int32 = -1) {
+    bytes.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, descriptor) }
+  }
+}
