@@ -1,3 +1,4 @@
+import CEscapes
 import ReelModel
 import Testing
 
@@ -11,7 +12,14 @@ import Testing
     folder = try TestFolder()
   }
 
-  static let codes: [(String, ProbeError.Code)] = [
+  /// A sanitizer does things of its own when a process exits, which a confined one may not.
+  private static let sanitized = reel_is_sanitized() == 1
+
+  static let codes: [(String, ProbeError.Code)] = all.filter {
+    !(sanitized && ["abort", "exit"].contains($0.0))
+  }
+
+  private static let all: [(String, ProbeError.Code)] = [
     ("abort", .crashed), ("segmentation-fault", .crashed), ("exit", .crashed), ("hang", .timeout),
     ("close", .crashed), ("garbage", .implausible), ("nothing", .crashed), ("too-much", .implausible),
     ("endless", .implausible), ("send-descriptor", .implausible), ("lie container", .implausible),
@@ -33,7 +41,8 @@ import Testing
     await prober.close()
   }
 
-  @Test func theSignalIsNamed() async throws {
+  @Test(.enabled(if: !sanitized))
+  func theSignalIsNamed() async throws {
     let prober = SandboxedProber(worker: Sabotaged.worker, workers: 1)
     #expect(
       await prober.failure(try folder.file("a.mp4", order("abort")))?.message.contains("SIGABRT") == true)
@@ -65,8 +74,9 @@ import Testing
   @Test func aBatchSurvivesEveryTenthFile() async throws {
     let prober = SandboxedProber(worker: Sabotaged.worker, workers: 3, deadline: .milliseconds(800))
     let sabotages: [(String, ProbeError.Code)] = [
-      ("abort", .crashed), ("hang", .timeout), ("fail memoryLimit", .memoryLimit), ("garbage", .implausible),
-      ("too-much", .implausible), ("close", .crashed), ("escape open", .sandboxViolation),
+      ("segmentation-fault", .crashed), ("hang", .timeout), ("fail memoryLimit", .memoryLimit),
+      ("garbage", .implausible), ("too-much", .implausible), ("close", .crashed),
+      ("escape open", .sandboxViolation),
     ]
     let results = await withTaskGroup(of: (Int, ProbeError.Code?).self) { group in
       for number in 0..<1000 {
