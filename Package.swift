@@ -64,14 +64,15 @@ let package = Package(
     room("ReelSource", ["COpenat2", "ReelModel", "ReelSniffer", "ReelSystem", crypto]),
     room("ReelWire", ["ReelModel"]),
     room("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
+    room("ReelWorker", ["ReelModel", "ReelWire", "CSandbox"]),
     .executableTarget(
-      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelWire", "CSandbox"],
+      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelModel", "ReelWire", "ReelWorker"],
       swiftSettings: strict),
     room("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CSandbox"]),
 
     // Where it goes, and what remembers it.
     room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", crypto]),
-    room("ReelUploaderPromises", ["ReelModel"]),
+    room("ReelUploaderPromises", ["ReelModel", crypto]),
     room("ReelCatalog", ["ReelModel", "ReelSystem", grdb]),
 
     // The view models, the views, the command.
@@ -92,12 +93,20 @@ let package = Package(
     tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer"]),
     tests("ReelWireTests", ["ReelWire", "ReelModel"]),
     tests("ReelProbeTests", ["ReelProbe", "ReelModel"]),
-    tests("ReelSandboxTests", ["ReelSandbox", "ReelModel", "ReelWire", "reel-probe-worker"]),
+    .target(name: "CEscapes", path: "Tests/CEscapes"),
+    .executableTarget(
+      name: "reel-sabotaged-worker", dependencies: ["ReelModel", "ReelWire", "ReelWorker", "CSandbox", "CEscapes"],
+      path: "Tests/SabotagedWorker", swiftSettings: strict),
+    tests(
+      "ReelSandboxTests",
+      [
+        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker", "reel-sabotaged-worker",
+      ]),
     tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel"]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",
-      ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog"]),
+      ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", crypto]),
     tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
     tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", crypto, grdb]),
   ],

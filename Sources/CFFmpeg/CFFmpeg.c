@@ -3,6 +3,7 @@
 #include <libavutil/dovi_meta.h>
 #include <libavutil/log.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // FFmpeg's log callback belongs to the whole process and carries no pointer of ours; a line for each thread
@@ -94,4 +95,25 @@ ReelIndexSummary reel_index_summary(AVStream *stream) {
     note_time(&summary, entry->timestamp, i == 0);
   }
   return summary;
+}
+
+static int compare_steps(const void *left, const void *right) {
+  int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+  return (a > b) - (a < b);
+}
+
+int64_t reel_index_ordinary_step(AVStream *stream) {
+  enum { most = 1000 };
+  int64_t steps[most];
+  int entries = avformat_index_get_entries_count(stream);
+  if (entries < 3) return 0;
+  int count = entries - 1 < most ? entries - 1 : most;
+  for (int i = 0; i < count; i++) {
+    int at = (int)((int64_t)i * (entries - 1) / count);
+    const AVIndexEntry *entry = avformat_index_get_entry(stream, at);
+    const AVIndexEntry *next = avformat_index_get_entry(stream, at + 1);
+    steps[i] = (int64_t)((uint64_t)next->timestamp - (uint64_t)entry->timestamp);
+  }
+  qsort(steps, (size_t)count, sizeof steps[0], compare_steps);
+  return steps[count / 2];
 }

@@ -16,6 +16,8 @@ static const int free_calls[] = {
     SCMP_SYS(pread64),       SCMP_SYS(lseek),         SCMP_SYS(fstat),           SCMP_SYS(close),
     SCMP_SYS(futex),         SCMP_SYS(sched_yield),   SCMP_SYS(clock_gettime),   SCMP_SYS(gettimeofday),
     SCMP_SYS(clock_getres),  SCMP_SYS(getrandom),     SCMP_SYS(sched_getaffinity),
+    // glibc 2.36 asks for the size of memory before it sorts (qsort), and Linux says it to anybody.
+    SCMP_SYS(sysinfo),
     SCMP_SYS(getpid),        SCMP_SYS(gettid),        SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigreturn),  SCMP_SYS(restart_syscall),
     SCMP_SYS(exit),          SCMP_SYS(exit_group),

@@ -25,8 +25,8 @@ extension CatalogSchema {
       destination INTEGER NOT NULL REFERENCES destination (id),
       objectKey TEXT NOT NULL,
       digest BLOB NOT NULL CHECK (length(digest) = 32),
-      -- Empty for nobody, else "=" and the author's id.
-      author TEXT NOT NULL,
+      -- Empty for nobody, else "=" and the author's id in UTF-8, which may hold any character.
+      author BLOB NOT NULL,
       -- Which of the posts of one publication it is, from 0; null when the key turned out to be unusable.
       ordinal INTEGER CHECK (ordinal >= 0),
       size INTEGER NOT NULL CHECK (size >= 0),

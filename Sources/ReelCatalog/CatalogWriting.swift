@@ -10,16 +10,16 @@ import Synchronization
 final class CatalogWriting: Sendable {
   let group: GroupCommit
   let steps: PublishingSteps
-  private let lock: OwnerLock
+  private let lock: Mutex<OwnerLock?>
   private let heartbeat: Task<Void, Never>
 
   init(
-    group: GroupCommit, owners: OwnerRoll, lock: OwnerLock, path: String, heartbeatEvery interval: Duration
+    group: GroupCommit, owners: OwnerRoll, lock: OwnerLock, heartbeatEvery interval: Duration
   ) async throws(CatalogError) {
     let me = try await group.durably { db in try owners.enlist(lock, in: db) }
     self.group = group
-    self.lock = lock
-    steps = PublishingSteps(owners: owners, me: me, path: path)
+    self.lock = Mutex(lock)
+    steps = PublishingSteps(owners: owners, me: me)
     let name = lock.name
     heartbeat = Task {
       while (try? await Task.sleep(for: interval, clock: .continuous)) != nil {
@@ -35,10 +35,18 @@ final class CatalogWriting: Sendable {
 
   /// Writes what is pending, gives up what this owner holds, and takes nothing in any more.
   func retire() async throws(CatalogError) {
-    heartbeat.cancel()
+    guard let lock = abandon() else { return }
+    defer { group.close() }
     let steps = steps
     try await group.durably { db in try steps.owners.retire(steps.me, in: db) }
-    group.close()
     lock.retire()
+  }
+
+  /// Lets go of the lock, and of nothing else, as a process does that is killed. Nil when it was let go of
+  /// before.
+  @discardableResult
+  func abandon() -> OwnerLock? {
+    heartbeat.cancel()
+    return lock.withLock { $0.take() }
   }
 }

@@ -3,14 +3,10 @@ import ReelModel
 
 /// Stores by their settled names, and how much each holds.
 enum DestinationTable {
-  /// The id of a destination that is known.
-  static func find(_ destination: Destination, in db: Database) throws -> Int64? {
-    try db.number("SELECT id FROM destination WHERE name = ?", [destination.name])
-  }
-
-  /// The id, given now if it has none.
-  static func findOrInsert(_ destination: Destination, in db: Database) throws -> Int64 {
-    if let id = try find(destination, in: db) { return id }
+  /// The destination's id, given now if it has none.
+  static func id(of destination: Destination, in db: Database) throws -> Int64 {
+    let known = try db.number("SELECT id FROM destination WHERE name = ?", [destination.name])
+    if let known { return known }
     try db.run("INSERT INTO destination (name) VALUES (?)", [destination.name])
     return db.lastInsertedRowID
   }

@@ -10,7 +10,7 @@ import Synchronization
 /// savepoint of its own, so one that fails takes no other with it; each caller goes on after the commit that
 /// holds its row. What was handed in first is written first.
 final class GroupCommit: Sendable {
-  private struct State {
+  fileprivate struct State {
     var pending: [any PendingWrite] = []
     var isCommitting = false
     var isFlushDue = false
@@ -19,16 +19,20 @@ final class GroupCommit: Sendable {
 
   /// Rows in a group; about 25 ms of work.
   static let largestGroup = 512
+  /// Writes that nobody waits for are kept over a failure while fewer than this are pending.
+  static let mostKept = 10_000
 
   private let database: DatabasePool
-  private let path: String
+  private let connection: CatalogConnection
   private let patience: DispatchTimeInterval
   private let state = Mutex(State())
 
   /// - Parameter patience: how long a write that nobody waits for may stay uncommitted.
-  init(database: DatabasePool, path: String, patience: DispatchTimeInterval = .milliseconds(200)) {
+  init(
+    database: DatabasePool, connection: CatalogConnection, patience: DispatchTimeInterval = .milliseconds(200)
+  ) {
     self.database = database
-    self.path = path
+    self.connection = connection
     self.patience = patience
   }
 
@@ -63,6 +67,8 @@ final class GroupCommit: Sendable {
   func alone<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(CatalogError) -> Value {
+    guard connection.enter() else { throw CatalogError.closed(at: path) }
+    defer { connection.leave() }
     let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
       database.asyncWriteWithoutTransaction { db in
         continuation.resume(returning: Result { try body(db) })
@@ -80,74 +86,101 @@ final class GroupCommit: Sendable {
     state.withLock { $0.isClosed = true }
   }
 
+  private var path: String { connection.path }
+
   // MARK: The queue
 
+  fileprivate enum Step { case refuse, wait, commit, flushLater }
+
   private func handIn(_ write: any PendingWrite, urgent: Bool) -> Bool {
-    enum Next { case refused, wait, commit, flushLater }
-    let next: Next = state.withLock { state in
-      if state.isClosed { return .refused }
+    let step: Step = state.withLock { state in
+      if state.isClosed { return .refuse }
       state.pending.append(write)
       if state.isCommitting { return .wait }
       if urgent || state.pending.count >= Self.largestGroup {
         state.isCommitting = true
         return .commit
       }
-      defer { state.isFlushDue = true }
-      return state.isFlushDue ? .wait : .flushLater
+      return state.flushDue()
     }
-    switch next {
-    case .refused: return false
-    case .wait: break
+    take(step)
+    return step != .refuse
+  }
+
+  private func take(_ step: Step) {
+    switch step {
+    case .refuse, .wait: break
     case .commit: commitNext()
     case .flushLater: flushLater()
     }
-    return true
   }
 
   private func flushLater() {
     DispatchQueue.global().asyncAfter(deadline: .now() + patience) { [weak self] in
       guard let self else { return }
-      let isTimely = state.withLock { state in
+      let step: Step = state.withLock { state in
         state.isFlushDue = false
-        if state.isCommitting || state.pending.isEmpty { return false }
+        if state.isCommitting || state.isClosed || state.pending.isEmpty { return .wait }
         state.isCommitting = true
-        return true
+        return .commit
       }
-      if isTimely { commitNext() }
+      take(step)
     }
   }
 
   private func commitNext() {
-    database.asyncWriteWithoutTransaction { [self] db in
-      commit(takeGroup(), in: db)
-      let hasMore = state.withLock { state in
-        state.isCommitting = !state.pending.isEmpty
-        return state.isCommitting
+    guard connection.enter() else {
+      let refused = state.withLock { state in
+        state.isClosed = true
+        defer { state.pending = [] }
+        return state.pending
       }
-      if hasMore { commitNext() }
+      for write in refused { write.end(.closed(at: path), at: path) }
+      return
+    }
+    database.asyncWriteWithoutTransaction { [self] db in
+      let group = state.withLock { $0.takeGroup() }
+      let failure = commit(group, in: db)
+      connection.leave()
+      let step = state.withLock { $0.next(after: group, failed: failure != nil) }
+      for write in group { write.end(failure, at: path) }
+      take(step)
     }
   }
 
-  private func takeGroup() -> [any PendingWrite] {
-    state.withLock { state in
-      let group = Array(state.pending.prefix(Self.largestGroup))
-      state.pending.removeFirst(group.count)
-      return group
-    }
-  }
-
-  // MARK: One group
-
-  private func commit(_ group: [any PendingWrite], in db: Database) {
-    var failure: CatalogError?
+  private func commit(_ group: [any PendingWrite], in db: Database) -> CatalogError? {
     do {
       try db.inTransaction(.immediate) {
         for write in group { try write.perform(in: db) }
         return .commit
       }
+      return nil
     } catch {
-      failure = CatalogError.from(error, at: path)
+      return CatalogError.from(error, at: path)
     }
-    for write in group { write.end(failure, at: path) }
+  }
+}
+
+extension GroupCommit.State {
+  mutating func takeGroup() -> [any PendingWrite] {
+    let group = Array(pending.prefix(GroupCommit.largestGroup))
+    pending.removeFirst(group.count)
+    return group
+  }
+
+  /// What to do after a group. Writes of a failed one that nobody waits for are tried again a little later,
+  /// as long as they are few.
+  mutating func next(after group: [any PendingWrite], failed: Bool) -> GroupCommit.Step {
+    if failed, pending.count < GroupCommit.mostKept {
+      pending.insert(contentsOf: group.filter { !$0.isAwaited }, at: 0)
+    }
+    isCommitting = failed ? pending.contains { $0.isAwaited } : !pending.isEmpty
+    if isCommitting { return .commit }
+    return pending.isEmpty ? .wait : flushDue()
+  }
+
+  mutating func flushDue() -> GroupCommit.Step {
+    defer { isFlushDue = true }
+    return isFlushDue ? .wait : .flushLater
   }
 }

@@ -17,25 +17,20 @@ enum IntentTable {
   struct PublicationKey {
     let digest: Data
     let destination: Int64
-    let author: String
+    let author: Data
 
     init(_ publication: Publication, destination: Int64) {
       digest = Data(publication.digest.bytes)
       self.destination = destination
-      author = publication.authorID.map { "=" + $0 } ?? ""
+      author = IntentTable.author(of: publication)
     }
 
     var arguments: StatementArguments { [digest, destination, author] }
   }
 
-  /// The number of the first published intent.
-  static func published(_ key: PublicationKey, in db: Database) throws -> Int64? {
-    try db.number(
-      """
-      SELECT number FROM intent
-      WHERE digest = ? AND destination = ? AND author = ? AND ordinal IS NOT NULL AND state = 1
-      ORDER BY ordinal LIMIT 1
-      """, key.arguments)
+  /// Empty for nobody, else "=" and the author's id.
+  static func author(of publication: Publication) -> Data {
+    Data((publication.authorID.map { "=" + $0 } ?? "").utf8)
   }
 
   static func unfinished(_ key: PublicationKey, in db: Database) throws -> [Unfinished] {

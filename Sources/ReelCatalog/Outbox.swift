@@ -7,11 +7,6 @@ enum Outbox {
     try db.run("INSERT INTO outbox (pageNumber, owner) VALUES (?, ?)", [pageNumber, owner])
   }
 
-  /// Whose event it is to tell, or nil when it has been told.
-  static func owner(of pageNumber: Int, in db: Database) throws -> Int64? {
-    try db.number("SELECT owner FROM outbox WHERE pageNumber = ?", [pageNumber])
-  }
-
   /// Makes `owner` tell it.
   static func hand(_ pageNumber: Int, to owner: Int64, in db: Database) throws {
     try db.run("UPDATE outbox SET owner = ? WHERE pageNumber = ?", [owner, pageNumber])

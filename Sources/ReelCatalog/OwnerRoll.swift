@@ -77,14 +77,22 @@ struct OwnerRoll: Sendable {
   }
 
   private func strikeDead(in db: Database) throws {
-    for owner in try db.rows("SELECT id, lockName FROM owner WHERE host = ?", [host]) {
-      let name: String = owner["lockName"]
-      if holdsLock(name) { continue }
+    for owner in try db.rows("SELECT id, lockName FROM owner WHERE host = ?", [host])
+    where !holdsLock(owner["lockName"]) {
       try db.run("DELETE FROM owner WHERE id = ?", [owner["id"] as Int64])
-      unlink(library.temporaryPath + "/" + name + OwnerLock.suffix)
     }
     // Of another machine, or of this one before it was started anew: a day after the last sign of life.
     let yesterday = clock.now().milliseconds - 86_400_000
     try db.run("DELETE FROM owner WHERE host <> ? AND leaseUntil < ?", [host, yesterday])
+    removeDeadLocks()
+  }
+
+  /// Removes the lock files of dead owners, also of those that died before they had a row.
+  private func removeDeadLocks() {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
+    for file in files where file.hasPrefix(Self.prefix) && file.hasSuffix(OwnerLock.suffix) {
+      if holdsLock(String(file.dropLast(OwnerLock.suffix.count))) { continue }
+      unlink(library.temporaryPath + "/" + file)
+    }
   }
 }

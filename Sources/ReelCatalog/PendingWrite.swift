@@ -4,6 +4,9 @@ import Synchronization
 
 /// A write that waits for its group.
 protocol PendingWrite: Sendable {
+  /// Whether somebody waits for its result.
+  var isAwaited: Bool { get }
+
   /// Writes. Keeps to itself what is wrong with this write alone.
   /// - Throws: what ends the whole group.
   func perform(in db: Database) throws
@@ -16,6 +19,7 @@ protocol PendingWrite: Sendable {
 final class AwaitedWrite<Value: Sendable>: PendingWrite {
   private let write: @Sendable (Database) throws -> Value
   private let answer: @Sendable (Result<Value, CatalogError>) -> Void
+  let isAwaited = true
   private let outcome = Mutex<Result<Value, any Error>?>(nil)
 
   init(
@@ -47,6 +51,7 @@ final class AwaitedWrite<Value: Sendable>: PendingWrite {
 
 /// A write that nobody waits for.
 struct UnawaitedWrite: PendingWrite {
+  let isAwaited = false
   private let write: @Sendable (Database) throws -> Void
 
   init(_ write: @escaping @Sendable (Database) throws -> Void) {

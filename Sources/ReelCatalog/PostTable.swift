@@ -30,9 +30,23 @@ enum PostTable {
     try db.row("SELECT pageNumber, createdAt, document FROM post WHERE id = ?", [id.uuid]).map(Stored.init)
   }
 
-  static func find(intent: Int64, in db: Database) throws -> Stored? {
-    try db.row("SELECT pageNumber, createdAt, document FROM post WHERE intent = ?", [intent])
-      .map(Stored.init)
+  /// The first post of `publication`, and the owner that is to tell its event, if it has not been told.
+  static func find(_ publication: Publication, in db: Database) throws -> (post: Stored, teller: Int64?)? {
+    try db.row(
+      """
+      SELECT post.pageNumber, post.createdAt, post.document, outbox.owner AS teller
+      FROM destination
+      JOIN intent ON intent.destination = destination.id
+      JOIN post ON post.intent = intent.number
+      LEFT JOIN outbox ON outbox.pageNumber = post.pageNumber
+      WHERE destination.name = ? AND intent.digest = ? AND intent.author = ?
+        AND intent.state = 1 AND intent.ordinal IS NOT NULL
+      ORDER BY intent.ordinal LIMIT 1
+      """,
+      [
+        publication.destination.name, Data(publication.digest.bytes), IntentTable.author(of: publication),
+      ]
+    ).map { (Stored($0), $0["teller"]) }
   }
 
   /// The `limit` posts before `place`, the newest first.

@@ -7,7 +7,6 @@ struct PublishingSteps: Sendable {
   let owners: OwnerRoll
   /// The owner in whose name.
   let me: Int64
-  let path: String
 
   /// A post that was found, and whether its event has been told.
   struct Found: Sendable {
@@ -26,11 +25,11 @@ struct PublishingSteps: Sendable {
 
   func claim(_ request: ClaimRequest, in db: Database) throws -> Answer {
     let publication = request.publication
-    let destination = try DestinationTable.findOrInsert(publication.destination, in: db)
-    let key = IntentTable.PublicationKey(publication, destination: destination)
-    if request.duplicates == .skip, let found = try published(key, in: db) {
+    if request.duplicates == .skip, let found = try published(publication, in: db) {
       return .published(found)
     }
+    let key = IntentTable.PublicationKey(
+      publication, destination: try DestinationTable.id(of: publication.destination, in: db))
     let unfinished = try IntentTable.unfinished(key, in: db)
     let free = try unfinished.filter { try !isHeld($0, in: db) }
     if request.duplicates == .skip, free.count < unfinished.count { return .held }
@@ -87,24 +86,21 @@ struct PublishingSteps: Sendable {
 
   /// The post of `publication`. An event that a dead process did not tell becomes ours to tell.
   func published(_ publication: Publication, in db: Database) throws -> Found? {
-    guard let destination = try DestinationTable.find(publication.destination, in: db) else { return nil }
-    return try published(IntentTable.PublicationKey(publication, destination: destination), in: db)
+    let found = try look(for: publication, in: db)
+    if let found, !found.announced {
+      try Outbox.hand(found.stored.pageNumber, to: me, in: db)
+    }
+    return found
   }
 
-  private func published(_ key: IntentTable.PublicationKey, in db: Database) throws -> Found? {
-    guard let intent = try IntentTable.published(key, in: db),
-      let stored = try PostTable.find(intent: intent, in: db)
-    else { return nil }
-    guard try isOrphan(stored.pageNumber, in: db) else { return Found(stored: stored, announced: true) }
-    try Outbox.hand(stored.pageNumber, to: me, in: db)
-    return Found(stored: stored, announced: false)
+  /// The post of `publication`, and whether its event is told or somebody alive is about to. Only reads.
+  func look(for publication: Publication, in db: Database) throws -> Found? {
+    guard let (stored, teller) = try PostTable.find(publication, in: db) else { return nil }
+    guard let teller, teller != me else { return Found(stored: stored, announced: true) }
+    return Found(stored: stored, announced: try owners.isAlive(teller, in: db))
   }
 
-  /// Whether the post's event is one that nobody alive is going to tell.
-  func isOrphan(_ pageNumber: Int, in db: Database) throws -> Bool {
-    guard let teller = try Outbox.owner(of: pageNumber, in: db), teller != me else { return false }
-    return try !owners.isAlive(teller, in: db)
-  }
+  private var path: String { owners.library.catalogPath }
 
   private var now: Int64 { owners.clock.now().milliseconds }
 }

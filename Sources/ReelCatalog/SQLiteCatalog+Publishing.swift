@@ -5,25 +5,18 @@ import ReelModel
 extension SQLiteCatalog {
   /// Looking is one read; only an event that a dead process left untold makes it write.
   public func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost? {
-    let steps = writableIfAny?.steps
-    let looked = try await read { db in try Self.look(for: publication, steps, in: db) }
-    guard let (stored, isOrphan) = looked else { return nil }
-    guard isOrphan else { return PublishedPost(post: try stored.post(at: path), announced: true) }
-    let writing = try writable()
-    return try await writing.group.durably { db in
-      try writing.steps.published(publication, in: db)
-    }?.published(at: path)
-  }
-
-  private static func look(
-    for publication: Publication, _ steps: PublishingSteps?, in db: Database
-  ) throws -> (PostTable.Stored, isOrphan: Bool)? {
-    guard let destination = try DestinationTable.find(publication.destination, in: db),
-      let intent = try IntentTable.published(
-        IntentTable.PublicationKey(publication, destination: destination), in: db),
-      let stored = try PostTable.find(intent: intent, in: db)
-    else { return nil }
-    return (stored, try steps?.isOrphan(stored.pageNumber, in: db) ?? false)
+    guard let writing = writableIfAny else {
+      // Who only reads tells nothing.
+      let found = try await connection.look { db in try PostTable.find(publication, in: db)?.post }
+      return try found.map { stored throws(CatalogError) in
+        PublishedPost(post: try stored.post(at: path), announced: true)
+      }
+    }
+    let steps = writing.steps
+    let found = try await connection.look { db in try steps.look(for: publication, in: db) }
+    guard let found, !found.announced else { return try found?.published(at: path) }
+    return try await writing.group.durably { db in try steps.published(publication, in: db) }?
+      .published(at: path)
   }
 
   /// T1. Cancelled only if the task was cancelled before the call; see ``SQLiteCatalog``.

@@ -4,14 +4,14 @@ import ReelModel
 extension SQLiteCatalog {
   /// The post with this id.
   public func post(_ id: PostID) async throws(CatalogError) -> Post? {
-    try await look { db in try PostTable.find(id, in: db) }?.post(at: path)
+    try await connection.look { db in try PostTable.find(id, in: db) }?.post(at: path)
   }
 
   /// One page, the newest posts first. Found by place, however far down the feed it is.
   public func newestPosts(before cursor: FeedCursor?, limit: Int) async throws(CatalogError) -> FeedPage {
     guard limit > 0 else { return FeedPage(posts: [], next: nil) }
     let oneMore = limit.addingReportingOverflow(1)
-    let found = try await look { db in
+    let found = try await connection.look { db in
       try PostTable.before(
         cursor?.pageNumber ?? .max, limit: oneMore.overflow ? .max : oneMore.partialValue, in: db)
     }
@@ -25,7 +25,7 @@ extension SQLiteCatalog {
     guard count > 0 else { return [] }
     let end = pageNumber.addingReportingOverflow(count)
     let places = pageNumber..<(end.overflow ? .max : end.partialValue)
-    return try posts(in: try await look { db in try PostTable.at(places, in: db) })
+    return try posts(in: try await connection.look { db in try PostTable.at(places, in: db) })
   }
 
   private func posts(in rows: [PostTable.Stored]) throws(CatalogError) -> [Post] {
@@ -37,6 +37,6 @@ extension SQLiteCatalog {
   /// What the catalog holds, after all that was handed in before.
   public func status() async throws(CatalogError) -> CatalogStatus {
     try await writableIfAny?.group.settle()
-    return try await read { db in try StatusQuery.status(in: db) }
+    return try await connection.read { db in try StatusQuery.status(in: db) }
   }
 }

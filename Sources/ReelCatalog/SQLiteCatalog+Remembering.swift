@@ -5,7 +5,7 @@ import ReelModel
 extension SQLiteCatalog {
   /// The digest of a file in this very state, from a commit before this call.
   public func knownFile(_ identity: FileIdentity) async throws(CatalogError) -> ContentDigest? {
-    try await look { db in try KnownFileTable.find(identity, in: db) }
+    try await connection.look { db in try KnownFileTable.find(identity, in: db) }
   }
 
   /// Call it when the file has been hashed. A file whose status changed less than 2 s ago is not remembered:
@@ -19,7 +19,7 @@ extension SQLiteCatalog {
   public func probeOutcome(
     of digest: ContentDigest, by reader: ReaderVersion
   ) async throws(CatalogError) -> ProbeOutcome? {
-    let document = try await look { db in try ReadingTable.find(digest, by: reader, in: db) }
+    let document = try await connection.look { db in try ReadingTable.find(digest, by: reader, in: db) }
     // What another build wrote and this one can't read is found out anew.
     return document.flatMap { try? JSONDecoder().decode(ProbeOutcome.self, from: Data($0.utf8)) }
   }
@@ -43,7 +43,7 @@ extension SQLiteCatalog {
   /// How much is remembered, after all that was handed in before.
   public func cacheStatus() async throws(CatalogError) -> CacheStatus {
     try await writableIfAny?.group.settle()
-    return try await read { db in try CacheQuery.status(in: db) }
+    return try await connection.read { db in try CacheQuery.status(in: db) }
   }
 
   /// Forgets digests and readings, and gives their pages back to the file system.

@@ -1,4 +1,3 @@
-import GRDB
 import ReelModel
 import ReelSystem
 
@@ -15,17 +14,13 @@ import ReelSystem
 ///
 /// A catalog that is let go of without ``close()`` counts as a dead process.
 public final class SQLiteCatalog: PostCatalog, Sendable {
-  private let database: any DatabaseReader
-  let path: String
+  let connection: CatalogConnection
   let clock: any WallClock
   /// Nil when it was opened for reading only.
   private let writing: CatalogWriting?
 
-  private init(
-    database: any DatabaseReader, path: String, clock: any WallClock, writing: CatalogWriting?
-  ) {
-    self.database = database
-    self.path = path
+  private init(connection: CatalogConnection, clock: any WallClock, writing: CatalogWriting?) {
+    self.connection = connection
     self.clock = clock
     self.writing = writing
   }
@@ -53,12 +48,13 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
       let database = try CatalogDatabase.open(library, busyTimeout: timeout)
       return (database, try OwnerRoll.lock(name, in: library))
     }
+    let connection = CatalogConnection(database, path: path)
     let owners = OwnerRoll(
       library: library, clock: clock, host: host ?? HostIdentity.current(), lease: lease)
     let writing = try await CatalogWriting(
-      group: GroupCommit(database: database, path: path), owners: owners, lock: lock, path: path,
+      group: GroupCommit(database: database, connection: connection), owners: owners, lock: lock,
       heartbeatEvery: heartbeat)
-    return SQLiteCatalog(database: database, path: path, clock: clock, writing: writing)
+    return SQLiteCatalog(connection: connection, clock: clock, writing: writing)
   }
 
   /// Opens the catalog of `library` for reading, or gives nil when there is none yet; makes nothing.
@@ -74,7 +70,10 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
       () throws(CatalogError) in
       try CatalogDatabase.openReadOnly(library, busyTimeout: timeout)
     }
-    return database.map { SQLiteCatalog(database: $0, path: path, clock: clock, writing: nil) }
+    return database.map { database in
+      SQLiteCatalog(
+        connection: CatalogConnection(database, path: path), clock: clock, writing: nil)
+    }
   }
 
   /// Commits what is pending, gives up what this owner holds, and closes, also in a cancelled task. What was
@@ -86,15 +85,19 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
     } catch {
       failure = error
     }
-    let database = database
-    let path = path
-    try await BlockingQueue(label: "reel.catalog.close", width: 1).run { () throws(CatalogError) in
-      try CatalogDatabase.close(database, path: path)
-    }
+    try await connection.close()
     if let failure { throw failure }
   }
 
+  /// Stops living without a word, as a process does that is killed: for tests.
+  func abandon() {
+    writing?.abandon()
+  }
+
   // MARK: For the extensions
+
+  /// Named in messages.
+  var path: String { connection.path }
 
   /// What is needed to write.
   /// - Throws: `unusable` when this was opened for reading only.
@@ -105,26 +108,4 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
 
   /// What is needed to write, or nil when this was opened for reading only.
   var writableIfAny: CatalogWriting? { writing }
-
-  /// Reads with one statement.
-  func look<Value: Sendable>(
-    _ body: @escaping @Sendable (Database) throws -> Value
-  ) async throws(CatalogError) -> Value {
-    do {
-      return try await database.unsafeRead(body)
-    } catch {
-      throw CatalogError.from(error, at: path)
-    }
-  }
-
-  /// Reads with several statements, all of the same moment.
-  func read<Value: Sendable>(
-    _ body: @escaping @Sendable (Database) throws -> Value
-  ) async throws(CatalogError) -> Value {
-    do {
-      return try await database.read(body)
-    } catch {
-      throw CatalogError.from(error, at: path)
-    }
-  }
 }

@@ -4,9 +4,6 @@ import ReelModel
 
 /// What a catalog holds.
 enum StatusQuery {
-  /// How many failures are told.
-  static let mostFailures = 1000
-
   static func status(in db: Database) throws -> CatalogStatus {
     let stores = try db.rows("SELECT name, posts, bytes FROM destination WHERE posts > 0 ORDER BY name")
     return CatalogStatus(
@@ -14,7 +11,7 @@ enum StatusQuery {
       bytes: stores.reduce(0) { $0 + ($1["bytes"] as Int64) },
       destinations: stores.map { (destination: Destination($0["name"]), posts: $0["posts"]) },
       unfinished: try count("intent WHERE state = 0", in: db),
-      failures: try FailureTable.newest(mostFailures, in: db),
+      failures: try FailureTable.newest(CatalogStatus.mostFailures, in: db),
       failureCount: try count("failure", in: db),
       schemaVersion: Int(try db.number("PRAGMA user_version") ?? 0))
   }

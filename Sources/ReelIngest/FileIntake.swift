@@ -49,12 +49,12 @@ struct FileIntake: Sendable {
   // MARK: Words
 
   private func words(for found: FoundFile) async throws(StepFailure) -> PostWords {
-    let listed = options.captions?.words(for: found.path) ?? PostWords()
+    let listed = options.captions?.entry(for: found.path)?.words ?? PostWords()
     let said = options.words.completed(by: listed).completed(by: options.defaultWords)
     let trust = options.trustSidecars
     do throws(SourceError) {
       let sidecar = try await services.disk.run { () throws(SourceError) in
-        try Sidecar.read(beside: found, trustAuthor: trust)
+        try Sidecar.words(beside: found, trustAuthor: trust)
       }
       return said.completed(by: sidecar ?? PostWords())
     } catch {

@@ -16,7 +16,7 @@ public final class IngestModel {
   /// The newest state, some sixty times a second at most, and always the last one.
   public private(set) var state = IngestState()
 
-  @ObservationIgnored private let walk: SourceWalk
+  @ObservationIgnored private let makeWalk: @Sendable () -> SourceWalk
   @ObservationIgnored private let pipeline: IngestPipeline
   @ObservationIgnored private var running: Task<RunSummary, Never>?
 
@@ -27,7 +27,7 @@ public final class IngestModel {
     inputs: [SourceInput], walkOptions: WalkOptions = WalkOptions(), options: IngestOptions,
     services: IngestServices
   ) {
-    walk = SourceWalk(inputs: inputs, options: walkOptions)
+    makeWalk = { SourceWalk(inputs: inputs, options: walkOptions) }
     pipeline = IngestPipeline(
       services: services, options: options, hub: EventHub(clock: services.clock))
   }
@@ -59,10 +59,10 @@ public final class IngestModel {
 
   private func launch() -> Task<RunSummary, Never> {
     if let running { return running }
-    let (pipeline, walk) = (pipeline, walk)
+    let (pipeline, makeWalk) = (pipeline, makeWalk)
     let changes = events()
     let task = Task { [weak self] in
-      async let summary = pipeline.run(walk)
+      async let summary = pipeline.run(makeWalk)
       for await _ in changes.batches() {
         self?.state = pipeline.hub.snapshot
         // A cancelled run hurries; its last state is set below all the same.

@@ -21,6 +21,8 @@ public struct IngestOptions: Sendable {
   public var nameLength = 22
   /// Draw like and share counts between 1000 and 100000, for a demo feed.
   public var demoCounts = false
+  /// Walk ahead to count the files, so that a view can show how much is left. Costs a look at each name.
+  public var countsAhead = false
   /// Put before relative paths where they are remembered, so that `reel status` names them from anywhere.
   public var workingDirectory: SourcePath?
 

@@ -10,10 +10,12 @@ struct IngestPipeline: Sendable {
 
   /// Runs to the end, or until the surrounding task is cancelled. Tells `run.started` first and `run.finished`
   /// last.
-  func run(_ walk: SourceWalk) async -> RunSummary {
+  ///
+  /// - Parameter makeWalk: begins the walk; called again to count ahead.
+  func run(_ makeWalk: @Sendable () -> SourceWalk) async -> RunSummary {
     let start = ContinuousClock.now
     hub.emit(.runStarted(RunStarted(destination: services.uploader.destination, dryRun: options.dryRun)))
-    let ending = await takeAllIn(walk)
+    let ending = await takeAllIn(makeWalk)
     let elapsed = (ContinuousClock.now - start).components
     let seconds = Double(elapsed.seconds) + Double(elapsed.attoseconds) * 1e-18
     let summary = RunSummary(ending, of: hub.snapshot, seconds: seconds)
@@ -22,14 +24,16 @@ struct IngestPipeline: Sendable {
     return summary
   }
 
-  private func takeAllIn(_ walk: SourceWalk) async -> RunEnding {
+  private func takeAllIn(_ makeWalk: () -> SourceWalk) async -> RunEnding {
     let brake = RunBrake()
     do throws(StepFailure) {
       let intake = FileIntake(
         services: services, options: options, reader: try await prepare(), ledger: DryRunLedger(), hub: hub)
       let feed = AsyncChannel<NumberedItem>()
+      let (walk, ahead) = (makeWalk(), options.countsAhead ? makeWalk() : nil)
       await withTaskGroup { group in
         group.addTask { await self.feed(walk, into: feed, brake) }
+        if let ahead { group.addTask { await count(ahead, brake) } }
         for _ in 0..<max(1, options.jobs) {
           group.addTask { await work(through: feed, intake, brake) }
         }
@@ -65,11 +69,23 @@ struct IngestPipeline: Sendable {
         break
       }
       let numbered = items.compactMap { scan.count($0) }
-      hub.emit(.runScanned(scan.facts))
+      if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
       for item in numbered where !brake.isPressed { await feed.send(item) }
     }
     hub.emit(.runScanned(scan.facts))
     feed.finish()
+  }
+
+  /// Tells how much there is, while others work on it.
+  private func count(_ walk: SourceWalk, _ brake: RunBrake) async {
+    var scan = ScanCount()
+    while !brake.isPressed, !Task.isCancelled {
+      let items = await services.disk.run { walk.next(upTo: 256) }
+      for item in items { _ = scan.count(item) }
+      scan.isComplete = items.isEmpty
+      hub.emit(.runScanned(scan.facts))
+      if items.isEmpty { return }
+    }
   }
 
   // MARK: The jobs

@@ -33,6 +33,8 @@ public final class MediaModel {
   ) {
     var options = options
     options.jobs = 1
+    var walkOptions = walkOptions
+    walkOptions.entersFolders = false
     batch = IngestModel(inputs: [file], walkOptions: walkOptions, options: options, services: services)
   }
 
@@ -70,7 +72,7 @@ public enum PublishResult: Hashable, Sendable {
   case failed(FileFailure)
 
   /// The end that `body` tells; nil when it tells none.
-  init?(_ body: IngestEvent.Body) {
+  public init?(_ body: IngestEvent.Body) {
     switch body {
     case .postPublished(_, let post): self = .published(post)
     case .fileDuplicate(_, let duplicate): self = .duplicate(duplicate.post)

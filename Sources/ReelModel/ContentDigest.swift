@@ -16,7 +16,9 @@ public struct ContentDigest: Hashable, Sendable {
     guard digits.count == 64 else { return nil }
     var bytes: [UInt8] = []
     for index in stride(from: 0, to: 64, by: 2) {
-      guard let high = Self.nibble(digits[index]), let low = Self.nibble(digits[index + 1]) else { return nil }
+      guard let high = Self.nibble(digits[index]), let low = Self.nibble(digits[index + 1]) else {
+        return nil
+      }
       bytes.append(high << 4 | low)
     }
     self.bytes = bytes

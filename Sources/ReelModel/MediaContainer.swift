@@ -50,7 +50,7 @@ public enum MediaContainer: String, Codable, Sendable, CaseIterable {
     case .matroska: ["mkv", "mk3d", "mka"]
     case .webm: ["webm"]
     case .avi: ["avi", "divx"]
-    case .mpegTS: ["ts", "tsv", "tsa", "m2t", "mts", "m2ts"]
+    case .mpegTS: ["ts", "m2t", "mts", "m2ts"]
     case .m2ts: ["m2ts", "mts", "m2t", "ts"]
     case .mpegPS: ["mpg", "mpeg", "vob", "m2p", "ps", "mod", "evo"]
     case .flv: ["flv"]

@@ -46,7 +46,8 @@ public protocol PostCatalog: Sendable {
   func remember(_ digest: ContentDigest, of identity: FileIdentity) async
 
   /// What `reader` found in these bytes, from an earlier run.
-  func probeOutcome(of digest: ContentDigest, by reader: ReaderVersion) async throws(CatalogError) -> ProbeOutcome?
+  func probeOutcome(of digest: ContentDigest, by reader: ReaderVersion) async throws(CatalogError)
+    -> ProbeOutcome?
 
   /// Remembers what `reader` found; not awaited to be durable.
   func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async

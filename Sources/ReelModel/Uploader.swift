@@ -57,14 +57,17 @@ public struct UploadTraits: Hashable, Sendable {
   }
 }
 
-/// A store's settled name, such as `file:///srv/media`. Uniqueness of posts is counted within one destination.
-public struct Destination: Hashable, Sendable, Codable, CustomStringConvertible {
+/// A store's settled name, such as `file:///srv/media`; in JSON that string. Uniqueness of posts is counted within
+/// one destination.
+public struct Destination: Hashable, Sendable, CustomStringConvertible {
   public let name: String
 
   public init(_ name: String) { self.name = name }
 
   public var description: String { name }
+}
 
+extension Destination: Codable {
   public init(from decoder: any Decoder) throws {
     name = try decoder.singleValueContainer().decode(String.self)
   }

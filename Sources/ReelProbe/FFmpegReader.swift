@@ -7,10 +7,14 @@ import ReelModel
 /// nothing anywhere.
 public struct FFmpegReader {
   private let limits: ReadingLimits
+  private let alwaysFull: Bool
 
-  /// - Parameter limits: how much one file may cost.
-  public init(limits: ReadingLimits = .default) {
+  /// - Parameters:
+  ///   - limits: how much one file may cost.
+  ///   - alwaysFull: never to trust a header, also where it is provably right.
+  public init(limits: ReadingLimits = .default, alwaysFull: Bool = false) {
     self.limits = limits
+    self.alwaysFull = alwaysFull
   }
 
   /// The version of libavformat that reads, such as `59.27.100`.
@@ -36,13 +40,9 @@ public struct FFmpegReader {
     let source = DescriptorSource(descriptor: descriptor, size: size, limits: limits)
     let structure = FileStructure(source, sniffed: container)
     let failure = ReadFailure(container: structure.container, limits: limits)
-    let input: OpenedInput
-    do throws(OpenedInput.Failure) {
-      input = try OpenedInput.open(source, demuxer: container.demuxer, limits: limits)
-    } catch {
-      throw failure.notOpened(error.code, structure, source)
-    }
-    return try FileReading(source: source, structure: structure, failure: failure, limits: limits)
-      .read(input)
+    if let cut = failure.indexIsCut(structure) { throw cut }
+    let reading = FileReading(source: source, structure: structure, failure: failure, limits: limits)
+    if !alwaysFull, let quick = try reading.readHeader(try reading.open()) { return quick }
+    return try reading.readFully(try reading.open())
   }
 }

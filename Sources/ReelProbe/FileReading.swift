@@ -8,40 +8,72 @@ struct FileReading {
   let failure: ReadFailure
   let limits: ReadingLimits
 
-  func read(_ input: borrowing OpenedInput) throws(ProbeError) -> Reading {
+  /// Opens the file; again and again if need be, each time from its beginning.
+  func open() throws(ProbeError) -> OpenedInput {
+    source.position = 0
+    do throws(OpenedInput.Failure) {
+      return try OpenedInput.open(source, demuxer: structure.container.demuxer, limits: limits)
+    } catch {
+      throw failure.notOpened(error.code, structure, source)
+    }
+  }
+
+  /// Reads the header alone; nil when that is not sure to be the truth. Then the file must be opened anew.
+  func readHeader(_ input: borrowing OpenedInput) throws(ProbeError) -> Reading? {
+    let header = HeaderFacts(input.context)
+    let streams = StreamChoice(input.streams)
+    let reading = HeaderReading(structure: structure, size: source.size)
+    guard reading.mayTrust(header, streams), reading.isWitnessed(input, streams) else { return nil }
+    return Reading(media: try facts(header, streams, of: input.context, isWitnessed: true), method: .header)
+  }
+
+  /// Reads as many packets as FFmpeg wants to see.
+  func readFully(_ input: borrowing OpenedInput) throws(ProbeError) -> Reading {
     let header = HeaderFacts(input.context)
     // Its result says little: with too little memory it is 0, with one stream too many it is not.
     avformat_find_stream_info(input.context, nil)
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let streams = StreamChoice(input.streams)
     guard !streams.all.isEmpty else { throw failure.corrupt }
+    return Reading(media: try facts(header, streams, of: input.context, isWitnessed: false), method: .full)
+  }
+
+  private func facts(
+    _ header: HeaderFacts, _ streams: StreamChoice, of context: UnsafeMutablePointer<AVFormatContext>,
+    isWitnessed: Bool
+  ) throws(ProbeError) -> MediaInfo {
+    let stepsAreIndexed = structure.iso.map { $0.fragments == 0 } ?? false
     var media = MediaInfo(container: structure.container, size: source.size)
     media.audio = streams.audios.map { AudioFacts($0) }
-    media.video = streams.video.map { VideoFacts($0, of: input.context, among: streams) }
-    media.take(Tags(input.context.pointee.metadata))
+    media.video = streams.video.map {
+      VideoFacts($0, of: context, among: streams, stepsAreIndexed: stepsAreIndexed)
+    }
+    media.take(Tags(context.pointee.metadata))
     media.take(structure, streams)
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
-    takePackets(search, of: input.context, into: &media)
+    takePackets(search, of: context, isWitnessed: isWitnessed, into: &media)
     if let stopped = failure.stopped(source.stop) { throw stopped }
     media.warnings =
       Contradictions(header: header, claimedDuration: search.claimed, streams: streams, media: media)
       .sentences
-    return Reading(media: media, method: .full)
+    return media
   }
 
   /// What takes packets to find out: whether there is a sample, and a duration that no header tells.
   private func takePackets(
-    _ search: DurationSearch, of context: UnsafeMutablePointer<AVFormatContext>, into media: inout MediaInfo
+    _ search: DurationSearch, of context: UnsafeMutablePointer<AVFormatContext>, isWitnessed: Bool,
+    into media: inout MediaInfo
   ) {
     var scan = PacketScan(context, limits: limits)
     if let stream = search.streams.video {
-      media.video?.hasSamples = hasSamples(stream, &scan)
+      media.video?.hasSamples = isWitnessed ? true : hasSamples(stream, &scan)
     }
     let found = search.withoutPackets(context) ?? search.byPackets(&scan)
     media.duration = found?.seconds
     media.durationSource = found?.source
     if media.truncated != true, let seconds = media.duration {
-      media.bitRate = Int64((Double(source.size) * 8 / seconds).rounded())
+      let rate = (Double(source.size) * 8 / seconds).rounded()
+      media.bitRate = rate >= 1 ? Int64(rate) : nil
     }
   }
 

@@ -32,8 +32,7 @@ struct ReadFailure {
     if code == reel_error_no_memory {
       return ProbeError(.memoryLimit, "reading it asks for more memory than a file may have; it is damaged")
     }
-    if let iso = structure.iso, let unfinished = Self.unfinished(iso, size: source.size) { return unfinished }
-    return corrupt
+    return unfinished(structure) ?? corrupt
   }
 
   /// It claims to be the container and breaks its rules.
@@ -44,11 +43,15 @@ struct ReadFailure {
       .corrupt, "it begins like \(container.title) and cannot be read as that\(said); get it again, whole")
   }
 
-  /// The index of an ISO base media file is missing or cut, so that nothing can be played.
-  private static func unfinished(_ iso: ISOFileMap, size: Int64) -> ProbeError? {
-    if iso.movieIsCut {
-      return ProbeError(.truncated, "it was cut off within its index (moov); get it again, whole")
-    }
+  /// FFmpeg plays on with an index that is cut, and knows half of the tracks.
+  func indexIsCut(_ structure: FileStructure) -> ProbeError? {
+    guard structure.iso?.movieIsCut == true else { return nil }
+    return ProbeError(.truncated, "it was cut off within its index (moov); get it again, whole")
+  }
+
+  /// The index of an ISO base media file is missing, so that nothing can be played.
+  private func unfinished(_ structure: FileStructure) -> ProbeError? {
+    guard let iso = structure.iso else { return nil }
     if iso.movie == nil, iso.fragments > 0 {
       return ProbeError(
         .truncated, "it is a segment of a stream without its index (moov); join it with its first segment")

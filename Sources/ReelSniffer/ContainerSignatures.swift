@@ -1,7 +1,8 @@
 import ReelModel
 
-/// Containers that one pattern tells, as FFmpeg's demuxers know them (`libavformat/{avidec,flvdec,oggdec,asf}.c`),
-/// and MXF whose partition pack (SMPTE ST 377-1) stands at the very beginning.
+/// Containers that one pattern tells, as FFmpeg's demuxers know them
+/// (`libavformat/{avidec,flvdec,oggdec,asf}.c`), and MXF whose partition pack (SMPTE ST 377-1) stands at the
+/// very beginning.
 let containerSignatures: [Signature] = [
   Signature(.text("RIFF"), .text("AVI ", at: 8), means: .container(.avi)),
   Signature(.text("RIFF"), .text("AVI\u{19}", at: 8), means: .container(.avi)),

@@ -2,8 +2,8 @@ import ReelModel
 
 /// ISO base media files (ISO/IEC 14496-12) and QuickTime: a row of boxes, each with its size and type.
 ///
-/// Boxes are walked as FFmpeg's `mov_probe` walks them: unknown ones are skipped by their size, and a size that
-/// cannot be is skipped by four bytes.
+/// Boxes are walked as FFmpeg's `mov_probe` walks them: unknown ones are skipped by their size, and a size
+/// that cannot be is skipped by four bytes.
 enum IsoBaseMedia {
   static func verdict(_ head: Head) -> SniffVerdict? {
     if let picture = pictureBoxes[head.type(at: 4) ?? 0] { return picture.verdict }

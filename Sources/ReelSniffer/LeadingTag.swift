@@ -1,5 +1,5 @@
-/// An ID3v2 tag in front of something else. FFmpeg's probe skips one and looks at what follows, and so does this
-/// (id3.org, ID3v2.4.0 structure, 3.1).
+/// An ID3v2 tag in front of something else. FFmpeg's probe skips one and looks at what follows, and so does
+/// this (id3.org, ID3v2.4.0 structure, 3.1).
 enum LeadingTag {
   static func verdict(_ head: Head, of rest: (Head) -> SniffVerdict) -> SniffVerdict? {
     guard let length = length(head) else { return nil }
@@ -12,7 +12,7 @@ enum LeadingTag {
   /// The tag's length in bytes with its header (and its footer), or nil when there is no tag.
   private static func length(_ head: Head) -> Int? {
     guard head.has("ID3"), let version = head.byte(3), let revision = head.byte(4), let flags = head.byte(5),
-      version != 0xFF, revision != 0xFF
+      (2...4).contains(version), revision != 0xFF
     else { return nil }
     var size = 0
     for offset in 6..<10 {

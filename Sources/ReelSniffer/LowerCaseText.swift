@@ -1,9 +1,12 @@
 /// The text at the beginning of a file, up to its first NUL, with ASCII letters in lower case.
 struct LowerCaseText: Sendable {
+  /// How far words are looked for, in bytes: a manifest that hides its name behind more is some other text,
+  /// and refused as that.
+  private static let span = 16 * 1024
   private let head: Head
 
   init(_ head: Head) {
-    let text = head.elements.prefix { $0 != 0 }
+    let text = head.slice(from: 0, count: Self.span).elements.prefix { $0 != 0 }
     let start = Self.start(Head(text))
     self.head = Head(text.dropFirst(start).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 })
   }

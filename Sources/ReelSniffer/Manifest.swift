@@ -1,7 +1,7 @@
 /// Playlists and manifests: text that names other files or addresses for a demuxer to open.
 ///
-/// FFmpeg looks for some of these at the very beginning, for others anywhere before the first NUL; a byte order
-/// mark and white space before them are skipped here, because other players skip them.
+/// FFmpeg looks for some of these at the very beginning, for others anywhere before the first NUL; a byte
+/// order mark and white space before them are skipped here, because other players skip them.
 enum Manifest {
   static func verdict(_ head: Head) -> SniffVerdict? {
     let text = LowerCaseText(head)

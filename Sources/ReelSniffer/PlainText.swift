@@ -1,7 +1,6 @@
 /// Text of every sort but playlists: subtitles, markup, data, prose.
 enum PlainText {
   static func verdict(_ head: Head) -> SniffVerdict? {
-    if head.isWideText { return Refusal.notMedia("a UTF-16 text").verdict }
     guard head.isText else { return nil }
     let text = LowerCaseText(head)
     if text.begins(with: "version https://git-lfs.github.com/") { return Refusal.lfsPointer.verdict }
@@ -50,20 +49,7 @@ extension Head {
     return tail + 1
   }
 
-  private static func isTextual(_ byte: UInt8) -> Bool {
+  static func isTextual(_ byte: UInt8) -> Bool {
     byte >= 0x20 ? byte != 0x7F : (0x08...0x0D).contains(byte) || byte == 0x1B
-  }
-
-  /// Whether there is a UTF-16 byte order mark, and what follows is mostly ASCII.
-  fileprivate var isWideText: Bool {
-    let isLittle = has([0xFF, 0xFE])
-    guard isLittle || has([0xFE, 0xFF]), count >= 4 else { return false }
-    let pairs = min(count / 2, 256)
-    let ascii = (1..<pairs).count { pair in
-      let high = byte(2 * pair + (isLittle ? 1 : 0))
-      let low = byte(2 * pair + (isLittle ? 0 : 1))
-      return high == 0 && low.map(Self.isTextual) == true
-    }
-    return ascii * 2 > pairs - 1
   }
 }

@@ -1,6 +1,7 @@
 import ReelModel
 
-/// MPEG program streams (ISO/IEC 13818-1, 2.5.3.3, and ISO/IEC 11172-1): a pack header, then another start code.
+/// MPEG program streams (ISO/IEC 13818-1, 2.5.3.3, and ISO/IEC 11172-1): a pack header, then another start
+/// code.
 enum ProgramStream {
   static func verdict(_ head: Head) -> SniffVerdict? {
     guard head.has([0, 0, 1, 0xBA]), let marker = head.byte(4) else { return nil }

@@ -19,10 +19,10 @@ public enum Sniffer {
     return LeadingTag.verdict(head, of: verdict) ?? verdict(head)
   }
 
-  /// The stages in the order that decides what a polyglot is. FFmpeg takes the demuxer with the highest score:
-  /// a manifest's words beat everything, a box of an ISO file beats the rest, and what only counts repetitions
-  /// (transport streams, frames of sound) comes after every signature. Text comes last, because a run-in of
-  /// MXF may be text.
+  /// The stages in the order that decides what a polyglot is. FFmpeg takes the demuxer with the highest
+  /// score: a manifest's words beat everything, a box of an ISO file beats the rest, and what only counts
+  /// repetitions (transport streams, frames of sound) comes after every signature. Text comes last, because a
+  /// run-in of MXF may be text.
   private static let stages: [@Sendable (Head) -> SniffVerdict?] = [
     Manifest.verdict,
     IsoBaseMedia.verdict,
@@ -39,6 +39,7 @@ public enum Sniffer {
     dataSignatures.verdict,
     NetworkAbstractionUnits.verdict,
     TransportStream.verdict,
+    WideText.verdict,
     SoundFrames.verdict,
     MaterialExchange.verdict,
     PlainText.verdict,

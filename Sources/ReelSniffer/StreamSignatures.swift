@@ -1,6 +1,6 @@
 /// Video that is not taken in: raw streams, and containers outside the list, that one pattern tells.
 let streamSignatures: [Signature] = [
-  Signature(.text("DKIF"), refuse: .rawStream("an IVF stream")),
+  Signature(.text("DKIF\u{0}\u{0}"), refuse: .rawStream("an IVF stream")),
   Signature(.text("YUV4MPEG2 "), refuse: .rawStream("a YUV4MPEG stream")),
   Signature(.bytes(0, 0, 1, 0xB3), refuse: .rawStream("a raw MPEG video stream")),
   Signature(.bytes(0, 0, 1, 0xB0), refuse: .rawStream("a raw MPEG-4 video stream")),
@@ -11,12 +11,12 @@ let streamSignatures: [Signature] = [
   Signature(.bytes(0x12, 0x00, 0x0A), refuse: .rawStream("a raw AV1 stream")),
   Signature(.bytes(0x1F, 0x07, 0x00), refuse: .rawStream("a raw DV stream")),
   Signature(.text("nut/multimedia container\u{0}"), refuse: .otherContainer("a NUT file")),
-  Signature(.text(".RMF"), refuse: .otherContainer("a RealMedia file")),
+  Signature(.text(".RMF\u{0}"), refuse: .otherContainer("a RealMedia file")),
   Signature(.text("NSVf"), refuse: .otherContainer("a Nullsoft video")),
   Signature(.text("NSVs"), refuse: .otherContainer("a Nullsoft video")),
   Signature(.text("BIKi"), refuse: .otherContainer("a Bink video")),
   Signature(.text("BIKb"), refuse: .otherContainer("a Bink video")),
-  Signature(.text("KB2"), refuse: .otherContainer("a Bink video")),
+  Signature(.text("KB2"), .bytes(0, at: 7), refuse: .otherContainer("a Bink video")),
   Signature(.text("SMK2"), refuse: .otherContainer("a Smacker video")),
   Signature(.text("SMK4"), refuse: .otherContainer("a Smacker video")),
   Signature(.text("RED1", at: 4), refuse: .otherContainer("a Redcode raw video")),

@@ -1,7 +1,7 @@
 import ReelModel
 
-/// MPEG transport streams (ISO/IEC 13818-1, 2.4.3.2): packets that begin with 0x47, every 188 bytes; every 192
-/// with a time stamp before each (Blu-ray, AVCHD); every 204 with error correction after each.
+/// MPEG transport streams (ISO/IEC 13818-1, 2.4.3.2): packets that begin with 0x47, every 188 bytes; every
+/// 192 with a time stamp before each (Blu-ray, AVCHD); every 204 with error correction after each.
 enum TransportStream {
   /// How many packets in a row make a stream whose beginning was cut within a packet.
   private static let manyPackets = 8

@@ -3,7 +3,8 @@ import Glibc
 import ReelModel
 import ReelSystem
 
-/// Opens a path a component at a time: for kernels without `openat2`, and for paths longer than one call takes.
+/// Opens a path a component at a time: for kernels without `openat2`, and for paths longer than one call
+/// takes.
 enum ComponentWalk {
   static func open(
     _ path: [UInt8], from directory: Descriptor?, links: LinkRule
@@ -29,10 +30,11 @@ enum ComponentWalk {
     let name = try PathBytes(component)
     let flags = reel_o_path | O_CLOEXEC | (followsLink ? 0 : O_NOFOLLOW)
     do {
-      return Descriptor(
-        adopting: try retryingInterrupts("openat") {
-          openat(directory?.rawValue ?? AT_FDCWD, name.characters, flags)
-        })
+      return try withExtendedLifetime(directory) { () throws(SystemError) -> Descriptor in
+        let start = directory?.rawValue ?? AT_FDCWD
+        return Descriptor(
+          adopting: try retryingInterrupts("openat") { openat(start, name.characters, flags) })
+      }
     } catch {
       throw SourceError(error)
     }
@@ -53,7 +55,7 @@ enum ComponentWalk {
 
   private static func realPath(_ descriptor: Descriptor) -> [UInt8]? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let length = readlink("/proc/self/fd/\(descriptor.rawValue)", &buffer, buffer.count)
+    let length = descriptor.holding { readlink("/proc/self/fd/\($0)", &buffer, buffer.count) }
     guard length > 0, length < buffer.count else { return nil }
     return buffer.prefix(length).map { UInt8(bitPattern: $0) }
   }

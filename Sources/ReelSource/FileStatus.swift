@@ -22,7 +22,9 @@ struct FileStatus: Hashable, Sendable {
   init(of descriptor: Descriptor) throws(SourceError) {
     do {
       var status = stat()
-      _ = try retryingInterrupts("fstat") { fstat(descriptor.rawValue, &status) }
+      _ = try descriptor.holding { number throws(SystemError) in
+        try retryingInterrupts("fstat") { fstat(number, &status) }
+      }
       self.init(status)
     } catch {
       throw SourceError(error)
@@ -33,8 +35,8 @@ struct FileStatus: Hashable, Sendable {
   init(of name: PathBytes, in directory: Descriptor) throws(SourceError) {
     do {
       var status = stat()
-      _ = try retryingInterrupts("fstatat") {
-        fstatat(directory.rawValue, name.characters, &status, AT_SYMLINK_NOFOLLOW)
+      _ = try directory.holding { number throws(SystemError) in
+        try retryingInterrupts("fstatat") { fstatat(number, name.characters, &status, AT_SYMLINK_NOFOLLOW) }
       }
       self.init(status)
     } catch {
@@ -60,7 +62,8 @@ struct FileStatus: Hashable, Sendable {
     }
   }
 
-  /// Nanoseconds since 1970. A file system may keep times beyond what fits; they end at the last one that does.
+  /// Nanoseconds since 1970. A file system may keep times beyond what fits; they end at the last one that
+  /// does.
   private static func nanoseconds(_ time: timespec) -> Int64 {
     let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
     let (sum, carries) = product.addingReportingOverflow(Int64(time.tv_nsec))

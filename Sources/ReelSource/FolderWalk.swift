@@ -2,8 +2,9 @@ import ReelModel
 
 /// The walk through one folder that the user named: depth first, the names of each folder in byte order.
 ///
-/// The folders on the way down are held open, but not more of them than ``heldFrames``: the others are opened again
-/// on the way up, by `..`, and only if that is still the same folder. So a tree may be as deep as it likes.
+/// The folders on the way down are held open, but not more of them than ``heldFrames``: the others are opened
+/// again on the way up, by `..`, and only if that is still the same folder. So a tree may be as deep as it
+/// likes.
 struct FolderWalk: Sendable {
   /// How many folders on the way down stay open.
   private static let heldFrames = 32
@@ -31,8 +32,11 @@ struct FolderWalk: Sendable {
     let directory: HeldDirectory
     let name: [UInt8]
     let path: SourcePath
+    /// How much of the path is the name of the root.
+    let rootLength: Int
+
     /// Seen from the root.
-    let relativePath: [UInt8]
+    var relativePath: [UInt8] { Array(path.bytes.dropFirst(rootLength)) }
   }
 
   enum Step: Sendable {
@@ -52,9 +56,8 @@ struct FolderWalk: Sendable {
   }
 
   private func entry(_ name: [UInt8], in directory: HeldDirectory) -> Entry {
-    let path = SourcePath(bytes: path).appending(name)
-    return Entry(
-      directory: directory, name: name, path: path, relativePath: Array(path.bytes.dropFirst(rootLength)))
+    Entry(
+      directory: directory, name: name, path: SourcePath(bytes: path).appending(name), rootLength: rootLength)
   }
 
   /// - Throws: `denied` and the like when the folder can't be listed; the walk goes on beside it.

@@ -15,8 +15,8 @@ public struct FoundFile: Sendable {
 
   /// Opens the file for reading. Blocks.
   ///
-  /// - Throws: `sourceChanged` when there is another file by now, or it was written to; `notFound` when it is gone;
-  ///   `isLink` or `notRegular` when something else stands in its place; `denied`, `tooManyOpenFiles`,
+  /// - Throws: `sourceChanged` when there is another file by now, or it was written to; `notFound` when it is
+  ///   gone; `isLink` or `notRegular` when something else stands in its place; `denied`, `tooManyOpenFiles`,
   ///   `unreadable`.
   public func open() throws(SourceError) -> SourceFile {
     let located = try place.find(in: directory)

@@ -3,12 +3,12 @@ import Glibc
 /// A shell pattern for names and paths in a folder.
 ///
 /// - Without a slash it is about the last name alone: `*.mov`, `drafts`.
-/// - With one it is about the path from the folder that the user named, component by component: `2024/*/raw.*`. A
-///   component `**` stands for any number of components, none as well: `**/drafts/*.mp4`.
+/// - With one it is about the path from the folder that the user named, component by component:
+///   `2024/*/raw.*`. A component `**` stands for any number of components, none as well: `**/drafts/*.mp4`.
 /// - With one at the end it is about folders only: `cache/`.
 ///
-/// In a component `*`, `?`, `[…]` and `\` mean what they mean to fnmatch(3), on bytes: a character that takes several
-/// bytes needs as many question marks. Case matters, and names need not be UTF-8.
+/// In a component `*`, `?`, `[…]` and `\` mean what they mean to fnmatch(3), on bytes: a character that takes
+/// several bytes needs as many question marks. Case matters, and names need not be UTF-8.
 public struct GlobPattern: Hashable, Sendable {
   private enum Component: Hashable, Sendable {
     case any

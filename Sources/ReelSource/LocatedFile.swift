@@ -23,8 +23,8 @@ struct LocatedFile: Sendable {
   /// Opens the directory for listing, as an open file description of its own.
   func openDirectory() throws(SourceError) -> HeldDirectory {
     do {
-      let opened = try retryingInterrupts("openat") {
-        openat(descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      let opened = try descriptor.holding { number throws(SystemError) in
+        try retryingInterrupts("openat") { openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
       }
       return HeldDirectory(descriptor: Descriptor(adopting: opened), identity: status.directoryIdentity)
     } catch {
@@ -37,8 +37,10 @@ struct LocatedFile: Sendable {
   /// The same file, whatever its name means by now: only /proc can open what an `O_PATH` descriptor holds.
   private func reopen(flags: Int32) throws(SourceError) -> Descriptor {
     do {
-      return Descriptor(
-        adopting: try retryingInterrupts("open") { open("/proc/self/fd/\(descriptor.rawValue)", flags) })
+      let opened = try descriptor.holding { number throws(SystemError) in
+        try retryingInterrupts("open") { open("/proc/self/fd/\(number)", flags) }
+      }
+      return Descriptor(adopting: opened)
     } catch {
       guard error.code == ENOENT else { throw SourceError(error) }
       throw SourceError(.unreadable, "Reel opens files through /proc, and /proc is not there; mount it")

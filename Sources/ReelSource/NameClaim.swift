@@ -2,8 +2,10 @@ import ReelModel
 
 /// What a name in a folder says before anybody looks at the file.
 enum NameClaim: Hashable, Sendable {
-  /// Never a video of its own: hidden, AppleDouble, an unfinished download, what an archiver left.
+  /// Neither a video of its own nor a folder to enter: hidden, AppleDouble, what an archiver left.
   case ignored
+  /// A download that is not done, or a lock; but a folder of that name is a folder.
+  case unfinished
   /// It has an extension of one of the containers that Reel takes in.
   case media
   /// Nothing: the bytes decide.
@@ -13,7 +15,7 @@ enum NameClaim: Hashable, Sendable {
     if Self.isIgnored(name) {
       self = .ignored
     } else if let claimed = SourcePath(bytes: name).claimedExtension {
-      self = Self.unfinished.contains(claimed) ? .ignored : Self.claim(claimed)
+      self = Self.unfinishedExtensions.contains(claimed) ? .unfinished : Self.claim(claimed)
     } else {
       self = .nothing
     }
@@ -23,14 +25,14 @@ enum NameClaim: Hashable, Sendable {
     MediaContainer.claimableExtensions.contains(claimed) ? .media : .nothing
   }
 
-  /// Hidden names (AppleDouble's `._clip.mov` among them), Office's lock files, and the folder of AppleDouble files
-  /// that macOS puts into ZIP archives.
+  /// Hidden names (AppleDouble's `._clip.mov` among them), Office's lock files, and the folder of AppleDouble
+  /// files that macOS puts into ZIP archives.
   private static func isIgnored(_ name: [UInt8]) -> Bool {
     name.first == UInt8(ascii: ".") || name.starts(with: "~$".utf8) || name.elementsEqual("__MACOSX".utf8)
   }
 
   /// Extensions of what browsers and download managers are not done with, and of lock files.
-  private static let unfinished: Set<String> = [
+  private static let unfinishedExtensions: Set<String> = [
     "part", "partial", "crdownload", "download", "filepart", "aria2", "opdownload", "tmp", "lock", "lck",
   ]
 }

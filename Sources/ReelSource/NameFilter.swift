@@ -1,7 +1,8 @@
-/// `--include` and `--exclude`: which names in folders are looked at. A file that the user named is not asked.
+/// `--include` and `--exclude`: which names in folders are looked at. A file that the user named is not
+/// asked.
 ///
-/// An excluded folder is not entered. Exclusion wins over inclusion. Inclusion is about files only, and makes no
-/// candidate of a file that neither its name nor its bytes claim to be one.
+/// An excluded folder is not entered. Exclusion wins over inclusion. Inclusion is about files only, and makes
+/// no candidate of a file that neither its name nor its bytes claim to be one.
 public struct NameFilter: Hashable, Sendable {
   private let including: [GlobPattern]
   private let excluding: [GlobPattern]

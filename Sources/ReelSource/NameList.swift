@@ -2,7 +2,8 @@ import Glibc
 import ReelModel
 import ReelSystem
 
-/// The names in a directory, in byte order, kept in one piece of memory: a name costs its own length and eight bytes.
+/// The names in a directory, in byte order, kept in one piece of memory: a name costs its own length and
+/// eight bytes.
 struct NameList: Sendable {
   private struct Span: Sendable {
     let start: UInt32
@@ -31,8 +32,8 @@ struct NameList: Sendable {
 
   private mutating func read(_ directory: HeldDirectory) throws(SystemError) {
     // A description of its own: its position is not shared with whoever lists the directory again.
-    let own = try retryingInterrupts("openat") {
-      openat(directory.descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let own = try directory.descriptor.holding { number throws(SystemError) in
+      try retryingInterrupts("openat") { openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     }
     guard let stream = fdopendir(own) else {
       let error = SystemError.last("fdopendir")

@@ -10,6 +10,7 @@ public final class OpenedFile: SourceHandle {
     open = descriptor
   }
 
+  /// Open as long as this lives.
   public var descriptor: Int32? { open.rawValue }
 
   /// Fills `buffer` as far as the file goes: it gives less than `buffer.count` only at the end. Blocks.
@@ -21,8 +22,10 @@ public final class OpenedFile: SourceHandle {
     do {
       while filled < buffer.count {
         let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-        let count = try retryingInterrupts("pread") {
-          pread(open.rawValue, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
+        let count = try open.holding { number throws(SystemError) in
+          try retryingInterrupts("pread") {
+            pread(number, rest.baseAddress, rest.count, off_t(offset) + filled)
+          }
         }
         if count == 0 { break }
         filled += count
@@ -40,23 +43,15 @@ public final class OpenedFile: SourceHandle {
 
   /// Tells the kernel that the file will be read from its beginning to its end.
   func willBeReadInOrder() {
-    posix_fadvise(open.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL)
+    open.holding { _ = posix_fadvise($0, 0, 0, POSIX_FADV_SEQUENTIAL) }
   }
 }
 
 extension SourceHandle {
   /// The first `count` bytes, or all when there are fewer. Blocks.
   func head(_ count: Int) throws(SourceError) -> [UInt8] {
-    var length = 0
-    do {
-      return try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        length = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-        filled = length
-      }
-    } catch let error as SourceError {
-      throw error
-    } catch {
-      throw SourceError(.unreadable, "it could not be read (\(error)); check its disk")
+    try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled throws(SourceError) in
+      filled = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
     }
   }
 }

@@ -1,7 +1,8 @@
 /// What a walk has met already, so that inputs that overlap give each file once.
 ///
-/// It remembers each folder entered and each file named: 16 bytes of identity for a folder, its folder's and its name
-/// for a file, whatever a folder holds. With one input and no links nothing can come twice, and nothing is kept.
+/// It remembers each folder entered and each file named: 16 bytes of identity for a folder, its folder's and
+/// its name for a file, whatever a folder holds. With one input and no links nothing can come twice, and
+/// nothing is kept.
 struct SeenSources {
   private struct NamedFile: Hashable {
     let directory: DirectoryIdentity

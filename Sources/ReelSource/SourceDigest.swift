@@ -3,8 +3,8 @@ import ReelModel
 
 /// The SHA-256 of a file's bytes.
 public enum SourceDigest {
-  /// How much is read at a time, in bytes: enough that system calls cost nothing beside hashing, and no more than
-  /// stays in a core's cache.
+  /// How much is read at a time, in bytes: enough that system calls cost nothing beside hashing, and no more
+  /// than stays in a core's cache.
   private static let chunk = 256 * 1024
 
   /// Reads the whole file. Blocks, for as long as the disk takes.
@@ -17,7 +17,7 @@ public enum SourceDigest {
   public static func sha256(
     of file: SourceFile, isCancelled: () -> Bool = { false }, progress: (Int64) -> Void = { _ in }
   ) throws(SourceError) -> ContentDigest? {
-    (file.handle as? OpenedFile)?.willBeReadInOrder()
+    if file.size > Int64(chunk) { (file.handle as? OpenedFile)?.willBeReadInOrder() }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 4096)
     defer { buffer.deallocate() }
     var hasher = SHA256()

@@ -37,6 +37,7 @@ extension WalkState {
     case .special(let kind): throw .notRegular(kind)
     case .regular: break
     }
+    guard claim != .unfinished else { return .ignored(entry.path) }
     guard !seen.hasNamed(entry.name, in: entry.directory.identity) else { return nil }
     guard options.filter.takesFile(entry.relativePath) else { return .ignored(entry.path) }
     let file = FoundFile(
@@ -67,8 +68,8 @@ extension WalkState {
     }
   }
 
-  /// Something whose name claims nothing, and that can't be looked into, is none of ours; but a link that was to be
-  /// followed and leads out may be a whole folder of videos.
+  /// Something whose name claims nothing, and that can't be looked into, is none of ours; but a link that was
+  /// to be followed and leads out may be a whole folder of videos.
   private func unreachable(
     _ entry: FolderWalk.Entry, _ claim: NameClaim, _ error: SourceError
   ) -> WalkItem {

@@ -35,7 +35,7 @@ struct WalkState: Sendable {
   private mutating func begin(_ path: SourcePath) -> WalkItem? {
     do throws(SourceError) {
       let located = try PathLookup.find(path.bytes, from: nil, links: options.followLinks ? .follow : .refuse)
-      if located.status.kind == .directory { return try beginFolder(path, located) }
+      if located.status.kind == .directory, options.entersFolders { return try beginFolder(path, located) }
       let file = try parents.foundFile(path, located)
       guard !skipped.covers(file.directory.descriptor, file.directory.identity) else {
         throw SkippedGround.error
@@ -56,8 +56,8 @@ struct WalkState: Sendable {
     return nil
   }
 
-  /// Whether it was neither named before, nor surely found in a folder that was walked before. Where that isn't sure
-  /// it comes twice, and its digest tells.
+  /// Whether it was neither named before, nor surely found in a folder that was walked before. Where that
+  /// isn't sure it comes twice, and its digest tells.
   private mutating func isNew(_ file: FoundFile) -> Bool {
     let name = file.path.lastComponent.bytes
     guard seen.names(name, in: file.directory.identity) else { return false }

@@ -1,36 +1,35 @@
 import Synchronization
 
-/// A counted semaphore that suspends instead of blocking. First come, first served.
+/// A number of places that are waited for without blocking. First come, first served; the place that was given
+/// back last is taken first, as its thread is warm.
 final class AsyncPlaces: Sendable {
   private struct State {
-    var free: Int
-    var waiting: [CheckedContinuation<Void, Never>] = []
+    var free: [Int]
+    var waiting: [CheckedContinuation<Int, Never>] = []
     var served = 0
   }
   private let state: Mutex<State>
 
   init(count: Int) {
-    state = Mutex(State(free: count))
+    state = Mutex(State(free: Array((0..<count).reversed())))
   }
 
-  func take() async {
+  /// Waits for a place, and gives its number: 0 ..< count.
+  func take() async -> Int {
     await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
-        if state.free > 0 {
-          state.free -= 1
-          return true
-        }
+      let place: Int? = state.withLock { state in
+        if let place = state.free.popLast() { return place }
         state.waiting.append(continuation)
-        return false
+        return nil
       }
-      if isFree { continuation.resume() }
+      if let place { continuation.resume(returning: place) }
     }
   }
 
-  func giveBack() {
-    let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+  func giveBack(_ place: Int) {
+    let next: CheckedContinuation<Int, Never>? = state.withLock { state in
       guard state.served < state.waiting.count else {
-        state.free += 1
+        state.free.append(place)
         return nil
       }
       let next = state.waiting[state.served]
@@ -41,6 +40,6 @@ final class AsyncPlaces: Sendable {
       }
       return next
     }
-    next?.resume()
+    next?.resume(returning: place)
   }
 }

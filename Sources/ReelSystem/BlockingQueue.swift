@@ -3,15 +3,18 @@ import Dispatch
 /// Threads for calls that block (disk, sockets, SQLite), so that none of Swift's cooperative threads ever waits
 /// for a device: those are as many as cores, and one that waits is one less for everybody.
 public final class BlockingQueue: Sendable {
-  private let queue: DispatchQueue
+  /// A serial queue for each place. A concurrent one would not do: on Linux its blocked threads count against
+  /// the cores, and more come only about once a second.
+  private let lanes: [DispatchQueue]
   private let places: AsyncPlaces
 
   /// - Parameters:
   ///   - label: shown by debuggers.
   ///   - width: how many calls may block at once; at least 1.
   public init(label: String, width: Int) {
-    queue = DispatchQueue(label: label, attributes: .concurrent)
-    places = AsyncPlaces(count: max(1, width))
+    let count = max(1, width)
+    lanes = (0..<count).map { DispatchQueue(label: "\(label).\($0)") }
+    places = AsyncPlaces(count: count)
   }
 
   /// Runs `body` on a thread of its own and gives its result.
@@ -20,13 +23,13 @@ public final class BlockingQueue: Sendable {
   public func run<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    await places.take()
+    let place = await places.take()
     let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
-      queue.async {
+      lanes[place].async {
         continuation.resume(returning: Result(catching: body))
       }
     }
-    places.giveBack()
+    places.giveBack(place)
     return try result.get()
   }
 }

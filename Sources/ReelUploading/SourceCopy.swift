@@ -12,6 +12,8 @@ struct SourceCopy {
   let cancellation: CancellationFlag
   let reporting: @Sendable (TransferProgress) -> Void
 
+  /// Bytes between two reports, at least; the last one comes whenever it comes.
+  private static let reportEvery: Int64 = 1 << 20
   /// What the kernel copies between two looks at the cancellation.
   private static let kernelChunk: Int64 = 8 << 20
   private static let bufferSize = 1 << 20
@@ -68,6 +70,7 @@ struct SourceCopy {
     defer { buffer.deallocate() }
     var hash = SHA256()
     var sent: Int64 = 0
+    var reported: Int64 = 0
     while true {
       try cancellation.check()
       let count = try read(into: buffer, at: sent)
@@ -77,7 +80,10 @@ struct SourceCopy {
       hash.update(bufferPointer: chunk)
       try write(chunk, at: sent)
       sent += Int64(count)
-      report(sent)
+      if sent - reported >= Self.reportEvery || sent == source.size {
+        report(sent)
+        reported = sent
+      }
     }
     if sent < source.size { throw UploadError.changed(source, "it shrank") }
     if Array(hash.finalize()) != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }

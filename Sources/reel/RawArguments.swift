@@ -31,6 +31,12 @@ struct RawArguments {
     return SourcePath(bytes: bytes)
   }
 
+  /// The path that the parser gave as `text`.
+  static func path(_ text: String) -> SourcePath {
+    var arguments = RawArguments()
+    return arguments.path(text)
+  }
+
   /// The paths that the parser gave as `texts`.
   static func paths(_ texts: [String]) -> [SourcePath] {
     var arguments = RawArguments()

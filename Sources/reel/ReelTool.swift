@@ -33,6 +33,8 @@ enum Main {
     } catch let failure as CommandFailure {
       failure.tell()
       exit(failure.code.rawValue)
+    } catch let end as CommandExit {
+      exit(end.code.rawValue)
     } catch is OutputClosed {
       exit(ReelExit.interrupted.rawValue)
     } catch {

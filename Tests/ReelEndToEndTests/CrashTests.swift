@@ -61,6 +61,8 @@ struct CrashTests {
   }
 
   private func expectWholeAfterRerun(_ bench: Workbench, count: Int, _ comment: Comment? = nil) throws {
+    let feed = try bench.reel("feed", "--json")
+    #expect(feed.status == 0, "the feed can't be read after a crash: \(feed.errors) \(comment ?? "")")
     let again = try bench.reel("ingest", "clips")
     #expect(again.status == 0, "\(again.errors) \(comment ?? "")")
     let inspection = try LibraryInspection(library: bench.library)

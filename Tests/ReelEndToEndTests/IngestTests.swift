@@ -120,7 +120,7 @@ struct IngestTests {
     try bench.write("{ not json", to: "clip-00000.json")
     let run = try bench.reel("ingest", "clips")
     #expect(run.status == 3)
-    #expect((run.output + run.errors).contains("clip-00000.json"))
+    #expect((run.output + run.errors).contains("clip-00000.mp4: its sidecar"))
     #expect(try LibraryInspection(library: bench.library).published.count == 1)
   }
 

@@ -31,11 +31,19 @@ struct LibraryInspection {
       (files.fileExists(atPath: store.path) ? try files.contentsOfDirectory(atPath: store.path) : [])
         .filter { $0 != ".reel-tmp" })
     leftovers = (try? files.contentsOfDirectory(atPath: library.appendingPathComponent("tmp").path)) ?? []
-    var configuration = Configuration()
-    configuration.readonly = true
-    let queue = try DatabaseQueue(
-      path: library.appendingPathComponent("catalog.sqlite").path, configuration: configuration)
+    // Looked at in a copy: opening it here would recover it, and that is Reel's to do.
+    let copy = files.temporaryDirectory.appendingPathComponent("reel-inspection-\(UUID().uuidString)")
+    defer { try? files.removeItem(at: copy) }
+    try files.createDirectory(at: copy, withIntermediateDirectories: true)
+    for name in ["catalog.sqlite", "catalog.sqlite-wal"] {
+      let original = library.appendingPathComponent(name)
+      guard files.fileExists(atPath: original.path) else { continue }
+      try files.copyItem(at: original, to: copy.appendingPathComponent(name))
+    }
+    let queue = try DatabaseQueue(path: copy.appendingPathComponent("catalog.sqlite").path)
     (published, named, pages, unfinished, untold) = try queue.read { database in
+      // A process that died while it made the catalog has promised nothing yet.
+      guard try database.tableExists("intent") else { return ([], [], [], 0, 0) }
       let posts = try Row.fetchAll(
         database,
         sql: """

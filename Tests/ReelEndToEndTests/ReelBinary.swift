@@ -72,7 +72,7 @@ struct ReelBinary {
       ("out", { process.standardOutput = $0 }), ("err", { process.standardError = $0 }),
     ] as [(String, (FileHandle) -> Void)] {
       let file = captured.appendingPathComponent(name)
-      FileManager.default.createFile(atPath: file.path, contents: nil)
+      try Data().write(to: file)
       assign(try FileHandle(forWritingTo: file))
     }
     try process.run()

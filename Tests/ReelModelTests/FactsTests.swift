@@ -71,19 +71,35 @@ struct DefaultIntakePolicyTests {
     return media
   }
 
+  struct Case: Sendable {
+    var hasVideo = true
+    var truncated: Bool? = false
+    var hasSamples: Bool? = true
+    var width: Int? = 16
+    var rules: [String] = []
+
+    var media: MediaInfo {
+      var media = DefaultIntakePolicyTests.video()
+      media.truncated = truncated
+      media.video?.hasSamples = hasSamples
+      media.video?.width = width
+      if !hasVideo { media.video = nil }
+      return media
+    }
+  }
+
   @Test(
     "takes whole videos, and names every rule that others break",
     arguments: [
-      ({ $0 }, []),
-      ({ $0.truncated = nil; return $0 }, []),
-      ({ $0.video?.hasSamples = nil; return $0 }, []),
-      ({ $0.video = nil; return $0 }, ["video.none"]),
-      ({ $0.truncated = true; return $0 }, ["file.truncated"]),
-      ({ $0.video?.width = nil; $0.video?.hasSamples = false; return $0 }, ["video.empty", "video.size"]),
-      ({ $0.video = nil; $0.truncated = true; return $0 }, ["video.none", "file.truncated"]),
-    ] as [(@Sendable (inout MediaInfo) -> MediaInfo, [String])])
-  func verdicts(change: @Sendable (inout MediaInfo) -> MediaInfo, rules: [String]) {
-    var media = Self.video()
-    #expect(DefaultIntakePolicy().violations(in: change(&media)).map(\.rule) == rules)
+      Case(),
+      Case(truncated: nil),
+      Case(hasSamples: nil),
+      Case(hasVideo: false, rules: ["video.none"]),
+      Case(truncated: true, rules: ["file.truncated"]),
+      Case(hasSamples: false, width: nil, rules: ["video.empty", "video.size"]),
+      Case(hasVideo: false, truncated: true, rules: ["video.none", "file.truncated"]),
+    ])
+  func verdicts(given: Case) {
+    #expect(DefaultIntakePolicy().violations(in: given.media).map(\.rule) == given.rules)
   }
 }

@@ -1,7 +1,8 @@
 import Foundation
+import Testing
 
 /// The real files beside the project, with what two independent readers agree on (`truth.tsv`).
-struct Corpus {
+struct Corpus: Sendable {
   let folder: String
   let files: [CorpusFile]
 
@@ -24,9 +25,11 @@ struct Corpus {
 }
 
 /// A row of `truth.tsv`; what is unsettled there is nil.
-struct CorpusFile: Sendable {
+struct CorpusFile: Sendable, CustomTestStringConvertible {
   let path: String
   let kind: String?
+  /// FFmpeg's name of the demuxer.
+  let format: String
   let shownWidth: Int?
   let shownHeight: Int?
   let storedWidth: Int?
@@ -35,11 +38,22 @@ struct CorpusFile: Sendable {
   let duration: Double?
   let frameRate: Double?
 
+  var testDescription: String { path }
+
+  /// Whether it is in one of the containers that Reel takes in.
+  var isReels: Bool {
+    let formats = [
+      "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "mpegts", "mpeg", "flv", "avi", "ogg", "asf", "mxf",
+    ]
+    return formats.contains(format)
+  }
+
   init?(row: Substring) {
     let cells = row.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
     guard cells.count >= 10, !cells[0].isEmpty else { return nil }
     path = cells[0]
     kind = cells[1].isEmpty ? nil : cells[1]
+    format = cells[2]
     storedWidth = Int(cells[4])
     storedHeight = Int(cells[5])
     shownWidth = Int(cells[6])

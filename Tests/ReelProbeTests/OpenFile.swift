@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import ReelModel
 import ReelProbe
+import ReelSniffer
 
 /// A file opened for a test, closed when it goes.
 final class OpenFile {
@@ -29,15 +30,27 @@ final class OpenFile {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  var firstBytes: [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: 400)
+  /// Every byte.
+  var allBytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Int(size))
     let count = pread(descriptor, &bytes, bytes.count, 0)
     return Array(bytes.prefix(max(0, count)))
   }
 
+  /// What the first bytes show; nil for what is none of Reel's containers.
+  var sniffed: MediaContainer? {
+    var head = [UInt8](repeating: 0, count: Sniffer.headLength)
+    let count = pread(descriptor, &head, head.count, 0)
+    guard
+      case .container(let container) = Sniffer.verdict(head: Array(head.prefix(max(0, count))), size: size)
+    else { return nil }
+    return container
+  }
+
   func read(
-    as container: MediaContainer, limits: ReadingLimits = .default
+    as container: MediaContainer, limits: ReadingLimits = .default, alwaysFull: Bool = false
   ) throws(ProbeError) -> Reading {
-    try FFmpegReader(limits: limits).read(descriptor: descriptor, size: size, container: container)
+    try FFmpegReader(limits: limits, alwaysFull: alwaysFull).read(
+      descriptor: descriptor, size: size, container: container)
   }
 }

@@ -51,6 +51,12 @@ struct SourceWalkTests {
     #expect(Walked(["x.mp4"], in: folder).candidates == ["x.mp4/clip.mp4"])
   }
 
+  @Test("a folder named like an unfinished download is walked")
+  func folderNamedLikeDownload() throws {
+    try folder.write("old.part/clip.mp4")
+    #expect(Walked(all: folder).candidates == ["old.part/clip.mp4"])
+  }
+
   @Test("what the user named is a candidate, whatever it is called")
   func named() throws {
     try folder.write(".hidden", Sample.text)

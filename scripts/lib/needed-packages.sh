@@ -1,8 +1,11 @@
 # shellcheck shell=bash
 # Which Debian packages are needed for what.
 
-# To compile and link: FFmpeg, libseccomp and SQLite, and what the Swift toolchain needs of a system.
 build_packages=(
+  # What Reel is linked with.
   libavformat-dev libavcodec-dev libavutil-dev libseccomp-dev libsqlite3-dev
-  binutils g++ git ca-certificates
+  # What the Swift toolchain compiles and links with, and fetches packages by.
+  binutils g++ git ca-certificates pkg-config
+  # Libraries that the toolchain's own programs load; curl stands for libcurl, whose name changes.
+  libncurses6 libxml2 curl
 )

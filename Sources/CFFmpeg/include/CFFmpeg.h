@@ -28,6 +28,10 @@ static const int reel_error_again = AVERROR(EAGAIN);
 static const int reel_seek_size = AVSEEK_SIZE;
 static const int reel_seek_force = AVSEEK_FORCE;
 
+/// AV_PIX_FMT_YUV420P10 and AV_PIX_FMT_YUV422P10, in this machine's byte order.
+static const enum AVPixelFormat reel_yuv420p10 = AV_PIX_FMT_YUV420P10;
+static const enum AVPixelFormat reel_yuv422p10 = AV_PIX_FMT_YUV422P10;
+
 /// Zero bytes that must follow the data given to a parser.
 static const int reel_input_padding = AV_INPUT_BUFFER_PADDING_SIZE;
 
@@ -65,3 +69,7 @@ typedef struct ReelIndexSummary {
 } ReelIndexSummary;
 
 ReelIndexSummary reel_index_summary(AVStream *stream);
+
+/// The ordinary step between two neighbours in a stream's index, in its time base: the median of at most a
+/// thousand of them, spread evenly. 0 when there are fewer than three entries.
+int64_t reel_index_ordinary_step(AVStream *stream);

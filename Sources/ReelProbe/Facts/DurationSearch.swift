@@ -11,8 +11,13 @@ struct DurationSearch {
   /// A duration that no packet has to be read for; nil when there is none that can be meant.
   func withoutPackets(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
     if let iso = structure.iso, iso.fragments > 0 { return ofFragments(iso, context) }
-    if let claimed, !streamsContradict(claimed), let found = found(claimed, .container) { return found }
-    return afterFullReading(context)
+    return inHeader ?? afterFullReading(context)
+  }
+
+  /// The header's own, for a file without fragments; nil when it has none that can be meant.
+  var inHeader: FoundDuration? {
+    guard let claimed, !streamsContradict(claimed) else { return nil }
+    return found(claimed, .container)
   }
 
   /// The header's duration is for a player of the whole stream; what is here may be one segment of it.

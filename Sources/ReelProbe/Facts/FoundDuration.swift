@@ -19,7 +19,7 @@ struct FoundDuration: Hashable {
   }
 
   /// A year.
-  static let longest = 366.0 * 86_400
+  static let longest = 365.0 * 86_400
   /// Bits per second: above what uncompressed pictures of 8K need.
   static let highestBitRate = 1e12
 }

@@ -13,13 +13,13 @@ extension MediaInfo {
   mutating func take(_ structure: FileStructure, _ streams: StreamChoice) {
     if streams.tellsPosition { hasLocation = true }
     guard let iso = structure.iso else {
-      truncated = structure.matroska?.truncated
-      encrypted = structure.matroska.map { _ in streams.isEncrypted }
+      truncated = structure.truncated
+      encrypted = structure.matroska == nil ? structure.encrypted : streams.isEncrypted
       return
     }
     fastStart = iso.fastStart
     fragmented = iso.fragments > 0
-    encrypted = iso.encrypted
+    encrypted = structure.encrypted
     truncated = iso.fragments > 0 ? iso.endsBeyondFile : indexEndsBeyondFile(streams)
   }
 

@@ -3,21 +3,23 @@ import ReelModel
 
 extension VideoFacts {
   /// The facts that one stream's parameters hold, as they are after the reading.
+  ///
+  /// - Parameter stepsAreIndexed: whether the index has the time of every frame.
   init(
     _ stream: UnsafeMutablePointer<AVStream>, of context: UnsafeMutablePointer<AVFormatContext>,
-    among streams: StreamChoice
+    among streams: StreamChoice, stepsAreIndexed: Bool
   ) {
     self.init()
     self.streams = streams.videos.count
     hasCover = streams.hasCover
     let parameters = stream.pointee.codecpar.pointee
     codec = Self.codecName(parameters.codec_id)
-    storedWidth = parameters.width > 0 ? Int(parameters.width) : nil
-    storedHeight = parameters.height > 0 ? Int(parameters.height) : nil
+    storedWidth = Self.side(parameters.width)
+    storedHeight = Self.side(parameters.height)
     let pixel = av_guess_sample_aspect_ratio(context, stream, nil)
     sampleAspectRatio = Rational(Int(pixel.num), Int(pixel.den)).map(SampleAspectRatio.init)
     takeTurn(of: stream)
-    takeRates(of: stream)
+    takeRates(of: stream, stepsAreIndexed: stepsAreIndexed)
     takePicture(parameters, of: stream)
   }
 
@@ -32,16 +34,18 @@ extension VideoFacts {
     height = shown?.height
   }
 
-  private mutating func takeRates(of stream: UnsafeMutablePointer<AVStream>) {
+  private mutating func takeRates(of stream: UnsafeMutablePointer<AVStream>, stepsAreIndexed: Bool) {
     let average = stream.pointee.avg_frame_rate
-    let base = stream.pointee.r_frame_rate
     frameRate = Rational(Int(average.num), Int(average.den)).map(FrameRate.init)
-    if let frameRate, let base = Rational(Int(base.num), Int(base.den)) {
-      variableFrameRate = abs(frameRate.value - base.value) > 0.02 * base.value
+    if let frameRate, let base = Self.baseRate(of: stream, stepsAreIndexed) {
+      variableFrameRate = abs(frameRate.value - base) > 0.02 * base
     }
     let bitRate = stream.pointee.codecpar.pointee.bit_rate
-    self.bitRate = bitRate > 0 ? bitRate : nil
+    self.bitRate = bitRate > 0 && Double(bitRate) <= FoundDuration.highestBitRate ? bitRate : nil
   }
+
+  /// No codec stores pictures with longer sides.
+  private static func side(_ pixels: Int32) -> Int? { (1...65_536).contains(pixels) ? Int(pixels) : nil }
 
   private mutating func takePicture(
     _ parameters: AVCodecParameters, of stream: UnsafeMutablePointer<AVStream>
@@ -52,6 +56,18 @@ extension VideoFacts {
     bitDepth = layout?.bitDepth
     profile = avcodec_profile_name(parameters.codec_id, parameters.profile).map { String(cString: $0) }
     hdr = HDR(parameters, dolbyVisionProfile: reel_dolby_vision_profile(stream))
+  }
+
+  /// Frames in a second, if all came at the ordinary step. FFmpeg guesses it from the first packets.
+  private static func baseRate(of stream: UnsafeMutablePointer<AVStream>, _ stepsAreIndexed: Bool) -> Double?
+  {
+    let base = stream.pointee.time_base
+    let step = stepsAreIndexed ? reel_index_ordinary_step(stream) : 0
+    if step > 0, base.num > 0, base.den > 0 {
+      return Double(base.den) / (Double(step) * Double(base.num))
+    }
+    let guessed = stream.pointee.r_frame_rate
+    return Rational(Int(guessed.num), Int(guessed.den))?.value
   }
 
   static func codecName(_ id: AVCodecID) -> String? {
@@ -93,6 +109,7 @@ extension AudioFacts {
     let rate = parameters?.pointee.sample_rate ?? 0
     self.init(
       codec: VideoFacts.codecName(parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE),
-      channels: channels > 0 ? Int(channels) : nil, sampleRate: rate > 0 ? Int(rate) : nil)
+      channels: (1...1024).contains(channels) ? Int(channels) : nil,
+      sampleRate: (1...100_000_000).contains(rate) ? Int(rate) : nil)
   }
 }

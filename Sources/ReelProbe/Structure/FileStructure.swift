@@ -10,10 +10,38 @@ struct FileStructure {
   /// For Matroska.
   let matroska: MatroskaFileMap?
 
+  /// Whether the file ends before its own account says; nil when that can't be proved either way. For ISO base
+  /// media files the index must be asked.
+  let truncated: Bool?
+  /// Whether its content is encrypted, as far as it can be seen from here.
+  let encrypted: Bool?
+
   init(_ file: some ByteReading, sniffed container: MediaContainer) {
     iso = container.isISO ? ISOFileMap(file) : nil
     matroska = container.isMatroska ? MatroskaFileMap(file) : nil
+    truncated = Self.isTruncated(file, container) ?? matroska?.truncated
+    encrypted = Self.isEncrypted(file, container) ?? iso?.encrypted
     self.container = Self.refine(container, iso: iso, matroska: matroska)
+  }
+
+  private static func isTruncated(_ file: some ByteReading, _ container: MediaContainer) -> Bool? {
+    switch container {
+    case .avi: AVIFile.isTruncated(file)
+    case .flv: FLVFile.isTruncated(file)
+    case .ogg: OggFile.isTruncated(file)
+    case .asf: ASFFile.isTruncated(file)
+    case .mxf: MXFFile.isTruncated(file)
+    default: nil
+    }
+  }
+
+  private static func isEncrypted(_ file: some ByteReading, _ container: MediaContainer) -> Bool? {
+    switch container {
+    case .asf: ASFFile.isEncrypted(file)
+    case .mpegTS: TransportPackets.areScrambled(file, isM2TS: false)
+    case .m2ts: TransportPackets.areScrambled(file, isM2TS: true)
+    default: nil
+    }
   }
 
   private static func refine(

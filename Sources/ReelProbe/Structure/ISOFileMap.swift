@@ -6,10 +6,8 @@ struct ISOFileMap: Hashable {
   private(set) var movie: ISOBox?
   /// Where the first `mdat` begins.
   private(set) var firstMediaData: Int64?
-  /// The number of `moof` boxes.
+  /// The number of `moof` boxes. An `mvex` in `moov` only promises them.
   private(set) var fragments = 0
-  /// Whether `moov` says by an `mvex` that fragments follow.
-  private(set) var declaresFragments = false
   /// The duration in `mvhd` and what it is counted in.
   private(set) var movieHeader: MovieHeader?
   /// Seconds that a track waits before its first sample, by track id: an edit list may begin with an empty edit.
@@ -68,7 +66,6 @@ struct ISOFileMap: Hashable {
     let range = outer.contents..<min(outer.end, max(file.size, outer.contents))
     for box in ISOBoxes(file, in: range, atMost: Self.mostInnerBoxes) {
       switch (outer.type, box.type) {
-      case ("moov", "mvex"): declaresFragments = true
       case ("moov", "mvhd"): movieHeader = MovieHeader(box, of: file)
       case ("trak", "tkhd"): track = Self.trackID(box, of: file)
       case ("edts", "elst"): noteEmptyEdit(in: box, of: file)

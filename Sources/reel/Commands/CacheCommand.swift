@@ -56,9 +56,8 @@ struct CacheCommand: AsyncParsableCommand {
         throw CommandFailure(error)
       }
     }
+    let view = CacheView(status, cleared: cleared)
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      json
-        ? JSONOutput.text(status, pretty: traits.isTerminal) : CacheView.text(status, cleared: cleared, traits))
+    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
   }
 }

@@ -54,25 +54,35 @@ struct IngestCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await SettingsReader.read(
       flags: Settings(library, reading: reading, intake: intake, output: output, jobs: jobs), file: library.config)
-    var inputs = RawArguments.paths(paths)
+    var inputs = RawArguments.paths(paths).map { SourceInput(path: $0) }
     if let filesFrom { inputs += try readList(filesFrom) }
 
     var options = intake.ingestOptions(settings)
     options.captions = try captions.map { path in
-      try orCommandFailure { () throws(SourceError) in try CaptionList.load(RawArguments.paths([path])[0]) }
+      try orCommandFailure { () throws(SourceError) in try CaptionList(at: RawArguments.path(path)) }
     }
     options.onError = onError.meaning
     let workplace = try await Workplace.open(settings, dryRun: intake.dryRun, jobs: options.jobs)
     let session = RunSession(workplace: workplace, output: output, settings: settings)
     let walk = WalkOptions(
-      include: include, exclude: exclude, followLinks: reading.followLinks,
+      followLinks: reading.followLinks,
+      filter: NameFilter(including: try globs(include), excluding: try globs(exclude)),
       skippedDirectories: workplace.ownDirectories)
-    let exit = try await session.ingest(inputs.map { SourceInput(path: $0) }, walk: walk, options: options)
+    let exit = try await session.ingest(inputs, walk: walk, options: options)
     try exit.end()
   }
 
-  private func readList(_ name: String) throws -> [SourcePath] {
-    try orCommandFailure { () throws(SourceError) in try FileList.read(RawArguments.paths([name])[0]) }
+  private func globs(_ patterns: [String]) throws -> [GlobPattern] {
+    try patterns.map { pattern in
+      guard let glob = GlobPattern(pattern) else {
+        throw CommandFailure(.usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning; [ wants its ]")
+      }
+      return glob
+    }
+  }
+
+  private func readList(_ name: String) throws -> [SourceInput] {
+    try orCommandFailure { () throws(SourceError) in try FileList.inputs(from: RawArguments.path(name)) }
   }
 }
 

@@ -34,11 +34,11 @@ struct ProbeCommand: AsyncParsableCommand {
     let run = ProbeRun(
       inputs: RawArguments.paths(files).map { SourceInput(path: $0) },
       walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: Workplace.processors)
-    let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards, isSingle: files.count == 1)
+    let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
     let (_, wasInterrupted) = try await Interruption.guarding {
-      await run.run { printer.print($0) }
+      await run.run { printer.take($0) }
     }
     await prober.close()
-    try printer.finish(wasInterrupted: wasInterrupted)
+    try printer.finish(wantsList: files.count > 1, wasInterrupted: wasInterrupted).end()
   }
 }

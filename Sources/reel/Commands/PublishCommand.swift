@@ -32,7 +32,7 @@ struct PublishCommand: AsyncParsableCommand {
     let workplace = try await Workplace.open(settings, dryRun: intake.dryRun, jobs: 1)
     let session = RunSession(workplace: workplace, output: output, settings: settings)
     let exit = try await session.publish(
-      SourceInput(path: RawArguments.paths([file])[0]), walk: WalkOptions(followLinks: reading.followLinks),
+      SourceInput(path: RawArguments.path(file)), walk: WalkOptions(followLinks: reading.followLinks),
       options: options)
     try exit.end()
   }

@@ -15,12 +15,10 @@ struct StatusCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
     let path = try Workplace.libraryPath(settings)
-    let status = try await status(try await Workplace.reading(settings))
+    let status = try await status(try await Workplace.reading(settings)) ?? .empty
+    let view = StatusView(status, library: path)
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      json
-        ? StatusDocument(status, library: path).json(pretty: traits.isTerminal)
-        : StatusView.text(status, library: path, traits))
+    try OutputStream.standardOutput.write(json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
   }
 
   private func status(_ catalog: (any PostCatalog)?) async throws -> CatalogStatus? {
@@ -30,4 +28,10 @@ struct StatusCommand: AsyncParsableCommand {
       throw CommandFailure(error)
     }
   }
+}
+
+extension CatalogStatus {
+  /// Of a library that is not there yet.
+  static let empty = CatalogStatus(
+    posts: 0, bytes: 0, destinations: [], unfinished: 0, failures: [], failureCount: 0, schemaVersion: 0)
 }

@@ -17,18 +17,24 @@ struct VersionCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
-    let prober = try Workplace.prober(settings, workers: 1)
-    let reader: ReaderVersion
-    do throws(ProbeError) {
-      reader = try await prober.readerVersion()
-    } catch {
-      throw CommandFailure(error)
-    }
-    await prober.close()
-    let versions = Versions(
-      reel: ReelVersion.current, worker: reader.reel, ffmpeg: reader.ffmpeg, sqlite: SQLiteCatalog.sqliteVersion)
+    let view = await versions(settings)
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      json ? JSONOutput.text(versions, pretty: traits.isTerminal) : VersionView.text(versions))
+    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
+    if view.worker == nil { try ReelExit.couldNotRun.end() }
+  }
+
+  private func versions(_ settings: Settings) async -> VersionView {
+    let sqlite = SQLiteCatalog.sqliteVersion
+    do {
+      let prober = try Workplace.prober(settings, workers: 1)
+      let reader = try await prober.readerVersion()
+      await prober.close()
+      return VersionView(worker: reader.reel, ffmpeg: reader.ffmpeg, sqlite: sqlite)
+    } catch let error as ProbeError {
+      return VersionView(worker: nil, ffmpeg: nil, sqlite: sqlite, workerProblem: error.message)
+    } catch {
+      return VersionView(
+        worker: nil, ffmpeg: nil, sqlite: sqlite, workerProblem: (error as? CommandFailure)?.message)
+    }
   }
 }

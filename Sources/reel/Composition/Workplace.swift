@@ -11,7 +11,7 @@ struct Workplace: Sendable {
   let services: IngestServices
   let prober: SandboxedProber
   /// The library and the destination: never taken in.
-  let ownDirectories: Set<DirectoryIdentity>
+  let ownDirectories: [DirectoryIdentity]
 
   /// Everything for a run. A dry run opens what there is and creates nothing.
   /// - Throws: ``CommandFailure``.
@@ -24,13 +24,13 @@ struct Workplace: Sendable {
     } else {
       catalog = try await writing(at: path)
     }
-    let uploader = try uploader(settings, library: path)
+    let (uploader, folder) = try uploader(settings, library: path)
     var services = IngestServices(
       prober: prober, uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog)
     services.onStep = DebugSteps.observer()
     return Workplace(
       services: services, prober: prober,
-      ownDirectories: DirectoryIdentity.existing([path, uploader.root]))
+      ownDirectories: [path, folder].compactMap { DirectoryIdentity(at: SourcePath($0)) })
   }
 
   /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the
@@ -78,15 +78,29 @@ struct Workplace: Sendable {
 
   // MARK: The destination
 
-  private static func uploader(_ settings: Settings, library: String) throws -> FolderUploader {
+  /// The uploader, and the folder that it stores in.
+  private static func uploader(
+    _ settings: Settings, library: String
+  ) throws -> (uploader: FolderUploader, folder: String) {
     let mode = try mode(settings.mode)
     guard let to = settings.to else {
-      return FolderUploader(
-        root: library + "/media", temporaries: library + "/tmp", publicBaseURL: settings.publicBaseURL, mode: mode)
+      let media = library + "/media"
+      return (
+        FolderUploader(
+          root: media, temporaries: library + "/tmp", publicBaseURL: settings.publicBaseURL, mode: mode), media
+      )
     }
-    switch try orCommandFailure({ () throws(UploadError) in try DestinationAddress(parsing: to) }) {
+    switch try address(to) {
     case .folder(let root):
-      return FolderUploader(root: root, publicBaseURL: settings.publicBaseURL, mode: mode)
+      return (FolderUploader(root: root, publicBaseURL: settings.publicBaseURL, mode: mode), root)
+    }
+  }
+
+  private static func address(_ text: String) throws -> DestinationAddress {
+    do throws(DestinationAddressError) {
+      return try DestinationAddress(parsing: text)
+    } catch {
+      throw CommandFailure(.usage, error.message)
     }
   }
 
@@ -108,10 +122,8 @@ struct Workplace: Sendable {
       throw CommandFailure(
         .couldNotRun, "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
     }
-    return try orCommandFailure { () throws(ProbeError) in
-      SandboxedProber(
-        worker: try WorkerLocation.find(explicit: settings.worker), isolation: isolation, workers: max(1, workers),
-        deadline: .seconds(settings.deadline ?? 10))
-    }
+    return SandboxedProber(
+      worker: settings.worker.map { .path($0) } ?? .installed, isolation: isolation, workers: max(1, workers),
+      deadline: .seconds(settings.deadline ?? 10))
   }
 }

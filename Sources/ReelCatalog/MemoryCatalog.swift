@@ -1,0 +1,176 @@
+import FoundationEssentials
+import ReelModel
+import Synchronization
+
+/// A catalog that keeps nothing longer than it lives: for tests and for runs that write nothing.
+///
+/// It does what ``SQLiteCatalog`` does, and the same checks run over both. ``another()`` plays a second process
+/// on the same library, ``die()`` a process that is killed.
+public final class MemoryCatalog: PostCatalog, Sendable {
+  private let shared: Shared
+  private let me: Int
+  private let clock: any WallClock
+
+  /// What several owners hold together.
+  private final class Shared: Sendable {
+    let library = Mutex(MemoryLibrary())
+  }
+
+  /// An empty catalog, and its first owner.
+  public convenience init(clock: any WallClock = SystemWallClock()) {
+    self.init(Shared(), clock)
+  }
+
+  private init(_ shared: Shared, _ clock: any WallClock) {
+    self.shared = shared
+    self.clock = clock
+    me = shared.library.withLock { $0.enlist() }
+  }
+
+  /// What a second process sees that opens the same library.
+  public func another() -> MemoryCatalog {
+    MemoryCatalog(shared, clock)
+  }
+
+  /// Ends as a process does that is killed: what it holds may be taken over, and it goes on unaware.
+  public func die() {
+    shared.library.withLock { library in _ = library.alive.remove(me) }
+  }
+
+  // MARK: Publishing
+
+  /// The post that `publication` is already, if it is one.
+  public func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost? {
+    try look { $0.published(publication, by: me) }
+  }
+
+  /// T1. Cancelled only if the task was cancelled before the call.
+  public func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim {
+    try look { library throws(CatalogError) in try library.claim(request, by: me) }
+  }
+
+  /// T2, also in a cancelled task.
+  public func complete(
+    _ intent: Intent, draft: PostDraft, stored: StoredObject
+  ) async throws(CatalogError) -> Post {
+    let moment = clock.now().wholeMilliseconds
+    return try open { library throws(CatalogError) in
+      let place = try library.finish(intent, by: me)
+      let post = Post(draft: draft, intent: intent, stored: stored, pageNumber: place, createdAt: moment)
+      library.append(post, of: intent.publication, bytes: stored.size, by: me)
+      return post
+    }
+  }
+
+  /// Gives the intent up, also in a cancelled task.
+  public func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
+    try open { $0.release(intent, because: reason, by: me) }
+  }
+
+  /// The events of `posts` have been told.
+  public func announced(_ posts: [PostID]) async {
+    try? open { library in
+      for post in posts { library.untold[post] = nil }
+    }
+  }
+
+  // MARK: Reading
+
+  /// The post with this id.
+  public func post(_ id: PostID) async throws(CatalogError) -> Post? {
+    try look { library in library.posts.first { $0.id == id } }
+  }
+
+  /// One page, the newest posts first.
+  public func newestPosts(before cursor: FeedCursor?, limit: Int) async throws(CatalogError) -> FeedPage {
+    try look { library in
+      let older = library.posts.prefix(max(0, min((cursor?.pageNumber ?? .max) - 1, library.posts.count)))
+      let shown = older.suffix(max(0, limit))
+      let hasMore = !shown.isEmpty && shown.count < older.count
+      return FeedPage(
+        posts: shown.reversed(),
+        next: hasMore ? shown.first?.pageNumber.map(FeedCursor.init(pageNumber:)) : nil)
+    }
+  }
+
+  /// The posts with `pageNumber` in `from ..< from + count`.
+  public func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post] {
+    let end = pageNumber.addingReportingOverflow(max(0, count))
+    return try look { library in
+      library.posts.filter { post in
+        guard let place = post.pageNumber else { return false }
+        return place >= pageNumber && place < (end.overflow ? .max : end.partialValue)
+      }
+    }
+  }
+
+  /// What the catalog holds.
+  public func status() async throws(CatalogError) -> CatalogStatus {
+    try look { $0.status() }
+  }
+
+  // MARK: Remembering files
+
+  /// The digest of a file in this very state.
+  public func knownFile(_ identity: FileIdentity) async throws(CatalogError) -> ContentDigest? {
+    try look { $0.knownFile(identity) }
+  }
+
+  /// Call it when the file has been hashed; one whose status changed less than 2 s ago is not remembered.
+  public func remember(_ digest: ContentDigest, of identity: FileIdentity) async {
+    guard identity.isSettled(at: clock.now()) else { return }
+    try? open { $0.remember(digest, of: identity) }
+  }
+
+  /// What `reader` found in these bytes.
+  public func probeOutcome(
+    of digest: ContentDigest, by reader: ReaderVersion
+  ) async throws(CatalogError) -> ProbeOutcome? {
+    try look { $0.readings[MemoryLibrary.Reading(digest: digest, reader: reader)] }
+  }
+
+  /// Remembers what `reader` found; of failures only those that are about the bytes.
+  public func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
+    guard outcome.isWorthRemembering else { return }
+    try? open { $0.readings[MemoryLibrary.Reading(digest: digest, reader: reader)] = outcome }
+  }
+
+  /// Remembers that the file at `path` was not published, in place of what was remembered before.
+  public func remember(_ failure: FailureRecord?, at path: SourcePath) async {
+    try? open { $0.remember(failure, at: path) }
+  }
+
+  /// How much is remembered.
+  public func cacheStatus() async throws(CatalogError) -> CacheStatus {
+    try look { $0.cacheStatus }
+  }
+
+  /// Forgets digests and readings.
+  public func clearCache() async throws(CatalogError) -> CacheStatus {
+    try look { $0.clearCache() }
+  }
+
+  /// Gives up what this owner holds. What was completed and not announced is told by whoever meets it next.
+  public func close() async throws(CatalogError) {
+    shared.library.withLock { $0.retire(me) }
+  }
+
+  // MARK: Access
+
+  private func open<Value: Sendable>(
+    _ body: (inout MemoryLibrary) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    try shared.library.withLock { library throws(CatalogError) in
+      if library.closed.contains(me) { throw CatalogError.closed(at: MemoryLibrary.path) }
+      return try body(&library)
+    }
+  }
+
+  /// As SQLite answers a cancelled task.
+  private func look<Value: Sendable>(
+    _ body: (inout MemoryLibrary) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    if Task.isCancelled { throw CatalogError.cancelled(at: MemoryLibrary.path) }
+    return try open(body)
+  }
+}

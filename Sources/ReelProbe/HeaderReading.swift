@@ -1,0 +1,85 @@
+import CFFmpeg
+import ReelModel
+
+/// Decides whether the header alone tells the truth, and calls one packet as a witness.
+struct HeaderReading {
+  let structure: FileStructure
+  let size: Int64
+
+  /// Whether everything that the facts need stands in the header, as far as can be seen without a packet.
+  func mayTrust(_ header: HeaderFacts, _ streams: StreamChoice) -> Bool {
+    guard structure.container.isISO || structure.container.isMatroska, !isFragmented, !isEncrypted(streams),
+      let stream = streams.video, header.sizes[stream.pointee.index] != nil,
+      stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_H264,
+      stream.pointee.avg_frame_rate.num > 0, stream.pointee.avg_frame_rate.den > 0
+    else { return false }
+    return knowsSteps(stream) && streams.audios.allSatisfy(isTold) && knowsDuration(header, streams)
+  }
+
+  /// Lets the first packet of the video stream bear witness, and completes the stream's parameters by it. False
+  /// when it says otherwise or nothing; the file must then be opened anew.
+  func isWitnessed(_ input: borrowing OpenedInput, _ streams: StreamChoice) -> Bool {
+    guard let stream = streams.video, let parameters = stream.pointee.codecpar,
+      let packet = FirstPacket(of: stream, among: streams.all, in: input.context),
+      let witness = PictureWitness(h264: parameters, packet: packet.packet),
+      witness.width == parameters.pointee.width, witness.height == parameters.pointee.height
+    else { return false }
+    witness.testify(in: parameters)
+    return true
+  }
+
+  /// A movie that only promises fragments, as a phone's does, is whole without them.
+  private var isFragmented: Bool {
+    structure.iso.map { $0.fragments > 0 } ?? false
+  }
+
+  private func isEncrypted(_ streams: StreamChoice) -> Bool {
+    structure.encrypted ?? streams.isEncrypted
+  }
+
+  /// Whether it can be said how even the frames are: from the index, or because the header gives the rate.
+  private func knowsSteps(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    structure.container.isISO || stream.pointee.r_frame_rate.num > 0
+  }
+
+  private func isTold(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    let parameters = stream.pointee.codecpar
+    return reel_channels(parameters) > 0 && (parameters?.pointee.sample_rate ?? 0) > 0
+  }
+
+  private func knowsDuration(_ header: HeaderFacts, _ streams: StreamChoice) -> Bool {
+    DurationSearch(structure: structure, header: header, streams: streams, size: size).inHeader != nil
+  }
+}
+
+/// The first packet of one stream.
+private struct FirstPacket: ~Copyable {
+  let packet: UnsafeMutablePointer<AVPacket>
+
+  /// Packets of other streams that may stand before it.
+  private static let mostOthers = 64
+
+  /// Nil when it has none within reach.
+  init?(
+    of stream: UnsafeMutablePointer<AVStream>, among streams: [UnsafeMutablePointer<AVStream>],
+    in context: UnsafeMutablePointer<AVFormatContext>
+  ) {
+    for other in streams where other != stream { other.pointee.discard = AVDISCARD_ALL }
+    var reading = av_packet_alloc()
+    guard let packet = reading else { return nil }
+    for _ in 0..<Self.mostOthers where av_read_frame(context, packet) >= 0 {
+      if packet.pointee.stream_index == stream.pointee.index {
+        self.packet = packet
+        return
+      }
+      av_packet_unref(packet)
+    }
+    av_packet_free(&reading)
+    return nil
+  }
+
+  deinit {
+    var freed: UnsafeMutablePointer<AVPacket>? = packet
+    av_packet_free(&freed)
+  }
+}

@@ -1,0 +1,42 @@
+/// The tags of an FLV file: each is followed by its own length (Adobe Flash Video File Format 10.1, E.3).
+enum FLVFile {
+  /// Whether the file ends within a tag. Nil when that can't be told within reach.
+  static func isTruncated(_ file: some ByteReading) -> Bool? {
+    endsWithAWholeTag(file) ? false : walk(file)
+  }
+
+  private static let tagHeader: Int64 = 11
+  /// Tags that are walked over when the end is not as it should be.
+  private static let mostTags = 20_000
+
+  private static func endsWithAWholeTag(_ file: some ByteReading) -> Bool {
+    guard let length = file.bigEndian(at: file.size - 4, width: 4), length > UInt64(tagHeader) else {
+      return false
+    }
+    let start = file.size - 4 - Int64(length)
+    guard start >= 13, isTag(file, at: start), let data = file.bigEndian(at: start + 1, width: 3) else {
+      return false
+    }
+    return Int64(data) + tagHeader == Int64(length)
+  }
+
+  private static func walk(_ file: some ByteReading) -> Bool? {
+    guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return nil }
+    var next = Int64(header) + 4
+    for _ in 0..<mostTags {
+      if next + tagHeader > file.size { return next < file.size }
+      guard isTag(file, at: next), let data = file.bigEndian(at: next + 1, width: 3) else { return nil }
+      next += tagHeader + Int64(data) + 4
+      if next > file.size { return true }
+    }
+    return nil
+  }
+
+  /// Sound, pictures or script data; the stream's number is always 0.
+  private static func isTag(_ file: some ByteReading, at offset: Int64) -> Bool {
+    guard let kind = file.bigEndian(at: offset, width: 1), [8, 9, 18].contains(kind & 0x1f) else {
+      return false
+    }
+    return file.bigEndian(at: offset + 8, width: 3) == 0
+  }
+}

@@ -1,0 +1,65 @@
+/// Reads the bits of an H.264 or HEVC parameter set. Once the bits have run out, everything reads as nil.
+struct BitReader {
+  private let bytes: [UInt8]
+  private var position = 0
+
+  /// From a NAL unit's payload with its emulation prevention bytes (ITU-T H.264, 7.4.1): the 3 of 0 0 3 is left
+  /// out.
+  init(escaped payload: some Sequence<UInt8>) {
+    var bytes: [UInt8] = []
+    var zeros = 0
+    for byte in payload {
+      if zeros >= 2, byte == 3 {
+        zeros = 0
+        continue
+      }
+      zeros = byte == 0 ? zeros + 1 : 0
+      bytes.append(byte)
+    }
+    self.bytes = bytes
+  }
+
+  /// u(n): a number of at most 32 bits.
+  mutating func bits(_ count: Int) -> UInt32? {
+    guard count <= 32, position + count <= bytes.count * 8 else { return nil }
+    var value: UInt32 = 0
+    for _ in 0..<count {
+      let bit = bytes[position / 8] >> UInt8(7 - position % 8) & 1
+      value = value << 1 | UInt32(bit)
+      position += 1
+    }
+    return value
+  }
+
+  /// u(1)
+  mutating func flag() -> Bool? { bits(1).map { $0 == 1 } }
+
+  /// ue(v): an Exp-Golomb number (9.1), below 2^31.
+  mutating func unsigned() -> Int? {
+    var zeros = 0
+    while let bit = flag(), !bit {
+      zeros += 1
+      guard zeros < 31 else { return nil }
+    }
+    guard let rest = bits(zeros) else { return nil }
+    return (1 << zeros) - 1 + Int(rest)
+  }
+
+  /// se(v)
+  mutating func signed() -> Int? {
+    unsigned().map { $0 % 2 == 1 ? ($0 + 1) / 2 : -$0 / 2 }
+  }
+
+  /// Steps over as many bytes; false when there are not so many.
+  mutating func skipBytes(_ count: Int) -> Bool {
+    guard count >= 0, count <= bytes.count - position / 8 else { return false }
+    position += 8 * count
+    return true
+  }
+
+  /// Steps over as many ue(v) or se(v); they are as long.
+  mutating func skipNumbers(_ count: Int) -> Bool {
+    for _ in 0..<count where unsigned() == nil { return false }
+    return true
+  }
+}

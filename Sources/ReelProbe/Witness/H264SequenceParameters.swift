@@ -1,0 +1,91 @@
+import ReelModel
+
+/// What an H.264 sequence parameter set says about its pictures (ITU-T H.264, 7.3.2.1.1 and E.1.1).
+///
+/// FFmpeg's parser reads it too, and tells neither the shape of the pixels nor the transfer function.
+struct H264SequenceParameters: Hashable {
+  /// In pixels, cropped.
+  let width: Int
+  /// In pixels, cropped.
+  let height: Int
+  /// `chroma_format_idc`: 0 is none, 1 is 4:2:0, 2 is 4:2:2, 3 is 4:4:4.
+  let chromaFormat: Int
+  let usability: VideoUsability
+
+  /// - Parameter unit: a NAL unit of type 7, with its header byte.
+  init?(unit: some Collection<UInt8>) {
+    guard let first = unit.first, first & 0x1f == 7 else { return nil }
+    var reader = BitReader(escaped: unit.dropFirst())
+    guard let profile = reader.bits(8), reader.bits(16) != nil, reader.unsigned() != nil,
+      let chroma = Self.chroma(&reader, profile: profile), Self.skipOrder(&reader),
+      let size = Self.size(&reader, chroma: chroma), let hasUsability = reader.flag()
+    else { return nil }
+    chromaFormat = chroma
+    (width, height) = size
+    if hasUsability {
+      guard let usability = VideoUsability(&reader) else { return nil }
+      self.usability = usability
+    } else {
+      usability = VideoUsability()
+    }
+  }
+
+  private static func chroma(_ reader: inout BitReader, profile: UInt32) -> Int? {
+    let high: Set<UInt32> = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]
+    guard high.contains(profile) else { return 1 }
+    guard let chroma = reader.unsigned(), chroma <= 3 else { return nil }
+    if chroma == 3, reader.flag() == nil { return nil }
+    guard reader.skipNumbers(2), reader.flag() != nil, let hasScaling = reader.flag() else { return nil }
+    if hasScaling, !skipScaling(&reader, lists: chroma == 3 ? 12 : 8) { return nil }
+    return chroma
+  }
+
+  private static func skipScaling(_ reader: inout BitReader, lists: Int) -> Bool {
+    for list in 0..<lists {
+      guard let present = reader.flag() else { return false }
+      if present, !skipScalingList(&reader, count: list < 6 ? 16 : 64) { return false }
+    }
+    return true
+  }
+
+  private static func skipScalingList(_ reader: inout BitReader, count: Int) -> Bool {
+    var last = 8
+    for _ in 0..<count {
+      guard let delta = reader.signed() else { return false }
+      let next = (last + delta + 256) & 255
+      if next == 0 { return true }
+      last = next
+    }
+    return true
+  }
+
+  /// Frame numbers, picture order, reference frames.
+  private static func skipOrder(_ reader: inout BitReader) -> Bool {
+    guard reader.skipNumbers(1), let order = reader.unsigned() else { return false }
+    if order == 0, !reader.skipNumbers(1) { return false }
+    if order == 1 {
+      guard reader.flag() != nil, reader.skipNumbers(2), let cycle = reader.unsigned(), cycle < 256,
+        reader.skipNumbers(cycle)
+      else { return false }
+    }
+    return reader.skipNumbers(1) && reader.flag() != nil
+  }
+
+  private static func size(_ reader: inout BitReader, chroma: Int) -> (Int, Int)? {
+    guard let across = reader.unsigned(), let down = reader.unsigned(), across < 4096, down < 4096,
+      let framesOnly = reader.flag()
+    else { return nil }
+    if !framesOnly, reader.flag() == nil { return nil }
+    guard reader.flag() != nil, let isCropped = reader.flag() else { return nil }
+    let fields = framesOnly ? 1 : 2
+    let (width, height) = (16 * (across + 1), 16 * fields * (down + 1))
+    guard isCropped else { return (width, height) }
+    guard let left = reader.unsigned(), let right = reader.unsigned(), let top = reader.unsigned(),
+      let bottom = reader.unsigned()
+    else { return nil }
+    let unitX = chroma == 1 || chroma == 2 ? 2 : 1
+    let unitY = (chroma == 1 ? 2 : 1) * fields
+    let cropped = (width - unitX * (left + right), height - unitY * (top + bottom))
+    return cropped.0 > 0 && cropped.1 > 0 ? cropped : nil
+  }
+}

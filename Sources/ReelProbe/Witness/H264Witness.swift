@@ -1,0 +1,88 @@
+import CFFmpeg
+
+extension PictureWitness {
+  /// From an H.264 stream's parameters and one of its packets, through FFmpeg's parser.
+  ///
+  /// Nil when anything is out of the ordinary: more than one set of parameters, another set within the packet, a
+  /// colour message that overrules it, or a format that depends on the decoder. The full reading settles those.
+  init?(h264 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
+    guard let configuration = AVCConfiguration(Self.extradata(of: parameters)),
+      configuration.sequenceParameterSets.count == 1,
+      let set = configuration.sequenceParameterSets.first, let sequence = H264SequenceParameters(unit: set),
+      Self.isOrdinary(packet, configuration, set), let parsed = ParsedPicture(parameters, packet),
+      sequence.width == parsed.width, sequence.height == parsed.height,
+      let format = Self.format(parsed.format, sequence, declaredRange: parameters.pointee.color_range)
+    else { return nil }
+    width = parsed.width
+    height = parsed.height
+    self.format = format
+    profile = parsed.profile
+    level = parsed.level
+    usability = sequence.usability
+  }
+
+  private static func extradata(of parameters: UnsafeMutablePointer<AVCodecParameters>) -> [UInt8] {
+    guard let data = parameters.pointee.extradata, parameters.pointee.extradata_size > 0 else { return [] }
+    return Array(UnsafeBufferPointer(start: data, count: Int(parameters.pointee.extradata_size)))
+  }
+
+  /// Whether the packet has a picture, and neither other parameters nor a message that overrules them.
+  private static func isOrdinary(
+    _ packet: UnsafeMutablePointer<AVPacket>, _ configuration: AVCConfiguration, _ set: [UInt8]
+  ) -> Bool {
+    guard let data = packet.pointee.data, packet.pointee.size > 0 else { return false }
+    let sample = Array(UnsafeBufferPointer(start: data, count: Int(packet.pointee.size)))
+    var hasPicture = false
+    for unit in LengthPrefixedUnits(sample, lengthSize: configuration.lengthSize) {
+      switch (unit.first ?? 0) & 0x1f {
+      case 1, 5: hasPicture = true
+      case 6 where SupplementalMessages(unit).overruleTransfer: return false
+      case 7 where !unit.elementsEqual(set): return false
+      default: break
+      }
+    }
+    return hasPicture
+  }
+
+  /// What FFmpeg's decoder would choose, for 4:2:0 and 4:2:2 at 8 and 10 bits: at 8 bits, full range is a
+  /// format of its own.
+  private static func format(
+    _ parsed: AVPixelFormat, _ sequence: H264SequenceParameters, declaredRange: AVColorRange
+  ) -> AVPixelFormat? {
+    guard sequence.chromaFormat == 1 || sequence.chromaFormat == 2 else { return nil }
+    let isFull = sequence.usability.fullRange ?? (declaredRange == AVCOL_RANGE_JPEG)
+    switch parsed {
+    case AV_PIX_FMT_YUV420P: return isFull ? AV_PIX_FMT_YUVJ420P : parsed
+    case AV_PIX_FMT_YUV422P: return isFull ? AV_PIX_FMT_YUVJ422P : parsed
+    case reel_yuv420p10, reel_yuv422p10: return parsed
+    default: return nil
+    }
+  }
+}
+
+/// The supplemental enhancement messages of one NAL unit (ITU-T H.264, 7.3.2.3), by type only.
+struct SupplementalMessages {
+  private let types: [Int]
+
+  init(_ unit: some Sequence<UInt8>) {
+    var reader = BitReader(escaped: unit.dropFirst())
+    var types: [Int] = []
+    while types.count < 64, let type = Self.number(&reader), let length = Self.number(&reader) {
+      types.append(type)
+      guard reader.skipBytes(length) else { break }
+    }
+    self.types = types
+  }
+
+  /// Whether a message names another transfer function (D.1.32, type 147).
+  var overruleTransfer: Bool { types.contains(147) }
+
+  private static func number(_ reader: inout BitReader) -> Int? {
+    var sum = 0
+    while let byte = reader.bits(8) {
+      sum += Int(byte)
+      if byte != 255 { return sum }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,59 @@
+import ReelModel
+
+/// The head of the video usability information, which H.264 (E.1.1) and HEVC (E.2.1) share: the shape of the
+/// pixels and the meaning of the colours.
+struct VideoUsability: Hashable {
+  /// Nil when nothing is said.
+  private(set) var pixel: SampleAspectRatio?
+  /// Whether the samples use their full range; nil when nothing is said.
+  private(set) var fullRange: Bool?
+  /// Colour primaries, transfer function and matrix as numbered in ITU-T H.273; nil when nothing is said.
+  private(set) var colour: Colour?
+
+  struct Colour: Hashable {
+    let primaries: UInt32
+    let transfer: UInt32
+    let matrix: UInt32
+  }
+
+  /// Nothing is said.
+  init() {}
+
+  init?(_ reader: inout BitReader) {
+    guard let hasPixel = reader.flag() else { return nil }
+    if hasPixel, !readPixel(&reader) { return nil }
+    guard let hasOverscan = reader.flag() else { return nil }
+    if hasOverscan, reader.flag() == nil { return nil }
+    guard let hasSignal = reader.flag() else { return nil }
+    if hasSignal, !readSignal(&reader) { return nil }
+  }
+
+  private mutating func readPixel(_ reader: inout BitReader) -> Bool {
+    guard let kind = reader.bits(8) else { return false }
+    if kind == 255 {
+      guard let width = reader.bits(16), let height = reader.bits(16) else { return false }
+      pixel = Rational(Int(width), Int(height)).map(SampleAspectRatio.init)
+    } else if kind < Self.pixels.count {
+      let (width, height) = Self.pixels[Int(kind)]
+      pixel = Rational(width, height).map(SampleAspectRatio.init)
+    }
+    return true
+  }
+
+  private mutating func readSignal(_ reader: inout BitReader) -> Bool {
+    guard reader.bits(3) != nil, let full = reader.flag(), let hasColour = reader.flag() else { return false }
+    fullRange = full
+    guard hasColour else { return true }
+    guard let primaries = reader.bits(8), let transfer = reader.bits(8), let matrix = reader.bits(8) else {
+      return false
+    }
+    colour = Colour(primaries: primaries, transfer: transfer, matrix: matrix)
+    return true
+  }
+
+  /// Table E-1.
+  private static let pixels = [
+    (0, 0), (1, 1), (12, 11), (10, 11), (16, 11), (40, 33), (24, 11), (20, 11), (32, 11), (80, 33), (18, 11),
+    (15, 11), (64, 33), (160, 99), (4, 3), (3, 2), (2, 1),
+  ]
+}

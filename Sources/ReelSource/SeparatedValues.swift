@@ -1,0 +1,116 @@
+import ReelModel
+
+/// Comma-separated values as RFC 4180 has them, and no others: UTF-8 with or without a byte order mark, lines
+/// that end with CRLF or LF, quotes around a field that holds quotes (doubled), commas or line ends.
+///
+/// Its own parser, because SwiftCSV 0.10 takes what it should refuse, and says nothing: a quote that is never
+/// closed, a row that is too short (its fields read as empty); it loses white space before a field and an
+/// empty last field, ends rows at any Unicode line separator, and knows no line numbers. A caption that slips
+/// to another video is worse than an error.
+struct SeparatedValues {
+  struct Record: Hashable {
+    /// Where it begins, counted from 1.
+    let line: Int
+    let fields: [String]
+  }
+
+  /// What is wrong, and where.
+  struct Problem: Error, Hashable {
+    let line: Int
+    let message: String
+  }
+
+  /// - Throws: ``Problem`` at the first line that breaks a rule.
+  static func records(_ bytes: [UInt8]) throws(Problem) -> [Record] {
+    var parser = SeparatedValues()
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    for byte in bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...] { try parser.take(byte) }
+    return try parser.finish()
+  }
+
+  private enum State {
+    case fieldStart
+    case plain
+    case quoted
+    /// After a quote within quotes: the end, or half of a doubled one.
+    case quoteInQuotes
+    /// After a carriage return outside of quotes.
+    case lineEnd
+  }
+  private var state = State.fieldStart
+  private var records: [Record] = []
+  private var fields: [String] = []
+  private var field: [UInt8] = []
+  /// Whether the record has had no byte yet: an empty line is none.
+  private var isBlank = true
+  private var line = 1
+  private var recordLine = 1
+  private var quoteLine = 1
+
+  private mutating func take(_ byte: UInt8) throws(Problem) {
+    guard byte != 0 else {
+      throw Problem(line: line, message: "holds a NUL byte; save the list as UTF-8 text")
+    }
+    isBlank = isBlank && (byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r"))
+    switch (state, byte) {
+    case (.lineEnd, UInt8(ascii: "\n")): try endRecord()
+    case (.lineEnd, _):
+      throw Problem(
+        line: line, message: "holds a carriage return without a line feed; put the field in quotes")
+    case (.quoted, UInt8(ascii: "\"")): state = .quoteInQuotes
+    case (.quoted, _): append(byte)
+    case (.quoteInQuotes, UInt8(ascii: "\"")):
+      append(byte)
+      state = .quoted
+    case (_, UInt8(ascii: ",")): try endField()
+    case (_, UInt8(ascii: "\n")): try endRecord()
+    case (_, UInt8(ascii: "\r")): state = .lineEnd
+    case (.fieldStart, UInt8(ascii: "\"")):
+      state = .quoted
+      quoteLine = line
+    case (.quoteInQuotes, _):
+      throw Problem(line: line, message: "has text after a closing quote; double the quotes within a field")
+    case (.plain, UInt8(ascii: "\"")):
+      throw Problem(
+        line: line, message: "has a quote within a field; put the field in quotes, and double this one")
+    default:
+      append(byte)
+      state = .plain
+    }
+  }
+
+  private mutating func append(_ byte: UInt8) {
+    if byte == UInt8(ascii: "\n") { line += 1 }
+    field.append(byte)
+  }
+
+  private mutating func endField() throws(Problem) {
+    guard let text = String(validating: field, as: UTF8.self) else {
+      throw Problem(line: recordLine, message: "is not UTF-8; save the list as UTF-8 text")
+    }
+    fields.append(text)
+    field = []
+    state = .fieldStart
+  }
+
+  private mutating func endRecord() throws(Problem) {
+    try endField()
+    if !isBlank { records.append(Record(line: recordLine, fields: fields)) }
+    isBlank = true
+    fields = []
+    line += 1
+    recordLine = line
+  }
+
+  private mutating func finish() throws(Problem) -> [Record] {
+    if case .quoted = state {
+      throw Problem(line: quoteLine, message: "opens a quote that is never closed")
+    }
+    if case .lineEnd = state {
+      throw Problem(
+        line: line, message: "holds a carriage return without a line feed; put the field in quotes")
+    }
+    if !isBlank { try endRecord() }
+    return records
+  }
+}

@@ -1,0 +1,72 @@
+import ReelIngest
+import ReelModel
+
+/// Which events get a line of their own that stays.
+public struct Announcements: OptionSet, Hashable, Sendable {
+  /// One bit for each kind.
+  public let rawValue: Int
+
+  /// From bits.
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// `file.failed`.
+  public static let failures = Announcements(rawValue: 1)
+  /// `file.refused`.
+  public static let refusals = Announcements(rawValue: 2)
+  /// `file.duplicate`.
+  public static let duplicates = Announcements(rawValue: 4)
+  /// What was published, or in a dry run would be.
+  public static let posts = Announcements(rawValue: 8)
+  /// `upload.retrying`.
+  public static let retries = Announcements(rawValue: 16)
+
+  /// What a person must see.
+  public static let troubles: Announcements = [.failures, .refusals]
+  /// All of them.
+  public static let everything: Announcements = [.failures, .refusals, .duplicates, .posts, .retries]
+
+  /// The lines that `event` gets; none for most.
+  public func lines(for event: IngestEvent, traits: TerminalTraits) -> [String] {
+    styled(event, traits).map { $0.text(traits) }
+  }
+
+  func styled(_ event: IngestEvent, _ traits: TerminalTraits) -> [StyledLine] {
+    guard let file = event.body.file, let words = words(event.body), contains(words.kind) else { return [] }
+    let sentence = words.detail.isEmpty ? file.path.text : Sentence.naming(file.path.text, words.detail)
+    return traits.wrapped(words.lead, words.ink, traits.harmless(sentence))
+  }
+
+  private struct Words {
+    let kind: Announcements
+    let lead: String
+    let ink: StyledLine.Ink?
+    let detail: String
+
+    init(_ kind: Announcements, _ lead: String, _ ink: StyledLine.Ink?, _ detail: String) {
+      self.kind = kind
+      self.lead = lead
+      self.ink = ink
+      self.detail = detail
+    }
+  }
+
+  private func words(_ body: IngestEvent.Body) -> Words? {
+    switch body {
+    case .fileFailed(_, let failure):
+      Words(.failures, "failed:", .failure, "\(failure.message) [\(failure.code)]")
+    case .fileRefused(_, let refusal):
+      Words(.refusals, "refused:", .warning, "\(refusal.message) [\(refusal.code)]")
+    case .fileDuplicate(_, let duplicate):
+      Words(
+        .duplicates, "duplicate:", .dim,
+        duplicate.post.map { "it is post \($0.id) already" } ?? "it is the same video as a file before it")
+    case .postPublished(_, let post): Words(.posts, "published:", .success, "it is post \(post.id)")
+    case .filePlanned: Words(.posts, "would publish:", .success, "")
+    case .uploadRetrying(_, let progress):
+      Words(
+        .retries, "trying again:", .warning,
+        "attempt \(progress.attempt)" + (progress.retrying.map { ", \($0.message)" } ?? ""))
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import FoundationEssentials
+import ReelIngest
+
+/// Events as JSON Lines (`--events`): one object and a newline each, as `docs/events.schema.json` says.
+///
+/// Keys are sorted; times are UTC with milliseconds. A line is harmless in a terminal and in the log of a CI
+/// runner, and reads back as the same event.
+public struct EventLines: Sendable {
+  private let encoder: JSONEncoder
+
+  /// Keep it for a whole run: making an encoder costs more than a line.
+  public init() {
+    encoder = JSONOutput.encoder(pretty: false, times: .milliseconds)
+  }
+
+  /// The line of `event`, in UTF-8, ending in a newline.
+  /// - Throws: `EncodingError`, when it holds a number that JSON has not (NaN, infinity).
+  public func line(_ event: IngestEvent) throws -> [UInt8] {
+    var line = HarmlessJSON.escaping(Array(try encoder.encode(event)))
+    line.append(UInt8(ascii: "\n"))
+    return line
+  }
+
+  /// The event of one line.
+  /// - Throws: `DecodingError`, also for an event of another version or of a type that is not known here.
+  public func event(_ line: some Sequence<UInt8>) throws -> IngestEvent {
+    try JSONOutput.decode(IngestEvent.self, from: line)
+  }
+}

@@ -1,0 +1,51 @@
+import ReelModel
+
+/// A page of posts for people.
+public enum FeedTable {
+  /// A newline after each line. Ends with the command that gives the next page, if there is one.
+  ///
+  /// - Parameter size: of the page, when it was asked for, so that the next one has it too.
+  public static func text(_ page: FeedPage, size: Int? = nil, _ traits: TerminalTraits) -> String {
+    (posts(page.posts, traits) + footer(page, size, traits)).text(traits)
+  }
+
+  private static func posts(_ posts: [Post], _ traits: TerminalTraits) -> [StyledLine] {
+    guard !posts.isEmpty else { return traits.wrapped("No posts here. To make some: reel ingest FOLDER") }
+    let rows = posts.map { FeedRow($0, traits) }
+    guard let columns = traits.columns, columns < narrowestTable else { return table(rows, traits) }
+    return rows.flatMap { $0.stacked(columns) }
+  }
+
+  /// With less than this no caption would fit beside the rest.
+  private static let narrowestTable = 76
+
+  private static func footer(_ page: FeedPage, _ size: Int?, _ traits: TerminalTraits) -> [StyledLine] {
+    guard let next = page.next else { return [] }
+    return traits.wrapped(
+      "Next page: reel feed --before \(next.text)" + (size.map { " --size \($0)" } ?? ""), .dim)
+  }
+
+  private static func table(_ rows: [FeedRow], _ traits: TerminalTraits) -> [StyledLine] {
+    // Date and author only where there is room for them.
+    let isWide = traits.columns.map { $0 >= 120 } ?? true
+    let shown: [FeedRow.Column] = isWide ? FeedRow.Column.allCases : [.place, .id, .size, .length, .caption]
+    let widths = shown.map { column in
+      let cells = rows.map { DisplayWidth.columns(of: $0.cell(column)) }
+      return column == .caption ? 0 : (cells + [column.title.utf8.count]).max() ?? 0
+    }
+    let header = line(shown.map { ($0, $0.title) }, widths, traits, .dim)
+    return [header] + rows.map { row in line(shown.map { ($0, row.cell($0)) }, widths, traits, nil) }
+  }
+
+  private static func line(
+    _ cells: [(column: FeedRow.Column, text: String)], _ widths: [Int], _ traits: TerminalTraits,
+    _ ink: StyledLine.Ink?
+  ) -> StyledLine {
+    let padded = zip(cells, widths).map { cell, width in
+      cell.column.isNumber
+        ? DisplayWidth.paddedLeft(cell.text, to: width) : DisplayWidth.padded(cell.text, to: width)
+    }
+    let line = StyledLine(padded.joined(separator: "  "), ink)
+    return traits.columns.map { line.cut(to: $0, mark: traits.ellipsis) } ?? line
+  }
+}

@@ -1,0 +1,83 @@
+/// Numbers for people, the same in every locale: a dot before decimals, no separators between thousands.
+public enum HumanNumber {
+  /// `0 B`, `999 B`, `1.2 kB`, `84.2 MB`, `345 MB`: decimal units (IEC 80000-13: 1 kB is 1000 B).
+  public static func bytes(_ count: Int64) -> String {
+    scaled(Double(count), unit: "B")
+  }
+
+  /// `84.2 MB/s`.
+  /// - Parameter bytesPerSecond: at least 0, finite; else it is unknown.
+  public static func rate(_ bytesPerSecond: Double) -> String {
+    scaled(bytesPerSecond, unit: "B/s")
+  }
+
+  /// `4.5 Mb/s`.
+  public static func bitRate(_ bitsPerSecond: Int64) -> String {
+    scaled(Double(bitsPerSecond), unit: "b/s")
+  }
+
+  /// `12.5 s`, `1:02.3`, `1:02:03.4`.
+  /// - Parameter seconds: at least 0, below 10^12; else it is unknown.
+  public static func duration(_ seconds: Double) -> String {
+    guard isUsable(seconds) else { return unknown }
+    let tenths = Int((seconds * 10).rounded())
+    guard tenths >= 600 else { return "\(tenths / 10).\(tenths % 10) s" }
+    return "\(clock(Double(tenths / 10))).\(tenths % 10)"
+  }
+
+  /// `0:52`, `1:02:03`.
+  /// - Parameter seconds: at least 0, below 10^12; else it is unknown.
+  public static func clock(_ seconds: Double) -> String {
+    guard isUsable(seconds) else { return unknown }
+    let whole = Int(seconds)
+    let minutes = whole / 60 % 60
+    guard whole >= 3600 else { return "\(minutes):\(twoDigits(whole % 60))" }
+    return "\(whole / 3600):\(twoDigits(minutes)):\(twoDigits(whole % 60))"
+  }
+
+  /// `1 file`, `2 files`.
+  public static func count(_ number: Int, _ singular: String, _ plural: String) -> String {
+    "\(number) \(number == 1 ? singular : plural)"
+  }
+
+  /// `45%`, rounded down, so that 100 means all; nil without a total.
+  public static func percent(_ part: Int64, of total: Int64) -> String? {
+    guard total > 0 else { return nil }
+    return "\(Int(Double(min(max(0, part), total)) / Double(total) * 100))%"
+  }
+
+  /// With `places` decimals, 0 ... 6, trailing zeros left out: `29.97`, `30`.
+  static func decimal(_ value: Double, places: Int) -> String {
+    guard isUsable(value) else { return unknown }
+    let scale = (0..<places).reduce(1) { scale, _ in scale * 10 }
+    let scaled = Int((value * Double(scale)).rounded())
+    var fraction = String(scaled % scale + scale).dropFirst()
+    while fraction.last == "0" { fraction.removeLast() }
+    return fraction.isEmpty ? "\(scaled / scale)" : "\(scaled / scale).\(fraction)"
+  }
+
+  private static let unknown = "unknown"
+
+  private static func isUsable(_ value: Double) -> Bool { value >= 0 && value < 1e12 }
+
+  private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+  /// One decimal below 100 of a unit, none above it; 999.95 kB is 1.0 MB.
+  private static func scaled(_ value: Double, unit: String) -> String {
+    guard value >= 0, value.isFinite else { return unknown }
+    guard value >= 999.5 else { return "\(Int(value.rounded())) \(unit)" }
+    var rest = value / 1000
+    var prefixes = ["k", "M", "G", "T", "P"][...]
+    while rest >= 999.5, prefixes.count > 1 {
+      rest /= 1000
+      prefixes.removeFirst()
+    }
+    return "\(threeDigits(rest)) \(prefixes.first ?? "")\(unit)"
+  }
+
+  private static func threeDigits(_ value: Double) -> String {
+    guard value < 1e15 else { return "\(value)" }
+    let tenths = Int((value * 10).rounded())
+    return tenths < 1000 ? "\(tenths / 10).\(tenths % 10)" : "\(Int(value.rounded()))"
+  }
+}

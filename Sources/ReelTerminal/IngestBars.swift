@@ -1,0 +1,39 @@
+import ReelIngest
+import ReelModel
+
+/// Progress as bars: a line for the run and one for each file in flight (`--progress bar`).
+public enum IngestBars {
+  /// Files that get a line of their own, unless said otherwise.
+  public static let filesShown = 8
+
+  /// The lines of a frame, none wider than the terminal less one cell.
+  ///
+  /// - Parameters:
+  ///   - pace: from a ``PaceWindow``; nil when it is not known.
+  ///   - filesShown: at most so many lines for files; the rest is counted in one more.
+  public static func lines(
+    _ state: IngestState, pace: RunPace? = nil, traits: TerminalTraits, filesShown: Int = filesShown
+  ) -> [String] {
+    frame(state, pace: pace, traits: traits, filesShown: filesShown).map { $0.text(traits) }
+  }
+
+  static func frame(
+    _ state: IngestState, pace: RunPace?, traits: TerminalTraits, filesShown: Int
+  ) -> [StyledLine] {
+    let shown = state.inFlight.prefix(max(0, room(traits, filesShown)))
+    var lines = [RunLine(state: state, pace: pace ?? RunPace(), traits: traits).line()]
+    lines += shown.map { FileLine(file: $0, traits: traits).line() }
+    let hidden = state.inFlight.count - shown.count
+    if hidden > 0, traits.rows.map({ lines.count < $0 - 1 }) ?? true {
+      let more = "\(traits.ellipsis) and \(hidden) more"
+      lines.append(StyledLine(more, .dim).cut(to: traits.redrawColumns, mark: traits.ellipsis))
+    }
+    return lines
+  }
+
+  /// A frame taller than the screen could not be drawn over. It needs a line for the run, one for those that are
+  /// only counted, and one for the cursor.
+  private static func room(_ traits: TerminalTraits, _ filesShown: Int) -> Int {
+    traits.rows.map { min(filesShown, $0 - 3) } ?? filesShown
+  }
+}

@@ -1,0 +1,17 @@
+import ReelIngest
+import ReelModel
+
+/// What would be published, in a dry run of one file.
+public enum PlanCard {
+  /// A newline after each line.
+  public static func text(_ plan: FilePlanned, of path: SourcePath, _ traits: TerminalTraits) -> String {
+    let heading = traits.wrapped(
+      "dry run, nothing was written:", .strong, traits.harmless(path.text) + " would be published")
+    var sheet = FactSheet(traits)
+    sheet.add("caption", plan.words.caption)
+    sheet.add("music", plan.words.music)
+    sheet.add("author", plan.words.authorName ?? plan.words.authorID)
+    ProbeCard.addFacts(of: plan.media, to: &sheet, traits)
+    return (heading + sheet.lines()).text(traits)
+  }
+}

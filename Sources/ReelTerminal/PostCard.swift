@@ -1,0 +1,62 @@
+import ReelModel
+
+/// One post for people.
+public enum PostCard {
+  /// What is said above a card.
+  public enum Title: Hashable, Sendable {
+    case none
+    case published
+    /// The same video is a post already.
+    case duplicate
+  }
+
+  /// A newline after each line.
+  public static func text(_ post: Post, title: Title = .none, _ traits: TerminalTraits) -> String {
+    (heading(title, traits) + facts(post, traits)).text(traits)
+  }
+
+  private static func heading(_ title: Title, _ traits: TerminalTraits) -> [StyledLine] {
+    switch title {
+    case .none: []
+    case .published: traits.wrapped("published", .success)
+    case .duplicate: traits.wrapped("nothing new: this video is a post already", .strong)
+    }
+  }
+
+  private static func facts(_ post: Post, _ traits: TerminalTraits) -> [StyledLine] {
+    var sheet = FactSheet(traits)
+    sheet.add("id", post.id.description, .strong)
+    sheet.add("caption", post.caption)
+    sheet.add("music", post.music)
+    sheet.add("author", author(post))
+    sheet.add("video", video(post, traits))
+    sheet.add("url", post.videoURL)
+    sheet.add("place", post.pageNumber.map { "\($0) in the feed" })
+    sheet.add("posted", post.createdAt.map(ISOTime.second))
+    sheet.add("likes", post.likeCount.map { "\($0)" })
+    sheet.add("shares", post.shareCount.map { "\($0)" })
+    sheet.add("comment", post.commentID)
+    sheet.add("digest", post.digest?.description)
+    sheet.add("read by", post.probe.map(ProbeCard.provenance))
+    return sheet.lines(indent: 0)
+  }
+
+  private static func author(_ post: Post) -> String? {
+    guard let name = post.authorName else { return post.authorID }
+    return post.authorID.map { "\(name) (\($0))" } ?? name
+  }
+
+  private static func video(_ post: Post, _ traits: TerminalTraits) -> String {
+    let parts = [
+      post.videoFileExtension, size(post, traits), post.duration.map(HumanNumber.duration),
+      post.size.map(HumanNumber.bytes),
+    ]
+    return parts.compactMap(\.self).joined(separator: ", ")
+  }
+
+  /// `1080×1920`
+  static func size(_ post: Post, _ traits: TerminalTraits) -> String? {
+    guard let width = post.videoWidth, let height = post.videoHeight else { return nil }
+    return "\(width)\(traits.times)\(height)"
+  }
+}

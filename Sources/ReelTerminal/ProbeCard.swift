@@ -1,0 +1,133 @@
+import ReelIngest
+import ReelModel
+
+/// What one file really is, for people.
+public enum ProbeCard {
+  /// A newline after each line.
+  public static func text(_ document: ProbeDocument, _ traits: TerminalTraits) -> String {
+    switch document.result {
+    case .success(let report): success(report, document, traits).text(traits)
+    case .failure(let failure):
+      TroubleCard.text(
+        TroubleList.Entry(path: document.path, code: failure.code, message: failure.message, refused: false),
+        traits)
+    }
+  }
+
+  private static func success(
+    _ report: ProbeReport, _ document: ProbeDocument, _ traits: TerminalTraits
+  ) -> [StyledLine] {
+    var sheet = FactSheet(traits)
+    addFacts(of: report.media, to: &sheet, traits)
+    if document.extensionMismatch {
+      let claimed = document.path.claimedExtension ?? ""
+      sheet.add(
+        "warning", "its name says .\(claimed), but it is \(report.media.container.fileExtension)", .warning)
+    }
+    for warning in report.media.warnings { sheet.add("warning", warning, .warning) }
+    sheet.add("read by", provenance(report.provenance))
+    return traits.wrapped(traits.harmless(document.path.text), .strong) + sheet.lines()
+  }
+
+  static func addFacts(of media: MediaInfo, to sheet: inout FactSheet, _ traits: TerminalTraits) {
+    sheet.add("container", container(media))
+    sheet.add("size", HumanNumber.bytes(media.size))
+    sheet.add("duration", duration(media))
+    sheet.add("picture", media.video.map { picture($0, traits) } ?? "none: it has no video stream")
+    sheet.add("video", media.video.map(video))
+    sheet.add("colour", media.video.map(colour))
+    for audio in media.audio { sheet.add("audio", self.audio(audio)) }
+    sheet.add("title", media.title)
+    sheet.add("artist", media.artist)
+    sheet.add("recorded", media.createdAt.map(ISOTime.second))
+    sheet.add("location", media.hasLocation == true ? "it tells where it was recorded" : nil)
+    sheet.add("live photo", media.contentIdentifier)
+    if media.truncated == true {
+      sheet.add("truncated", "yes: it was cut off, part of its data is missing", .failure)
+    }
+    if media.encrypted == true { sheet.add("encrypted", "yes", .warning) }
+  }
+
+  /// `header, landlock+seccomp, FFmpeg 59.27.100`
+  static func provenance(_ probe: ProbeProvenance) -> String {
+    "libavformat \(probe.ffmpeg), \(probe.method.rawValue), isolation \(probe.isolation.rawValue)"
+  }
+}
+
+// One line for each group of facts; what is unknown is left out.
+extension ProbeCard {
+  private static func joined(_ parts: [String?]) -> String {
+    parts.compactMap(\.self).joined(separator: ", ")
+  }
+
+  private static func container(_ media: MediaInfo) -> String {
+    joined([
+      "\(media.container.fileExtension) (\(media.container.contentType))",
+      media.fragmented == true ? "fragmented" : nil,
+      media.fastStart.map { $0 ? "index first" : "index last" },
+      media.bitRate.map(HumanNumber.bitRate),
+    ])
+  }
+
+  private static func duration(_ media: MediaInfo) -> String {
+    guard let duration = media.duration else { return "unknown" }
+    return HumanNumber.duration(duration) + (media.durationSource.map { " (by the \(words(for: $0)))" } ?? "")
+  }
+
+  private static func words(for source: DurationSource) -> String {
+    switch source {
+    case .container: "container"
+    case .stream: "longest stream"
+    case .packets: "packets"
+    case .estimated: "bit rate, an estimate"
+    }
+  }
+
+  private static func picture(_ video: VideoFacts, _ traits: TerminalTraits) -> String {
+    let shown = size(video.width, video.height, traits)
+    let stored = size(video.storedWidth, video.storedHeight, traits)
+    return joined([
+      shown ?? "of unknown size",
+      stored == shown ? nil : stored.map { "stored as \($0)" },
+      video.rotation.flatMap { $0 == 0 ? nil : "rotated \($0) degrees clockwise" },
+      video.mirrored == true ? "mirrored" : nil,
+      video.sampleAspectRatio.flatMap { $0.isSquare ? nil : "pixels \($0)" },
+    ])
+  }
+
+  private static func size(_ width: Int?, _ height: Int?, _ traits: TerminalTraits) -> String? {
+    guard let width, let height else { return nil }
+    return "\(width)\(traits.times)\(height)"
+  }
+
+  private static func video(_ video: VideoFacts) -> String {
+    joined([
+      joinedWords(video.codec ?? "of unknown codec", video.profile),
+      video.frameRate.map { "\(HumanNumber.decimal($0.value, places: 2)) frames/s" },
+      video.variableFrameRate == true ? "variable" : nil,
+      video.bitRate.map(HumanNumber.bitRate),
+      video.streams.flatMap { $0 > 1 ? "one of \($0) streams" : nil },
+      video.hasCover == true ? "with a cover picture" : nil,
+      video.hasSamples == false ? "without a single sample" : nil,
+    ])
+  }
+
+  private static func colour(_ video: VideoFacts) -> String {
+    joined([
+      video.pixelFormat, video.chroma, video.bitDepth.map { "\($0) bit" },
+      video.hdr.map { "HDR " + joinedWords($0.kind.rawValue, $0.profile.map { "profile \($0)" }) },
+    ])
+  }
+
+  private static func audio(_ audio: AudioFacts) -> String {
+    joined([
+      audio.codec ?? "of unknown codec",
+      audio.channels.map { HumanNumber.count($0, "channel", "channels") },
+      audio.sampleRate.map { HumanNumber.decimal(Double($0) / 1000, places: 3) + " kHz" },
+    ])
+  }
+
+  private static func joinedWords(_ words: String?...) -> String {
+    words.compactMap(\.self).joined(separator: " ")
+  }
+}

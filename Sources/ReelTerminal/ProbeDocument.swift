@@ -1,0 +1,77 @@
+import ReelIngest
+import ReelModel
+
+/// What `reel probe` found in one file: its JSON, and what ``ProbeCard`` draws.
+///
+/// `{"path": …, "ok": true, "media": {…}, "probe": {…}}` or `{"path": …, "ok": false, "error": {"code", "message"}}`;
+/// `pathBytes` (base64) beside `path` when that does not carry the bytes.
+public struct ProbeDocument: JSONDocument, Sendable {
+  /// As given.
+  public let path: SourcePath
+  /// What was found, or why nothing was.
+  public let result: Result<ProbeReport, FileFailure>
+
+  /// - Parameter path: as given.
+  public init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
+    self.path = path
+    self.result = result
+  }
+
+  /// Whether the name claims another container than the file has.
+  var extensionMismatch: Bool {
+    guard case .success(let report) = result else { return false }
+    return report.media.container.contradicts(claimedExtension: path.claimedExtension)
+  }
+
+  private enum CodingKeys: String, CodingKey { case ok, media, probe, error }
+  private enum ErrorKeys: String, CodingKey { case code, message }
+
+  /// Throws what the encoder throws.
+  public func encode(to encoder: any Encoder) throws {
+    var paths = encoder.container(keyedBy: SourcePathCoding.self)
+    try path.encode(into: &paths)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    switch result {
+    case .success(let report):
+      try container.encode(true, forKey: .ok)
+      try container.encode(
+        MediaDocument(media: report.media, extensionMismatch: extensionMismatch), forKey: .media)
+      try container.encode(report.provenance, forKey: .probe)
+    case .failure(let failure):
+      try container.encode(false, forKey: .ok)
+      var error = container.nestedContainer(keyedBy: ErrorKeys.self, forKey: .error)
+      try error.encode(failure.code, forKey: .code)
+      try error.encode(Sentence.naming(path.text, failure.message), forKey: .message)
+    }
+  }
+}
+
+/// Several files: `{"v": 1, "files": […]}`.
+public struct ProbeListDocument: JSONDocument, Sendable {
+  private let v = 1
+  private let files: [ProbeDocument]
+
+  /// - Parameter files: in the order of the question.
+  public init(_ files: [ProbeDocument]) {
+    self.files = files
+  }
+}
+
+/// The facts of a file, and what follows from them and from its name.
+private struct MediaDocument: Encodable {
+  let media: MediaInfo
+  let extensionMismatch: Bool
+
+  private enum CodingKeys: String, CodingKey {
+    case contentType, extensionMismatch
+    case fileExtension = "extension"
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    try media.encode(to: encoder)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(media.container.fileExtension, forKey: .fileExtension)
+    try container.encode(media.container.contentType, forKey: .contentType)
+    try container.encode(extensionMismatch, forKey: .extensionMismatch)
+  }
+}

@@ -1,0 +1,74 @@
+import ReelIngest
+
+/// How fast a run goes, as far as that can be told.
+public struct RunPace: Hashable, Sendable {
+  /// Bytes stored in a second; nil when unknown or when nothing is being stored.
+  public var bytesPerSecond: Double?
+  /// Files that have had their end in a second; nil when unknown.
+  public var filesPerSecond: Double?
+  /// Nil when unknown: the walk still goes on, or too little was seen.
+  public var secondsLeft: Double?
+
+  /// What is nil is unknown.
+  public init(bytesPerSecond: Double? = nil, filesPerSecond: Double? = nil, secondsLeft: Double? = nil) {
+    self.bytesPerSecond = bytesPerSecond
+    self.filesPerSecond = filesPerSecond
+    self.secondsLeft = secondsLeft
+  }
+}
+
+/// Measures the pace of a run over the last seconds, from a sample for each frame that is drawn.
+public struct PaceWindow: Sendable {
+  private struct Sample {
+    let at: ContinuousClock.Instant
+    let stored: Double
+    let worked: Double
+    let files: Double
+  }
+  private let span: Duration
+  private var samples: [Sample] = []
+
+  /// - Parameter span: how far back it looks.
+  public init(span: Duration = .seconds(10)) {
+    self.span = span
+  }
+
+  /// Takes note of `state` as it is at `instant`, and gives the pace until then.
+  public mutating func pace(of state: IngestState, at instant: ContinuousClock.Instant) -> RunPace {
+    samples.append(
+      Sample(
+        at: instant, stored: Double(state.publishedBytes + state.sentBytes),
+        worked: Double(state.workedBytes),
+        files: Double(state.done)))
+    // The newest of those that are too old is kept: it is where the window begins.
+    while samples.count > 2, samples[1].at <= instant - span { samples.removeFirst() }
+    return pace(of: state)
+  }
+
+  private func pace(of state: IngestState) -> RunPace {
+    guard let first = samples.first, let last = samples.last else { return RunPace() }
+    let seconds = (last.at - first.at) / .seconds(1)
+    guard seconds >= 0.5 else { return RunPace() }
+    let stored = (last.stored - first.stored) / seconds
+    let files = (last.files - first.files) / seconds
+    return RunPace(
+      bytesPerSecond: stored > 0 ? stored : nil,
+      filesPerSecond: files > 0 ? files : nil,
+      secondsLeft: secondsLeft(state, bytesPerSecond: (last.worked - first.worked) / seconds))
+  }
+
+  private func secondsLeft(_ state: IngestState, bytesPerSecond: Double) -> Double? {
+    guard state.scanComplete, bytesPerSecond > 0 else { return nil }
+    let left = Double(max(0, state.foundBytes - state.workedBytes)) / bytesPerSecond
+    // Above four days it is a guess that helps nobody.
+    return left < 360_000 ? left : nil
+  }
+}
+
+extension IngestState {
+  /// Bytes sent of files in flight.
+  var sentBytes: Int64 { inFlight.reduce(0) { $0 + ($1.progress?.sent ?? 0) } }
+
+  /// Bytes of files that have had their end, and those sent of files in flight.
+  var workedBytes: Int64 { doneBytes + sentBytes }
+}

@@ -1,0 +1,103 @@
+import ReelIngest
+import ReelModel
+
+/// What `reel ingest` says when it is done.
+public struct RunReport: Hashable, Sendable {
+  /// As in `run.finished`.
+  public var summary: RunSummary
+  /// Where it went; nil when the run ended before that was known.
+  public var destination: Destination?
+  /// Whether nothing was to be written.
+  public var dryRun: Bool
+  /// Files that were found and have had no end; nil when the walk did not get to its end, so that nobody knows.
+  public var unfinished: Int?
+  /// The files that failed or were refused.
+  public var troubles: TroubleList
+
+  /// From its parts.
+  public init(
+    summary: RunSummary, destination: Destination?, dryRun: Bool, unfinished: Int?, troubles: TroubleList
+  ) {
+    self.summary = summary
+    self.destination = destination
+    self.dryRun = dryRun
+    self.unfinished = unfinished
+    self.troubles = troubles
+  }
+
+  /// - Parameters:
+  ///   - summary: of `run.finished`.
+  ///   - state: the last one of the run.
+  public init(_ summary: RunSummary, state: IngestState, troubles: TroubleList) {
+    self.init(
+      summary: summary, destination: state.destination, dryRun: state.dryRun,
+      unfinished: state.scanComplete ? max(0, state.found - state.done) : nil, troubles: troubles)
+  }
+
+  /// The report for people, a newline after each line.
+  ///
+  /// - Parameter listing: at most so many troubles are told one by one.
+  public func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
+    let headline = RunHeadline(report: self)
+    var lines = traits.wrapped(traits.harmless(headline.text), headline.ink)
+    lines += counts(traits)
+    lines += listed(listing, traits)
+    lines += advice.flatMap { traits.wrapped($0, .dim) }
+    return lines.text(traits)
+  }
+}
+
+extension RunReport {
+  /// How many sorts of ends there were: with one, the headline has said it.
+  private var kinds: Int {
+    [
+      summary.published, summary.duplicates, summary.planned, summary.refused, summary.failed,
+      summary.ignored,
+    ].count { $0 > 0 }
+  }
+
+  private func counts(_ traits: TerminalTraits) -> [StyledLine] {
+    guard kinds > 1 else { return [] }
+    var sheet = FactSheet(traits)
+    func add(_ label: String, _ number: Int, _ detail: String = "", _ ink: StyledLine.Ink? = nil) {
+      guard number > 0 else { return }
+      sheet.add(label, detail.isEmpty ? "\(number)" : "\(number), \(detail)", ink)
+    }
+    add("published", summary.published, HumanNumber.bytes(summary.publishedBytes))
+    add("would publish", summary.planned)
+    add("duplicates", summary.duplicates, "posts already")
+    add("refused", summary.refused, "", .warning)
+    add("failed", summary.failed, "", .failure)
+    sheet.add("reasons", reasons)
+    add("ignored", summary.ignored, "no videos")
+    return sheet.lines()
+  }
+
+  /// The most frequent first.
+  private var reasons: String {
+    summary.reasons
+      .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+      .map { "\($0.key) \($0.value)" }
+      .joined(separator: ", ")
+  }
+
+  private func listed(_ limit: Int, _ traits: TerminalTraits) -> [StyledLine] {
+    let shown = troubles.entries.prefix(max(0, limit))
+    let hidden = troubles.entries.count - shown.count + troubles.leftOut
+    var lines = shown.flatMap { TroubleCard.lines($0, traits) }
+    if hidden > 0 { lines += traits.wrapped("and \(hidden) more: reel status", .dim) }
+    return lines
+  }
+
+  /// What to do next.
+  private var advice: [String] {
+    if summary.outcome == .aborted, summary.published > 0 || unfinished != 0 {
+      return ["Once that is mended, the same command again goes on where this stopped."]
+    }
+    if dryRun { return summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [] }
+    var advice: [String] = []
+    if summary.published > 0 { advice.append("See them: reel feed") }
+    if summary.failed + summary.refused > 0 { advice.append("What failed and why, at any time: reel status") }
+    return advice
+  }
+}

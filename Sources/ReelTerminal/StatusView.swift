@@ -1,0 +1,83 @@
+import ReelModel
+
+/// What the catalog holds, and what failed and why.
+public struct StatusView: Sendable {
+  private let status: CatalogStatus
+  private let library: String
+
+  /// - Parameter library: the path of the library folder.
+  public init(_ status: CatalogStatus, library: String) {
+    self.status = status
+    self.library = library
+  }
+
+  /// A newline after each line.
+  ///
+  /// - Parameter listing: at most so many failures are told one by one.
+  public func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
+    var sheet = FactSheet(traits)
+    sheet.add("library", library)
+    sheet.add("posts", "\(status.posts), \(HumanNumber.bytes(status.bytes))", .strong)
+    for entry in status.destinations {
+      sheet.add("stored in", "\(entry.destination.name): \(HumanNumber.count(entry.posts, "post", "posts"))")
+    }
+    if status.unfinished > 0 {
+      sheet.add("unfinished", "\(status.unfinished); the next run goes on with them", .warning)
+    }
+    sheet.add("not published", status.failureCount == 0 ? "no file" : filesNotPublished)
+    return (sheet.lines(indent: 0) + failures(traits, listing)).text(traits)
+  }
+
+  private var filesNotPublished: String {
+    HumanNumber.count(status.failureCount, "file", "files") + ", the newest first:"
+  }
+
+  private func failures(_ traits: TerminalTraits, _ listing: Int) -> [StyledLine] {
+    let shown = status.failures.prefix(max(0, listing))
+    let hidden = status.failureCount - shown.count
+    var lines = shown.flatMap { path, failure in
+      TroubleCard.lines(
+        TroubleList.Entry(
+          path: path, code: failure.code, message: failure.message, refused: failure.refused), traits)
+    }
+    if hidden > 0 {
+      lines += traits.wrapped("and \(hidden) more: reel status --json lists up to 1000", .dim)
+    }
+    return lines
+  }
+}
+
+extension StatusView: JSONDocument {
+  private enum CodingKeys: String, CodingKey {
+    case library, posts, bytes, destinations, unfinished, failures, failureCount, schemaVersion
+  }
+
+  /// Throws what the encoder throws.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(library, forKey: .library)
+    try container.encode(status.posts, forKey: .posts)
+    try container.encode(status.bytes, forKey: .bytes)
+    try container.encode(status.destinations.map(DestinationEntry.init), forKey: .destinations)
+    try container.encode(status.unfinished, forKey: .unfinished)
+    try container.encode(status.failures.map(FailureEntry.init), forKey: .failures)
+    try container.encode(status.failureCount, forKey: .failureCount)
+    try container.encode(status.schemaVersion, forKey: .schemaVersion)
+  }
+
+  private struct DestinationEntry: Encodable {
+    let destination: Destination
+    let posts: Int
+  }
+
+  private struct FailureEntry: Encodable {
+    let path: SourcePath
+    let failure: FailureRecord
+
+    func encode(to encoder: any Encoder) throws {
+      var paths = encoder.container(keyedBy: SourcePathCoding.self)
+      try path.encode(into: &paths)
+      try failure.encode(to: encoder)
+    }
+  }
+}

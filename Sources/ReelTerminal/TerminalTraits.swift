@@ -1,0 +1,81 @@
+/// What the place that text goes to can show. Pure: ``init(isTerminal:columns:rows:environment:)`` decides from
+/// given facts, `TerminalTraits+System.swift` asks the system for them.
+public struct TerminalTraits: Hashable, Sendable {
+  /// Whether a person sees it as it is written.
+  public var isTerminal: Bool
+  /// Cells in a line, at least 1. Nil where lines have no end: a file, a pipe, a log.
+  public var columns: Int?
+  /// Lines of the screen, at least 1; nil when unknown.
+  public var rows: Int?
+  /// Whether colours may be used. They only help: no fact is told by colour alone.
+  public var colour: Bool
+  /// Whether characters beyond ASCII can be shown.
+  public var unicode: Bool
+  /// Whether lines that were written can be written over (not `TERM=dumb`, not a pipe).
+  public var canRedraw: Bool
+
+  /// - Parameters:
+  ///   - columns: nil for no limit; values below 1 count as 1.
+  ///   - rows: nil for unknown; values below 1 count as 1.
+  public init(
+    isTerminal: Bool = false, columns: Int? = nil, rows: Int? = nil, colour: Bool = false,
+    unicode: Bool = true,
+    canRedraw: Bool = false
+  ) {
+    self.isTerminal = isTerminal
+    self.columns = columns.map { max(1, $0) }
+    self.rows = rows.map { max(1, $0) }
+    self.colour = colour
+    self.unicode = unicode
+    self.canRedraw = canRedraw
+  }
+
+  /// From what the system and the environment say.
+  ///
+  /// - `COLUMNS` stands in for a width that the system does not know; a terminal without either has 80.
+  /// - Colour: never with `NO_COLOR` (no-color.org: set and not empty) or `TERM=dumb`; else anywhere with
+  ///   `CLICOLOR_FORCE`, and on a terminal unless `CLICOLOR=0` (bixense.com/clicolors).
+  /// - Unicode: by the first of `LC_ALL`, `LC_CTYPE`, `LANG` that says something. When none does, yes: terminals
+  ///   and logs of today are UTF-8, and a container's environment is often bare.
+  public init(isTerminal: Bool, columns: Int?, rows: Int? = nil, environment: [String: String]) {
+    let kind = environment["TERM"] ?? ""
+    let named = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    self.init(
+      isTerminal: isTerminal,
+      columns: columns ?? named ?? (isTerminal ? 80 : nil),
+      rows: rows,
+      colour: Self.allowsColour(environment, isTerminal: isTerminal && !kind.isEmpty),
+      unicode: Self.showsUnicode(environment),
+      canRedraw: isTerminal && !kind.isEmpty && kind != "dumb")
+  }
+
+  private static func allowsColour(_ environment: [String: String], isTerminal: Bool) -> Bool {
+    if let refused = environment["NO_COLOR"], !refused.isEmpty { return false }
+    if environment["TERM"] == "dumb" { return false }
+    if let force = environment["CLICOLOR_FORCE"], !force.isEmpty, force != "0" { return true }
+    return isTerminal && environment["CLICOLOR"] != "0"
+  }
+
+  private static func showsUnicode(_ environment: [String: String]) -> Bool {
+    let said = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    guard let said = said?.lowercased() else { return true }
+    return said.contains("utf-8") || said.contains("utf8")
+  }
+}
+
+extension TerminalTraits {
+  /// `text` from a file or a stranger, made harmless for this place.
+  public func harmless(_ text: String) -> String {
+    HarmlessText.line(text, asciiOnly: !unicode)
+  }
+
+  /// What stands for characters that were left out.
+  var ellipsis: String { unicode ? "…" : "..." }
+
+  /// Between two sides of a rectangle.
+  var times: String { unicode ? "×" : "x" }
+
+  /// Cells that a line drawn in place may take: the last one stays free, because terminals differ in what they do
+  /// after a character in it.
+  var redrawColumns: Int { max(1, (columns ?? 80) - 1) }
+}

@@ -1,0 +1,15 @@
+/// One file that failed or was refused, for people.
+public enum TroubleCard {
+  /// A newline after each line.
+  public static func text(_ trouble: TroubleList.Entry, _ traits: TerminalTraits) -> String {
+    lines(trouble, traits).text(traits)
+  }
+
+  /// `failed: notes.mp4 is an HLS playlist, not a video [playlist]`
+  static func lines(_ trouble: TroubleList.Entry, _ traits: TerminalTraits) -> [StyledLine] {
+    let sentence = Sentence.naming(trouble.path.text, trouble.message)
+    return traits.wrapped(
+      trouble.refused ? "refused:" : "failed:", trouble.refused ? .warning : .failure,
+      traits.harmless("\(sentence) [\(trouble.code)]"))
+  }
+}

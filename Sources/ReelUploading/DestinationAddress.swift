@@ -1,0 +1,122 @@
+import ReelModel
+
+/// Where `--to` points, as the user wrote it.
+public enum DestinationAddress: Hashable, Sendable {
+  /// A folder's path, absolute or relative to the working folder.
+  case folder(path: String)
+
+  /// Reads a folder's path or a `file:` URL (RFC 8089).
+  ///
+  /// What begins with `NAME://` or with `command:` is never taken for a path: write `./` before a folder that
+  /// really has such a name.
+  /// - Throws: ``DestinationAddressError``, with a sentence for the user.
+  public init(parsing text: String) throws(DestinationAddressError) {
+    guard !text.isEmpty else { throw DestinationAddressError(.empty, "an empty destination: name a folder") }
+    guard !text.utf8.contains(0) else { throw .notAPath(text, "a path holds no NUL") }
+    guard let scheme = Self.scheme(of: text) else {
+      self = .folder(path: try Self.path(text))
+      return
+    }
+    guard scheme == "file" else { throw .unsupported(scheme: scheme) }
+    self = .folder(path: try Self.path(ofFileURL: text))
+  }
+
+  /// The lower-case scheme, or nil when `text` is a path.
+  private static func scheme(of text: String) -> String? {
+    guard let colon = text.firstIndex(of: ":") else { return nil }
+    let scheme = text[..<colon].lowercased()
+    let isName = scheme.utf8.allSatisfy { byte in
+      (97...122).contains(byte) || (48...57).contains(byte) || "+-.".utf8.contains(byte)
+    }
+    guard isName, let first = scheme.utf8.first, (97...122).contains(first) else { return nil }
+    let isAddress = text[colon...].hasPrefix("://") || ["file", "command"].contains(scheme)
+    return isAddress ? scheme : nil
+  }
+
+  private static func path(_ text: String) throws(DestinationAddressError) -> String {
+    guard text != "~", !text.hasPrefix("~/") else {
+      throw .notAPath(
+        text, "the shell has not put your home folder in for ~; write $HOME, or ./~ if you mean it")
+    }
+    return text
+  }
+
+  private static func path(ofFileURL text: String) throws(DestinationAddressError) -> String {
+    var rest = text.dropFirst("file:".count)
+    if rest.hasPrefix("//") {
+      rest = rest.dropFirst(2)
+      if rest.lowercased().hasPrefix("localhost/") { rest = rest.dropFirst("localhost".count) }
+    }
+    guard rest.hasPrefix("/") else {
+      throw .notAPath(text, "a file URL holds an absolute path after no host: file:///srv/media")
+    }
+    guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else {
+      throw .notAPath(text, "a folder's URL has no query and no fragment; write ? as %3F and # as %23")
+    }
+    guard let path = decoded(rest), !path.utf8.contains(0) else {
+      throw .notAPath(text, "its percent-encoding gives no path in UTF-8")
+    }
+    return path
+  }
+
+  private static func decoded(_ text: Substring) -> String? {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let first = rest.popFirst() {
+      guard first == UInt8(ascii: "%") else {
+        bytes.append(first)
+        continue
+      }
+      let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+      guard digits.count == 2, let byte = UInt8(exactly: digits[0] << 4 | digits[1]) else { return nil }
+      bytes.append(byte)
+      rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}
+
+/// Why a destination can't be used.
+public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// For programs.
+  public enum Code: String, Codable, Sendable, CaseIterable {
+    /// Nothing was given.
+    case empty
+    /// A kind of store that this version does not have.
+    case unsupported
+    /// Meant as a path or a file URL, but none.
+    case notAPath
+  }
+  /// The kind of mistake.
+  public let code: Code
+  /// What is wrong and what to write instead; one sentence for people.
+  public let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// The message.
+  public var description: String { message }
+
+  static func notAPath(_ text: String, _ reason: String) -> DestinationAddressError {
+    DestinationAddressError(.notAPath, "the destination \(text) is no folder: \(reason)")
+  }
+
+  /// Names the scheme only: what follows it may hold a password.
+  static func unsupported(scheme: String) -> DestinationAddressError {
+    let kind =
+      switch scheme {
+      case "s3": "S3 buckets"
+      case "tus", "tus+http", "tus+https": "tus servers"
+      case "firebase": "Firebase Storage"
+      case "command": "programs of your own"
+      default: "places of the kind \(scheme):"
+      }
+    return DestinationAddressError(
+      .unsupported,
+      "Reel \(ReelVersion.current) stores in folders only, not yet in \(kind): name a folder, such as ./media or "
+        + "file:///srv/media")
+  }
+}

@@ -1,0 +1,129 @@
+import Crypto
+import ReelModel
+import ReelSystem
+import Synchronization
+
+/// A store in memory, for tests and examples. It keeps every promise but durability.
+///
+/// Whoever holds the same `MemoryUploader` sees the same objects.
+public final class MemoryUploader: Uploader {
+  /// Atomic, proved by hashing, gone with the process.
+  public let traits = UploadTraits(
+    atomicCreate: true, resumable: false, verifiesChecksums: true, durable: false)
+  /// `memory:` and the name that it was given.
+  public let destination: Destination
+
+  private struct Stored {
+    let bytes: [UInt8]
+    let digest: ContentDigest
+  }
+  private let objects = Mutex<[ObjectKey: Stored]>([:])
+  private let queue = BlockingQueue(label: "reel.memory-store", width: 4)
+
+  /// - Parameter name: tells one store from another; two of the same name are *not* one store.
+  public init(name: String = "store") {
+    destination = Destination("memory:" + name)
+  }
+
+  /// The names of all objects, sorted.
+  public var keys: [ObjectKey] {
+    objects.withLock { $0.keys.sorted { $0.rawValue < $1.rawValue } }
+  }
+
+  /// The bytes under `key`, or nil when there is no such object.
+  public func bytes(of key: ObjectKey) -> [UInt8]? {
+    objects.withLock { $0[key]?.bytes }
+  }
+
+  /// Nothing to be done.
+  public func prepare() async throws(UploadError) {}
+
+  /// Reads `source` whole, hashes it and keeps it.
+  /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `cancelled`.
+  public func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    try checkFree(key)
+    let bytes = try await queue.runCancellable { cancellation throws(UploadError) in
+      try SourceReading(source: source, cancellation: cancellation, reporting: reporting).run()
+    }
+    let isNew = objects.withLock { objects in
+      if objects[key] != nil { return false }
+      objects[key] = Stored(bytes: bytes, digest: source.digest)
+      return true
+    }
+    guard isNew else { throw taken(key) }
+    return StoredObject(key: key, url: url(of: key), size: source.size, digest: source.digest)
+  }
+
+  /// The object with its digest.
+  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    objects.withLock { $0[key] }.map { stored in
+      StoredObject(key: key, url: url(of: key), size: Int64(stored.bytes.count), digest: stored.digest)
+    }
+  }
+
+  /// Forgets the object.
+  public func remove(_ key: ObjectKey) async throws(UploadError) {
+    objects.withLock { $0[key] = nil }
+  }
+
+  /// Hashes the bytes anew.
+  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    bytes(of: key).flatMap { ContentDigest(sha256: SHA256.hash(data: $0)) }
+  }
+
+  private func url(of key: ObjectKey) -> String { destination.name + "/" + key.rawValue }
+
+  private func checkFree(_ key: ObjectKey) throws(UploadError) {
+    if objects.withLock({ $0[key] != nil }) { throw taken(key) }
+  }
+
+  private func taken(_ key: ObjectKey) -> UploadError {
+    UploadError(.alreadyExists, "the store \(destination) has an object named \(key) already")
+  }
+}
+
+/// Reads a source into memory and proves that it is what its digest says.
+private struct SourceReading {
+  let source: UploadSource
+  let cancellation: CancellationFlag
+  let reporting: @Sendable (TransferProgress) -> Void
+
+  private static let chunk = 1 << 20
+
+  func run() throws(UploadError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var reported: Int64 = -1
+    while let piece = try next(at: Int64(bytes.count)) {
+      bytes += piece
+      let sent = Int64(bytes.count)
+      if sent > source.size { throw UploadError.changed(source, "it grew") }
+      if sent - reported >= Int64(Self.chunk) { report(sent, &reported) }
+    }
+    if bytes.count < source.size { throw UploadError.changed(source, "it shrank") }
+    if Array(SHA256.hash(data: bytes)) != source.digest.bytes {
+      throw UploadError.changed(source, "its bytes differ")
+    }
+    if reported < source.size { report(source.size, &reported) }
+    return bytes
+  }
+
+  private func next(at offset: Int64) throws(UploadError) -> [UInt8]? {
+    try cancellation.check()
+    do throws(SourceError) {
+      let piece = try [UInt8](unsafeUninitializedCapacity: Self.chunk) {
+        (buffer, count) throws(SourceError) in
+        count = try source.bytes.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+      }
+      return piece.isEmpty ? nil : piece
+    } catch {
+      throw UploadError(error)
+    }
+  }
+
+  private func report(_ sent: Int64, _ reported: inout Int64) {
+    reporting(TransferProgress(sent: sent, total: source.size))
+    reported = sent
+  }
+}

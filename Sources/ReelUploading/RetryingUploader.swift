@@ -1,0 +1,172 @@
+import ReelModel
+import Synchronization
+
+/// Asks a store again after what may pass: `interrupted` and `unavailable`, within the limits of its policy.
+///
+/// A reply may be lost after the store did its work. So before an upload is tried again the store is asked for
+/// the object: one of the right length and digest is ours, and is not sent a second time.
+public final class RetryingUploader: Uploader {
+  private let base: any Uploader
+  private let policy: RetryPolicy
+  private let clock: any Clock<Duration>
+  private let randomness: any Randomness
+  private let retriesLeft: Mutex<Int>
+
+  /// - Parameters:
+  ///   - base: the uploader that is asked again.
+  ///   - clock: waits; a test's does not.
+  ///   - randomness: draws the waits.
+  public init(
+    base: any Uploader, policy: RetryPolicy = RetryPolicy(), clock: any Clock<Duration> = ContinuousClock(),
+    randomness: any Randomness = SystemRandomness()
+  ) {
+    self.base = base
+    self.policy = policy
+    self.clock = clock
+    self.randomness = randomness
+    retriesLeft = Mutex(policy.retriesPerRun)
+  }
+
+  /// As the base's.
+  public var traits: UploadTraits { base.traits }
+
+  /// As the base's.
+  public var destination: Destination { base.destination }
+
+  /// As the base's, asked again where that may help. A new run begins: its budget of retries is whole again.
+  public func prepare() async throws(UploadError) {
+    retriesLeft.withLock { $0 = policy.retriesPerRun }
+    try await retrying { _ throws(UploadError) in try await self.base.prepare() }
+  }
+
+  /// As the base's, asked again where that may help. Each attempt above the first is announced by a report with
+  /// what the one before it died of.
+  /// - Throws: the last attempt's error; `conflict` when what is found after a lost reply is not what was sent.
+  public func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let report = AttemptReporter(total: source.size, reporting: reporting)
+    do throws(UploadError) {
+      return try await retrying(announcing: report.announce) { attempt throws(UploadError) in
+        if attempt > 1, let object = try await self.stored(source, key) {
+          report.finish(attempt)
+          return object
+        }
+        return try await self.upload(source, key, attempt, report)
+      }
+    } catch {
+      // The last reply may be the one that was lost.
+      guard error.code.isWorthARetry, let object = try? await stored(source, key) else { throw error }
+      return object
+    }
+  }
+
+  /// As the base's, asked again where that may help.
+  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    try await retrying { _ throws(UploadError) in try await self.base.find(key) }
+  }
+
+  /// As the base's, asked again where that may help.
+  public func remove(_ key: ObjectKey) async throws(UploadError) {
+    try await retrying { _ throws(UploadError) in try await self.base.remove(key) }
+  }
+
+  /// As the base's, asked again where that may help.
+  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    try await retrying { _ throws(UploadError) in try await self.base.readBack(key) }
+  }
+}
+
+extension RetryingUploader {
+  /// One attempt. An object that is there although we looked is an earlier attempt's that came late, or
+  /// somebody's who was faster.
+  private func upload(
+    _ source: UploadSource, _ key: ObjectKey, _ attempt: Int, _ report: AttemptReporter
+  ) async throws(UploadError) -> StoredObject {
+    do throws(UploadError) {
+      return try await base.upload(source, to: key) { report.pass($0, attempt) }
+    } catch {
+      guard error.code == .alreadyExists, attempt > 1, let object = try await stored(source, key) else {
+        throw error
+      }
+      report.finish(attempt)
+      return object
+    }
+  }
+
+  /// What an attempt that seemed to fail has stored after all, or nil.
+  /// - Throws: `conflict` when it is something else.
+  private func stored(
+    _ source: UploadSource, _ key: ObjectKey
+  ) async throws(UploadError) -> StoredObject? {
+    guard let object = try await base.find(key) else { return nil }
+    var difference = StoredDifference(object, key: key, source: source)
+    if difference == nil, object.digest == nil {
+      let proved = StoredObject(
+        key: key, url: object.url, size: object.size, digest: try await base.readBack(key))
+      difference = StoredDifference(proved, key: key, source: source)
+      if difference == nil { return proved }
+    }
+    guard let difference else { return object }
+    throw UploadError(
+      .conflict,
+      "the store \(destination) has something else under \(key): \(difference.words); see what it is, and move "
+        + "it away")
+  }
+
+  private func retrying<Value: Sendable>(
+    announcing announce: (Int, UploadError) -> Void = { _, _ in },
+    _ body: (Int) async throws(UploadError) -> Value
+  ) async throws(UploadError) -> Value {
+    var attempt = 1
+    while true {
+      let failure: UploadError
+      do throws(UploadError) {
+        return try await body(attempt)
+      } catch {
+        failure = error
+      }
+      guard let delay = policy.delay(after: attempt, failure, randomness) else { throw failure }
+      try spendRetry(after: failure)
+      attempt += 1
+      announce(attempt, failure)
+      try await wait(delay)
+    }
+  }
+
+  private func spendRetry(after failure: UploadError) throws(UploadError) {
+    let isLeft = retriesLeft.withLock { left in
+      if left == 0 { return false }
+      left -= 1
+      return true
+    }
+    if !isLeft { throw failure }
+  }
+
+  private func wait(_ delay: Duration) async throws(UploadError) {
+    do {
+      try await clock.sleep(for: delay)
+    } catch {
+      throw UploadError(.cancelled, "cancelled while waiting for the store \(destination)")
+    }
+  }
+}
+
+/// Numbers the reports of attempts.
+private struct AttemptReporter: Sendable {
+  let total: Int64
+  let reporting: @Sendable (TransferProgress) -> Void
+
+  func announce(_ attempt: Int, _ failure: UploadError) {
+    reporting(TransferProgress(sent: 0, total: total, attempt: attempt, retrying: failure))
+  }
+
+  func pass(_ progress: TransferProgress, _ attempt: Int) {
+    reporting(TransferProgress(sent: progress.sent, total: progress.total, attempt: attempt))
+  }
+
+  /// The bytes were there already.
+  func finish(_ attempt: Int) {
+    reporting(TransferProgress(sent: total, total: total, attempt: attempt))
+  }
+}

@@ -1,0 +1,73 @@
+import ReelModel
+
+/// Holds every upload of another uploader against what was to be stored: key, size, and the digest where the
+/// store proves one. What differs is removed again.
+public struct VerifyingUploader: Uploader {
+  private let base: any Uploader
+
+  /// - Parameter base: the uploader whose word is checked.
+  public init(base: any Uploader) {
+    self.base = base
+  }
+
+  /// As the base's.
+  public var traits: UploadTraits { base.traits }
+
+  /// As the base's.
+  public var destination: Destination { base.destination }
+
+  /// As the base's.
+  public func prepare() async throws(UploadError) { try await base.prepare() }
+
+  /// As the base's, and checked.
+  /// - Throws: `verificationFailed` when the store says that it holds something else; else as the base.
+  public func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let object = try await base.upload(source, to: key, reporting: reporting)
+    guard let difference = StoredDifference(object, key: key, source: source) else { return object }
+    throw UploadError(
+      .verificationFailed,
+      "the store \(destination) holds something else than was sent: \(difference.words); "
+        + (await removal(of: key)))
+  }
+
+  /// As the base's.
+  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+
+  /// As the base's.
+  public func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+
+  /// As the base's.
+  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    try await base.readBack(key)
+  }
+
+  private func removal(of key: ObjectKey) async -> String {
+    do throws(UploadError) {
+      try await base.remove(key)
+      return "it was removed; try again, and look at the store if it stays so"
+    } catch {
+      return "\(key) could not be removed (\(error.message)): remove it by hand"
+    }
+  }
+}
+
+/// In what a stored object differs from its source.
+struct StoredDifference: Hashable, Sendable {
+  /// Such as "3 bytes instead of 5".
+  let words: String
+
+  /// Nil when the two agree as far as the store tells.
+  init?(_ object: StoredObject, key: ObjectKey, source: UploadSource) {
+    if object.key != key {
+      words = "the name \(object.key) instead of \(key)"
+    } else if object.size != source.size {
+      words = "\(object.size) bytes instead of \(source.size)"
+    } else if let digest = object.digest, digest != source.digest {
+      words = "\(digest) instead of \(source.digest)"
+    } else {
+      return nil
+    }
+  }
+}

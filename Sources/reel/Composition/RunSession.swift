@@ -1,0 +1,148 @@
+import ReelIngest
+import ReelModel
+import ReelSource
+import ReelTerminal
+
+/// One run on the command line: the view model, its views, the signals, and what is said at the end.
+struct RunSession: Sendable {
+  let workplace: Workplace
+  let output: RunOutputOptions
+  let settings: Settings
+
+  /// How a run ended, and what was seen of it.
+  private struct End: Sendable {
+    let summary: RunSummary
+    let state: IngestState
+    let troubles: TroubleList
+    let result: PublishResult?
+    let outputClosed: Bool
+  }
+
+  /// `reel ingest`
+  func ingest(_ inputs: [SourceInput], walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
+    let target = try EventTarget.open(output.events)
+    var options = options
+    options.countsAhead = style == .bar
+    let (end, exit) = try await run(inputs, walk, options, target)
+    let report = RunReport(end.summary, state: end.state, troubles: end.troubles)
+    try write(
+      to: target, json: { try RunDocument(report).json(pretty: $0) }, text: { report.text($0) })
+    return exit
+  }
+
+  /// `reel publish`
+  func publish(_ file: SourceInput, walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
+    let target = try EventTarget.open(output.events)
+    var options = options
+    options.jobs = 1
+    var walk = walk
+    walk.entersFolders = false
+    let (end, exit) = try await run([file], walk, options, target)
+    let failure = end.summary.error ?? .cancelledBeforeItsTurn
+    let outcome = PublishOutcome(path: file.path, result: end.result ?? .failed(failure))
+    try write(to: target, json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) })
+    return exit
+  }
+
+  // MARK: Running
+
+  private func run(
+    _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions, _ target: EventTarget?
+  ) async throws -> (End, ReelExit) {
+    let model = await IngestModel(
+      inputs: inputs, walkOptions: walk, options: options, services: workplace.services)
+    let (end, wasInterrupted) = try await Interruption.guarding { try await watch(model, target) }
+    try await workplace.close()
+    return (end, ReelExit(end.summary, wasInterrupted: wasInterrupted || end.outputClosed))
+  }
+
+  private func watch(_ model: IngestModel, _ target: EventTarget?) async throws -> End {
+    let display = ProgressDisplay(style: style)
+    let (seen, read, written) = await (model.events(), model.events(), model.events())
+    async let listening: Void = display.listen(to: seen)
+    async let result = Self.result(in: read)
+    let run = Task { await model.run() }
+    let drawing = Task { await display.draw(model) }
+    async let closed = Self.write(written, to: target) { run.cancel() }
+    let summary = await withTaskCancellationHandler {
+      await run.value
+    } onCancel: {
+      run.cancel()
+    }
+    await listening
+    drawing.cancel()
+    await drawing.value
+    return End(
+      summary: summary, state: await model.state, troubles: await display.troubles, result: await result,
+      outputClosed: try await closed)
+  }
+
+  /// The last file's end.
+  private static func result(in events: IngestEvents) async -> PublishResult? {
+    var last: PublishResult?
+    for await event in events { last = PublishResult(event.body) ?? last }
+    return last
+  }
+
+  /// Gives true when the reader of the events went away; the run ends then.
+  private static func write(
+    _ events: IngestEvents, to target: EventTarget?, orEnd end: @Sendable () -> Void
+  ) async throws -> Bool {
+    guard let target else { return false }
+    do {
+      try await EventWriter(target: target).write(events)
+      return false
+    } catch is OutputClosed {
+      end()
+      return true
+    } catch {
+      end()
+      throw error
+    }
+  }
+
+  private var style: ProgressStyle {
+    let chosen = settings.progress.flatMap { ProgressStyle(rawValue: $0) } ?? .auto
+    return chosen.resolved(for: .standardError(), quiet: output.quiet)
+  }
+
+  // MARK: Reporting
+
+  private func write(
+    to target: EventTarget?, json: (Bool) throws -> String, text: (TerminalTraits) -> String
+  ) throws {
+    let eventsTakeOutput = target?.isStandardOutput == true
+    let traits = eventsTakeOutput ? TerminalTraits.standardError() : TerminalTraits.standardOutput()
+    let stream = eventsTakeOutput ? OutputStream.standardError : .standardOutput
+    try stream.write(output.json ? json(traits.isTerminal) : text(traits))
+  }
+}
+
+extension ReelExit {
+  init(_ summary: RunSummary, wasInterrupted: Bool) {
+    if wasInterrupted || summary.outcome == .cancelled {
+      self = .interrupted
+    } else if summary.outcome == .aborted {
+      self = .couldNotRun
+    } else if summary.failed > 0 {
+      self = .someFailed
+    } else {
+      self = summary.refused > 0 ? .someRefused : .done
+    }
+  }
+
+  /// Ends the command with this code.
+  func end() throws {
+    if self != .done { throw CommandExit(code: self) }
+  }
+}
+
+/// Ends the process with a code; everything has been said.
+struct CommandExit: Error {
+  let code: ReelExit
+}
+
+extension FileFailure {
+  static let cancelledBeforeItsTurn = FileFailure(
+    code: "cancelled", message: "interrupted before it was read; the same command again takes it in")
+}

@@ -1,0 +1,75 @@
+import ReelIngest
+import ReelSystem
+import ReelTerminal
+
+/// Shows a run on stderr: events as they come, bars or lines on a clock.
+actor ProgressDisplay {
+  private let style: ProgressStyle
+  private let stream = OutputStream.standardError
+  private let queue = BlockingQueue(label: "reel.progress", width: 1)
+  private var bars = BarsRenderer()
+  private var plain = PlainProgress()
+  private var pace = PaceWindow()
+  private var pending: [IngestEvent] = []
+  private(set) var troubles = TroubleList()
+  private var isBroken = false
+
+  init(style: ProgressStyle) {
+    self.style = style
+  }
+
+  /// How often it is drawn.
+  private var interval: Duration { style == .bar ? .milliseconds(100) : .seconds(1) }
+
+  /// Takes the events in until the run's end.
+  func listen(to events: IngestEvents) async {
+    for await batch in events.batches() {
+      for event in batch {
+        troubles.note(event)
+        if style == .plain || style == .bar, event.body.isTerminal { pending.append(event) }
+      }
+    }
+  }
+
+  /// Draws until cancelled, and leaves a clean line behind.
+  func draw(_ model: IngestModel) async {
+    guard style == .bar || style == .plain else { return }
+    while !Task.isCancelled {
+      await show(await model.state)
+      try? await Task.sleep(for: interval)
+    }
+    await end(await model.state)
+  }
+
+  private func show(_ state: IngestState) async {
+    let traits = TerminalTraits.standardError()
+    let now = ContinuousClock.now
+    let speed = pace.pace(of: state, at: now)
+    let events = pending
+    pending = []
+    switch style {
+    case .bar:
+      let above = events.flatMap { Announcements.troubles.lines(for: $0, traits: traits) }
+      await write(bars.frame(state, pace: speed, above: above, traits: traits))
+    case .plain:
+      let lines = plain.lines(for: events, state, pace: speed, at: now, traits: traits)
+      await write(lines.map { $0 + "\n" }.joined())
+    case .auto, .none: break
+    }
+  }
+
+  private func end(_ state: IngestState) async {
+    let traits = TerminalTraits.standardError()
+    let lines = pending.flatMap { Announcements.troubles.lines(for: $0, traits: traits) }
+    pending = []
+    let cleared = style == .bar ? bars.clear(traits: traits) : ""
+    await write(cleared + lines.map { $0 + "\n" }.joined())
+  }
+
+  /// Progress that nobody can see any more is no reason to end a run.
+  private func write(_ text: String) async {
+    guard !text.isEmpty, !isBroken else { return }
+    let stream = stream
+    isBroken = await queue.run { (try? stream.write(text)) == nil }
+  }
+}

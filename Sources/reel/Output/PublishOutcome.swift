@@ -1,0 +1,38 @@
+import ReelIngest
+import ReelModel
+import ReelTerminal
+
+/// What `reel publish` says at the end.
+struct PublishOutcome {
+  let path: SourcePath
+  let result: PublishResult
+
+  func text(_ traits: TerminalTraits) -> String {
+    switch result {
+    case .published(let post): PostCard.text(post, title: .published, traits)
+    case .duplicate(let post?): PostCard.text(post, title: .duplicate, traits)
+    case .duplicate(nil): traits.harmless("\(path.text) would be a duplicate") + "\n"
+    case .planned(let plan): PlanCard.text(plan, of: path, traits)
+    // Said on stderr as it happened, and once more here for those who look only at the end.
+    case .refused(let refusal): traits.harmless("refused: \(path.text): \(refusal.message) [\(refusal.code)]") + "\n"
+    case .failed(let failure): traits.harmless("failed: \(path.text): \(failure.message) [\(failure.code)]") + "\n"
+    }
+  }
+
+  /// The post; for a file without one `{"ok": false, …}` with the reason.
+  func json(pretty: Bool) throws -> String {
+    switch result {
+    case .published(let post), .duplicate(let post?): try JSONOutput.text(post, pretty: pretty)
+    case .duplicate(nil): try JSONOutput.text(FileDuplicate(post: nil), pretty: pretty)
+    case .planned(let plan): try JSONOutput.text(plan, pretty: pretty)
+    case .refused(let refusal): try JSONOutput.text(Failed(error: nil, refused: refusal), pretty: pretty)
+    case .failed(let failure): try JSONOutput.text(Failed(error: failure, refused: nil), pretty: pretty)
+    }
+  }
+
+  private struct Failed: Encodable {
+    let ok = false
+    let error: FileFailure?
+    let refused: FileRefused?
+  }
+}

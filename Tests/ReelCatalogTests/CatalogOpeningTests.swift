@@ -1,0 +1,180 @@
+import Foundation
+import GRDB
+import ReelModel
+import Testing
+
+@testable import ReelCatalog
+
+@Suite struct CatalogOpeningTests {
+  /// A plain connection to the file, as any other program has it.
+  private func plain(_ library: LibraryFolder) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    return try DatabaseQueue(path: library.catalogPath, configuration: configuration)
+  }
+
+  private func refuses(
+    _ temporary: TemporaryLibrary, _ code: CatalogError.Code, saying words: String...
+  ) async {
+    let library = temporary.library
+    let before = try? Data(contentsOf: URL(fileURLWithPath: library.catalogPath))
+    for open in [
+      { _ = try await SQLiteCatalog.open(library: library) },
+      { _ = try await SQLiteCatalog.openReadOnly(library: library) },
+    ] as [() async throws -> Void] {
+      let error = await #expect(throws: CatalogError.self) { try await open() }
+      #expect(error?.code == code)
+      for word in words + [library.catalogPath] {
+        #expect(error?.message.contains(word) == true, "\(error?.message ?? "") lacks \(word)")
+      }
+    }
+    let after = try? Data(contentsOf: URL(fileURLWithPath: library.catalogPath))
+    #expect(after == before)
+  }
+
+  @Test func aNewCatalogIsWhatItShouldBe() async throws {
+    let temporary = try await TemporaryLibrary()
+    let catalog = try await SQLiteCatalog.open(library: temporary.library)
+    let mode = try FileManager.default.attributesOfItem(atPath: temporary.library.catalogPath)[
+      .posixPermissions]
+    #expect(mode as? Int == 0o600)
+    let group = try catalog.writable().group
+    let pragmas = try await group.alone { db in
+      try ["journal_mode", "synchronous", "auto_vacuum", "foreign_keys", "application_id", "user_version"]
+        .map { try String.fetchOne(db, sql: "PRAGMA \($0)") }
+    }
+    #expect(pragmas == ["wal", "2", "2", "1", "1382376812", "1"])
+    let loose = try await group.alone { db in
+      try String.fetchAll(
+        db,
+        sql: """
+          SELECT name FROM pragma_table_list
+          WHERE schema = 'main' AND type = 'table' AND NOT strict AND name NOT LIKE 'sqlite_%'
+          """)
+    }
+    #expect(loose == [])
+    try await catalog.close()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.library.temporaryPath).isEmpty)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.library.path).count == 2)
+  }
+
+  @Test func manyMayMakeItAtOnce() async throws {
+    let temporary = try await TemporaryLibrary()
+    let sketch = Sketch()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          let catalog = try await SQLiteCatalog.open(library: temporary.library)
+          _ = try await catalog.publish(sketch.request(sketch.publication()), with: sketch)
+          try await catalog.close()
+        }
+      }
+      try await group.waitForAll()
+    }
+    let catalog = try #require(try await SQLiteCatalog.openReadOnly(library: temporary.library))
+    #expect(try await catalog.posts(from: 1, count: 100).count == 8)
+    try await catalog.close()
+  }
+
+  @Test func aNewerCatalogIsRefusedWithBothVersions() async throws {
+    let temporary = try await TemporaryLibrary()
+    try await SQLiteCatalog.open(library: temporary.library).close()
+    let other = try plain(temporary.library)
+    try await other.write { db in try db.execute(sql: "PRAGMA user_version = 99") }
+    try other.close()
+    await refuses(temporary, .newerSchema, saying: "schema 99", "schema \(CatalogSchema.version)")
+  }
+
+  @Test func anotherProgramsDatabaseIsLeftAlone() async throws {
+    let temporary = try await TemporaryLibrary()
+    let other = try plain(temporary.library)
+    try await other.write { db in try db.execute(sql: "CREATE TABLE theirs (a)") }
+    try other.close()
+    await refuses(temporary, .corrupt, saying: "not one of Reel's")
+  }
+
+  @Test(arguments: ["this is no database at all, it is a text of some length", "SQLite format 3\0 or so"])
+  func whatIsNoDatabaseIsRefused(content: String) async throws {
+    let temporary = try await TemporaryLibrary()
+    let padded = Data((content + String(repeating: ".", count: 5000)).utf8)
+    try padded.write(to: URL(fileURLWithPath: temporary.library.catalogPath))
+    await refuses(temporary, .corrupt, saying: "damaged")
+  }
+
+  @Test func aDamagedCatalogSaysSo() async throws {
+    let temporary = try await TemporaryLibrary()
+    let sketch = Sketch()
+    let catalog = try await SQLiteCatalog.open(library: temporary.library)
+    for _ in 0..<50 { _ = try await catalog.publish(sketch.request(sketch.publication()), with: sketch) }
+    try await catalog.close()
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: temporary.library.catalogPath))
+    let size = try file.seekToEnd()
+    for page in stride(from: UInt64(4096), to: size, by: 4096) {
+      try file.seek(toOffset: page)
+      try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
+    }
+    try file.close()
+    await expect(.corrupt) {
+      let damaged = try await SQLiteCatalog.open(library: temporary.library)
+      _ = try await damaged.posts(from: 1, count: 100)
+    }
+  }
+
+  @Test func aFolderInItsPlaceIsNamed() async throws {
+    let temporary = try await TemporaryLibrary()
+    try FileManager.default.createDirectory(
+      atPath: temporary.library.catalogPath, withIntermediateDirectories: false)
+    await refuses(temporary, .unusable, saying: "no file")
+  }
+
+  @Test func anEmptyFileIsNoCatalogYet() async throws {
+    let temporary = try await TemporaryLibrary()
+    try Data().write(to: URL(fileURLWithPath: temporary.library.catalogPath))
+    #expect(try await SQLiteCatalog.openReadOnly(library: temporary.library) == nil)
+    try await SQLiteCatalog.open(library: temporary.library).close()
+    let catalog = try #require(try await SQLiteCatalog.openReadOnly(library: temporary.library))
+    try await catalog.close()
+  }
+
+  @Test func whoReadsWritesNothing() async throws {
+    let temporary = try await TemporaryLibrary()
+    let sketch = Sketch()
+    let catalog = try await SQLiteCatalog.open(library: temporary.library)
+    let request = sketch.request(sketch.publication())
+    let post = try await catalog.publish(request, with: sketch)
+    let reader = try #require(try await SQLiteCatalog.openReadOnly(library: temporary.library))
+    #expect(try await reader.published(request.publication)?.post == post)
+    #expect(try await reader.status().posts == 1)
+    await expect(.unusable) { _ = try await reader.claim(request) }
+    await expect(.unusable) { _ = try await reader.clearCache() }
+    await reader.remember(nil, at: SourcePath("/f"))
+    try await reader.close()
+    catalog.abandon()
+    let later = try #require(try await SQLiteCatalog.openReadOnly(library: temporary.library))
+    #expect(try await later.published(request.publication)?.announced == true)
+    try await later.close()
+    await expect(.unusable) { _ = try await later.status() }
+  }
+
+  @Test func aLockedCatalogSaysSo() async throws {
+    let temporary = try await TemporaryLibrary()
+    let catalog = try await SQLiteCatalog.open(library: temporary.library, busyTimeout: .milliseconds(50))
+    let other = try plain(temporary.library)
+    let sketch = Sketch()
+    let request = sketch.request(sketch.publication())
+    try await other.writeWithoutTransaction { db in try db.execute(sql: "BEGIN IMMEDIATE") }
+    await expect(.locked) { _ = try await catalog.claim(request) }
+    try await other.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
+    #expect(try await catalog.claim(request).intent != nil)
+  }
+
+  @Test func theOpeningOfAnotherIsWaitedFor() async throws {
+    let temporary = try await TemporaryLibrary()
+    let other = try FolderLock(temporary.library.path, waitingUpTo: 0)
+    await expect(.locked) {
+      _ = try await SQLiteCatalog.open(library: temporary.library, busyTimeout: .milliseconds(30))
+    }
+    other.end()
+    try await SQLiteCatalog.open(library: temporary.library, busyTimeout: .zero).close()
+  }
+}

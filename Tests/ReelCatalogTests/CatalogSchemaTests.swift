@@ -1,0 +1,115 @@
+import Foundation
+import GRDB
+import ReelModel
+import Testing
+
+@testable import ReelCatalog
+
+@Suite struct CatalogSchemaTests {
+  private let second = "CREATE TABLE second (id INTEGER PRIMARY KEY) STRICT; INSERT INTO second VALUES (7);"
+
+  @Test func anOlderCatalogIsBroughtUpToDateWithWhatIsInIt() throws {
+    let database = try DatabaseQueue()
+    try database.writeWithoutTransaction { db in
+      try CatalogSchema.migrate(db, at: "here")
+      try db.execute(sql: "INSERT INTO destination (name) VALUES ('file:///old')")
+      try CatalogSchema.migrate(db, at: "here", through: CatalogSchema.migrations + [second])
+      #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == CatalogSchema.version + 1)
+      #expect(try Int.fetchAll(db, sql: "SELECT id FROM second") == [7])
+      #expect(try String.fetchAll(db, sql: "SELECT name FROM destination") == ["file:///old"])
+    }
+  }
+
+  @Test func aCatalogWithoutItsTablesIsNoneYet() async throws {
+    let temporary = try await TemporaryLibrary()
+    let database = try DatabaseQueue(path: temporary.library.catalogPath)
+    try await database.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA application_id = \(CatalogSchema.applicationID)")
+    }
+    try database.close()
+    #expect(try await SQLiteCatalog.openReadOnly(library: temporary.library) == nil)
+    try await SQLiteCatalog.open(library: temporary.library).close()
+    #expect(try await SQLiteCatalog.openReadOnly(library: temporary.library) != nil)
+  }
+
+  @Test func aMigrationThatFailsChangesNothing() throws {
+    let database = try DatabaseQueue()
+    try database.writeWithoutTransaction { db in
+      try CatalogSchema.migrate(db, at: "here")
+      #expect(throws: DatabaseError.self) {
+        let broken = CatalogSchema.migrations + [second, "CREATE TABLE second (nonsense"]
+        try CatalogSchema.migrate(db, at: "here", through: broken)
+      }
+      #expect(try CatalogSchema.checkedVersion(of: db, at: "here") == CatalogSchema.version)
+      #expect(try !db.tableExists("second"))
+      #expect(!db.isInsideTransaction)
+      try CatalogSchema.migrate(db, at: "here")
+    }
+  }
+
+  /// A catalog that a released Reel made must be read for ever.
+  @Test func aReleasedVersionStaysAsItIs() {
+    #expect(
+      Self.fingerprint(CatalogSchema.version1) == 7_598_671_208_338_711_369,
+      "version 1 was released as it was: append a migration instead")
+  }
+
+  /// FNV-1a.
+  private static func fingerprint(_ text: String) -> UInt64 {
+    text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+  }
+
+  /// Everything that is done for each file must find its rows by an index, however many there are.
+  @Test func noStatementReadsAWholeTable() async throws {
+    let temporary = try await TemporaryLibrary()
+    let catalog = try await SQLiteCatalog.open(library: temporary.library)
+    let sketch = Sketch()
+    let statements = try await catalog.writable().group.alone { db in
+      let seen = StatementLog()
+      db.trace { seen.add("\($0)") }
+      let steps = try catalog.writable().steps
+      let request = sketch.request(sketch.publication())
+      guard case .granted(let intent) = try steps.claim(request, in: db) else { return Set<String>() }
+      _ = try steps.claim(sketch.request(request.publication, .allow), in: db)
+      _ = try steps.complete(intent, document: "{}", bytes: 1, at: 0, in: db)
+      try Outbox.strike(intent.id, in: db)
+      _ = try steps.claim(request, in: db)
+      try steps.release(intent, because: .retryLater, in: db)
+      try steps.release(intent, because: .keyUnusable, in: db)
+      _ = try PostTable.find(intent.id, in: db)
+      _ = try PostTable.before(900_000, limit: 20, in: db)
+      _ = try PostTable.at(900_000..<900_020, in: db)
+      let identity = FileIdentity(device: 1, inode: 2, size: 3, modifiedAt: 4, changedAt: 5)
+      try KnownFileTable.put(sketch.digest(), of: identity, in: db)
+      _ = try KnownFileTable.find(identity, in: db)
+      let reader = ReaderVersion(reel: "1", ffmpeg: "2")
+      try ReadingTable.put("{}", of: sketch.digest(), by: reader, in: db)
+      _ = try ReadingTable.find(sketch.digest(), by: reader, in: db)
+      try FailureTable.put(nil, at: SourcePath("/f"), in: db)
+      _ = try FailureTable.newest(1000, in: db)
+      try steps.owners.renew(steps.me, lock: "catalog-x", in: db)
+      try steps.owners.retire(steps.me, in: db)
+      db.trace(nil)
+      return seen.statements
+    }
+    #expect(statements.count >= 20)
+    for statement in statements {
+      let plan = try await catalog.writable().group.alone { db in
+        let explained = try db.makeStatement(sql: "EXPLAIN QUERY PLAN \(statement)")
+        explained.setUncheckedArguments(StatementArguments())
+        return try Row.fetchAll(explained).map { $0["detail"] as String }
+      }
+      let scans = plan.filter { $0.hasPrefix("SCAN") && !$0.contains("USING INDEX failureByTime") }
+      #expect(scans == [], "\(statement)")
+    }
+  }
+}
+
+/// Statements that ran, without their arguments.
+private final class StatementLog {
+  private(set) var statements: Set<String> = []
+
+  func add(_ statement: String) {
+    statements.insert(statement)
+  }
+}

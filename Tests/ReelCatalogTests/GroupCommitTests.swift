@@ -1,0 +1,170 @@
+import Foundation
+import GRDB
+import ReelModel
+import Synchronization
+import Testing
+
+@testable import ReelCatalog
+
+@Suite struct GroupCommitTests {
+  /// A database with one table, and a group over it.
+  private struct Bench {
+    let temporary: TemporaryLibrary
+    let database: DatabasePool
+    let group: GroupCommit
+
+    init(patience: Int = 50) async throws {
+      temporary = try await TemporaryLibrary()
+      let path = temporary.library.catalogPath
+      var configuration = Configuration()
+      configuration.busyMode = .timeout(0.05)
+      database = try DatabasePool(path: path, configuration: configuration)
+      try await database.write { db in
+        try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER CHECK (n >= 0)) STRICT")
+      }
+      group = GroupCommit(
+        database: database, connection: CatalogConnection(database, path: path),
+        patience: .milliseconds(patience))
+    }
+
+    func numbers() async throws -> [Int] {
+      try await database.read { db in try Int.fetchAll(db, sql: "SELECT n FROM t ORDER BY id") }
+    }
+  }
+
+  /// Counts commits.
+  private final class Commits: TransactionObserver {
+    let count = Mutex(0)
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidCommit(_ db: Database) { count.withLock { $0 += 1 } }
+    func databaseDidRollback(_ db: Database) {}
+  }
+
+  @Test func whatComesTogetherIsCommittedTogether() async throws {
+    let bench = try await Bench()
+    let commits = Commits()
+    bench.database.add(transactionObserver: commits)
+    await withTaskGroup { group in
+      for number in 0..<500 {
+        group.addTask {
+          let given = try? await bench.group.durably { db in
+            try db.run("INSERT INTO t (n) VALUES (?)", [number])
+            return number
+          }
+          #expect(given == number)
+        }
+      }
+    }
+    #expect(try await bench.numbers().sorted() == Array(0..<500))
+    #expect(commits.count.withLock { $0 } < 250)
+  }
+
+  @Test func oneThatFailsTakesNoOtherWithIt() async throws {
+    let bench = try await Bench()
+    await withTaskGroup { group in
+      for number in 0..<200 {
+        group.addTask {
+          let result = await Self.result { () throws(CatalogError) in
+            try await bench.group.durably { db in
+              try db.run("INSERT INTO t (n) VALUES (?)", [number])
+              if number % 4 == 1 { try db.run("INSERT INTO t (n) VALUES (-1)") }
+              if number % 4 == 2 { throw CatalogError(.leaseLost, "mine") }
+            }
+          }
+          let expected: CatalogError.Code? = [nil, .unusable, .leaseLost, nil][number % 4]
+          #expect(result?.code == expected)
+        }
+      }
+    }
+    #expect(try await bench.numbers().sorted() == (0..<200).filter { [0, 3].contains($0 % 4) })
+  }
+
+  private static func result(_ body: () async throws(CatalogError) -> Void) async -> CatalogError? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func whatIsHandedInFirstIsWrittenFirst() async throws {
+    let bench = try await Bench(patience: 100_000)
+    for number in 0..<2000 {
+      bench.group.lazily { db in try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
+    }
+    try await bench.group.settle()
+    #expect(try await bench.numbers() == Array(0..<2000))
+  }
+
+  @Test func whatNobodyWaitsForIsWrittenSoon() async throws {
+    let bench = try await Bench(patience: 20)
+    for round in 1...3 {
+      bench.group.lazily { db in try db.run("INSERT INTO t (n) VALUES (1)") }
+      for _ in 0..<500 where try await bench.numbers().count < round {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      #expect(try await bench.numbers().count == round)
+    }
+  }
+
+  @Test func aLoneWriterDoesNotWaitForCompany() async throws {
+    let bench = try await Bench(patience: 100_000)
+    for number in 0..<5 {
+      try await bench.group.durably { db in try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
+    }
+    #expect(try await bench.numbers() == Array(0..<5))
+  }
+
+  @Test func aFullDiskIsSaidAndNothingIsHalfWritten() async throws {
+    let bench = try await Bench(patience: 100_000)
+    let pages = try await bench.group.alone { db in try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0 }
+    try await bench.group.alone { db in try db.execute(sql: "PRAGMA max_page_count = \(pages + 2)") }
+    bench.group.lazily { db in try db.run("INSERT INTO t (n) VALUES (7)") }
+    let failures = await withTaskGroup(of: CatalogError?.self) { group in
+      for _ in 0..<20 {
+        group.addTask {
+          await Self.result { () throws(CatalogError) in
+            try await bench.group.durably { db in
+              for number in 0..<2000 { try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
+            }
+          }
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1?.code) }
+    }
+    #expect(failures == Array(repeating: .diskFull, count: 20))
+    #expect(try await bench.numbers().count < 2)
+    try await bench.group.alone { db in try db.execute(sql: "PRAGMA max_page_count = 100000") }
+    try await bench.group.durably { db in try db.run("INSERT INTO t (n) VALUES (8)") }
+    #expect(try await bench.numbers() == [7, 8])
+  }
+
+  @Test func whatNobodyWaitsForIsKeptWhileTheCatalogIsLocked() async throws {
+    let bench = try await Bench(patience: 30)
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    let other = try DatabaseQueue(path: bench.temporary.library.catalogPath, configuration: configuration)
+    try await other.writeWithoutTransaction { db in try db.execute(sql: "BEGIN IMMEDIATE") }
+    bench.group.lazily { db in try db.run("INSERT INTO t (n) VALUES (1)") }
+    await expect(.locked) {
+      try await bench.group.durably { db in try db.run("INSERT INTO t (n) VALUES (2)") }
+    }
+    try await Task.sleep(for: .milliseconds(200))
+    try await other.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
+    for _ in 0..<500 where try await bench.numbers().isEmpty {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    #expect(try await bench.numbers() == [1])
+  }
+
+  @Test func nothingIsTakenInAfterTheEnd() async throws {
+    let bench = try await Bench()
+    try await bench.group.durably { db in try db.run("INSERT INTO t (n) VALUES (1)") }
+    bench.group.close()
+    bench.group.lazily { db in try db.run("INSERT INTO t (n) VALUES (2)") }
+    await expect(.unusable) { try await bench.group.settle() }
+    #expect(try await bench.numbers() == [1])
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import GRDB
+import ReelModel
+import ReelSystem
+import Testing
+
+@testable import ReelCatalog
+
+/// Who is alive, by lock and by lease.
+@Suite struct OwnerTests {
+  private let sketch = Sketch()
+
+  private func resumes(_ catalog: SQLiteCatalog, _ publication: Publication) async throws -> Bool {
+    try await catalog.claim(sketch.request(publication)).intent != nil
+  }
+
+  @Test func onOneMachineTheLockTells() async throws {
+    let stage = try await SQLiteStage()
+    let (first, second) = (try await stage.openSQLite(), try await stage.openSQLite())
+    let publication = sketch.publication()
+    _ = try await first.claim(sketch.request(publication))
+    stage.clock.advance(by: 59)
+    #expect(try await !resumes(second, publication))
+    first.abandon()
+    #expect(try await resumes(second, publication))
+  }
+
+  @Test func fromAnotherMachineTheLeaseTells() async throws {
+    let stage = try await SQLiteStage()
+    let first = try await stage.openSQLite(host: "elsewhere")
+    let second = try await stage.openSQLite()
+    let publication = sketch.publication()
+    let old = try #require(try await first.claim(sketch.request(publication)).intent)
+    first.abandon()
+    stage.clock.advance(by: 59.9)
+    #expect(try await !resumes(second, publication))
+    stage.clock.advance(by: 0.1)
+    #expect(try await resumes(second, publication))
+    await expect(.leaseLost) {
+      _ = try await first.complete(old, draft: sketch.draft(), stored: sketch.stored(old))
+    }
+  }
+
+  @Test func aClockThatJumpsAheadCostsAnAttemptAndNoMore() async throws {
+    let stage = try await SQLiteStage()
+    let (first, second) = (try await stage.openSQLite(), try await stage.openSQLite())
+    let publication = sketch.publication()
+    let old = try #require(try await first.claim(sketch.request(publication)).intent)
+    stage.clock.advance(by: 86_400 * 365)
+    let new = try #require(try await second.claim(sketch.request(publication)).intent)
+    #expect(new.attempt == 2)
+    await expect(.leaseLost) {
+      _ = try await first.complete(old, draft: sketch.draft(), stored: sketch.stored(old))
+    }
+    _ = try await second.complete(new, draft: sketch.draft(), stored: sketch.stored(new))
+    #expect(try await first.status().posts == 1)
+  }
+
+  @Test func aClockThatJumpsBackTakesNothingFromTheLiving() async throws {
+    let stage = try await SQLiteStage()
+    let first = try await stage.openSQLite()
+    let publication = sketch.publication()
+    let intent = try #require(try await first.claim(sketch.request(publication)).intent)
+    stage.clock.advance(by: -86_400 * 365)
+    let second = try await stage.openSQLite()
+    #expect(try await !resumes(second, publication))
+    let post = try await first.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+    #expect(try await second.post(post.id) == post)
+  }
+
+  @Test func aHeartbeatKeepsTheLease() async throws {
+    let stage = try await SQLiteStage()
+    let first = try await SQLiteCatalog.open(
+      library: stage.temporary.library, clock: stage.clock, heartbeat: .milliseconds(10), host: "elsewhere")
+    let second = try await stage.openSQLite()
+    let publication = sketch.publication()
+    _ = try await first.claim(sketch.request(publication))
+    for _ in 0..<4 {
+      stage.clock.advance(by: 40)
+      try await Task.sleep(for: .milliseconds(150))
+      #expect(try await !resumes(second, publication))
+    }
+    first.abandon()
+    try await Task.sleep(for: .milliseconds(50))
+    stage.clock.advance(by: 61)
+    #expect(try await resumes(second, publication))
+  }
+
+  @Test func anOwnerThatWasStruckOutIsWrittenDownAgain() async throws {
+    let stage = try await SQLiteStage()
+    let first = try await stage.openSQLite(host: "elsewhere")
+    stage.clock.advance(by: 2 * 86_400)
+    let second = try await stage.openSQLite()
+    let steps = try first.writable().steps
+    let (group, others) = (try second.writable().group, try second.writable().steps.owners)
+    let before = try await group.durably { db in try others.isAlive(steps.me, in: db) }
+    #expect(!before)
+    try await group.durably { db in try steps.owners.renew(steps.me, lock: "catalog-x", in: db) }
+    let after = try await group.durably { db in try others.isAlive(steps.me, in: db) }
+    #expect(after)
+  }
+
+  @Test func locksOfTheDeadAreRemovedAndNoOthers() async throws {
+    let stage = try await SQLiteStage()
+    let folder = stage.temporary.library.temporaryPath
+    let dead = try await stage.openSQLite()
+    let alive = try await stage.openSQLite()
+    dead.abandon()
+    _ = try OwnerLock(directory: folder, name: "catalog-diedBeforeItHadARow")
+    _ = try OwnerLock(directory: folder, name: "upload-somebodyElses")
+    try Data().write(to: URL(fileURLWithPath: folder + "/catalog-something.part"))
+    let last = try await stage.openSQLite()
+    let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(left.count == 4)
+    #expect(left.contains("upload-somebodyElses.owner"))
+    #expect(left.contains("catalog-something.part"))
+    let owners = try await last.writable().group.durably { db in
+      try Int.fetchOne(db, sql: "SELECT count(*) FROM owner")
+    }
+    #expect(owners == 2)
+    try await alive.close()
+    try await last.close()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 2)
+  }
+
+  @Test func aCatalogThatIsLetGoOfIsDead() async throws {
+    let stage = try await SQLiteStage()
+    let publication = sketch.publication()
+    var first: SQLiteCatalog? = try await stage.openSQLite()
+    _ = try await first?.claim(sketch.request(publication))
+    let second = try await stage.openSQLite()
+    #expect(try await !resumes(second, publication))
+    first = nil
+    var isFree = false
+    for _ in 0..<200 where !isFree {
+      isFree = try await resumes(second, publication)
+      if !isFree { try await Task.sleep(for: .milliseconds(10)) }
+    }
+    #expect(isFree)
+  }
+}

@@ -1,0 +1,148 @@
+import ReelModel
+import Testing
+
+extension PostCatalogPromises {
+  static let claiming = [
+    CatalogPromise("a new publication is granted with the names that were asked for") { stage in
+      let catalog = try await stage.open()
+      let request = Sketch().request(Sketch().publication())
+      #expect(try await catalog.published(request.publication) == nil)
+      let intent = try #require(try await catalog.claim(request).intent)
+      #expect(intent.id == request.newID)
+      #expect(intent.key == request.newKey)
+      #expect(intent.publication == request.publication)
+      #expect(intent.attempt == 1)
+      #expect(!intent.mayBeStored)
+      #expect(try await catalog.published(request.publication) == nil)
+    },
+    CatalogPromise("what somebody alive works on is held, for others and for itself") { stage in
+      let (first, second) = (try await stage.open(), try await stage.open())
+      let sketch = Sketch()
+      let publication = sketch.publication(by: "ann")
+      _ = try #require(try await first.claim(sketch.request(publication)).intent)
+      #expect(try await first.claim(sketch.request(publication)).isHeld)
+      #expect(try await second.claim(sketch.request(publication)).isHeld)
+    },
+    CatalogPromise("publications differ by digest, destination and author; nobody is an author of its own") {
+      stage in
+      let catalog = try await stage.open()
+      let sketch = Sketch()
+      let digest = sketch.digest()
+      let publications = [
+        sketch.publication(digest), sketch.publication(digest, by: ""), sketch.publication(digest, by: "="),
+        sketch.publication(digest, by: "a"), sketch.publication(digest, by: "A"),
+        sketch.publication(digest, by: "a\0b"), sketch.publication(digest, by: "a'; DROP TABLE post; --"),
+        sketch.publication(digest, to: "file:///elsewhere"), sketch.publication(),
+      ]
+      for publication in publications {
+        #expect(try await catalog.publish(sketch.request(publication), with: sketch) != nil)
+      }
+      for publication in publications {
+        #expect(try await catalog.published(publication)?.post.digest == publication.digest)
+      }
+      #expect(try await catalog.status().posts == publications.count)
+    },
+    CatalogPromise("a dead process's intent goes on under its names, as the next attempt") { stage in
+      let (first, second) = (try await stage.open(), try await stage.open())
+      let sketch = Sketch()
+      let publication = sketch.publication()
+      let begun = try #require(try await first.claim(sketch.request(publication)).intent)
+      stage.kill(first)
+      let resumed = try #require(try await second.claim(sketch.request(publication)).intent)
+      #expect(resumed.id == begun.id)
+      #expect(resumed.key == begun.key)
+      #expect(resumed.attempt == 2)
+      #expect(resumed.mayBeStored)
+      #expect(try await second.claim(sketch.request(publication)).isHeld)
+    },
+    CatalogPromise("what was given up for now goes on under its names") { stage in
+      let (first, second) = (try await stage.open(), try await stage.open())
+      let sketch = Sketch()
+      let publication = sketch.publication()
+      for (attempt, catalog) in [first, first, second, first].enumerated() {
+        let intent = try #require(try await catalog.claim(sketch.request(publication)).intent)
+        #expect(intent.attempt == attempt + 1)
+        try await catalog.release(intent, because: .retryLater)
+      }
+      #expect(try await first.status().unfinished == 1)
+    },
+    CatalogPromise("after an unusable key the next claim draws another") { stage in
+      let catalog = try await stage.open()
+      let sketch = Sketch()
+      let publication = sketch.publication()
+      for _ in 0..<3 {
+        let request = sketch.request(publication)
+        let intent = try #require(try await catalog.claim(request).intent)
+        #expect(intent.key == request.newKey)
+        #expect(intent.attempt == 1)
+        try await catalog.release(intent, because: .keyUnusable)
+        #expect(try await catalog.status().unfinished == 0)
+      }
+      #expect(try await catalog.publish(sketch.request(publication), with: sketch) != nil)
+    },
+    CatalogPromise("--duplicates allow makes a post of its own, also beside one in flight") { stage in
+      let catalog = try await stage.open()
+      let sketch = Sketch()
+      let publication = sketch.publication()
+      let first = try #require(try await catalog.claim(sketch.request(publication, .allow)).intent)
+      let second = try #require(try await catalog.claim(sketch.request(publication, .allow)).intent)
+      #expect(first.id != second.id)
+      #expect(try await catalog.claim(sketch.request(publication, .skip)).isHeld)
+      let later = try await catalog.complete(second, draft: sketch.draft(), stored: sketch.stored(second))
+      _ = try await catalog.complete(first, draft: sketch.draft(), stored: sketch.stored(first))
+      #expect(try await catalog.publish(sketch.request(publication, .allow), with: sketch) != nil)
+      let found = try #require(try await catalog.claim(sketch.request(publication)).post?.post)
+      #expect([first.id, later.id].contains(found.id))
+      #expect(try await catalog.status().posts == 3)
+    },
+    CatalogPromise("--duplicates allow resumes what a dead process left before it makes another") { stage in
+      let (first, second) = (try await stage.open(), try await stage.open())
+      let sketch = Sketch()
+      let publication = sketch.publication()
+      _ = try #require(try await first.publish(sketch.request(publication, .allow), with: sketch))
+      let begun = try #require(try await first.claim(sketch.request(publication, .allow)).intent)
+      stage.kill(first)
+      let resumed = try #require(try await second.claim(sketch.request(publication, .allow)).intent)
+      #expect(resumed.id == begun.id)
+      #expect(resumed.attempt == 2)
+      let fresh = try #require(try await second.claim(sketch.request(publication, .allow)).intent)
+      #expect(fresh.id != begun.id)
+    },
+    CatalogPromise("a name is given once; who asks for it again is told, and nobody else suffers") { stage in
+      let catalog = try await stage.open()
+      let sketch = Sketch()
+      let taken = sketch.request(sketch.publication())
+      _ = try await catalog.claim(taken)
+      let other = sketch.request(sketch.publication())
+      await withTaskGroup { group in
+        for _ in 0..<10 {
+          group.addTask {
+            await expect(.unusable) {
+              _ = try await catalog.claim(
+                ClaimRequest(
+                  publication: sketch.publication(), duplicates: .skip, size: 1, newID: other.newID,
+                  newKey: taken.newKey))
+            }
+          }
+          group.addTask {
+            let post = try? await catalog.publish(sketch.request(sketch.publication()), with: sketch)
+            #expect(post != nil)
+          }
+        }
+      }
+      #expect(try await catalog.status().posts == 10)
+    },
+    CatalogPromise("of many who claim one publication at once, one gets it") { stage in
+      let catalogs = [try await stage.open(), try await stage.open(), try await stage.open()]
+      let sketch = Sketch()
+      let publication = sketch.publication()
+      let granted = try await withThrowingTaskGroup(of: Bool.self) { group in
+        for index in 0..<60 {
+          group.addTask { try await catalogs[index % 3].claim(sketch.request(publication)).intent != nil }
+        }
+        return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+      }
+      #expect(granted == 1)
+    },
+  ]
+}

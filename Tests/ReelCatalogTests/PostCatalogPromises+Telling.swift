@@ -1,0 +1,79 @@
+import ReelModel
+import Testing
+
+extension PostCatalogPromises {
+  static let telling = [
+    CatalogPromise("the event of a process that died before telling is told once more") { stage in
+      let (first, second) = (try await stage.open(), try await stage.open())
+      let sketch = Sketch()
+      let request = sketch.request(sketch.publication())
+      _ = try await first.publish(request, with: sketch)
+      #expect(try await second.claim(request).post?.announced == true)
+      #expect(try await second.published(request.publication)?.announced == true)
+      stage.kill(first)
+      #expect(try await second.claim(request).post?.announced == false)
+      #expect(try await second.claim(request).post?.announced == true)
+      #expect(try await second.published(request.publication)?.announced == true)
+    },
+    CatalogPromise("looking hands the event over as claiming does") { stage in
+      let sketch = Sketch()
+      let request = sketch.request(sketch.publication())
+      var told: [Bool?] = []
+      let first = try await stage.open()
+      _ = try await first.publish(request, with: sketch)
+      stage.kill(first)
+      for _ in 0..<3 {
+        let next = try await stage.open()
+        told.append(try await next.published(request.publication)?.announced)
+        told.append(try await next.published(request.publication)?.announced)
+        stage.kill(next)
+      }
+      #expect(told == [false, true, false, true, false, true])
+    },
+    CatalogPromise("what was told is not told again") { stage in
+      let sketch = Sketch()
+      let request = sketch.request(sketch.publication())
+      let first = try await stage.open()
+      let post = try #require(try await first.publish(request, with: sketch))
+      await first.announced([post.id])
+      try await first.close()
+      let second = try await stage.open()
+      #expect(try await second.claim(request).post?.announced == true)
+      #expect(try await second.published(request.publication)?.announced == true)
+    },
+    CatalogPromise("who closes without telling leaves it to the next") { stage in
+      let sketch = Sketch()
+      let requests = (0..<3).map { _ in sketch.request(sketch.publication()) }
+      let first = try await stage.open()
+      var posts: [Post] = []
+      for request in requests { posts.append(try #require(try await first.publish(request, with: sketch))) }
+      await first.announced([posts[1].id])
+      try await first.close()
+      let second = try await stage.open()
+      var told: [Bool?] = []
+      for request in requests { told.append(try await second.published(request.publication)?.announced) }
+      #expect(told == [false, true, false])
+    },
+    CatalogPromise("of many who meet an untold event at once, one tells it") { stage in
+      let sketch = Sketch()
+      let request = sketch.request(sketch.publication())
+      let first = try await stage.open()
+      _ = try await first.publish(request, with: sketch)
+      stage.kill(first)
+      let others = [try await stage.open(), try await stage.open()]
+      let tellers = try await withThrowingTaskGroup(of: Bool.self) { group in
+        for index in 0..<40 {
+          group.addTask {
+            let catalog = others[index % 2]
+            let post =
+              index % 4 < 2
+              ? try await catalog.published(request.publication) : try await catalog.claim(request).post
+            return post?.announced == false
+          }
+        }
+        return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+      }
+      #expect(tellers == 1)
+    },
+  ]
+}

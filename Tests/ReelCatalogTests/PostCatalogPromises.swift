@@ -1,0 +1,36 @@
+import ReelModel
+import Testing
+
+/// Something that every catalog promises.
+struct CatalogPromise: Sendable, CustomTestStringConvertible {
+  let name: String
+  let check: @Sendable (any CatalogStage) async throws -> Void
+
+  init(_ name: String, _ check: @escaping @Sendable (any CatalogStage) async throws -> Void) {
+    self.name = name
+    self.check = check
+  }
+
+  var testDescription: String { name }
+}
+
+/// What ``PostCatalog`` promises, as named checks.
+enum PostCatalogPromises {
+  static let all = claiming + completing + telling + feed + remembering + ending
+}
+
+@Suite struct PostCatalogPromiseTests {
+  @Test(arguments: CatalogKind.allCases, PostCatalogPromises.all)
+  func keeps(_ kind: CatalogKind, _ promise: CatalogPromise) async throws {
+    try await promise.check(try await kind.stage())
+  }
+}
+
+/// Expects `body` to throw a `CatalogError` of this code.
+func expect(
+  _ code: CatalogError.Code, sourceLocation: SourceLocation = #_sourceLocation,
+  _ body: () async throws -> Void
+) async {
+  let error = await #expect(throws: CatalogError.self, sourceLocation: sourceLocation) { try await body() }
+  #expect(error?.code == code, sourceLocation: sourceLocation)
+}

@@ -1,0 +1,122 @@
+import Crypto
+import FoundationEssentials
+import ReelCatalog
+import ReelIngest
+import ReelModel
+import ReelSource
+import ReelUploading
+import Synchronization
+
+/// Says of every file what the test wants, without looking at it.
+final class ScriptedProber: MediaProber {
+  typealias Script = @Sendable (SourceFile) async throws(ProbeError) -> MediaInfo
+  private let script: Script
+  private let installation: ProbeError?
+  private let count = Mutex(0)
+
+  var calls: Int { count.withLock { $0 } }
+
+  init(installation: ProbeError? = nil, _ script: @escaping Script = { ScriptedProber.video($0) }) {
+    self.script = script
+    self.installation = installation
+  }
+
+  static func video(_ file: SourceFile) -> MediaInfo {
+    var media = MediaInfo(container: .mp4, size: file.size)
+    var video = VideoFacts()
+    video.width = 640
+    video.height = 480
+    video.hasSamples = true
+    media.video = video
+    media.title = "from the file"
+    return media
+  }
+
+  func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
+    count.withLock { $0 += 1 }
+    return ProbeReport(
+      media: try await script(file),
+      provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0"))
+  }
+
+  func readerVersion() async throws(ProbeError) -> ReaderVersion {
+    if let installation { throw installation }
+    return ReaderVersion(reel: "test", ffmpeg: "0.0.0")
+  }
+}
+
+/// Wraps an uploader to break it.
+struct BrokenUploader: Uploader {
+  let base: any Uploader
+  let onUpload: @Sendable (ObjectKey) async throws(UploadError) -> Void
+
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+
+  func prepare() async throws(UploadError) { try await base.prepare() }
+
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    try await onUpload(key)
+    return try await base.upload(source, to: key, reporting: reporting)
+  }
+
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
+}
+
+/// Bytes in memory, as something to upload.
+struct PlainBytes: ByteSource {
+  let content: [UInt8]
+  var descriptor: Int32? { nil }
+  var changesShow: Bool { false }
+
+  static func source(_ text: String) throws(UploadError) -> UploadSource {
+    let content = Array(text.utf8)
+    guard let digest = ContentDigest(sha256: SHA256.hash(data: content)) else {
+      throw UploadError(.rejected, "SHA-256 has 32 bytes")
+    }
+    return UploadSource(
+      size: Int64(content.count), digest: digest, contentType: "video/mp4", bytes: PlainBytes(content: content))
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    let rest = content.dropFirst(Int(offset)).prefix(buffer.count)
+    buffer.copyBytes(from: rest)
+    return rest.count
+  }
+
+  func checkUnchanged() throws(SourceError) {}
+}
+
+/// A folder of files for one test; gone with it.
+final class ClipFolder {
+  let path: String
+
+  init(_ names: [String] = []) {
+    path = FreshFolder.make()
+    for name in names { add(name, "bytes of \(name)") }
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  func add(_ name: String, _ text: String) {
+    try? Data(text.utf8).write(to: URL(filePath: path + "/" + name))
+  }
+
+  var input: SourceInput { SourceInput(path: SourcePath(path)) }
+
+  func file(_ name: String) -> SourceInput { SourceInput(path: SourcePath(path + "/" + name)) }
+}
+
+private enum FreshFolder {
+  static func make() -> String {
+    let folder = FileManager.default.temporaryDirectory.path + "/reel-ingest-\(UUID().uuidString)"
+    try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    return folder
+  }
+}

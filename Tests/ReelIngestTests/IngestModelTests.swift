@@ -1,0 +1,239 @@
+import FoundationEssentials
+import ReelCatalog
+import ReelModel
+import ReelSource
+import ReelUploading
+import Synchronization
+import Testing
+
+@testable import ReelIngest
+
+@Suite("The view model of a batch", .timeLimit(.minutes(1)))
+@MainActor
+struct IngestModelTests {
+  let catalog = MemoryCatalog()
+  let store = MemoryUploader()
+
+  private func services(
+    _ prober: ScriptedProber = ScriptedProber(), uploader: (any Uploader)? = nil
+  ) -> IngestServices {
+    IngestServices(prober: prober, uploader: uploader ?? store, catalog: catalog)
+  }
+
+  private func model(
+    _ folder: ClipFolder, _ services: IngestServices, _ change: (inout IngestOptions) -> Void = { _ in }
+  ) -> IngestModel {
+    var options = IngestOptions()
+    change(&options)
+    return IngestModel(inputs: [folder.input], options: options, services: services)
+  }
+
+  private func posts() async throws -> [Post] {
+    try await catalog.newestPosts(before: nil, limit: 1000).posts
+  }
+
+  @Test("publishes each file once, ends each with one event, and shows it in its state")
+  func publishes() async throws {
+    let folder = ClipFolder(["a.mp4", "b.mp4", "c.mp4"])
+    let model = model(folder, services())
+    #expect(model.state == IngestState())
+    let (first, second) = (model.events(), model.events())
+    let summary = await model.run()
+    #expect(summary.published == 3 && summary.failed == 0 && summary.outcome == .completed)
+    #expect(model.state.phase == .finished(summary) && model.state.published == 3)
+    for events in [first, second] {
+      var heard: [IngestEvent] = []
+      for await event in events { heard.append(event) }
+      #expect(heard.filter { $0.body.isTerminal }.count == 4)
+      #expect(heard.last?.body == .runFinished(summary))
+      #expect(heard.map(\.sequence) == heard.map(\.sequence).sorted())
+    }
+    #expect(try await posts().count == 3)
+    #expect(try await posts().allSatisfy { $0.caption == "from the file" && $0.videoWidth == 640 })
+
+    let again = await self.model(folder, services()).run()
+    #expect(again.duplicates == 3 && again.published == 0)
+  }
+
+  @Test("one file's end is one file's failure")
+  func oneFailure() async throws {
+    let prober = ScriptedProber { file throws(ProbeError) in
+      if file.path.text.hasSuffix("b.mp4") { throw ProbeError(.corrupt, "it is broken") }
+      return ScriptedProber.video(file)
+    }
+    let summary = await model(ClipFolder(["a.mp4", "b.mp4", "c.mp4"]), services(prober)).run()
+    #expect(summary.published == 2 && summary.failed == 1 && summary.reasons == ["corrupt": 1])
+    let failures = try await catalog.status().failures
+    #expect(failures.map(\.failure.code) == ["corrupt"])
+  }
+
+  @Test("what the policy does not want is refused with every rule, and remembered")
+  func refused() async throws {
+    let prober = ScriptedProber { file throws(ProbeError) in
+      var media = ScriptedProber.video(file)
+      media.video = nil
+      media.truncated = true
+      return media
+    }
+    let folder = ClipFolder(["a.mp4"])
+    let model = model(folder, services(prober))
+    let events = model.events()
+    let summary = await model.run()
+    #expect(summary.refused == 1 && summary.reasons == ["unsupported": 1])
+    var rules: [String] = []
+    for await event in events {
+      if case .fileRefused(_, let refusal) = event.body { rules = refusal.violations.map(\.rule) }
+    }
+    #expect(rules == ["video.none", "file.truncated"])
+    #expect(try await posts().isEmpty && store.keys.isEmpty)
+  }
+
+  @Test("a reader that is not installed ends the run at once, with its reason")
+  func noReader() async {
+    let prober = ScriptedProber(installation: ProbeError(.workerMissing, "no worker"))
+    let summary = await model(ClipFolder(["a.mp4"]), services(prober)).run()
+    #expect(summary.outcome == .aborted && summary.error?.code == "workerMissing")
+  }
+
+  @Test("a store that is gone ends the run; a file that only it refuses does not")
+  func storeErrors() async {
+    let gone = BrokenUploader(base: store) { _ throws(UploadError) in throw UploadError(.storeUnusable, "gone") }
+    let names = (0..<20).map { "\($0).mp4" }
+    let aborted = await model(ClipFolder(names), services(uploader: gone)) { $0.jobs = 2 }.run()
+    #expect(aborted.outcome == .aborted && aborted.error?.code == "storeUnusable")
+    #expect(aborted.failed <= 4)
+
+    let full = BrokenUploader(base: store) { _ throws(UploadError) in throw UploadError(.storeFull, "full") }
+    let failed = await model(ClipFolder(names), services(uploader: full)).run()
+    #expect(failed.outcome == .completed && failed.reasons == ["storeFull": 20])
+  }
+
+  @Test("on-error stop starts nothing further")
+  func stops() async {
+    let prober = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.corrupt, "broken") }
+    let summary = await model(ClipFolder((0..<50).map { "\($0).mp4" }), services(prober)) {
+      $0.onError = .stop
+      $0.jobs = 1
+    }.run()
+    #expect(summary.outcome == .stopped && summary.failed == 1)
+  }
+
+  @Test("a dry run plans, and writes nothing")
+  func dryRun() async throws {
+    let folder = ClipFolder(["a.mp4"])
+    folder.add("b.mp4", "bytes of a.mp4")
+    let summary = await model(folder, services()) { $0.dryRun = true }.run()
+    #expect(summary.planned == 1 && summary.duplicates == 1)
+    #expect(try await posts().isEmpty && store.keys.isEmpty)
+    #expect(try await catalog.cacheStatus().files == 0)
+  }
+
+  @Test("cancelling rolls back what is in flight; the same run again publishes it under the same name")
+  func cancelled() async throws {
+    let started = AsyncStream<ObjectKey>.makeStream()
+    let slow = BrokenUploader(base: store) { key throws(UploadError) in
+      started.continuation.yield(key)
+      do {
+        try await Task.sleep(for: .seconds(30))
+      } catch {
+        throw UploadError(.cancelled, "cancelled")
+      }
+    }
+    let folder = ClipFolder(["a.mp4"])
+    let model = model(folder, services(uploader: slow))
+    let run = Task { await model.run() }
+    var keys = started.stream.makeAsyncIterator()
+    let drawn = await keys.next()
+    run.cancel()
+    let summary = await run.value
+    #expect(summary.outcome == .cancelled && summary.reasons == ["cancelled": 1])
+    #expect(store.keys.isEmpty)
+
+    let again = await self.model(folder, services()).run()
+    #expect(again.published == 1)
+    #expect(try await posts().map(\.video) == [drawn].compactMap { $0 })
+  }
+
+  @Test("dropping the stream that owns the run cancels it")
+  func dropped() async throws {
+    let begun = AsyncStream<Void>.makeStream()
+    let cancelled = AsyncStream<Bool>.makeStream()
+    let prober = ScriptedProber { _ throws(ProbeError) in
+      begun.continuation.yield()
+      try? await Task.sleep(for: .seconds(30))
+      cancelled.continuation.yield(Task.isCancelled)
+      throw ProbeError(.cancelled, "cancelled")
+    }
+    let model = model(ClipFolder(["a.mp4"]), services(prober))
+    var stream: IngestEvents? = model.start()
+    var first = begun.stream.makeAsyncIterator()
+    await first.next()
+    #expect(stream != nil)
+    stream = nil
+    var answer = cancelled.stream.makeAsyncIterator()
+    #expect(await answer.next() == true)
+  }
+
+  @Test("a post whose publisher died before it could tell is told once")
+  func untold() async throws {
+    let folder = ClipFolder(["a.mp4"])
+    let dead = catalog.another()
+    let post = try await publishUntold(folder.file("a.mp4"), by: dead)
+    dead.die()
+    let model = model(folder, services())
+    let events = model.events()
+    let summary = await model.run()
+    #expect(summary.published == 1 && summary.duplicates == 0 && store.keys.isEmpty)
+    var told: [PostID] = []
+    for await event in events {
+      if case .postPublished(_, let post) = event.body { told.append(post.id) }
+    }
+    #expect(told == [post.id])
+    #expect(await self.model(folder, services()).run().duplicates == 1)
+  }
+
+  /// What a process leaves that dies between T2 and telling.
+  private func publishUntold(_ input: SourceInput, by catalog: MemoryCatalog) async throws -> Post {
+    let file = try FoundFile.named(input.path, followLinks: false).open()
+    let digest = try #require(try SourceDigest.sha256(of: file))
+    let key = ObjectKey(random: SystemRandomness(), container: .mp4)
+    let claim = try await catalog.claim(
+      ClaimRequest(
+        publication: Publication(digest: digest, destination: store.destination, authorID: nil), duplicates: .skip,
+        size: file.size, newID: PostID(at: Date(), random: SystemRandomness()), newKey: key))
+    guard case .granted(let intent) = claim else { throw FileFailure(code: "test", message: "not granted") }
+    let report = try await ScriptedProber().probe(file)
+    return try await catalog.complete(
+      intent,
+      draft: PostDraft(
+        media: report.media, provenance: report.provenance, words: PostWords(), commentID: "c"),
+      stored: StoredObject(key: key, url: "memory:x", size: file.size, digest: digest))
+  }
+
+  @Test("an object that somebody else put under our name is never touched: another name is drawn")
+  func conflict() async throws {
+    let taken = Mutex<ObjectKey?>(nil)
+    let store = store
+    let intruder = BrokenUploader(base: store) { key throws(UploadError) in
+      let isFirst = taken.withLock { held in
+        defer { held = held ?? key }
+        return held == nil
+      }
+      if isFirst { _ = try await store.upload(PlainBytes.source("not ours"), to: key) { _ in } }
+    }
+    let summary = await model(ClipFolder(["a.mp4"]), services(uploader: intruder)).run()
+    #expect(summary.published == 1)
+    #expect(store.keys.count == 2)
+    let first = try #require(taken.withLock { $0 })
+    #expect(try await posts().map(\.video).contains(first) == false)
+  }
+
+  @Test("words: flag before list before sidecar before the file itself")
+  func words() async throws {
+    let folder = ClipFolder(["a.mp4"])
+    folder.add("a.json", #"{"caption":"side","music":"side","author":"stranger"}"#)
+    await model(folder, services()) { $0.words.caption = "flag" }.run()
+    let post = try #require(try await posts().first)
+    #expect(post.caption == "flag" && post.music == "side" && post.authorID == nil)
+  }
+}

@@ -1,0 +1,102 @@
+import ReelModel
+import ReelProbe
+import Testing
+
+/// A way to make a file, and what it must be found to be.
+struct Recipe: Sendable, CustomTestStringConvertible {
+  let name: String
+  let container: MediaContainer
+  let arguments: [String]
+  /// Whether half of it can be proved to be half.
+  var showsCut = true
+  var width = 64
+  var height = 48
+
+  var testDescription: String { name }
+
+  static let all: [Recipe] = [
+    Recipe(name: "a.mp4", container: .mp4, arguments: h264 + aac),
+    Recipe(name: "fast.mp4", container: .mp4, arguments: h264 + aac + ["-movflags", "+faststart"]),
+    Recipe(
+      name: "fragments.mp4", container: .mp4,
+      arguments: h264 + aac + ["-g", "10", "-movflags", "frag_keyframe+empty_moov"]),
+    Recipe(
+      name: "sidx.mp4", container: .mp4,
+      arguments: h264 + aac + ["-g", "10", "-movflags", "dash+global_sidx+frag_keyframe"]),
+    Recipe(name: "a.mov", container: .mov, arguments: h264 + aac),
+    Recipe(
+      name: "hevc.mov", container: .mov,
+      arguments: ["-c:v", "libx265", "-x265-params", "log-level=none"] + aac),
+    Recipe(name: "a.m4v", container: .m4v, arguments: h264 + aac),
+    Recipe(name: "a.3gp", container: .threeGP, arguments: h264 + aac),
+    Recipe(name: "a.3g2", container: .threeG2, arguments: h264 + aac),
+    Recipe(name: "a.mkv", container: .matroska, arguments: h264 + aac),
+    Recipe(name: "vp8.webm", container: .webm, arguments: ["-c:v", "libvpx"] + opus),
+    Recipe(name: "vp9.webm", container: .webm, arguments: ["-c:v", "libvpx-vp9"] + opus),
+    Recipe(name: "a.avi", container: .avi, arguments: ["-c:v", "mpeg4", "-c:a", "mp2"]),
+    Recipe(name: "a.ts", container: .mpegTS, arguments: h264 + aac, showsCut: false),
+    Recipe(
+      name: "a.m2ts", container: .m2ts, arguments: h264 + aac + ["-mpegts_m2ts_mode", "1"], showsCut: false),
+    Recipe(
+      name: "a.mpg", container: .mpegPS, arguments: ["-c:v", "mpeg2video", "-c:a", "mp2"], showsCut: false),
+    Recipe(
+      name: "a.vob", container: .mpegPS, arguments: ["-c:v", "mpeg2video", "-c:a", "ac3"], showsCut: false),
+    Recipe(name: "a.flv", container: .flv, arguments: h264 + aac),
+    Recipe(name: "flv1.flv", container: .flv, arguments: ["-c:v", "flv", "-an"]),
+    Recipe(name: "a.ogv", container: .ogg, arguments: ["-c:v", "libtheora", "-c:a", "libvorbis"]),
+    Recipe(name: "a.wmv", container: .asf, arguments: ["-c:v", "wmv2", "-c:a", "wmav2"]),
+    Recipe(
+      name: "a.mxf", container: .mxf, arguments: ["-c:v", "mpeg2video", "-c:a", "pcm_s16le", "-ar", "48000"]),
+  ]
+
+  private static let h264 = ["-c:v", "libx264"]
+  private static let aac = ["-c:a", "aac"]
+  private static let opus = ["-c:a", "libopus"]
+}
+
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct EveryContainerTests {
+  @Test(arguments: Recipe.all) func isReadWhole(recipe: Recipe) throws {
+    guard let file = try make(recipe) else { return }
+    #expect(file.sniffed == recipe.container)
+    let media = try file.read(as: recipe.container).media
+    let video = try #require(media.video)
+    #expect(media.container == recipe.container)
+    #expect(video.width == recipe.width)
+    #expect(video.height == recipe.height)
+    #expect(video.rotation == 0)
+    #expect(video.mirrored == false)
+    #expect(video.hasSamples == true)
+    #expect(video.frameRate?.value == 25)
+    #expect(video.variableFrameRate == false)
+    #expect(video.pixelFormat?.hasPrefix("yuv4") == true)
+    #expect(media.truncated != true)
+    #expect(media.encrypted != true)
+    #expect(media.warnings == [])
+    #expect(abs((media.duration ?? 0) - 2) < 0.15, "\(media.duration ?? 0)")
+    #expect(media.audio.allSatisfy { $0.codec != nil && $0.channels != nil && $0.sampleRate != nil })
+  }
+
+  @Test(arguments: Recipe.all) func bothWaysAgree(recipe: Recipe) throws {
+    guard let file = try make(recipe) else { return }
+    let quick = try file.read(as: recipe.container).media
+    let full = try file.read(as: recipe.container, alwaysFull: true).media
+    #expect(differences(quick, full) == [])
+  }
+
+  @Test(arguments: Recipe.all.filter(\.showsCut)) func halfOfItIsTruncated(recipe: Recipe) throws {
+    guard let file = try make(recipe) else { return }
+    let half = try #require(OpenFile(holding: Array(file.allBytes.prefix(Int(file.size) / 2))))
+    do throws(ProbeError) {
+      #expect(try half.read(as: recipe.container).media.truncated == true)
+    } catch {
+      #expect(error.code == .truncated, "\(error.message)")
+    }
+  }
+
+  /// Nil, and the test is done, where this build of the program lacks an encoder.
+  private func make(_ recipe: Recipe) throws -> OpenFile? {
+    try FFmpegTool.make(
+      recipe.name, FFmpegTool.picture + FFmpegTool.tone + ["-pix_fmt", "yuv420p"] + recipe.arguments)
+  }
+}

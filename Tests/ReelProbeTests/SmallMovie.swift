@@ -1,0 +1,104 @@
+/// A small ISO base media file, box by box: one video track whose samples are `sampleSize` bytes each.
+struct SmallMovie {
+  /// The major brand; nil for no `ftyp` at all.
+  var brand: String? = "isom"
+  var width = 64
+  var height = 48
+  /// Display matrix, 16.16 and 2.30 fixed point.
+  var matrix: [Int32] = SmallMovie.identity
+  /// Ticks of a thousandth of a second, in `mvhd`.
+  var movieDuration: UInt32 = 2000
+  /// Samples in `stts`, 40 ms each.
+  var samples = 50
+  var sampleSize = 16
+  var pixelShape: (UInt32, UInt32)?
+  /// Entries of the edit list: duration in milliseconds, media time (-1 is empty).
+  var edits: [(UInt32, Int32)] = []
+  /// Whether `moov` says that fragments follow.
+  var declaresFragments = false
+  /// Whether the index stands before the media data.
+  var fastStart = true
+  /// Other boxes within `moov`, such as `udta`.
+  var extra: [UInt8] = []
+  /// How many tracks; all alike.
+  var tracks = 1
+  /// The sample entry's format.
+  var format = "jpeg"
+
+  static let identity: [Int32] = [1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30]
+
+  var bytes: [UInt8] {
+    let head = brand.map { Self.box("ftyp", Array($0.utf8) + Self.u32(512) + Array($0.utf8)) } ?? []
+    let data = Self.box("mdat", [UInt8](repeating: 0xAB, count: samples * sampleSize))
+    guard fastStart else { return head + data + movie(dataAt: head.count + 8) }
+    let length = movie(dataAt: 0).count
+    return head + movie(dataAt: head.count + length + 8) + data
+  }
+
+  static func box(_ type: String, _ contents: [UInt8]) -> [UInt8] {
+    u32(UInt32(contents.count + 8)) + Array(type.utf8) + contents
+  }
+
+  static func u32(_ number: UInt32) -> [UInt8] {
+    [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+  }
+  static func u16(_ number: Int) -> [UInt8] {
+    [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+  }
+
+  private func movie(dataAt offset: Int) -> [UInt8] {
+    let header = Self.u32(0) + Self.u32(0) + Self.u32(0) + Self.u32(1000) + Self.u32(movieDuration)
+    let rest = Self.u32(1 << 16) + [1, 0] + [UInt8](repeating: 0, count: 10)
+    let last = Self.matrixBytes(Self.identity) + [UInt8](repeating: 0, count: 24) + Self.u32(2)
+    let fragments = Self.box(
+      "mvex", Self.box("trex", Self.u32(0) + Self.u32(1) + Self.u32(1) + Self.zeros(12)))
+    let all = (1...tracks).flatMap { track(UInt32($0), dataAt: offset) }
+    return Self.box(
+      "moov", Self.box("mvhd", header + rest + last) + all + (declaresFragments ? fragments : []) + extra)
+  }
+
+  private func track(_ id: UInt32, dataAt offset: Int) -> [UInt8] {
+    let times = Self.u32(3) + Self.u32(0) + Self.u32(0) + Self.u32(id) + Self.u32(0) + Self.u32(movieDuration)
+    let header = Self.box(
+      "tkhd",
+      times + Self.zeros(16) + Self.matrixBytes(matrix) + Self.u32(UInt32(width) << 16)
+        + Self.u32(UInt32(height) << 16))
+    let list = edits.flatMap { Self.u32($0.0) + Self.u32(UInt32(bitPattern: $0.1)) + Self.u32(1 << 16) }
+    let edit = Self.box("edts", Self.box("elst", Self.u32(0) + Self.u32(UInt32(edits.count)) + list))
+    return Self.box("trak", header + (edits.isEmpty ? [] : edit) + media(dataAt: offset))
+  }
+
+  private func media(dataAt offset: Int) -> [UInt8] {
+    let header = Self.box(
+      "mdhd",
+      Self.u32(0) + Self.zeros(8) + Self.u32(1000) + Self.u32(UInt32(samples * 40)) + [0x55, 0xC4, 0, 0])
+    let handler = Self.box("hdlr", Self.u32(0) + Self.u32(0) + Array("vide".utf8) + Self.zeros(13))
+    let url = Self.box("dinf", Self.box("dref", Self.u32(0) + Self.u32(1) + Self.box("url ", Self.u32(1))))
+    let information = Self.box(
+      "minf", Self.box("vmhd", Self.u32(1) + Self.zeros(8)) + url + table(dataAt: offset))
+    return Self.box("mdia", header + handler + information)
+  }
+
+  private func table(dataAt offset: Int) -> [UInt8] {
+    let shape = pixelShape.map { Self.box("pasp", Self.u32($0.0) + Self.u32($0.1)) } ?? []
+    let entry = Self.box(
+      format,
+      Self.zeros(6) + Self.u16(1) + Self.zeros(16) + Self.u16(width) + Self.u16(height)
+        + Self.u32(72 << 16) + Self.u32(72 << 16) + Self.u32(0) + Self.u16(1) + Self.zeros(32) + Self.u16(24)
+        + Self.u16(0xFFFF) + shape)
+    let count = UInt32(samples)
+    return Self.box(
+      "stbl",
+      Self.box("stsd", Self.u32(0) + Self.u32(1) + entry)
+        + Self.box("stts", Self.u32(0) + Self.u32(1) + Self.u32(count) + Self.u32(40))
+        + Self.box("stsc", Self.u32(0) + Self.u32(1) + Self.u32(1) + Self.u32(count) + Self.u32(1))
+        + Self.box("stsz", Self.u32(0) + Self.u32(UInt32(sampleSize)) + Self.u32(count))
+        + Self.box("stco", Self.u32(0) + Self.u32(1) + Self.u32(UInt32(offset))))
+  }
+
+  private static func matrixBytes(_ matrix: [Int32]) -> [UInt8] {
+    matrix.flatMap { u32(UInt32(bitPattern: $0)) }
+  }
+
+  private static func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
+}

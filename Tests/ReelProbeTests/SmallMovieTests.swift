@@ -1,0 +1,329 @@
+import FoundationEssentials
+import ReelModel
+import ReelProbe
+import Testing
+
+/// Corner cases of ISO base media files, each made byte by byte.
+struct SmallMovieTests {
+  private func read(_ movie: SmallMovie, limits: ReadingLimits = .default) throws -> MediaInfo {
+    try read(movie.bytes, limits: limits)
+  }
+
+  private func read(_ bytes: [UInt8], limits: ReadingLimits = .default) throws -> MediaInfo {
+    let file = try #require(OpenFile(holding: bytes))
+    return try file.read(as: .mp4, limits: limits).media
+  }
+
+  private func failure(_ bytes: [UInt8], limits: ReadingLimits = .default) -> ProbeError? {
+    #expect(throws: ProbeError.self) { _ = try read(bytes, limits: limits) }
+  }
+
+  // MARK: The plain case
+
+  @Test func aPlainFileIsReadWithoutWarnings() throws {
+    let media = try read(SmallMovie())
+    #expect(media.container == .mp4)
+    #expect(media.duration == 2)
+    #expect(media.durationSource == .container)
+    #expect(media.truncated == false)
+    #expect(media.fastStart == true)
+    #expect(media.fragmented == false)
+    #expect(media.encrypted == false)
+    #expect(media.hasLocation == false)
+    #expect(media.video?.codec == "mjpeg")
+    #expect(media.video?.width == 64)
+    #expect(media.video?.height == 48)
+    #expect(media.video?.streams == 1)
+    #expect(media.video?.hasCover == false)
+    #expect(media.video?.hasSamples == true)
+    #expect(media.video?.frameRate?.description == "25/1")
+    #expect(media.video?.variableFrameRate == false)
+    #expect(media.warnings == [])
+  }
+
+  @Test(
+    arguments: [
+      ("isom", MediaContainer.mp4), ("mp42", .mp4), ("qt  ", .mov), ("M4V ", .m4v), ("M4VH", .m4v),
+      ("3gp4", .threeGP),
+      ("3g2a", .threeG2), ("dash", .mp4), (nil, .mov),
+    ] as [(String?, MediaContainer)])
+  func theBrandDecidesTheContainer(brand: String?, container: MediaContainer) throws {
+    #expect(try read(SmallMovie(brand: brand)).container == container)
+  }
+
+  @Test func anIndexAtTheEndIsNoFastStart() throws {
+    #expect(try read(SmallMovie(fastStart: false)).fastStart == false)
+  }
+
+  // MARK: Turned, mirrored, stretched
+
+  /// A turn by the matrix [a b; c d], in whole numbers.
+  struct Turn: Sendable {
+    let matrix: (Int32, Int32, Int32, Int32)
+    let rotation: Int
+    let mirrored: Bool
+    static let all: [Turn] = [
+      Turn(matrix: (1, 0, 0, 1), rotation: 0, mirrored: false),
+      Turn(matrix: (0, 1, -1, 0), rotation: 90, mirrored: false),
+      Turn(matrix: (-1, 0, 0, -1), rotation: 180, mirrored: false),
+      Turn(matrix: (0, -1, 1, 0), rotation: 270, mirrored: false),
+      // A vertical flip; a horizontal one is that and half a turn.
+      Turn(matrix: (1, 0, 0, -1), rotation: 0, mirrored: true),
+      Turn(matrix: (-1, 0, 0, 1), rotation: 180, mirrored: true),
+      Turn(matrix: (0, 1, 1, 0), rotation: 90, mirrored: true),
+      Turn(matrix: (0, -1, -1, 0), rotation: 270, mirrored: true),
+    ]
+  }
+
+  @Test(arguments: Turn.all) func aMatrixTurnsThePicture(turn: Turn) throws {
+    let (a, b, c, d) = turn.matrix
+    let matrix: [Int32] = [a << 16, b << 16, 0, c << 16, d << 16, 0, 0, 0, 1 << 30]
+    let video = try #require(try read(SmallMovie(matrix: matrix)).video)
+    #expect(video.rotation == turn.rotation)
+    #expect(video.mirrored == turn.mirrored)
+    #expect(video.storedWidth == 64)
+    #expect(video.storedHeight == 48)
+    #expect(video.width == (turn.rotation % 180 == 90 ? 48 : 64))
+    #expect(video.height == (turn.rotation % 180 == 90 ? 64 : 48))
+  }
+
+  @Test(arguments: [
+    [Int32](repeating: 0, count: 9), [0, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30],
+    [1 << 16, 0, 0, 0, 0, 0, 0, 0, 1 << 30],
+  ])
+  func aMatrixWithoutAnAngleLeavesThePictureAsItIs(matrix: [Int32]) throws {
+    let media = try read(SmallMovie(matrix: matrix))
+    #expect(media.video?.rotation == nil)
+    #expect(media.video?.mirrored == nil)
+    #expect(media.video?.width == 64)
+    #expect(media.video?.height == 48)
+    #expect(media.warnings == ["its display matrix has no angle; it is shown as it is stored"])
+  }
+
+  @Test func theExtremesOfAMatrixDoNotTrap() throws {
+    for value in [Int32.min, .min + 1, -1, 1, .max] {
+      let media = try read(SmallMovie(matrix: [Int32](repeating: value, count: 9)))
+      #expect(media.video?.storedWidth == 64, "\(value)")
+    }
+  }
+
+  @Test func aScaleWithinTheMatrixStretchesThePixels() throws {
+    let matrix: [Int32] = [2 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30]
+    let video = try read(SmallMovie(matrix: matrix)).video
+    #expect(video?.width == 128)
+    #expect(video?.height == 48)
+    #expect(video?.sampleAspectRatio?.description == "2:1")
+  }
+
+  @Test(arguments: [(4, 3, 85), (1, 2, 32), (1, 1, 64)] as [(UInt32, UInt32, Int)])
+  func thePixelsShapeStretchesTheWidth(across: UInt32, down: UInt32, width: Int) throws {
+    let video = try read(SmallMovie(pixelShape: (across, down))).video
+    #expect(video?.width == width)
+    #expect(video?.height == 48)
+  }
+
+  // MARK: Durations
+
+  @Test func allOnesInTheHeaderAreNoDuration() throws {
+    let media = try read(SmallMovie(movieDuration: .max))
+    #expect(media.duration == 2)
+    #expect(media.durationSource == .stream)
+  }
+
+  @Test(arguments: [UInt32.max - 1, 4_000_000_000, 100_000]) func aHeaderThatIsFarFromItsSamplesIsNotBelieved(
+    claimed: UInt32
+  ) throws {
+    let media = try read(SmallMovie(movieDuration: claimed))
+    #expect(media.duration == 2)
+    #expect(media.durationSource == .stream)
+    #expect(media.warnings.count == 1)
+  }
+
+  @Test func aHeaderOfZeroLeavesItToTheStreams() throws {
+    let media = try read(SmallMovie(movieDuration: 0))
+    #expect(media.duration == 2)
+    #expect(media.durationSource == .stream)
+  }
+
+  @Test func aFileOfSecondsHasAPlausibleBitRate() throws {
+    let movie = SmallMovie()
+    #expect(try read(movie).bitRate == Int64(movie.bytes.count) * 4)
+  }
+
+  @Test func anEditListThatHidesEverySampleIsSaid() throws {
+    let media = try read(SmallMovie(edits: [(0, -1)]))
+    #expect(media.video?.hasSamples == true)
+    #expect(media.truncated == nil)
+    #expect(media.warnings.contains("its edit list hides every sample of its video"))
+  }
+
+  @Test func anEditListShortensWhatIsShown() throws {
+    let media = try read(SmallMovie(movieDuration: 1000, edits: [(1000, 400)]))
+    #expect(media.duration == 1)
+    #expect(media.truncated == false)
+  }
+
+  // MARK: Cut off, unfinished, lying
+
+  @Test(arguments: [1, 100, 799]) func missingMediaDataIsTruncation(missing: Int) throws {
+    let media = try read(Array(SmallMovie().bytes.dropLast(missing)))
+    #expect(media.truncated == true)
+    #expect(media.duration == 2)
+    #expect(media.bitRate == nil)
+    #expect(media.warnings == ["it ends before its own account says: it was cut off"])
+  }
+
+  @Test func bytesBehindTheEndAreNoTruncation() throws {
+    #expect(try read(SmallMovie().bytes + [0, 0, 0, 0, 0, 0]).truncated == false)
+  }
+
+  @Test func withoutIndexItIsUnfinished() {
+    let bytes = SmallMovie(fastStart: false).bytes
+    #expect(failure(Array(bytes.prefix(500)))?.code == .truncated)
+    #expect(failure(Array(bytes.prefix(24)))?.code == .truncated)
+  }
+
+  @Test func anIndexThatIsCutIsTruncated() {
+    let bytes = SmallMovie().bytes
+    for length in stride(from: 40, to: 500, by: 23) {
+      #expect(failure(Array(bytes.prefix(length)))?.code == .truncated, "\(length)")
+    }
+  }
+
+  @Test func noBytesAreEmpty() {
+    #expect(failure([])?.code == .empty)
+  }
+
+  @Test func garbageBehindTheBrandIsAnErrorAndNoTrap() {
+    var generator = SeededGenerator(seed: 7)
+    for _ in 0..<50 {
+      let noise = (0..<2000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      let code = failure(Array(SmallMovie().bytes.prefix(20)) + noise)?.code
+      #expect(code == .truncated || code == .corrupt)
+    }
+  }
+
+  @Test func flippedBitsNeverTrap() throws {
+    var generator = SeededGenerator(seed: 11)
+    let whole = SmallMovie(edits: [(2000, 0)], declaresFragments: true).bytes
+    for _ in 0..<500 {
+      var bytes = whole
+      for _ in 0..<Int.random(in: 1...8, using: &generator) {
+        bytes[Int.random(in: 0..<900, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
+      }
+      let file = try #require(OpenFile(holding: bytes))
+      guard let media = try? file.read(as: .mp4).media else { continue }
+      #expect(media.duration.map { $0 > 0 && $0 < 31_536_000 } ?? true)
+      #expect(media.video?.width.map { $0 > 0 } ?? true)
+    }
+  }
+
+  @Test func aPromiseOfFragmentsIsNoFragment() throws {
+    let media = try read(SmallMovie(declaresFragments: true))
+    #expect(media.fragmented == false)
+    #expect(media.duration == 2)
+    #expect(media.video?.hasSamples == true)
+  }
+
+  @Test func noSamplesAreSaid() throws {
+    let media = try read(SmallMovie(samples: 0))
+    #expect(media.video?.hasSamples == false)
+    #expect(media.truncated == false)
+  }
+
+  @Test func moreStreamsThanAnyVideoHasAreRefused() {
+    let error = failure(SmallMovie(tracks: 40).bytes, limits: ReadingLimits(streams: 30))
+    #expect(error?.code == .unsupported)
+    #expect(error?.message.contains("30 streams") == true)
+  }
+
+  @Test func severalVideoStreamsAreCounted() throws {
+    #expect(try read(SmallMovie(tracks: 3)).video?.streams == 3)
+  }
+
+  @Test(arguments: ["encv", "drmi"]) func protectedSamplesAreSaid(format: String) throws {
+    #expect(try read(SmallMovie(format: format)).encrypted == true)
+  }
+
+  // MARK: Limits
+
+  @Test func timeThatIsUpIsATimeout() {
+    #expect(failure(SmallMovie().bytes, limits: ReadingLimits(seconds: 0))?.code == .timeout)
+  }
+
+  @Test func aBudgetThatIsTooSmallForTheHeaderIsSaid() {
+    let error = failure(SmallMovie().bytes, limits: ReadingLimits(bytes: 100))
+    #expect(error?.code == .corrupt)
+    #expect(error?.message.contains("100 bytes") == true)
+  }
+
+  @Test func aFileThatShrinksIsSaid() throws {
+    let file = try #require(OpenFile(holding: Array(SmallMovie().bytes.prefix(200))))
+    #expect(throws: ProbeError.self) {
+      _ = try FFmpegReader().read(descriptor: file.descriptor, size: 5000, container: .mp4)
+    }
+  }
+
+  @Test func aDescriptorThatCannotBeReadIsSaid() {
+    let error = #expect(throws: ProbeError.self) {
+      _ = try FFmpegReader().read(descriptor: -1, size: 5000, container: .mp4)
+    }
+    #expect(error?.code == .unreadable)
+  }
+
+  // MARK: Tags
+
+  @Test func aPlaceIsSaidAndNotKept() throws {
+    let place = Array("+48.1234+011.5678/".utf8)
+    let atom = SmallMovie.box("XXXX", SmallMovie.u16(place.count) + SmallMovie.u16(0x15C7) + place)
+    let named = Array(atom.prefix(4)) + [0xA9, 0x78, 0x79, 0x7A] + Array(atom.dropFirst(8))
+    let media = try read(SmallMovie(extra: SmallMovie.box("udta", named)))
+    #expect(media.hasLocation == true)
+    #expect("\(media)".contains("48.1234") == false)
+  }
+
+  @Test func applesTagsAreRead() throws {
+    let media = try read(
+      SmallMovie(
+        extra: SmallMovie.appleTags([
+          "com.apple.quicktime.content.identifier": "E5F7A4D0-1111-2222-3333-444455556666",
+          "com.apple.quicktime.creationdate": "2024-05-01T12:11:12+0200",
+          "com.apple.quicktime.title": " A title ",
+          "com.apple.quicktime.author": "Somebody",
+          "com.apple.quicktime.location.ISO6709": "+48.1234+011.5678/",
+        ])))
+    #expect(media.contentIdentifier == "E5F7A4D0-1111-2222-3333-444455556666")
+    #expect(media.createdAt == Date(timeIntervalSince1970: 1_714_558_272))
+    #expect(media.title == "A title")
+    #expect(media.artist == "Somebody")
+    #expect(media.hasLocation == true)
+  }
+}
+
+/// SplitMix64: the same numbers on every run.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}
+
+extension SmallMovie {
+  /// QuickTime's `meta` with its `keys` and `ilst`.
+  static func appleTags(_ tags: KeyValuePairs<String, String>) -> [UInt8] {
+    let handler = box("hdlr", u32(0) + u32(0) + Array("mdta".utf8) + [UInt8](repeating: 0, count: 13))
+    let keys = tags.flatMap { box("mdta", Array($0.key.utf8)) }
+    let items = tags.enumerated().flatMap { number, tag -> [UInt8] in
+      let item = box("XXXX", box("data", u32(1) + u32(0) + Array(tag.value.utf8)))
+      return Array(item.prefix(4)) + u32(UInt32(number + 1)) + Array(item.dropFirst(8))
+    }
+    return box("meta", handler + box("keys", u32(0) + u32(UInt32(tags.count)) + keys) + box("ilst", items))
+  }
+}

@@ -1,0 +1,98 @@
+import Testing
+
+@testable import ReelProbe
+@testable import ReelModel
+
+/// Bytes in memory, as a file.
+struct BytesInMemory: ByteReading {
+  let all: [UInt8]
+  var size: Int64 { Int64(all.count) }
+
+  func bytes(at offset: Int64, count: Int) -> [UInt8] {
+    guard offset >= 0, offset < size, count > 0 else { return [] }
+    return Array(all[Int(offset)..<min(all.count, Int(offset) + count)])
+  }
+}
+
+struct StructureTests {
+  // MARK: Matroska
+
+  @Test(arguments: [("webm", MediaContainer.webm), ("matroska", .matroska)])
+  func theDocTypeDecides(docType: String, container: MediaContainer) {
+    let file = BytesInMemory(all: Self.matroska(docType, segment: [0x81, 0]))
+    #expect(FileStructure(file, sniffed: .matroska).container == container)
+  }
+
+  @Test func aSegmentThatIsLongerThanTheFileIsCut() {
+    #expect(
+      MatroskaFileMap(BytesInMemory(all: Self.matroska("webm", segment: [0x83, 0, 0, 0]))).truncated == false)
+    #expect(
+      MatroskaFileMap(BytesInMemory(all: Self.matroska("webm", segment: [0x84, 0, 0, 0]))).truncated == true)
+  }
+
+  @Test func aLiveSegmentIsJudgedByItsLastElement() {
+    // A segment of unknown size with one void element.
+    let whole = Self.matroska("webm", segment: [0xFF, 0xEC, 0x82, 0, 0])
+    #expect(MatroskaFileMap(BytesInMemory(all: whole)).truncated == false)
+    #expect(MatroskaFileMap(BytesInMemory(all: Array(whole.dropLast()))).truncated == true)
+    let open = Self.matroska("webm", segment: [0xFF, 0x1F, 0x43, 0xB6, 0x75, 0xFF, 0, 0])
+    #expect(MatroskaFileMap(BytesInMemory(all: open)).truncated == nil)
+  }
+
+  private static func matroska(_ docType: String, segment: [UInt8]) -> [UInt8] {
+    let type = [0x42, 0x82, 0x80 | UInt8(docType.utf8.count)] + Array(docType.utf8)
+    return [0x1A, 0x45, 0xDF, 0xA3, 0x80 | UInt8(type.count)] + type + [0x18, 0x53, 0x80, 0x67] + segment
+  }
+
+  // MARK: The others
+
+  @Test func anAVIChunkThatIsLongerThanTheFileIsCut() {
+    let riff = Array("RIFF".utf8) + [8, 0, 0, 0] + Array("AVI ".utf8) + [0, 0, 0, 0]
+    #expect(AVIFile.isTruncated(BytesInMemory(all: riff)) == false)
+    #expect(AVIFile.isTruncated(BytesInMemory(all: Array(riff.dropLast()))) == true)
+    #expect(
+      AVIFile.isTruncated(BytesInMemory(all: Array("RIFF".utf8) + [0, 0, 0, 0] + Array("AVI ".utf8))) == nil)
+  }
+
+  @Test func anFLVTagThatIsLongerThanTheFileIsCut() {
+    let tag: [UInt8] = [9, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 14]
+    let file: [UInt8] = [0x46, 0x4C, 0x56, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0] + tag + tag
+    #expect(FLVFile.isTruncated(BytesInMemory(all: file)) == false)
+    for missing in 1..<tag.count {
+      #expect(FLVFile.isTruncated(BytesInMemory(all: Array(file.dropLast(missing)))) == true, "\(missing)")
+    }
+  }
+
+  @Test func scramblingIsSeenInThePackets() {
+    func stream(_ flags: UInt8) -> BytesInMemory {
+      let packet = [0x47, 0, 0x20, flags] + [UInt8](repeating: 0xFF, count: 184)
+      return BytesInMemory(all: Array([[UInt8]](repeating: packet, count: 8).joined()))
+    }
+    #expect(TransportPackets.areScrambled(stream(0x10), isM2TS: false) == false)
+    #expect(TransportPackets.areScrambled(stream(0xD0), isM2TS: false) == true)
+    #expect(TransportPackets.areScrambled(BytesInMemory(all: [1, 2, 3]), isM2TS: false) == nil)
+  }
+
+  // MARK: Any bytes
+
+  /// Whatever stands in a file, its structure is read without a trap and in little time.
+  @Test(arguments: MediaContainer.allCases) func noBytesTrap(container: MediaContainer) {
+    var generator = SeededGenerator(seed: 3)
+    let starts: [[UInt8]] = [
+      [], SmallMovie(edits: [(1, -1)]).bytes, Self.matroska("webm", segment: [0xFF, 0xEC, 0x82, 0, 0]),
+      Array("RIFF".utf8), [0x46, 0x4C, 0x56, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0, 9, 0, 0, 3], Array("OggS".utf8),
+      [0x06, 0x0E, 0x2B, 0x34, 0x02, 0x05, 0x01, 0x01, 0x0D, 0x01, 0x02, 0x01, 0x01, 0x02, 0, 0, 0x87],
+    ]
+    for _ in 0..<300 {
+      var bytes = starts[Int.random(in: 0..<starts.count, using: &generator)]
+      bytes += (0..<Int.random(in: 0...300, using: &generator)).map { _ in
+        [0, 0, 1, 8, 0xFF, 0x7F, 0x80].randomElement(using: &generator) ?? 0
+      }
+      for _ in 0..<4 where !bytes.isEmpty {
+        bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(
+          in: 0...255, using: &generator)
+      }
+      _ = FileStructure(BytesInMemory(all: bytes), sniffed: container)
+    }
+  }
+}

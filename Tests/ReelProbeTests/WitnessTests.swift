@@ -1,0 +1,71 @@
+import ReelModel
+import Testing
+
+@testable import ReelProbe
+
+struct WitnessTests {
+  /// From real encoders: x264, and the camera of an iPhone 4.
+  @Test func sequenceParametersAreRead() throws {
+    let phone = try #require(H264SequenceParameters(unit: bytes("6742001eab40501ed35010106020")))
+    #expect((phone.width, phone.height) == (640, 480))
+    #expect(phone.usability.pixel == nil)
+    #expect(phone.usability.fullRange == false)
+    #expect(phone.usability.colour == VideoUsability.Colour(primaries: 1, transfer: 1, matrix: 6))
+    let square = try #require(
+      H264SequenceParameters(unit: bytes("6742801e965201407b6022000007d20001770128")))
+    #expect((square.width, square.height) == (640, 480))
+    #expect(square.usability.pixel?.isSquare == true)
+    #expect(square.usability.colour == nil)
+  }
+
+  @Test func everyPrefixOfAParameterSetIsRefusedOrRead() {
+    let whole = bytes("6742001eab40501ed35010106020")
+    for length in 0..<6 { #expect(H264SequenceParameters(unit: whole.prefix(length)) == nil) }
+    var generator = SeededGenerator(seed: 5)
+    for _ in 0..<5000 {
+      let noise = (0..<Int.random(in: 0...60, using: &generator)).map { _ in
+        UInt8.random(in: 0...255, using: &generator)
+      }
+      _ = H264SequenceParameters(
+        unit: [0x67, [66, 100, 110, 244].randomElement(using: &generator) ?? 66] + noise)
+    }
+  }
+
+  @Test(arguments: [("80", 0), ("40", 1), ("60", 2), ("20", 3), ("38", 6), ("0880", 16)])
+  func expGolombNumbersAreRead(hex: String, number: Int) {
+    var reader = BitReader(escaped: bytes(hex))
+    #expect(reader.unsigned() == number)
+  }
+
+  @Test func emulationPreventionIsRemoved() {
+    var reader = BitReader(escaped: [0, 0, 3, 1, 0, 0, 3, 0, 0, 3])
+    #expect(reader.bits(32) == 0x0000_0100)
+    #expect(reader.bits(24) == 0)
+    #expect(reader.bits(1) == nil)
+  }
+
+  @Test func unitsEndWhereTheirLengthLies() {
+    let sample: [UInt8] = [0, 0, 0, 2, 0x65, 1, 0, 0, 0, 9, 0x65]
+    #expect(Array(LengthPrefixedUnits(sample, lengthSize: 4)) == [[0x65, 1]])
+    #expect(Array(LengthPrefixedUnits([0, 0, 0, 0, 1], lengthSize: 4)).isEmpty)
+  }
+
+  @Test func aRecordThatIsCutIsNone() {
+    let record = bytes("0142001effe1000e6742001eab40501ed3501010602001000428ce3c80")
+    let configuration = AVCConfiguration(record)
+    #expect(configuration?.lengthSize == 4)
+    #expect(configuration?.sequenceParameterSets == [bytes("6742001eab40501ed35010106020")])
+    for length in 0..<21 { #expect(AVCConfiguration(Array(record.prefix(length))) == nil) }
+  }
+
+  @Test func aMessageThatOverrulesTheTransferIsSeen() {
+    #expect(SupplementalMessages([6, 5, 2, 0, 0, 147, 1, 18, 0x80]).overruleTransfer)
+    #expect(!SupplementalMessages([6, 5, 2, 0, 147, 0x80]).overruleTransfer)
+    #expect(!SupplementalMessages([6]).overruleTransfer)
+  }
+
+  private func bytes(_ hex: String) -> [UInt8] {
+    let digits = Array(hex.utf8).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  }
+}

@@ -1,0 +1,83 @@
+import ReelModel
+import ReelSniffer
+import Testing
+
+@Suite("What the first bytes say")
+struct SnifferTests {
+  @Test("containers by their magic", arguments: KnownHead.containers)
+  func containers(_ known: KnownHead) {
+    #expect(known.verdict == .container(known.container ?? .mp4), "\(known)")
+  }
+
+  @Test("everything else by its name and code", arguments: KnownHead.refusals)
+  func refusals(_ known: KnownHead) {
+    guard case .refused(let error) = known.verdict else {
+      Issue.record("\(known): \(known.verdict)")
+      return
+    }
+    #expect(error.code == known.code, "\(known)")
+    #expect(error.found == known.found)
+    #expect(error.message.hasPrefix("it is \(known.found ?? "")"))
+  }
+
+  @Test(
+    "text with a byte order mark, white space or other letter case in front", arguments: KnownHead.playlists)
+  func playlistsBehindSpace(_ known: KnownHead) {
+    for prefix in ["\u{FEFF}", "\n\n  ", "\u{FEFF}\r\n\t"] {
+      #expect(
+        KnownHead(known.description, Array(prefix.utf8) + known.bytes).verdict == known.verdict, "\(known)")
+    }
+    let upper = known.bytes.map { (0x61...0x7A).contains($0) ? $0 - 0x20 : $0 }
+    #expect(KnownHead(known.description, upper).verdict == known.verdict)
+  }
+
+  @Test("no bytes")
+  func empty() {
+    guard case .refused(let error) = Sniffer.verdict(head: [], size: 0) else {
+      Issue.record("an empty file is refused")
+      return
+    }
+    #expect(error.code == .empty)
+    #expect(Sniffer.verdict(head: [], size: 5) == .unrecognised)
+  }
+
+  @Test("what nobody knows")
+  func unrecognised() {
+    let noise: [UInt8] = [0x93, 0x01, 0x1C, 0xE4, 0x00, 0x7A, 0xC3, 0x10, 0x02, 0xD9, 0x8B, 0x55]
+    #expect(Sniffer.verdict(head: noise, size: 12) == .unrecognised)
+  }
+
+  @Test("a refusal says what to do, in one sentence without a line end")
+  func sentences() {
+    for known in KnownHead.refusals {
+      guard case .refused(let error) = known.verdict else { continue }
+      #expect(error.message.contains(";") || error.message.contains(":"), "\(error.message)")
+      #expect(!error.message.contains("\n") && !error.message.hasSuffix("."))
+      #expect(
+        ["a ", "an ", "LL", "su"].contains { error.found?.hasPrefix($0) == true }, "\(error.found ?? "")")
+    }
+  }
+}
+
+@Suite("Prose is prose")
+struct ProseTests {
+  @Test(
+    "also when it begins with letters that mean something elsewhere",
+    arguments: [
+      "MAC addresses of the office", "DSD is a format", "TTA1 and others", "LZIP it", "icns files",
+      "PAR1 of 2",
+      "MZ is what programs begin with", "BM is what bitmaps begin with", "ID3 tags are in front",
+      "OggS is a magic",
+      "FLV is old", "RIFF chunks AVI", "fly to 7z", "caff", "BZh is bzip2", "II* is TIFF", "GIF it",
+      "KB2 and KB3",
+      "moov and trak", "ftypisom is a brand", "PK is a country code", "Rar!", "P5 and P6",
+      "ustar",
+    ])
+  func prose(_ text: String) {
+    guard case .refused(let error) = KnownHead(text, Array((text + ".\n").utf8)).verdict else {
+      Issue.record("\(text) is not refused")
+      return
+    }
+    #expect(error.found == "a text")
+  }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import ReelModel
+import ReelSource
+import Synchronization
+import Testing
+
+@Suite("Digests")
+struct DigestTests {
+  @Test(
+    "are SHA-256",
+    arguments: [
+      ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+      ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+    ])
+  func known(_ text: String, _ hex: String) throws {
+    let folder = try TemporaryFolder()
+    let file = try FoundFile.named(try folder.write("f.mp4", Array(text.utf8)), followLinks: false).open()
+    #expect(try SourceDigest.sha256(of: file)?.hex == hex)
+  }
+
+  @Test("of a million letters a, with progress that grows to the size")
+  func long() throws {
+    let folder = try TemporaryFolder()
+    let bytes = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)
+    let file = try FoundFile.named(try folder.write("f.mp4", bytes), followLinks: false).open()
+    var seen: [Int64] = []
+    let digest = try SourceDigest.sha256(of: file, progress: { seen.append($0) })
+    #expect(digest?.hex == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+    #expect(seen == seen.sorted() && seen.last == 1_000_000)
+  }
+
+  @Test("end when cancelled")
+  func cancelled() throws {
+    let folder = try TemporaryFolder()
+    let file = try FoundFile.named(try folder.write("f.mp4"), followLinks: false).open()
+    #expect(try SourceDigest.sha256(of: file, isCancelled: { true }) == nil)
+  }
+
+  @Test("of a file that shrinks, grows or changes while it is read are none", arguments: [0, 1, 2])
+  func changing(_ kind: Int) throws {
+    let folder = try TemporaryFolder()
+    let bytes = [UInt8](repeating: 7, count: 1 << 20)
+    let path = try folder.write("f.mp4", bytes)
+    let file = try FoundFile.named(path, followLinks: false).open()
+    let writer = try #require(FileHandle(forWritingAtPath: path.text))
+    let once = Mutex(false)
+    #expect(throws: SourceError.self) {
+      try SourceDigest.sha256(
+        of: file,
+        progress: { _ in
+          guard
+            once.withLock({
+              let first = !$0; $0 = true; return first
+            })
+          else { return }
+          switch kind {
+          case 0: try? writer.truncate(atOffset: 300_000)
+          case 1:
+            _ = try? writer.seekToEnd()
+            try? writer.write(contentsOf: Data(bytes))
+          default: try? writer.write(contentsOf: Data([1, 2, 3]))
+          }
+        })
+    }
+  }
+
+  @Test(
+    "how fast",
+    .enabled(if: ProcessInfo.processInfo.environment["REEL_BENCH_FILE"] != nil, "REEL_BENCH_FILE is not set"))
+  func speed() throws {
+    let path = SourcePath(ProcessInfo.processInfo.environment["REEL_BENCH_FILE"] ?? "")
+    let file = try FoundFile.named(path, followLinks: false).open()
+    let clock = ContinuousClock()
+    for _ in 0..<3 {
+      let time = try clock.measure { _ = try SourceDigest.sha256(of: file) }
+      print("SHA-256: \(Double(file.size) / 1e6 / (time / .seconds(1))) MB/s")
+    }
+  }
+}

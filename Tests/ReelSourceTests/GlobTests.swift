@@ -1,0 +1,59 @@
+import ReelModel
+import Testing
+
+@testable import ReelSource
+
+@Suite("Patterns")
+struct GlobTests {
+  @Test(
+    "match or do not",
+    arguments: [
+      ("*.mov", "a/b/c.mov", true), ("*.mov", "c.MOV", false), ("c.mov", "a/c.mov", true),
+      ("a", "a/c.mov", false),
+      ("a/*.mov", "a/c.mov", true), ("a/*.mov", "a/b/c.mov", false), ("a/*.mov", "x/a/c.mov", false),
+      ("/c.mov", "c.mov", true), ("/c.mov", "a/c.mov", false),
+      ("**/c.mov", "c.mov", true), ("**/c.mov", "a/b/c.mov", true), ("a/**", "a/b/c.mov", true),
+      ("a/**/c.mov", "a/c.mov", true), ("a/**/c.mov", "a/b/b/c.mov", true), ("a/**/c.mov", "b/c.mov", false),
+      ("**/a/**/b/*", "x/a/y/a/b/c", true), ("**", "anything/at all", true),
+      ("?.mov", "c.mov", true), ("??.mov", "c.mov", false), ("[a-c].mov", "b.mov", true),
+      ("[!a-c].mov", "b.mov", false),
+      (#"\*.mov"#, "*.mov", true), (#"\*.mov"#, "a.mov", false), ("[", "[", true), ("*", ".x", true),
+    ])
+  func table(_ pattern: String, _ path: String, _ expected: Bool) throws {
+    let glob = try #require(GlobPattern(pattern))
+    #expect(glob.matches(Array(path.utf8), isFolder: false) == expected)
+  }
+
+  @Test("with a slash at the end they are about folders")
+  func folders() throws {
+    let glob = try #require(GlobPattern("cache/"))
+    #expect(glob.matches(Array("a/cache".utf8), isFolder: true))
+    #expect(!glob.matches(Array("a/cache".utf8), isFolder: false))
+  }
+
+  @Test("match names that are no UTF-8")
+  func bytes() throws {
+    #expect(try #require(GlobPattern("*.mp4")).matches([0xFF, 0xFE] + Array(".mp4".utf8), isFolder: false))
+    #expect(try #require(GlobPattern([0xFF, 0x2A])).matches([0xFF, 0x80], isFolder: false))
+    #expect(try #require(GlobPattern("?.mp4")).matches([0xFF] + Array(".mp4".utf8), isFolder: false))
+  }
+
+  @Test("of nothing are none")
+  func nothing() {
+    #expect(GlobPattern("") == nil)
+    #expect(GlobPattern("///") == nil)
+    #expect(GlobPattern("a\0b") == nil)
+  }
+
+  @Test("exclusion wins, inclusion narrows, folders are only excluded")
+  func filter() throws {
+    let folder = try TemporaryFolder()
+    for name in ["a.mov", "b.mp4", "b.txt", "drafts/c.mov", "sub/d.mov"] { try folder.write(name) }
+    let filter = NameFilter(
+      including: [try #require(GlobPattern("*.mov")), try #require(GlobPattern("b.*"))],
+      excluding: [try #require(GlobPattern("drafts")), try #require(GlobPattern("*.mp4"))])
+    let walked = Walked(all: folder, WalkOptions(filter: filter))
+    #expect(walked.candidates == ["a.mov", "b.txt", "sub/d.mov"])
+    #expect(walked.ignored == ["b.mp4", "drafts"])
+  }
+}

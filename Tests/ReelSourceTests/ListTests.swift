@@ -1,0 +1,153 @@
+import Foundation
+import ReelModel
+import Testing
+
+@testable import ReelSource
+
+@Suite("Comma-separated values")
+struct SeparatedValuesTests {
+  @Test(
+    "as RFC 4180 has them",
+    arguments: [
+      ("a,b\r\nc,d\r\n", [["a", "b"], ["c", "d"]]), ("a,b\nc,d", [["a", "b"], ["c", "d"]]),
+      ("\u{FEFF}a\n", [["a"]]), ("", []), ("\n\n", []), ("a,\n", [["a", ""]]), ("a,", [["a", ""]]),
+      (",", [["", ""]]),
+      ("\"\"", [[""]]), ("\"a,b\",c", [["a,b", "c"]]),
+      ("\"a\r\nb\",c\nd,e", [["a\r\nb", "c"], ["d", "e"]]),
+      ("\"say \"\"hi\"\"\",x", [["say \"hi\"", "x"]]), (" a , b ", [[" a ", " b "]]),
+      ("a\u{2028}b,c", [["a\u{2028}b", "c"]]),
+      ("e\u{301},\u{301}x", [["e\u{301}", "\u{301}x"]]), ("\"a\"\r\n", [["a"]]),
+    ])
+  func wellFormed(_ text: String, _ expected: [[String]]) throws {
+    #expect(try SeparatedValues.records(Array(text.utf8)).map(\.fields) == expected)
+  }
+
+  @Test(
+    "that break the rules are an error at their line",
+    arguments: [
+      ("a,b\n\"c,d\n\n\n", 2), ("a\nb\"c\n", 2), ("a\n\"b\"c\n", 2), ("a\rb", 1), ("a\n\nb\r", 3),
+      ("a\0b", 1),
+      ("\"x\ny\"\n\"z\nz\"q", 4),
+    ])
+  func malformed(_ text: String, _ line: Int) {
+    #expect { try SeparatedValues.records(Array(text.utf8)) } throws: { error in
+      (error as? SeparatedValues.Problem)?.line == line
+    }
+  }
+
+  @Test("that are no UTF-8 are an error")
+  func notUTF8() {
+    #expect { try SeparatedValues.records(Array("a\n".utf8) + [0xE4, 0x2C]) } throws: { error in
+      (error as? SeparatedValues.Problem)?.line == 2
+    }
+  }
+
+  @Test("any fields, written and read back, are the same", arguments: 1...50)
+  func roundTrip(_ seed: UInt64) throws {
+    var random = SplitMix(state: seed)
+    let letters = Array("ab,\"\r\n é\u{301}")
+    let rows = (0..<5).map { _ in
+      (0..<3).map { _ in
+        String(
+          (0..<Int.random(in: 0...8, using: &random)).compactMap { _ in letters.randomElement(using: &random)
+          })
+      }
+    }
+    let text = rows.map { row in
+      row.map { "\"" + $0.replacingOccurrences(of: "\"", with: "\"\"") + "\"" }.joined(separator: ",")
+    }.joined(separator: "\r\n")
+    #expect(try SeparatedValues.records(Array(text.utf8)).map(\.fields) == rows, "seed \(seed)")
+  }
+
+  @Test("any bytes end in rows or an error", arguments: 1...200)
+  func total(_ seed: UInt64) {
+    var random = SplitMix(state: seed)
+    let letters: [UInt8] = [0x61, 0x2C, 0x22, 0x0D, 0x0A, 0xC3, 0xA9, 0x00, 0xEF, 0xBB, 0xBF]
+    let bytes = (0..<40).compactMap { _ in letters.randomElement(using: &random) }
+    _ = try? SeparatedValues.records(bytes)
+  }
+}
+
+@Suite("Caption lists")
+struct CaptionListTests {
+  private func list(_ text: String, at path: String = "lists/captions.csv") throws -> CaptionList {
+    let working = AbsolutePath(Array("/home/me".utf8), from: .root)
+    return try CaptionList(Array(text.utf8), listedAt: SourcePath(path), workingDirectory: working)
+  }
+
+  @Test("find a file by its place, however it is written")
+  func lookUp() throws {
+    let list = try list(
+      "Path,caption, Author ,authorName,notes\r\na.mp4,\"Sea, and sky\",u1,,x\r\n../b.mp4,,,,\r\n")
+    let words = PostWords(authorID: "u1", caption: "Sea, and sky")
+    for path in ["lists/a.mp4", "./lists/a.mp4", "/home/me/lists/a.mp4", "lists/x/../a.mp4", "lists//a.mp4"] {
+      #expect(list.entry(for: SourcePath(path))?.words == words, "\(path)")
+    }
+    #expect(list.entry(for: SourcePath("b.mp4"))?.words == PostWords())
+    #expect(list.entry(for: SourcePath("a.mp4")) == nil)
+    #expect(list.entries.map(\.line) == [2, 3])
+  }
+
+  @Test(
+    "that break the rules say where",
+    arguments: [
+      ("", "line 1"), ("caption\nx\n", "no column path"), ("path;caption\na;b\n", "commas"),
+      ("path,caption\na.mp4\n", "line 2"), ("path,caption\n,x\n", "line 2"),
+      ("path\na.mp4\nb.mp4\n./a.mp4\n", "line 4"), ("path,Path\n", "twice"), ("path\n\"a", "line 2"),
+    ])
+  func broken(_ text: String, _ place: String) {
+    #expect { try list(text) } throws: { error in
+      let error = error as? SourceError
+      return error?.code == .sidecarInvalid && error?.message.contains(place) == true
+    }
+  }
+
+  @Test("are read from files")
+  func reading() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("captions.csv", Array("path,music\nclip.mp4,M\n".utf8))
+    #expect(try CaptionList(at: path).entry(for: folder.source("clip.mp4"))?.words == PostWords(music: "M"))
+    #expect(throws: SourceError.self) { try CaptionList(at: folder.source("none.csv")) }
+    #expect(throws: SourceError.self) { try CaptionList(at: folder.source) }
+  }
+}
+
+@Suite("Lists of names")
+struct FileListTests {
+  @Test(
+    "names with a NUL after each",
+    arguments: [
+      ("a\0b c\0", ["a", "b c"]), ("a\0-b", ["a", "-b"]), ("", []), ("new\nline\0", ["new\nline"]),
+    ])
+  func names(_ text: String, _ expected: [String]) throws {
+    #expect(try FileList.inputs(in: Array(text.utf8)).map(\.path.text) == expected)
+  }
+
+  @Test("an empty name is an error that says which", arguments: ["\0", "a\0\0b\0", "a\0b\0\0"])
+  func empty(_ text: String) {
+    #expect { try FileList.inputs(in: Array(text.utf8)) } throws: {
+      ($0 as? SourceError)?.code == .invalidName
+    }
+  }
+
+  @Test("are read from a file, whose names are any bytes")
+  func file() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("list", [0xFF, 0x00, 0x61])
+    #expect(try FileList.inputs(from: path).map(\.path.bytes) == [[0xFF], [0x61]])
+    #expect(throws: SourceError.self) { try FileList.inputs(from: folder.source("none")) }
+  }
+}
+
+/// Steele, Lea and Flood's generator: the same numbers from the same seed.
+struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,96 @@
+import ReelModel
+import Testing
+
+@testable import ReelSource
+
+@Suite("Sidecars", .timeLimit(.minutes(1)))
+struct SidecarTests {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try folder.write("clip.mp4")
+  }
+
+  private func words(trustAuthor: Bool = false) throws -> PostWords? {
+    try Sidecar.words(
+      beside: try FoundFile.named(folder.source("clip.mp4"), followLinks: false), trustAuthor: trustAuthor)
+  }
+
+  private func message() -> String? {
+    do {
+      _ = try words()
+      return nil
+    } catch {
+      let error = error as? SourceError
+      return error?.code == .sidecarInvalid ? error?.message : "another code"
+    }
+  }
+
+  @Test("give words; the author only where it is trusted; what is not known means nothing")
+  func words() throws {
+    #expect(try words() == nil)
+    let json =
+      #"{"caption":"Sea","music":"","author":"u1","authorName":"Ann","likes":[1,{"a":null}],"caption2":3}"#
+    try folder.write("clip.json", Array(json.utf8))
+    #expect(try words() == PostWords(caption: "Sea"))
+    #expect(try words(trustAuthor: true) == PostWords(authorID: "u1", authorName: "Ann", caption: "Sea"))
+  }
+
+  @Test("with a byte order mark or nulls, or nothing at all")
+  func tolerated() throws {
+    try folder.write("clip.json", Array("\u{FEFF}{\"caption\": null, \"music\": \"M\"}\n".utf8))
+    #expect(try words() == PostWords(music: "M"))
+    try folder.write("clip.json", Array("{}".utf8))
+    #expect(try words() == PostWords())
+  }
+
+  @Test(
+    "that are broken say where",
+    arguments: [
+      ("{\"caption\": 3}", "caption"), ("{\"author\": [\"x\"]}", "author"), ("[]", "object"),
+      ("\"x\"", "object"),
+      ("{\"caption\": \"x\"", "JSON"), ("", "JSON"), ("not json", "JSON"),
+      (String(repeating: "[", count: 60_000), "JSON"),
+    ])
+  func broken(_ json: String, _ place: String) throws {
+    try folder.write("clip.json", Array(json.utf8))
+    #expect(try #require(message()).contains(place))
+  }
+
+  @Test("that are no UTF-8, too large, a link, a folder or a FIFO")
+  func unusable() throws {
+    try folder.write("clip.json", Array("{\"caption\":\"".utf8) + [0xFF] + Array("\"}".utf8))
+    #expect(try #require(message()).contains("UTF-8"))
+    try folder.write("clip.json", [UInt8](repeating: 0x20, count: Sidecar.largest + 1))
+    #expect(try #require(message()).contains("64 KB"))
+    try folder.remove("clip.json")
+    try folder.link("clip.json", to: "/etc/hostname")
+    #expect(try #require(message()).contains("link"))
+    try folder.remove("clip.json")
+    try folder.folder("clip.json")
+    #expect(try #require(message()).contains("folder"))
+    try folder.remove("clip.json")
+    try folder.fifo("clip.json")
+    #expect(try #require(message()).contains("FIFO"))
+  }
+
+  @Test(
+    "are named after the video",
+    arguments: [
+      ("clip.mp4", "clip.json"), ("clip", "clip.json"), (".clip", ".clip.json"), ("a.b.mov", "a.b.json"),
+      ("clip.", "clip.json"),
+    ])
+  func names(_ video: String, _ sidecar: String) {
+    #expect(Sidecar.name(for: Array(video.utf8)) == Array(sidecar.utf8))
+  }
+
+  @Test("a file is not its own sidecar, and a name that grows too long has none")
+  func edges() throws {
+    let json = try FoundFile.named(try folder.write("x.json", Sample.mp4), followLinks: false)
+    #expect(try Sidecar.words(beside: json, trustAuthor: true) == nil)
+    let long = try folder.write(nameBytes: [UInt8](repeating: 0x78, count: 255))
+    #expect(
+      try Sidecar.words(beside: try FoundFile.named(long, followLinks: false), trustAuthor: true) == nil)
+  }
+}

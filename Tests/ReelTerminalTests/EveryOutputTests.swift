@@ -1,0 +1,129 @@
+import FoundationEssentials
+import ReelIngest
+import ReelModel
+import ReelTerminal
+import Testing
+
+/// Whatever a stranger writes into names and tags, and however absurd the numbers: no line is wider than the
+/// terminal, and nothing but our own sequences comes out.
+@Suite struct EveryOutputTests {
+  @Test(arguments: 0..<6)
+  func isHarmlessAndFits(part: UInt64) throws {
+    for seed in part * 25..<(part + 1) * 25 {
+      var random = SeededRandomness(seed: seed)
+      let traits = TerminalTraits(
+        isTerminal: true, columns: Int.random(in: 2...160, using: &random),
+        rows: random.maybe(Int.random(in: 1...60, using: &random)), colour: random.chance(50),
+        unicode: random.chance(80), canRedraw: true)
+      for (name, text) in try outputs(&random, traits) { check(text, name, traits, seed) }
+    }
+  }
+
+  @Test(arguments: 0..<4)
+  func isHarmlessInALog(part: UInt64) throws {
+    for seed in 10_000 + part * 25..<10_000 + (part + 1) * 25 {
+      var random = SeededRandomness(seed: seed)
+      for (name, text) in try outputs(&random, TerminalTraits()) { check(text, name, TerminalTraits(), seed) }
+      for text in try documents(&random) { check(text, "JSON", TerminalTraits(), seed) }
+    }
+  }
+
+  private func check(_ text: String, _ name: String, _ traits: TerminalTraits, _ seed: UInt64) {
+    for line in HostileText.withoutOurSequences(text).split(separator: "\n").map(String.init) {
+      #expect(HostileText.problem(in: line) == nil, "\(name), seed \(seed): \(line)")
+      if let columns = traits.columns {
+        #expect(
+          DisplayWidth.columns(of: line) <= columns, "\(name), seed \(seed), \(columns) columns: \(line)")
+      }
+      if !traits.unicode { #expect(line.utf8.allSatisfy { $0 < 0x7F }, "\(name), seed \(seed): \(line)") }
+    }
+  }
+
+  private func outputs(_ random: inout SeededRandomness, _ traits: TerminalTraits) throws -> [(
+    String, String
+  )] {
+    let state = RandomValues.state(&random)
+    let parts = RandomValues.pace(&random)
+    let pace = RunPace(
+      bytesPerSecond: parts.bytesPerSecond, filesPerSecond: parts.filesPerSecond,
+      secondsLeft: parts.secondsLeft)
+    let events = (0..<5).map { _ in RandomValues.end(&random) }
+    var bars = BarsRenderer()
+    var plain = PlainProgress(announcements: .everything)
+    let announced = events.flatMap { Announcements.everything.lines(for: $0, traits: traits) }
+    let path = RandomValues.path(&random)
+    let media = RandomValues.media(&random)
+    let words = RandomValues.words(&random)
+    return [
+      ("bars", bars.frame(state, pace: pace, above: announced, traits: traits)),
+      ("bars again", bars.frame(RandomValues.state(&random), pace: pace, traits: traits)),
+      ("bars gone", bars.clear(traits: traits)),
+      (
+        "plain", plain.lines(for: events, state, pace: pace, at: .now, traits: traits).joined(separator: "\n")
+      ),
+      ("report", report(state, events, &random).text(traits)),
+      ("post", PostCard.text(try Samples.post(words: words, media: media), title: .duplicate, traits)),
+      ("plan", PlanCard.text(FilePlanned(media: media, words: words), of: path, traits)),
+      ("feed", FeedTable.text(try page(&random), size: .max, traits)),
+      ("card", ProbeCard.text(probed(path, media), traits)),
+      (
+        "failure",
+        ProbeCard.text(ProbeDocument(path: path, result: .failure(RandomValues.failure(&random))), traits)
+      ),
+      ("status", StatusView(status(&random), library: HostileText.draw(&random)).text(traits)),
+      ("versions", VersionView(worker: HostileText.draw(&random), ffmpeg: nil, sqlite: nil).text(traits)),
+      ("cache", CacheView(CacheStatus(files: .max, readings: 1, bytes: .max)).text(traits)),
+    ]
+  }
+
+  private func documents(_ random: inout SeededRandomness) throws -> [String] {
+    let events = (0..<5).map { _ in RandomValues.end(&random) }
+    let report = report(RandomValues.state(&random), events, &random)
+    let path = RandomValues.path(&random)
+    return [
+      try RunDocument(report, posts: try page(&random).posts).json(),
+      try FeedDocument(try page(&random)).json(pretty: true),
+      try probed(path, RandomValues.media(&random)).json(pretty: true),
+      try StatusView(status(&random), library: HostileText.draw(&random)).json(),
+    ]
+  }
+
+  private func probed(_ path: SourcePath, _ media: MediaInfo) -> ProbeDocument {
+    ProbeDocument(path: path, result: .success(ProbeReport(media: media, provenance: Samples.provenance)))
+  }
+
+  private func page(_ random: inout SeededRandomness) throws -> FeedPage {
+    let posts = try (0..<3).map { _ in
+      try Samples.post(
+        words: RandomValues.words(&random), place: RandomValues.count(&random) + 1,
+        media: RandomValues.media(&random))
+    }
+    return FeedPage(posts: posts, next: FeedCursor(pageNumber: .max))
+  }
+
+  private func status(_ random: inout SeededRandomness) -> CatalogStatus {
+    let failure = FailureRecord(
+      code: "x", message: HostileText.draw(&random), refused: false, at: Samples.moment)
+    return CatalogStatus(
+      posts: RandomValues.count(&random), bytes: RandomValues.bytes(&random),
+      destinations: [(Destination(HostileText.draw(&random)), 3)], unfinished: 2,
+      failures: [(RandomValues.path(&random), failure)], failureCount: .max, schemaVersion: 1)
+  }
+
+  private func report(
+    _ state: IngestState, _ events: [IngestEvent], _ random: inout SeededRandomness
+  ) -> RunReport {
+    let outcomes = RunSummary.Outcome.allCases
+    var summary = RunSummary(
+      outcome: outcomes[Int.random(in: outcomes.indices, using: &random)],
+      error: RandomValues.failure(&random))
+    (summary.published, summary.failed, summary.ignored) = (state.published, state.failed, 4)
+    (summary.publishedBytes, summary.seconds) = (RandomValues.bytes(&random), 3)
+    summary.reasons = [HostileText.draw(&random): 3]
+    var troubles = TroubleList(limit: 4)
+    for event in events { troubles.note(event) }
+    return RunReport(
+      summary: summary, destination: Destination(HostileText.draw(&random)), dryRun: state.dryRun,
+      unfinished: random.maybe(3), troubles: troubles)
+  }
+}

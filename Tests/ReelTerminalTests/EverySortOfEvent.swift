@@ -1,0 +1,58 @@
+import ReelIngest
+import ReelModel
+
+/// At least one event of every type, so filled that together they hold every key.
+extension Samples {
+  static func everySortOfEvent() throws -> [IngestEvent] {
+    let bodies = runBodies + (try fileBodies()) + (try endBodies())
+    return bodies.enumerated().map { event($1, sequence: $0 + 1) }
+  }
+
+  private static var runBodies: [IngestEvent.Body] {
+    var ended = RunSummary(outcome: .completed)
+    ended.published = 12
+    ended.reasons = ["corrupt": 2]
+    ended.seconds = 4.1
+    return [
+      .runStarted(RunStarted(destination: Destination("file:///srv/media"), dryRun: false)),
+      .runScanned(RunScanned(found: 340, ignored: 5, bytes: 5_600_000_000, complete: true)),
+      .runFinished(ended),
+      .runFinished(
+        RunSummary(
+          outcome: .aborted,
+          error: FileFailure(code: "workerMissing", message: "reel-probe-worker is missing"))),
+    ]
+  }
+
+  private static func fileBodies() throws -> [IngestEvent.Body] {
+    let notUTF8 = FileReference(number: 4, path: SourcePath(bytes: [0x61, 0xFF, 0x2E, 0x6D, 0x70, 0x34]))
+    let bare = ProbeReport(media: MediaInfo(container: .webm, size: 17), provenance: provenance)
+    return [
+      .fileStarted(file, size: 1_203_944),
+      .fileStarted(notUTF8, size: nil),
+      .fileProbed(file, report),
+      .fileProbed(notUTF8, bare),
+      .fileNamed(
+        file,
+        FileNamed(
+          id: PostID(at: moment, random: FixedRandomness()),
+          key: ObjectKey(random: FixedRandomness(), container: .mov), attempt: 2)),
+      .uploadProgress(file, TransferProgress(sent: 65536, total: 1_203_944)),
+      .uploadRetrying(file, TransferProgress(sent: 0, total: 1_203_944, attempt: 2, retrying: uploadError)),
+    ]
+  }
+
+  private static func endBodies() throws -> [IngestEvent.Body] {
+    let words = PostWords(authorID: "u1", authorName: "Ann", caption: "At the beach", music: "Waves")
+    let violation = PolicyViolation(rule: "video.none", message: "it has no video stream")
+    return [
+      .postPublished(file, try post()),
+      .postPublished(file, try post(words: PostWords(), media: MediaInfo(container: .webm, size: 17))),
+      .fileDuplicate(file, FileDuplicate(post: try post())),
+      .fileDuplicate(file, FileDuplicate(post: nil)),
+      .filePlanned(file, FilePlanned(media: media, words: words)),
+      .fileRefused(file, FileRefused(code: "unsupported", violations: [violation])),
+      .fileFailed(file, FileFailure(code: "corrupt", message: "its index contradicts itself; get it again")),
+    ]
+  }
+}

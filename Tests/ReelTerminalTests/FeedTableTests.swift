@@ -1,0 +1,67 @@
+import ReelModel
+import ReelTerminal
+import Testing
+
+@Suite struct FeedTableTests {
+  private func page() throws -> FeedPage {
+    let long = String(repeating: "日本語のとても長い", count: 5)
+    return FeedPage(
+      posts: [try Samples.post(), try Samples.post(words: PostWords(caption: long), place: 9)],
+      next: FeedCursor(pageNumber: 9))
+  }
+
+  private func lines(_ columns: Int?) throws -> [String] {
+    FeedTable.text(try page(), size: 2, TerminalTraits(columns: columns)).split(separator: "\n").map(
+      String.init)
+  }
+
+  @Test func at80Columns() throws {
+    #expect(
+      try lines(80) == [
+        "    id                                         size  length  caption",
+        "12  018f33a3-02fa-7707-8707-070707070707  1080×1920  12.5 s  At the beach",
+        " 9  018f33a3-02fa-7707-8707-070707070707  1080×1920  12.5 s  日本語のとても長い…",
+        "Next page: reel feed --before 9 --size 2",
+      ])
+  }
+
+  @Test func at40Columns() throws {
+    #expect(
+      try lines(40) == [
+        "12  At the beach                  12.5 s",
+        "  018f33a3-02fa-7707-8707-070707070707",
+        "9  日本語のとても長い日本語のと…  12.5 s",
+        "  018f33a3-02fa-7707-8707-070707070707",
+        "Next page: reel feed --before 9 --size 2",
+      ])
+  }
+
+  @Test func withoutALimitNothingIsCut() throws {
+    let lines = try lines(nil)
+    #expect(
+      lines[0]
+        == "    id                                    posted (UTC)           size  length  by   caption")
+    #expect(
+      lines[1]
+        == "12  018f33a3-02fa-7707-8707-070707070707  2024-05-01 10:11  1080×1920  12.5 s  Ann  At the beach")
+    #expect(lines[2].hasSuffix(String(repeating: "日本語のとても長い", count: 5)))
+  }
+
+  @Test func theLastPageAndAnEmptyOne() throws {
+    let last = FeedTable.text(FeedPage(posts: [try Samples.post()], next: nil), TerminalTraits(columns: 80))
+    #expect(!last.contains("Next page"))
+    let empty = FeedTable.text(FeedPage(posts: [], next: nil), TerminalTraits(columns: 80))
+    #expect(empty == "No posts here. To make some: reel ingest FOLDER\n")
+  }
+
+  @Test func asJSON() throws {
+    let json = try JSONOutput.decode(
+      JSONValue.self, from: try FeedDocument(try page()).json(pretty: true).utf8)
+    #expect(json["v"] == .integer(1))
+    #expect(json["next"] == .string("9"))
+    #expect(json["posts"]?.elements.first?["autherName"] == .string("Ann"))
+    #expect(json["posts"]?.elements.first?["createdAt"] == .string("2024-05-01T10:11:12.250Z"))
+    let last = try FeedDocument(FeedPage(posts: [], next: nil)).json()
+    #expect(last == #"{"next":null,"posts":[],"v":1}"# + "\n")
+  }
+}

@@ -1,0 +1,67 @@
+import ReelIngest
+import ReelModel
+import ReelTerminal
+import Testing
+
+@Suite struct PlainProgressTests {
+  private let start = ContinuousClock.now
+  private let log = TerminalTraits()
+
+  private func state(done: Int, found: Int, complete: Bool = false) -> IngestState {
+    var state = IngestState()
+    state.phase = .running
+    (state.published, state.found, state.scanComplete) = (done, found, complete)
+    return state
+  }
+
+  @Test func aLineNowAndThenAndWhenTheWalkHasEnded() {
+    var progress = PlainProgress()
+    func lines(_ state: IngestState, after seconds: Double) -> [String] {
+      progress.lines(for: [], state, at: start + .seconds(seconds), traits: log)
+    }
+    #expect(lines(IngestState(), after: 0) == [])
+    #expect(lines(state(done: 0, found: 3), after: 0) == ["0/3… files"])
+    #expect(lines(state(done: 1, found: 9), after: 4.9) == [])
+    #expect(lines(state(done: 2, found: 9), after: 5) == ["2/9… files"])
+    #expect(lines(state(done: 3, found: 12, complete: true), after: 6) == ["3/12 files"])
+    #expect(lines(state(done: 4, found: 12, complete: true), after: 7) == [])
+    #expect(lines(state(done: 4, found: 12, complete: true), after: 11) == ["4/12 files"])
+  }
+
+  @Test func aFailureIsSaidAtOnce() {
+    var progress = PlainProgress()
+    _ = progress.lines(for: [], state(done: 0, found: 3), at: start, traits: log)
+    let events = [
+      Samples.failed("a\n::error::.mp4", "it is an HLS playlist, not a video", code: "playlist"),
+      Samples.event(
+        .fileRefused(
+          Samples.file,
+          FileRefused(
+            code: "unsupported",
+            violations: [PolicyViolation(rule: "video.none", message: "it has no video stream")]))),
+      Samples.event(.fileDuplicate(Samples.file, FileDuplicate(post: nil))),
+    ]
+    #expect(
+      progress.lines(for: events, state(done: 3, found: 3), at: start + .seconds(1), traits: log) == [
+        #"failed: a\n:\x3aerror:\x3a.mp4 is an HLS playlist, not a video [playlist]"#,
+        "refused: clips/beach.mov has no video stream [unsupported]",
+      ])
+  }
+
+  @Test func everythingIsNamedWhereItIsAskedFor() throws {
+    let events = try Samples.everySortOfEvent()
+    let lines = events.flatMap { Announcements.everything.lines(for: $0, traits: log) }
+    let id = try Samples.post().id
+    #expect(
+      lines == [
+        "trying again: clips/beach.mov: attempt 2, the store is busy; it will be tried again",
+        "published: clips/beach.mov is post \(id)",
+        "published: clips/beach.mov is post \(id)",
+        "duplicate: clips/beach.mov is post \(id) already",
+        "duplicate: clips/beach.mov is the same video as a file before it",
+        "would publish: clips/beach.mov",
+        "refused: clips/beach.mov has no video stream [unsupported]",
+        "failed: clips/beach.mov: its index contradicts itself; get it again [corrupt]",
+      ])
+  }
+}

@@ -1,0 +1,73 @@
+import FoundationEssentials
+import ReelIngest
+import ReelModel
+import ReelTerminal
+import Testing
+
+@Suite struct ProbeDocumentTests {
+  private func json(_ document: ProbeDocument) throws -> JSONValue {
+    try JSONOutput.decode(JSONValue.self, from: try document.json().utf8)
+  }
+
+  /// The example of the design, with the key that Reel adds (`hasSamples`).
+  private static let example = #"""
+    {"path": "clip.mov", "ok": true, "media": {
+      "container": "mov", "extension": "mov", "contentType": "video/quicktime", "extensionMismatch": false,
+      "size": 1203944, "duration": 12.512, "durationSource": "container", "truncated": false, "fastStart": true,
+      "fragmented": false,
+      "video": {"codec": "h264", "width": 1080, "height": 1920, "storedWidth": 1920, "storedHeight": 1080,
+        "rotation": 90, "mirrored": false, "sampleAspectRatio": "1:1", "frameRate": "30000/1001",
+        "variableFrameRate": false, "pixelFormat": "yuv420p", "chroma": "4:2:0", "bitDepth": 8, "profile": "High",
+        "bitRate": 4200000, "hdr": null, "streams": 1, "hasCover": false, "hasSamples": true},
+      "audio": [{"codec": "aac", "channels": 2, "sampleRate": 48000}],
+      "title": null, "artist": null, "createdAt": "2024-05-01T10:11:12Z", "hasLocation": true, "encrypted": false,
+      "contentIdentifier": null, "bitRate": 4500000, "warnings": []},
+     "probe": {"method": "header", "isolation": "landlock+seccomp", "ffmpeg": "59.27.100"}}
+    """#
+
+  @Test func aFileIsAsInTheDesign() throws {
+    var report = Samples.report
+    report.media.createdAt = Date(timeIntervalSince1970: 1_714_558_272)
+    report.media.video?.hdr = nil
+    let document = ProbeDocument(path: SourcePath("clip.mov"), result: .success(report))
+    #expect(try json(document) == JSONOutput.decode(JSONValue.self, from: Self.example.utf8))
+  }
+
+  @Test func aFailureIsAsInTheDesign() throws {
+    let failure = FileFailure(code: "playlist", message: "it is an HLS playlist, not a video")
+    let document = ProbeDocument(path: SourcePath("notes.mp4"), result: .failure(failure))
+    #expect(
+      try document.json()
+        == #"{"error":{"code":"playlist","message":"notes.mp4 is an HLS playlist, not a video"},"#
+        + #""ok":false,"path":"notes.mp4"}"# + "\n")
+  }
+
+  @Test(arguments: [("clip.mp4", true), ("clip.MOV", false), ("clip", false), ("clip.exe", true)])
+  func theNameIsAClaim(name: String, mismatch: Bool) throws {
+    let document = ProbeDocument(path: SourcePath(name), result: .success(Samples.report))
+    #expect(try json(document)["media"]?["extensionMismatch"] == .bool(mismatch))
+  }
+
+  @Test func aNameThatIsNoTextKeepsItsBytes() throws {
+    let path = SourcePath(bytes: [0x61, 0xFF, 0x2E, 0x6D, 0x70, 0x34])
+    let written = try json(ProbeDocument(path: path, result: .success(Samples.report)))
+    #expect(written["path"] == .string(#"a\xff.mp4"#))
+    #expect(written["pathBytes"] == .string("Yf8ubXA0"))
+  }
+
+  @Test func theUnknownIsNullAndAudioAloneHasNoVideo() throws {
+    let report = ProbeReport(media: MediaInfo(container: .mp4, size: 1), provenance: Samples.provenance)
+    let media = try json(ProbeDocument(path: SourcePath("a.mp4"), result: .success(report)))["media"]
+    for key in ["video", "duration", "durationSource", "truncated", "createdAt", "bitRate", "title"] {
+      #expect(media?[key] == .null, "\(key)")
+    }
+  }
+
+  @Test func severalFilesAreAList() throws {
+    let document = ProbeDocument(path: SourcePath("a.mp4"), result: .success(Samples.report))
+    let list = try JSONOutput.decode(
+      JSONValue.self, from: try ProbeListDocument([document, document]).json().utf8)
+    #expect(list["v"] == .integer(1))
+    #expect(list["files"]?.elements.count == 2)
+  }
+}

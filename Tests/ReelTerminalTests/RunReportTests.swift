@@ -1,0 +1,187 @@
+import ReelIngest
+import ReelModel
+import ReelTerminal
+import Testing
+
+@Suite struct RunReportTests {
+  private func summary(_ outcome: RunSummary.Outcome = .completed, error: FileFailure? = nil) -> RunSummary {
+    RunSummary(outcome: outcome, error: error)
+  }
+
+  private func text(
+    _ summary: RunSummary, dryRun: Bool = false, unfinished: Int? = 0, troubles: TroubleList = TroubleList(),
+    columns: Int? = nil, listing: Int = 20
+  ) -> [String] {
+    let report = RunReport(
+      summary: summary, destination: Destination("file:///srv/media"), dryRun: dryRun, unfinished: unfinished,
+      troubles: troubles)
+    return report.text(TerminalTraits(columns: columns), listing: listing).split(separator: "\n").map(
+      String.init)
+  }
+
+  private var mixed: RunSummary {
+    var summary = summary()
+    (summary.published, summary.duplicates, summary.failed, summary.refused) = (12, 3, 2, 1)
+    (summary.ignored, summary.publishedBytes, summary.seconds) = (5, 345_200_000, 4.1)
+    summary.reasons = ["corrupt": 1, "unsupported": 1, "playlist": 1]
+    return summary
+  }
+
+  private var troubles: TroubleList {
+    var troubles = TroubleList(limit: 2)
+    troubles.note(
+      Samples.failed("clips/bad\u{1B}]0;x\u{7}.mp4", "its index contradicts itself; get it again, whole"))
+    troubles.note(Samples.failed("notes.mp4", "it is an HLS playlist, not a video", code: "playlist"))
+    troubles.note(Samples.failed("third.mp4", "it is empty", code: "empty"))
+    return troubles
+  }
+
+  @Test func someOfEachSort() {
+    #expect(
+      text(mixed, troubles: troubles) == [
+        "published 12 videos to file:///srv/media: 345 MB in 4.1 s (84.2 MB/s)",
+        "  published   12, 345 MB",
+        "  duplicates  3, posts already",
+        "  refused     1",
+        "  failed      2",
+        "  reasons     corrupt 1, playlist 1, unsupported 1",
+        "  ignored     5, no videos",
+        #"failed: clips/bad\x1b]0;x\x07.mp4: its index contradicts itself; get it again, whole [corrupt]"#,
+        "failed: notes.mp4 is an HLS playlist, not a video [playlist]",
+        "and 1 more: reel status",
+        "See them: reel feed",
+        "What failed and why, at any time: reel status",
+      ])
+  }
+
+  @Test func at40Columns() {
+    #expect(
+      text(mixed, troubles: troubles, columns: 40, listing: 1) == [
+        "published 12 videos to",
+        "file:///srv/media: 345 MB in 4.1 s (84.2",
+        "MB/s)",
+        "  published   12, 345 MB",
+        "  duplicates  3, posts already",
+        "  refused     1",
+        "  failed      2",
+        "  reasons     corrupt 1, playlist 1,",
+        "              unsupported 1",
+        "  ignored     5, no videos",
+        #"failed: clips/bad\x1b]0;x\x07.mp4: its"#,
+        "index contradicts itself; get it again,",
+        "whole [corrupt]",
+        "and 2 more: reel status",
+        "See them: reel feed",
+        "What failed and why, at any time: reel",
+        "status",
+      ])
+  }
+
+  @Test func allIsWell() {
+    var summary = summary()
+    (summary.published, summary.publishedBytes, summary.seconds) = (1, 1_203_944, 0.5)
+    #expect(
+      text(summary) == [
+        "published 1 video to file:///srv/media: 1.2 MB in 0.5 s (2.4 MB/s)", "See them: reel feed",
+      ])
+  }
+
+  @Test(arguments: [
+    (1, "nothing new: the video is a post already"), (12, "nothing new: all 12 videos are posts already"),
+  ])
+  func allDuplicates(count: Int, line: String) {
+    var summary = summary()
+    summary.duplicates = count
+    #expect(text(summary) == [line])
+  }
+
+  @Test(arguments: [
+    (0, "nothing to take in: no file was found"), (1, "nothing to take in: the only file found is no video"),
+    (7, "nothing to take in: none of the 7 files found is a video"),
+  ])
+  func nothingFound(ignored: Int, line: String) {
+    var summary = summary()
+    summary.ignored = ignored
+    #expect(text(summary) == [line])
+  }
+
+  @Test func allFailed() {
+    var summary = summary()
+    (summary.failed, summary.duplicates) = (2, 1)
+    #expect(text(summary)[0] == "nothing published: 0 published, 1 duplicate, 2 failed")
+  }
+
+  @Test func aDryRun() {
+    var summary = summary()
+    (summary.planned, summary.duplicates, summary.refused) = (12, 1, 2)
+    let lines = text(summary, dryRun: true)
+    #expect(
+      lines[0]
+        == "dry run, nothing was written: 12 would be published, 1 is a post already, 2 would be refused")
+    #expect(lines.last == "To publish them, leave out --dry-run.")
+  }
+
+  @Test(arguments: [
+    (
+      3 as Int?, "interrupted: 12 published, 3 not started; the same command again goes on where this stopped"
+    ),
+    (
+      nil,
+      "interrupted: 12 published, the rest not started; the same command again goes on where this stopped"
+    ),
+  ])
+  func interrupted(unfinished: Int?, line: String) {
+    var summary = summary(.cancelled)
+    summary.published = 12
+    #expect(text(summary, unfinished: unfinished)[0] == line)
+  }
+
+  @Test func stopped() {
+    var summary = summary(.stopped)
+    (summary.published, summary.failed) = (2, 1)
+    #expect(
+      text(summary, unfinished: 4)[0]
+        == "stopped at a failure, as --on-error stop asks: 2 published, 1 failed, 4 not started; "
+        + "the same command again goes on where this stopped")
+  }
+
+  @Test func aborted() {
+    let error = FileFailure(
+      code: "workerMissing", message: "reel-probe-worker is missing; scripts/install builds it")
+    #expect(
+      text(summary(.aborted, error: error), unfinished: 3) == [
+        "could not go on: reel-probe-worker is missing; scripts/install builds it",
+        "Once that is mended, the same command again goes on where this stopped.",
+      ])
+  }
+
+  @Test func whatIsNotFinishedComesFromTheState() {
+    var state = IngestState()
+    (state.found, state.published, state.scanComplete) = (5, 3, true)
+    #expect(RunReport(summary(), state: state, troubles: TroubleList()).unfinished == 2)
+    state.scanComplete = false
+    #expect(RunReport(summary(), state: state, troubles: TroubleList()).unfinished == nil)
+  }
+
+  @Test func asJSON() throws {
+    let report = RunReport(
+      summary: mixed, destination: Destination("file:///srv/media"), dryRun: false, unfinished: nil,
+      troubles: troubles)
+    let json = try JSONOutput.decode(JSONValue.self, from: try RunDocument(report).json().utf8)
+    #expect(
+      Set(json.members.keys) == [
+        "v", "destination", "dryRun", "summary", "unfinished", "troubles", "troublesLeftOut",
+      ])
+    #expect(json["unfinished"] == .null)
+    #expect(json["troublesLeftOut"] == .integer(1))
+    #expect(json["summary"]?["reasons"]?["playlist"] == .integer(1))
+    #expect(
+      json["troubles"]?.elements.last
+        == .object([
+          "path": .string("notes.mp4"), "code": .string("playlist"), "refused": .bool(false),
+          "message": .string("it is an HLS playlist, not a video"),
+        ]))
+    let withPosts = try RunDocument(report, posts: [try Samples.post()]).json()
+    #expect(try JSONOutput.decode(JSONValue.self, from: withPosts.utf8)["posts"]?.elements.count == 1)
+  }
+}

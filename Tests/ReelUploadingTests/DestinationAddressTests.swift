@@ -1,0 +1,43 @@
+import ReelUploading
+import Testing
+
+@Suite struct DestinationAddressTests {
+  @Test(
+    "folders",
+    arguments: [
+      ("media", "media"), ("/srv/media", "/srv/media"), ("./a:b", "./a:b"), ("a:b", "a:b"), ("C:x", "C:x"),
+      ("~user", "~user"), ("./~", "./~"), ("a/b://c", "a/b://c"), ("100%", "100%"), ("ä b", "ä b"),
+      (".", "."),
+      ("file:///srv/media", "/srv/media"), ("FILE:///srv", "/srv"), ("file:/srv", "/srv"),
+      ("file://localhost/srv", "/srv"), ("file:///a%20b/%C3%A4", "/a b/ä"), ("file:///", "/"),
+    ])
+  func folders(_ text: String, _ path: String) throws {
+    #expect(try DestinationAddress(parsing: text) == .folder(path: path))
+  }
+
+  @Test(
+    "what is no folder",
+    arguments: [
+      ("", .empty), ("a\0b", .notAPath), ("~", .notAPath), ("~/media", .notAPath),
+      ("file:media", .notAPath), ("file://host/media", .notAPath), ("file:///a%2", .notAPath),
+      ("file:///a%zz", .notAPath), ("file:///a%ff", .notAPath), ("file:///a%00", .notAPath),
+      ("file:///a?b", .notAPath), ("file:///a#b", .notAPath),
+      ("s3://bucket/prefix", .unsupported), ("S3://bucket", .unsupported),
+      ("tus+https://host/files", .unsupported),
+      ("firebase://project/bucket", .unsupported), ("command:./adapter", .unsupported),
+      ("gopher://host", .unsupported),
+    ] as [(String, DestinationAddressError.Code)])
+  func refusals(_ text: String, _ code: DestinationAddressError.Code) throws {
+    let error = #expect(throws: DestinationAddressError.self) { try DestinationAddress(parsing: text) }
+    #expect(error?.code == code)
+    #expect(error?.message.isEmpty == false)
+  }
+
+  @Test func aPasswordIsNotRepeated() {
+    let error = #expect(throws: DestinationAddressError.self) {
+      try DestinationAddress(parsing: "s3://me:secret@bucket")
+    }
+    #expect(error?.message.contains("secret") == false)
+    #expect(error?.message.contains("S3") == true)
+  }
+}

@@ -1,0 +1,96 @@
+import Crypto
+import ReelModel
+import Synchronization
+import Testing
+
+/// Bytes in memory.
+struct HeldBytes: ByteSource {
+  let held: [UInt8]
+  let descriptor: Int32? = nil
+  let changesShow = false
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    let part = held.dropFirst(Int(offset)).prefix(buffer.count)
+    buffer.copyBytes(from: part)
+    return part.count
+  }
+
+  func checkUnchanged() throws(SourceError) {}
+}
+
+extension UploadSource {
+  /// A source of `bytes`.
+  static func of(_ bytes: [UInt8]) throws -> UploadSource {
+    let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
+    return UploadSource(
+      size: Int64(bytes.count), digest: digest, contentType: "video/mp4", bytes: HeldBytes(held: bytes))
+  }
+
+  /// A source of `count` equal bytes.
+  static func filled(_ count: Int, with byte: UInt8 = 7) throws -> UploadSource {
+    try of([UInt8](repeating: byte, count: count))
+  }
+}
+
+extension Uploader {
+  /// Uploads without listening.
+  @discardableResult
+  func upload(_ source: UploadSource, to key: ObjectKey) async throws(UploadError) -> StoredObject {
+    try await upload(source, to: key) { _ in }
+  }
+}
+
+func key(_ name: String) throws -> ObjectKey { try #require(ObjectKey(name)) }
+
+/// The code that `body` fails with; nil when it does not fail.
+func uploadCode(_ body: () async throws -> some Any) async -> UploadError.Code? {
+  do {
+    _ = try await body()
+    return nil
+  } catch let error as UploadError {
+    return error.code
+  } catch {
+    Issue.record("not an UploadError: \(error)")
+    return nil
+  }
+}
+
+/// A clock on which waiting takes no time, and which knows how long was waited.
+final class ImpatientClock: Clock {
+  struct Instant: InstantProtocol {
+    var offset: Duration
+    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    func duration(to other: Instant) -> Duration { other.offset - offset }
+    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+  private let waits = Mutex<[Duration]>([])
+
+  /// Every wait, in order.
+  var waited: [Duration] { waits.withLock { $0 } }
+  var now: Instant { Instant(offset: waited.reduce(.zero, +)) }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try Task.checkCancellation()
+    let wait = now.duration(to: deadline)
+    waits.withLock { $0.append(wait) }
+  }
+}
+
+/// Draws the same numbers on every run.
+struct SeededRandomness: Randomness {
+  private final class State: Sendable {
+    let value: Mutex<UInt64>
+    init(_ seed: UInt64) { value = Mutex(seed) }
+  }
+  private let state: State
+
+  init(seed: UInt64) { state = State(seed) }
+
+  func number(below bound: UInt64) -> UInt64 {
+    state.value.withLock { value in
+      value = value &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return (value >> 16) % bound
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import ReelModel
+import ReelUploaderPromises
+import Testing
+
+/// A promise that no uploader can break promises nothing.
+@Suite struct PromisesCanFailTests {
+  static let caughtBy: [BrokenUploader.Mistake: Set<String>] = [
+    .overwrites: ["upload.neverOverwrites", "upload.oneWinner"],
+    .leavesPartsOnThrow: [
+      "source.changed", "source.fails", "source.shrunk", "source.grown", "cancel.midway",
+    ],
+    .showsPartsMidway: ["upload.onlyWholeIsSeen"],
+    .liesAboutSize: ["upload.empty", "upload.oneByte", "upload.small", "upload.large"],
+    .liesAboutKey: ["upload.empty", "upload.small"],
+    .dropsTheEnd: ["upload.oneByte", "upload.small", "upload.large"],
+    .swallowsSourceErrors: ["source.fails", "source.shrunk"],
+    .trustsTheLength: ["source.grown"],
+    .neverHashes: ["source.changed", "source.changedSilently"],
+    .readsPastTheEnd: ["source.grown"],
+    .ignoresCancellation: ["cancel.midway", "cancel.before"],
+    .looksThenCreates: ["upload.oneWinner"],
+    .progressFalls: ["progress.honest"],
+    .progressStopsShort: ["progress.honest"],
+    .progressOverflows: ["progress.honest"],
+    .reportsEveryKilobyte: ["progress.sparse"],
+    .findThrowsForNothing: ["find.nothing"],
+    .removeThrowsForNothing: ["remove.nothing"],
+    .removeDoesNothing: ["remove.gone"],
+    .removesByPrefix: ["remove.onlyThat"],
+    .foldsCase: ["upload.keys"],
+    .prepareEmptiesTheStore: ["prepare.sparesOthers"],
+    .wrongCodeForExisting: ["upload.neverOverwrites"],
+    .changingDestination: ["destination.settled"],
+    .forgetsOtherUploaders: ["find.others"],
+    .silentMessages: ["upload.neverOverwrites"],
+  ]
+
+  @Test("each mistake is caught by the promise it breaks", arguments: BrokenUploader.Mistake.allCases)
+  func mistakes(_ mistake: BrokenUploader.Mistake) async throws {
+    let expected = try #require(Self.caughtBy[mistake])
+    let broken = await brokenPromises(mistake)
+    #expect(expected.isSubset(of: broken))
+  }
+
+  @Test("without a mistake it keeps every promise", arguments: UploaderPromise.all)
+  func noMistake(_ promise: UploaderPromise) async throws {
+    let store = BrokenUploader.Store()
+    try await promise.check(StoreUnderTest(largeSize: 3 << 20 + 1) { BrokenUploader(nil, store: store) })
+  }
+
+  @Test func everyPromiseIsBrokenBySomebody() {
+    let caught = Self.caughtBy.values.reduce(into: Set<String>()) { $0.formUnion($1) }
+    let untested = UploaderPromise.all.map(\.name).filter { !caught.contains($0) }
+    // Side by side means nothing to a store behind one lock.
+    #expect(untested == ["upload.sideBySide"])
+  }
+
+  @Test func namesAreUnique() {
+    let names = UploaderPromise.all.map(\.name)
+    #expect(Set(names).count == names.count)
+  }
+
+  @Test func aBrokenPromiseSaysWhich() async throws {
+    let store = BrokenUploader.Store()
+    let promise = try #require(UploaderPromise.all.first { $0.name == "upload.small" })
+    let broken = await #expect(throws: PromiseBroken.self) {
+      try await promise.check(StoreUnderTest { BrokenUploader(.dropsTheEnd, store: store) })
+    }
+    #expect(broken?.promise == "upload.small")
+    #expect(broken?.sentence == promise.sentence)
+    #expect(broken?.detail.contains("999 bytes instead of 1000") == true)
+  }
+
+  private func brokenPromises(_ mistake: BrokenUploader.Mistake) async -> Set<String> {
+    var broken: Set<String> = []
+    for promise in UploaderPromise.all {
+      let store = BrokenUploader.Store()
+      do throws(PromiseBroken) {
+        try await promise.check(
+          StoreUnderTest(largeSize: 3 << 20 + 1) { BrokenUploader(mistake, store: store) })
+      } catch {
+        broken.insert(error.promise)
+      }
+    }
+    return broken
+  }
+}

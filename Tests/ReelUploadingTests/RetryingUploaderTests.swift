@@ -1,0 +1,193 @@
+import ReelModel
+import ReelUploaderPromises
+import ReelUploading
+import Synchronization
+import Testing
+
+@Suite struct RetryingUploaderTests {
+  let memory = MemoryUploader()
+  let clock = ImpatientClock()
+  let randomness = SeededRandomness(seed: 20)
+
+  func retrying(_ base: any Uploader, _ policy: RetryPolicy = RetryPolicy()) -> RetryingUploader {
+    RetryingUploader(base: base, policy: policy, clock: clock, randomness: randomness)
+  }
+
+  @Test(
+    "keeps every promise over a store that fails", arguments: UploaderPromise.all,
+    FlakyUploader.Fault.allCases)
+  func promises(_ promise: UploaderPromise, _ fault: FlakyUploader.Fault) async throws {
+    let store = StoreUnderTest(largeSize: 3 << 20 + 1) { [memory] in
+      RetryingUploader(
+        base: FlakyUploader(over: memory, fault), policy: RetryPolicy(retriesPerRun: 10_000),
+        clock: ImpatientClock(),
+        randomness: SeededRandomness(seed: 1))
+    }
+    try await promise.check(store)
+  }
+
+  @Test func aLostReplyIsNoSecondUpload() async throws {
+    let flaky = FlakyUploader(over: memory, .lostReply)
+    let object = try await retrying(flaky).upload(.filled(100), to: key("a.mp4"))
+    #expect(object.size == 100)
+    #expect(flaky.count(of: "upload") == 1)
+  }
+
+  @Test func theLastReplyMayBeTheLostOne() async throws {
+    let flaky = FlakyUploader(over: memory, .lostReply)
+    let uploader = retrying(flaky, RetryPolicy(attempts: 1))
+    // One attempt, one look: the look fails too, so nothing is known.
+    #expect(
+      await uploadCode {
+        try await uploader.upload(.filled(100), to: key("a.mp4"))
+      } == .interrupted)
+    let steady = retrying(LosingReplies(base: memory), RetryPolicy(attempts: 1))
+    #expect(try await steady.upload(.filled(100), to: key("b.mp4")).size == 100)
+  }
+
+  @Test func whatIsFoundIsHeldAgainstTheSource() async throws {
+    let other = try UploadSource.filled(100, with: 1)
+    let base = Replacing(base: memory, other: other)
+    let code = await uploadCode {
+      try await retrying(base).upload(.filled(100), to: key("a.mp4"))
+    }
+    #expect(code == .conflict)
+  }
+
+  @Test("what cannot pass is not tried again", arguments: UploadError.Code.allCases)
+  func onlyWhatMayPass(_ code: UploadError.Code) async throws {
+    let flaky = FlakyUploader(over: memory, .refused, error: UploadError(code, "no (a test)"))
+    let result = await uploadCode {
+      try await retrying(flaky).upload(.filled(10), to: key("a.mp4"))
+    }
+    #expect(result == (code == .interrupted || code == .unavailable ? nil : code))
+    #expect(clock.waited.isEmpty == (result != nil))
+  }
+
+  @Test func eachFileHasItsLimit() async throws {
+    let flaky = FlakyUploader(over: memory, .refused, failures: .max)
+    let uploader = retrying(
+      flaky, RetryPolicy(attempts: 3, firstDelay: .seconds(1), longestDelay: .seconds(60)))
+    let code = await uploadCode {
+      try await uploader.upload(.filled(10), to: key("a.mp4"))
+    }
+    #expect(code == .interrupted)
+    #expect(clock.waited.count == 2)
+    #expect(clock.waited.allSatisfy { $0 >= .zero && $0 <= .seconds(2) })
+  }
+
+  @Test func theRunHasItsLimitToo() async throws {
+    let flaky = FlakyUploader(over: memory, .refused, failures: 2)
+    let uploader = retrying(flaky, RetryPolicy(attempts: 10, retriesPerRun: 5))
+    for index in 0..<4 {
+      _ = await uploadCode {
+        try await uploader.find(key("\(index).mp4")) as Any
+      }
+    }
+    #expect(clock.waited.count == 5)
+    #expect(flaky.count(of: "find") == 3 + 3 + 2 + 1)
+  }
+
+  @Test func aStoreThatSaysHowLongIsObeyed() async throws {
+    let busy = UploadError(.unavailable, "busy (a test)", retryAfter: 7)
+    let flaky = FlakyUploader(over: memory, .refused, error: busy)
+    try await retrying(flaky).upload(.filled(10), to: key("a.mp4"))
+    #expect(clock.waited.allSatisfy { $0 >= .seconds(7) && $0 < .seconds(8) })
+    #expect(!clock.waited.isEmpty)
+  }
+
+  @Test func reportsSayWhyThereIsAnotherAttempt() async throws {
+    let seen = Mutex<[TransferProgress]>([])
+    let flaky = FlakyUploader(over: memory, .refused)
+    _ = try await retrying(flaky).upload(.filled(10), to: key("a.mp4")) { report in
+      seen.withLock { $0.append(report) }
+    }
+    let reports = seen.withLock { $0 }
+    #expect(reports.first?.attempt == 2)
+    #expect(reports.first?.retrying?.code == .interrupted)
+    // The look before the second attempt failed as well, so there is a third.
+    #expect(reports.filter { $0.retrying != nil }.map(\.attempt) == [2, 3])
+    #expect(reports.last?.sent == 10)
+  }
+
+  @Test func cancellingEndsTheWait() async throws {
+    let flaky = FlakyUploader(over: memory, .refused, failures: .max)
+    let uploader = RetryingUploader(
+      base: flaky, policy: RetryPolicy(firstDelay: .seconds(1000), longestDelay: .seconds(1000)),
+      randomness: Longest())
+    let task = Task {
+      await uploadCode {
+        try await uploader.upload(.filled(10), to: key("a.mp4"))
+      }
+    }
+    while flaky.count(of: "upload") == 0 { await Task.yield() }
+    task.cancel()
+    #expect(await task.value == .cancelled)
+  }
+
+  @Test(
+    "waits grow, up to a limit",
+    arguments: [(1, 250), (2, 500), (3, 1000), (7, 16_000), (8, 20_000), (1000, 20_000)])
+  func ceilings(_ attempt: Int, _ milliseconds: Int) {
+    let policy = RetryPolicy(attempts: .max)
+    let error = UploadError(.interrupted, "")
+    #expect(policy.delay(after: attempt, error, Longest()) == .milliseconds(milliseconds))
+    #expect(policy.delay(after: attempt, error, Shortest()) == .zero)
+  }
+
+  @Test("hints that no store means", arguments: [0, -1, .nan, -.infinity, .infinity] as [Double])
+  func senselessHints(_ hint: Double) {
+    let error = UploadError(.unavailable, "", retryAfter: hint)
+    #expect(RetryPolicy().delay(after: 1, error, Shortest()) == .zero)
+  }
+
+  @Test func aStoreThatAsksForTooMuchIsGivenUp() {
+    let error = UploadError(.unavailable, "", retryAfter: 121)
+    #expect(RetryPolicy().delay(after: 1, error, Shortest()) == nil)
+  }
+}
+
+private struct Longest: Randomness {
+  func number(below bound: UInt64) -> UInt64 { bound - 1 }
+}
+
+private struct Shortest: Randomness {
+  func number(below bound: UInt64) -> UInt64 { 0 }
+}
+
+/// Loses the reply of every upload.
+private struct LosingReplies: Uploader {
+  let base: MemoryUploader
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+  func prepare() async throws(UploadError) {}
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    _ = try await base.upload(source, to: key, reporting: reporting)
+    throw UploadError(.interrupted, "lost (a test)")
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
+}
+
+/// Breaks, and leaves something else of the same length under the key; its `find` proves no digest.
+private struct Replacing: Uploader {
+  let base: MemoryUploader
+  let other: UploadSource
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+  func prepare() async throws(UploadError) {}
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    _ = try await base.upload(other, to: key)
+    throw UploadError(.interrupted, "lost (a test)")
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    try await base.find(key).map { StoredObject(key: $0.key, url: $0.url, size: $0.size, digest: nil) }
+  }
+  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
+}

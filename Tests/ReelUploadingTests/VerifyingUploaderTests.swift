@@ -1,0 +1,76 @@
+import ReelModel
+import ReelUploaderPromises
+import ReelUploading
+import Testing
+
+@Suite struct VerifyingUploaderTests {
+  @Test("keeps every promise", arguments: UploaderPromise.all)
+  func promises(_ promise: UploaderPromise) async throws {
+    let memory = MemoryUploader()
+    try await promise.check(StoreUnderTest(largeSize: 3 << 20 + 1) { VerifyingUploader(base: memory) })
+  }
+
+  @Test("keeps every promise, with retries, over a folder that fails", arguments: UploaderPromise.all)
+  func stack(_ promise: UploaderPromise) async throws {
+    let folder = try TemporaryFolder()
+    try await promise.check(
+      StoreUnderTest(sources: .files(folder: folder.path)) {
+        let flaky = FlakyUploader(over: FolderUploader(root: folder.path(of: "store")), .lostReply)
+        let retrying = RetryingUploader(
+          base: flaky, policy: RetryPolicy(retriesPerRun: 10_000), clock: ImpatientClock(),
+          randomness: SeededRandomness(seed: 2))
+        return VerifyingUploader(base: retrying)
+      })
+  }
+
+  @Test("what differs is said and removed", arguments: Lie.allCases)
+  func differences(_ lie: Lie) async throws {
+    let memory = MemoryUploader()
+    let uploader = VerifyingUploader(base: LyingUploader(base: memory, lie: lie))
+    let code = await uploadCode { try await uploader.upload(.filled(100), to: key("a.mp4")) }
+    #expect(code == (lie == .noDigest ? nil : .verificationFailed))
+    #expect(memory.keys.isEmpty == (lie != .noDigest))
+  }
+}
+
+/// What a store may say that is not so.
+enum Lie: CaseIterable, Sendable {
+  case otherKey, otherSize, otherDigest
+  /// Not a lie: it does not know.
+  case noDigest
+}
+
+struct LyingUploader: Uploader {
+  let base: any Uploader
+  let lie: Lie
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+
+  func prepare() async throws(UploadError) { try await base.prepare() }
+
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    twisted(try await base.upload(source, to: key, reporting: reporting))
+  }
+
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
+
+  private func twisted(_ object: StoredObject) -> StoredObject {
+    switch lie {
+    case .otherKey:
+      let other = ObjectKey("x" + object.key.rawValue) ?? object.key
+      return StoredObject(key: other, url: object.url, size: object.size, digest: object.digest)
+    case .otherSize:
+      return StoredObject(key: object.key, url: object.url, size: object.size + 1, digest: object.digest)
+    case .otherDigest:
+      return StoredObject(
+        key: object.key, url: object.url, size: object.size,
+        digest: ContentDigest(sha256: [UInt8](repeating: 0, count: 32)))
+    case .noDigest:
+      return StoredObject(key: object.key, url: object.url, size: object.size, digest: nil)
+    }
+  }
+}
