@@ -51,6 +51,17 @@ import Testing
     await prober.close()
   }
 
+  /// An answer that lies in wait is not taken for the next file's.
+  @Test func theNextFilesFactsAreNotForgedAhead() async throws {
+    let prober = SandboxedProber(worker: Sabotaged.worker, workers: 1)
+    #expect(try await prober.probe(try folder.file("a.mp4", order("twice"))).media.title == "forged")
+    for _ in 0..<3 {
+      #expect(try await prober.probe(try folder.file("b.mp4", order("twice "))).media.title != nil)
+      #expect(try await prober.probe(try folder.file("c.mp4", order("read "))).media.title == nil)
+    }
+    await prober.close()
+  }
+
   @Test func processorTimeIsLimited() async throws {
     let prober = SandboxedProber(
       worker: Sabotaged.worker, workers: 1, deadline: .seconds(60), limits: ProbeLimits(processorSeconds: 1))
