@@ -77,11 +77,20 @@ struct WorkerStarter: Sendable {
     }
   }
 
+  /// A machine that is short of something may have it again for the next file.
+  private static func failure(_ error: SystemError) -> Failure {
+    switch error.code {
+    case EMFILE, ENFILE, EAGAIN, ENOMEM, ENOBUFS:
+      .final(ProbeError(.crashed, "no reader could be started (\(error)); try again with fewer jobs"))
+    default: .died("\(error)")
+    }
+  }
+
   private func spawn(_ buffer: FrameBuffer) throws(Failure) -> Worker {
     let path: String
     do throws(ProbeError) { path = try settings.location.resolve() } catch { throw .final(error) }
     let ends: ChannelEnds
-    do throws(SystemError) { ends = try ChannelEnds() } catch { throw .died("\(error)") }
+    do throws(SystemError) { ends = try ChannelEnds() } catch { throw Self.failure(error) }
     let theirs = ends.theirs
     let (child, error) = thread.run { () -> (reel_child, Int32) in
       var child = reel_child()
@@ -91,7 +100,7 @@ struct WorkerStarter: Sendable {
     switch error {
     case 0: return Worker(process: ChildProcess(adopting: child), channel: ends.ours, buffer: buffer)
     case EACCES, ENOENT, ENOEXEC: throw .final(WorkerLocation.missing(at: [path]))
-    default: throw .died("\(SystemError(code: error, call: "posix_spawn"))")
+    default: throw Self.failure(SystemError(code: error, call: "posix_spawn"))
     }
   }
 }
