@@ -56,7 +56,7 @@ struct TemporaryFile: ~Copyable {
   }
 
   /// The way of older file systems: a second name, which cannot replace either; the first goes with this value.
-  private func link(to newName: String, in target: Int32) throws(SystemError) {
+  func link(to newName: String, in target: Int32) throws(SystemError) {
     _ = try retryingInterrupts("linkat") { linkat(folder, name, target, newName, 0) }
   }
 }
