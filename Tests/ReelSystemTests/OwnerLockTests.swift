@@ -1,0 +1,123 @@
+import FoundationEssentials
+import Glibc
+import ReelSystem
+import Testing
+
+@Suite struct OwnerLockTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func isAlive(_ name: String) throws -> Bool {
+    try OwnerLock.isAlive(directory: folder.path, name: name)
+  }
+
+  @Test func anOwnerLivesAsLongAsItsLock() throws {
+    #expect(try isAlive("a") == false)
+    var lock: OwnerLock? = try OwnerLock(directory: folder.path, name: "a")
+    #expect(lock?.name == "a")
+    #expect(try isAlive("a"))
+    #expect(try folder.names() == ["a.owner"])
+    lock = nil
+    #expect(try isAlive("a") == false)
+    // The file of a dead owner stays until somebody sweeps it.
+    #expect(try folder.names() == ["a.owner"])
+  }
+
+  @Test func retiringRemovesTheFile() throws {
+    let lock = try OwnerLock(directory: folder.path, name: "a")
+    lock.retire()
+    #expect(try folder.names().isEmpty)
+    #expect(try isAlive("a") == false)
+  }
+
+  @Test func theFileIsOursAlone() throws {
+    let lock = try OwnerLock(directory: folder.path, name: "a")
+    var status = stat()
+    #expect(stat(folder.path + "/a.owner", &status) == 0)
+    #expect(status.st_mode & 0o777 == 0o600)
+    withExtendedLifetime(lock) {}
+  }
+
+  @Test func onlyWhatTheDeadLeftIsRemoved() throws {
+    let living = try OwnerLock(directory: folder.path, name: "living")
+    try folder.make("dead.owner")
+    try folder.make("born-dead.owner.new")
+    #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "living") == false)
+    #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "dead"))
+    #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "born-dead"))
+    #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "nobody") == false)
+    #expect(try folder.names() == ["living.owner"])
+    withExtendedLifetime(living) {}
+  }
+
+  @Test func aFolderThatIsNotThereIsAnError() {
+    #expect(throws: SystemError(code: ENOENT, call: "open")) {
+      _ = try OwnerLock(directory: folder.path + "/nowhere", name: "a")
+    }
+  }
+
+  @Test func aLinkIsNoLock() throws {
+    try folder.make("target")
+    symlink(folder.path + "/target", folder.path + "/a.owner")
+    #expect(throws: SystemError(code: ELOOP, call: "open")) { try isAlive("a") }
+  }
+
+  @Test func thoseWhoAskDoNotTakeEachOtherForTheOwner() async throws {
+    try folder.make("dead.owner")
+    let path = folder.path
+    let answers = try await withThrowingTaskGroup { group in
+      for _ in 0..<8 {
+        group.addTask {
+          try (0..<500).contains { _ in try OwnerLock.isAlive(directory: path, name: "dead") }
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(!answers.contains(true))
+  }
+
+  @Test func whoIsBornAmongSweepersLives() async throws {
+    let path = folder.path
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask {
+          while !Task.isCancelled {
+            for number in 0..<300 {
+              try OwnerLock.removeIfDead(directory: path, name: "\(number)")
+              await Task.yield()
+            }
+          }
+        }
+      }
+      for number in 0..<300 {
+        let lock = try OwnerLock(directory: path, name: "\(number)")
+        #expect(try OwnerLock.isAlive(directory: path, name: "\(number)"))
+        lock.retire()
+        if number.isMultiple(of: 10) { await Task.yield() }
+      }
+      group.cancelAll()
+    }
+  }
+
+  @Test(.enabled(if: access("/usr/bin/flock", X_OK) == 0, "needs flock(1)"))
+  func aProcessThatIsKilledIsDead() async throws {
+    let path = folder.path + "/a.owner"
+    try folder.make("a.owner")
+    let child = try #require(Child("/usr/bin/flock", "--exclusive", "--no-fork", path, "sleep", "60"))
+    let deadline = ContinuousClock.now + .seconds(20)
+    while try !isAlive("a"), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(try isAlive("a"))
+    child.kill()
+    #expect(try isAlive("a") == false)
+  }
+
+  @Test func aChildDoesNotKeepItsParentsLock() throws {
+    var lock: OwnerLock? = try OwnerLock(directory: folder.path, name: "a")
+    let child = try #require(Child("sleep", "60"))
+    #expect(try lock != nil && isAlive("a"))
+    lock = nil
+    #expect(try isAlive("a") == false)
+    child.kill()
+  }
+}
