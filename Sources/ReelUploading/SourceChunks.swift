@@ -94,7 +94,8 @@ private struct SourceStep: Sendable {
     try cancellation.check()
   }
 
-  private func read(into bytes: inout [UInt8], from filled: Int, at offset: Int64) throws(UploadError) -> Int {
+  private func read(into bytes: inout [UInt8], from filled: Int, at offset: Int64) throws(UploadError) -> Int
+  {
     let count = bytes.withUnsafeMutableBytes { buffer in
       Result { () throws(SourceError) in
         try source.bytes.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: offset)

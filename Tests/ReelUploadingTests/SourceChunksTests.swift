@@ -11,7 +11,9 @@ import Testing
 
   @Test(
     "chunks are full but for the last",
-    arguments: [(0, 4, []), (1, 4, [1]), (4, 4, [4]), (9, 4, [4, 4, 1]), (3, 1, [1, 1, 1]), (2, 0, [1, 1])])
+    arguments: [
+      (0, 4, []), (1, 4, [1]), (4, 4, [4]), (9, 4, [4, 4, 1]), (3, 1, [1, 1, 1]), (2, 0, [1, 1]),
+    ])
   func sizes(_ count: Int, _ size: Int, _ expected: [Int]) async throws {
     let bytes = (0..<count).map { UInt8($0) }
     let chunks = try await chunks(.of(bytes), size)
@@ -21,7 +23,8 @@ import Testing
 
   @Test(
     "the last chunk never comes from a source that is not what it says",
-    arguments: [[1, 2, 3, 4, 5, 6, 7, 9], [1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7, 8, 9], []] as [[UInt8]])
+    arguments: [[1, 2, 3, 4, 5, 6, 7, 9], [1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7, 8, 9], []] as [[UInt8]]
+  )
   func changed(_ actual: [UInt8]) async throws {
     let claimed = try UploadSource.of([1, 2, 3, 4, 5, 6, 7, 8])
     let source = UploadSource(
