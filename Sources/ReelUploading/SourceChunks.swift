@@ -2,19 +2,23 @@ import Crypto
 import ReelModel
 import ReelSystem
 
-/// A source's bytes in chunks, read off the cooperative pool and proved: for uploaders that send what they read.
+/// A source's bytes in chunks, read off the cooperative pool and proved: for uploaders that send what they
+/// read.
 ///
 /// The last chunk comes only when all bytes together have the source's length and digest. So a store that
-/// makes an object visible after the last chunk never shows one that changed, shrank, grew or could not be read.
+/// makes an object visible after the last chunk never shows one that changed, shrank, grew or could not be
+/// read.
 public struct SourceChunks: AsyncSequence, Sendable {
+  /// A chunk of bytes.
   public typealias Element = [UInt8]
+  /// `sourceChanged`, `sourceUnreadable` or `cancelled`.
   public typealias Failure = UploadError
 
   private let source: UploadSource
   private let size: Int
 
-  /// - Parameter size: bytes of each chunk but the last, which may be shorter; at least 1. An empty source has no
-  ///   chunk.
+  /// - Parameter size: bytes of each chunk but the last, which may be shorter; at least 1. An empty source
+  ///   has no chunk.
   public init(of source: UploadSource, size: Int = 1 << 20) {
     self.source = source
     self.size = Swift.max(1, size)

@@ -48,8 +48,13 @@ import Testing
     try folder.write([1], to: "tmp/\(dead).1.part")
     #expect(lock != nil)
     lock = nil
-    _ = try await prepare()
-    #expect(try names().isEmpty)
+    // A child of another test may hold the lock on between its fork and its exec.
+    for _ in 0..<1000 {
+      _ = try await prepare()
+      if try names().isEmpty { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    Issue.record("the dead one's files are still there: \(try names())")
   }
 
   @Test(
