@@ -91,7 +91,7 @@ let package = Package(
     tests("ReelSnifferTests", ["ReelSniffer", "ReelModel"]),
     tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer"]),
     tests("ReelWireTests", ["ReelWire", "ReelModel"]),
-    tests("ReelProbeTests", ["ReelProbe", "ReelModel"]),
+    tests("ReelProbeTests", ["ReelProbe", "ReelModel", "ReelSniffer"]),
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
       name: "reel-sabotaged-worker",
@@ -103,7 +103,7 @@ let package = Package(
         "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker",
         "reel-sabotaged-worker",
       ]),
-    tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel"]),
+    tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", crypto]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",
