@@ -54,14 +54,13 @@ let package = Package(
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
       ]),
     .target(name: "CFileSystem"),
-    .target(name: "COpenat2"),
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     room("ReelModel"),
-    room("ReelSystem", ["CFileSystem"]),
+    room("ReelSystem"),
 
     // What comes in, and what it is.
     room("ReelSniffer", ["ReelModel"]),
-    room("ReelSource", ["COpenat2", "ReelModel", "ReelSniffer", "ReelSystem", crypto]),
+    room("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", "CFileSystem", crypto]),
     room("ReelWire", ["ReelModel"]),
     room("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
     room("ReelWorker", ["ReelModel", "ReelWire", "CSandbox"]),
@@ -95,12 +94,14 @@ let package = Package(
     tests("ReelProbeTests", ["ReelProbe", "ReelModel"]),
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
-      name: "reel-sabotaged-worker", dependencies: ["ReelModel", "ReelWire", "ReelWorker", "CSandbox", "CEscapes"],
+      name: "reel-sabotaged-worker",
+      dependencies: ["ReelModel", "ReelWire", "ReelWorker", "CSandbox", "CEscapes"],
       path: "Tests/SabotagedWorker", swiftSettings: strict),
     tests(
       "ReelSandboxTests",
       [
-        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker", "reel-sabotaged-worker",
+        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker",
+        "reel-sabotaged-worker",
       ]),
     tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel"]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),

@@ -1,7 +1,10 @@
 #define _GNU_SOURCE
 #include "CFileSystem.h"
 
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 ssize_t reel_copy_file_range(int source, off_t source_offset, int target, off_t target_offset, size_t count) {
@@ -10,4 +13,14 @@ ssize_t reel_copy_file_range(int source, off_t source_offset, int target, off_t 
 
 int reel_rename_without_replacing(int old_folder, const char *old_name, int new_folder, const char *new_name) {
   return renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE);
+}
+
+const uint64_t reel_resolve_beneath = RESOLVE_BENEATH;
+const uint64_t reel_resolve_no_symlinks = RESOLVE_NO_SYMLINKS;
+const uint64_t reel_resolve_no_magiclinks = RESOLVE_NO_MAGICLINKS;
+const int reel_o_path = O_PATH;
+
+int reel_openat2(int directory, const char *path, uint64_t flags, uint64_t resolve) {
+  struct open_how how = {.flags = flags, .resolve = resolve};
+  return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }

@@ -20,7 +20,8 @@ extension FileIntake {
     throw .failed(
       FileFailure(
         code: UploadError.Code.conflict.rawValue,
-        message: "something else writes into \(services.uploader.destination) under the names that Reel draws; "
+        message:
+          "something else writes into \(services.uploader.destination) under the names that Reel draws; "
           + "give Reel a destination of its own"))
   }
 
@@ -101,13 +102,16 @@ extension FileIntake {
     }
     guard let stored = try await services.uploader.find(intent.key) else {
       throw UploadError(
-        .unavailable, "\(services.uploader.destination) says that \(intent.key) exists, and then that it doesn't")
+        .unavailable,
+        "\(services.uploader.destination) says that \(intent.key) exists, and then that it doesn't")
     }
     return try await proven(stored, is: source)
   }
 
   /// `stored` with a proven digest; `conflict` when it is not `source`.
-  private func proven(_ stored: StoredObject, is source: UploadSource) async throws(UploadError) -> StoredObject {
+  private func proven(_ stored: StoredObject, is source: UploadSource) async throws(UploadError)
+    -> StoredObject
+  {
     var digest = stored.digest
     if stored.size == source.size, digest == nil { digest = try await services.uploader.readBack(stored.key) }
     guard stored.size == source.size, digest == source.digest else {

@@ -7,7 +7,8 @@ struct NumberedItem: Sendable {
   let size: Int64?
   private let result: Result<FoundFile, SourceError>
 
-  fileprivate init(_ number: Int, _ path: SourcePath, size: Int64?, _ result: Result<FoundFile, SourceError>) {
+  fileprivate init(_ number: Int, _ path: SourcePath, size: Int64?, _ result: Result<FoundFile, SourceError>)
+  {
     file = FileReference(number: number, path: path)
     self.size = size
     self.result = result

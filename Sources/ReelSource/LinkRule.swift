@@ -1,4 +1,4 @@
-import COpenat2
+import CFileSystem
 
 /// What to do with symbolic links on the way to a file.
 enum LinkRule: Sendable {

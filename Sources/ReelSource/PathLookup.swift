@@ -1,4 +1,4 @@
-import COpenat2
+import CFileSystem
 import Glibc
 import ReelModel
 import ReelSystem

@@ -36,7 +36,7 @@ public struct RunReport: Hashable, Sendable {
 
   /// The report for people, a newline after each line.
   ///
-  /// - Parameter listing: at most so many troubles are told one by one.
+  /// - Parameter listing: at most so many troubles are told one by one; 0 where they were told as they happened.
   public func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
     let headline = RunHeadline(report: self)
     var lines = traits.wrapped(traits.harmless(headline.text), headline.ink)
@@ -82,7 +82,8 @@ extension RunReport {
   }
 
   private func listed(_ limit: Int, _ traits: TerminalTraits) -> [StyledLine] {
-    let shown = troubles.entries.prefix(max(0, limit))
+    guard limit > 0 else { return [] }
+    let shown = troubles.entries.prefix(limit)
     let hidden = troubles.entries.count - shown.count + troubles.leftOut
     var lines = shown.flatMap { TroubleCard.lines($0, traits) }
     if hidden > 0 { lines += traits.wrapped("and \(hidden) more: reel status", .dim) }

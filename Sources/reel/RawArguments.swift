@@ -11,7 +11,8 @@ struct RawArguments {
     var all: [[UInt8]] = []
     for index in 0..<Int(CommandLine.argc) {
       guard let argument = CommandLine.unsafeArgv[index] else { continue }
-      all.append(Array(UnsafeBufferPointer(start: argument, count: strlen(argument))).map(UInt8.init(bitPattern:)))
+      all.append(
+        Array(UnsafeBufferPointer(start: argument, count: strlen(argument))).map(UInt8.init(bitPattern:)))
     }
     self.init(all)
   }

@@ -4,9 +4,12 @@ import Testing
 
 @Suite("Bad input", .timeLimit(.minutes(5)))
 struct BadInputTests {
-  private func codes(_ bench: Workbench, _ arguments: String...) throws -> (ReelBinary.Outcome, [String: String]) {
+  private func codes(_ bench: Workbench, _ arguments: String...) throws -> (
+    ReelBinary.Outcome, [String: String]
+  ) {
     let run = try ReelBinary.run(
-      ["ingest"] + arguments + ["--library", bench.library.path, "--events", "events.jsonl"], in: bench.folder)
+      ["ingest"] + arguments + ["--library", bench.library.path, "--events", "events.jsonl"], in: bench.folder
+    )
     let ends = try EventLog(bench.folder.appendingPathComponent("events.jsonl")).ends()
     return (run, ends.mapValues { $0.code ?? $0.type })
   }
@@ -41,7 +44,10 @@ struct BadInputTests {
   @Test("names that are no UTF-8 keep their bytes, also on the command line")
   func bytes() throws {
     let bench = try Workbench()
-    let name: [CChar] = Array(bench.clips.path.utf8CString.dropLast()) + [0x2F, CChar(bitPattern: 0xFF), 0x2E, 0x6D, 0x70, 0x34, 0]
+    let name: [CChar] =
+      Array(bench.clips.path.utf8CString.dropLast()) + [
+        0x2F, CChar(bitPattern: 0xFF), 0x2E, 0x6D, 0x70, 0x34, 0,
+      ]
     let descriptor = open(name, O_CREAT | O_WRONLY, 0o600)
     #expect(descriptor >= 0)
     let bytes = try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
@@ -107,7 +113,9 @@ struct BadInputTests {
     #expect(try bench.reel("feed").status == 0)
   }
 
-  @Test("usage errors are 64", arguments: [["ingest"], ["publish"], ["nonsense"], ["feed", "--size", "0"], ["show", "x"]])
+  @Test(
+    "usage errors are 64",
+    arguments: [["ingest"], ["publish"], ["nonsense"], ["feed", "--size", "0"], ["show", "x"]])
   func usage(arguments: [String]) throws {
     let bench = try Workbench()
     #expect(try ReelBinary.run(arguments, in: bench.folder).status == 64)

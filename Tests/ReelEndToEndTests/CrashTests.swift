@@ -8,7 +8,9 @@ struct CrashTests {
   /// The long form runs by `scripts/test --long`.
   static let isLong = ProcessInfo.processInfo.environment["REEL_LONG"] == "1"
 
-  @Test("between each two steps of the first, a middle and the last file", arguments: IntakeStep.allCases, [1, 4, 6])
+  @Test(
+    "between each two steps of the first, a middle and the last file", arguments: IntakeStep.allCases,
+    [1, 4, 6])
   func atStep(step: IntakeStep, count: Int) throws {
     let bench = try Workbench()
     try bench.addDistinct(6)

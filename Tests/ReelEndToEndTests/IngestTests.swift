@@ -11,7 +11,9 @@ struct IngestTests {
     let bench = try Workbench()
     let first = try bench.reel("ingest", Self.clips)
     #expect(first.status == 0, "\(first.errors)")
-    let videos = try FileManager.default.contentsOfDirectory(atPath: Self.clips).filter { !$0.hasSuffix(".json") }
+    let videos = try FileManager.default.contentsOfDirectory(atPath: Self.clips).filter {
+      !$0.hasSuffix(".json")
+    }
     let inspection = try LibraryInspection(library: bench.library)
     #expect(inspection.published.count == videos.count)
     #expect(try inspection.brokenAfterCompletion() == [])
@@ -96,7 +98,8 @@ struct IngestTests {
   func captions() throws {
     let bench = try Workbench()
     for (number, name) in ["a", "b", "c", "d"].enumerated() {
-      let clip = try Data(contentsOf: Workbench.sample(name == "d" ? "clips/titled.mp4" : "clips/faststart.mp4"))
+      let clip = try Data(
+        contentsOf: Workbench.sample(name == "d" ? "clips/titled.mp4" : "clips/faststart.mp4"))
       let box = Data([0, 0, 0, 9]) + Data("free".utf8) + Data([UInt8(number)])
       try (clip + box).write(to: bench.clips.appendingPathComponent(name + ".mp4"))
     }
@@ -107,7 +110,8 @@ struct IngestTests {
     #expect(run.status == 0, "\(run.errors)")
     let feed = try bench.reel("feed", "--json").object()["posts"] as? [[String: Any]] ?? []
     let captions = Set(feed.map { $0["caption"] as? String })
-    #expect(captions.contains("from the list, quoted") && captions.contains("side b") && captions.contains(nil))
+    #expect(
+      captions.contains("from the list, quoted") && captions.contains("side b") && captions.contains(nil))
     #expect(feed.allSatisfy { $0["author"] as? String != "evil" })
     #expect(feed.contains { $0["author"] as? String == "u-list" })
     #expect(captions.count == 4, "\(captions)")
@@ -130,7 +134,8 @@ struct IngestTests {
     try bench.add("clips/faststart.mp4", as: "new\nline.mp4")
     try bench.add("clips/matroska.mkv")
     try bench.add("clips/old.avi")
-    try Data("clips/new\nline.mp4\0clips/old.avi\0".utf8).write(to: bench.folder.appendingPathComponent("list"))
+    try Data("clips/new\nline.mp4\0clips/old.avi\0".utf8).write(
+      to: bench.folder.appendingPathComponent("list"))
     #expect(try bench.reel("ingest", "--files0-from", "list").status == 0)
     #expect(try bench.objects().count == 2)
     #expect(try bench.reel("ingest", "clips", "--exclude", "*.mkv").status == 0)

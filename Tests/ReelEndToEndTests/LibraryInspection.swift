@@ -77,7 +77,9 @@ struct LibraryInspection {
     if Set(publications).count != publications.count { broken.append("two posts for one video") }
     for stray in objects.subtracting(named) { broken.append("no row names the object \(stray)") }
     if pages != Array(1..<(pages.count + 1)) { broken.append("the pages have gaps: \(pages)") }
-    if pages.count != published.count { broken.append("\(pages.count) posts, \(published.count) published intents") }
+    if pages.count != published.count {
+      broken.append("\(pages.count) posts, \(published.count) published intents")
+    }
     return broken
   }
 

@@ -58,7 +58,8 @@ struct ReelBinary {
   static func start(
     _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil
   ) throws -> Running {
-    let captured = FileManager.default.temporaryDirectory.appendingPathComponent("reel-out-\(UUID().uuidString)")
+    let captured = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "reel-out-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: captured, withIntermediateDirectories: true)
     let running = Running(captured: captured)
     let process = running.process

@@ -79,7 +79,8 @@ struct PlainBytes: ByteSource {
       throw UploadError(.rejected, "SHA-256 has 32 bytes")
     }
     return UploadSource(
-      size: Int64(content.count), digest: digest, contentType: "video/mp4", bytes: PlainBytes(content: content))
+      size: Int64(content.count), digest: digest, contentType: "video/mp4",
+      bytes: PlainBytes(content: content))
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {

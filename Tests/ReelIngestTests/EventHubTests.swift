@@ -45,7 +45,9 @@ struct EventHubTests {
     let stuck = IngestEvents(hub: hub)
     for sent in 0..<10_000 { hub.emit(Self.progress(Int64(sent))) }
     hub.emit(Self.failed(1))
-    for sent in 0..<10_000 { hub.emit(Self.progress(Int64(sent), of: FileReference(number: 2, path: SourcePath("b")))) }
+    for sent in 0..<10_000 {
+      hub.emit(Self.progress(Int64(sent), of: FileReference(number: 2, path: SourcePath("b"))))
+    }
     hub.emit(Self.failed(2))
     hub.finish()
     let heard = await all(stuck)

@@ -13,6 +13,12 @@ import Testing
 struct IngestModelTests {
   let catalog = MemoryCatalog()
   let store = MemoryUploader()
+  private let keeper = Keeper()
+
+  /// Holds the folders of a test until its end.
+  private final class Keeper {
+    var folders: [ClipFolder] = []
+  }
 
   private func services(
     _ prober: ScriptedProber = ScriptedProber(), uploader: (any Uploader)? = nil
@@ -23,6 +29,7 @@ struct IngestModelTests {
   private func model(
     _ folder: ClipFolder, _ services: IngestServices, _ change: (inout IngestOptions) -> Void = { _ in }
   ) -> IngestModel {
+    keeper.folders.append(folder)
     var options = IngestOptions()
     change(&options)
     return IngestModel(inputs: [folder.input], options: options, services: services)
@@ -97,7 +104,9 @@ struct IngestModelTests {
 
   @Test("a store that is gone ends the run; a file that only it refuses does not")
   func storeErrors() async {
-    let gone = BrokenUploader(base: store) { _ throws(UploadError) in throw UploadError(.storeUnusable, "gone") }
+    let gone = BrokenUploader(base: store) { _ throws(UploadError) in
+      throw UploadError(.storeUnusable, "gone")
+    }
     let names = (0..<20).map { "\($0).mp4" }
     let aborted = await model(ClipFolder(names), services(uploader: gone)) { $0.jobs = 2 }.run()
     #expect(aborted.outcome == .aborted && aborted.error?.code == "storeUnusable")
@@ -199,7 +208,8 @@ struct IngestModelTests {
     let key = ObjectKey(random: SystemRandomness(), container: .mp4)
     let claim = try await catalog.claim(
       ClaimRequest(
-        publication: Publication(digest: digest, destination: store.destination, authorID: nil), duplicates: .skip,
+        publication: Publication(digest: digest, destination: store.destination, authorID: nil),
+        duplicates: .skip,
         size: file.size, newID: PostID(at: Date(), random: SystemRandomness()), newKey: key))
     guard case .granted(let intent) = claim else { throw FileFailure(code: "test", message: "not granted") }
     let report = try await ScriptedProber().probe(file)

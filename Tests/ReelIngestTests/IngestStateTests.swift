@@ -99,7 +99,8 @@ struct IngestEventCodingTests {
     {
       let intent = Intent(
         id: id, key: key,
-        publication: Publication(digest: digest, destination: Destination("file:///m"), authorID: nil), attempt: 1)
+        publication: Publication(digest: digest, destination: Destination("file:///m"), authorID: nil),
+        attempt: 1)
       bodies.append(.fileNamed(file, FileNamed(id: id, key: key, attempt: 1)))
       bodies.append(
         .postPublished(

@@ -37,7 +37,9 @@ struct MediaModelTests {
   func otherEnds() async {
     let folder = ClipFolder(["a.mp4", "b.mp4"])
     let broken = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.corrupt, "broken") }
-    #expect(await model(folder.file("a.mp4"), broken).publish() == .failed(FileFailure(code: "corrupt", message: "broken")))
+    #expect(
+      await model(folder.file("a.mp4"), broken).publish()
+        == .failed(FileFailure(code: "corrupt", message: "broken")))
     let unsupported = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.unsupported, "an MP3") }
     guard case .refused(let refusal) = await model(folder.file("b.mp4"), unsupported).publish() else {
       Issue.record("not refused")

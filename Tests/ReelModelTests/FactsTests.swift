@@ -16,7 +16,9 @@ struct FactsTests {
     #expect(try JSONEncoder().encode([rate]) == Data(#"["30000\/1001"]"#.utf8))
     #expect(try JSONEncoder().encode([shape]) == Data(#"["4:3"]"#.utf8))
     #expect(try JSONDecoder().decode([FrameRate].self, from: Data(#"["30000/1001"]"#.utf8)) == [rate])
-    #expect(throws: DecodingError.self) { try JSONDecoder().decode([FrameRate].self, from: Data(#"["0/0"]"#.utf8)) }
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode([FrameRate].self, from: Data(#"["0/0"]"#.utf8))
+    }
   }
 
   @Test("unknown facts are null, and null reads as unknown")

@@ -18,7 +18,8 @@ struct PostTests {
       words: PostWords(authorID: "u1", authorName: "Ada", caption: "Hi"), commentID: "c")
     let intent = Intent(
       id: PostID(at: Date(timeIntervalSince1970: 0), random: SeededRandomness(seed: 1)), key: key,
-      publication: Publication(digest: digest, destination: Destination("file:///m"), authorID: "u1"), attempt: 1)
+      publication: Publication(digest: digest, destination: Destination("file:///m"), authorID: "u1"),
+      attempt: 1)
     return Post(
       draft: draft, intent: intent,
       stored: StoredObject(key: key, url: "file:///m/abcDEF.mov", size: 99, digest: digest),
@@ -30,7 +31,8 @@ struct PostTests {
     let json = try JSONEncoder().encode(Self.sample())
     let object = try #require(try JSONKeys.object(json))
     let required: Set<String> = [
-      "id", "video", "videoURL", "videoFileExtension", "videoHeight", "videoWidth", "author", "autherName", "caption",
+      "id", "video", "videoURL", "videoFileExtension", "videoHeight", "videoWidth", "author", "autherName",
+      "caption",
       "music", "likeCount", "shareCount", "commentID",
     ]
     #expect(required.isSubset(of: object))

@@ -45,7 +45,8 @@ struct SourcePathTests {
   @Test(
     "the claimed extension",
     arguments: [
-      ("a.MP4", "mp4"), ("dir.mov/a", nil), (".hidden", nil), (".hidden.mp4", "mp4"), ("a.", nil), ("a.b.webm", "webm"),
+      ("a.MP4", "mp4"), ("dir.mov/a", nil), (".hidden", nil), (".hidden.mp4", "mp4"), ("a.", nil),
+      ("a.b.webm", "webm"),
       ("", nil), ("-i.mp4", "mp4"),
     ] as [(String, String?)])
   func claimedExtension(name: String, claim: String?) {

@@ -231,6 +231,14 @@ struct SmallMovieTests {
     #expect(media.truncated == false)
   }
 
+  @Test(arguments: [1 << 24, 1 << 26, (1 << 31) - 1] as [UInt32]) func anIndexOfAKilobyteTakesNoGigabyte(
+    claimed: UInt32
+  ) {
+    let error = failure(SmallMovie(sampleSize: 1, claimedSamples: claimed).bytes)
+    #expect(error?.code == .memoryLimit)
+    #expect(error?.message.contains("\(claimed) samples") == true)
+  }
+
   @Test func moreStreamsThanAnyVideoHasAreRefused() {
     let error = failure(SmallMovie(tracks: 40).bytes, limits: ReadingLimits(streams: 30))
     #expect(error?.code == .unsupported)

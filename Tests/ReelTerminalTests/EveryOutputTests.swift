@@ -30,12 +30,12 @@ import Testing
 
   private func check(_ text: String, _ name: String, _ traits: TerminalTraits, _ seed: UInt64) {
     for line in HostileText.withoutOurSequences(text).split(separator: "\n").map(String.init) {
-      #expect(HostileText.problem(in: line) == nil, "\(name), seed \(seed): \(line)")
+      #expect(HostileText.problem(in: line) == nil, "\(name), seed \(seed)")
       if let columns = traits.columns {
         #expect(
-          DisplayWidth.columns(of: line) <= columns, "\(name), seed \(seed), \(columns) columns: \(line)")
+          DisplayWidth.columns(of: line) <= columns, "\(name), seed \(seed), \(columns) columns")
       }
-      if !traits.unicode { #expect(line.utf8.allSatisfy { $0 < 0x7F }, "\(name), seed \(seed): \(line)") }
+      if !traits.unicode { #expect(line.utf8.allSatisfy { $0 < 0x7F }, "\(name), seed \(seed)") }
     }
   }
 

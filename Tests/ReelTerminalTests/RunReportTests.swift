@@ -54,6 +54,10 @@ import Testing
       ])
   }
 
+  @Test func whatWasToldAlreadyIsNotToldAgain() {
+    #expect(text(mixed, troubles: troubles, listing: 0) == text(mixed))
+  }
+
   @Test func at40Columns() {
     #expect(
       text(mixed, troubles: troubles, columns: 40, listing: 1) == [

@@ -1,6 +1,7 @@
 #ifndef REEL_C_FILE_SYSTEM_H
 #define REEL_C_FILE_SYSTEM_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 // Linux calls that Swift's Glibc module does not carry, because it is built without _GNU_SOURCE.
@@ -12,5 +13,17 @@ ssize_t reel_copy_file_range(int source, off_t source_offset, int target, off_t 
 /// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST when `new_name` is taken, and with EINVAL where the file
 /// system knows no such rename.
 int reel_rename_without_replacing(int old_folder, const char *old_name, int new_folder, const char *new_name);
+
+/// openat2(2), which glibc has no function for, and which Swift can't reach through the variadic syscall(2).
+/// Returns a descriptor, or -1 with errno; ENOSYS where the kernel (before 5.6) or a filter does not have it.
+int reel_openat2(int directory, const char *path, uint64_t flags, uint64_t resolve);
+
+/// Flags of openat2(2): see its manual page.
+extern const uint64_t reel_resolve_beneath;
+extern const uint64_t reel_resolve_no_symlinks;
+extern const uint64_t reel_resolve_no_magiclinks;
+
+/// O_PATH, which only shows itself under _GNU_SOURCE.
+extern const int reel_o_path;
 
 #endif

@@ -31,7 +31,9 @@ struct FeedCommand: AsyncParsableCommand {
   func validate() throws {
     guard (1...1000).contains(size) else { throw ValidationError("--size is a number from 1 to 1000.") }
     if before != nil, from != nil { throw ValidationError("--before and --from exclude each other.") }
-    if let before, FeedCursor(before) == nil { throw ValidationError("--before takes a cursor that a page printed.") }
+    if let before, FeedCursor(before) == nil {
+      throw ValidationError("--before takes a cursor that a page printed.")
+    }
     if let from, from < 1 { throw ValidationError("--from is a page number, counted from 1.") }
   }
 

@@ -20,10 +20,13 @@ struct IngestCommand: AsyncParsableCommand {
 
   @Option(
     name: .customLong("files0-from"),
-    help: ArgumentHelp("Take in the files named in FILE, or on stdin, each ended by a NUL.", valueName: "file|-"))
+    help: ArgumentHelp(
+      "Take in the files named in FILE, or on stdin, each ended by a NUL.", valueName: "file|-"))
   var filesFrom: String?
 
-  @Option(help: ArgumentHelp("Files worked on at once (default: twice the processors, at least 4).", valueName: "n"))
+  @Option(
+    help: ArgumentHelp("Files worked on at once (default: twice the processors, at least 4).", valueName: "n")
+  )
   var jobs: Int?
 
   @Option(help: "What a failed file means for the others: continue or stop (default: continue).")
@@ -32,7 +35,8 @@ struct IngestCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Take in only files that match; may be given again.", valueName: "glob"))
   var include: [String] = []
 
-  @Option(help: ArgumentHelp("Leave out files and folders that match; may be given again.", valueName: "glob"))
+  @Option(
+    help: ArgumentHelp("Leave out files and folders that match; may be given again.", valueName: "glob"))
   var exclude: [String] = []
 
   @Option(
@@ -53,7 +57,8 @@ struct IngestCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try await SettingsReader.read(
-      flags: Settings(library, reading: reading, intake: intake, output: output, jobs: jobs), file: library.config)
+      flags: Settings(library, reading: reading, intake: intake, output: output, jobs: jobs),
+      file: library.config)
     var inputs = RawArguments.paths(paths).map { SourceInput(path: $0) }
     if let filesFrom { inputs += try readList(filesFrom) }
 
@@ -75,7 +80,8 @@ struct IngestCommand: AsyncParsableCommand {
   private func globs(_ patterns: [String]) throws -> [GlobPattern] {
     try patterns.map { pattern in
       guard let glob = GlobPattern(pattern) else {
-        throw CommandFailure(.usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning; [ wants its ]")
+        throw CommandFailure(
+          .usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning; [ wants its ]")
       }
       return glob
     }

@@ -21,7 +21,8 @@ struct ShowCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
     guard let post = try await post(try await Workplace.reading(settings)) else {
-      throw CommandFailure(.couldNotRun, "there is no post \(id) in this library; reel feed lists what there is")
+      throw CommandFailure(
+        .couldNotRun, "there is no post \(id) in this library; reel feed lists what there is")
     }
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(

@@ -18,7 +18,8 @@ struct StatusCommand: AsyncParsableCommand {
     let status = try await status(try await Workplace.reading(settings)) ?? .empty
     let view = StatusView(status, library: path)
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
+    try OutputStream.standardOutput.write(
+      json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
   }
 
   private func status(_ catalog: (any PostCatalog)?) async throws -> CatalogStatus? {

@@ -6,7 +6,9 @@ import ReelIngest
 enum DebugSteps {
   static func observer() -> @Sendable (IntakeStep) -> Void {
     #if DEBUG
-      guard let wanted = DeathWish(ProcessInfo.processInfo.environment["REEL_DIE_AT"]) else { return { _ in } }
+      guard let wanted = DeathWish(ProcessInfo.processInfo.environment["REEL_DIE_AT"]) else {
+        return { _ in }
+      }
       return { wanted.reached($0) }
     #else
       return { _ in }

@@ -87,7 +87,8 @@ struct Workplace: Sendable {
       let media = library + "/media"
       return (
         FolderUploader(
-          root: media, temporaries: library + "/tmp", publicBaseURL: settings.publicBaseURL, mode: mode), media
+          root: media, temporaries: library + "/tmp", publicBaseURL: settings.publicBaseURL, mode: mode),
+        media
       )
     }
     switch try address(to) {
@@ -108,7 +109,8 @@ struct Workplace: Sendable {
     guard let text else { return .private }
     guard let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else {
       throw CommandFailure(
-        .couldNotRun, "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
+        .couldNotRun,
+        "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
     }
     return FolderModes(file: mode)
   }
@@ -120,7 +122,8 @@ struct Workplace: Sendable {
   static func prober(_ settings: Settings, workers: Int) throws -> SandboxedProber {
     guard let isolation = IsolationRequest(rawValue: settings.isolation ?? "auto") else {
       throw CommandFailure(
-        .couldNotRun, "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
+        .couldNotRun,
+        "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
     }
     return SandboxedProber(
       worker: settings.worker.map { .path($0) } ?? .installed, isolation: isolation, workers: max(1, workers),

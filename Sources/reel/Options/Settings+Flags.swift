@@ -7,6 +7,7 @@ extension Settings {
     self.init(
       library: library.library, to: intake?.to, author: intake?.author, authorName: intake?.authorName,
       publicBaseURL: intake?.publicBaseURL, mode: intake?.mode, jobs: jobs, worker: reading?.worker,
-      deadline: reading?.deadline, isolation: reading?.isolation?.rawValue, progress: output?.progress?.rawValue)
+      deadline: reading?.deadline, isolation: reading?.isolation?.rawValue,
+      progress: output?.progress?.rawValue)
   }
 }

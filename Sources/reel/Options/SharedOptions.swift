@@ -10,13 +10,15 @@ struct LibraryOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, where it exists.", valueName: "file"))
+      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, where it exists.",
+      valueName: "file"))
   var config: String?
 }
 
 /// How files are read.
 struct ReadingOptions: ParsableArguments {
-  @Option(help: "How far the reading process is confined: auto takes what there is, strict refuses less than all.")
+  @Option(
+    help: "How far the reading process is confined: auto takes what there is, strict refuses less than all.")
   var isolation: IsolationChoice?
 
   @Option(help: ArgumentHelp("Where reel-probe-worker is, if not beside reel.", valueName: "file"))
@@ -63,7 +65,9 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
 
 /// What happens to the videos, the same for one and for many.
 struct IntakeOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The destination: a folder. Default: media/ in the library.", valueName: "destination"))
+  @Option(
+    help: ArgumentHelp("The destination: a folder. Default: media/ in the library.", valueName: "destination")
+  )
   var to: String?
 
   @Option(help: ArgumentHelp("The author's id.", valueName: "id"))
@@ -72,11 +76,14 @@ struct IntakeOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The author's name.", valueName: "name"))
   var authorName: String?
 
-  @Option(help: "What to do with a video that is a post already: skip it, or make a post of its own (default: skip).")
+  @Option(
+    help:
+      "What to do with a video that is a post already: skip it, or make a post of its own (default: skip).")
   var duplicates: DuplicatesChoice = .skip
 
   @Option(
-    help: ArgumentHelp("Put before each object's name to make the address that viewers open.", valueName: "url"))
+    help: ArgumentHelp(
+      "Put before each object's name to make the address that viewers open.", valueName: "url"))
   var publicBaseURL: String?
 
   @Option(help: ArgumentHelp("Permissions of stored files, octal (default: 600).", valueName: "mode"))

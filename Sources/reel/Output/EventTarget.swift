@@ -14,7 +14,8 @@ struct EventTarget: Sendable {
     if name.hasPrefix("fd:") { return try inherited(name) }
     let descriptor = Glibc.open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o600)
     guard descriptor >= 0 else {
-      throw CommandFailure(.couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")
+      throw CommandFailure(
+        .couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")
     }
     return EventTarget(stream: OutputStream(descriptor: descriptor), isStandardOutput: false)
   }

@@ -28,7 +28,9 @@ enum SettingsReader {
 
   /// `$XDG_CONFIG_HOME/reel/config.yaml`; never a file of the working folder or of one that is taken in.
   private static func usersOwn(_ environment: [String: String]) -> String? {
-    if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") { return folder + "/reel/config.yaml" }
+    if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+      return folder + "/reel/config.yaml"
+    }
     return environment["HOME"].map { $0 + "/.config/reel/config.yaml" }
   }
 
@@ -67,7 +69,8 @@ enum SettingsReader {
     guard let number = Int(text), range.contains(number) else {
       throw CommandFailure(
         .couldNotRun,
-        "the setting \(key) is \"\(text)\"; it is a whole number from \(range.lowerBound) to \(range.upperBound)")
+        "the setting \(key) is \"\(text)\"; it is a whole number from \(range.lowerBound) to \(range.upperBound)"
+      )
     }
     return number
   }
