@@ -16,6 +16,9 @@ struct WorkerStarter: Sendable {
   let thread: SpawnThread
   let breaker: StartBreaker
 
+  /// Microseconds before the next try: a program that is just being installed is busy for a moment.
+  private static let pause: UInt32 = 50_000
+
   /// Why a worker did not come to be.
   private enum Failure: Error {
     /// No other try will fare better.
@@ -38,7 +41,9 @@ struct WorkerStarter: Sendable {
         switch error {
         case .final(let error): throw error
         case .died where interruption.hasCome: throw .cancelled
-        case .died(let reason): breaker.failed(reason)
+        case .died(let reason):
+          breaker.failed(reason)
+          usleep(Self.pause)
         }
       }
     }
