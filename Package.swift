@@ -103,7 +103,8 @@ let package = Package(
         "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker",
         "reel-sabotaged-worker",
       ]),
-    tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", crypto]),
+    tests(
+      "ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", crypto]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",

@@ -7,7 +7,9 @@ import Synchronization
 enum Interruption {
   /// Waits for `task`, which the first signal cancels; nothing else is cancelled, so that who watches the task sees
   /// it to its end. Gives its result, and whether there was a signal.
-  static func cancelling<Value: Sendable>(_ task: Task<Value, Never>) async -> (value: Value, wasInterrupted: Bool) {
+  static func cancelling<Value: Sendable>(_ task: Task<Value, Never>) async -> (
+    value: Value, wasInterrupted: Bool
+  ) {
     let count = Mutex(0)
     let sources = listened().map { number in
       source(for: number) {

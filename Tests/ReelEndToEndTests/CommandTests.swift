@@ -8,7 +8,8 @@ struct CommandTests {
     let bench = try Workbench()
     try bench.add("clips/phone-portrait.mov", as: "phone.mp4")
     let first = try bench.reel(
-      "publish", "clips/phone.mp4", "--caption", "Hello", "--author", "u1", "--author-name", "Ada", "--music", "m",
+      "publish", "clips/phone.mp4", "--caption", "Hello", "--author", "u1", "--author-name", "Ada", "--music",
+      "m",
       "--json")
     #expect(first.status == 0, "\(first.errors)")
     let post = try first.object()
@@ -159,7 +160,9 @@ struct CommandTests {
     try Data("author: from-file\nauthorName: File\njobs: 2\n".utf8).write(
       to: bench.folder.appendingPathComponent("reel.yaml"))
     let run = try ReelBinary.run(
-      ["publish", "clips/clip-00000.mp4", "--json", "--config", "reel.yaml", "--library", bench.library.path],
+      [
+        "publish", "clips/clip-00000.mp4", "--json", "--config", "reel.yaml", "--library", bench.library.path,
+      ],
       in: bench.folder, environment: ["REEL_AUTHOR": "from-env"])
     #expect(run.status == 0, "\(run.errors)")
     #expect(try run.object()["author"] as? String == "from-env")
@@ -178,7 +181,8 @@ struct CommandTests {
     try bench.addDistinct(2)
     let store = bench.folder.appendingPathComponent("elsewhere")
     let run = try bench.reel(
-      "ingest", "clips", "--to", store.path, "--mode", "644", "--public-base-url", "https://media.example.org/v")
+      "ingest", "clips", "--to", store.path, "--mode", "644", "--public-base-url",
+      "https://media.example.org/v")
     #expect(run.status == 0, "\(run.errors)")
     let inspection = try LibraryInspection(library: bench.library, store: store)
     #expect(inspection.published.count == 2)

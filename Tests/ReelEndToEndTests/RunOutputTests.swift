@@ -25,7 +25,9 @@ struct RunOutputTests {
     try bench.addDistinct(1)
     let shell = Process()
     shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-    shell.arguments = ["-c", "exec \"$REEL\" ingest clips --library library --events fd:7 7>events >/dev/null"]
+    shell.arguments = [
+      "-c", "exec \"$REEL\" ingest clips --library library --events fd:7 7>events >/dev/null",
+    ]
     shell.environment = ["REEL": ReelBinary.url.path, "HOME": bench.folder.path]
     shell.currentDirectoryURL = bench.folder
     try shell.run()
@@ -84,7 +86,10 @@ struct RunOutputTests {
     let run = try bench.reel("ingest", "clips", "--events", "events")
     #expect(run.status == 3)
     let events = try String(contentsOf: bench.folder.appendingPathComponent("events"), encoding: .utf8)
-    for text in [run.output, run.errors, events, try bench.reel("status").output, try bench.reel("status", "--json").output] {
+    for text in [
+      run.output, run.errors, events, try bench.reel("status").output,
+      try bench.reel("status", "--json").output,
+    ] {
       #expect(!text.contains("\u{1B}") && !text.contains("\u{7}") && !text.contains("##["))
     }
     let paths = try EventLog(text: events).events.compactMap { $0["path"] as? String }
@@ -94,12 +99,14 @@ struct RunOutputTests {
 
 @Suite("Interruption", .timeLimit(.minutes(5)))
 struct InterruptionTests {
-  @Test("one signal ends the run in order, and the same command goes on", arguments: [SIGINT, SIGTERM, SIGHUP])
+  @Test(
+    "one signal ends the run in order, and the same command goes on", arguments: [SIGINT, SIGTERM, SIGHUP])
   func once(number: Int32) throws {
     let bench = try Workbench()
     try bench.addDistinct(400)
     let running = try ReelBinary.start(
-      ["ingest", "clips", "--library", bench.library.path, "--events", "events", "--jobs", "2"], in: bench.folder)
+      ["ingest", "clips", "--library", bench.library.path, "--events", "events", "--jobs", "2"],
+      in: bench.folder)
     try waitForPosts(bench)
     running.send(number)
     let run = try running.outcome()
@@ -125,7 +132,8 @@ struct InterruptionTests {
   func twice() throws {
     let bench = try Workbench()
     try bench.addDistinct(200)
-    let running = try ReelBinary.start(["ingest", "clips", "--library", bench.library.path], in: bench.folder)
+    let running = try ReelBinary.start(
+      ["ingest", "clips", "--library", bench.library.path], in: bench.folder)
     try waitForPosts(bench)
     running.send(SIGINT)
     running.send(SIGINT)
@@ -163,7 +171,9 @@ struct InterruptionTests {
   private func waitForPosts(_ bench: Workbench) throws {
     let events = bench.folder.appendingPathComponent("events")
     for _ in 0..<2000 {
-      if let text = try? String(contentsOf: events, encoding: .utf8), text.contains("post.published") { return }
+      if let text = try? String(contentsOf: events, encoding: .utf8), text.contains("post.published") {
+        return
+      }
       if let objects = try? bench.objects(), objects.count > 3 { return }
       usleep(5000)
     }

@@ -64,7 +64,8 @@ struct SamplesTests {
     case is NSNull: #expect(said is NSNull, "\(place): \(String(describing: said)), not null")
     default:
       #expect(
-        (said as? NSObject)?.isEqual(claimed) == true, "\(place): \(String(describing: said)), not \(claimed)")
+        (said as? NSObject)?.isEqual(claimed) == true, "\(place): \(String(describing: said)), not \(claimed)"
+      )
     }
   }
 }
