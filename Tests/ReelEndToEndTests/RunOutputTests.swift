@@ -5,10 +5,10 @@ import Testing
 @Suite("What goes where", .timeLimit(.minutes(5)))
 struct RunOutputTests {
   @Test("events on stdout move the report to stderr")
-  func eventsOnOutput() throws {
+  func eventsOnOutput() async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
-    let run = try bench.reel("ingest", "clips", "--events", "-")
+    let run = try await bench.reel("ingest", "clips", "--events", "-")
     #expect(run.status == 0)
     let log = try EventLog(text: run.output)
     #expect(log.types.filter { $0 == "post.published" }.count == 3)
@@ -20,76 +20,62 @@ struct RunOutputTests {
   }
 
   @Test("events go to an inherited descriptor; one that is not open is a usage error")
-  func eventsToDescriptor() throws {
+  func eventsToDescriptor() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    let shell = Process()
-    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-    shell.arguments = [
-      "-c", "exec \"$REEL\" ingest clips --library library --events fd:7 7>events >/dev/null",
-    ]
-    shell.environment = ["REEL": ReelBinary.url.path, "HOME": bench.folder.path]
-    shell.currentDirectoryURL = bench.folder
-    try shell.run()
-    shell.waitUntilExit()
-    #expect(shell.terminationStatus == 0)
+    let shell = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "exec \"$REEL\" ingest clips --library library --events fd:7 7>events >/dev/null"],
+      in: bench.folder, environment: ["REEL": ReelBinary.url.path])
+    #expect(shell.status == 0)
     #expect(try EventLog(bench.folder.appendingPathComponent("events")).types.last == "run.finished")
-    #expect(try bench.reel("ingest", "clips", "--events", "fd:99").status == 64)
+    #expect(try await bench.reel("ingest", "clips", "--events", "fd:99").status == 64)
   }
 
   @Test("a file that can't be written for events is told before anything is done")
-  func eventsNowhere() throws {
+  func eventsNowhere() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    let run = try bench.reel("ingest", "clips", "--events", "no/such/folder/x")
+    let run = try await bench.reel("ingest", "clips", "--events", "no/such/folder/x")
     #expect(run.status == 1)
     #expect(run.errors.contains("no/such/folder/x"))
     #expect(!FileManager.default.fileExists(atPath: bench.media.path))
   }
 
   @Test("quiet and JSON: stdout is one object, stderr is silent")
-  func quiet() throws {
+  func quiet() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
-    let run = try bench.reel("ingest", "clips", "--json", "--quiet")
+    let run = try await bench.reel("ingest", "clips", "--json", "--quiet")
     #expect(run.status == 0)
     #expect(run.errors == "")
     #expect((try run.object()["summary"] as? [String: Any])?["published"] as? Int == 2)
   }
 
   @Test("a reader that goes away ends the run quietly", arguments: ["--events", "--json"])
-  func closedPipe(option: String) throws {
+  func closedPipe(option: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(30)
-    let shell = Process()
-    let errors = Pipe()
-    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
     let events = option == "--events" ? "--events -" : "--json"
-    shell.arguments = ["-c", "\"$REEL\" ingest clips --library library --quiet \(events) | true"]
-    shell.environment = ["REEL": ReelBinary.url.path, "HOME": bench.folder.path, "PATH": "/usr/bin:/bin"]
-    shell.currentDirectoryURL = bench.folder
-    shell.standardError = errors
-    try shell.run()
-    shell.waitUntilExit()
-    #expect(errors.fileHandleForReading.availableData.isEmpty)
-    #expect(try bench.reel("ingest", "clips").status == 0)
+    let shell = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "\"$REEL\" ingest clips --library library --quiet \(events) | true"],
+      in: bench.folder, environment: ["REEL": ReelBinary.url.path])
+    #expect(shell.errors == "")
+    #expect(try await bench.reel("ingest", "clips").status == 0)
     let inspection = try LibraryInspection(library: bench.library)
     #expect(inspection.published.count == 30)
     #expect(try inspection.brokenAfterCompletion() == [])
   }
 
   @Test("names with escape sequences and runner commands come out harmless")
-  func injection() throws {
+  func injection() async throws {
     let bench = try Workbench()
     try bench.write("text", to: "\u{1B}[31mred\u{7}.mp4")
     try bench.write("text", to: "##[error]::error::x.mp4")
-    let run = try bench.reel("ingest", "clips", "--events", "events")
+    let run = try await bench.reel("ingest", "clips", "--events", "events")
     #expect(run.status == 3)
     let events = try String(contentsOf: bench.folder.appendingPathComponent("events"), encoding: .utf8)
-    for text in [
-      run.output, run.errors, events, try bench.reel("status").output,
-      try bench.reel("status", "--json").output,
-    ] {
+    let (status, document) = try await (bench.reel("status"), bench.reel("status", "--json"))
+    for text in [run.output, run.errors, events, status.output, document.output] {
       #expect(!text.contains("\u{1B}") && !text.contains("\u{7}") && !text.contains("##["))
     }
     let paths = try EventLog(text: events).events.compactMap { $0["path"] as? String }
@@ -101,15 +87,15 @@ struct RunOutputTests {
 struct InterruptionTests {
   @Test(
     "one signal ends the run in order, and the same command goes on", arguments: [SIGINT, SIGTERM, SIGHUP])
-  func once(number: Int32) throws {
+  func once(number: Int32) async throws {
     let bench = try Workbench()
     try bench.addDistinct(400)
     let running = try ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path, "--events", "events", "--jobs", "2"],
       in: bench.folder)
-    try waitForPosts(bench)
+    try await waitForPosts(bench)
     running.send(number)
-    let run = try running.outcome()
+    let run = try await running.outcome()
     #expect(run.status == 130 && !run.wasKilled, "\(run.status) \(run.errors)")
     #expect(run.output.contains("interrupted"), "\(run.output)")
     let log = try EventLog(bench.folder.appendingPathComponent("events"))
@@ -122,33 +108,33 @@ struct InterruptionTests {
     #expect(inspection.leftovers == [])
     #expect(inspection.published.count < 400)
 
-    #expect(try bench.reel("ingest", "clips").status == 0)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
     let whole = try LibraryInspection(library: bench.library)
     #expect(whole.published.count == 400)
     #expect(try whole.brokenAfterCompletion() == [])
   }
 
   @Test("two signals end it at once, and nothing is lost")
-  func twice() throws {
+  func twice() async throws {
     let bench = try Workbench()
     try bench.addDistinct(200)
     let running = try ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path], in: bench.folder)
-    try waitForPosts(bench)
+    try await waitForPosts(bench)
     running.send(SIGINT)
     running.send(SIGINT)
-    usleep(1000)
+    try await Task.sleep(for: .microseconds(1000))
     running.send(SIGINT)
-    let run = try running.outcome()
+    let run = try await running.outcome()
     #expect(run.status == 130)
-    #expect(try bench.reel("ingest", "clips").status == 0)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
     let whole = try LibraryInspection(library: bench.library)
     #expect(whole.published.count == 200)
     #expect(try whole.brokenAfterCompletion() == [])
   }
 
   @Test("two runs beside each other publish each file once, and neither fails")
-  func together() throws {
+  func together() async throws {
     let bench = try Workbench()
     try bench.addDistinct(80)
     let runs = try (0..<3).map { _ in
@@ -156,7 +142,7 @@ struct InterruptionTests {
     }
     var published = 0
     for running in runs {
-      let run = try running.outcome()
+      let run = try await running.outcome()
       #expect(run.status == 0, "\(run.errors)")
       let summary = try run.object()["summary"] as? [String: Any]
       published += summary?["published"] as? Int ?? 0
@@ -168,14 +154,14 @@ struct InterruptionTests {
     #expect(try inspection.brokenAfterCompletion() == [])
   }
 
-  private func waitForPosts(_ bench: Workbench) throws {
+  private func waitForPosts(_ bench: Workbench) async throws {
     let events = bench.folder.appendingPathComponent("events")
     for _ in 0..<2000 {
       if let text = try? String(contentsOf: events, encoding: .utf8), text.contains("post.published") {
         return
       }
       if let objects = try? bench.objects(), objects.count > 3 { return }
-      usleep(5000)
+      try await Task.sleep(for: .microseconds(5000))
     }
     Issue.record("no post after ten seconds")
   }

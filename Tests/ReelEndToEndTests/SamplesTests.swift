@@ -11,7 +11,7 @@ struct SamplesTests {
   }
 
   @Test("the manifest names every file, and every file is named")
-  func complete() throws {
+  func complete() async throws {
     let named = Set(Self.samples.compactMap { $0["path"] as? String })
     var found: Set<String> = []
     for folder in ["clips", "broken"] {
@@ -25,10 +25,10 @@ struct SamplesTests {
   }
 
   @Test("facts", arguments: samples.compactMap { $0["path"] as? String })
-  func facts(path: String) throws {
+  func facts(path: String) async throws {
     let sample = try #require(Self.samples.first { $0["path"] as? String == path })
     let bench = try Workbench()
-    let run = try ReelBinary.run(["probe", "--json", Workbench.sample(path).path], in: bench.folder)
+    let run = try await ReelBinary.run(["probe", "--json", Workbench.sample(path).path], in: bench.folder)
     let object = try run.object()
     let verdict = sample["verdict"] as? String
     if let claimed = sample["media"] as? [String: Any] {
