@@ -84,7 +84,7 @@ enum CatalogDatabase {
   private static func configuration(_ path: String, _ busyTimeout: Double) -> Configuration {
     var configuration = Configuration()
     configuration.label = "reel.catalog"
-    configuration.busyMode = .timeout(busyTimeout)
+    configuration.busyMode = BusyWait(longest: busyTimeout).mode
     configuration.maximumReaderCount = 4
     configuration.prepareDatabase { db in
       // Before anything is written: a database that is not ours stays as it is.
