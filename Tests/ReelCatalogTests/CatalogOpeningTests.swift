@@ -128,6 +128,29 @@ import Testing
     await refuses(temporary, .unusable, saying: "no file")
   }
 
+  @Test(arguments: [0o620, 0o602, 0o666])
+  func aFileThatOthersMayWriteIsRefused(mode: Int) async throws {
+    let temporary = try await TemporaryLibrary()
+    try await SQLiteCatalog.open(library: temporary.library).close()
+    chmod(temporary.library.catalogPath, mode_t(mode))
+    await refuses(temporary, .notOurs, saying: "others")
+    chmod(temporary.library.catalogPath, 0o644)
+    try await SQLiteCatalog.open(library: temporary.library).close()
+  }
+
+  @Test func aFileOfAnotherUserIsRefused() throws {
+    var facts = stat()
+    facts.st_mode = S_IFREG | 0o600
+    facts.st_uid = 1234
+    try CatalogFile.check(facts, of: "/c", user: 1234)
+    let error = #expect(throws: CatalogError.self) { try CatalogFile.check(facts, of: "/c", user: 77) }
+    #expect(error?.code == .notOurs)
+  }
+
+  @Test func theLibrarySaysItsVersion() {
+    #expect(SQLiteCatalog.sqliteVersion().split(separator: ".").count == 3)
+  }
+
   @Test func anEmptyFileIsNoCatalogYet() async throws {
     let temporary = try await TemporaryLibrary()
     try Data().write(to: URL(fileURLWithPath: temporary.library.catalogPath))
