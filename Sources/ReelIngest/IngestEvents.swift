@@ -28,7 +28,7 @@ public struct IngestEvents: AsyncSequence, Sendable {
     self.owner = owner
   }
 
-  /// A reader of the stream. Two readers of one stream share its events out between them.
+  /// A reader of the stream. One at a time: two that wait at once are a mistake; ask for two streams instead.
   public func makeAsyncIterator() -> Iterator {
     Iterator(seat: seat, owner: owner)
   }
