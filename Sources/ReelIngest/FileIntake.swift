@@ -118,6 +118,7 @@ struct FileIntake: Sendable {
   private func hash(_ source: SourceFile) async throws(StepFailure) -> ContentDigest {
     let disk = services.disk
     let cancellation = CancellationFlag()
+    let startedAt = services.clock.now()
     let hashed: ContentDigest?
     do throws(SourceError) {
       hashed = try await cancellation.whileRunning { () async throws(SourceError) in
@@ -129,7 +130,10 @@ struct FileIntake: Sendable {
       throw StepFailure(error)
     }
     guard let digest = hashed else { throw .failed(.cancelled) }
-    if !options.dryRun { await services.catalog.remember(digest, of: source.identity) }
+    // A state that was settled when hashing began: a change since then would show in its times.
+    if !options.dryRun, source.identity.isSettled(by: startedAt) {
+      await services.catalog.remember(digest, of: source.identity)
+    }
     return digest
   }
 

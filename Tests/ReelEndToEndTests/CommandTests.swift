@@ -30,7 +30,7 @@ struct CommandTests {
     let other = try await bench.reel("publish", "clips/phone.mp4", "--author", "u2")
     #expect(other.status == 0)
     #expect(try LibraryInspection(library: bench.library).published.count == 2)
-    #expect(try LibraryInspection(library: bench.library).brokenAfterCompletion() == [])
+    expectNothing(try LibraryInspection(library: bench.library).brokenAfterCompletion())
 
     let shown = try await bench.reel("show", post["id"] as? String ?? "", "--json")
     #expect(try shown.object()["video"] as? String == post["video"] as? String)
@@ -143,7 +143,8 @@ struct CommandTests {
     let lines = try EventLog(text: two.output).events
     #expect(lines.map { $0["ok"] as? Bool } == [false, true])
     #expect((lines[0]["error"] as? [String: Any])?["code"] as? String == "playlist")
-    let list = try await bench.reel("probe", "clips/playlist.mp4", "clips/phone-portrait.mov", "--json").object()
+    let list = try await bench.reel("probe", "clips/playlist.mp4", "clips/phone-portrait.mov", "--json")
+      .object()
     #expect((list["files"] as? [Any])?.count == 2)
     let card = try await bench.reel("probe", "clips/phone-portrait.mov")
     #expect(card.output.contains("mov") && card.output.contains("90"), "\(card.output)")
@@ -182,7 +183,7 @@ struct CommandTests {
     #expect(run.status == 0, "\(run.errors)")
     let inspection = try LibraryInspection(library: bench.library, store: store)
     #expect(inspection.published.count == 2)
-    #expect(try inspection.brokenAfterCompletion() == [])
+    expectNothing(try inspection.brokenAfterCompletion())
     let posts = try await bench.reel("feed", "--json").object()["posts"] as? [[String: Any]] ?? []
     #expect(posts.allSatisfy { ($0["videoURL"] as? String ?? "").hasPrefix("https://media.example.org/v/") })
     let s3 = try await bench.reel("ingest", "clips", "--to", "s3://bucket/x")

@@ -16,7 +16,7 @@ struct IngestTests {
     }
     let inspection = try LibraryInspection(library: bench.library)
     #expect(inspection.published.count == videos.count)
-    #expect(try inspection.brokenAfterCompletion() == [])
+    expectNothing(try inspection.brokenAfterCompletion())
 
     let second = try await bench.reel("ingest", Self.clips)
     #expect(second.status == 0)
