@@ -80,7 +80,7 @@ let package = Package(
     .executableTarget(
       name: "reel",
       dependencies: [
-        "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog",
+        "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog",
         "ReelIngest", "ReelTerminal", argumentParser, configuration, logging, systemPackage,
       ],
       swiftSettings: strict),

@@ -92,7 +92,8 @@ struct OwnerRoll: Sendable {
   private func removeDeadLocks() {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
     for file in files where file.hasPrefix(Self.prefix) {
-      for ending in [OwnerLock.suffix, OwnerLock.suffix + OwnerLock.unfinishedSuffix] where file.hasSuffix(ending) {
+      for ending in [OwnerLock.suffix, OwnerLock.suffix + OwnerLock.unfinishedSuffix]
+      where file.hasSuffix(ending) {
         _ = try? OwnerLock.removeIfDead(
           directory: library.temporaryPath, name: String(file.dropLast(ending.count)))
       }

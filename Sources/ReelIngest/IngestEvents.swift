@@ -19,8 +19,8 @@ public struct IngestEvents: AsyncSequence, Sendable {
   }
 
   /// The same stream, whose run ends with it.
-  func owning(_ run: Task<RunSummary, Never>) -> IngestEvents {
-    IngestEvents(seat: seat, owner: RunOwner(run: run))
+  func owning(_ run: Task<RunSummary, Never>, of model: IngestModel) -> IngestEvents {
+    IngestEvents(seat: seat, owner: RunOwner(run: run, model: model))
   }
 
   private init(seat: Seat, owner: RunOwner?) {
@@ -36,8 +36,9 @@ public struct IngestEvents: AsyncSequence, Sendable {
   /// The same events, as they pile up while the reader is busy; never an empty batch. Cheaper for whoever
   /// writes them somewhere.
   public func batches() -> AsyncStream<[IngestEvent]> {
-    let seat = seat
-    return AsyncStream { await seat.subscription.nextBatch() }
+    // With its owner: the run lives as long as whoever reads it in batches.
+    let stream = self
+    return AsyncStream { await stream.seat.subscription.nextBatch() }
   }
 
   /// Reads the events; what came while the reader was busy is taken in one go.
@@ -84,9 +85,12 @@ private final class Seat: Sendable {
 /// Cancels the run when the last copy of the stream that owns it goes.
 private final class RunOwner: Sendable {
   private let run: Task<RunSummary, Never>
+  /// Kept: a stream may be all that anybody holds of its run.
+  private let model: IngestModel
 
-  init(run: Task<RunSummary, Never>) {
+  init(run: Task<RunSummary, Never>, model: IngestModel) {
     self.run = run
+    self.model = model
   }
 
   deinit {

@@ -79,7 +79,8 @@ struct LibraryExampleTests {
     let folder = ClipFolder(["a.mp4", "b.txt"])
     let paths = [folder.path + "/a.mp4", folder.path + "/b.txt"]
     let told = Mutex<[String]>([])
-    await tellFacts(of: paths, readBy: EverythingIsPortrait()) { line in told.withLock { $0.append(line) } }
+    try await tellFacts(of: paths, readBy: EverythingIsPortrait()) { line in told.withLock { $0.append(line) }
+    }
     #expect(
       told.withLock { $0 } == [
         "\(paths[0]): video/mp4, 1080x1920", "\(paths[1]): it is text, not a video [notMedia]",

@@ -134,10 +134,10 @@ func everyPost(in catalog: any PostCatalog) async throws -> [Post] {
 // example: facts
 func tellFacts(
   of paths: [String], readBy prober: any MediaProber, tell: @Sendable (String) -> Void
-) async {
+) async throws(ProbeError) {
   let run = ProbeRun(
     inputs: paths.map { SourceInput(path: SourcePath($0)) }, prober: prober, width: 4)
-  await run.run { file in
+  try await run.run { file in
     switch file.result {
     case .success(let report):
       let size = report.media.video.flatMap { video in

@@ -67,8 +67,9 @@ struct IngestCommand: AsyncParsableCommand {
       try orCommandFailure { () throws(SourceError) in try CaptionList(at: RawArguments.path(path)) }
     }
     options.onError = onError.meaning
+    let target = try EventTarget.open(output.events)
     let workplace = try await Workplace.open(settings, dryRun: intake.dryRun, jobs: options.jobs)
-    let session = RunSession(workplace: workplace, output: output, settings: settings)
+    let session = RunSession(workplace: workplace, output: output, settings: settings, target: target)
     let walk = WalkOptions(
       followLinks: reading.followLinks,
       filter: NameFilter(including: try globs(include), excluding: try globs(exclude)),
@@ -81,7 +82,7 @@ struct IngestCommand: AsyncParsableCommand {
     try patterns.map { pattern in
       guard let glob = GlobPattern(pattern) else {
         throw CommandFailure(
-          .usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning; [ wants its ]")
+          .usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning")
       }
       return glob
     }

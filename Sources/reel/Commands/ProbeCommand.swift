@@ -30,13 +30,23 @@ struct ProbeCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
-    let prober = try Workplace.prober(settings, workers: min(files.count, Workplace.processors))
+    let prober = try Workplace.prober(settings, workers: Workplace.processors)
     let run = ProbeRun(
       inputs: RawArguments.paths(files).map { SourceInput(path: $0) },
       walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: Workplace.processors)
     let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
-    let (_, wasInterrupted) = await Interruption.cancelling(Task { await run.run { printer.take($0) } })
+    let (problem, wasInterrupted) = await Interruption.cancelling(Task { await probe(run, printer) })
     await prober.close()
+    if let problem { throw CommandFailure(problem) }
     try printer.finish(wantsList: files.count > 1, wasInterrupted: wasInterrupted).end()
+  }
+
+  private func probe(_ run: ProbeRun, _ printer: ProbePrinter) async -> ProbeError? {
+    do throws(ProbeError) {
+      try await run.run { await printer.take($0) }
+      return nil
+    } catch {
+      return error
+    }
   }
 }

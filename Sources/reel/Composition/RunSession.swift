@@ -8,6 +8,8 @@ struct RunSession: Sendable {
   let workplace: Workplace
   let output: RunOutputOptions
   let settings: Settings
+  /// Where the events go; nil when nobody asked for them.
+  let target: EventTarget?
 
   /// How a run ended, and what was seen of it.
   private struct End: Sendable {
@@ -21,45 +23,50 @@ struct RunSession: Sendable {
 
   /// `reel ingest`
   func ingest(_ inputs: [SourceInput], walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
-    let target = try EventTarget.open(output.events)
     var options = options
     options.countsAhead = style == .bar
-    let (end, exit) = try await run(inputs, walk, options, target)
+    let (end, exit) = try await run(inputs, walk, options)
     let report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     try write(
-      to: target, json: { try RunDocument(report).json(pretty: $0) },
+      json: { try RunDocument(report).json(pretty: $0) },
       text: { report.text($0, listing: toldAlready(on: $0) ? 0 : 20) })
     return exit
   }
 
   /// `reel publish`
   func publish(_ file: SourceInput, walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
-    let target = try EventTarget.open(output.events)
     var options = options
     options.jobs = 1
     var walk = walk
     walk.entersFolders = false
-    let (end, exit) = try await run([file], walk, options, target)
+    let (end, exit) = try await run([file], walk, options)
     let failure = end.summary.error ?? .cancelledBeforeItsTurn
     let outcome = PublishOutcome(path: file.path, result: end.result ?? .failed(failure))
-    try write(to: target, json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) })
+    try write(json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) })
     return exit
   }
 
   // MARK: Running
 
   private func run(
-    _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions, _ target: EventTarget?
+    _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions
   ) async throws -> (End, ReelExit) {
     let model = await IngestModel(
       inputs: inputs, walkOptions: walk, options: options, services: workplace.services)
-    let end = try await watch(model, target)
+    let end: End
+    do {
+      end = try await watch(model)
+    } catch {
+      // What went wrong first is what is told.
+      try? await workplace.close()
+      throw error
+    }
     try await workplace.close()
     if end.outputClosed { throw OutputClosed() }
     return (end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted))
   }
 
-  private func watch(_ model: IngestModel, _ target: EventTarget?) async throws -> End {
+  private func watch(_ model: IngestModel) async throws -> End {
     let display = ProgressDisplay(style: style)
     let (seen, read, written) = await (model.events(), model.events(), model.events())
     async let listening: Void = display.listen(to: seen)
@@ -113,7 +120,7 @@ struct RunSession: Sendable {
   // MARK: Reporting
 
   private func write(
-    to target: EventTarget?, json: (Bool) throws -> String, text: (TerminalTraits) -> String
+    json: (Bool) throws -> String, text: (TerminalTraits) -> String
   ) throws {
     let eventsTakeOutput = target?.isStandardOutput == true
     let traits = eventsTakeOutput ? TerminalTraits.standardError() : TerminalTraits.standardOutput()
