@@ -172,6 +172,48 @@ struct CommandTests {
     #expect(missing.status == 1)
   }
 
+  @Test("Reel's own objects are never taken in, neither by publish nor by ingest")
+  func ownObjects() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let object = try #require(try bench.objects().first)
+    let run = try await bench.reel("publish", "library/media/\(object)", "--author", "somebody-else")
+    #expect(run.status == 3)
+    #expect(try await bench.reel("ingest", "library/media", "--author", "x").status == 3)
+    #expect(try await bench.reel("ingest", ".", "--author", "y").status == 0)
+    #expect(try LibraryInspection(library: bench.library).published.count == 4)
+  }
+
+  @Test("a worker that is missing is told once, and nothing is read: 1")
+  func missingWorker() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(3)
+    for command in [["probe", "clips"], ["ingest", "clips", "--library", bench.library.path]] {
+      let run = try await ReelBinary.run(command + ["--worker", "/nowhere/worker"], in: bench.folder)
+      #expect(run.status == 1, "\(command)")
+      let text = run.output + run.errors
+      #expect(text.components(separatedBy: "/nowhere/worker").count == 2, "\(text)")
+      #expect(text.contains("scripts/reel"))
+    }
+  }
+
+  @Test(
+    "settings that can't be used are told before a library is made",
+    arguments: [["--to", "s3://bucket/x"], ["--mode", "999"], ["--to", ""]])
+  func settingsFirst(flags: [String]) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let run = try await ReelBinary.run(
+      ["ingest", "clips", "--library", bench.library.path] + flags, in: bench.folder)
+    #expect([1, 64].contains(run.status))
+    #expect(!FileManager.default.fileExists(atPath: bench.library.path), "\(run.errors)")
+    let misspelt = try await ReelBinary.run(
+      ["ingest", "clips", "--library", bench.library.path], in: bench.folder,
+      environment: ["REEL_PROGRESS": "barr"])
+    #expect(misspelt.status == 1 && misspelt.errors.contains("barr"))
+  }
+
   @Test("a folder elsewhere is a destination; kinds that we don't have yet are a clear sentence")
   func destinations() async throws {
     let bench = try Workbench()
