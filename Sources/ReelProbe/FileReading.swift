@@ -44,6 +44,8 @@ struct FileReading {
     isWitnessed: Bool
   ) throws(ProbeError) -> MediaInfo {
     let stepsAreIndexed = structure.iso.map { $0.fragments == 0 } ?? false
+    var scan = PacketScan(context, limits: limits)
+    if !isWitnessed, let stream = streams.video { believeFrames(of: stream, &scan) }
     var media = MediaInfo(container: structure.container, size: source.size)
     media.audio = streams.audios.map { AudioFacts($0) }
     media.video = streams.video.map {
@@ -52,7 +54,7 @@ struct FileReading {
     media.take(Tags(context.pointee.metadata))
     media.take(structure, streams)
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
-    takePackets(search, of: context, isWitnessed: isWitnessed, into: &media)
+    takePackets(search, of: context, isWitnessed: isWitnessed, &scan, into: &media)
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let contradictions = Contradictions(
       header: header, iso: structure.iso, claimedDuration: search.claimed, streams: streams, media: media)
@@ -60,12 +62,22 @@ struct FileReading {
     return media
   }
 
+  /// FFmpeg knows VP8's pixel format without decoding, and so takes the size from the container, true or not.
+  private func believeFrames(of stream: UnsafeMutablePointer<AVStream>, _ scan: inout PacketScan) {
+    guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_VP8 else {
+      return
+    }
+    scan.run(untilSeen: stream.pointee.index)
+    guard let frame = scan.firstVP8Frames[stream.pointee.index] else { return }
+    parameters.pointee.width = Int32(clamping: frame.width)
+    parameters.pointee.height = Int32(clamping: frame.height)
+  }
+
   /// What takes packets to find out: whether there is a sample, and a duration that no header tells.
   private func takePackets(
     _ search: DurationSearch, of context: UnsafeMutablePointer<AVFormatContext>, isWitnessed: Bool,
-    into media: inout MediaInfo
+    _ scan: inout PacketScan, into media: inout MediaInfo
   ) {
-    var scan = PacketScan(context, limits: limits)
     if let stream = search.streams.video {
       media.video?.hasSamples = isWitnessed ? true : hasSamples(stream, &scan)
     }

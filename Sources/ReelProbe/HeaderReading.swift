@@ -10,7 +10,9 @@ struct HeaderReading {
   func mayTrust(_ header: HeaderFacts, _ streams: StreamChoice) -> Bool {
     guard structure.container.isISO || structure.container.isMatroska, !isFragmented, !isEncrypted(streams),
       let stream = streams.video, header.sizes[stream.pointee.index] != nil,
-      [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(stream.pointee.codecpar.pointee.codec_id),
+      PictureWitness.codecs.contains(stream.pointee.codecpar.pointee.codec_id.rawValue),
+      // Some of FFmpeg's decoders show what is transparent in a pixel format of its own.
+      av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0) == nil,
       stream.pointee.avg_frame_rate.num > 0, stream.pointee.avg_frame_rate.den > 0
     else { return false }
     return knowsSteps(stream) && streams.audios.allSatisfy(isTold) && knowsDuration(header, streams)

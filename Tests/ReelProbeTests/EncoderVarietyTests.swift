@@ -31,6 +31,69 @@ struct EncoderVarietyTests {
     ["-pix_fmt", "gray"],
   ]
 
+  /// Codecs whose witness is Reel's own.
+  static let open: [[String]] = [
+    ["-c:v", "libvpx"], ["-c:v", "libvpx", "-vf", "scale=66:50,setsar=4/3"],
+    ["-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "5"],
+    ["-c:v", "libvpx-vp9"], ["-c:v", "libvpx-vp9", "-vf", "scale=66:50,setsar=4/3"],
+    ["-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p10le"], ["-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p12le"],
+    ["-c:v", "libvpx-vp9", "-pix_fmt", "yuv444p"], ["-c:v", "libvpx-vp9", "-pix_fmt", "yuva420p"],
+    ["-c:v", "libvpx-vp9", "-pix_fmt", "gbrp"], ["-c:v", "libvpx-vp9", "-color_range", "pc"],
+    ["-c:v", "libvpx-vp9", "-lossless", "1"],
+    [
+      "-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p10le", "-color_trc", "smpte2084", "-color_primaries",
+      "bt2020",
+    ],
+    ["-c:v", "libvpx", "-pix_fmt", "yuva420p", "-auto-alt-ref", "0"],
+    ["-c:v", "libsvtav1"], ["-c:v", "libsvtav1", "-pix_fmt", "yuv420p10le", "-color_trc", "arib-std-b67"],
+    ["-c:v", "libsvtav1", "-vf", "scale=66:66,setsar=4/3"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-pix_fmt", "yuv420p10le"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-pix_fmt", "yuv444p"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-pix_fmt", "gray"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-color_range", "pc", "-vf", "scale=66:50,setsar=4/3"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"],
+    [
+      "-c:v", "libaom-av1", "-cpu-used", "8", "-color_trc", "smpte2084", "-color_primaries", "bt2020",
+      "-colorspace", "bt2020nc",
+    ],
+  ]
+
+  @Test(arguments: open) func openCodecsAreTheSameBothWays(options: [String]) throws {
+    for name in ["a.webm", "a.mkv", "a.mp4"] {
+      try expectBothWaysAgree(name, ["-pix_fmt", "yuv420p"] + options)
+    }
+  }
+
+  @Test(arguments: [
+    ("libvpx", "a.webm"), ("libvpx-vp9", "a.webm"), ("libvpx-vp9", "a.mp4"), ("libaom-av1", "a.mp4"),
+  ])
+  func anOrdinaryHeaderOfAnOpenCodecIsTrusted(encoder: String, name: String) throws {
+    let made = try FFmpegTool.make(
+      name,
+      FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder, "-cpu-used", "8", "-pix_fmt", "yuv420p"])
+    guard let made, let container = made.sniffed else { return }
+    #expect(try made.read(as: container).method == .header)
+  }
+
+  /// A size in Matroska's track entry that the bitstream contradicts.
+  @Test(arguments: ["libvpx", "libvpx-vp9", "libaom-av1"]) func aTrackThatLiesAboutTheSizeIsNotBelieved(
+    encoder: String
+  ) throws {
+    let made = try FFmpegTool.make(
+      "a.mkv",
+      FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder, "-cpu-used", "8", "-pix_fmt", "yuv420p"])
+    guard let made else { return }
+    var bytes = made.allBytes
+    // PixelWidth and PixelHeight (RFC 9559, 5.1.4.1.28.6), a byte each.
+    let width = try #require(bytes.position(of: [0xB0, 0x81, 64, 0xBA, 0x81, 48]))
+    bytes[width + 2] = 100
+    for media in try #require(OpenFile(holding: bytes)).readBothWays(as: .matroska) {
+      #expect(media.video?.storedWidth == 64)
+      #expect(media.warnings.contains("its header says 100x48, its pictures are 64x48"))
+    }
+  }
+
   @Test(arguments: h264) func h264IsTheSameBothWays(options: [String]) throws {
     for name in ["a.mp4", "a.mkv", "a.mov"] {
       try expectBothWaysAgree(name, ["-pix_fmt", "yuv420p", "-c:v", "libx264"] + options)
@@ -108,7 +171,10 @@ extension OpenFile {
 
 extension [UInt8] {
   func position(of text: String, notBefore start: Int = 0) -> Int? {
-    let bytes = Array(text.utf8)
+    position(of: Array(text.utf8), notBefore: start)
+  }
+
+  func position(of bytes: [UInt8], notBefore start: Int = 0) -> Int? {
     guard count >= bytes.count else { return nil }
     return (start...(count - bytes.count)).first { self[$0...].starts(with: bytes) }
   }

@@ -26,6 +26,8 @@ struct SmallMovie {
   var tracks = 1
   /// The sample entry's format.
   var format = "jpeg"
+  /// Other boxes within the sample entry.
+  var entryExtra: [UInt8] = []
 
   static let identity: [Int32] = [1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30]
 
@@ -87,7 +89,7 @@ struct SmallMovie {
       format,
       Self.zeros(6) + Self.u16(1) + Self.zeros(16) + Self.u16(width) + Self.u16(height)
         + Self.u32(72 << 16) + Self.u32(72 << 16) + Self.u32(0) + Self.u16(1) + Self.zeros(32) + Self.u16(24)
-        + Self.u16(0xFFFF) + shape)
+        + Self.u16(0xFFFF) + shape + entryExtra)
     let count = claimedSamples ?? UInt32(samples)
     return Self.box(
       "stbl",

@@ -12,6 +12,8 @@ struct PacketScan: ~Copyable {
   private(set) var end: End?
   /// The streams that have shown a packet with bytes in it.
   private(set) var seen: Set<Int32> = []
+  /// The first frames of streams that look like VP8, by index.
+  private(set) var firstVP8Frames: [Int32: VP8FrameHeader] = [:]
   private let context: UnsafeMutablePointer<AVFormatContext>
   private let limits: ReadingLimits
   private var packet: UnsafeMutablePointer<AVPacket>?
@@ -57,6 +59,12 @@ struct PacketScan: ~Copyable {
     return min(1, Double(furthest) / Double(size))
   }
 
+  private mutating func note(_ packet: AVPacket) {
+    guard packet.size > 0, seen.insert(packet.stream_index).inserted else { return }
+    firstVP8Frames[packet.stream_index] = VP8FrameHeader(
+      UnsafeBufferPointer(start: packet.data, count: Int(packet.size)))
+  }
+
   private mutating func step() {
     guard let packet, packets < limits.scannedPackets, bytes < limits.scannedBytes else {
       end = .limit
@@ -70,7 +78,7 @@ struct PacketScan: ~Copyable {
     packets += 1
     bytes += Int64(packet.pointee.size)
     if packet.pointee.pos >= 0 { furthest = max(furthest, packet.pointee.pos &+ Int64(packet.pointee.size)) }
-    if packet.pointee.size > 0 { seen.insert(packet.pointee.stream_index) }
+    note(packet.pointee)
     let time = packet.pointee.pts == reel_no_time ? packet.pointee.dts : packet.pointee.pts
     guard time != reel_no_time else { return }
     extents[packet.pointee.stream_index, default: PacketExtent()].add(time, lasting: packet.pointee.duration)

@@ -16,6 +16,8 @@ struct ISOFileMap: Hashable {
   private(set) var editedTracks: Set<UInt32> = []
   /// The formats of the sample entries of all tracks, in the order of the file.
   private(set) var sampleFormats: [FourCharacterCode] = []
+  /// Whether a track of timed metadata names a place among its keys.
+  private(set) var tracksPlace = false
   /// Whether the last box ends beyond the file.
   private(set) var endsBeyondFile = false
   /// Whether `moov` ends beyond the file.
@@ -85,7 +87,16 @@ struct ISOFileMap: Hashable {
     guard first < box.end, first < file.size else { return }
     for entry in ISOBoxes(file, in: first..<min(box.end, file.size), atMost: 16) {
       sampleFormats.append(entry.type)
+      if entry.type == "mebx", Self.namesPlace(entry, of: file) { tracksPlace = true }
     }
+  }
+
+  /// Apple's boxed metadata (QuickTime File Format, "Timed Metadata Media") lists its keys in the sample entry.
+  private static func namesPlace(_ entry: ISOBox, of file: some ByteReading) -> Bool {
+    let length = Int(min(4096, max(0, entry.end - entry.contents)))
+    let bytes = file.bytes(at: entry.contents, count: length)
+    let name = Array("location.ISO6709".utf8)
+    return bytes.indices.contains { bytes[$0] == name[0] && bytes[$0...].starts(with: name) }
   }
 
   /// 8.3.2: behind the version and two times.

@@ -1,4 +1,4 @@
-/// Reads the bits of an H.264 or HEVC parameter set. Once the bits have run out, everything reads as nil.
+/// Reads the bits of a parameter set or of a frame's header. Once the bits have run out, everything reads as nil.
 struct BitReader {
   private let bytes: [UInt8]
   private var position = 0
@@ -17,6 +17,11 @@ struct BitReader {
       bytes.append(byte)
     }
     self.bytes = bytes
+  }
+
+  /// From bytes that are as they are, as in VP9 and AV1.
+  init(_ bytes: some Sequence<UInt8>) {
+    self.bytes = Array(bytes)
   }
 
   /// u(n): a number of at most 32 bits.

@@ -30,10 +30,11 @@ struct ProbeCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
-    let prober = try Workplace.prober(settings, workers: Workplace.processors)
+    let workers = settings.jobs ?? Workplace.processors
+    let prober = try Workplace.prober(settings, workers: workers)
     let run = ProbeRun(
       inputs: RawArguments.paths(files).map { SourceInput(path: $0) },
-      walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: Workplace.processors)
+      walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: workers)
     let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
     let (problem, wasInterrupted) = await Interruption.cancelling(Task { await probe(run, printer) })
     await prober.close()
