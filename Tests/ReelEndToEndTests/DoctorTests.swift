@@ -16,7 +16,7 @@ struct DoctorTests {
     let outcome = try ReelBinary.run(
       ["doctor", "--json"] + arguments + ["--library", bench.library.path], in: bench.folder)
     func kinds(_ name: String) throws -> [String] {
-      let found = try outcome.object()[name] as? [[String: Any]] ?? []
+      let found = try outcome.output.isEmpty ? [] : outcome.object()[name] as? [[String: Any]] ?? []
       return found.compactMap { $0["kind"] as? String }.sorted()
     }
     return Diagnosis(
