@@ -72,15 +72,16 @@ let package = Package(
     // Where it goes, and what remembers it.
     room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", crypto]),
     room("ReelUploaderPromises", ["ReelModel", crypto]),
-    room("ReelCatalog", ["ReelModel", "ReelSystem", grdb]),
+    room("ReelCatalog", ["ReelModel", "ReelSystem", "CFileSystem", grdb]),
+    room("ReelDoctor", ["ReelModel"]),
 
     // The view models, the views, the command.
     room("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem", asyncAlgorithms]),
-    room("ReelTerminal", ["ReelModel", "ReelIngest"]),
+    room("ReelTerminal", ["ReelModel", "ReelIngest", "ReelDoctor"]),
     .executableTarget(
       name: "reel",
       dependencies: [
-        "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog",
+        "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
         "ReelIngest", "ReelTerminal", argumentParser, configuration, logging, systemPackage,
       ],
       swiftSettings: strict),
@@ -110,6 +111,7 @@ let package = Package(
       "ReelIngestTests",
       ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", crypto, "ReelSandbox"]),
     tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
+    tests("ReelOnceModelTests", ["ReelIngest"]),
     tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", crypto, grdb]),
   ],
   swiftLanguageModes: [.v6]

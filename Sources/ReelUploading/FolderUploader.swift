@@ -82,9 +82,20 @@ public final class FolderUploader: Uploader {
   }
 
   /// The object's length; its digest is nil, as only ``readBack(_:)`` can tell it.
-  /// - Throws: `storeUnusable` when the folder is not there, `denied`, `conflict` when the name is no file's.
+  ///
+  /// In a store that was prepared for uploads, an object that is found is durable: whoever named it may have died
+  /// before the folder was synced.
+  /// - Throws: `storeUnusable` when the folder is not there, `denied`, `conflict` when the name is no file's,
+  ///   `interrupted` when the folder can't be synced.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     let size = try await withStoredFile(key) { file, _ in file.size }
+    if size != nil, let durable = opened.withLock({ $0?.durable }) {
+      do throws(SystemError) {
+        try await durable.sync()
+      } catch {
+        throw failure(error, "sync the folder")
+      }
+    }
     return size.map { StoredObject(key: key, url: addresses.url(of: key), size: $0, digest: nil) }
   }
 
@@ -114,6 +125,14 @@ public final class FolderUploader: Uploader {
 }
 
 extension FolderUploader {
+  var rootPath: String { root.text }
+
+  /// Where temporaries may lie.
+  var temporaryPaths: [String] {
+    let hidden = (root.text == "/" ? "" : root.text) + "/" + StorePreparation.hiddenFolder
+    return [temporaries?.text, hidden].compactMap { $0 }
+  }
+
   private func open() throws(UploadError) -> OpenStore {
     try StorePreparation(root: root, temporaries: temporaries, mode: mode, failure: failure).run()
   }

@@ -14,7 +14,7 @@ struct ReelTool: AsyncParsableCommand {
     version: ReelVersion.current,
     subcommands: [
       PublishCommand.self, IngestCommand.self, ProbeCommand.self, FeedCommand.self, ShowCommand.self,
-      StatusCommand.self, CacheCommand.self, VersionCommand.self,
+      StatusCommand.self, CacheCommand.self, DoctorCommand.self, BackupCommand.self, VersionCommand.self,
     ])
 }
 
