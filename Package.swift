@@ -91,7 +91,7 @@ let package = Package(
     tests("ReelSnifferTests", ["ReelSniffer", "ReelModel"]),
     tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer"]),
     tests("ReelWireTests", ["ReelWire", "ReelModel"]),
-    tests("ReelProbeTests", ["ReelProbe", "ReelModel"]),
+    tests("ReelProbeTests", ["ReelProbe", "ReelModel", "ReelSniffer"]),
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
       name: "reel-sabotaged-worker",
@@ -110,7 +110,8 @@ let package = Package(
     tests(
       "ReelHostileTests",
       ["ReelHostileFiles", "reel", "reel-probe-worker", "reel-sabotaged-worker"]),
-    tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel"]),
+    tests(
+      "ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", crypto]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",

@@ -2,9 +2,12 @@ import ReelModel
 
 /// The events of a run, from the moment it was asked for until `run.finished`.
 ///
-/// Each has a place of its own in the run: several observers each get every event. One stream is for one reader.
+/// Each has a place of its own in the run: several observers each get every event. One stream is for one
+/// reader.
 public struct IngestEvents: AsyncSequence, Sendable {
+  /// One event.
   public typealias Element = IngestEvent
+  /// Events never fail; a run that does says so in `run.finished`.
   public typealias Failure = Never
 
   private let seat: Seat
@@ -25,12 +28,13 @@ public struct IngestEvents: AsyncSequence, Sendable {
     self.owner = owner
   }
 
+  /// A reader of the stream. Two readers of one stream share its events out between them.
   public func makeAsyncIterator() -> Iterator {
     Iterator(seat: seat, owner: owner)
   }
 
-  /// The same events, as they pile up while the reader is busy; never an empty batch. Cheaper for whoever writes
-  /// them somewhere.
+  /// The same events, as they pile up while the reader is busy; never an empty batch. Cheaper for whoever
+  /// writes them somewhere.
   public func batches() -> AsyncStream<[IngestEvent]> {
     let seat = seat
     return AsyncStream { await seat.subscription.nextBatch() }
@@ -47,6 +51,7 @@ public struct IngestEvents: AsyncSequence, Sendable {
       self.owner = owner
     }
 
+    /// The next event; waits for it. Nil after the run's last one, or when the reading task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> IngestEvent? {
       if let event = batch.popFirst() { return event }
       guard let fresh = await seat.subscription.nextBatch() else { return nil }
@@ -54,6 +59,7 @@ public struct IngestEvents: AsyncSequence, Sendable {
       return batch.popFirst()
     }
 
+    /// The same, on no actor.
     public mutating func next() async -> IngestEvent? {
       await next(isolation: nil)
     }

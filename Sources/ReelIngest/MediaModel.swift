@@ -18,10 +18,11 @@ public final class MediaModel {
   /// How far the video has come.
   public enum State: Hashable, Sendable {
     case idle
-    /// Before its end; nil before it was opened.
+    /// On its way; nil before it has started, and for a moment after its last step.
     case working(FileInFlight?)
     case ended(PublishResult)
   }
+  /// The newest state.
   public private(set) var state = State.idle
 
   @ObservationIgnored private let batch: IngestModel
@@ -43,8 +44,8 @@ public final class MediaModel {
     batch.events()
   }
 
-  /// Publishes the video, once, and gives its one end. Cancelling the calling task rolls it back, or lets it end
-  /// where it has gone too far for that.
+  /// Publishes the video, once, and gives its one end. Cancelling the calling task rolls it back, or lets it
+  /// end where it has gone too far for that.
   public func publish() async -> PublishResult {
     state = .working(nil)
     let events = batch.events()

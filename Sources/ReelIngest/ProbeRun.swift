@@ -20,7 +20,8 @@ public struct ProbeRun: Sendable {
     self.width = max(1, width)
   }
 
-  /// Calls `report` for each file in order, until there are no more, `report` gives false, or the task is cancelled.
+  /// Calls `report` for each file in order, until there are no more, `report` gives false, or the task is
+  /// cancelled.
   public func run(_ report: (ProbedFile) async -> Bool) async {
     await withTaskGroup(of: (Int, ProbedFile).self) { group in
       var items = ItemSource(walk: walk, disk: disk)
@@ -66,9 +67,12 @@ public struct ProbeRun: Sendable {
 
 /// What was read of one file.
 public struct ProbedFile: Sendable {
+  /// As the user or the walk named it.
   public let path: SourcePath
+  /// Its facts, or why there are none.
   public let result: Result<ProbeReport, FileFailure>
 
+  /// The answer for one file.
   public init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
     self.path = path
     self.result = result

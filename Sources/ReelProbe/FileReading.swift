@@ -35,6 +35,7 @@ struct FileReading {
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let streams = StreamChoice(input.streams)
     guard !streams.all.isEmpty else { throw failure.corrupt }
+    if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
     return Reading(media: try facts(header, streams, of: input.context, isWitnessed: false), method: .full)
   }
 
@@ -53,9 +54,9 @@ struct FileReading {
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
     takePackets(search, of: context, isWitnessed: isWitnessed, into: &media)
     if let stopped = failure.stopped(source.stop) { throw stopped }
-    media.warnings =
-      Contradictions(header: header, claimedDuration: search.claimed, streams: streams, media: media)
-      .sentences
+    let contradictions = Contradictions(
+      header: header, iso: structure.iso, claimedDuration: search.claimed, streams: streams, media: media)
+    media.warnings = contradictions.sentences
     return media
   }
 
@@ -78,12 +79,19 @@ struct FileReading {
   }
 
   private func hasSamples(_ stream: UnsafeMutablePointer<AVStream>, _ scan: inout PacketScan) -> Bool? {
-    // Samples that the edit list hides are not in FFmpeg's index, but they are counted.
-    if structure.iso != nil {
-      return avformat_index_get_entries_count(stream) > 0 || stream.pointee.nb_frames > 0
+    if let iso = structure.iso {
+      return avformat_index_get_entries_count(stream) > 0 || iso.hidesSamples(of: stream)
     }
     scan.run(untilSeen: stream.pointee.index)
     if scan.seen.contains(stream.pointee.index) { return true }
     return scan.end == .file ? false : nil
+  }
+}
+
+extension ISOFileMap {
+  /// Whether the track's edit list leaves nothing of its samples: they are counted, and not in FFmpeg's index.
+  func hidesSamples(of stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    stream.pointee.nb_frames > 0 && avformat_index_get_entries_count(stream) == 0
+      && editedTracks.contains(UInt32(truncatingIfNeeded: stream.pointee.id))
   }
 }

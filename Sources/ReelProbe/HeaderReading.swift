@@ -10,7 +10,7 @@ struct HeaderReading {
   func mayTrust(_ header: HeaderFacts, _ streams: StreamChoice) -> Bool {
     guard structure.container.isISO || structure.container.isMatroska, !isFragmented, !isEncrypted(streams),
       let stream = streams.video, header.sizes[stream.pointee.index] != nil,
-      stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_H264,
+      [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(stream.pointee.codecpar.pointee.codec_id),
       stream.pointee.avg_frame_rate.num > 0, stream.pointee.avg_frame_rate.den > 0
     else { return false }
     return knowsSteps(stream) && streams.audios.allSatisfy(isTold) && knowsDuration(header, streams)
@@ -21,7 +21,7 @@ struct HeaderReading {
   func isWitnessed(_ input: borrowing OpenedInput, _ streams: StreamChoice) -> Bool {
     guard let stream = streams.video, let parameters = stream.pointee.codecpar,
       let packet = FirstPacket(of: stream, among: streams.all, in: input.context),
-      let witness = PictureWitness(h264: parameters, packet: packet.packet),
+      let witness = PictureWitness(parameters, packet: packet.packet),
       witness.width == parameters.pointee.width, witness.height == parameters.pointee.height
     else { return false }
     witness.testify(in: parameters)

@@ -49,6 +49,15 @@ struct ReadFailure {
     return ProbeError(.truncated, "it was cut off within its index (moov); get it again, whole")
   }
 
+  /// Without the memory for an index FFmpeg goes on without a word, and the stream looks empty.
+  func indexIsTooLarge(_ streams: StreamChoice) -> ProbeError? {
+    guard container.isISO else { return nil }
+    let claims = streams.all.filter { avformat_index_get_entries_count($0) == 0 }.map(\.pointee.nb_frames)
+    guard let largest = claims.max(), largest > 1_000_000 else { return nil }
+    return ProbeError(
+      .memoryLimit, "its index claims \(largest) samples, more than memory allows; it is damaged")
+  }
+
   /// The index of an ISO base media file is missing, so that nothing can be played.
   private func unfinished(_ structure: FileStructure) -> ProbeError? {
     guard let iso = structure.iso else { return nil }

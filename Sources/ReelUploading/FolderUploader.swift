@@ -28,8 +28,10 @@ public final class FolderUploader: Uploader {
   /// - Parameters:
   ///   - root: the folder, absolute or relative to the working folder of now.
   ///   - temporaries: a folder that is ours alone, where files lie until they are whole; made when it is
-  ///     missing. Without one, or when it turns out to be on another file system, it is `.reel-tmp` in `root`.
-  ///   - publicBaseURL: where viewers find the folder, such as `https://media.example.org/v`; nil for file URLs.
+  ///     missing. Without one, or when it turns out to be on another file system, it is `.reel-tmp` in
+  ///     `root`.
+  ///   - publicBaseURL: where viewers find the folder, such as `https://media.example.org/v`; nil for file
+  ///     URLs.
   ///   - mode: what the files and folders that are made may be read by.
   ///   - width: how many files may be copied at once; at least 1.
   public init(
@@ -55,10 +57,11 @@ public final class FolderUploader: Uploader {
 
   /// Copies `source` beside the folder's objects, syncs it, and names it `key`.
   ///
-  /// The digest of the result is proved: by hashing what was written, or, for a source whose changes show, by a
-  /// copy within the kernel between two looks at the source.
-  /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `storeFull`, `tooLarge`, `storeUnusable`,
-  ///   `unavailable` (no descriptors or memory left), `interrupted` (the disk gave an error), `cancelled`.
+  /// The digest of the result is proved: by hashing what was written, or, for a source whose changes show, by
+  /// a copy within the kernel between two looks at the source.
+  /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `storeFull`, `tooLarge`,
+  ///   `storeUnusable`, `unavailable` (no descriptors or memory left), `interrupted` (the disk gave an
+  ///   error), `cancelled`.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {

@@ -5,11 +5,11 @@ import Synchronization
 /// SIGINT, SIGTERM and SIGHUP end a run alike: once, and what is in flight is finished or rolled back; twice, at
 /// once.
 enum Interruption {
-  /// Runs `body` in a task that the first signal cancels. Gives its result, and whether there was a signal.
-  static func guarding<Value: Sendable>(
-    _ body: @escaping @Sendable () async throws -> Value
-  ) async throws -> (value: Value, wasInterrupted: Bool) {
-    let task = Task { try await body() }
+  /// Waits for `task`, which the first signal cancels; nothing else is cancelled, so that who watches the task sees
+  /// it to its end. Gives its result, and whether there was a signal.
+  static func cancelling<Value: Sendable>(_ task: Task<Value, Never>) async -> (
+    value: Value, wasInterrupted: Bool
+  ) {
     let count = Mutex(0)
     let sources = listened().map { number in
       source(for: number) {
@@ -21,7 +21,7 @@ enum Interruption {
       }
     }
     defer { for source in sources { source.cancel() } }
-    let value = try await task.value
+    let value = await task.value
     return (value, count.withLock { $0 > 0 })
   }
 

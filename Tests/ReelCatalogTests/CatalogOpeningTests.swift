@@ -53,6 +53,7 @@ import Testing
           """)
     }
     #expect(loose == [])
+    #expect(try await catalog.newestPosts(before: nil, limit: 1).posts.isEmpty)
     try await catalog.close()
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.library.temporaryPath).isEmpty)
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.library.path).count == 2)

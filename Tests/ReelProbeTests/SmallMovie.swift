@@ -11,6 +11,8 @@ struct SmallMovie {
   /// Samples in `stts`, 40 ms each.
   var samples = 50
   var sampleSize = 16
+  /// What the tables claim instead of `samples`.
+  var claimedSamples: UInt32?
   var pixelShape: (UInt32, UInt32)?
   /// Entries of the edit list: duration in milliseconds, media time (-1 is empty).
   var edits: [(UInt32, Int32)] = []
@@ -86,7 +88,7 @@ struct SmallMovie {
       Self.zeros(6) + Self.u16(1) + Self.zeros(16) + Self.u16(width) + Self.u16(height)
         + Self.u32(72 << 16) + Self.u32(72 << 16) + Self.u32(0) + Self.u16(1) + Self.zeros(32) + Self.u16(24)
         + Self.u16(0xFFFF) + shape)
-    let count = UInt32(samples)
+    let count = claimedSamples ?? UInt32(samples)
     return Self.box(
       "stbl",
       Self.box("stsd", Self.u32(0) + Self.u32(1) + entry)

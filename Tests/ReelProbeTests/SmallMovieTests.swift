@@ -43,12 +43,13 @@ struct SmallMovieTests {
 
   @Test(
     arguments: [
-      ("isom", MediaContainer.mp4), ("mp42", .mp4), ("qt  ", .mov), ("M4V ", .m4v), ("M4VH", .m4v),
-      ("3gp4", .threeGP),
-      ("3g2a", .threeG2), ("dash", .mp4), (nil, .mov),
+      ("isom", .mp4), ("mp42", .mp4), ("qt  ", .mov), ("M4V ", .m4v), ("M4VH", .m4v), ("3gp4", .threeGP),
+      ("3gs7", .threeGP), ("3ge6", .threeGP), ("3g2a", .threeG2), ("dash", .mp4), ("f4v ", .mp4), (nil, .mov),
     ] as [(String?, MediaContainer)])
   func theBrandDecidesTheContainer(brand: String?, container: MediaContainer) throws {
-    #expect(try read(SmallMovie(brand: brand)).container == container)
+    let file = try #require(OpenFile(holding: SmallMovie(brand: brand).bytes))
+    #expect(file.sniffed == container)
+    #expect(try file.read(as: .mp4).media.container == container)
   }
 
   @Test func anIndexAtTheEndIsNoFastStart() throws {
@@ -229,6 +230,14 @@ struct SmallMovieTests {
     let media = try read(SmallMovie(samples: 0))
     #expect(media.video?.hasSamples == false)
     #expect(media.truncated == false)
+  }
+
+  @Test(arguments: [1 << 24, 1 << 26, (1 << 31) - 1] as [UInt32]) func anIndexOfAKilobyteTakesNoGigabyte(
+    claimed: UInt32
+  ) {
+    let error = failure(SmallMovie(sampleSize: 1, claimedSamples: claimed).bytes)
+    #expect(error?.code == .memoryLimit)
+    #expect(error?.message.contains("\(claimed) samples") == true)
   }
 
   @Test func moreStreamsThanAnyVideoHasAreRefused() {

@@ -21,6 +21,7 @@ final class HijackedReader: FileReader {
       return .failure(ProbeError(ProbeError.Code(rawValue: words.last ?? "") ?? .corrupt, "as told"))
     case "crash-when-used" where files > 1: abort()
     case "report": return report(words.last ?? "", request)
+    case "twice": sayTwice(request)
     default: Sabotage.perform(order)
     }
     return .facts(MediaInfo(container: request.container, size: request.size), .header)
@@ -30,6 +31,14 @@ final class HijackedReader: FileReader {
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = pread(descriptor, &bytes, bytes.count, 32)
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  /// Answers the next question before it is asked.
+  private func sayTwice(_ request: ReadRequest) {
+    var media = MediaInfo(container: request.container, size: request.size)
+    media.title = "forged"
+    guard let frame = try? ReadReply.facts(media, .header).encoded() else { return }
+    frame.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
   }
 
   private static func escape(_ attempt: String) -> ReadReply {

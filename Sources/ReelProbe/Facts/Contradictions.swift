@@ -4,6 +4,7 @@ import ReelModel
 /// What in a file contradicts itself; a sentence each.
 struct Contradictions {
   let header: HeaderFacts
+  let iso: ISOFileMap?
   /// Seconds by the header.
   let claimedDuration: Double?
   let streams: StreamChoice
@@ -43,9 +44,7 @@ struct Contradictions {
   }
 
   private var samples: String? {
-    guard let stream = streams.video, media.video?.hasSamples == true, media.container.isISO,
-      avformat_index_get_entries_count(stream) == 0
-    else { return nil }
+    guard let stream = streams.video, iso?.hidesSamples(of: stream) == true else { return nil }
     return "its edit list hides every sample of its video"
   }
 

@@ -1,5 +1,4 @@
 import CFFmpeg
-import Glibc
 
 /// Reads packets on, one after the other, and keeps what their times span. Bounded by the limits.
 struct PacketScan: ~Copyable {
@@ -19,6 +18,7 @@ struct PacketScan: ~Copyable {
   private var extents: [Int32: PacketExtent] = [:]
   private var packets = 0
   private var bytes: Int64 = 0
+  private var furthest: Int64 = 0
 
   init(_ context: UnsafeMutablePointer<AVFormatContext>, limits: ReadingLimits) {
     self.context = context
@@ -50,11 +50,11 @@ struct PacketScan: ~Copyable {
     return end - first
   }
 
-  /// How much of the file of `size` bytes has been read, above 0 and at most 1.
+  /// How much of the file of `size` bytes lies before the end of the last packet, above 0 and at most 1. FFmpeg
+  /// itself has read further.
   func share(of size: Int64) -> Double? {
-    let position = avio_seek(context.pointee.pb, 0, SEEK_CUR)
-    guard position > 0, size > 0 else { return nil }
-    return min(1, Double(position) / Double(size))
+    guard furthest > 0, size > 0 else { return nil }
+    return min(1, Double(furthest) / Double(size))
   }
 
   private mutating func step() {
@@ -69,6 +69,7 @@ struct PacketScan: ~Copyable {
     defer { av_packet_unref(packet) }
     packets += 1
     bytes += Int64(packet.pointee.size)
+    if packet.pointee.pos >= 0 { furthest = max(furthest, packet.pointee.pos &+ Int64(packet.pointee.size)) }
     if packet.pointee.size > 0 { seen.insert(packet.pointee.stream_index) }
     let time = packet.pointee.pts == reel_no_time ? packet.pointee.dts : packet.pointee.pts
     guard time != reel_no_time else { return }

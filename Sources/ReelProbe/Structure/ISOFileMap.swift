@@ -12,6 +12,8 @@ struct ISOFileMap: Hashable {
   private(set) var movieHeader: MovieHeader?
   /// Seconds that a track waits before its first sample, by track id: an edit list may begin with an empty edit.
   private(set) var emptyEdits: [UInt32: Double] = [:]
+  /// The ids of the tracks that have an edit list.
+  private(set) var editedTracks: Set<UInt32> = []
   /// The formats of the sample entries of all tracks, in the order of the file.
   private(set) var sampleFormats: [FourCharacterCode] = []
   /// Whether the last box ends beyond the file.
@@ -98,6 +100,7 @@ struct ISOFileMap: Hashable {
       let version = file.bigEndian(at: box.contents, width: 1),
       let count = file.bigEndian(at: box.contents + 4, width: 4), count > 0
     else { return }
+    editedTracks.insert(track)
     let width = version == 1 ? 8 : 4
     guard let duration = file.bigEndian(at: box.contents + 8, width: width),
       file.bigEndian(at: box.contents + 8 + Int64(width), width: width) == UInt64.max

@@ -50,11 +50,16 @@ struct BitReader {
     unsigned().map { $0 % 2 == 1 ? ($0 + 1) / 2 : -$0 / 2 }
   }
 
+  /// Steps over as many bits; false when there are not so many.
+  mutating func skipBits(_ count: Int) -> Bool {
+    guard count >= 0, count <= bytes.count * 8 - position else { return false }
+    position += count
+    return true
+  }
+
   /// Steps over as many bytes; false when there are not so many.
   mutating func skipBytes(_ count: Int) -> Bool {
-    guard count >= 0, count <= bytes.count - position / 8 else { return false }
-    position += 8 * count
-    return true
+    count >= 0 && count <= bytes.count && skipBits(8 * count)
   }
 
   /// Steps over as many ue(v) or se(v); they are as long.

@@ -10,6 +10,34 @@ struct PictureWitness {
   let level: Int32
   let usability: VideoUsability
 
+  /// Nil where no witness is known for the codec, or its stream is out of the ordinary.
+  init?(_ parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
+    switch parameters.pointee.codec_id {
+    case AV_CODEC_ID_H264: self.init(h264: parameters, packet: packet)
+    case AV_CODEC_ID_HEVC: self.init(hevc: parameters, packet: packet)
+    default: return nil
+    }
+  }
+
+  init(_ parsed: ParsedPicture, _ format: AVPixelFormat, _ usability: VideoUsability) {
+    width = parsed.width
+    height = parsed.height
+    self.format = format
+    profile = parsed.profile
+    level = parsed.level
+    self.usability = usability
+  }
+
+  static func extradata(of parameters: UnsafeMutablePointer<AVCodecParameters>) -> [UInt8] {
+    guard let data = parameters.pointee.extradata, parameters.pointee.extradata_size > 0 else { return [] }
+    return Array(UnsafeBufferPointer(start: data, count: Int(parameters.pointee.extradata_size)))
+  }
+
+  static func bytes(of packet: UnsafeMutablePointer<AVPacket>) -> [UInt8] {
+    guard let data = packet.pointee.data, packet.pointee.size > 0 else { return [] }
+    return Array(UnsafeBufferPointer(start: data, count: Int(packet.pointee.size)))
+  }
+
   /// Writes what the full reading would have found into the stream's parameters.
   func testify(in parameters: UnsafeMutablePointer<AVCodecParameters>) {
     parameters.pointee.format = format.rawValue

@@ -35,9 +35,7 @@ struct ProbeCommand: AsyncParsableCommand {
       inputs: RawArguments.paths(files).map { SourceInput(path: $0) },
       walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: Workplace.processors)
     let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
-    let (_, wasInterrupted) = try await Interruption.guarding {
-      await run.run { printer.take($0) }
-    }
+    let (_, wasInterrupted) = await Interruption.cancelling(Task { await run.run { printer.take($0) } })
     await prober.close()
     try printer.finish(wantsList: files.count > 1, wasInterrupted: wasInterrupted).end()
   }

@@ -15,6 +15,7 @@ struct RunSession: Sendable {
     let state: IngestState
     let troubles: TroubleList
     let result: PublishResult?
+    let wasInterrupted: Bool
     let outputClosed: Bool
   }
 
@@ -26,7 +27,8 @@ struct RunSession: Sendable {
     let (end, exit) = try await run(inputs, walk, options, target)
     let report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     try write(
-      to: target, json: { try RunDocument(report).json(pretty: $0) }, text: { report.text($0) })
+      to: target, json: { try RunDocument(report).json(pretty: $0) },
+      text: { report.text($0, listing: toldAlready(on: $0) ? 0 : 20) })
     return exit
   }
 
@@ -51,9 +53,10 @@ struct RunSession: Sendable {
   ) async throws -> (End, ReelExit) {
     let model = await IngestModel(
       inputs: inputs, walkOptions: walk, options: options, services: workplace.services)
-    let (end, wasInterrupted) = try await Interruption.guarding { try await watch(model, target) }
+    let end = try await watch(model, target)
     try await workplace.close()
-    return (end, ReelExit(end.summary, wasInterrupted: wasInterrupted || end.outputClosed))
+    if end.outputClosed { throw OutputClosed() }
+    return (end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted))
   }
 
   private func watch(_ model: IngestModel, _ target: EventTarget?) async throws -> End {
@@ -64,17 +67,13 @@ struct RunSession: Sendable {
     let run = Task { await model.run() }
     let drawing = Task { await display.draw(model) }
     async let closed = Self.write(written, to: target) { run.cancel() }
-    let summary = await withTaskCancellationHandler {
-      await run.value
-    } onCancel: {
-      run.cancel()
-    }
+    let (summary, wasInterrupted) = await Interruption.cancelling(run)
     await listening
     drawing.cancel()
     await drawing.value
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, result: await result,
-      outputClosed: try await closed)
+      wasInterrupted: wasInterrupted, outputClosed: try await closed)
   }
 
   /// The last file's end.
@@ -99,6 +98,11 @@ struct RunSession: Sendable {
       end()
       throw error
     }
+  }
+
+  /// Whether the troubles were told on the same screen while the run was on.
+  private func toldAlready(on traits: TerminalTraits) -> Bool {
+    traits.isTerminal && TerminalTraits.standardError().isTerminal && style != .none
   }
 
   private var style: ProgressStyle {
