@@ -6,6 +6,9 @@ public struct HostileSet: Sendable {
   /// In the order that they are made.
   public let files: [HostileFile]
 
+  /// The name of the file that the playlists point at, which nobody may open.
+  public static let secret = Playlists.secret
+
   /// - Parameter samples: the project's `Samples` folder.
   public init(samples folder: URL) throws {
     let samples = try Samples(in: folder)
@@ -14,7 +17,7 @@ public struct HostileSet: Sendable {
     files =
       SampleTableBombs(movie: movie).files + EditListBombs(movie: movie).files
       + CompressedHeaders(movie: movie).files + ManyStreams(movie: movie).files + Nesting(movie: movie).files
-      + Playlists(video: video).files + Names(video: video).files
+      + Playlists(video: video, stream: samples.bytes("transport.ts")).files + Names(video: video).files
       + SpecialFiles(isSuperuser: geteuid() == 0).files + SparseFiles(samples: samples).files
       + HugeTags(movie: movie).files + Absurdities(movie: movie).files + Damages(samples: samples).files
   }

@@ -35,17 +35,20 @@ struct ReelRun {
   /// Runs `reel` with these arguments in `folder`.
   /// - Parameter through: a program, with its arguments, that runs it, such as `strace`.
   static func run(_ arguments: [String], in folder: URL, through wrapper: [String] = []) throws -> ReelRun {
-    let command = wrapper + [program("reel")] + arguments
+    let command = ["/usr/bin/env", "-C", folder.path] + wrapper + [program("reel")] + arguments
     let errors = folder.appendingPathComponent("stderr-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: errors) }
     var ends: [Int32] = [0, 0]
-    guard pipe2(&ends, O_CLOEXEC) == 0 else { throw Failure(what: "pipe2", code: errno) }
+    // A pair of sockets, because those can be made closed to other children from the start.
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+      throw Failure(what: "socketpair", code: errno)
+    }
     defer { close(ends[0]) }
     let start = ContinuousClock.now
     let child: pid_t
     do {
       defer { close(ends[1]) }
-      child = try spawn(command, in: folder, output: ends[1], errors: errors.path)
+      child = try spawn(command, home: folder, output: ends[1], errors: errors.path)
     }
     let (output, silence) = drain(ends[0])
     var status: Int32 = 0
@@ -62,7 +65,7 @@ struct ReelRun {
   }
 
   private static func spawn(
-    _ command: [String], in folder: URL, output: Int32, errors: String
+    _ command: [String], home folder: URL, output: Int32, errors: String
   ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -70,7 +73,6 @@ struct ReelRun {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    posix_spawn_file_actions_addchdir_np(&actions, folder.path)
     let environment = ["HOME=\(folder.path)", "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TERM=xterm-256color"]
     var arguments = command.map { strdup($0) } + [nil]
     var variables = environment.map { strdup($0) } + [nil]
