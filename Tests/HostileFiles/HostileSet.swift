@@ -19,7 +19,8 @@ public struct HostileSet: Sendable {
       + CompressedHeaders(movie: movie).files + ManyStreams(movie: movie).files + Nesting(movie: movie).files
       + Playlists(video: video, stream: samples.bytes("transport.ts")).files + Names(video: video).files
       + SpecialFiles(isSuperuser: geteuid() == 0).files + SparseFiles(samples: samples).files
-      + HugeTags(movie: movie).files + Absurdities(movie: movie).files + Damages(samples: samples).files
+      + Injections(movie: ISOBox.read(samples.bytes("moov-at-end.mp4"))).files + HugeTags(movie: movie).files
+      + Absurdities(movie: movie).files + Damages(samples: samples).files
   }
 
   /// The files of these groups.

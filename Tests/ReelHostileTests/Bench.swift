@@ -23,7 +23,14 @@ final class Bench {
 
   static var samples: URL { ReelRun.project.appendingPathComponent("Samples") }
 
-  static func hostileSet() throws -> HostileSet { try HostileSet(samples: samples) }
+  /// Made once: it takes seconds.
+  private static let made = Result { try HostileSet(samples: samples) }
+  static func hostileSet() throws -> HostileSet { try made.get() }
+
+  /// All of them in a long campaign, else one in `step`.
+  static func some(_ files: [HostileFile], oneIn step: Int) -> [HostileFile] {
+    isLong ? files : stride(from: 0, to: files.count, by: step).map { files[$0] }
+  }
 
   /// The project's long campaigns are for `scripts/test --long`.
   static var isLong: Bool { ProcessInfo.processInfo.environment["REEL_LONG"] == "1" }

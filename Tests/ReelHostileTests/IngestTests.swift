@@ -6,7 +6,8 @@ import Testing
 struct IngestTests {
   @Test("a dry run gives each exactly one end, and writes nothing")
   func dryRun() throws {
-    let files = try Bench.hostileSet().files.filter { !["sparse", "edits"].contains($0.group) }
+    let set = try Bench.hostileSet().files.filter { !["sparse", "edits"].contains($0.group) }
+    let files = Bench.some(set, oneIn: 4)
     let bench = try Bench(files)
     let run = try bench.reel(
       "ingest", bench.files.path, "--dry-run", "--events", "events.jsonl", "--library", bench.library.path)
@@ -19,7 +20,10 @@ struct IngestTests {
 
   @Test("what is published is whole, and nothing else is stored")
   func published() throws {
-    let files = try Bench.hostileSet().groups("names", "special", "playlists", "cut", "tags", "compressed")
+    let set = try Bench.hostileSet()
+    let files =
+      set.groups("names", "special")
+      + Bench.some(set.groups("playlists", "cut", "tags", "compressed"), oneIn: 5)
     let bench = try Bench(files)
     let run = try bench.reel(
       "ingest", bench.files.path, "--events", "events.jsonl", "--library", bench.library.path)

@@ -35,7 +35,19 @@ struct ReelRun {
   /// Runs `reel` with these arguments in `folder`.
   /// - Parameter through: a program, with its arguments, that runs it, such as `strace`.
   static func run(_ arguments: [String], in folder: URL, through wrapper: [String] = []) throws -> ReelRun {
-    let command = ["/usr/bin/env", "-C", folder.path] + wrapper + [program("reel")] + arguments
+    try run(command: wrapper + [program("reel")] + arguments, in: folder)
+  }
+
+  /// Runs `reel` in a terminal of its own, by `script`: its output is what the terminal got.
+  static func runInTerminal(_ arguments: [String], in folder: URL) throws -> ReelRun {
+    let words = ([program("reel")] + arguments).map { "'\($0)'" }.joined(separator: " ")
+    return try run(command: ["script", "-qec", words, "/dev/null"], in: folder)
+  }
+
+  static var hasTerminals: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/script") }
+
+  private static func run(command: [String], in folder: URL) throws -> ReelRun {
+    let command = ["/usr/bin/env", "-C", folder.path] + command
     let errors = folder.appendingPathComponent("stderr-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: errors) }
     var ends: [Int32] = [0, 0]

@@ -17,7 +17,7 @@ struct SabotagedBatchTests {
     for number in 0..<count { try write(number, into: bench.files) }
     let run = try bench.reel(
       "ingest", bench.files.path, "--library", bench.library.path, "--events", "events.jsonl", "--worker",
-      ReelRun.program("reel-sabotaged-worker"), "--deadline", "1", "--isolation", isolation)
+      ReelRun.program("reel-sabotaged-worker"), "--deadline", "3", "--isolation", isolation)
     #expect(run.status == 3, "\(run.errorText)")
     #expect(run.peakMemory < ProbeTests.memory + 128 << 20, "\(run.peakMemory >> 20) MB")
     let events = try Data(contentsOf: bench.folder.appendingPathComponent("events.jsonl"))
