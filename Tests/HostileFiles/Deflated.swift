@@ -28,8 +28,8 @@ struct Deflated {
   private mutating func repeatLastBytes(_ count: Int, times: Int) {
     guard times > 0 else { return }
     let whole = bits.count - (filled < 8 ? 1 : 0)
-    let period = bits[(whole - count)..<whole]
-    bits.insert(contentsOf: Array(repeatElement(period, count: times).joined()), at: whole)
+    let period = Array(bits[(whole - count)..<whole])
+    bits.insert(contentsOf: repeated(period, times), at: whole)
   }
 
   private mutating func putLiteral(_ byte: UInt8) {

@@ -20,7 +20,7 @@ struct EditListBombs {
         ("empty-edits", Self.edit(duration: 1, start: -1)),
         ("beyond", Self.edit(duration: 1, start: 0x7FFF_FFFF)),
       ].map { name, edit in
-        let table = be32(count) + Array(repeatElement(edit, count: count).joined())
+        let table = be32(count) + repeated(edit, count)
         return file("\(count)-\(name)", entries: table, samples: 20_000)
       }
     }

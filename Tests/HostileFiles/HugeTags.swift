@@ -5,7 +5,7 @@ struct HugeTags {
   var files: [HostileFile] { inMP4 + inMatroska }
 
   private static func long(_ bytes: Int) -> [UInt8] {
-    Array(repeatElement(Array("\u{1B}[31m##[error]".utf8), count: bytes / 14).joined())
+    repeated(Array("\u{1B}[31m##[error]".utf8), bytes / 14)
   }
 
   private var inMP4: [HostileFile] {

@@ -62,12 +62,3 @@ extension [ISOBox] {
     }
   }
 }
-
-/// Big-endian, as most containers have it.
-func be32(_ value: Int) -> [UInt8] { be(value, 4) }
-func be16(_ value: Int) -> [UInt8] { be(value, 2) }
-func be64(_ value: Int) -> [UInt8] { be(value, 8) }
-
-private func be(_ value: Int, _ count: Int) -> [UInt8] {
-  (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * (count - 1 - $0))) }
-}
