@@ -104,6 +104,13 @@ let package = Package(
         "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker",
         "reel-sabotaged-worker",
       ]),
+    .target(name: "ReelHostileFiles", path: "Tests/HostileFiles", swiftSettings: strict),
+    .executableTarget(
+      name: "reel-make-hostile", dependencies: ["ReelHostileFiles"], path: "Tests/MakeHostile",
+      swiftSettings: strict),
+    tests(
+      "ReelHostileTests",
+      ["ReelHostileFiles", "reel", "reel-probe-worker", "reel-sabotaged-worker"]),
     tests(
       "ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", crypto]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),

@@ -58,7 +58,7 @@ struct ReadFailure {
       .memoryLimit, "its index claims \(largest) samples, more than memory allows; it is damaged")
   }
 
-  /// The index of an ISO base media file is missing, so that nothing can be played.
+  /// An ISO base media file lacks its index or the end of its last box, so that nothing can be played.
   private func unfinished(_ structure: FileStructure) -> ProbeError? {
     guard let iso = structure.iso else { return nil }
     if iso.movie == nil, iso.fragments > 0 {
@@ -68,6 +68,10 @@ struct ReadFailure {
     if iso.movie == nil {
       return ProbeError(
         .truncated, "its index (moov) is missing: it was cut off or never finished; get it again, whole")
+    }
+    // FFmpeg plays on where the media is cut, but not where the index of a fragment is.
+    if iso.endsBeyondFile {
+      return ProbeError(.truncated, "it was cut off: its last part is not all there; get it again, whole")
     }
     return nil
   }

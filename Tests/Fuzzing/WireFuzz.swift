@@ -22,10 +22,23 @@ private func decodeAsEverything(_ frame: [UInt8]) {
       preconditionFailure("what was read can't be written")
     }
     precondition(read == reply)
+    if case .facts(let media, _) = reply { checkFacts(media) }
   }
   if let hello = try? WorkerHello(decoding: frame) { precondition((try? hello.encoded()) == frame) }
   if let start = try? WorkerStart(decoding: frame) { precondition((try? start.encoded()) == frame) }
   if let request = try? ReadRequest(decoding: frame) { precondition((try? request.encoded()) == frame) }
   if let notice = try? BirthNotice(decoding: frame) { precondition((try? notice.encoded()) == frame) }
   _ = try? BirthRequest(decoding: frame)
+}
+
+/// What no reply may get past the decoder.
+private func checkFacts(_ media: MediaInfo) {
+  precondition(media.size >= 0)
+  if let duration = media.duration { precondition(duration > 0 && duration < 1e9) }
+  for side in [media.video?.width, media.video?.height].compactMap(\.self) {
+    precondition(side > 0 && side < 1 << 21)
+  }
+  for text in [media.title, media.artist].compactMap(\.self) + media.warnings {
+    precondition(text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+  }
 }
