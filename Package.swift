@@ -23,6 +23,7 @@ let configuration = Target.Dependency.product(name: "Configuration", package: "s
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
 let package = Package(
@@ -45,6 +46,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
   targets: [
     // The floor: C, the system, the values.
@@ -74,14 +76,17 @@ let package = Package(
     room("ReelUploaderPromises", ["ReelModel", crypto]),
     room("ReelCatalog", ["ReelModel", "ReelSystem", grdb]),
 
+    // What it should be.
+    room("ReelValidation", ["ReelModel", yams]),
+
     // The view models, the views, the command.
     room("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem", asyncAlgorithms]),
-    room("ReelTerminal", ["ReelModel", "ReelIngest"]),
+    room("ReelTerminal", ["ReelModel", "ReelIngest", "ReelValidation"]),
     .executableTarget(
       name: "reel",
       dependencies: [
-        "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog",
-        "ReelIngest", "ReelTerminal", argumentParser, configuration, logging, systemPackage,
+        "ReelModel", "ReelSniffer", "ReelSource", "ReelSystem", "ReelSandbox", "ReelUploading", "ReelCatalog",
+        "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration, logging, systemPackage,
       ],
       swiftSettings: strict),
 
@@ -108,6 +113,7 @@ let package = Package(
     tests(
       "ReelIngestTests",
       ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", crypto]),
+    tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel"]),
     tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
     tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", crypto, grdb]),
   ],
