@@ -6,7 +6,9 @@ enum MendCommand {
   static func text(_ template: String, for path: SourcePath) -> String {
     template.split(separator: " ", omittingEmptySubsequences: false).map { word in
       if word == "FILE" { return quoted(path.bytes) }
-      if word.hasPrefix("OUT.") { return quoted(stem(path.bytes) + Array("-mended\(word.dropFirst(3))".utf8)) }
+      if word.hasPrefix("OUT.") {
+        return quoted(stem(path.bytes) + Array("-mended\(word.dropFirst(3))".utf8))
+      }
       return String(word)
     }.joined(separator: " ")
   }
@@ -22,7 +24,8 @@ enum MendCommand {
     let path = path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path
     if !path.isEmpty, path.allSatisfy(isPlain) { return String(decoding: path, as: UTF8.self) }
     if path.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), let text = String(validating: path, as: UTF8.self) {
-      return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+      return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
+        + "'"
     }
     return "$'" + path.map(escaped).joined() + "'"
   }

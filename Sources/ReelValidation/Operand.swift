@@ -24,7 +24,8 @@ public enum Tolerance: Hashable, Sendable {
     // Not more than the rounding of a decimal that a person wrote.
     let rounding = abs(expected) * 1e-9
     switch self {
-    case .usual: return usual == .usual ? value == expected : usual.admits(value, for: expected, usually: .usual)
+    case .usual:
+      return usual == .usual ? value == expected : usual.admits(value, for: expected, usually: .usual)
     case .absolute(let distance): return abs(value - expected) <= distance + rounding
     case .relative(let part): return abs(value - expected) <= abs(expected) * part + rounding
     }
@@ -80,19 +81,23 @@ extension RuleParameter {
 extension RuleParameter<Double> {
   static let duration = RuleParameter.one(
     "a duration like 60s, 2m, 1h30m or 500ms", ["60s", "2m", "1h30m", "500ms", "0:45"],
-    pattern: Quantity.durationPattern, isNumber: true) { Quantity.seconds($0) }
+    pattern: Quantity.durationPattern, isNumber: true
+  ) { Quantity.seconds($0) }
   static let rate = RuleParameter.one(
     "frames in a second like 30, 29.97 or 30000/1001", ["30", "29.97", "30000/1001"],
-    pattern: #"^[0-9]+(\.[0-9]+)?(/[0-9]+)?$"#, isNumber: true) { Quantity.rate($0) }
+    pattern: #"^[0-9]+(\.[0-9]+)?(/[0-9]+)?$"#, isNumber: true
+  ) { Quantity.rate($0) }
 }
 
 extension RuleParameter<Int64> {
   static let bytes = RuleParameter.one(
     "a size like 100MB, 1.5GiB or 4000", ["100MB", "1.5GiB", "4000"],
-    pattern: #"^[0-9]+(\.[0-9]+)? ?([kKMGT]i?)?B?$"#, isNumber: true) { Quantity.bytes($0) }
+    pattern: #"^[0-9]+(\.[0-9]+)? ?([kKMGT]i?)?B?$"#, isNumber: true
+  ) { Quantity.bytes($0) }
   static let bitRate = RuleParameter.one(
     "a bit rate like 8Mbps or 800kbps", ["8Mbps", "800kbps", "5Mb/s"],
-    pattern: #"^[0-9]+(\.[0-9]+)? ?[kKMG]?(bps|b/s|bit/s)?$"#, isNumber: true) { Quantity.bitRate($0) }
+    pattern: #"^[0-9]+(\.[0-9]+)? ?[kKMG]?(bps|b/s|bit/s)?$"#, isNumber: true
+  ) { Quantity.bitRate($0) }
 }
 
 extension RuleParameter<PictureSize> {
@@ -122,6 +127,7 @@ extension RuleParameter<[String]> {
 
 extension RuleParameter<[AspectRatio]> {
   static let aspects = RuleParameter.list(
-    "a shape like 9:16, or a list of them", ["9:16", "1:1"], pattern: #"^[0-9]+(\.[0-9]+)?:[0-9]+(\.[0-9]+)?$"#
+    "a shape like 9:16, or a list of them", ["9:16", "1:1"],
+    pattern: #"^[0-9]+(\.[0-9]+)?:[0-9]+(\.[0-9]+)?$"#
   ) { AspectRatio($0) }
 }

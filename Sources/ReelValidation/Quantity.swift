@@ -81,7 +81,8 @@ enum Quantity {
 
   private static func clock(_ text: String) -> Double? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-    guard (2...3).contains(parts.count), let last = parts.last, let seconds = number(last), seconds < 60 else {
+    guard (2...3).contains(parts.count), let last = parts.last, let seconds = number(last), seconds < 60
+    else {
       return nil
     }
     return parts.dropLast().reduce(Optional(0.0)) { sum, part in

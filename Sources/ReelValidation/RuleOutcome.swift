@@ -29,7 +29,8 @@ public struct Breach: Hashable, Sendable {
 }
 
 extension RuleOutcome {
-  static func broken(_ sentence: String, expected: String, found: String, mend: String? = nil) -> RuleOutcome {
+  static func broken(_ sentence: String, expected: String, found: String, mend: String? = nil) -> RuleOutcome
+  {
     .broken(Breach(expected: expected, found: found, sentence: sentence, mend: mend))
   }
 

@@ -7,7 +7,8 @@ public enum VideoNames {
 
   /// Streams without a container, and containers that are not taken in.
   static let raw: Set<String> = [
-    "264", "h264", "avc", "265", "h265", "hevc", "266", "h266", "vvc", "h263", "ivf", "obu", "av1", "y4m", "yuv",
+    "264", "h264", "avc", "265", "h265", "hevc", "266", "h266", "vvc", "h263", "ivf", "obu", "av1", "y4m",
+    "yuv",
     "m1v", "m2v", "mpv", "m4e", "dv", "dif", "rm", "rmvb", "nut", "mjpg", "mjpeg", "vc1", "drc", "wtv",
   ]
 

@@ -25,6 +25,12 @@ public struct LockComparison: Sendable {
     return accepted + [difference(locked, current)].compactMap { $0 }
   }
 
+  /// Whether a file that can't be judged could not be judged, in the same way, when it was locked.
+  public func accepts(_ path: SourcePath, _ current: LockEntry) -> Bool {
+    guard let locked = lock.entries[path], let error = locked.facts["error"] else { return false }
+    return locked.digest == current.digest && current.facts["error"] == error
+  }
+
   /// A finding for each locked file that is not among `found`.
   ///
   /// - Parameters:
@@ -62,7 +68,8 @@ public struct LockComparison: Sendable {
   }
 
   private static let new = Finding(
-    rule: LockRules.new, severity: .error, state: .broken, expected: "a file of the lock", found: "a new file",
+    rule: LockRules.new, severity: .error, state: .broken, expected: "a file of the lock",
+    found: "a new file",
     sentence: "it is not in the lock")
 
   private static let gone = Finding(

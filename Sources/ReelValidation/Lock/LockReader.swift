@@ -97,7 +97,8 @@ private struct LockReader {
     case ("tolerance.duration", .absolute(let seconds)): lock.tolerances.duration = seconds
     case ("tolerance.rate", .relative(let part)): lock.tolerances.rate = part
     default:
-      throw LockError(line: number, "before the first file stand tolerances, like `tolerance.duration = 0.05s`")
+      throw LockError(
+        line: number, "before the first file stand tolerances, like `tolerance.duration = 0.05s`")
     }
   }
 
@@ -130,7 +131,9 @@ private struct LockReader {
   }
 
   private static func reader(_ text: String) -> ReaderVersion {
-    let parts = text.split(separator: ",", maxSplits: 1).map { $0.split(separator: " ").last.map(String.init) ?? "" }
+    let parts = text.split(separator: ",", maxSplits: 1).map {
+      $0.split(separator: " ").last.map(String.init) ?? ""
+    }
     return ReaderVersion(reel: parts.first ?? "", ffmpeg: parts.count > 1 ? parts[1] : "")
   }
 }

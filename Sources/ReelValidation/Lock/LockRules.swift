@@ -8,11 +8,13 @@ public enum LockRules {
   static let infos = [
     RuleInfo(
       id: changed, title: "the file is the one that was locked",
-      explanation: "Its bytes have another SHA-256 than when it was locked. Bring the old file back, or look at the "
+      explanation:
+        "Its bytes have another SHA-256 than when it was locked. Bring the old file back, or look at the "
         + "difference with `reel lock --update` and commit it."),
     RuleInfo(
       id: reading, title: "the file is read as it was when it was locked",
-      explanation: "The bytes are the same, and the facts are others: another FFmpeg or another Reel reads it in "
+      explanation:
+        "The bytes are the same, and the facts are others: another FFmpeg or another Reel reads it in "
         + "another way. Decide whether the new reading is right, then `reel lock --update`."),
     RuleInfo(
       id: new, title: "the file is in the lock",

@@ -46,13 +46,16 @@ public enum LockText {
   enum Escapes {
     static func escaped(_ bytes: [UInt8]) -> String {
       guard let text = String(validating: bytes, as: UTF8.self) else {
-        return bytes.map { (0x21...0x7E).contains($0) && $0 != 0x5C ? String(UnicodeScalar($0)) : hex($0) }.joined()
+        return bytes.map { (0x21...0x7E).contains($0) && $0 != 0x5C ? String(UnicodeScalar($0)) : hex($0) }
+          .joined()
       }
       let edges = (text.unicodeScalars.first == " ", text.unicodeScalars.last == " ")
       let count = text.unicodeScalars.count
       return text.unicodeScalars.enumerated().map { index, scalar in
         let isEdge = index == 0 && edges.0 || index == count - 1 && edges.1
-        if scalar == "\\" || isEdge || isHidden(scalar) { return Array(String(scalar).utf8).map(hex).joined() }
+        if scalar == "\\" || isEdge || isHidden(scalar) {
+          return Array(String(scalar).utf8).map(hex).joined()
+        }
         return String(scalar)
       }.joined()
     }

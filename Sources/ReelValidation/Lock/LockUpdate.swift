@@ -40,7 +40,8 @@ public struct LockUpdate: Hashable, Sendable {
   private static func lines(_ old: LockEntry, _ new: LockEntry, _ tolerances: LockTolerances) -> [String] {
     var lines: [String] = []
     if old.digest != new.digest {
-      lines.append("  sha256: \(old.digest?.hex.prefix(12) ?? "unknown") -> \(new.digest?.hex.prefix(12) ?? "unknown")")
+      lines.append(
+        "  sha256: \(old.digest?.hex.prefix(12) ?? "unknown") -> \(new.digest?.hex.prefix(12) ?? "unknown")")
     }
     if old.size != new.size { lines.append("  size: \(text(old.size)) -> \(text(new.size))") }
     if old.broken != new.broken { lines.append("  verdict: \(verdict(old)) -> \(verdict(new))") }

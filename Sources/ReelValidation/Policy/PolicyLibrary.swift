@@ -4,9 +4,10 @@ import ReelModel
 public struct PolicyLibrary: Sendable {
   /// Gives the bytes of the policy file `name`, as written in the file `from` (nil: on the command line), and
   /// what to call it; throws when it can't be read.
-  public typealias Loader = @Sendable (_ name: String, _ from: String?) throws(PolicyError) -> (
-    bytes: [UInt8], source: String
-  )
+  public typealias Loader =
+    @Sendable (_ name: String, _ from: String?) throws(PolicyError) -> (
+      bytes: [UInt8], source: String
+    )
 
   /// The rules that count when nobody says otherwise.
   public static let sanity = "sanity"

@@ -47,7 +47,8 @@ struct PolicyYAML {
 
   private mutating func root(of bytes: [UInt8]) -> Node? {
     guard bytes.count <= Self.largest else {
-      return complain(nil, "it is larger than \(Self.largest / 1024) KiB, and a policy is not; is it another file?")
+      return complain(
+        nil, "it is larger than \(Self.largest / 1024) KiB, and a policy is not; is it another file?")
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       return complain(nil, "it is not UTF-8; save it as UTF-8")
@@ -56,7 +57,8 @@ struct PolicyYAML {
       problems.append(
         PolicyProblem(
           source: source, line: anchor.line, column: anchor.column,
-          message: "anchors (&name) have no meaning in a policy; write the value out, or put the text in quotes"))
+          message:
+            "anchors (&name) have no meaning in a policy; write the value out, or put the text in quotes"))
       return nil
     }
     do {
@@ -91,7 +93,9 @@ struct PolicyYAML {
 
   private mutating func checkFormat(_ node: Node) {
     guard let text = text(node, "policy") else { return }
-    if text != "1" { complain(node, "this reel knows policies of format 1, and this one is of format \(Self.shown(text))") }
+    if text != "1" {
+      complain(node, "this reel knows policies of format 1, and this one is of format \(Self.shown(text))")
+    }
   }
 
   // MARK: Rules
@@ -143,7 +147,8 @@ struct PolicyYAML {
       complain(node, "\(rule.id) is set to off, warn or error, and to nothing else")
       return nil
     }
-    let operand = Operand(node.sequence == nil ? [node.scalar?.string ?? ""] : texts(node, rule.id), tolerance: tolerance)
+    let operand = Operand(
+      node.sequence == nil ? [node.scalar?.string ?? ""] : texts(node, rule.id), tolerance: tolerance)
     guard rule.bind(operand) != nil else {
       let given = Self.shown(operand.texts.joined(separator: ", "))
       complain(node, "\(rule.id) is \(form.name), or off, warn or error; \"\(given)\" is none of these")

@@ -10,7 +10,8 @@ enum YAMLProblem {
     case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
       .composer(_, let problem, let mark, _):
       return PolicyProblem(
-        source: source, line: mark.line, column: mark.column, message: "it is no YAML: \(problem)" + hint(problem))
+        source: source, line: mark.line, column: mark.column,
+        message: "it is no YAML: \(problem)" + hint(problem))
     case .duplicatedKeysInMapping(let keys, let context):
       let named = keys.prefix(3).map { $0.prefix(60) }.joined(separator: ", ")
       return PolicyProblem(

@@ -15,7 +15,8 @@ enum NeighbourRules {
     case .unknown: .unverified("whether another file has the same bytes is unknown")
     case .sameAs(let first):
       .broken(
-        "it has the same bytes as \(first.text)", expected: "bytes of its own", found: "those of \(first.text)",
+        "it has the same bytes as \(first.text)", expected: "bytes of its own",
+        found: "those of \(first.text)",
         mend: "rm -- FILE")
     }
   }

@@ -25,7 +25,8 @@ enum PixelRules {
     .judging(video.bitDepth, unknown: "its bit depth") { bits in
       guard bits > most else { return .passed }
       return .broken(
-        "its components have \(bits) bits", expected: "at most \(most) bits", found: "\(bits) bits", mend: mend)
+        "its components have \(bits) bits", expected: "at most \(most) bits", found: "\(bits) bits",
+        mend: mend)
     }
   }
 
@@ -37,7 +38,8 @@ enum PixelRules {
     .judging(video.chroma, unknown: "how its colour is sampled") { chroma in
       guard !allowed.contains(chroma) else { return .passed }
       return .broken(
-        "its colour is sampled \(chroma)", expected: allowed.joined(separator: ", "), found: chroma, mend: mend)
+        "its colour is sampled \(chroma)", expected: allowed.joined(separator: ", "), found: chroma,
+        mend: mend)
     }
   }
 

@@ -29,7 +29,8 @@ struct PublishCommand: AsyncParsableCommand {
     var options = intake.ingestOptions(settings)
     options.words.caption = caption
     options.words.music = music
-    let workplace = try await Workplace.open(settings, dryRun: intake.dryRun, jobs: 1)
+    let workplace = try await Workplace.open(
+      settings, dryRun: intake.dryRun, jobs: 1, policy: intake.policy)
     let session = RunSession(workplace: workplace, output: output, settings: settings)
     let exit = try await session.publish(
       SourceInput(path: RawArguments.path(file)), walk: WalkOptions(followLinks: reading.followLinks),
