@@ -85,7 +85,7 @@ let package = Package(
     .executableTarget(
       name: "reel",
       dependencies: [
-        "ReelModel", "ReelSniffer", "ReelSource", "ReelSystem", "ReelSandbox", "ReelUploading", "ReelCatalog",
+        "ReelModel", "ReelSource", "ReelSystem", "ReelSandbox", "ReelUploading", "ReelCatalog",
         "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration, logging, systemPackage,
       ],
       swiftSettings: strict),
