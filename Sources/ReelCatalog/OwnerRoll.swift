@@ -89,10 +89,19 @@ struct OwnerRoll: Sendable {
 
   /// Removes the lock files of dead owners, also of those that died before they had a row.
   private func removeDeadLocks() {
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
-    for file in files where file.hasPrefix(Self.prefix) && file.hasSuffix(OwnerLock.suffix) {
-      if holdsLock(String(file.dropLast(OwnerLock.suffix.count))) { continue }
-      unlink(library.temporaryPath + "/" + file)
+    for name in lockNames() where !holdsLock(name) {
+      // One that can't be removed is no harm: the next owner tries again.
+      _ = try? OwnerLock.removeIfDead(directory: library.temporaryPath, name: name)
     }
+  }
+
+  /// The names of all locks that there are, also of those that were never finished.
+  func lockNames() -> [String] {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
+    let endings = [OwnerLock.suffix, OwnerLock.suffix + OwnerLock.unfinishedSuffix]
+    let names = files.filter { $0.hasPrefix(Self.prefix) }.compactMap { file in
+      endings.first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
+    }
+    return Set(names).sorted()
   }
 }
