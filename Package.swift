@@ -23,6 +23,7 @@ let configuration = Target.Dependency.product(name: "Configuration", package: "s
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
 let package = Package(
@@ -45,6 +46,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
   targets: [
     // The floor: C, the system, the values.
@@ -75,14 +77,17 @@ let package = Package(
     room("ReelCatalog", ["ReelModel", "ReelSystem", "CFileSystem", grdb]),
     room("ReelDoctor", ["ReelModel"]),
 
+    // What it should be.
+    room("ReelValidation", ["ReelModel", yams]),
+
     // The view models, the views, the command.
     room("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem", asyncAlgorithms]),
-    room("ReelTerminal", ["ReelModel", "ReelIngest", "ReelDoctor"]),
+    room("ReelTerminal", ["ReelModel", "ReelIngest", "ReelDoctor", "ReelValidation"]),
     .executableTarget(
       name: "reel",
       dependencies: [
         "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
-        "ReelIngest", "ReelTerminal", argumentParser, configuration, logging, systemPackage,
+        "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration, logging, systemPackage,
       ],
       swiftSettings: strict),
 
@@ -117,6 +122,7 @@ let package = Package(
     tests(
       "ReelIngestTests",
       ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", crypto, "ReelSandbox"]),
+    tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel"]),
     tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
     tests("ReelOnceModelTests", ["ReelIngest"]),
     tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", crypto, grdb]),

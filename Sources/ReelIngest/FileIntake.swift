@@ -37,7 +37,8 @@ struct FileIntake: Sendable {
     let report = try await probe(source, digest: digest)
     services.onStep(.probed)
     hub.emit(.fileProbed(file, report))
-    if let refusal = FileRefused(services.policy.violations(in: report.media)) { throw .refused(refusal) }
+    let violations = services.policy.violations(in: report.media, of: source.path)
+    if let refusal = FileRefused(violations) { throw .refused(refusal) }
 
     services.onStep(.judged)
     let draft = draft(report, words: words)

@@ -2,6 +2,17 @@
 public protocol IntakePolicy: Sendable {
   /// Every rule that `media` breaks, in a settled order; empty when it may be published. Pure.
   func violations(in media: MediaInfo) -> [PolicyViolation]
+
+  /// The same for a file whose name is known, for a policy that asks more of some names than of others. Pure.
+  /// - Parameter path: as the run names the file.
+  func violations(in media: MediaInfo, of path: SourcePath) -> [PolicyViolation]
+}
+
+extension IntakePolicy {
+  /// By the facts alone.
+  public func violations(in media: MediaInfo, of path: SourcePath) -> [PolicyViolation] {
+    violations(in: media)
+  }
 }
 
 /// A rule that a file breaks.

@@ -1,3 +1,5 @@
+import ReelModel
+
 /// `--include` and `--exclude`: which names in folders are looked at. A file that the user named is not
 /// asked.
 ///

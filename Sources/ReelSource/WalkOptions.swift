@@ -9,6 +9,10 @@ public struct WalkOptions: Sendable {
   public var skippedDirectories: [DirectoryIdentity]
   /// Whether a folder that the user named stands for its files; else it is a failure of its own.
   public var entersFolders = true
+  /// Extensions, lower case, by which a name in a folder makes its file a candidate, beyond those of the containers.
+  public var otherExtensions: Set<String> = []
+  /// Whether a Git LFS pointer is a candidate whatever its name.
+  public var takesPointers = false
 
   /// By default no link is followed, every name is looked at, and nothing is skipped.
   public init(

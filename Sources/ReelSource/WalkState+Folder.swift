@@ -42,16 +42,23 @@ extension WalkState {
     guard options.filter.takesFile(entry.relativePath) else { return .ignored(entry.path) }
     let file = FoundFile(
       path: entry.path, identity: status.identity, wasNamed: false, directory: entry.directory, place: place)
-    if claim == .media { return .candidate(file) }
-    return try Self.beginsLikeMedia(file) ? .candidate(file) : .ignored(entry.path)
+    if claim == .media || claimsOtherwise(entry) { return .candidate(file) }
+    return try isCandidateByBytes(file) ? .candidate(file) : .ignored(entry.path)
   }
 
-  private static func beginsLikeMedia(_ file: FoundFile) throws(SourceError) -> Bool {
+  private func claimsOtherwise(_ entry: FolderWalk.Entry) -> Bool {
+    guard !options.otherExtensions.isEmpty else { return false }
+    return SourcePath(bytes: entry.name).claimedExtension.map(options.otherExtensions.contains) ?? false
+  }
+
+  private func isCandidateByBytes(_ file: FoundFile) throws(SourceError) -> Bool {
     guard file.identity.size > 0 else { return false }
     let opened = try file.open()
-    let verdict = Sniffer.verdict(head: try opened.handle.head(Sniffer.headLength), size: opened.size)
-    guard case .container = verdict else { return false }
-    return true
+    switch Sniffer.verdict(head: try opened.handle.head(Sniffer.headLength), size: opened.size) {
+    case .container: return true
+    case .refused(let error): return options.takesPointers && error.code == .lfsPointer
+    case .unrecognised: return false
+    }
   }
 
   private mutating func visitFolder(_ entry: FolderWalk.Entry, at place: FilePlace) -> WalkItem? {

@@ -9,12 +9,14 @@ struct ReelTool: AsyncParsableCommand {
     abstract: "Takes videos in: finds out what each file really is, names it, stores it, records it, once.",
     discussion: """
       Exit codes: 0 all done · 1 could not run (bad setup, destination or catalog out of reach) · \
-      3 some files failed, the rest done · 4 none failed, some refused by policy · 64 usage · 130 interrupted.
+      3 some files failed, the rest done · 4 none failed, some refused by policy · 64 usage · 130 interrupted. \
+      `reel validate`: 4 a rule or the lock is broken · 3 none is, and some file could not be judged.
       """,
     version: ReelVersion.current,
     subcommands: [
       PublishCommand.self, IngestCommand.self, ProbeCommand.self, FeedCommand.self, ShowCommand.self,
-      StatusCommand.self, CacheCommand.self, DoctorCommand.self, BackupCommand.self, VersionCommand.self,
+      StatusCommand.self, ValidateCommand.self, LockCommand.self, PolicyCommand.self, DoctorCommand.self,
+      BackupCommand.self, CacheCommand.self, VersionCommand.self,
     ])
 }
 

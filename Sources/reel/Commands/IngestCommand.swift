@@ -68,24 +68,16 @@ struct IngestCommand: AsyncParsableCommand {
     }
     options.onError = onError.meaning
     let target = try EventTarget.open(output.events)
-    let workplace = try await Workplace.open(settings, dryRun: intake.dryRun, jobs: options.jobs)
+    let workplace = try await Workplace.open(
+      settings, dryRun: intake.dryRun, jobs: options.jobs, policy: intake.policy)
     let session = RunSession(workplace: workplace, output: output, settings: settings, target: target)
     let walk = WalkOptions(
       followLinks: reading.followLinks,
-      filter: NameFilter(including: try globs(include), excluding: try globs(exclude)),
+      filter: NameFilter(
+        including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude)),
       skippedDirectories: workplace.ownDirectories)
     let exit = try await session.ingest(inputs, walk: walk, options: options)
     try exit.end()
-  }
-
-  private func globs(_ patterns: [String]) throws -> [GlobPattern] {
-    try patterns.map { pattern in
-      guard let glob = GlobPattern(pattern) else {
-        throw CommandFailure(
-          .usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning")
-      }
-      return glob
-    }
   }
 
   private func readList(_ name: String) throws -> [SourceInput] {

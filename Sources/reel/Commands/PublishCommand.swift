@@ -30,7 +30,8 @@ struct PublishCommand: AsyncParsableCommand {
     options.words.caption = caption
     options.words.music = music
     let target = try EventTarget.open(output.events)
-    let workplace = try await Workplace.open(settings, dryRun: intake.dryRun, jobs: 1)
+    let workplace = try await Workplace.open(
+      settings, dryRun: intake.dryRun, jobs: 1, policy: intake.policy)
     let session = RunSession(workplace: workplace, output: output, settings: settings, target: target)
     let exit = try await session.publish(
       SourceInput(path: RawArguments.path(file)),

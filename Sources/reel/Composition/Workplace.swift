@@ -5,6 +5,7 @@ import ReelModel
 import ReelSandbox
 import ReelSource
 import ReelUploading
+import ReelValidation
 
 /// What a command works with, put together from the settings: the one place that knows every implementation.
 struct Workplace: Sendable {
@@ -14,9 +15,13 @@ struct Workplace: Sendable {
   let ownDirectories: [DirectoryIdentity]
 
   /// Everything for a run. A dry run opens what there is and creates nothing.
+  /// - Parameter policy: `--policy`; nil for the default.
   /// - Throws: ``CommandFailure``.
-  static func open(_ settings: Settings, dryRun: Bool, jobs: Int) async throws -> Workplace {
+  static func open(
+    _ settings: Settings, dryRun: Bool, jobs: Int, policy: String? = nil
+  ) async throws -> Workplace {
     // What can be wrong in the settings is found out before anything is made.
+    let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
     let prober = try prober(settings, workers: min(jobs, processors))
     let path = try libraryPath(settings)
     let (uploader, folder) = try uploader(settings, library: path)
@@ -25,6 +30,7 @@ struct Workplace: Sendable {
     var services = IngestServices(
       prober: prober, uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog)
     services.onStep = DebugSteps.observer()
+    if let policy { services.policy = policy }
     return Workplace(
       services: services, prober: prober,
       ownDirectories: [path, folder].compactMap { DirectoryIdentity(at: SourcePath($0)) })

@@ -89,6 +89,12 @@ struct IntakeOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Permissions of stored files, octal (default: 600).", valueName: "mode"))
   var mode: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "What may be taken in: a preset or a policy file (`reel policy list`). Default: any whole video.",
+      valueName: "name|file"))
+  var policy: String?
+
   @Flag(help: "Let a sidecar name the author. It comes from whoever made the clip.")
   var trustSidecars = false
 

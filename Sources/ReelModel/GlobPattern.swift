@@ -33,7 +33,8 @@ public struct GlobPattern: Hashable, Sendable {
     self.init(Array(pattern.utf8))
   }
 
-  func matches(_ path: [UInt8], isFolder: Bool) -> Bool {
+  /// - Parameter path: from the folder that the pattern is about, components between slashes.
+  public func matches(_ path: [UInt8], isFolder: Bool) -> Bool {
     guard isFolder || !isOfFoldersOnly else { return false }
     let names = path.split(separator: UInt8(ascii: "/"))
     return isOfName ? matches(components[...], names.suffix(1)) : matches(components[...], names[...])

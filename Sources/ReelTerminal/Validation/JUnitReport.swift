@@ -1,0 +1,56 @@
+import ReelModel
+import ReelValidation
+
+/// JUnit's XML as Jenkins defines it (xunit-plugin, junit-10.xsd), and as GitLab reads it: a test case for each file.
+enum JUnitReport {
+  static func text(_ report: ValidationReport) -> String {
+    var xml = XMLText()
+    let totals = report.totals
+    let counts = [
+      ("tests", "\(report.isEmptyFailure ? 1 : totals.files)"),
+      ("failures", "\(report.isEmptyFailure ? 1 : totals.failed)"),
+      ("errors", "\(totals.unjudged)"),
+    ]
+    xml.element("testsuites", [("name", "reel validate")] + counts) { xml in
+      xml.element("testsuite", [("name", "reel validate \(report.policyWords)")] + counts) { xml in
+        if report.isEmptyFailure { empty(&xml) }
+        for file in report.files { testCase(file, report, &xml) }
+      }
+    }
+    return xml.text
+  }
+
+  private static func empty(_ xml: inout XMLText) {
+    xml.element("testcase", [("name", "files"), ("classname", "reel.validate")]) { xml in
+      xml.element("failure", [("message", ValidationReport.emptyWords), ("type", "empty")])
+    }
+  }
+
+  private static func testCase(_ file: ValidatedFile, _ report: ValidationReport, _ xml: inout XMLText) {
+    let attributes = [("name", file.path.text), ("classname", "reel.validate"), ("file", file.path.text)]
+    guard file.isWorthTelling else { return xml.element("testcase", attributes) }
+    xml.element("testcase", attributes) { xml in
+      let failing = file.findings.filter { $0.fails(report) }
+      if let first = failing.first {
+        let more = failing.count > 1 ? " (and \(failing.count - 1) more)" : ""
+        xml.element(
+          "failure", [("message", first.sentence(about: file.path) + more), ("type", first.rule)],
+          failing.flatMap { lines($0, file) })
+      }
+      if let error = file.unjudged {
+        xml.element(
+          "error",
+          [("message", Sentence.naming(file.path.text, error.message)), ("type", error.code.rawValue)])
+      }
+      let others = file.findings.filter { !$0.fails(report) }
+      if !others.isEmpty { xml.element("system-out", [], others.flatMap { lines($0, file) }) }
+    }
+  }
+
+  private static func lines(_ finding: Finding, _ file: ValidatedFile) -> [String] {
+    [
+      "\(finding.word) \(finding.rule): \(finding.sentence(about: file.path))",
+      finding.contrast.map { "  " + $0 }, finding.mend.map { "  mend: " + $0 },
+    ].compactMap(\.self)
+  }
+}

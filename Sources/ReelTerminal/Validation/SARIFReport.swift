@@ -1,0 +1,167 @@
+import ReelModel
+import ReelValidation
+
+/// SARIF 2.1.0 (OASIS), as GitHub's code scanning reads it.
+enum SARIFReport {
+  static func text(_ report: ValidationReport) throws -> String {
+    try JSONOutput.text(Log(runs: [Run(report)]), pretty: true)
+  }
+
+  private struct Log: Encodable {
+    let version = "2.1.0"
+    let schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    let runs: [Run]
+    enum CodingKeys: String, CodingKey {
+      case version, runs
+      case schema = "$schema"
+    }
+  }
+
+  private struct Text: Encodable {
+    let text: String
+  }
+
+  private struct Level: Encodable {
+    let level: String
+  }
+
+  private struct Tool: Encodable {
+    let driver: Driver
+  }
+
+  private struct Driver: Encodable {
+    let name = "reel validate"
+    let semanticVersion = ReelVersion.current
+    let rules: [Descriptor]
+  }
+
+  private struct Descriptor: Encodable {
+    let id: String
+    let shortDescription: Text
+    let fullDescription: Text
+    let help: Text
+  }
+
+  private struct Run: Encodable {
+    let tool: Tool
+    let columnKind = "unicodeCodePoints"
+    let invocations: [Invocation]
+    let results: [Result]
+
+    init(_ report: ValidationReport) {
+      let told = Set(report.files.flatMap { $0.findings.map(\.rule) })
+      let infos = RuleBook.infos.filter { told.contains($0.id) }
+      tool = Tool(
+        driver: Driver(
+          rules: infos.map {
+            Descriptor(
+              id: $0.id, shortDescription: Text(text: $0.title), fullDescription: Text(text: $0.explanation),
+              help: Text(text: $0.explanation))
+          }))
+      invocations = [Invocation(report)]
+      let indices = Dictionary(uniqueKeysWithValues: infos.enumerated().map { ($1.id, $0) })
+      results = report.files.flatMap { file in
+        file.findings.map { Result($0, file, report, index: indices[$0.rule]) }
+      }
+    }
+  }
+
+  /// Files that could not be judged are troubles of the tool, not results.
+  private struct Invocation: Encodable {
+    struct Notification: Encodable {
+      let level = "error"
+      let message: Text
+      let locations: [Location]?
+    }
+    let executionSuccessful: Bool
+    let toolExecutionNotifications: [Notification]
+
+    init(_ report: ValidationReport) {
+      let empty =
+        report.isEmptyFailure ? [Notification(message: Text(text: report.headline), locations: nil)] : []
+      toolExecutionNotifications =
+        empty
+        + report.files.compactMap { file in
+          file.unjudged.map {
+            Notification(
+              message: Text(text: harmless(Sentence.naming(file.path.text, $0.message))),
+              locations: [Location(file.path)])
+          }
+        }
+      executionSuccessful = toolExecutionNotifications.isEmpty
+    }
+  }
+
+  private struct Location: Encodable {
+    struct Physical: Encodable {
+      let artifactLocation: Artifact
+    }
+    struct Artifact: Encodable {
+      let uri: String
+      let uriBaseId: String?
+    }
+    let physicalLocation: Physical
+
+    init(_ path: SourcePath) {
+      let uri = PathURI(path)
+      physicalLocation = Physical(
+        artifactLocation: Artifact(uri: uri.text, uriBaseId: uri.isRelative ? "%SRCROOT%" : nil))
+    }
+  }
+
+  private struct Suppression: Encodable {
+    let kind = "external"
+    let justification = "It broke this rule when it was locked."
+  }
+
+  private struct Result: Encodable {
+    let ruleId: String
+    let ruleIndex: Int?
+    /// SARIF, 3.27.9 and 3.27.10: what could not be judged is `open`, and of level `none`.
+    let kind: String
+    let level: String
+    let message: Text
+    let locations: [Location]
+    let partialFingerprints: [String: String]
+    let suppressions: [Suppression]?
+
+    init(_ finding: Finding, _ file: ValidatedFile, _ report: ValidationReport, index: Int?) {
+      ruleId = finding.rule
+      ruleIndex = index
+      kind = finding.state == .unverified ? "open" : "fail"
+      level =
+        finding.state == .unverified ? "none" : finding.severity == .error ? "error" : "warning"
+      message = Text(text: harmless(finding.sentence(about: file.path)))
+      locations = [Location(file.path)]
+      partialFingerprints = ["reelRuleAndPath/v1": "\(finding.rule) \(PathURI(file.path).text)"]
+      suppressions = finding.state == .locked ? [Suppression()] : nil
+    }
+  }
+
+  private static func harmless(_ text: String) -> String { HarmlessText.terminal(text) }
+}
+
+/// A path as a URI reference (RFC 3986): bytes that are not unreserved are percent-encoded.
+struct PathURI {
+  let text: String
+  let isRelative: Bool
+
+  init(_ path: SourcePath) {
+    var bytes = path.bytes[...]
+    while bytes.starts(with: "./".utf8) { bytes = bytes.dropFirst(2) }
+    isRelative = bytes.first != UInt8(ascii: "/")
+    text = (isRelative ? "" : "file://") + bytes.map(Self.encoded).joined()
+  }
+
+  private static func encoded(_ byte: UInt8) -> String {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      return String(UnicodeScalar(byte))
+    default:
+      if "-._~/".utf8.contains(byte) { return String(UnicodeScalar(byte)) }
+      let digits = String(byte, radix: 16, uppercase: true)
+      return "%" + (digits.count == 1 ? "0" : "") + digits
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import ReelModel
+import ReelValidation
+
+/// What `reel validate` found, for people.
+public enum ValidationCard {
+  /// A newline after each line.
+  public static func text(_ report: ValidationReport, _ traits: TerminalTraits) -> String {
+    var lines = report.files.filter(\.isWorthTelling).flatMap { file($0, report, traits) }
+    if !lines.isEmpty { lines.append(StyledLine()) }
+    let ink: StyledLine.Ink = report.outcome == .passed ? .success : .failure
+    lines += traits.wrapped(traits.harmless(report.headline), ink)
+    lines += traits.wrapped(traits.harmless(by(report)), .dim)
+    return lines.text(traits)
+  }
+
+  /// By which policy, and whether under a lock.
+  private static func by(_ report: ValidationReport) -> String {
+    let reader = report.reader.map { ", read by libavformat \($0.ffmpeg)" } ?? ""
+    let lock = report.isLocked ? ", held against the lock" : ""
+    return "by the policy \(report.policyWords)\(lock)\(reader)"
+  }
+
+  private static func file(
+    _ file: ValidatedFile, _ report: ValidationReport, _ traits: TerminalTraits
+  ) -> [StyledLine] {
+    var lines = traits.wrapped(traits.harmless(file.path.text), .strong)
+    if let error = file.unjudged {
+      lines += entry("not judged", .failure, "\(error.message) [\(error.code.rawValue)]", traits)
+    }
+    for finding in file.findings {
+      lines += entry(finding.word, ink(finding, report), "\(finding.sentence) [\(finding.rule)]", traits)
+      if let mend = finding.mend, finding.state == .broken { lines += entry("mend", .dim, mend, traits) }
+    }
+    return lines
+  }
+
+  private static func ink(_ finding: Finding, _ report: ValidationReport) -> StyledLine.Ink {
+    if finding.fails(report) { return .failure }
+    return finding.state == .broken ? .warning : .dim
+  }
+
+  private static let labelColumns = 10
+
+  private static func entry(
+    _ label: String, _ ink: StyledLine.Ink, _ text: String, _ traits: TerminalTraits
+  ) -> [StyledLine] {
+    let room = traits.columns.map { max(16, $0 - labelColumns - 4) }
+    return TextFlow.lines(traits.harmless(text), columns: room).enumerated().map { index, line in
+      let label = DisplayWidth.padded(index == 0 ? label : "", to: labelColumns)
+      return StyledLine("  ") + StyledLine(label, ink) + StyledLine("  " + line)
+    }
+  }
+}

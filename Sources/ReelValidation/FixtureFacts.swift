@@ -1,0 +1,84 @@
+import ReelModel
+
+/// Everything that is known of one file before it is judged. A value: whoever gathers it does the reading.
+public struct FixtureFacts: Hashable, Sendable {
+  /// As it is reported; patterns of a policy are about ``patternPath``.
+  public var path: SourcePath
+  /// The path from the folder that the user named, or the name alone of a file that was named itself.
+  public var patternPath: SourcePath
+  /// Size in bytes; nil when the file could not be reached.
+  public var size: Int64?
+  /// Nil when nothing asked for it.
+  public var digest: ContentDigest?
+  public var reading: FixtureReading
+  public var sidecar: SidecarStatus
+  public var likeness: Likeness
+
+  /// - Parameters:
+  ///   - path: as the user named it or the walk found it.
+  ///   - reading: what came of reading it.
+  public init(
+    path: SourcePath, patternPath: SourcePath? = nil, size: Int64? = nil, digest: ContentDigest? = nil,
+    reading: FixtureReading, sidecar: SidecarStatus = .none, likeness: Likeness = .notLookedFor
+  ) {
+    self.path = path
+    self.patternPath = patternPath ?? path
+    self.size = size
+    self.digest = digest
+    self.reading = reading
+    self.sidecar = sidecar
+    self.likeness = likeness
+  }
+
+  /// The facts, where it could be read.
+  public var media: MediaInfo? {
+    if case .media(let report) = reading { report.media } else { nil }
+  }
+
+  /// Why the reader gave no facts, where it could not.
+  public var problem: ProbeError? {
+    if case .unreadable(let error) = reading { error } else { nil }
+  }
+}
+
+/// What came of reading a file.
+public enum FixtureReading: Hashable, Sendable {
+  case media(ProbeReport)
+  /// It was opened, and is no media or could not be read as such.
+  case unreadable(ProbeError)
+  /// It could not be opened.
+  case unreachable(SourceError)
+  /// It is no video but a sidecar without one.
+  case orphanSidecar
+}
+
+/// What lies beside a video to tell more about it.
+public enum SidecarStatus: Hashable, Sendable {
+  case none
+  case valid
+  /// The sentence says why.
+  case invalid(String)
+}
+
+/// Whether another file of the run has the same bytes.
+public enum Likeness: Hashable, Sendable {
+  /// No rule asked.
+  case notLookedFor
+  case unique
+  /// The first in order of the files with the same bytes.
+  case sameAs(SourcePath)
+  /// The bytes could not be read.
+  case unknown
+}
+
+extension ProbeError.Code {
+  /// Whether this says that Reel could not do its work, rather than that the file is not what it should be.
+  public var leavesFileUnjudged: Bool {
+    switch self {
+    case .timeout, .crashed, .memoryLimit, .sandboxViolation, .implausible, .sourceChanged, .workerMissing,
+      .workerBroken, .isolationUnavailable, .cancelled:
+      true
+    case .notMedia, .playlist, .unsupported, .truncated, .corrupt, .unreadable, .empty, .lfsPointer: false
+    }
+  }
+}

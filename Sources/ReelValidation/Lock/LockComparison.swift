@@ -1,0 +1,120 @@
+import ReelModel
+
+/// What a lock says of files as they are now. Pure.
+public struct LockComparison: Sendable {
+  private let lock: LockFile
+
+  public init(_ lock: LockFile) {
+    self.lock = lock
+  }
+
+  /// The findings of a file under the lock: rules that it broke when it was locked are no failures any more; that
+  /// it is another file, is read otherwise, or is new, is one.
+  ///
+  /// - Parameters:
+  ///   - path: relative to the lock's folder.
+  ///   - current: the file as it is now, with what its findings say.
+  public func findings(_ path: SourcePath, _ current: LockEntry, findings: [Finding]) -> [Finding] {
+    guard let locked = lock.entries[path] else { return findings + [Self.new] }
+    let accepted = findings.map { finding in
+      guard finding.state == .broken, locked.broken.contains(finding.rule) else { return finding }
+      var accepted = finding
+      accepted.state = .locked
+      return accepted
+    }
+    return accepted + [difference(locked, current)].compactMap { $0 }
+  }
+
+  /// Whether a file that can't be judged could not be judged, in the same way, when it was locked.
+  public func accepts(_ path: SourcePath, _ current: LockEntry) -> Bool {
+    guard let locked = lock.entries[path], let error = locked.facts["error"] else { return false }
+    return locked.digest == current.digest && current.facts["error"] == error
+  }
+
+  /// A finding for each locked file that is not among `found`.
+  ///
+  /// - Parameters:
+  ///   - found: relative to the lock's folder.
+  ///   - isCovered: whether the run would have met a file of this path.
+  public func gone(found: Set<SourcePath>, isCovered: (SourcePath) -> Bool) -> [(SourcePath, Finding)] {
+    lock.entries.keys.filter { !found.contains($0) && isCovered($0) }.sorted().map { ($0, Self.gone) }
+  }
+
+  private func difference(_ locked: LockEntry, _ current: LockEntry) -> Finding? {
+    let changes = LockChanges(from: locked, to: current, tolerances: lock.tolerances)
+    guard locked.digest == current.digest else { return Self.changed(locked, current, changes) }
+    guard !changes.isEmpty else { return nil }
+    return Self.readAnew(locked, current, changes)
+  }
+
+  // MARK: The findings
+
+  private static func changed(_ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges) -> Finding {
+    let facts = changes.isEmpty ? "; its facts are the same" : ": \(changes.sentence)"
+    return Finding(
+      rule: LockRules.changed, severity: .error, state: .broken, expected: shown(locked.digest),
+      found: shown(current.digest), sentence: "it is not the file that was locked\(facts)",
+      mend: "git checkout -- FILE")
+  }
+
+  private static func readAnew(_ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges) -> Finding {
+    let who =
+      locked.reader == current.reader
+      ? "the same reader"
+      : "reel \(locked.reader.reel) with libavformat \(locked.reader.ffmpeg)"
+    return Finding(
+      rule: LockRules.reading, severity: .error, state: .broken, expected: changes.old, found: changes.new,
+      sentence: "its bytes are those that were locked, but \(who) read them otherwise: \(changes.sentence)")
+  }
+
+  private static let new = Finding(
+    rule: LockRules.new, severity: .error, state: .broken, expected: "a file of the lock",
+    found: "a new file",
+    sentence: "it is not in the lock")
+
+  private static let gone = Finding(
+    rule: LockRules.gone, severity: .error, state: .broken, expected: "the locked file", found: "none",
+    sentence: "it is in the lock, and not there any more")
+
+  private static func shown(_ digest: ContentDigest?) -> String {
+    digest.map { "sha256:" + $0.hex.prefix(12) + "…" } ?? "bytes that can't be read"
+  }
+}
+
+/// The facts that differ between two entries.
+public struct LockChanges: Hashable, Sendable {
+  /// One fact; nil where there is none.
+  public struct Change: Hashable, Sendable {
+    public let key: String
+    public let old: String?
+    public let new: String?
+  }
+  /// Sorted by key.
+  public let changes: [Change]
+
+  /// - Parameter tolerances: how far two values of one fact may be apart.
+  public init(from old: LockEntry, to new: LockEntry, tolerances: LockTolerances) {
+    var changes = Set(old.facts.keys).union(new.facts.keys).sorted().compactMap { key -> Change? in
+      let change = Change(key: key, old: old.facts[key], new: new.facts[key])
+      if let before = change.old, let after = change.new, tolerances.admits(key, before, after) { return nil }
+      return change
+    }
+    // A rule that is broken now and was not is told by its own finding.
+    let mended = Set(old.broken).subtracting(new.broken).sorted()
+    if !mended.isEmpty {
+      changes.append(Change(key: "broken rules", old: mended.joined(separator: " "), new: nil))
+    }
+    self.changes = changes
+  }
+
+  var isEmpty: Bool { changes.isEmpty }
+
+  /// `duration was 12.5 and is 12.6, …`, the first five.
+  var sentence: String {
+    let told = changes.prefix(5).map { "\($0.key) was \($0.old ?? "unknown") and is \($0.new ?? "unknown")" }
+    return told.joined(separator: ", ") + (changes.count > 5 ? " and \(changes.count - 5) more" : "")
+  }
+
+  var old: String { changes.prefix(5).map { "\($0.key) \($0.old ?? "unknown")" }.joined(separator: ", ") }
+  var new: String { changes.prefix(5).map { "\($0.key) \($0.new ?? "unknown")" }.joined(separator: ", ") }
+}

@@ -1,0 +1,42 @@
+/// What a lock can find, with ids like those of the rules.
+public enum LockRules {
+  public static let changed = "lock.changed"
+  public static let reading = "lock.reading"
+  public static let new = "lock.new"
+  public static let gone = "lock.gone"
+
+  static let infos = [
+    RuleInfo(
+      id: changed, title: "the file is the one that was locked",
+      explanation:
+        "Its bytes have another SHA-256 than when it was locked. Bring the old file back, or look at the "
+        + "difference with `reel lock --update` and commit it."),
+    RuleInfo(
+      id: reading, title: "the file is read as it was when it was locked",
+      explanation:
+        "The bytes are the same, and the facts are others: another FFmpeg or another Reel reads it in "
+        + "another way. Decide whether the new reading is right, then `reel lock --update`."),
+    RuleInfo(
+      id: new, title: "the file is in the lock",
+      explanation: "The lock does not know this file. Look at it, then `reel lock --update`."),
+    RuleInfo(
+      id: gone, title: "the locked file is there",
+      explanation: "The lock has a file that is not there any more. Bring it back, or `reel lock --update`."),
+  ]
+}
+
+/// What a rule means, for people.
+public struct RuleInfo: Hashable, Sendable {
+  public let id: String
+  public let title: String
+  public let explanation: String
+}
+
+extension RuleBook {
+  /// Every rule and every finding of a lock.
+  public static let infos: [RuleInfo] =
+    rules.map { RuleInfo(id: $0.id, title: $0.title, explanation: $0.explanation) } + LockRules.infos
+
+  /// Nil when there is no such rule.
+  public static func info(_ id: String) -> RuleInfo? { infos.first { $0.id == id } }
+}

@@ -1,0 +1,93 @@
+import ReelModel
+
+/// The text of a lock file: a block for each file, a line for each fact, all sorted, so that a change of one fact is
+/// a change of one line.
+///
+/// ```
+/// reel-lock 1
+/// tolerance.duration = 0.05s
+/// tolerance.rate = 0.1%
+///
+/// file clips/faststart.mp4
+///   sha256 = 9f86…
+///   size = 24757
+///   verdict = pass
+///   read-by = reel 0.1.0, libavformat 59.27.100
+///   container = mp4
+/// ```
+public enum LockText {
+  static let heading = "reel-lock 1"
+
+  /// The whole file.
+  public static func text(_ lock: LockFile) -> String {
+    var lines = [
+      heading, "# Written by `reel lock`. Look at the differences before you commit them.",
+      "tolerance.duration = \(Decimals.text(lock.tolerances.duration, places: 6))s",
+      "tolerance.rate = \(Decimals.text(lock.tolerances.rate * 100, places: 6))%",
+    ]
+    for (path, entry) in lock.entries.sorted(by: { $0.key < $1.key }) {
+      lines += ["", "file " + Escapes.escaped(path.bytes)]
+      lines += self.lines(entry).map { "  " + $0 }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  static func lines(_ entry: LockEntry) -> [String] {
+    let facts = entry.facts.sorted { $0.key < $1.key }
+    return [
+      "sha256 = " + (entry.digest?.hex ?? "unknown"),
+      "size = " + (entry.size.map { "\($0)" } ?? "unknown"),
+      "verdict = " + (entry.broken.isEmpty ? "pass" : "broken " + entry.broken.joined(separator: " ")),
+      "read-by = reel \(entry.reader.reel), libavformat \(entry.reader.ffmpeg)",
+    ] + facts.map { $0.key + " = " + Escapes.escaped(Array($0.value.utf8)) }
+  }
+
+  /// Backslash escapes for what would break a line, hide, or be no UTF-8.
+  enum Escapes {
+    static func escaped(_ bytes: [UInt8]) -> String {
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        return bytes.map { (0x21...0x7E).contains($0) && $0 != 0x5C ? String(UnicodeScalar($0)) : hex($0) }
+          .joined()
+      }
+      let edges = (text.unicodeScalars.first == " ", text.unicodeScalars.last == " ")
+      let count = text.unicodeScalars.count
+      return text.unicodeScalars.enumerated().map { index, scalar in
+        let isEdge = index == 0 && edges.0 || index == count - 1 && edges.1
+        if scalar == "\\" || isEdge || isHidden(scalar) {
+          return Array(String(scalar).utf8).map(hex).joined()
+        }
+        return String(scalar)
+      }.joined()
+    }
+
+    /// Nil when an escape is cut off.
+    static func bytes(_ text: Substring) -> [UInt8]? {
+      var bytes: [UInt8] = []
+      var rest = Array(text.utf8)[...]
+      while let byte = rest.popFirst() {
+        guard byte == UInt8(ascii: "\\") else {
+          bytes.append(byte)
+          continue
+        }
+        guard rest.popFirst() == UInt8(ascii: "x"), rest.count >= 2,
+          let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+        else { return nil }
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      }
+      return bytes
+    }
+
+    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse: true
+      default: false
+      }
+    }
+
+    private static func hex(_ byte: UInt8) -> String {
+      let digits = String(byte, radix: 16)
+      return #"\x"# + (digits.count == 1 ? "0" : "") + digits
+    }
+  }
+}

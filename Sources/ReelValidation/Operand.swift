@@ -1,0 +1,133 @@
+/// What a policy sets a rule to, as it is written there.
+public struct Operand: Hashable, Sendable {
+  /// One text, or those of a list; none for a rule that is only switched.
+  public var texts: [String]
+  public var tolerance: Tolerance
+
+  public init(_ texts: [String] = [], tolerance: Tolerance = .usual) {
+    self.texts = texts
+    self.tolerance = tolerance
+  }
+}
+
+/// How far a value may be from the expected one.
+public enum Tolerance: Hashable, Sendable {
+  /// What the rule itself allows.
+  case usual
+  /// In the rule's own unit, at least 0.
+  case absolute(Double)
+  /// A part of the expected value, at least 0: 0.01 is 1 %.
+  case relative(Double)
+
+  /// How far `value` may be from `expected`.
+  func admits(_ value: Double, for expected: Double, usually usual: Tolerance) -> Bool {
+    // Not more than the rounding of a decimal that a person wrote.
+    let rounding = abs(expected) * 1e-9
+    switch self {
+    case .usual:
+      return usual == .usual ? value == expected : usual.admits(value, for: expected, usually: .usual)
+    case .absolute(let distance): return abs(value - expected) <= distance + rounding
+    case .relative(let part): return abs(value - expected) <= abs(expected) * part + rounding
+    }
+  }
+}
+
+/// The form of an operand, for messages, documentation and the schema.
+public struct OperandForm: Hashable, Sendable {
+  /// Such as "a duration like 60s".
+  public let name: String
+  /// Ways to write one.
+  public let examples: [String]
+  /// Whether several may be given, as a list.
+  public let isList: Bool
+  /// A regular expression (ECMA 262) that every way to write one matches.
+  public let pattern: String
+  /// Whether a bare number is one, so that YAML and JSON may have it without quotes.
+  public let isNumber: Bool
+}
+
+/// How the operand of a rule is read.
+struct RuleParameter<Value: Sendable>: Sendable {
+  let form: OperandForm
+  /// Nil when the texts are no such value.
+  let value: @Sendable ([String]) -> Value?
+
+  static func one(
+    _ name: String, _ examples: [String], pattern: String, isNumber: Bool = false,
+    _ read: @escaping @Sendable (String) -> Value?
+  ) -> RuleParameter {
+    RuleParameter(
+      form: OperandForm(
+        name: name, examples: examples, isList: false, pattern: pattern, isNumber: isNumber)
+    ) { $0.count == 1 ? read($0[0]) : nil }
+  }
+}
+
+extension RuleParameter {
+  /// At least one, none given twice.
+  static func list<Element: Sendable & Hashable>(
+    _ name: String, _ examples: [String], pattern: String, isNumber: Bool = false,
+    _ read: @escaping @Sendable (String) -> Element?
+  ) -> RuleParameter where Value == [Element] {
+    RuleParameter(
+      form: OperandForm(name: name, examples: examples, isList: true, pattern: pattern, isNumber: isNumber)
+    ) { texts in
+      let values = texts.compactMap(read)
+      return values.isEmpty || values.count != texts.count ? nil : values
+    }
+  }
+}
+
+extension RuleParameter<Double> {
+  static let duration = RuleParameter.one(
+    "a duration like 60s, 2m, 1h30m or 500ms", ["60s", "2m", "1h30m", "500ms", "0:45"],
+    pattern: Quantity.durationPattern, isNumber: true
+  ) { Quantity.seconds($0) }
+  static let rate = RuleParameter.one(
+    "frames in a second like 30, 29.97 or 30000/1001", ["30", "29.97", "30000/1001"],
+    pattern: #"^[0-9]+(\.[0-9]+)?(/[0-9]+)?$"#, isNumber: true
+  ) { Quantity.rate($0) }
+}
+
+extension RuleParameter<Int64> {
+  static let bytes = RuleParameter.one(
+    "a size like 100MB, 1.5GiB or 4000", ["100MB", "1.5GiB", "4000"],
+    pattern: #"^[0-9]+(\.[0-9]+)? ?([kKMGT]i?)?B?$"#, isNumber: true
+  ) { Quantity.bytes($0) }
+  static let bitRate = RuleParameter.one(
+    "a bit rate like 8Mbps or 800kbps", ["8Mbps", "800kbps", "5Mb/s"],
+    pattern: #"^[0-9]+(\.[0-9]+)? ?[kKMG]?(bps|b/s|bit/s)?$"#, isNumber: true
+  ) { Quantity.bitRate($0) }
+}
+
+extension RuleParameter<PictureSize> {
+  static let size = RuleParameter.one(
+    "a size in pixels like 1080x1920", ["1080x1920"], pattern: "^[0-9]{1,6}[x×][0-9]{1,6}$"
+  ) { PictureSize($0) }
+}
+
+extension RuleParameter<Int> {
+  static func count(_ name: String, _ examples: [String]) -> RuleParameter {
+    .one(name, examples, pattern: "^[0-9]{1,9}$", isNumber: true) { Quantity.count($0) }
+  }
+}
+
+extension RuleParameter<[Int]> {
+  static func counts(_ name: String, _ examples: [String]) -> RuleParameter {
+    .list(name, examples, pattern: "^[0-9]{1,9}$", isNumber: true) { Quantity.count($0) }
+  }
+}
+
+extension RuleParameter<[String]> {
+  /// Names in FFmpeg's spelling, or another closed set of words.
+  static func names(_ name: String, _ examples: [String]) -> RuleParameter {
+    .list(name, examples, pattern: "^[A-Za-z0-9_:.-]{1,40}$") { Quantity.name($0) }
+  }
+}
+
+extension RuleParameter<[AspectRatio]> {
+  static let aspects = RuleParameter.list(
+    "a shape like 9:16, or a list of them", ["9:16", "1:1"],
+    pattern: #"^[0-9]+(\.[0-9]+)?:[0-9]+(\.[0-9]+)?$"#
+  ) { AspectRatio($0) }
+}

@@ -1,0 +1,75 @@
+import ReelModel
+
+/// What is asked of files: every rule with its severity and operand, and other settings for some files.
+public struct Policy: Sendable {
+  /// As it calls itself, or as it was asked for.
+  public let name: String
+  /// Its own date or number.
+  public let version: String?
+  let settings: [String: RuleSetting]
+  let overrides: [Override]
+  /// For files without override.
+  private let common: [ActiveRule]
+
+  struct Override: Sendable {
+    let patterns: [GlobPattern]
+    let texts: [String]
+    let settings: [String: RuleSetting]
+  }
+
+  /// - Throws: ``PolicyError`` when a rule is on that lacks its operand.
+  init(
+    name: String, version: String?, settings: [String: RuleSetting], overrides: [Override]
+  ) throws(PolicyError) {
+    self.name = name
+    self.version = version
+    self.settings = settings
+    self.overrides = overrides
+    common = Self.active(settings)
+    let all = [settings] + overrides.map { Self.merged(settings, $0.settings) }
+    let problems = all.flatMap(Self.problems)
+    guard problems.isEmpty else { throw PolicyError(problems) }
+  }
+
+  /// The rules that count for a file, in the order of the book.
+  ///
+  /// - Parameter path: from the folder that the user named; of a file that was named itself, its name.
+  public func rules(for path: SourcePath) -> [ActiveRule] {
+    let matching = overrides.filter { override in
+      override.patterns.contains { $0.matches(path.bytes, isFolder: false) }
+    }
+    guard !matching.isEmpty else { return common }
+    return Self.active(matching.reduce(settings) { Self.merged($0, $1.settings) })
+  }
+
+  /// Whether a rule is on for some file.
+  public func asks(_ id: String) -> Bool {
+    ([settings] + overrides.map(\.settings)).contains { settings in
+      settings[id].map { ($0.severity ?? .error) > .off } ?? false
+    }
+  }
+
+  static func merged(
+    _ base: [String: RuleSetting], _ more: [String: RuleSetting]
+  ) -> [String: RuleSetting] {
+    base.merging(more.mapValues { $0 }) { $1.over($0) }
+  }
+
+  private static func active(_ settings: [String: RuleSetting]) -> [ActiveRule] {
+    RuleBook.rules.compactMap { rule in
+      guard let setting = settings[rule.id] else { return nil }
+      let severity = setting.severity ?? .error
+      guard severity > .off, let judge = rule.bind(setting.operand ?? Operand()) else { return nil }
+      return ActiveRule(rule: rule, severity: severity, judge: judge)
+    }
+  }
+
+  private static func problems(_ settings: [String: RuleSetting]) -> [PolicyProblem] {
+    RuleBook.rules.compactMap { rule in
+      guard let setting = settings[rule.id], setting.severity != .off, let form = rule.operand,
+        setting.operand == nil
+      else { return nil }
+      return setting.place.problem("\(rule.id) is on and has no value; it is \(form.name)")
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import ReelModel
+
+/// Puts policies together from files and presets.
+public struct PolicyLibrary: Sendable {
+  /// Gives the bytes of the policy file `name`, as written in the file `from` (nil: on the command line), and
+  /// what to call it; throws when it can't be read.
+  public typealias Loader =
+    @Sendable (_ name: String, _ from: String?) throws(PolicyError) -> (
+      bytes: [UInt8], source: String
+    )
+
+  /// The rules that count when nobody says otherwise.
+  public static let sanity = "sanity"
+  /// What `extends` says to begin from nothing.
+  public static let nothing = "none"
+  private static let deepest = 8
+
+  private let load: Loader
+
+  /// - Parameter load: reads policy files.
+  public init(load: @escaping Loader) {
+    self.load = load
+  }
+
+  /// - Parameter name: a preset, or a policy file.
+  /// - Throws: ``PolicyError``.
+  public func policy(_ name: String) throws(PolicyError) -> Policy {
+    let whole = try resolved(name, from: nil, place: nil, trail: [])
+    return try Policy(
+      name: whole.name ?? name, version: whole.version, settings: whole.settings,
+      overrides: whole.overrides.map { override in
+        Policy.Override(
+          patterns: override.patterns.compactMap { GlobPattern($0) }, texts: override.patterns,
+          settings: override.settings)
+      })
+  }
+
+  /// Whether `name` is meant as a file: it has a slash or a dot.
+  public static func isFile(_ name: String) -> Bool {
+    name.contains("/") || name.contains(".")
+  }
+
+  private func resolved(
+    _ name: String, from: String?, place: PolicyPlace?, trail: [String]
+  ) throws(PolicyError) -> PolicyDocument {
+    let (bytes, source) = try bytes(of: name, from: from, place: place)
+    guard !trail.contains(source), trail.count < Self.deepest else {
+      throw PolicyError([
+        (place ?? PolicyPlace(source: source, line: nil, column: nil)).problem(
+          "extends goes round in a circle, or too deep: \((trail + [source]).joined(separator: " > "))")
+      ])
+    }
+    var whole = try PolicyYAML.read(bytes, source: source)
+    var below = PolicyDocument()
+    for base in bases(of: whole, source) where base.name != Self.nothing {
+      let more = try resolved(base.name, from: source, place: base.place, trail: trail + [source])
+      below.settings = Policy.merged(below.settings, more.settings)
+      below.overrides += more.overrides
+    }
+    whole.settings = Policy.merged(below.settings, whole.settings)
+    whole.overrides = below.overrides + whole.overrides
+    return whole
+  }
+
+  private func bases(of document: PolicyDocument, _ source: String) -> [PolicyDocument.Base] {
+    if let named = document.extends { return named }
+    guard source != Self.sanity else { return [] }
+    return [
+      PolicyDocument.Base(
+        name: Self.sanity, place: PolicyPlace(source: source, line: nil, column: nil))
+    ]
+  }
+
+  private func bytes(
+    of name: String, from: String?, place: PolicyPlace?
+  ) throws(PolicyError) -> ([UInt8], String) {
+    if let preset = Preset.named(name) { return (Array(preset.text.utf8), preset.name) }
+    guard Self.isFile(name) else {
+      let names = Preset.all.map(\.name)
+      let hint = NearestWord.nearest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+      let message =
+        "there is no preset \"\(name.prefix(60))\"\(hint) The presets are \(names.joined(separator: ", ")); a file "
+        + "is named with its ending, like policy.yaml"
+      throw PolicyError([place?.problem(message) ?? PolicyProblem(source: "--policy", message: message)])
+    }
+    return try load(name, from)
+  }
+}

@@ -1,0 +1,240 @@
+import ReelModel
+import Yams
+
+/// Reads one policy file. Any bytes have an answer: a document, or what is wrong with them.
+struct PolicyYAML {
+  /// Bytes. A policy is written by people.
+  static let largest = 256 * 1024
+
+  static let keys = ["policy", "name", "version", "about", "sources", "extends", "rules", "overrides"]
+  static let overrideKeys = ["files", "rules", "about"]
+  static let settingKeys = ["value", "severity", "tolerance"]
+
+  private let source: String
+  private var problems: [PolicyProblem] = []
+
+  /// - Throws: everything that is wrong with it.
+  static func read(_ bytes: [UInt8], source: String) throws(PolicyError) -> PolicyDocument {
+    var reader = PolicyYAML(source: source)
+    let document = reader.document(bytes)
+    guard reader.problems.isEmpty else { throw PolicyError(reader.problems) }
+    return document
+  }
+
+  private init(source: String) {
+    self.source = source
+  }
+
+  private mutating func document(_ bytes: [UInt8]) -> PolicyDocument {
+    var document = PolicyDocument()
+    guard let root = root(of: bytes) else { return document }
+    for (key, node) in pairs(of: root, "a policy", keys: Self.keys) {
+      switch key {
+      case "policy": checkFormat(node)
+      case "name": document.name = text(node, "the name")
+      case "version": document.version = text(node, "the version")
+      case "extends":
+        document.extends = texts(node, "extends").map { PolicyDocument.Base(name: $0, place: place(node)) }
+      case "rules": document.settings = settings(node)
+      case "overrides": document.overrides = items(node).compactMap { override($0) }
+      default: break
+      }
+    }
+    return document
+  }
+
+  // MARK: The tree
+
+  private mutating func root(of bytes: [UInt8]) -> Node? {
+    guard bytes.count <= Self.largest else {
+      return complain(
+        nil, "it is larger than \(Self.largest / 1024) KiB, and a policy is not; is it another file?")
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      return complain(nil, "it is not UTF-8; save it as UTF-8")
+    }
+    if let anchor = YAMLAnchors.first(in: text) {
+      problems.append(
+        PolicyProblem(
+          source: source, line: anchor.line, column: anchor.column,
+          message:
+            "anchors (&name) have no meaning in a policy; write the value out, or put the text in quotes"))
+      return nil
+    }
+    do {
+      guard let root = try Yams.compose(yaml: text) else { return complain(nil, "it is empty") }
+      return root
+    } catch {
+      problems.append(YAMLProblem.problem(error, source: source))
+      return nil
+    }
+  }
+
+  /// The pairs of a mapping with known keys.
+  private mutating func pairs(of node: Node, _ what: String, keys: [String]) -> [(String, Node)] {
+    guard let mapping = node.mapping else {
+      complain(node, "\(what) is keys and values, like `\(keys[0]): …`")
+      return []
+    }
+    var pairs: [(String, Node)] = []
+    for (keyNode, value) in mapping {
+      guard let key = keyNode.scalar?.string else {
+        complain(keyNode, "a key is a word")
+        continue
+      }
+      if keys.contains(key) {
+        pairs.append((key, value))
+      } else {
+        complain(keyNode, "there is no key \"\(Self.shown(key))\" in \(what)" + Self.hint(key, among: keys))
+      }
+    }
+    return pairs
+  }
+
+  private mutating func checkFormat(_ node: Node) {
+    guard let text = text(node, "policy") else { return }
+    if text != "1" {
+      complain(node, "this reel knows policies of format 1, and this one is of format \(Self.shown(text))")
+    }
+  }
+
+  // MARK: Rules
+
+  private mutating func settings(_ node: Node) -> [String: RuleSetting] {
+    guard let mapping = node.mapping else {
+      complain(node, "rules are keys and values, like `duration.max: 60s`")
+      return [:]
+    }
+    var settings: [String: RuleSetting] = [:]
+    for (keyNode, value) in mapping {
+      let id = keyNode.scalar?.string ?? ""
+      guard let rule = RuleBook.rule(id) else {
+        complain(
+          keyNode,
+          "there is no rule \"\(Self.shown(id))\"" + Self.hint(id, among: RuleBook.rules.map(\.id)))
+        continue
+      }
+      settings[id] = setting(of: rule, value)
+    }
+    return settings
+  }
+
+  private mutating func setting(of rule: Rule, _ node: Node) -> RuleSetting? {
+    var setting = RuleSetting(severity: nil, operand: nil, place: place(node))
+    if let text = node.scalar?.string, let severity = Severity(rawValue: text) {
+      setting.severity = severity
+      return setting
+    }
+    guard node.mapping != nil else {
+      setting.operand = operand(of: rule, node, tolerance: .usual)
+      return setting.operand == nil ? nil : setting
+    }
+    var value: Node?
+    var tolerance = Tolerance.usual
+    for (key, node) in pairs(of: node, "the setting of a rule", keys: Self.settingKeys) {
+      switch key {
+      case "severity": setting.severity = severity(node)
+      case "tolerance": tolerance = self.tolerance(node)
+      default: value = node
+      }
+    }
+    if let value { setting.operand = operand(of: rule, value, tolerance: tolerance) }
+    return setting
+  }
+
+  private mutating func operand(of rule: Rule, _ node: Node, tolerance: Tolerance) -> Operand? {
+    guard let form = rule.operand else {
+      complain(node, "\(rule.id) is set to off, warn or error, and to nothing else")
+      return nil
+    }
+    let operand = Operand(
+      node.sequence == nil ? [node.scalar?.string ?? ""] : texts(node, rule.id), tolerance: tolerance)
+    guard rule.bind(operand) != nil else {
+      let given = Self.shown(operand.texts.joined(separator: ", "))
+      complain(node, "\(rule.id) is \(form.name), or off, warn or error; \"\(given)\" is none of these")
+      return nil
+    }
+    return operand
+  }
+
+  private mutating func severity(_ node: Node) -> Severity? {
+    guard let text = text(node, "severity") else { return nil }
+    guard let severity = Severity(rawValue: text) else {
+      complain(node, "a severity is off, warn or error" + Self.hint(text, among: ["off", "warn", "error"]))
+      return nil
+    }
+    return severity
+  }
+
+  private mutating func tolerance(_ node: Node) -> Tolerance {
+    guard let text = text(node, "tolerance") else { return .usual }
+    guard let tolerance = Quantity.tolerance(text) else {
+      complain(node, "a tolerance is like 0.1s, 1% or 0.05; \"\(Self.shown(text))\" is none of these")
+      return .usual
+    }
+    return tolerance
+  }
+
+  private mutating func override(_ node: Node) -> PolicyDocument.Override? {
+    var patterns: [String] = []
+    var settings: [String: RuleSetting] = [:]
+    for (key, value) in pairs(of: node, "an override", keys: Self.overrideKeys) {
+      if key == "files" { patterns = self.patterns(value) }
+      if key == "rules" { settings = self.settings(value) }
+    }
+    if patterns.isEmpty, problems.isEmpty {
+      complain(node, "an override says which files it is for, like `files: \"broken/**\"`")
+    }
+    return PolicyDocument.Override(patterns: patterns, settings: settings)
+  }
+
+  private mutating func patterns(_ node: Node) -> [String] {
+    texts(node, "files").filter { pattern in
+      if GlobPattern(pattern) != nil { return true }
+      complain(node, "\"\(Self.shown(pattern))\" is no pattern; it is like \"*.mov\" or \"broken/**\"")
+      return false
+    }
+  }
+
+  // MARK: Texts
+
+  private mutating func items(_ node: Node) -> [Node] {
+    guard let sequence = node.sequence else {
+      complain(node, "this is a list, each item after a dash")
+      return []
+    }
+    return Array(sequence)
+  }
+
+  private mutating func text(_ node: Node, _ what: String) -> String? {
+    guard let text = node.scalar?.string, !text.isEmpty else {
+      complain(node, "\(what) is one text")
+      return nil
+    }
+    return text
+  }
+
+  private mutating func texts(_ node: Node, _ what: String) -> [String] {
+    if node.sequence == nil { return text(node, what).map { [$0] } ?? [] }
+    return items(node).compactMap { text($0, "each item of \(what)") }
+  }
+
+  private func place(_ node: Node?) -> PolicyPlace {
+    PolicyPlace(source: source, line: node?.mark?.line, column: node?.mark?.column)
+  }
+
+  @discardableResult
+  private mutating func complain(_ node: Node?, _ message: String) -> Node? {
+    problems.append(place(node).problem(message))
+    return nil
+  }
+
+  private static func hint(_ word: String, among words: [String]) -> String {
+    NearestWord.nearest(to: word, among: words).map { "; did you mean \($0)?" } ?? ""
+  }
+
+  /// Not more of a stranger's text than a person reads.
+  private static func shown(_ text: String) -> String {
+    text.count <= 60 ? text : text.prefix(60) + "…"
+  }
+}

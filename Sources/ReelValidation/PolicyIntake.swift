@@ -1,0 +1,25 @@
+import ReelModel
+
+/// A policy as the door of `reel publish` and `reel ingest`: what breaks a rule of severity `error` stays out.
+public struct PolicyIntake: IntakePolicy {
+  private let policy: Policy
+
+  public init(_ policy: Policy) {
+    self.policy = policy
+  }
+
+  /// Judges by the facts alone; overrides and rules about the name need ``violations(in:of:)``.
+  public func violations(in media: MediaInfo) -> [PolicyViolation] {
+    violations(in: media, of: SourcePath(""))
+  }
+
+  /// What is unverified does not keep a file out: nobody could say what it should do about it.
+  public func violations(in media: MediaInfo, of path: SourcePath) -> [PolicyViolation] {
+    let report = ProbeReport(
+      media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: ""))
+    let facts = FixtureFacts(path: path, size: media.size, reading: .media(report))
+    return Judge.findings(facts, by: policy.rules(for: path))
+      .filter { $0.severity == .error && $0.state == .broken }
+      .map { PolicyViolation(rule: $0.rule, message: $0.sentence) }
+  }
+}

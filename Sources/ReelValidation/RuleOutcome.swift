@@ -1,0 +1,44 @@
+/// What a rule says of one file.
+public enum RuleOutcome: Hashable, Sendable {
+  case passed
+  /// The rule is about something that this file has not.
+  case notApplicable
+  case broken(Breach)
+  /// What it would take to judge is not known; the sentence says what.
+  case unverified(String)
+}
+
+/// How a file breaks a rule.
+public struct Breach: Hashable, Sendable {
+  /// What the rule wants, such as `at most 60 s`.
+  public let expected: String
+  /// What was found instead.
+  public let found: String
+  /// What is wrong, about "it"; one sentence for people.
+  public let sentence: String
+  /// A shell command that would mend the file, `FILE` and `OUT` standing for its name and for a new one's;
+  /// nil where no command can.
+  public let mend: String?
+
+  public init(expected: String, found: String, sentence: String, mend: String? = nil) {
+    self.expected = expected
+    self.found = found
+    self.sentence = sentence
+    self.mend = mend
+  }
+}
+
+extension RuleOutcome {
+  static func broken(_ sentence: String, expected: String, found: String, mend: String? = nil) -> RuleOutcome
+  {
+    .broken(Breach(expected: expected, found: found, sentence: sentence, mend: mend))
+  }
+
+  /// Judges a fact that may be unknown.
+  static func judging<Value>(
+    _ value: Value?, unknown name: String, _ judge: (Value) -> RuleOutcome
+  ) -> RuleOutcome {
+    guard let value else { return .unverified("\(name) is unknown") }
+    return judge(value)
+  }
+}

@@ -1,0 +1,105 @@
+import ReelModel
+
+/// Is it what its name says, and something that is taken in?
+enum ContainerRules {
+  static let all = [unrecognised, disguised, unsupported, corrupt, allowed, mismatch]
+
+  private static let reencode = "ffmpeg -i FILE OUT.mp4"
+
+  private static let unrecognised = Rule(
+    "container.unrecognised", "the bytes are those of a known container",
+    "Nothing in the file's first bytes says what it is, and its name does not claim to be a video either. Leave "
+      + "it out with --exclude, or put the video in its place."
+  ) { facts in
+    guard let problem = facts.problem, isNoVideo(problem), !claimsVideo(facts) else { return .passed }
+    return other(than: "a known container", problem)
+  }
+
+  private static let disguised = Rule(
+    "container.disguised", "the file is no other thing under a video's name",
+    "Its name says video, its bytes say text, picture, sound, archive or playlist. A playlist is dangerous: "
+      + "players follow it to other files. Often it is the error page that came instead of a download."
+  ) { facts in
+    guard let problem = facts.problem, claimsVideo(facts),
+      isNoVideo(problem) || problem.code == .unsupported && !isHonest(facts, problem)
+    else { return .passed }
+    return other(than: "the video that its name claims", problem)
+  }
+
+  private static let unsupported = Rule(
+    "container.unsupported", "the container is one that Reel takes in",
+    "It is media, but no container that Reel reads: a raw stream, sound alone, or a rare format. Put it into "
+      + "MP4 or Matroska."
+  ) { facts in
+    guard let problem = facts.problem, problem.code == .unsupported else { return .passed }
+    guard !claimsVideo(facts) || isHonest(facts, problem) else { return .passed }
+    return other(than: "one of " + names(MediaContainer.allCases), problem, mend: reencode)
+  }
+
+  private static let corrupt = Rule(
+    "container.corrupt", "the container keeps its own rules",
+    "It begins like a container, and what follows breaks that container's rules, so that no reader opens it. Get "
+      + "it again, or try to rescue what can be read."
+  ) { facts in
+    guard let problem = facts.problem, problem.code == .corrupt else { return .passed }
+    return .broken(
+      problem.message, expected: "a container that opens", found: problem.found ?? "a broken one",
+      mend: "ffmpeg -err_detect ignore_err -i FILE -c copy OUT.mkv")
+  }
+
+  private static let allowed = Rule.media(
+    "container.allowed", "the container is one of those allowed",
+    .list("a container like mp4, or a list of them", ["mp4", "mov", "webm"], pattern: pattern) {
+      MediaContainer(rawValue: $0)
+    },
+    "Players and services accept some containers only. Changing the container needs no encoding when the codecs "
+      + "fit."
+  ) { (media: MediaInfo, allowed: [MediaContainer], _) in
+    guard !allowed.contains(media.container) else { return .passed }
+    let target = allowed[0].rawValue
+    return .broken(
+      "its container is \(media.container.rawValue)", expected: names(allowed),
+      found: media.container.rawValue, mend: "ffmpeg -i FILE -map 0 -c copy OUT.\(target)")
+  }
+
+  private static let mismatch = Rule(
+    "ext.mismatch", "the name's extension is honest",
+    "Its name claims one container, its bytes are another. Programs that go by the name take the wrong path. "
+      + "Rename it."
+  ) { facts in
+    guard let media = facts.media, let claimed = facts.path.claimedExtension else { return .notApplicable }
+    guard media.container.contradicts(claimedExtension: claimed) else { return .passed }
+    let real = media.container.fileExtension
+    return .broken(
+      "its name says .\(claimed), but it is \(real)", expected: ".\(real)", found: ".\(claimed)",
+      mend: "mv -- FILE OUT.\(real)")
+  }
+
+  // MARK: Parts
+
+  private static let pattern = "^(" + MediaContainer.allCases.map(\.rawValue).joined(separator: "|") + ")$"
+
+  private static func names(_ containers: [MediaContainer]) -> String {
+    containers.map(\.rawValue).joined(separator: ", ")
+  }
+
+  private static func isNoVideo(_ problem: ProbeError) -> Bool {
+    problem.code == .notMedia || problem.code == .playlist
+  }
+
+  private static func claimsVideo(_ facts: FixtureFacts) -> Bool {
+    facts.path.claimedExtension.map { VideoNames.extensions.contains($0) } ?? false
+  }
+
+  /// A raw stream under its own name is no disguise; a picture under a container's name is one.
+  private static func isHonest(_ facts: FixtureFacts, _ problem: ProbeError) -> Bool {
+    guard let claimed = facts.path.claimedExtension else { return true }
+    return VideoNames.raw.contains(claimed) || VideoNames.soundInContainers.contains(claimed)
+  }
+
+  private static func other(
+    than expected: String, _ problem: ProbeError, mend: String? = nil
+  ) -> RuleOutcome {
+    .broken(problem.message, expected: expected, found: problem.found ?? "something else", mend: mend)
+  }
+}

@@ -1,0 +1,71 @@
+import ReelModel
+
+/// How long is it?
+enum DurationRules {
+  static let all = [missing, minimum, maximum, expected, mismatch]
+
+  private static let missing = Rule.media(
+    "duration.missing", "the duration is known",
+    "Neither the container nor its streams nor its packets tell how long it is, so that players show no time "
+      + "bar. Writing the file anew puts the duration in."
+  ) { media in
+    guard media.duration == nil else { return .passed }
+    return .broken(
+      "nothing in it tells how long it is", expected: "a duration", found: "none",
+      mend: "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
+  }
+
+  private static let minimum = Rule.media(
+    "duration.min", "it is not too short", .duration,
+    "Services refuse clips below a length of their own."
+  ) { media, limit, _ in
+    .judging(media.duration, unknown: "its duration") { seconds in
+      guard seconds < limit else { return .passed }
+      return .broken(
+        "it is too short: \(text(seconds))", expected: "at least \(text(limit))", found: text(seconds))
+    }
+  }
+
+  private static let maximum = Rule.media(
+    "duration.max", "it is not too long", .duration,
+    "Services refuse, or cut, clips beyond a length of their own; a fixture that is long makes tests slow. Cut "
+      + "it to length; without encoding the cut is at a key frame."
+  ) { media, limit, tolerance in
+    .judging(media.duration, unknown: "its duration") { seconds in
+      let fits = seconds <= limit || tolerance.admits(seconds, for: limit, usually: .usual)
+      guard !fits else { return .passed }
+      return .broken(
+        "it is too long: \(text(seconds))", expected: "at most \(text(limit))", found: text(seconds),
+        mend: "ffmpeg -i FILE -map 0 -t \(Decimals.text(limit)) -c copy OUT.\(media.container.fileExtension)")
+    }
+  }
+
+  private static let expected = Rule.media(
+    "duration.expected", "it lasts as long as it should", .duration,
+    "For overrides: a certain file has a certain length. The tolerance is 0.1 s unless the policy gives another."
+  ) { media, wanted, tolerance in
+    .judging(media.duration, unknown: "its duration") { seconds in
+      guard !tolerance.admits(seconds, for: wanted, usually: .absolute(0.1)) else { return .passed }
+      return .broken("it lasts \(text(seconds))", expected: text(wanted), found: text(seconds))
+    }
+  }
+
+  private static let mismatch = Rule.media(
+    "duration.mismatch", "the header and the content agree on the duration",
+    "The header states one duration, the content has another. Players that trust the header show a wrong time "
+      + "bar, or stop early. Writing the file anew sets the header right."
+  ) { media in
+    guard let warning = media.warnings.first(where: tellsOfDuration) else { return .passed }
+    return .broken(
+      warning, expected: "one duration", found: media.duration.map { text($0) } ?? "none",
+      mend: "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
+  }
+
+  /// ReelProbe's sentences on it (`Contradictions`).
+  private static func tellsOfDuration(_ warning: String) -> Bool {
+    warning.hasPrefix("its header gives a duration")
+      || warning.hasPrefix("its header says") && warning.contains("it really lasts")
+  }
+
+  private static func text(_ seconds: Double) -> String { Decimals.text(seconds) + " s" }
+}

@@ -1,0 +1,103 @@
+import ReelModel
+
+/// How large is the picture as it is shown, and of what shape?
+enum SizeRules {
+  static let all = [unknown, minimum, maximum, odd, aspect, rotation, pixels]
+
+  private static let unknown = Rule.video(
+    "size.unknown", "the size of the picture is known",
+    "Without a size no player can make room for the picture."
+  ) { video in
+    guard size(video) == nil else { return .passed }
+    return .broken("the size of its picture is unknown", expected: "a width and a height", found: "none")
+  }
+
+  private static let minimum = Rule.video(
+    "size.min", "the picture is not too small", .size,
+    "Width and height as shown must both be at least these. A picture that is enlarged gains nothing: get a "
+      + "better one."
+  ) { video, least, _ in
+    .judging(size(video), unknown: "the size of its picture") { size in
+      guard size.width < least.width || size.height < least.height else { return .passed }
+      return .broken("its picture is too small: \(size)", expected: "at least \(least)", found: "\(size)")
+    }
+  }
+
+  private static let maximum = Rule.video(
+    "size.max", "the picture is not too large", .size,
+    "Width and height as shown must both be at most these."
+  ) { video, most, _ in
+    .judging(size(video), unknown: "the size of its picture") { size in
+      guard size.width > most.width || size.height > most.height else { return .passed }
+      let fit = "scale=\(most.width):\(most.height):force_original_aspect_ratio=decrease:force_divisible_by=2"
+      return .broken(
+        "its picture is too large: \(size)", expected: "at most \(most)", found: "\(size)",
+        mend: "ffmpeg -i FILE -vf '\(fit)' -c:a copy OUT.mp4")
+    }
+  }
+
+  private static let odd = Rule.video(
+    "size.odd", "width and height are even",
+    "With 4:2:0 colour an odd side can't be encoded by many encoders and is cropped by others. It is the stored "
+      + "size that counts."
+  ) { video in
+    .judging(stored(video), unknown: "the stored size of its picture") { size in
+      guard size.width % 2 == 1 || size.height % 2 == 1 else { return .passed }
+      return .broken(
+        "a side of its stored picture is odd: \(size)", expected: "even width and height", found: "\(size)",
+        mend: "ffmpeg -i FILE -vf 'crop=trunc(iw/2)*2:trunc(ih/2)*2' -c:a copy OUT.mp4")
+    }
+  }
+
+  private static let aspect = Rule.video(
+    "size.aspect", "the picture has the right shape", .aspects,
+    "Width to height as shown, after rotation and pixel shape. The tolerance is 1 % unless the policy gives "
+      + "another, because sides are whole, even numbers."
+  ) { video, allowed, tolerance in
+    .judging(size(video), unknown: "the size of its picture") { size in
+      let value = Double(size.width) / Double(size.height)
+      let fits = allowed.contains { tolerance.admits(value, for: $0.value, usually: .relative(0.01)) }
+      guard !fits else { return .passed }
+      return .broken(
+        "its picture has the wrong shape: \(size)",
+        expected: allowed.map(\.text).joined(separator: ", "), found: "\(size) (\(Decimals.text(value)):1)")
+    }
+  }
+
+  private static let rotation = Rule.video(
+    "rotation.present", "the picture is stored upright",
+    "A turn stands in the header, and not every player obeys it. Encoding anew turns the pixels themselves."
+  ) { video in
+    .judging(video.rotation, unknown: "its rotation") { degrees in
+      guard degrees != 0 || video.mirrored == true else { return .passed }
+      let found = "\(degrees) degrees clockwise" + (video.mirrored == true ? ", mirrored" : "")
+      return .broken(
+        "it is stored turned: \(found)", expected: "0 degrees", found: found,
+        mend: "ffmpeg -i FILE -c:a copy OUT.mp4")
+    }
+  }
+
+  private static let pixels = Rule.video(
+    "sar.nonSquare", "the pixels are square",
+    "Pixels that are wider than high, or the other way round, are shown distorted by players that ignore it."
+  ) { video in
+    // A file that says nothing about the shape of its pixels is shown with square ones.
+    guard let ratio = video.sampleAspectRatio, !ratio.isSquare else { return .passed }
+    return .broken(
+      "its pixels are not square: \(ratio)", expected: "1:1", found: "\(ratio)",
+      mend: "ffmpeg -i FILE -vf 'scale=trunc(iw*sar/2)*2:ih,setsar=1' -c:a copy OUT.mp4")
+  }
+
+  private static func size(_ video: VideoFacts) -> PictureSize? {
+    pair(video.width, video.height)
+  }
+
+  private static func stored(_ video: VideoFacts) -> PictureSize? {
+    pair(video.storedWidth, video.storedHeight)
+  }
+
+  private static func pair(_ width: Int?, _ height: Int?) -> PictureSize? {
+    guard let width, let height, width > 0, height > 0 else { return nil }
+    return PictureSize(width: width, height: height)
+  }
+}

@@ -1,0 +1,67 @@
+import ReelModel
+
+/// Is there a picture, one, and in what codec?
+enum VideoRules {
+  static let all = [none, coverOnly, empty, multiple, codec, encrypted]
+
+  private static let none = Rule.media(
+    "video.none", "there is a video stream",
+    "The file holds sound, or data, and no picture. Leave it out, or put the video in its place."
+  ) { media in
+    guard media.video == nil else { return .passed }
+    return .broken("it has no video stream", expected: "a video stream", found: "none")
+  }
+
+  private static let coverOnly = Rule.media(
+    "video.coverOnly", "the picture is more than a cover",
+    "What looks like a video stream is the cover picture of a piece of music."
+  ) { media in
+    guard let video = media.video, video.streams == 0 else { return .passed }
+    return .broken("its only picture is a cover", expected: "a video stream", found: "a cover picture")
+  }
+
+  private static let empty = Rule.video(
+    "video.empty", "the video stream holds samples",
+    "The header promises a picture and there is not one sample of it: the first segment of a stream, or a "
+      + "recording that ended before it began."
+  ) { video in
+    .judging(video.hasSamples, unknown: "whether its video stream holds samples") { some in
+      some
+        ? .passed
+        : .broken("its video stream holds no sample", expected: "at least one sample", found: "none")
+    }
+  }
+
+  private static let multiple = Rule.video(
+    "video.multiple", "there is one video stream only",
+    "Players show one of several streams, not always the same one. Keep the one that is meant."
+  ) { video in
+    .judging(video.streams, unknown: "how many video streams it has") { count in
+      guard count > 1 else { return .passed }
+      return .broken(
+        "it has \(count) video streams", expected: "one video stream", found: "\(count)",
+        mend: "ffmpeg -i FILE -map 0:v:0 -map 0:a -c copy OUT.mp4")
+    }
+  }
+
+  private static let codec = Rule.video(
+    "codec.video", "the video codec is one of those allowed",
+    .names("a codec like h264 (FFmpeg's name), or a list of them", ["h264", "hevc", "vp9", "av1"]),
+    "Browsers, phones and services play some codecs only. Another codec takes encoding."
+  ) { video, allowed, _ in
+    .judging(video.codec, unknown: "its video codec") { codec in
+      guard !allowed.contains(codec) else { return .passed }
+      return .broken(
+        "its video is in \(codec)", expected: allowed.joined(separator: ", "), found: codec,
+        mend: "ffmpeg -i FILE -c:v libx264 -pix_fmt yuv420p -c:a copy OUT.mp4")
+    }
+  }
+
+  private static let encrypted = Rule.media(
+    "encryption.present", "the content is not encrypted",
+    "Its streams are encrypted, so that only a player with the key shows a picture."
+  ) { media in
+    guard media.encrypted == true else { return .passed }
+    return .broken("it is encrypted", expected: "content in the clear", found: "encrypted streams")
+  }
+}

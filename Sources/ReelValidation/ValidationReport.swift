@@ -1,0 +1,121 @@
+import ReelModel
+
+/// One file and what was found.
+public struct ValidatedFile: Hashable, Sendable {
+  public let path: SourcePath
+  /// In the order of the book, those of the lock last.
+  public let findings: [Finding]
+  /// Why Reel could not judge it; nil when it could.
+  public let unjudged: ProbeError?
+
+  public init(path: SourcePath, findings: [Finding], unjudged: ProbeError? = nil) {
+    self.path = path
+    self.findings = findings
+    self.unjudged = unjudged
+  }
+
+  /// How a file came out.
+  public enum Standing: String, Codable, Sendable, CaseIterable {
+    case passed
+    /// It breaks a rule of severity `error`, or a rule could not be judged under `--strict`.
+    case failed
+    /// Reel could not judge it.
+    case unjudged
+  }
+
+  /// - Parameter strict: whether a rule that could not be judged counts as broken.
+  public func standing(strict: Bool) -> Standing {
+    if findings.contains(where: { Self.fails($0, strict: strict) }) { return .failed }
+    return unjudged == nil ? .passed : .unjudged
+  }
+
+  /// Whether a finding makes its file fail.
+  public static func fails(_ finding: Finding, strict: Bool) -> Bool {
+    switch finding.state {
+    case .broken: finding.severity == .error
+    case .unverified: strict
+    case .locked: false
+    }
+  }
+}
+
+/// All that `reel validate` found.
+public struct ValidationReport: Hashable, Sendable {
+  /// Sorted by path, in byte order.
+  public let files: [ValidatedFile]
+  /// The policy's name, and its version if it has one.
+  public let policy: String
+  public let policyVersion: String?
+  /// Whether the files were held against a lock.
+  public let isLocked: Bool
+  public let strict: Bool
+  /// Whether no file at all is fine.
+  public let allowsEmpty: Bool
+  /// Nil when no file needed the reader.
+  public let reader: ReaderVersion?
+
+  public init(
+    files: [ValidatedFile], policy: String, policyVersion: String?, isLocked: Bool, strict: Bool,
+    allowsEmpty: Bool, reader: ReaderVersion?
+  ) {
+    self.files = files.sorted { $0.path < $1.path }
+    self.policy = policy
+    self.policyVersion = policyVersion
+    self.isLocked = isLocked
+    self.strict = strict
+    self.allowsEmpty = allowsEmpty
+    self.reader = reader
+  }
+
+  /// How it all came out.
+  public enum Outcome: String, Codable, Sendable, CaseIterable {
+    case passed
+    /// A rule or the lock is broken, or there was no file.
+    case failed
+    /// None is broken, and Reel could not judge some file.
+    case unjudged
+  }
+
+  /// A broken rule outweighs a file that could not be judged.
+  public var outcome: Outcome {
+    if files.isEmpty { return allowsEmpty ? .passed : .failed }
+    let standings = Set(files.map { $0.standing(strict: strict) })
+    if standings.contains(.failed) { return .failed }
+    return standings.contains(.unjudged) ? .unjudged : .passed
+  }
+
+  /// Whether it failed because there was nothing to validate.
+  public var isEmptyFailure: Bool { files.isEmpty && !allowsEmpty }
+
+  /// Files, and findings, by how they came out.
+  public struct Totals: Hashable, Sendable, Codable {
+    public var files = 0
+    public var passed = 0
+    public var failed = 0
+    public var unjudged = 0
+    /// Findings that make their files fail.
+    public var errors = 0
+    public var warnings = 0
+    public var unverified = 0
+    /// Rules broken as they were when the file was locked.
+    public var locked = 0
+  }
+
+  public var totals: Totals {
+    files.reduce(into: Totals()) { totals, file in
+      totals.files += 1
+      switch file.standing(strict: strict) {
+      case .passed: totals.passed += 1
+      case .failed: totals.failed += 1
+      case .unjudged: totals.unjudged += 1
+      }
+      for finding in file.findings {
+        switch finding.state {
+        case .unverified: totals.unverified += 1
+        case .locked: totals.locked += 1
+        case .broken: if finding.severity == .error { totals.errors += 1 } else { totals.warnings += 1 }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import ArgumentParser
+import ReelModel
+import ReelSource
+import ReelTerminal
+import ReelValidation
+
+/// `reel policy`
+struct PolicyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "policy", abstract: "Policies: what is asked of videos.",
+    subcommands: [List.self, Show.self, Check.self, Init.self, Schema.self])
+
+  /// `reel policy list`
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "The policies that come with Reel.")
+
+    func run() async throws {
+      let columns = Preset.all.map(\.name.count).max() ?? 0
+      let lines = Preset.all.map { preset in
+        preset.name + String(repeating: " ", count: columns - preset.name.count + 2) + preset.title + "\n"
+      }
+      try OutputStream.standardOutput.write(lines.joined())
+    }
+  }
+
+  /// `reel policy show NAME`
+  struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "A policy's text, to begin one of your own from.")
+
+    @Argument(help: "A preset.")
+    var name: String
+
+    func run() async throws {
+      guard let preset = Preset.named(name) else {
+        let hint = NearestWord.nearest(to: name, among: Preset.all.map(\.name)).map {
+          "; did you mean \($0)?"
+        }
+        throw CommandFailure(.usage, "there is no preset \"\(name)\"" + (hint ?? "; see `reel policy list`"))
+      }
+      try OutputStream.standardOutput.write(preset.text)
+    }
+  }
+
+  /// `reel policy check FILE…`
+  struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Whether policy files can be used; says every problem with its line and column.")
+
+    @Argument(help: "Policy files or presets.")
+    var names: [String]
+
+    func run() async throws {
+      var isFine = true
+      for name in names {
+        let problems = PolicyFiles.problems(of: name)
+        isFine = isFine && problems.isEmpty
+        let lines = problems.isEmpty ? ["\(name): can be used"] : problems.map(\.description)
+        try OutputStream.standardOutput.write(lines.map { HarmlessText.line($0) + "\n" }.joined())
+      }
+      if !isFine { try ReelExit.someRefused.end() }
+    }
+  }
+
+  /// `reel policy init FILE`
+  struct Init: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "A policy made from a good example, to look through and commit.")
+
+    @OptionGroup var options: ValidationOptions
+
+    @Argument(help: "A video that is as all should be.")
+    var file: String
+
+    func run() async throws {
+      let session = try await options.session([file])
+      let judgement = try await session.judge(locks: false)
+      if judgement.wasInterrupted { throw CommandExit(code: .interrupted) }
+      guard let facts = judgement.files.first?.facts, let media = facts.media else {
+        let reason = judgement.files.first?.facts.problem?.message ?? "it can't be read"
+        throw CommandFailure(.couldNotRun, "\(file) is no example: \(reason)")
+      }
+      try OutputStream.standardOutput.write(
+        PolicyDraft.text(from: media, name: facts.path.lastComponent.text))
+    }
+  }
+
+  /// `reel policy schema`
+  struct Schema: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "The JSON Schema of policy files, for editors.")
+
+    func run() async throws {
+      try OutputStream.standardOutput.write(PolicySchema.text())
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import ReelModel
+import ReelSource
+import ReelSystem
+import ReelValidation
+
+/// Finds files and gathers what a policy and a lock want to know of them.
+struct FixtureScan: Sendable {
+  /// Whose bytes are read as a whole.
+  enum Hashing: Sendable {
+    case none
+    /// Those of files of one size, for they may be the same.
+    case sameSizes
+    case all
+  }
+  private let inputs: [SourceInput]
+  private let options: WalkOptions
+  private let prober: any MediaProber
+  private let hashing: Hashing
+  private let width: Int
+  private let disk = BlockingQueue(label: "reel.disk", width: 8)
+
+  /// - Parameter width: files read at once, at least 1.
+  init(
+    inputs: [SourceInput], followLinks: Bool, filter: NameFilter, prober: any MediaProber, hashing: Hashing,
+    width: Int
+  ) {
+    self.inputs = inputs
+    self.prober = prober
+    self.hashing = hashing
+    self.width = max(1, width)
+    var options = WalkOptions(followLinks: followLinks, filter: filter)
+    options.otherExtensions = VideoNames.extensions.union([Self.sidecarExtension])
+    options.takesPointers = true
+    self.options = options
+  }
+
+  private static let sidecarExtension = "json"
+
+  /// Every file, in the order of the walk, each once.
+  /// - Throws: the ``ProbeError`` after which no other file will fare better; `cancelled` too.
+  func run() async throws(ProbeError) -> [FixtureFacts] {
+    var gathered: [FixtureFacts?] = []
+    do {
+      gathered = try await gather()
+    } catch let error as ProbeError {
+      throw error
+    } catch {
+      throw ProbeError(.cancelled, "interrupted")
+    }
+    var seen: Set<SourcePath> = []
+    let files = withoutKeptSidecars(gathered.compactMap(\.self)).filter { seen.insert($0.path).inserted }
+    return await comparingLikeness(of: files)
+  }
+
+  // MARK: Walking
+
+  private func gather() async throws -> [FixtureFacts?] {
+    let walk = SourceWalk(inputs: inputs, options: options)
+    return try await withThrowingTaskGroup(of: (Int, FixtureFacts?).self) { group in
+      var results: [Int: FixtureFacts?] = [:]
+      var count = 0
+      var batch: ArraySlice<WalkItem> = []
+      while true {
+        try Task.checkCancellation()
+        if batch.isEmpty { batch = await disk.run { walk.next(upTo: 64) }[...] }
+        guard let item = batch.popFirst() else { break }
+        if case .ignored = item { continue }
+        if count >= width * 4, let (number, facts) = try await group.next() { results[number] = facts }
+        let number = count
+        count += 1
+        group.addTask { (number, try await facts(of: item)) }
+      }
+      for try await (number, facts) in group { results[number] = facts }
+      return (0..<count).map { results[$0] ?? nil }
+    }
+  }
+
+  private func facts(of item: WalkItem) async throws(ProbeError) -> FixtureFacts? {
+    switch item {
+    case .ignored: return nil
+    case .failed(let path, let error):
+      if Self.isSidecarName(path), !inputs.contains(SourceInput(path: path)) { return nil }
+      return FixtureFacts(path: path, patternPath: patternPath(path), reading: .unreachable(error))
+    case .candidate(let found): return try await facts(of: found)
+    }
+  }
+
+  /// Nil for what is no fixture at all.
+  private func facts(of found: FoundFile) async throws(ProbeError) -> FixtureFacts? {
+    if Self.isSidecarName(found.path), !found.wasNamed { return await sidecarAlone(found) }
+    let pattern = patternPath(found.path)
+    switch await opened(found) {
+    case .failure(let error):
+      return FixtureFacts(path: found.path, patternPath: pattern, reading: .unreachable(error))
+    case .success(let opened):
+      let reading = try await reading(opened.source)
+      let digest = hashing == .all ? await digest(of: opened.source) : nil
+      return FixtureFacts(
+        path: found.path, patternPath: pattern, size: opened.source.size, digest: digest, reading: reading,
+        sidecar: opened.sidecar)
+    }
+  }
+
+  // MARK: Reading
+
+  private struct Opened: Sendable {
+    let source: SourceFile
+    let sidecar: SidecarStatus
+  }
+
+  private func opened(_ found: FoundFile) async -> Result<Opened, SourceError> {
+    await disk.run {
+      do throws(SourceError) {
+        return .success(Opened(source: try found.open(), sidecar: Self.sidecar(beside: found)))
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  private func reading(_ source: SourceFile) async throws(ProbeError) -> FixtureReading {
+    do throws(ProbeError) {
+      return .media(try await prober.probe(source))
+    } catch {
+      if error.code.isInstallation || error.code == .cancelled { throw error }
+      return .unreadable(error)
+    }
+  }
+
+  /// Nil when the bytes can't be read, or are others by now.
+  private func digest(of source: SourceFile) async -> ContentDigest? {
+    await disk.run { try? SourceDigest.sha256(of: source) }
+  }
+
+  // MARK: Sidecars
+
+  private static func isSidecarName(_ path: SourcePath) -> Bool { path.claimedExtension == sidecarExtension }
+
+  private static func sidecar(beside found: FoundFile) -> SidecarStatus {
+    do throws(SourceError) {
+      return try Sidecar.words(beside: found, trustAuthor: true) == nil ? .none : .valid
+    } catch {
+      return .invalid(error.message)
+    }
+  }
+
+  /// A JSON file that may be a sidecar; whether a video lies beside it is seen at the end.
+  private func sidecarAlone(_ found: FoundFile) async -> FixtureFacts? {
+    guard found.identity.size <= Int64(Sidecar.largest), case .success(let opened) = await opened(found)
+    else {
+      return nil
+    }
+    let bytes = await disk.run { () -> [UInt8]? in
+      var bytes = [UInt8](repeating: 0, count: Int(found.identity.size))
+      let count = bytes.withUnsafeMutableBytes { try? opened.source.handle.read(into: $0, at: 0) }
+      return count == bytes.count ? bytes : nil
+    }
+    guard let bytes, SidecarShape.isSidecar(bytes) else { return nil }
+    let digest = hashing == .all ? await digest(of: opened.source) : nil
+    return FixtureFacts(
+      path: found.path, patternPath: patternPath(found.path), size: found.identity.size, digest: digest,
+      reading: .orphanSidecar)
+  }
+
+  /// A sidecar with a video is no file of its own.
+  private func withoutKeptSidecars(_ files: [FixtureFacts]) -> [FixtureFacts] {
+    let stems = Set(files.filter { $0.reading != .orphanSidecar }.map { Self.stem($0.path) })
+    return files.filter { $0.reading != .orphanSidecar || !stems.contains(Self.stem($0.path)) }
+  }
+
+  private static func stem(_ path: SourcePath) -> [UInt8] {
+    guard let claimed = path.claimedExtension else { return path.bytes }
+    return path.bytes.dropLast(claimed.utf8.count + 1)
+  }
+
+  // MARK: Likeness
+
+  private func comparingLikeness(of files: [FixtureFacts]) async -> [FixtureFacts] {
+    guard hashing != .none else { return files }
+    let groups = Dictionary(grouping: files.indices.filter { (files[$0].size ?? 0) > 0 }) { files[$0].size }
+    var files = files
+    for index in files.indices where files[index].size != nil { files[index].likeness = .unique }
+    var firsts: [ContentDigest: SourcePath] = [:]
+    for index in groups.values.filter({ $0.count > 1 }).joined().sorted(by: {
+      files[$0].path < files[$1].path
+    }) {
+      if files[index].digest == nil { files[index].digest = await digest(ofFileAt: files[index].path) }
+      guard let digest = files[index].digest else {
+        files[index].likeness = .unknown
+        continue
+      }
+      if let first = firsts[digest] { files[index].likeness = .sameAs(first) }
+      firsts[digest] = firsts[digest] ?? files[index].path
+    }
+    return files
+  }
+
+  /// Opened once more: held open all this time, many files would be too many.
+  private func digest(ofFileAt path: SourcePath) async -> ContentDigest? {
+    let followLinks = options.followLinks
+    return await disk.run {
+      guard let source = try? FoundFile.named(path, followLinks: followLinks).open() else { return nil }
+      return try? SourceDigest.sha256(of: source)
+    }
+  }
+
+  // MARK: Names
+
+  /// The path from the longest input that holds it; of an input itself, its name.
+  private func patternPath(_ path: SourcePath) -> SourcePath {
+    let slash = UInt8(ascii: "/")
+    let folders = inputs.map { $0.path.bytes.last == slash ? $0.path.bytes : $0.path.bytes + [slash] }
+    let holding = folders.filter { path.bytes.starts(with: $0) }.max { $0.count < $1.count }
+    return holding.map { SourcePath(bytes: path.bytes.dropFirst($0.count)) } ?? path.lastComponent
+  }
+}

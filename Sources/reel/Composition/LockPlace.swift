@@ -1,0 +1,115 @@
+import Foundation
+import ReelModel
+import ReelSource
+import ReelSystem
+import ReelValidation
+
+/// A lock file on disk, and how its paths and those of a run find each other: by their words alone, from the folder
+/// that the lock lies in.
+struct LockPlace: Sendable {
+  let path: String
+  private let folder: [ArraySlice<UInt8>]
+
+  init(path: String) {
+    self.path = path
+    folder = Self.components(SourcePath(path)).dropLast()
+  }
+
+  /// Bytes; some 200,000 files.
+  private static let largest = 256 << 20
+
+  /// Nil when there is none yet.
+  /// - Throws: ``CommandFailure`` when it can't be read or understood.
+  func read() throws -> LockFile? {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try UserFile.read(path, upTo: Self.largest)
+    } catch {
+      if error.code == ENOENT { return nil }
+      throw CommandFailure(.couldNotRun, "the lock file \(path) can't be read: \(error.reason)")
+    }
+    do throws(LockError) {
+      return try LockFile(text: bytes)
+    } catch {
+      throw CommandFailure(.couldNotRun, "the lock file \(path) can't be used: \(error)")
+    }
+  }
+
+  /// Writes it whole or not at all.
+  func write(_ lock: LockFile) throws {
+    do {
+      try Data(LockText.text(lock).utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    } catch {
+      throw CommandFailure(
+        .couldNotRun, "the lock file \(path) can't be written: \(error.localizedDescription)")
+    }
+  }
+
+  /// `file` as the lock names it.
+  func name(of file: SourcePath) -> SourcePath {
+    let components = Self.components(file)
+    let shared = zip(folder, components).prefix { $0 == $1 }.count
+    let up = [ArraySlice<UInt8>](repeating: Array("..".utf8)[...], count: folder.count - shared)
+    return SourcePath(bytes: (up + components.dropFirst(shared)).joined(separator: "/".utf8))
+  }
+
+  /// Where the file that the lock names lies, named from the working folder where it is below it.
+  func file(named name: SourcePath) -> SourcePath {
+    let components = Self.normal(folder + name.bytes.split(separator: UInt8(ascii: "/")))
+    let here = Self.components(SourcePath("."))
+    guard components.starts(with: here) else {
+      return SourcePath(bytes: Array("/".utf8) + components.joined(separator: "/".utf8))
+    }
+    return SourcePath(bytes: components.dropFirst(here.count).joined(separator: "/".utf8))
+  }
+
+  /// Whether a walk of `inputs` comes by the file that the lock names.
+  func covers(_ name: SourcePath, _ inputs: [SourceInput], _ filter: FixtureFilter) -> Bool {
+    let components = Self.normal(folder + name.bytes.split(separator: UInt8(ascii: "/")))
+    return inputs.contains { input in
+      let root = Self.components(input.path)
+      guard components.starts(with: root) else { return false }
+      return components.count == root.count || filter.takes(Array(components.dropFirst(root.count)))
+    }
+  }
+
+  private static func components(_ path: SourcePath) -> [ArraySlice<UInt8>] {
+    let slash = UInt8(ascii: "/")
+    let here = path.bytes.first == slash ? [] : Array(FileManager.default.currentDirectoryPath.utf8) + [slash]
+    return normal((here + path.bytes).split(separator: slash))
+  }
+
+  private static func normal(_ components: [ArraySlice<UInt8>]) -> [ArraySlice<UInt8>] {
+    components.reduce(into: []) { normal, component in
+      if component.elementsEqual("..".utf8) {
+        _ = normal.popLast()
+      } else if !component.elementsEqual(".".utf8) {
+        normal.append(component)
+      }
+    }
+  }
+}
+
+/// `--include` and `--exclude`, for the walk and for what the lock knows.
+struct FixtureFilter: Sendable {
+  private let including: [GlobPattern]
+  private let excluding: [GlobPattern]
+
+  init(including: [GlobPattern], excluding: [GlobPattern]) {
+    self.including = including
+    self.excluding = excluding
+  }
+
+  var names: NameFilter { NameFilter(including: including, excluding: excluding) }
+
+  /// Whether the walk takes a file of this path, seen from the folder that the user named.
+  func takes(_ components: [ArraySlice<UInt8>]) -> Bool {
+    for end in components.indices {
+      let path = Array(components[...end].joined(separator: "/".utf8))
+      let isFolder = end + 1 < components.count
+      if excluding.contains(where: { $0.matches(path, isFolder: isFolder) }) { return false }
+    }
+    let path = Array(components.joined(separator: "/".utf8))
+    return including.isEmpty || including.contains { $0.matches(path, isFolder: false) }
+  }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+import ReelModel
+import ReelSource
+import ReelValidation
+
+/// Which files are judged, and by what, for `reel validate` and `reel lock`.
+struct ValidationOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "A preset or a policy file (`reel policy list`). Default: the built-in sanity rules.",
+      valueName: "name|file"))
+  var policy: String?
+
+  @Option(help: ArgumentHelp("In folders, only files that match; may be given again.", valueName: "glob"))
+  var include: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "In folders, leave out files and folders that match; may be given again.", valueName: "glob"))
+  var exclude: [String] = []
+
+  @OptionGroup var reading: ReadingOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, where it exists.",
+      valueName: "file"))
+  var config: String?
+
+  /// Everything for reading and judging `paths`.
+  func session(_ paths: [String]) async throws -> ValidationSession {
+    let flags = Settings(
+      worker: reading.worker, deadline: reading.deadline, isolation: reading.isolation?.rawValue)
+    let settings = try await SettingsReader.read(flags: flags, file: config)
+    let policy = try PolicyFiles.policy(self.policy ?? PolicyLibrary.sanity)
+    let filter = FixtureFilter(
+      including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
+    return ValidationSession(
+      inputs: RawArguments.paths(paths).map { SourceInput(path: $0) }, followLinks: reading.followLinks,
+      filter: filter, policy: policy,
+      prober: try Workplace.prober(settings, workers: Workplace.processors), width: Workplace.processors * 2)
+  }
+}
