@@ -51,7 +51,7 @@ public struct LockTolerances: Hashable, Sendable {
   /// Part of the value, at least 0, for frame rates and bit rates.
   public var rate: Double
 
-  public init(duration: Double = 0.05, rate: Double = 0.001) {
+  public init(duration: Double = 0.05, rate: Double = 0.0001) {
     self.duration = duration
     self.rate = rate
   }
