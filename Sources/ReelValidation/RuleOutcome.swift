@@ -20,6 +20,7 @@ public struct Breach: Hashable, Sendable {
   /// command can.
   public let mend: String?
 
+  /// From its parts.
   public init(expected: String, found: String, sentence: String, mend: String? = nil) {
     self.expected = expected
     self.found = found
