@@ -74,19 +74,21 @@ let package = Package(
     // Where it goes, and what remembers it.
     room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", crypto]),
     room("ReelUploaderPromises", ["ReelModel", crypto]),
-    room("ReelCatalog", ["ReelModel", "ReelSystem", grdb]),
+    room("ReelCatalog", ["ReelModel", "ReelSystem", "CFileSystem", grdb]),
+    room("ReelDoctor", ["ReelModel"]),
 
     // What it should be.
     room("ReelValidation", ["ReelModel", yams]),
 
     // The view models, the views, the command.
     room("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem", asyncAlgorithms]),
-    room("ReelTerminal", ["ReelModel", "ReelIngest", "ReelValidation"]),
+    room("ReelTerminal", ["ReelModel", "ReelIngest", "ReelDoctor", "ReelValidation"]),
     .executableTarget(
       name: "reel",
       dependencies: [
-        "ReelModel", "ReelSource", "ReelSystem", "ReelSandbox", "ReelUploading", "ReelCatalog",
-        "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration, logging, systemPackage,
+        "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
+        "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration, logging,
+        systemPackage,
       ],
       swiftSettings: strict),
 
@@ -96,7 +98,7 @@ let package = Package(
     tests("ReelSnifferTests", ["ReelSniffer", "ReelModel"]),
     tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer"]),
     tests("ReelWireTests", ["ReelWire", "ReelModel"]),
-    tests("ReelProbeTests", ["ReelProbe", "ReelModel"]),
+    tests("ReelProbeTests", ["ReelProbe", "ReelModel", "ReelSniffer"]),
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
       name: "reel-sabotaged-worker",
@@ -108,13 +110,22 @@ let package = Package(
         "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker",
         "reel-sabotaged-worker",
       ]),
-    tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel"]),
+    .target(name: "ReelHostileFiles", path: "Tests/HostileFiles", swiftSettings: strict),
+    .executableTarget(
+      name: "reel-make-hostile", dependencies: ["ReelHostileFiles"], path: "Tests/MakeHostile",
+      swiftSettings: strict),
+    tests(
+      "ReelHostileTests",
+      ["ReelHostileFiles", "reel", "reel-probe-worker", "reel-sabotaged-worker"]),
+    tests(
+      "ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", crypto]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",
-      ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", crypto]),
+      ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", crypto, "ReelSandbox"]),
     tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel"]),
     tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
+    tests("ReelOnceModelTests", ["ReelIngest"]),
     tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", crypto, grdb]),
   ],
   swiftLanguageModes: [.v6]

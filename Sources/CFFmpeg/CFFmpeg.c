@@ -97,6 +97,17 @@ ReelIndexSummary reel_index_summary(AVStream *stream) {
   return summary;
 }
 
+int64_t reel_index_first_time_beyond(AVStream *stream, int64_t size) {
+  int64_t earliest = INT64_MAX;
+  int entries = avformat_index_get_entries_count(stream);
+  for (int i = 0; i < entries; i++) {
+    const AVIndexEntry *entry = avformat_index_get_entry(stream, i);
+    bool is_there = entry->pos >= 0 && entry->pos <= size && entry->size <= size - entry->pos;
+    if (!is_there && entry->timestamp < earliest) earliest = entry->timestamp;
+  }
+  return earliest;
+}
+
 static int compare_steps(const void *left, const void *right) {
   int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
   return (a > b) - (a < b);

@@ -38,7 +38,7 @@ static int allow_free_calls(scmp_filter_ctx filter) {
 // Memory, but none that can be executed, and no file mapped.
 static int allow_memory(scmp_filter_ctx filter) {
   int error = RULE(filter, mmap, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
-      SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS | MAP_PRIVATE, MAP_ANONYMOUS | MAP_PRIVATE));
+      SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
   if (!error) error = RULE(filter, mprotect, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   return error;
 }

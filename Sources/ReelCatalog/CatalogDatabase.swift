@@ -1,7 +1,5 @@
 import GRDB
-import Glibc
 import ReelModel
-import ReelSystem
 
 /// Opens the file of a catalog. Everything here blocks.
 enum CatalogDatabase {
@@ -12,7 +10,7 @@ enum CatalogDatabase {
       // A new file's mode cannot be changed while another process is about to use it.
       let alone = try FolderLock(library.path, waitingUpTo: busyTimeout)
       defer { alone.end() }
-      try makeFile(path)
+      try CatalogFile.make(path)
       var configuration = configuration(path, busyTimeout)
       // Only a database without tables can still choose; for any other this does nothing.
       configuration.prepareDatabase { db in
@@ -46,13 +44,13 @@ enum CatalogDatabase {
     _ path: String, busyTimeout: Double
   ) throws(CatalogError) -> (database: any DatabaseReader, version: Int)? {
     try mapping(path) {
-      guard try hasContent(path) else { return nil }
+      guard try CatalogFile.hasContent(path) else { return nil }
       do {
         return try look(into: path, of: path, busyTimeout: busyTimeout)
       } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
         // SQLite cannot make its shared memory file: a file system that is mounted read-only. Without a
         // write-ahead log to look into, the database file is all there is.
-        if try hasContent(path + "-wal") { throw error }
+        if try CatalogFile.hasContent(path + "-wal") { throw error }
         return try look(
           into: "file:" + escaped(path) + "?immutable=1", of: path, busyTimeout: busyTimeout)
       }
@@ -84,32 +82,13 @@ enum CatalogDatabase {
   private static func configuration(_ path: String, _ busyTimeout: Double) -> Configuration {
     var configuration = Configuration()
     configuration.label = "reel.catalog"
-    configuration.busyMode = .timeout(busyTimeout)
+    configuration.busyMode = BusyWait(longest: busyTimeout).mode
     configuration.maximumReaderCount = 4
     configuration.prepareDatabase { db in
       // Before anything is written: a database that is not ours stays as it is.
       _ = try CatalogSchema.checkedVersion(of: db, at: path)
     }
     return configuration
-  }
-
-  /// SQLite would make it readable for everybody; the files beside it take their mode from this one.
-  private static func makeFile(_ path: String) throws {
-    let file = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
-    guard file >= 0 else { throw failure(errno, path) }
-    Glibc.close(file)
-    _ = try hasContent(path)
-  }
-
-  /// Whether there is a file at `path` that is not empty.
-  private static func hasContent(_ path: String) throws -> Bool {
-    var facts = stat()
-    guard stat(path, &facts) == 0 else {
-      if errno == ENOENT { return false }
-      throw failure(errno, path)
-    }
-    guard facts.st_mode & S_IFMT == S_IFREG else { throw failure(EISDIR, path) }
-    return facts.st_size > 0
   }
 
   private static func escaped(_ path: String) -> String {
@@ -121,24 +100,6 @@ enum CatalogDatabase {
       }
     }
     return escaped
-  }
-
-  private static func failure(_ code: Int32, _ path: String) -> CatalogError {
-    let reason = SystemError(code: code, call: "open").reason
-    switch code {
-    case ENOSPC, EDQUOT:
-      return CatalogError(
-        .diskFull, "no space left on the disk of the catalog \(path): free some, and run again")
-    case EISDIR:
-      return CatalogError(
-        .unusable,
-        "\(path) is no file, where the catalog should be: move it away, or name another library with "
-          + "--library")
-    default:
-      return CatalogError(
-        .unusable,
-        "the catalog \(path) cannot be opened (\(reason)): check its disk, its owner and its permissions")
-    }
   }
 
   private static func mapping<Value>(_ path: String, _ body: () throws -> Value) throws(CatalogError) -> Value

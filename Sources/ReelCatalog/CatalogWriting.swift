@@ -37,6 +37,8 @@ final class CatalogWriting: Sendable {
   func retire() async throws(CatalogError) {
     guard let lock = abandon() else { return }
     defer { group.close() }
+    // A heartbeat that came after the last word would write the owner down again.
+    await heartbeat.value
     let steps = steps
     try await group.durably { db in try steps.owners.retire(steps.me, in: db) }
     lock.retire()

@@ -20,7 +20,7 @@ struct FolderLock {
       guard clock.now < deadline else {
         throw CatalogError(
           .locked,
-          "another process has been opening the catalog in \(path) for \(seconds) s: wait until it is done, "
+          "another process has been opening the catalog in \(path) for \(Int(seconds)) s: wait until it is done, "
             + "or end it, and try again")
       }
       usleep(5_000)

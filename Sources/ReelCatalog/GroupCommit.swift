@@ -10,22 +10,10 @@ import Synchronization
 /// savepoint of its own, so one that fails takes no other with it; each caller goes on after the commit that
 /// holds its row. What was handed in first is written first.
 final class GroupCommit: Sendable {
-  fileprivate struct State {
-    var pending: [any PendingWrite] = []
-    var isCommitting = false
-    var isFlushDue = false
-    var isClosed = false
-  }
-
-  /// Rows in a group; about 25 ms of work.
-  static let largestGroup = 512
-  /// Writes that nobody waits for are kept over a failure while fewer than this are pending.
-  static let mostKept = 10_000
-
   private let database: DatabasePool
   private let connection: CatalogConnection
   private let patience: DispatchTimeInterval
-  private let state = Mutex(State())
+  private let queue = Mutex(WriteQueue())
 
   /// - Parameter patience: how long a write that nobody waits for may stay uncommitted.
   init(
@@ -46,16 +34,14 @@ final class GroupCommit: Sendable {
   ) async throws(CatalogError) -> Value {
     let result: Result<Value, CatalogError> = await withCheckedContinuation { continuation in
       let pending = AwaitedWrite(write) { continuation.resume(returning: $0) }
-      if !handIn(pending, urgent: true) {
-        continuation.resume(returning: .failure(.closed(at: path)))
-      }
+      if !handIn(pending) { continuation.resume(returning: .failure(.closed(at: path))) }
     }
     return try result.get()
   }
 
   /// Hands `write` in without waiting: it is committed with the next group, or after ``patience``.
   func lazily(_ write: @escaping @Sendable (Database) throws -> Void) {
-    _ = handIn(UnawaitedWrite(write), urgent: false)
+    _ = handIn(UnawaitedWrite(write))
   }
 
   /// Waits until everything that was handed in before is committed.
@@ -81,33 +67,22 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Takes nothing in any more.
+  /// Takes nothing in any more; what was handed in before is still written.
   func close() {
-    state.withLock { $0.isClosed = true }
+    queue.withLock { $0.close() }
   }
 
   private var path: String { connection.path }
 
   // MARK: The queue
 
-  fileprivate enum Step { case refuse, wait, commit, flushLater }
-
-  private func handIn(_ write: any PendingWrite, urgent: Bool) -> Bool {
-    let step: Step = state.withLock { state in
-      if state.isClosed { return .refuse }
-      state.pending.append(write)
-      if state.isCommitting { return .wait }
-      if urgent || state.pending.count >= Self.largestGroup {
-        state.isCommitting = true
-        return .commit
-      }
-      return state.flushDue()
-    }
+  private func handIn(_ write: any PendingWrite) -> Bool {
+    let step = queue.withLock { $0.handIn(write) }
     take(step)
     return step != .refuse
   }
 
-  private func take(_ step: Step) {
+  private func take(_ step: WriteQueue.Step) {
     switch step {
     case .refuse, .wait: break
     case .commit: commitNext()
@@ -118,31 +93,21 @@ final class GroupCommit: Sendable {
   private func flushLater() {
     DispatchQueue.global().asyncAfter(deadline: .now() + patience) { [weak self] in
       guard let self else { return }
-      let step: Step = state.withLock { state in
-        state.isFlushDue = false
-        if state.isCommitting || state.isClosed || state.pending.isEmpty { return .wait }
-        state.isCommitting = true
-        return .commit
-      }
-      take(step)
+      take(queue.withLock { $0.flush() })
     }
   }
 
   private func commitNext() {
     guard connection.enter() else {
-      let refused = state.withLock { state in
-        state.isClosed = true
-        defer { state.pending = [] }
-        return state.pending
-      }
+      let refused = queue.withLock { $0.abandon() }
       for write in refused { write.end(.closed(at: path), at: path) }
       return
     }
     database.asyncWriteWithoutTransaction { [self] db in
-      let group = state.withLock { $0.takeGroup() }
+      let group = queue.withLock { $0.takeGroup() }
       let failure = commit(group, in: db)
       connection.leave()
-      let step = state.withLock { $0.next(after: group, failed: failure != nil) }
+      let step = queue.withLock { $0.next(after: group, failed: failure != nil) }
       for write in group { write.end(failure, at: path) }
       take(step)
     }
@@ -158,29 +123,5 @@ final class GroupCommit: Sendable {
     } catch {
       return CatalogError.from(error, at: path)
     }
-  }
-}
-
-extension GroupCommit.State {
-  mutating func takeGroup() -> [any PendingWrite] {
-    let group = Array(pending.prefix(GroupCommit.largestGroup))
-    pending.removeFirst(group.count)
-    return group
-  }
-
-  /// What to do after a group. Writes of a failed one that nobody waits for are tried again a little later,
-  /// as long as they are few.
-  mutating func next(after group: [any PendingWrite], failed: Bool) -> GroupCommit.Step {
-    if failed, pending.count < GroupCommit.mostKept {
-      pending.insert(contentsOf: group.filter { !$0.isAwaited }, at: 0)
-    }
-    isCommitting = failed ? pending.contains { $0.isAwaited } : !pending.isEmpty
-    if isCommitting { return .commit }
-    return pending.isEmpty ? .wait : flushDue()
-  }
-
-  mutating func flushDue() -> GroupCommit.Step {
-    defer { isFlushDue = true }
-    return isFlushDue ? .wait : .flushLater
   }
 }

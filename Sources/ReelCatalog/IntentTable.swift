@@ -42,6 +42,26 @@ enum IntentTable {
     ).map(Unfinished.init)
   }
 
+  /// The unfinished intent of that post, and what it is for.
+  static func unfinished(
+    _ id: PostID, in db: Database
+  ) throws -> (publication: Publication, intent: Unfinished)? {
+    let row = try db.row(
+      """
+      SELECT number, postID, objectKey, attempt, owner, digest, author, name
+      FROM intent JOIN destination ON destination.id = intent.destination WHERE postID = ? AND state = 0
+      """, [id.uuid])
+    guard let row else { return nil }
+    guard let digest = ContentDigest(sha256: row["digest"] as Data) else {
+      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "an intent without a proper digest")
+    }
+    let author = String(decoding: row["author"] as Data, as: UTF8.self)
+    let publication = Publication(
+      digest: digest, destination: Destination(row["name"]),
+      authorID: author.isEmpty ? nil : String(author.dropFirst()))
+    return (publication, try Unfinished(row))
+  }
+
   /// Writes a new intent of `owner` down: attempt 1.
   static func insert(
     _ request: ClaimRequest, _ key: PublicationKey, owner: Int64, at now: Int64, in db: Database

@@ -9,7 +9,7 @@ import Synchronization
 public final class MemoryCatalog: PostCatalog, Sendable {
   private let shared: Shared
   private let me: Int
-  private let clock: any WallClock
+  let clock: any WallClock
 
   /// What several owners hold together.
   private final class Shared: Sendable {
@@ -78,7 +78,7 @@ public final class MemoryCatalog: PostCatalog, Sendable {
 
   /// The post with this id.
   public func post(_ id: PostID) async throws(CatalogError) -> Post? {
-    try look { library in library.posts.first { $0.id == id } }
+    try look { $0.post(id) }
   }
 
   /// One page, the newest posts first.
@@ -109,46 +109,7 @@ public final class MemoryCatalog: PostCatalog, Sendable {
     try look { $0.status() }
   }
 
-  // MARK: Remembering files
-
-  /// The digest of a file in this very state.
-  public func knownFile(_ identity: FileIdentity) async throws(CatalogError) -> ContentDigest? {
-    try look { $0.knownFile(identity) }
-  }
-
-  /// Call it when the file has been hashed; one whose status changed less than 2 s ago is not remembered.
-  public func remember(_ digest: ContentDigest, of identity: FileIdentity) async {
-    guard identity.isSettled(at: clock.now()) else { return }
-    try? open { $0.remember(digest, of: identity) }
-  }
-
-  /// What `reader` found in these bytes.
-  public func probeOutcome(
-    of digest: ContentDigest, by reader: ReaderVersion
-  ) async throws(CatalogError) -> ProbeOutcome? {
-    try look { $0.readings[MemoryLibrary.Reading(digest: digest, reader: reader)] }
-  }
-
-  /// Remembers what `reader` found; of failures only those that are about the bytes.
-  public func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
-    guard outcome.isWorthRemembering else { return }
-    try? open { $0.readings[MemoryLibrary.Reading(digest: digest, reader: reader)] = outcome }
-  }
-
-  /// Remembers that the file at `path` was not published, in place of what was remembered before.
-  public func remember(_ failure: FailureRecord?, at path: SourcePath) async {
-    try? open { $0.remember(failure, at: path) }
-  }
-
-  /// How much is remembered.
-  public func cacheStatus() async throws(CatalogError) -> CacheStatus {
-    try look { $0.cacheStatus }
-  }
-
-  /// Forgets digests and readings.
-  public func clearCache() async throws(CatalogError) -> CacheStatus {
-    try look { $0.clearCache() }
-  }
+  // MARK: The end
 
   /// Gives up what this owner holds. What was completed and not announced is told by whoever meets it next.
   public func close() async throws(CatalogError) {
@@ -157,7 +118,7 @@ public final class MemoryCatalog: PostCatalog, Sendable {
 
   // MARK: Access
 
-  private func open<Value: Sendable>(
+  func open<Value: Sendable>(
     _ body: (inout MemoryLibrary) throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
     try shared.library.withLock { library throws(CatalogError) in
@@ -167,7 +128,7 @@ public final class MemoryCatalog: PostCatalog, Sendable {
   }
 
   /// As SQLite answers a cancelled task.
-  private func look<Value: Sendable>(
+  func look<Value: Sendable>(
     _ body: (inout MemoryLibrary) throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
     if Task.isCancelled { throw CatalogError.cancelled(at: MemoryLibrary.path) }

@@ -14,6 +14,11 @@ struct MemoryLibrary {
     var owner: Int?
   }
 
+  struct StoredName: Hashable {
+    let destination: Destination
+    let key: ObjectKey
+  }
+
   struct Inode: Hashable {
     let device: UInt64
     let inode: UInt64
@@ -30,7 +35,13 @@ struct MemoryLibrary {
   var alive: Set<Int> = []
   var closed: Set<Int> = []
   var rows: [Row] = []
+  /// Where in `rows` a publication's intents are, and an intent's one.
+  private var ofPublication: [Publication: [Int]] = [:]
+  private var ofIntent: [PostID: Int] = [:]
+  private var names: Set<StoredName> = []
+  /// In the order of their places, from 1.
   var posts: [Post] = []
+  private var places: [PostID: Int] = [:]
   /// Posts whose event has not been told, and who is to tell it.
   var untold: [PostID: Int] = [:]
   var stores: [Destination: (posts: Int, bytes: Int64)] = [:]
@@ -59,9 +70,7 @@ struct MemoryLibrary {
     if request.duplicates == .skip, let post = published(request.publication, by: owner) {
       return .published(post)
     }
-    let unfinished = rows.indices.filter { index in
-      rows[index].publication == request.publication && rows[index].state == .unfinished
-    }
+    let unfinished = (ofPublication[request.publication] ?? []).filter { rows[$0].state == .unfinished }
     let free = unfinished.filter { index in
       guard let holder = rows[index].owner else { return true }
       return holder != owner && !alive.contains(holder)
@@ -74,23 +83,24 @@ struct MemoryLibrary {
   }
 
   private mutating func begin(_ request: ClaimRequest, by owner: Int) throws(CatalogError) -> Intent {
-    let destination = request.publication.destination
-    let isTaken = rows.contains { row in
-      row.intent == request.newID
-        || row.key == request.newKey && row.publication.destination == destination
+    let name = StoredName(destination: request.publication.destination, key: request.newKey)
+    if ofIntent[request.newID] != nil || names.contains(name) {
+      throw CatalogError.nameTaken(request, at: Self.path)
     }
-    if isTaken { throw CatalogError.nameTaken(request, at: Self.path) }
     let row = Row(
       intent: request.newID, key: request.newKey, publication: request.publication, owner: owner)
+    ofPublication[request.publication, default: []].append(rows.count)
+    ofIntent[request.newID] = rows.count
+    names.insert(name)
     rows.append(row)
     return row.asIntent
   }
 
   private func held(_ intent: Intent, by owner: Int) -> Int? {
-    rows.firstIndex { row in
-      row.intent == intent.id && row.attempt == intent.attempt && row.owner == owner
-        && row.state == .unfinished
-    }
+    guard let index = ofIntent[intent.id] else { return nil }
+    let row = rows[index]
+    let isHeld = row.attempt == intent.attempt && row.owner == owner && row.state == .unfinished
+    return isHeld ? index : nil
   }
 
   /// Marks the intent published, if this attempt still holds it. Gives the post's place.
@@ -111,15 +121,20 @@ struct MemoryLibrary {
   // MARK: Posts
 
   mutating func append(_ post: Post, of publication: Publication, bytes: Int64, by owner: Int) {
+    places[post.id] = posts.count
     posts.append(post)
     untold[post.id] = owner
     let store = stores[publication.destination] ?? (posts: 0, bytes: 0)
     stores[publication.destination] = (posts: store.posts + 1, bytes: store.bytes + bytes)
   }
 
+  func post(_ id: PostID) -> Post? {
+    places[id].map { posts[$0] }
+  }
+
   mutating func published(_ publication: Publication, by owner: Int) -> PublishedPost? {
-    let row = rows.first { $0.publication == publication && $0.state == .published }
-    guard let row, let post = posts.first(where: { $0.id == row.intent }) else { return nil }
+    let index = ofPublication[publication]?.first { rows[$0].state == .published }
+    guard let index, let post = post(rows[index].intent) else { return nil }
     guard let teller = untold[post.id], teller != owner, !alive.contains(teller) else {
       return PublishedPost(post: post, announced: true)
     }

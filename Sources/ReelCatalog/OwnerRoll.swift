@@ -87,12 +87,16 @@ struct OwnerRoll: Sendable {
     removeDeadLocks()
   }
 
-  /// Removes the lock files of dead owners, also of those that died before they had a row.
+  /// Removes the lock files of dead owners, also of those that died before they had a row, or before their lock had
+  /// its name. One that can't be removed now is no harm: the next opening tries again.
   private func removeDeadLocks() {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
-    for file in files where file.hasPrefix(Self.prefix) && file.hasSuffix(OwnerLock.suffix) {
-      if holdsLock(String(file.dropLast(OwnerLock.suffix.count))) { continue }
-      unlink(library.temporaryPath + "/" + file)
+    for file in files where file.hasPrefix(Self.prefix) {
+      for ending in [OwnerLock.suffix, OwnerLock.suffix + OwnerLock.unfinishedSuffix]
+      where file.hasSuffix(ending) {
+        _ = try? OwnerLock.removeIfDead(
+          directory: library.temporaryPath, name: String(file.dropLast(ending.count)))
+      }
     }
   }
 }

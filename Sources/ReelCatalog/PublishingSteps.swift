@@ -50,6 +50,14 @@ struct PublishingSteps: Sendable {
       id: unfinished.id, key: unfinished.key, publication: publication, attempt: unfinished.attempt + 1)
   }
 
+  /// Takes over the unfinished intent for `id`, whatever it is for; nil when there is none that is free.
+  func takeOver(_ id: PostID, in db: Database) throws -> Intent? {
+    guard let (publication, unfinished) = try IntentTable.unfinished(id, in: db),
+      try !isHeld(unfinished, in: db)
+    else { return nil }
+    return try takeOver(unfinished, publication, in: db)
+  }
+
   private func begin(
     _ request: ClaimRequest, _ key: IntentTable.PublicationKey, in db: Database
   ) throws -> Intent {

@@ -67,8 +67,10 @@ extension SQLiteCatalog {
     var bare = post
     bare.pageNumber = nil
     bare.createdAt = nil
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
     do {
-      return String(decoding: try JSONEncoder().encode(bare), as: UTF8.self)
+      return String(decoding: try encoder.encode(bare), as: UTF8.self)
     } catch {
       throw CatalogError(
         .unusable, "post \(post.id) cannot be written into the catalog \(path): \(error)")

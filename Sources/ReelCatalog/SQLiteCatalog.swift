@@ -1,3 +1,4 @@
+import GRDB
 import ReelModel
 import ReelSystem
 
@@ -87,6 +88,11 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
     }
     try await connection.close()
     if let failure { throw failure }
+  }
+
+  /// The version of the SQLite library that this process runs with, such as `3.40.1`.
+  public static func sqliteVersion() -> String {
+    (try? DatabaseQueue().read { db in try String.fetchOne(db, sql: "SELECT sqlite_version()") }) ?? "unknown"
   }
 
   /// Stops living without a word, as a process does that is killed: for tests.

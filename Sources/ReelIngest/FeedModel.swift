@@ -11,6 +11,7 @@ import ReelModel
 @MainActor
 @Observable
 public final class FeedModel {
+  /// Whether a page is being loaded now.
   public private(set) var isLoading = false
   /// Every post that was loaded so far, the newest first.
   public private(set) var posts: [Post] = []

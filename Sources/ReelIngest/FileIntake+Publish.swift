@@ -44,7 +44,9 @@ extension FileIntake {
       services.onStep(.published)
       return .published(post)
     case .failure(let error) where error.code == .leaseLost: return nil
-    case .failure(let error): throw StepFailure(error)
+    case .failure(let error):
+      await release(intent, because: .retryLater)
+      throw StepFailure(error)
     }
   }
 

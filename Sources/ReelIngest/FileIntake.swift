@@ -18,9 +18,11 @@ struct FileIntake: Sendable {
 
   /// Takes one file in. The caller tells its terminal event.
   func takeIn(_ found: FoundFile, as file: FileReference) async throws(StepFailure) -> Ending {
-    let words = try await words(for: found)
+    let said = said(of: found)
+    // Only a trusted sidecar has a say in who the author is, and so in what is a duplicate.
+    let author = options.trustSidecars ? said.completed(by: try await sidecar(of: found)) : said
     let known = try await knownDigest(of: found.identity)
-    if let known, let post = try await existingPost(publication(known, by: words)) { return post }
+    if let known, let post = try await existingPost(publication(known, by: author)) { return post }
 
     let source = try await open(found)
     services.onStep(.opened)
@@ -28,8 +30,9 @@ struct FileIntake: Sendable {
     let digest: ContentDigest
     if let known { digest = known } else { digest = try await hash(source) }
     services.onStep(.hashed)
-    let publication = publication(digest, by: words)
+    let publication = publication(digest, by: author)
     if known == nil, let post = try await existingPost(publication) { return post }
+    let words = options.trustSidecars ? author : said.completed(by: try await sidecar(of: found))
 
     let report = try await probe(source, digest: digest)
     services.onStep(.probed)
@@ -49,15 +52,18 @@ struct FileIntake: Sendable {
 
   // MARK: Words
 
-  private func words(for found: FoundFile) async throws(StepFailure) -> PostWords {
+  /// What the user says: flags, then the caption list, then settings.
+  private func said(of found: FoundFile) -> PostWords {
     let listed = options.captions?.entry(for: found.path)?.words ?? PostWords()
-    let said = options.words.completed(by: listed).completed(by: options.defaultWords)
+    return options.words.completed(by: listed).completed(by: options.defaultWords)
+  }
+
+  private func sidecar(of found: FoundFile) async throws(StepFailure) -> PostWords {
     let trust = options.trustSidecars
     do throws(SourceError) {
-      let sidecar = try await services.disk.run { () throws(SourceError) in
-        try Sidecar.words(beside: found, trustAuthor: trust)
+      return try await services.disk.run { () throws(SourceError) in
+        try Sidecar.words(beside: found, trustAuthor: trust) ?? PostWords()
       }
-      return said.completed(by: sidecar ?? PostWords())
     } catch {
       throw StepFailure(error)
     }
@@ -119,6 +125,7 @@ struct FileIntake: Sendable {
   private func hash(_ source: SourceFile) async throws(StepFailure) -> ContentDigest {
     let disk = services.disk
     let cancellation = CancellationFlag()
+    let startedAt = services.clock.now()
     let hashed: ContentDigest?
     do throws(SourceError) {
       hashed = try await cancellation.whileRunning { () async throws(SourceError) in
@@ -130,7 +137,10 @@ struct FileIntake: Sendable {
       throw StepFailure(error)
     }
     guard let digest = hashed else { throw .failed(.cancelled) }
-    if !options.dryRun { await services.catalog.remember(digest, of: source.identity) }
+    // A state that was settled when hashing began: a change since then would show in its times.
+    if !options.dryRun, source.identity.isSettled(by: startedAt) {
+      await services.catalog.remember(digest, of: source.identity)
+    }
     return digest
   }
 

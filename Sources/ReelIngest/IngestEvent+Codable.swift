@@ -9,6 +9,9 @@ extension IngestEvent: Codable {
   private enum PostKeys: String, CodingKey { case post }
   private enum ProbedKeys: String, CodingKey { case media, probe }
 
+  /// Writes one flat object: `v`, `seq`, `at`, `type`, `file`, `path` (and `pathBytes`), and the type's
+  /// facts.
+  /// - Throws: what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var envelope = encoder.container(keyedBy: EnvelopeKeys.self)
     try envelope.encode(Self.version, forKey: .v)
@@ -50,6 +53,8 @@ extension IngestEvent: Codable {
     }
   }
 
+  /// Reads what ``encode(to:)`` wrote.
+  /// - Throws: `DecodingError`, also for another version of the JSON and for a type that is not known here.
   public init(from decoder: any Decoder) throws {
     let envelope = try decoder.container(keyedBy: EnvelopeKeys.self)
     let version = try envelope.decode(Int.self, forKey: .v)

@@ -12,15 +12,19 @@ public struct IngestEvent: Hashable, Sendable {
   /// Counted from 1 within the run, without gaps for an observer who is there from the beginning, but for
   /// progress that was overtaken by newer progress.
   public let sequence: Int
+  /// The moment of telling, by the run's clock.
   public let at: Date
+  /// What is true now.
   public let body: Body
 
+  /// An event; a run makes its own, a test or a replay makes them here.
   public init(sequence: Int, at: Date, body: Body) {
     self.sequence = sequence
     self.at = at
     self.body = body
   }
 
+  /// What an event tells. Each file ends in exactly one terminal event, a run in exactly one `run.finished`.
   public enum Body: Hashable, Sendable {
     case runStarted(RunStarted)
     /// How far the walk has come. Coalesces.
@@ -50,24 +54,31 @@ public struct IngestEvent: Hashable, Sendable {
 public struct FileReference: Hashable, Sendable {
   /// Counted from 1 in the order of the run.
   public let number: Int
+  /// As the user or the walk named it.
   public let path: SourcePath
 
+  /// A file by its number, from 1, and its path.
   public init(number: Int, path: SourcePath) {
     self.number = number
     self.path = path
   }
 }
 
+/// A run has begun: the first event.
 public struct RunStarted: Hashable, Sendable, Codable {
+  /// Where its videos will be stored.
   public let destination: Destination
+  /// Whether nothing will be written.
   public let dryRun: Bool
 
+  /// The beginning of a run.
   public init(destination: Destination, dryRun: Bool) {
     self.destination = destination
     self.dryRun = dryRun
   }
 }
 
+/// How far the walk through files and folders has come.
 public struct RunScanned: Hashable, Sendable, Codable {
   /// Files to take in that were found so far.
   public let found: Int
@@ -78,6 +89,7 @@ public struct RunScanned: Hashable, Sendable, Codable {
   /// Whether the walk has come to its end, so that `found` is the total.
   public let complete: Bool
 
+  /// Counts so far; `bytes` is of the files in `found` whose size is known.
   public init(found: Int, ignored: Int, bytes: Int64, complete: Bool) {
     self.found = found
     self.ignored = ignored
@@ -86,12 +98,16 @@ public struct RunScanned: Hashable, Sendable, Codable {
   }
 }
 
+/// A post's id and name are written down in the catalog; no byte has been sent under them by this attempt.
 public struct FileNamed: Hashable, Sendable, Codable {
+  /// The id that the post will have.
   public let id: PostID
+  /// The name under which it will be stored.
   public let key: ObjectKey
   /// Above 1 when an earlier attempt was cut short.
   public let attempt: Int
 
+  /// A name; `attempt` is counted from 1.
   public init(id: PostID, key: ObjectKey, attempt: Int) {
     self.id = id
     self.key = key
@@ -99,32 +115,40 @@ public struct FileNamed: Hashable, Sendable, Codable {
   }
 }
 
+/// The video is a post already, and nothing was done.
 public struct FileDuplicate: Hashable, Sendable, Codable {
   /// The post that this video is already; nil in a dry run for a video that an earlier file of the same run
   /// would have become.
   @ExplicitNull public var post: Post?
 
+  /// A duplicate of `post`.
   public init(post: Post?) {
     self.post = post
   }
 }
 
+/// What a dry run would have published.
 public struct FilePlanned: Hashable, Sendable, Codable {
+  /// What the file says about itself.
   public let media: MediaInfo
+  /// The words that the post would have.
   public let words: PostWords
 
+  /// A plan from its parts.
   public init(media: MediaInfo, words: PostWords) {
     self.media = media
     self.words = words
   }
 }
 
+/// The file could be read, and may not be published.
 public struct FileRefused: Hashable, Sendable, Codable {
   /// `unsupported` for a kind that is not taken in, `truncated` for a file cut off, else `policy`.
   public let code: String
   /// Every rule that it breaks; at least one.
   public let violations: [PolicyViolation]
 
+  /// A refusal. `violations` is not empty.
   public init(code: String, violations: [PolicyViolation]) {
     self.code = code
     self.violations = violations
@@ -134,12 +158,15 @@ public struct FileRefused: Hashable, Sendable, Codable {
   public var message: String { violations.map(\.message).joined(separator: "; ") }
 }
 
+/// Why a file was not published, or why a run could not go on.
 public struct FileFailure: Hashable, Sendable, Codable, Error {
-  /// A code of the layer that failed: `SourceError.Code`, `ProbeError.Code`, `UploadError.Code`, `CatalogError.Code`.
+  /// A code of the layer that failed: of `SourceError.Code`, `ProbeError.Code` or `UploadError.Code` as it
+  /// is, of `CatalogError.Code` with `catalog.` before it.
   public let code: String
   /// What went wrong and what to do; one sentence for people, without the file's path.
   public let message: String
 
+  /// A failure. `message` is shown behind the file's path.
   public init(code: String, message: String) {
     self.code = code
     self.message = message
@@ -148,6 +175,7 @@ public struct FileFailure: Hashable, Sendable, Codable, Error {
 
 /// How a run ended.
 public struct RunSummary: Hashable, Sendable, Codable {
+  /// The ways in which a run ends.
   public enum Outcome: String, Codable, Sendable, CaseIterable {
     /// Every file had its turn.
     case completed
@@ -158,12 +186,19 @@ public struct RunSummary: Hashable, Sendable, Codable {
     /// It could not go on: `error` says why.
     case aborted
   }
+  /// How it ended.
   public var outcome: Outcome
+  /// Videos that became posts.
   public var published = 0
+  /// Videos that were posts already.
   public var duplicates = 0
+  /// Videos that a dry run would have published.
   public var planned = 0
+  /// Files that could be read, and may not be published.
   public var refused = 0
+  /// Files that could not be read or stored, those that an interruption caught in flight included.
   public var failed = 0
+  /// Files passed by: no candidates, such as sidecars and hidden files. Not files of the run.
   public var ignored = 0
   /// Bytes of the videos that were published.
   public var publishedBytes: Int64 = 0
@@ -171,8 +206,10 @@ public struct RunSummary: Hashable, Sendable, Codable {
   public var reasons: [String: Int] = [:]
   /// Seconds from start to end, by a clock that no one can set.
   public var seconds: Double = 0
+  /// Why it was aborted; nil for every other outcome.
   @ExplicitNull public var error: FileFailure?
 
+  /// A summary whose counts are all 0.
   public init(outcome: Outcome, error: FileFailure? = nil) {
     self.outcome = outcome
     self.error = error

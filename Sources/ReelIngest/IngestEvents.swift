@@ -2,9 +2,12 @@ import ReelModel
 
 /// The events of a run, from the moment it was asked for until `run.finished`.
 ///
-/// Each has a place of its own in the run: several observers each get every event. One stream is for one reader.
+/// Each has a place of its own in the run: several observers each get every event. One stream is for one
+/// reader.
 public struct IngestEvents: AsyncSequence, Sendable {
+  /// One event.
   public typealias Element = IngestEvent
+  /// Events never fail; a run that does says so in `run.finished`.
   public typealias Failure = Never
 
   private let seat: Seat
@@ -16,8 +19,8 @@ public struct IngestEvents: AsyncSequence, Sendable {
   }
 
   /// The same stream, whose run ends with it.
-  func owning(_ run: Task<RunSummary, Never>) -> IngestEvents {
-    IngestEvents(seat: seat, owner: RunOwner(run: run))
+  func owning(_ run: Task<RunSummary, Never>, of model: IngestModel) -> IngestEvents {
+    IngestEvents(seat: seat, owner: RunOwner(run: run, model: model))
   }
 
   private init(seat: Seat, owner: RunOwner?) {
@@ -25,15 +28,17 @@ public struct IngestEvents: AsyncSequence, Sendable {
     self.owner = owner
   }
 
+  /// A reader of the stream. One at a time: two that wait at once are a mistake; ask for two streams instead.
   public func makeAsyncIterator() -> Iterator {
     Iterator(seat: seat, owner: owner)
   }
 
-  /// The same events, as they pile up while the reader is busy; never an empty batch. Cheaper for whoever writes
-  /// them somewhere.
+  /// The same events, as they pile up while the reader is busy; never an empty batch. Cheaper for whoever
+  /// writes them somewhere.
   public func batches() -> AsyncStream<[IngestEvent]> {
-    let seat = seat
-    return AsyncStream { await seat.subscription.nextBatch() }
+    // With its owner: the run lives as long as whoever reads it in batches.
+    let stream = self
+    return AsyncStream { await stream.seat.subscription.nextBatch() }
   }
 
   /// Reads the events; what came while the reader was busy is taken in one go.
@@ -47,6 +52,7 @@ public struct IngestEvents: AsyncSequence, Sendable {
       self.owner = owner
     }
 
+    /// The next event; waits for it. Nil after the run's last one, or when the reading task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> IngestEvent? {
       if let event = batch.popFirst() { return event }
       guard let fresh = await seat.subscription.nextBatch() else { return nil }
@@ -54,6 +60,7 @@ public struct IngestEvents: AsyncSequence, Sendable {
       return batch.popFirst()
     }
 
+    /// The same, on no actor.
     public mutating func next() async -> IngestEvent? {
       await next(isolation: nil)
     }
@@ -78,9 +85,12 @@ private final class Seat: Sendable {
 /// Cancels the run when the last copy of the stream that owns it goes.
 private final class RunOwner: Sendable {
   private let run: Task<RunSummary, Never>
+  /// Kept: a stream may be all that anybody holds of its run.
+  private let model: IngestModel
 
-  init(run: Task<RunSummary, Never>) {
+  init(run: Task<RunSummary, Never>, model: IngestModel) {
     self.run = run
+    self.model = model
   }
 
   deinit {

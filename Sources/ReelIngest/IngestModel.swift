@@ -54,10 +54,10 @@ public final class IngestModel {
   public func start() -> IngestEvents {
     // Subscribed before the run begins, so that nothing is missed.
     let stream = events()
-    return stream.owning(launch())
+    return stream.owning(launch(), of: self)
   }
 
-  private func launch() -> Task<RunSummary, Never> {
+  func launch() -> Task<RunSummary, Never> {
     if let running { return running }
     let (pipeline, makeWalk) = (pipeline, makeWalk)
     let changes = events()

@@ -11,9 +11,11 @@ public struct IngestOptions: Sendable {
   public var captions: CaptionList?
   /// Whether a sidecar may name the author. It comes from the same stranger as its clip.
   public var trustSidecars = false
+  /// What to do with a video that is a post already.
   public var duplicates = DuplicateHandling.skip
   /// Say what would happen, and write nothing.
   public var dryRun = false
+  /// What a failed file means for the others.
   public var onError = OnError.continue
   /// Files worked on at once; at least 1.
   public var jobs = 4
@@ -26,6 +28,7 @@ public struct IngestOptions: Sendable {
   /// Put before relative paths where they are remembered, so that `reel status` names them from anywhere.
   public var workingDirectory: SourcePath?
 
+  /// The options as they are when nobody says otherwise.
   public init() {}
 
   /// What a failed file means for the others.

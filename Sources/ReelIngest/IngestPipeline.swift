@@ -72,7 +72,7 @@ struct IngestPipeline: Sendable {
       if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
       for item in numbered where !brake.isPressed { await feed.send(item) }
     }
-    hub.emit(.runScanned(scan.facts))
+    if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
     feed.finish()
   }
 
@@ -132,7 +132,7 @@ struct IngestPipeline: Sendable {
         await note(record(code: failure.code, failure.message, refused: false), file)
       }
       hub.emit(.fileFailed(file, failure))
-      return options.onError == .stop ? .stopped : nil
+      return options.onError == .stop && !failure.isCancellation ? .stopped : nil
     case .endsTheRun(let failure):
       hub.emit(.fileFailed(file, failure))
       return .aborted(failure)

@@ -3,17 +3,24 @@ import ReelSystem
 
 /// What a run works with, each behind its port, so that a test brings its own.
 public struct IngestServices: Sendable {
+  /// Reads what files are.
   public var prober: any MediaProber
+  /// Puts videos into the store.
   public var uploader: any Uploader
+  /// Remembers intents, posts and files.
   public var catalog: any PostCatalog
+  /// Decides which files may be published.
   public var policy: any IntakePolicy
+  /// The time of posts, ids and events.
   public var clock: any WallClock
+  /// What names, ids and demo counts are drawn from.
   public var randomness: any Randomness
   /// Where reading and hashing wait for the disk.
   public var disk: BlockingQueue
   /// Called after each step of each file. For tests; does nothing by default.
   public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
 
+  /// Services; the ports that have an implementation in `ReelModel` have it as default.
   public init(
     prober: any MediaProber, uploader: any Uploader, catalog: any PostCatalog,
     policy: any IntakePolicy = DefaultIntakePolicy(), clock: any WallClock = SystemWallClock(),

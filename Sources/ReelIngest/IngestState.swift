@@ -2,31 +2,46 @@ import ReelModel
 
 /// What a run looks like at one moment: the fold of its events. Its size does not grow with the run.
 public struct IngestState: Hashable, Sendable {
+  /// Where in its life a run is.
   public enum Phase: Hashable, Sendable {
     case idle
     case running
     case finished(RunSummary)
   }
+  /// Idle before `run.started`, finished after `run.finished`.
   public var phase: Phase = .idle
+  /// Where videos are stored; nil before the run has started.
   public var destination: Destination?
+  /// Whether nothing is written.
   public var dryRun = false
   /// Candidates that the walk has found, and whether that is all.
   public var found = 0
+  /// Bytes of the candidates found so far, where their size is known.
   public var foundBytes: Int64 = 0
+  /// Whether the walk has come to its end, so that `found` is the total.
   public var scanComplete = false
+  /// Files that the walk passed by: no candidates.
   public var ignored = 0
   /// Files that are being worked on, in the order of their start.
   public var inFlight: [FileInFlight] = []
+  /// Videos that became posts.
   public var published = 0
+  /// Videos that were posts already.
   public var duplicates = 0
+  /// Videos that a dry run would have published.
   public var planned = 0
+  /// Files that could be read, and may not be published.
   public var refused = 0
+  /// Files that could not be read or stored.
   public var failed = 0
+  /// Bytes of the videos that were published.
   public var publishedBytes: Int64 = 0
   /// Bytes of files that have had their end, whichever it was.
   public var doneBytes: Int64 = 0
+  /// How many files failed or were refused, by code.
   public var reasons: [String: Int] = [:]
 
+  /// The state before a run: idle, and everything 0.
   public init() {}
 
   /// Files that have had their end.
@@ -35,8 +50,9 @@ public struct IngestState: Hashable, Sendable {
 
 /// A file that is being worked on.
 public struct FileInFlight: Hashable, Sendable {
+  /// How far a file has come.
   public enum Step: Hashable, Sendable {
-    /// Opened, being hashed and probed.
+    /// Being opened, hashed and probed.
     case reading
     /// Its facts are known.
     case probed
@@ -46,10 +62,14 @@ public struct FileInFlight: Hashable, Sendable {
     /// An attempt broke; another is coming.
     case retrying(TransferProgress)
   }
+  /// Which file of the run it is.
   public let file: FileReference
+  /// Bytes; nil for a file that could not be looked at.
   public let size: Int64?
+  /// How far it has come.
   public var step: Step
 
+  /// A file at a step.
   public init(file: FileReference, size: Int64?, step: Step) {
     self.file = file
     self.size = size

@@ -18,13 +18,15 @@ public final class MediaModel {
   /// How far the video has come.
   public enum State: Hashable, Sendable {
     case idle
-    /// Before its end; nil before it was opened.
+    /// On its way; nil before it has started, and for a moment after its last step.
     case working(FileInFlight?)
     case ended(PublishResult)
   }
+  /// The newest state.
   public private(set) var state = State.idle
 
   @ObservationIgnored private let batch: IngestModel
+  @ObservationIgnored private var watching: Task<PublishResult, Never>?
 
   /// - Parameter file: the video; it is one file, never a folder's content.
   public init(
@@ -43,19 +45,38 @@ public final class MediaModel {
     batch.events()
   }
 
-  /// Publishes the video, once, and gives its one end. Cancelling the calling task rolls it back, or lets it end
-  /// where it has gone too far for that.
+  /// Publishes the video, once, and gives its one end. Cancelling the calling task rolls it back, or lets it
+  /// end where it has gone too far for that.
   public func publish() async -> PublishResult {
-    state = .working(nil)
+    let (watching, run) = begin()
+    return await withTaskCancellationHandler {
+      await watching.value
+    } onCancel: {
+      // Only the run: who watches it sees it to its end.
+      run.cancel()
+    }
+  }
+
+  private func begin() -> (Task<PublishResult, Never>, Task<RunSummary, Never>) {
     let events = batch.events()
-    async let summary = batch.run()
+    let run = batch.launch()
+    if let watching { return (watching, run) }
+    state = .working(nil)
+    let task = Task { await watch(events, run) }
+    watching = task
+    return (task, run)
+  }
+
+  private func watch(_ events: IngestEvents, _ run: Task<RunSummary, Never>) async -> PublishResult {
+    var folded = IngestState()
     var result: PublishResult?
     for await event in events {
+      folded.apply(event.body)
       result = result ?? PublishResult(event.body)
-      state = .working(batch.state.inFlight.first)
+      state = .working(folded.inFlight.first)
     }
-    let ended = await summary
-    let end = result ?? .failed(ended.error ?? .cancelled)
+    let summary = await run.value
+    let end = result ?? .failed(summary.error ?? .cancelled)
     state = .ended(end)
     return end
   }

@@ -20,19 +20,26 @@ public struct ProbeRun: Sendable {
     self.width = max(1, width)
   }
 
-  /// Calls `report` for each file in order, until there are no more, `report` gives false, or the task is cancelled.
-  public func run(_ report: (ProbedFile) async -> Bool) async {
+  /// Calls `report` for each file in order, until there are no more, `report` gives false, or the task is
+  /// cancelled.
+  ///
+  /// - Throws: ``ProbeError`` of a code that is about the installation: no other file would fare better.
+  public func run(_ report: (ProbedFile) async -> Bool) async throws(ProbeError) {
+    var problem: ProbeError?
     await withTaskGroup(of: (Int, ProbedFile).self) { group in
       var items = ItemSource(walk: walk, disk: disk)
       var ordered = Reordering<ProbedFile>()
       for _ in 0..<width * 2 { await addNext(of: &items, to: &group) }
       while let (number, file) = await group.next() {
-        for file in ordered.take(file, at: number) where !Task.isCancelled {
+        for file in ordered.take(file, at: number) where !Task.isCancelled && problem == nil {
+          problem = file.installation
+          guard problem == nil else { return group.cancelAll() }
           guard await report(file) else { return group.cancelAll() }
         }
         if !Task.isCancelled { await addNext(of: &items, to: &group) }
       }
     }
+    if let problem { throw problem }
   }
 
   private func addNext(of items: inout ItemSource, to group: inout TaskGroup<(Int, ProbedFile)>) async {
@@ -43,32 +50,39 @@ public struct ProbeRun: Sendable {
   private func probe(_ item: NumberedItem) async -> ProbedFile {
     let path = item.file.path
     do throws(StepFailure) {
-      return ProbedFile(path: path, result: await probe(try item.candidate()))
+      return await probe(try item.candidate(), path)
     } catch {
       return ProbedFile(path: path, result: .failure(error.failure))
     }
   }
 
-  private func probe(_ found: FoundFile) async -> Result<ProbeReport, FileFailure> {
+  private func probe(_ found: FoundFile, _ path: SourcePath) async -> ProbedFile {
     let source: SourceFile
     do throws(SourceError) {
       source = try await disk.run { () throws(SourceError) in try found.open() }
     } catch {
-      return .failure(FileFailure(error))
+      return ProbedFile(path: path, result: .failure(FileFailure(error)))
     }
     do throws(ProbeError) {
-      return .success(try await prober.probe(source))
+      return ProbedFile(path: path, result: .success(try await prober.probe(source)))
     } catch {
-      return .failure(FileFailure(error))
+      var file = ProbedFile(path: path, result: .failure(FileFailure(error)))
+      if error.code.isInstallation { file.installation = error }
+      return file
     }
   }
 }
 
 /// What was read of one file.
 public struct ProbedFile: Sendable {
+  /// As the user or the walk named it.
   public let path: SourcePath
+  /// Its facts, or why there are none.
   public let result: Result<ProbeReport, FileFailure>
+  /// Why no other file will fare better.
+  var installation: ProbeError?
 
+  /// The answer for one file.
   public init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
     self.path = path
     self.result = result

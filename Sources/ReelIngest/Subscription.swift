@@ -4,9 +4,11 @@ import Synchronization
 final class Subscription: Sendable {
   /// A reader to be woken, outside of every lock.
   struct Wakeup {
-    fileprivate let continuation: CheckedContinuation<Void, Never>
+    fileprivate let continuations: [CheckedContinuation<Void, Never>]
 
-    func fire() { continuation.resume() }
+    func fire() {
+      for continuation in continuations { continuation.resume() }
+    }
   }
 
   fileprivate struct State {
@@ -16,7 +18,7 @@ final class Subscription: Sendable {
     /// Where the newest progress of each file stands in `buffer`; 0 is the walk's.
     var progress: [Int: Int] = [:]
     var isFinished = false
-    var reader: CheckedContinuation<Void, Never>?
+    var readers: [CheckedContinuation<Void, Never>] = []
   }
   private let state = Mutex(State())
 
@@ -33,14 +35,14 @@ final class Subscription: Sendable {
       }
       state.buffer.append(event)
       state.compactIfWorthwhile()
-      return state.takeReader()
+      return state.takeReaders()
     }
   }
 
   func finish() -> Wakeup? {
     state.withLock { state in
       state.isFinished = true
-      return state.takeReader()
+      return state.takeReaders()
     }
   }
 
@@ -61,21 +63,22 @@ final class Subscription: Sendable {
       await withCheckedContinuation { continuation in
         let isReady = state.withLock { state in
           if !state.buffer.isEmpty || state.isFinished || Task.isCancelled { return true }
-          state.reader = continuation
+          state.readers.append(continuation)
           return false
         }
         if isReady { continuation.resume() }
       }
     } onCancel: {
-      state.withLock { $0.takeReader() }?.fire()
+      state.withLock { $0.takeReaders() }?.fire()
     }
   }
 }
 
 extension Subscription.State {
-  fileprivate mutating func takeReader() -> Subscription.Wakeup? {
-    defer { reader = nil }
-    return reader.map { Subscription.Wakeup(continuation: $0) }
+  fileprivate mutating func takeReaders() -> Subscription.Wakeup? {
+    guard !readers.isEmpty else { return nil }
+    defer { readers = [] }
+    return Subscription.Wakeup(continuations: readers)
   }
 
   fileprivate mutating func drain() -> [IngestEvent] {

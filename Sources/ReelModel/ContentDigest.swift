@@ -46,6 +46,8 @@ extension ContentDigest: CustomStringConvertible {
 }
 
 extension ContentDigest: Codable {
+  /// Reads a string as ``init(hex:)`` takes it.
+  /// - Throws: `DecodingError` when it is no SHA-256 digest.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let digest = ContentDigest(hex: try container.decode(String.self)) else {
@@ -54,6 +56,7 @@ extension ContentDigest: Codable {
     self = digest
   }
 
+  /// Writes ``description``: one string, `sha256:` and 64 digits.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)

@@ -2,17 +2,22 @@
 /// can tell "unknown" from "this version does not say". A missing key reads as `nil`.
 @propertyWrapper
 public struct ExplicitNull<Value: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
+  /// The value; nil is "unknown", and is written as `null`.
   public var wrappedValue: Value?
 
+  /// Wraps `wrappedValue`, nil included.
   public init(wrappedValue: Value?) {
     self.wrappedValue = wrappedValue
   }
 
+  /// Reads the value, or nil from `null`.
+  /// - Throws: `DecodingError` when what is there is neither.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
   }
 
+  /// Writes the value, or `null` for nil.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     if let wrappedValue {

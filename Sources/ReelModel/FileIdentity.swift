@@ -11,6 +11,7 @@ public struct FileIdentity: Hashable, Codable, Sendable {
   /// Time of last status change, nanoseconds since 1970. No program can set it back.
   public let changedAt: Int64
 
+  /// An identity from the numbers of one `fstat`; none of them is checked.
   public init(device: UInt64, inode: UInt64, size: Int64, modifiedAt: Int64, changedAt: Int64) {
     self.device = device
     self.inode = inode

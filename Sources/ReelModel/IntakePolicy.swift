@@ -22,6 +22,7 @@ public struct PolicyViolation: Hashable, Sendable, Codable {
   /// What is wrong with the file and what to do about it; one sentence.
   public let message: String
 
+  /// A broken rule; `rule` is for programs and stays as it is, `message` is for people and may change.
   public init(rule: String, message: String) {
     self.rule = rule
     self.message = message
@@ -31,8 +32,11 @@ public struct PolicyViolation: Hashable, Sendable, Codable {
 /// What is taken in when nobody says otherwise: any container that Reel knows, with a video stream of known
 /// size and at least one sample, not cut off.
 public struct DefaultIntakePolicy: IntakePolicy {
+  /// The policy has no settings.
   public init() {}
 
+  /// Of `video.none`, `video.empty`, `video.size` and `file.truncated` those that are broken, in the order of
+  /// picture before file. What is unknown breaks no rule, but the size of the picture does.
   public func violations(in media: MediaInfo) -> [PolicyViolation] {
     var broken: [PolicyViolation] = []
     if let video = media.video {

@@ -2,6 +2,7 @@ import FoundationEssentials
 
 /// What a file says about itself, as far as it can be believed. An unknown fact is nil, never zero.
 public struct MediaInfo: Hashable, Sendable, Codable {
+  /// The container that the bytes are of, whatever the file's name claims.
   public var container: MediaContainer
   /// Size of the file in bytes.
   public var size: Int64
@@ -19,12 +20,16 @@ public struct MediaInfo: Hashable, Sendable, Codable {
   @ExplicitNull public var video: VideoFacts?
   /// Every audio stream, in the order of the file.
   public var audio: [AudioFacts]
+  /// The file's own title tag, blanks around it removed; nil when the file says nothing.
   @ExplicitNull public var title: String?
+  /// The file's own artist or author tag, blanks around it removed; nil when the file says nothing.
   @ExplicitNull public var artist: String?
   /// When it was recorded, by its own account; UTC.
   @ExplicitNull public var createdAt: Date?
   /// Whether the file tells where it was recorded. The place itself is never kept.
   @ExplicitNull public var hasLocation: Bool?
+  /// Whether pictures or sound are encrypted, so that no player shows them without a key; nil where the
+  /// container does not tell.
   @ExplicitNull public var encrypted: Bool?
   /// `com.apple.quicktime.content.identifier`: the same in both halves of a live photo.
   @ExplicitNull public var contentIdentifier: String?
@@ -70,9 +75,12 @@ public struct VideoFacts: Hashable, Sendable, Codable {
   @ExplicitNull public var rotation: Int?
   /// Whether a vertical flip goes with the rotation.
   @ExplicitNull public var mirrored: Bool?
+  /// How wide a pixel is against its height; nil when the file does not tell (``width`` takes 1:1 then).
   @ExplicitNull public var sampleAspectRatio: SampleAspectRatio?
   /// The average over the file.
   @ExplicitNull public var frameRate: FrameRate?
+  /// Whether the average frame rate differs by more than 2 % from that of the ordinary step between two
+  /// frames; nil when one of them is unknown.
   @ExplicitNull public var variableFrameRate: Bool?
   /// FFmpeg's name, such as `yuv420p`.
   @ExplicitNull public var pixelFormat: String?
@@ -80,9 +88,11 @@ public struct VideoFacts: Hashable, Sendable, Codable {
   @ExplicitNull public var chroma: String?
   /// Bits of one component.
   @ExplicitNull public var bitDepth: Int?
+  /// FFmpeg's name of the codec's profile, such as `High`.
   @ExplicitNull public var profile: String?
   /// Of this stream, in bits per second.
   @ExplicitNull public var bitRate: Int64?
+  /// High dynamic range; nil for standard dynamic range, and where nothing is said.
   @ExplicitNull public var hdr: HDR?
   /// How many video streams the file has, covers not counted.
   @ExplicitNull public var streams: Int?
@@ -97,17 +107,23 @@ public struct VideoFacts: Hashable, Sendable, Codable {
 
 /// High dynamic range, by the transfer function or the Dolby Vision record.
 public struct HDR: Hashable, Sendable, Codable {
+  /// The way in which the brightness is coded.
   public enum Kind: String, Codable, Sendable, CaseIterable {
     /// SMPTE ST 2084.
     case pq = "PQ"
     /// ARIB STD-B67.
     case hlg = "HLG"
+    /// Dolby Vision, by its configuration record or its sample entry (`dvh1`, `dvhe`, `dva1`, `dvav`,
+    /// `dav1`).
     case dolbyVision = "DolbyVision"
   }
+  /// The kind; where Dolby Vision lies on top of another kind, Dolby Vision.
   public var kind: Kind
   /// The Dolby Vision profile, when it is that and says so.
   @ExplicitNull public var profile: Int?
 
+  /// High dynamic range of a kind.
+  /// - Parameter profile: Dolby Vision's, nil for the other kinds.
   public init(kind: Kind, profile: Int? = nil) {
     self.kind = kind
     self.profile = profile
@@ -118,10 +134,12 @@ public struct HDR: Hashable, Sendable, Codable {
 public struct AudioFacts: Hashable, Sendable, Codable {
   /// FFmpeg's name of the codec, such as `aac`.
   @ExplicitNull public var codec: String?
+  /// How many channels, 1 ... 1024.
   @ExplicitNull public var channels: Int?
   /// Hertz.
   @ExplicitNull public var sampleRate: Int?
 
+  /// The facts of one stream; what is not given is unknown.
   public init(codec: String? = nil, channels: Int? = nil, sampleRate: Int? = nil) {
     self.codec = codec
     self.channels = channels

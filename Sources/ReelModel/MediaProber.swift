@@ -17,6 +17,7 @@ public struct ReaderVersion: Hashable, Sendable, Codable {
   /// libavformat's version, such as `59.27.100`.
   public let ffmpeg: String
 
+  /// The versions of Reel and of libavformat.
   public init(reel: String, ffmpeg: String) {
     self.reel = reel
     self.ffmpeg = ffmpeg

@@ -1,7 +1,9 @@
 /// The name of an object in a store: one component that cannot climb out of it, whatever the store.
 ///
-/// ASCII letters, digits, `-`, `_` and `.`; it does not begin with a dot or a dash, and has 1 to 200 characters.
+/// ASCII letters, digits, `-`, `_` and `.`; it does not begin with a dot or a dash, and has 1 to 200
+/// characters.
 public struct ObjectKey: Hashable, Sendable {
+  /// The key as the store has it; it keeps the rule above.
   public let rawValue: String
 
   /// Nil when `rawValue` breaks the rule above.
@@ -29,10 +31,13 @@ public struct ObjectKey: Hashable, Sendable {
 }
 
 extension ObjectKey: CustomStringConvertible {
+  /// The key itself.
   public var description: String { rawValue }
 }
 
 extension ObjectKey: Codable {
+  /// Reads a string, and checks the rule again.
+  /// - Throws: `DecodingError` when it breaks it.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let key = ObjectKey(try container.decode(String.self)) else {
@@ -41,6 +46,7 @@ extension ObjectKey: Codable {
     self = key
   }
 
+  /// Writes the key as one string.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

@@ -18,20 +18,30 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
   @ExplicitNull public var videoHeight: Int?
   /// As shown, in pixels.
   @ExplicitNull public var videoWidth: Int?
+  /// The author's id in the app; nil when nobody named one. Part of what makes a post unique.
   @ExplicitNull public var authorID: String?
+  /// The name to show beside the video; nil when nobody said it. (`autherName` in JSON.)
   @ExplicitNull public var authorName: String?
+  /// What people say about the video, else the file's own title; nil when nobody and nothing says anything.
   @ExplicitNull public var caption: String?
+  /// The music that goes with it, as people say, else the file's own artist; nil when nothing says any.
   @ExplicitNull public var music: String?
+  /// 0 at first; drawn from 1000 ... 100000 for a demo feed. Nil in an old document that has none.
   @ExplicitNull public var likeCount: Int?
+  /// 0 at first; drawn from 1000 ... 100000 for a demo feed. Nil in an old document that has none.
   @ExplicitNull public var shareCount: Int?
+  /// A random name under which an app keeps the comments. Nil in an old document that has none.
   @ExplicitNull public var commentID: String?
 
   /// Seconds.
   @ExplicitNull public var duration: Double?
+  /// The media type of the container, such as `video/mp4`.
   @ExplicitNull public var contentType: String?
+  /// The SHA-256 of the stored bytes. Nil only in a document that is not Reel's own.
   @ExplicitNull public var digest: ContentDigest?
   /// Bytes.
   @ExplicitNull public var size: Int64?
+  /// The moment of publishing (T2 in docs/publish.md), not of recording.
   @ExplicitNull public var createdAt: Date?
   /// Its place in the feed, counted from 1 in the order of publishing.
   @ExplicitNull public var pageNumber: Int?
@@ -79,11 +89,16 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
 
 /// What people say about a video. Nil is "nothing said"; an empty string never stands for it.
 public struct PostWords: Hashable, Sendable, Codable {
+  /// The author's id in the app.
   public var authorID: String?
+  /// The author's name to show.
   public var authorName: String?
+  /// What to say about the video.
   public var caption: String?
+  /// The music that goes with it.
   public var music: String?
 
+  /// Words; those that are not given say nothing.
   public init(
     authorID: String? = nil, authorName: String? = nil, caption: String? = nil, music: String? = nil
   ) {
@@ -103,13 +118,20 @@ public struct PostWords: Hashable, Sendable, Codable {
 
 /// A post before it has a place.
 public struct PostDraft: Hashable, Sendable, Codable {
+  /// What the file says about itself.
   public var media: MediaInfo
+  /// How that was read.
   public var provenance: ProbeProvenance
+  /// What people say, with the file's own title and artist where they say nothing.
   public var words: PostWords
+  /// Likes to begin with: 0, but in a demo feed.
   public var likeCount: Int
+  /// Shares to begin with: 0, but in a demo feed.
   public var shareCount: Int
+  /// A random name for the comments.
   public var commentID: String
 
+  /// A draft from its parts.
   public init(
     media: MediaInfo, provenance: ProbeProvenance, words: PostWords, likeCount: Int = 0, shareCount: Int = 0,
     commentID: String

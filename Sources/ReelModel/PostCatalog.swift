@@ -67,10 +67,14 @@ public protocol PostCatalog: Sendable {
 
 /// What must be unique: at most one post for each.
 public struct Publication: Hashable, Sendable, Codable {
+  /// What the bytes are: the same video under another file name is the same publication.
   public let digest: ContentDigest
+  /// Where it is stored: the same video may be a post in each destination.
   public let destination: Destination
+  /// Who publishes it; nil is an author, too, so that "nobody" publishes a video once.
   public let authorID: String?
 
+  /// A publication from its three parts.
   public init(digest: ContentDigest, destination: Destination, authorID: String?) {
     self.digest = digest
     self.destination = destination
@@ -80,11 +84,13 @@ public struct Publication: Hashable, Sendable, Codable {
 
 /// A post found by its publication.
 public struct PublishedPost: Hashable, Sendable {
+  /// The post as it was recorded.
   public let post: Post
-  /// Whether its `post.published` has been told. False only when the process that published it died in between,
-  /// so that the next one that meets it tells it.
+  /// Whether its `post.published` has been told. False only when the process that published it died in
+  /// between, so that the next one that meets it tells it.
   public let announced: Bool
 
+  /// A post, and whether it has been told.
   public init(post: Post, announced: Bool) {
     self.post = post
     self.announced = announced
@@ -101,7 +107,9 @@ public enum DuplicateHandling: String, Codable, Sendable, CaseIterable {
 
 /// Asks for the right to publish.
 public struct ClaimRequest: Sendable {
+  /// What is to be published, where and by whom.
   public let publication: Publication
+  /// What to do when that is a post already.
   public let duplicates: DuplicateHandling
   /// Bytes.
   public let size: Int64
@@ -110,6 +118,7 @@ public struct ClaimRequest: Sendable {
   /// Used when the intent is new; an unfinished one keeps its own.
   public let newKey: ObjectKey
 
+  /// A request; `newID` and `newKey` are drawn by the caller, so that a test can fix them.
   public init(
     publication: Publication, duplicates: DuplicateHandling, size: Int64, newID: PostID, newKey: ObjectKey
   ) {
@@ -133,14 +142,18 @@ public enum Claim: Sendable {
 
 /// A durable intent to publish, held by this process.
 public struct Intent: Hashable, Sendable {
+  /// The id that the post will have.
   public let id: PostID
+  /// The name under which the object is, or will be, stored.
   public let key: ObjectKey
+  /// What it is an intent for.
   public let publication: Publication
   /// Counted from 1; the fence against an owner that was thought dead.
   public let attempt: Int
   /// Whether an earlier attempt may have stored the object: look before uploading.
   public var mayBeStored: Bool { attempt > 1 }
 
+  /// An intent as a catalog grants it. `attempt` is counted from 1.
   public init(id: PostID, key: ObjectKey, publication: Publication, attempt: Int) {
     self.id = id
     self.key = key
@@ -162,6 +175,7 @@ public struct FeedCursor: Hashable, Sendable, Codable {
   /// The page number of the last post that was shown; the next page holds smaller ones.
   public let pageNumber: Int
 
+  /// The place right behind the post with this page number, towards older ones.
   public init(pageNumber: Int) { self.pageNumber = pageNumber }
 
   /// Nil when `text` is no cursor.
@@ -170,15 +184,18 @@ public struct FeedCursor: Hashable, Sendable, Codable {
     self.pageNumber = pageNumber
   }
 
+  /// The cursor as `reel feed` prints it: the page number in decimal digits. ``init(_:)`` reads it again.
   public var text: String { String(pageNumber) }
 }
 
 /// One page of the feed.
 public struct FeedPage: Hashable, Sendable {
+  /// The newest first; empty when there is nothing before the cursor.
   public let posts: [Post]
   /// Where the next page begins, or nil when this was the last.
   public let next: FeedCursor?
 
+  /// A page; `next` is nil when nothing older is left.
   public init(posts: [Post], next: FeedCursor?) {
     self.posts = posts
     self.next = next
@@ -196,11 +213,14 @@ public enum ProbeOutcome: Hashable, Sendable, Codable {
 public struct FailureRecord: Hashable, Sendable, Codable {
   /// The code of the event.
   public let code: String
+  /// What went wrong and what to do, without the file's path; one sentence for people.
   public let message: String
   /// Whether it was refused by policy, not failed.
   public let refused: Bool
+  /// When that was.
   public let at: Date
 
+  /// A record of one file's latest end.
   public init(code: String, message: String, refused: Bool, at: Date) {
     self.code = code
     self.message = message
@@ -211,17 +231,22 @@ public struct FailureRecord: Hashable, Sendable, Codable {
 
 /// What the catalog holds.
 public struct CatalogStatus: Sendable {
+  /// Posts in all, over every destination.
   public var posts: Int
   /// Bytes of all published objects.
   public var bytes: Int64
+  /// How many posts each destination has; only destinations that have one.
   public var destinations: [(destination: Destination, posts: Int)]
   /// Intents that are neither published nor given up for good.
   public var unfinished: Int
   /// The newest failures first, at most 1000.
   public var failures: [(path: SourcePath, failure: FailureRecord)]
+  /// Files whose latest end was a failure or a refusal; `failures` may show fewer.
   public var failureCount: Int
+  /// The version of the catalog's tables (`PRAGMA user_version`), counted from 1.
   public var schemaVersion: Int
 
+  /// A status from its parts.
   public init(
     posts: Int, bytes: Int64, destinations: [(destination: Destination, posts: Int)], unfinished: Int,
     failures: [(path: SourcePath, failure: FailureRecord)], failureCount: Int, schemaVersion: Int
@@ -245,6 +270,7 @@ public struct CacheStatus: Hashable, Sendable, Codable {
   /// Bytes that they take, about.
   public let bytes: Int64
 
+  /// Counts of what is remembered, and about how many bytes that takes.
   public init(files: Int, readings: Int, bytes: Int64) {
     self.files = files
     self.readings = readings
@@ -273,10 +299,12 @@ public struct CatalogError: Error, Hashable, Sendable {
     /// The task was cancelled.
     case cancelled
   }
+  /// What it is, for programs.
   public let code: Code
   /// What went wrong, with which catalog, and what to do; one sentence for people.
   public let message: String
 
+  /// An error. `message` is shown to people as it stands.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

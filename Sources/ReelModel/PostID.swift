@@ -1,7 +1,9 @@
 import FoundationEssentials
 
-/// A post's identity: a UUID of version 7 (RFC 9562, section 5.7), so that ids sort by the time they were made.
+/// A post's identity: a UUID of version 7 (RFC 9562, section 5.7), so that ids sort by the time they were
+/// made.
 public struct PostID: Hashable, Sendable {
+  /// The id as a UUID of version 7; one that was read from text may be of any version.
   public let uuid: UUID
 
   /// A new id for the moment `date`.
@@ -31,10 +33,13 @@ extension PostID: CustomStringConvertible {
 }
 
 extension PostID: Comparable {
+  /// Byte order, which for ids that Reel made is the order of their milliseconds.
   public static func < (left: PostID, right: PostID) -> Bool { left.description < right.description }
 }
 
 extension PostID: Codable {
+  /// Reads a UUID from a string.
+  /// - Throws: `DecodingError` when it is none.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let id = PostID(try container.decode(String.self)) else {
@@ -43,6 +48,7 @@ extension PostID: Codable {
     self = id
   }
 
+  /// Writes ``description``.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)

@@ -56,12 +56,14 @@ public struct ProbeError: Error, Hashable, Sendable, Codable {
       }
     }
   }
+  /// What it is, for programs.
   public let code: Code
   /// What it is instead, as a noun with its article, where that is known: "an HLS playlist".
   public let found: String?
   /// What went wrong and what to do, without the file's name; one sentence for people.
   public let message: String
 
+  /// An error. `message` follows the file's name when it is shown: "clip.mp4: it is an HLS playlist …".
   public init(_ code: Code, _ message: String, found: String? = nil) {
     self.code = code
     self.message = message

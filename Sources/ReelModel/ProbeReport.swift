@@ -1,8 +1,11 @@
 /// The facts of a file, and how they were read.
 public struct ProbeReport: Hashable, Sendable, Codable {
+  /// What the file says about itself.
   public var media: MediaInfo
+  /// How that was found out.
   public var provenance: ProbeProvenance
 
+  /// Facts and how they were read.
   public init(media: MediaInfo, provenance: ProbeProvenance) {
     self.media = media
     self.provenance = provenance
@@ -11,11 +14,14 @@ public struct ProbeReport: Hashable, Sendable, Codable {
 
 /// How facts were read: by which way, how far confined, by which FFmpeg.
 public struct ProbeProvenance: Hashable, Sendable, Codable {
+  /// How much of the file was read.
   public var method: ProbeMethod
+  /// How far the process that read it was confined.
   public var isolation: IsolationLevel
   /// The version of libavformat that read it, such as `59.27.100`.
   public var ffmpeg: String
 
+  /// How a reading was made.
   public init(method: ProbeMethod, isolation: IsolationLevel, ffmpeg: String) {
     self.method = method
     self.isolation = isolation

@@ -7,8 +7,10 @@ public protocol Randomness: Sendable {
 
 /// The system's cryptographically secure generator (`getrandom`).
 public struct SystemRandomness: Randomness {
+  /// The generator has no state of its own; every value is the same one.
   public init() {}
 
+  /// Drawn from `SystemRandomNumberGenerator`, without modulo bias. `bound` must be above 0.
   public func number(below bound: UInt64) -> UInt64 {
     UInt64.random(in: 0..<bound)
   }

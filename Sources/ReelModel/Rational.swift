@@ -1,5 +1,6 @@
 /// A ratio of two whole numbers, kept as the file states it (30000/1001 is not 29.97).
 public struct Rational: Hashable, Sendable {
+  /// Above 0.
   public let numerator: Int
   /// Above 0.
   public let denominator: Int
@@ -23,37 +24,51 @@ public struct Rational: Hashable, Sendable {
 
 /// Frames in a second; `30000/1001` in JSON.
 public struct FrameRate: Hashable, Sendable, Codable, CustomStringConvertible {
+  /// Frames in a second, as a ratio.
   public let ratio: Rational
 
+  /// A rate; the ratio is above 0 by its type.
   public init(_ ratio: Rational) { self.ratio = ratio }
 
   /// Frames in a second as a floating-point value.
   public var value: Double { ratio.value }
+  /// `30000/1001`, as the file has it, not reduced; a whole number of frames is `25/1`.
   public var description: String { "\(ratio.numerator)/\(ratio.denominator)" }
 
+  /// Reads a string like `30000/1001`.
+  /// - Throws: `DecodingError` when it is no positive ratio.
   public init(from decoder: any Decoder) throws {
     ratio = try Rational.decode(from: decoder, separator: "/")
   }
 
+  /// Writes ``description``.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)
   }
 }
 
-/// The width of a pixel against its height; `1:1` in JSON. Unknown is nil where it is held, and shown as square.
+/// The width of a pixel against its height; `1:1` in JSON. Unknown is nil where it is held, and shown as
+/// square.
 public struct SampleAspectRatio: Hashable, Sendable, Codable, CustomStringConvertible {
+  /// Width against height.
   public let ratio: Rational
 
+  /// An aspect ratio; it is above 0 by its type.
   public init(_ ratio: Rational) { self.ratio = ratio }
 
+  /// Whether a pixel is as wide as high. `2:2` is, too.
   public var isSquare: Bool { ratio.numerator == ratio.denominator }
+  /// `4:3`, as the file has it, not reduced.
   public var description: String { "\(ratio.numerator):\(ratio.denominator)" }
 
+  /// Reads a string like `4:3`.
+  /// - Throws: `DecodingError` when it is no positive ratio.
   public init(from decoder: any Decoder) throws {
     ratio = try Rational.decode(from: decoder, separator: ":")
   }
 
+  /// Writes ``description``.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)

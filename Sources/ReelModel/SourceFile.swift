@@ -8,6 +8,7 @@ public struct SourceFile: Sendable {
   /// The open file.
   public let handle: any SourceHandle
 
+  /// A file that was opened. `identity` is that of `handle`, taken right after opening.
   public init(path: SourcePath, identity: FileIdentity, handle: any SourceHandle) {
     self.path = path
     self.identity = identity
@@ -40,13 +41,14 @@ public struct SourceError: Error, Hashable, Sendable {
     case notFound
     /// No permission to open or read it.
     case denied
-    /// A directory where a file was expected.
+    /// A folder where a file was expected.
     case isDirectory
     /// A FIFO, socket or device.
     case notRegular
-    /// A symbolic link, and links are not followed.
+    /// A symbolic link, or a path through one, and links are not followed.
     case isLink
-    /// A chain of links that never ends, or a path that leaves the given root.
+    /// A path that leaves the given root, a chain of links that never ends, or Reel's own library or
+    /// destination.
     case outsideRoot
     /// The file changed between opening and publishing.
     case sourceChanged
@@ -54,15 +56,18 @@ public struct SourceError: Error, Hashable, Sendable {
     case unreadable
     /// No descriptors left in this process or on this machine.
     case tooManyOpenFiles
-    /// A name that no file system call accepts (too long, or an embedded NUL).
+    /// A name that no file system call accepts: empty, too long, or with an embedded NUL.
     case invalidName
     /// A sidecar or caption list that is not what it should be.
     case sidecarInvalid
   }
+  /// What it is, for programs.
   public let code: Code
-  /// What went wrong, with which file, and what to do; one sentence for people.
+  /// What went wrong and what to do, without the file's name, which the view puts in; one sentence for
+  /// people.
   public let message: String
 
+  /// An error. `message` follows the file's name when it is shown: "clip.mp4: it is a folder".
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

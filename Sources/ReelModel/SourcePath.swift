@@ -8,10 +8,12 @@ public struct SourcePath: Hashable, Sendable {
   /// The bytes, without a terminating NUL.
   public let bytes: [UInt8]
 
+  /// A path of these bytes; they are not checked (an embedded NUL fails when the path is opened).
   public init(bytes: some Sequence<UInt8>) {
     self.bytes = Array(bytes)
   }
 
+  /// The path that is this text in UTF-8.
   public init(_ string: String) {
     bytes = Array(string.utf8)
   }
@@ -89,6 +91,7 @@ extension SourcePath: Comparable {
 }
 
 extension SourcePath: CustomStringConvertible {
+  /// ``text``. It may hold control characters.
   public var description: String { text }
 }
 

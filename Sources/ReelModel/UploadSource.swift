@@ -9,6 +9,7 @@ public struct UploadSource: Sendable {
   /// The bytes.
   public let bytes: any ByteSource
 
+  /// A source. `digest` and `size` are of all of `bytes`, and the uploader holds what it reads to them.
   public init(size: Int64, digest: ContentDigest, contentType: String, bytes: any ByteSource) {
     self.size = size
     self.digest = digest

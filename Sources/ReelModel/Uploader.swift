@@ -46,6 +46,7 @@ public struct UploadTraits: Hashable, Sendable {
   /// Bytes; nil when there is no limit that we know.
   public var largestObject: Int64?
 
+  /// The traits of a store; `largestObject` nil is "no limit that we know".
   public init(
     atomicCreate: Bool, resumable: Bool, verifiesChecksums: Bool, durable: Bool, largestObject: Int64? = nil
   ) {
@@ -57,21 +58,26 @@ public struct UploadTraits: Hashable, Sendable {
   }
 }
 
-/// A store's settled name, such as `file:///srv/media`; in JSON that string. Uniqueness of posts is counted within
-/// one destination.
+/// A store's settled name, such as `file:///srv/media`; in JSON that string. Uniqueness of posts is counted
+/// within one destination.
 public struct Destination: Hashable, Sendable, CustomStringConvertible {
+  /// The name itself. An uploader settles its spelling, so that one store has one name.
   public let name: String
 
+  /// A destination by its settled name. Two spellings are two destinations.
   public init(_ name: String) { self.name = name }
 
+  /// ``name``.
   public var description: String { name }
 }
 
 extension Destination: Codable {
+  /// Reads a string; any is a name.
   public init(from decoder: any Decoder) throws {
     name = try decoder.singleValueContainer().decode(String.self)
   }
 
+  /// Writes ``name`` as one string.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(name)
@@ -80,6 +86,7 @@ extension Destination: Codable {
 
 /// An object as the store holds it.
 public struct StoredObject: Hashable, Sendable, Codable {
+  /// The name that it is stored under.
   public let key: ObjectKey
   /// An address that a viewer can open.
   public let url: String
@@ -88,6 +95,7 @@ public struct StoredObject: Hashable, Sendable, Codable {
   /// The digest that the store, or the copy into it, has proved; nil when nothing proves it.
   public let digest: ContentDigest?
 
+  /// An object as the store tells it.
   public init(key: ObjectKey, url: String, size: Int64, digest: ContentDigest?) {
     self.key = key
     self.url = url
@@ -107,6 +115,7 @@ public struct TransferProgress: Hashable, Sendable, Codable {
   /// Why the attempt before this one ended; set once, on the first report of an attempt above 1.
   public let retrying: UploadError?
 
+  /// A report. `sent` and `total` are bytes; `attempt` is counted from 1.
   public init(sent: Int64, total: Int64, attempt: Int = 1, retrying: UploadError? = nil) {
     self.sent = sent
     self.total = total
@@ -152,12 +161,14 @@ public struct UploadError: Error, Hashable, Sendable, Codable {
     /// Whether no other file will fare better: the run ends.
     public var endsTheRun: Bool { self == .storeUnusable }
   }
+  /// What it is, for programs.
   public let code: Code
   /// What went wrong, with which store, and what to do; one sentence for people.
   public let message: String
   /// How long the store asked us to wait, in seconds.
   public let retryAfter: Double?
 
+  /// An error. `retryAfter` is in seconds, nil when the store asked for no pause.
   public init(_ code: Code, _ message: String, retryAfter: Double? = nil) {
     self.code = code
     self.message = message

@@ -7,7 +7,9 @@ public protocol WallClock: Sendable {
 
 /// The machine's clock.
 public struct SystemWallClock: WallClock {
+  /// The clock has no settings.
   public init() {}
 
+  /// The system's time; it may jump when somebody sets it.
   public func now() -> Date { Date() }
 }

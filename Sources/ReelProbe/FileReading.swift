@@ -35,6 +35,7 @@ struct FileReading {
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let streams = StreamChoice(input.streams)
     guard !streams.all.isEmpty else { throw failure.corrupt }
+    if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
     return Reading(media: try facts(header, streams, of: input.context, isWitnessed: false), method: .full)
   }
 
@@ -43,6 +44,8 @@ struct FileReading {
     isWitnessed: Bool
   ) throws(ProbeError) -> MediaInfo {
     let stepsAreIndexed = structure.iso.map { $0.fragments == 0 } ?? false
+    var scan = PacketScan(context, limits: limits)
+    if !isWitnessed, let stream = streams.video { believeFrames(of: stream, &scan) }
     var media = MediaInfo(container: structure.container, size: source.size)
     media.audio = streams.audios.map { AudioFacts($0) }
     media.video = streams.video.map {
@@ -51,20 +54,30 @@ struct FileReading {
     media.take(Tags(context.pointee.metadata))
     media.take(structure, streams)
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
-    takePackets(search, of: context, isWitnessed: isWitnessed, into: &media)
+    takePackets(search, of: context, isWitnessed: isWitnessed, &scan, into: &media)
     if let stopped = failure.stopped(source.stop) { throw stopped }
-    media.warnings =
-      Contradictions(header: header, claimedDuration: search.claimed, streams: streams, media: media)
-      .sentences
+    let contradictions = Contradictions(
+      header: header, iso: structure.iso, claimedDuration: search.claimed, streams: streams, media: media)
+    media.warnings = contradictions.sentences
     return media
+  }
+
+  /// FFmpeg knows VP8's pixel format without decoding, and so takes the size from the container, true or not.
+  private func believeFrames(of stream: UnsafeMutablePointer<AVStream>, _ scan: inout PacketScan) {
+    guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_VP8 else {
+      return
+    }
+    scan.run(untilSeen: stream.pointee.index)
+    guard let frame = scan.firstVP8Frames[stream.pointee.index] else { return }
+    parameters.pointee.width = Int32(clamping: frame.width)
+    parameters.pointee.height = Int32(clamping: frame.height)
   }
 
   /// What takes packets to find out: whether there is a sample, and a duration that no header tells.
   private func takePackets(
     _ search: DurationSearch, of context: UnsafeMutablePointer<AVFormatContext>, isWitnessed: Bool,
-    into media: inout MediaInfo
+    _ scan: inout PacketScan, into media: inout MediaInfo
   ) {
-    var scan = PacketScan(context, limits: limits)
     if let stream = search.streams.video {
       media.video?.hasSamples = isWitnessed ? true : hasSamples(stream, &scan)
     }
@@ -78,12 +91,19 @@ struct FileReading {
   }
 
   private func hasSamples(_ stream: UnsafeMutablePointer<AVStream>, _ scan: inout PacketScan) -> Bool? {
-    // Samples that the edit list hides are not in FFmpeg's index, but they are counted.
-    if structure.iso != nil {
-      return avformat_index_get_entries_count(stream) > 0 || stream.pointee.nb_frames > 0
+    if let iso = structure.iso {
+      return avformat_index_get_entries_count(stream) > 0 || iso.hidesSamples(of: stream)
     }
     scan.run(untilSeen: stream.pointee.index)
     if scan.seen.contains(stream.pointee.index) { return true }
     return scan.end == .file ? false : nil
+  }
+}
+
+extension ISOFileMap {
+  /// Whether the track's edit list leaves nothing of its samples: they are counted, and not in FFmpeg's index.
+  func hidesSamples(of stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    stream.pointee.nb_frames > 0 && avformat_index_get_entries_count(stream) == 0
+      && editedTracks.contains(UInt32(truncatingIfNeeded: stream.pointee.id))
   }
 }

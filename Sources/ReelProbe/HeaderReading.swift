@@ -10,7 +10,9 @@ struct HeaderReading {
   func mayTrust(_ header: HeaderFacts, _ streams: StreamChoice) -> Bool {
     guard structure.container.isISO || structure.container.isMatroska, !isFragmented, !isEncrypted(streams),
       let stream = streams.video, header.sizes[stream.pointee.index] != nil,
-      stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_H264,
+      PictureWitness.codecs.contains(stream.pointee.codecpar.pointee.codec_id.rawValue),
+      // Some of FFmpeg's decoders show what is transparent in a pixel format of its own.
+      av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0) == nil,
       stream.pointee.avg_frame_rate.num > 0, stream.pointee.avg_frame_rate.den > 0
     else { return false }
     return knowsSteps(stream) && streams.audios.allSatisfy(isTold) && knowsDuration(header, streams)
@@ -21,7 +23,7 @@ struct HeaderReading {
   func isWitnessed(_ input: borrowing OpenedInput, _ streams: StreamChoice) -> Bool {
     guard let stream = streams.video, let parameters = stream.pointee.codecpar,
       let packet = FirstPacket(of: stream, among: streams.all, in: input.context),
-      let witness = PictureWitness(h264: parameters, packet: packet.packet),
+      let witness = PictureWitness(parameters, packet: packet.packet),
       witness.width == parameters.pointee.width, witness.height == parameters.pointee.height
     else { return false }
     witness.testify(in: parameters)

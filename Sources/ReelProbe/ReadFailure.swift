@@ -49,7 +49,16 @@ struct ReadFailure {
     return ProbeError(.truncated, "it was cut off within its index (moov); get it again, whole")
   }
 
-  /// The index of an ISO base media file is missing, so that nothing can be played.
+  /// Without the memory for an index FFmpeg goes on without a word, and the stream looks empty.
+  func indexIsTooLarge(_ streams: StreamChoice) -> ProbeError? {
+    guard container.isISO else { return nil }
+    let claims = streams.all.filter { avformat_index_get_entries_count($0) == 0 }.map(\.pointee.nb_frames)
+    guard let largest = claims.max(), largest > 1_000_000 else { return nil }
+    return ProbeError(
+      .memoryLimit, "its index claims \(largest) samples, more than memory allows; it is damaged")
+  }
+
+  /// An ISO base media file lacks its index or the end of its last box, so that nothing can be played.
   private func unfinished(_ structure: FileStructure) -> ProbeError? {
     guard let iso = structure.iso else { return nil }
     if iso.movie == nil, iso.fragments > 0 {
@@ -59,6 +68,10 @@ struct ReadFailure {
     if iso.movie == nil {
       return ProbeError(
         .truncated, "its index (moov) is missing: it was cut off or never finished; get it again, whole")
+    }
+    // FFmpeg plays on where the media is cut, but not where the index of a fragment is.
+    if iso.endsBeyondFile {
+      return ProbeError(.truncated, "it was cut off: its last part is not all there; get it again, whole")
     }
     return nil
   }

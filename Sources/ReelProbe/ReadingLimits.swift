@@ -10,7 +10,8 @@ public struct ReadingLimits: Hashable, Sendable {
   public var probeBytes: Int64
   /// Seconds of packets that it may look at for that (`analyzeduration`); nil for its own choice by container.
   public var analyzedSeconds: Double?
-  /// Bytes of a single allocation by FFmpeg (`av_max_alloc`; one value for the process, the last one set).
+  /// Bytes of a single allocation by FFmpeg (`av_max_alloc`; one value for the process, the last one set). An
+  /// index takes 24 bytes a sample: by default it may have 26 hours of 60 frames a second.
   public var largestAllocation: Int
   /// Packets that may be read to find a duration that no header tells.
   public var scannedPackets: Int
@@ -20,7 +21,7 @@ public struct ReadingLimits: Hashable, Sendable {
   /// - Parameters: as the properties.
   public init(
     bytes: Int64 = 512 << 20, seconds: Double = 8, streams: Int = 256, probeBytes: Int64 = 5_000_000,
-    analyzedSeconds: Double? = nil, largestAllocation: Int = 256 << 20, scannedPackets: Int = 1_000_000,
+    analyzedSeconds: Double? = nil, largestAllocation: Int = 128 << 20, scannedPackets: Int = 1_000_000,
     scannedBytes: Int64 = 256 << 20
   ) {
     self.bytes = bytes

@@ -38,6 +38,7 @@ extension ReadJob {
     guard let request = try? settings.request(size: size, container: container).encoded() else {
       return .failure(ProbeError(.unreadable, "its size is no size"))
     }
+    guard !worker.speaksUnasked else { return .loss(worker.endOrGarble()) }
     guard worker.send(request, descriptor: descriptor) else {
       return .loss(worker.process.finish().failure)
     }
@@ -69,6 +70,14 @@ extension ReadJob {
         method: method, isolation: reader.hello.isolation, ffmpeg: reader.hello.version.ffmpeg)
       return .report(ProbeReport(media: media, provenance: provenance))
     }
+  }
+}
+
+extension Worker {
+  /// What to make of one whose channel is readable though nothing was asked: it is gone, or it speaks unasked.
+  fileprivate func endOrGarble() -> ProbeError {
+    if case .gone = receive(until: .now) { return process.finish().failure }
+    return .garbled("more than one")
   }
 }
 

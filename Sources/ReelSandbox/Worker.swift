@@ -37,6 +37,11 @@ final class Worker {
     return send(request, rawDescriptor: descriptor.rawValue)
   }
 
+  /// Whether it has said something that nobody asked for: an answer to a question that is still to come.
+  var speaksUnasked: Bool {
+    reel_channel_wait(channel.rawValue, 0) != 0
+  }
+
   /// Sends a frame; false when the worker is gone.
   func send(_ frame: [UInt8]) -> Bool {
     send(frame, rawDescriptor: -1)

@@ -15,7 +15,9 @@ struct WorkerSettings: Sendable {
 
   /// What a started worker is told.
   var start: WorkerStart {
-    WorkerStart(role: role, memory: limits.memory, processorSeconds: limits.processorSeconds)
+    WorkerStart(
+      role: role, memory: min(max(limits.memory, 1 << 20), 1 << 40),
+      processorSeconds: min(max(limits.processorSeconds, 1), 86_400))
   }
 
   /// What a worker is asked about a file. Its own deadline is a little before ours, so that what is slow without

@@ -16,6 +16,9 @@ struct WorkerStarter: Sendable {
   let thread: SpawnThread
   let breaker: StartBreaker
 
+  /// Microseconds before the next try: a program that is just being installed is busy for a moment.
+  private static let pause: UInt32 = 50_000
+
   /// Why a worker did not come to be.
   private enum Failure: Error {
     /// No other try will fare better.
@@ -38,7 +41,9 @@ struct WorkerStarter: Sendable {
         switch error {
         case .final(let error): throw error
         case .died where interruption.hasCome: throw .cancelled
-        case .died(let reason): breaker.failed(reason)
+        case .died(let reason):
+          breaker.failed(reason)
+          usleep(Self.pause)
         }
       }
     }
@@ -77,11 +82,20 @@ struct WorkerStarter: Sendable {
     }
   }
 
+  /// A machine that is short of something may have it again for the next file.
+  private static func failure(_ error: SystemError) -> Failure {
+    switch error.code {
+    case EMFILE, ENFILE, EAGAIN, ENOMEM, ENOBUFS:
+      .final(ProbeError(.crashed, "no reader could be started (\(error)); try again with fewer jobs"))
+    default: .died("\(error)")
+    }
+  }
+
   private func spawn(_ buffer: FrameBuffer) throws(Failure) -> Worker {
     let path: String
     do throws(ProbeError) { path = try settings.location.resolve() } catch { throw .final(error) }
     let ends: ChannelEnds
-    do throws(SystemError) { ends = try ChannelEnds() } catch { throw .died("\(error)") }
+    do throws(SystemError) { ends = try ChannelEnds() } catch { throw Self.failure(error) }
     let theirs = ends.theirs
     let (child, error) = thread.run { () -> (reel_child, Int32) in
       var child = reel_child()
@@ -91,7 +105,7 @@ struct WorkerStarter: Sendable {
     switch error {
     case 0: return Worker(process: ChildProcess(adopting: child), channel: ends.ours, buffer: buffer)
     case EACCES, ENOENT, ENOEXEC: throw .final(WorkerLocation.missing(at: [path]))
-    default: throw .died("\(SystemError(code: error, call: "posix_spawn"))")
+    default: throw Self.failure(SystemError(code: error, call: "posix_spawn"))
     }
   }
 }

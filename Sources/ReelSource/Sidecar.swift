@@ -38,6 +38,8 @@ public enum Sidecar {
     } catch {
       // A name that grew too long by `.json` names no file.
       guard error.code != .notFound, error.code != .invalidName else { return nil }
+      // No fault of the sidecar's.
+      if error.code == .tooManyOpenFiles || error.code == .unreadable { throw error }
       throw invalid("can't be read: \(error.message)")
     }
   }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A number of places that are waited for without blocking. First come, first served; the place that was given
-/// back last is taken first, as its thread is warm.
+/// A number of places that are waited for without blocking. First come, first served; the place that was
+/// given back last is taken first, as its thread is warm.
 final class AsyncPlaces: Sendable {
   private struct State {
     var free: [Int]

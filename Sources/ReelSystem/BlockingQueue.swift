@@ -1,7 +1,7 @@
 import Dispatch
 
-/// Threads for calls that block (disk, sockets, SQLite), so that none of Swift's cooperative threads ever waits
-/// for a device: those are as many as cores, and one that waits is one less for everybody.
+/// Threads for calls that block (disk, sockets, SQLite), so that none of Swift's cooperative threads ever
+/// waits for a device: those are as many as cores, and one that waits is one less for everybody.
 public final class BlockingQueue: Sendable {
   /// A serial queue for each place. A concurrent one would not do: on Linux its blocked threads count against
   /// the cores, and more come only about once a second.

@@ -2,7 +2,8 @@ import Glibc
 
 /// A file descriptor that closes itself when nobody holds it any more.
 public final class Descriptor: Sendable {
-  /// The number; good as long as this object lives, so pass the object, not the number, to what outlives a call.
+  /// The number; good as long as this object lives, so pass the object, not the number, to what outlives a
+  /// call.
   public let rawValue: Int32
 
   /// Takes `rawValue` over: it is closed when this goes.

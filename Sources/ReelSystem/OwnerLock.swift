@@ -1,7 +1,7 @@
 import Glibc
 
-/// A file that is locked by the kernel for as long as its owner lives: however a process ends, the lock ends with
-/// it, and whoever finds the lock free knows that the owner is dead.
+/// A file that is locked by the kernel for as long as its owner lives: however a process ends, the lock ends
+/// with it, and whoever finds the lock free knows that the owner is dead.
 ///
 /// The lock is a `flock` on a descriptor that is closed on exec, so no child inherits it.
 public final class OwnerLock: Sendable {

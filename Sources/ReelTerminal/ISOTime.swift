@@ -18,7 +18,8 @@ enum ISOTime {
     if precision == .secondsOrMilliseconds, milliseconds.truncatingRemainder(dividingBy: 1000) == 0 {
       return whole.format(rounded)
     }
-    return fractional.format(rounded)
+    // The style cuts digits off instead of rounding, and no binary fraction is a whole number of milliseconds.
+    return fractional.format(rounded.addingTimeInterval(0.0005))
   }
 
   /// Nil when `text` is no such time.

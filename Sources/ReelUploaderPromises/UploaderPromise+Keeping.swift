@@ -19,7 +19,7 @@ extension UploaderPromise {
     },
     UploaderPromise(
       "upload.oneWinner",
-      "of several that store under one name at once, the one that wins is whole; with atomicCreate only one wins"
+      "of several that store under one name at once one wins and is whole; with atomicCreate only one wins"
     ) { scene in
       for round in 1...4 { try await race(scene, seed: UInt64(round * 100)) }
     },

@@ -8,7 +8,8 @@ import ReelModel
 ///   try await promise.check(StoreUnderTest { MyUploader(…) })
 /// }
 /// ```
-/// The checks make objects under random names and remove them again; other objects in the store are left alone.
+/// The checks make objects under random names and remove them again; other objects in the store are left
+/// alone.
 public struct UploaderPromise: Sendable {
   /// A stable name for reports, such as `upload.neverOverwrites`.
   public let name: String

@@ -116,7 +116,7 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
       }
     return DestinationAddressError(
       .unsupported,
-      "Reel \(ReelVersion.current) stores in folders only, not yet in \(kind): name a folder, such as ./media or "
-        + "file:///srv/media")
+      "Reel \(ReelVersion.current) stores in folders only, not yet in \(kind): name a folder, such as "
+        + "./media or file:///srv/media")
   }
 }

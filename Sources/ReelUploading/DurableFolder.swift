@@ -1,8 +1,8 @@
 import Glibc
 import ReelSystem
 
-/// A folder whose names are made durable: what was renamed into it before ``sync()`` was called is there after
-/// a power loss once it has returned.
+/// A folder whose names are made durable: what was renamed into it before ``sync()`` was called is there
+/// after a power loss once it has returned.
 ///
 /// One fsync serves everybody whose rename came before it began, so ten thousand small files that are stored
 /// side by side do not cost ten thousand of them.

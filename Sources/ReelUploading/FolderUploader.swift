@@ -28,8 +28,10 @@ public final class FolderUploader: Uploader {
   /// - Parameters:
   ///   - root: the folder, absolute or relative to the working folder of now.
   ///   - temporaries: a folder that is ours alone, where files lie until they are whole; made when it is
-  ///     missing. Without one, or when it turns out to be on another file system, it is `.reel-tmp` in `root`.
-  ///   - publicBaseURL: where viewers find the folder, such as `https://media.example.org/v`; nil for file URLs.
+  ///     missing. Without one, or when it turns out to be on another file system, it is `.reel-tmp` in
+  ///     `root`.
+  ///   - publicBaseURL: where viewers find the folder, such as `https://media.example.org/v`; nil for file
+  ///     URLs.
   ///   - mode: what the files and folders that are made may be read by.
   ///   - width: how many files may be copied at once; at least 1.
   public init(
@@ -55,10 +57,11 @@ public final class FolderUploader: Uploader {
 
   /// Copies `source` beside the folder's objects, syncs it, and names it `key`.
   ///
-  /// The digest of the result is proved: by hashing what was written, or, for a source whose changes show, by a
-  /// copy within the kernel between two looks at the source.
-  /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `storeFull`, `tooLarge`, `storeUnusable`,
-  ///   `unavailable` (no descriptors or memory left), `interrupted` (the disk gave an error), `cancelled`.
+  /// The digest of the result is proved: by hashing what was written, or, for a source whose changes show, by
+  /// a copy within the kernel between two looks at the source.
+  /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `storeFull`, `tooLarge`,
+  ///   `storeUnusable`, `unavailable` (no descriptors or memory left), `interrupted` (the disk gave an
+  ///   error), `cancelled`.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -79,9 +82,20 @@ public final class FolderUploader: Uploader {
   }
 
   /// The object's length; its digest is nil, as only ``readBack(_:)`` can tell it.
-  /// - Throws: `storeUnusable` when the folder is not there, `denied`, `conflict` when the name is no file's.
+  ///
+  /// In a store that was prepared for uploads, an object that is found is durable: whoever named it may have died
+  /// before the folder was synced.
+  /// - Throws: `storeUnusable` when the folder is not there, `denied`, `conflict` when the name is no file's,
+  ///   `interrupted` when the folder can't be synced.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     let size = try await withStoredFile(key) { file, _ in file.size }
+    if size != nil, let durable = opened.withLock({ $0?.durable }) {
+      do throws(SystemError) {
+        try await durable.sync()
+      } catch {
+        throw failure(error, "sync the folder")
+      }
+    }
     return size.map { StoredObject(key: key, url: addresses.url(of: key), size: $0, digest: nil) }
   }
 
@@ -111,6 +125,14 @@ public final class FolderUploader: Uploader {
 }
 
 extension FolderUploader {
+  var rootPath: String { root.text }
+
+  /// Where temporaries may lie.
+  var temporaryPaths: [String] {
+    let hidden = (root.text == "/" ? "" : root.text) + "/" + StorePreparation.hiddenFolder
+    return [temporaries?.text, hidden].compactMap { $0 }
+  }
+
   private func open() throws(UploadError) -> OpenStore {
     try StorePreparation(root: root, temporaries: temporaries, mode: mode, failure: failure).run()
   }

@@ -57,6 +57,14 @@ struct LeftoverSweep {
     return removed
   }
 
+  /// The names of what ``run()`` would remove.
+  func dead() throws(SystemError) -> [String] {
+    try FolderListing.names(in: folder).filter { name in
+      guard let owner = TemporaryName.owner(of: name) else { return false }
+      return (try? OwnerLock.isAlive(directory: folder, name: owner)) == false
+    }.sorted()
+  }
+
   /// The owners with files here, and their temporary files.
   private func leftovers() throws(SystemError) -> [String: [String]] {
     var found: [String: [String]] = [:]

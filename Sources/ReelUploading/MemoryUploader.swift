@@ -1,6 +1,5 @@
 import Crypto
 import ReelModel
-import ReelSystem
 import Synchronization
 
 /// A store in memory, for tests and examples. It keeps every promise but durability.
@@ -18,7 +17,6 @@ public final class MemoryUploader: Uploader {
     let digest: ContentDigest
   }
   private let objects = Mutex<[ObjectKey: Stored]>([:])
-  private let queue = BlockingQueue(label: "reel.memory-store", width: 4)
 
   /// - Parameter name: tells one store from another; two of the same name are *not* one store.
   public init(name: String = "store") {
@@ -44,9 +42,7 @@ public final class MemoryUploader: Uploader {
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
     try checkFree(key)
-    let bytes = try await queue.runCancellable { cancellation throws(UploadError) in
-      try SourceReading(source: source, cancellation: cancellation, reporting: reporting).run()
-    }
+    let bytes = try await read(source, reporting)
     let isNew = objects.withLock { objects in
       if objects[key] != nil { return false }
       objects[key] = Stored(bytes: bytes, digest: source.digest)
@@ -73,6 +69,18 @@ public final class MemoryUploader: Uploader {
     bytes(of: key).flatMap { ContentDigest(sha256: SHA256.hash(data: $0)) }
   }
 
+  private func read(
+    _ source: UploadSource, _ reporting: @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    reporting(TransferProgress(sent: 0, total: source.size))
+    for try await chunk in SourceChunks(of: source) {
+      bytes += chunk
+      reporting(TransferProgress(sent: Int64(bytes.count), total: source.size))
+    }
+    return bytes
+  }
+
   private func url(of key: ObjectKey) -> String { destination.name + "/" + key.rawValue }
 
   private func checkFree(_ key: ObjectKey) throws(UploadError) {
@@ -81,49 +89,5 @@ public final class MemoryUploader: Uploader {
 
   private func taken(_ key: ObjectKey) -> UploadError {
     UploadError(.alreadyExists, "the store \(destination) has an object named \(key) already")
-  }
-}
-
-/// Reads a source into memory and proves that it is what its digest says.
-private struct SourceReading {
-  let source: UploadSource
-  let cancellation: CancellationFlag
-  let reporting: @Sendable (TransferProgress) -> Void
-
-  private static let chunk = 1 << 20
-
-  func run() throws(UploadError) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var reported: Int64 = -1
-    while let piece = try next(at: Int64(bytes.count)) {
-      bytes += piece
-      let sent = Int64(bytes.count)
-      if sent > source.size { throw UploadError.changed(source, "it grew") }
-      if sent - reported >= Int64(Self.chunk) { report(sent, &reported) }
-    }
-    if bytes.count < source.size { throw UploadError.changed(source, "it shrank") }
-    if Array(SHA256.hash(data: bytes)) != source.digest.bytes {
-      throw UploadError.changed(source, "its bytes differ")
-    }
-    if reported < source.size { report(source.size, &reported) }
-    return bytes
-  }
-
-  private func next(at offset: Int64) throws(UploadError) -> [UInt8]? {
-    try cancellation.check()
-    do throws(SourceError) {
-      let piece = try [UInt8](unsafeUninitializedCapacity: Self.chunk) {
-        (buffer, count) throws(SourceError) in
-        count = try source.bytes.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
-      }
-      return piece.isEmpty ? nil : piece
-    } catch {
-      throw UploadError(error)
-    }
-  }
-
-  private func report(_ sent: Int64, _ reported: inout Int64) {
-    reporting(TransferProgress(sent: sent, total: source.size))
-    reported = sent
   }
 }

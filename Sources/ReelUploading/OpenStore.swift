@@ -30,9 +30,11 @@ final class OpenStore: Sendable {
 
 /// Opens folders, and makes those that are missing.
 enum StoreFolder {
-  /// Opens `path`, which must be a folder.
+  /// Opens `path`, which must be a folder, and no link to one.
   static func open(_ path: String) throws(SystemError) -> Descriptor {
-    let raw = try retryingInterrupts("open") { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    let raw = try retryingInterrupts("open") {
+      Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    }
     return Descriptor(adopting: raw)
   }
 

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Asks a store again after what may pass: `interrupted` and `unavailable`, within the limits of its policy.
 ///
-/// A reply may be lost after the store did its work. So before an upload is tried again the store is asked for
-/// the object: one of the right length and digest is ours, and is not sent a second time.
+/// A reply may be lost after the store did its work. So before an upload is tried again the store is asked
+/// for the object: one of the right length and digest is ours, and is not sent a second time.
 public final class RetryingUploader: Uploader {
   private let base: any Uploader
   private let policy: RetryPolicy
@@ -39,9 +39,10 @@ public final class RetryingUploader: Uploader {
     try await retrying { _ throws(UploadError) in try await self.base.prepare() }
   }
 
-  /// As the base's, asked again where that may help. Each attempt above the first is announced by a report with
-  /// what the one before it died of.
-  /// - Throws: the last attempt's error; `conflict` when what is found after a lost reply is not what was sent.
+  /// As the base's, asked again where that may help. Each attempt above the first is announced by a report
+  /// with what the one before it died of.
+  /// - Throws: the last attempt's error; `conflict` when what is found after a lost reply is not what was
+  ///   sent.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -110,8 +111,8 @@ extension RetryingUploader {
     guard let difference else { return object }
     throw UploadError(
       .conflict,
-      "the store \(destination) has something else under \(key): \(difference.words); see what it is, and move "
-        + "it away")
+      "the store \(destination) has something else under \(key): \(difference.words); see what it is, and "
+        + "move it away")
   }
 
   private func retrying<Value: Sendable>(

@@ -19,7 +19,8 @@ struct TemporaryFile: ~Copyable {
     unlinkat(folder, name, 0)
   }
 
-  /// Creates `name`, which must not exist, in the open folder `folder`, with exactly `mode`, whatever the umask.
+  /// Creates `name`, which must not exist, in the open folder `folder`, with exactly `mode`, whatever the
+  /// umask.
   static func create(_ name: String, in folder: Int32, mode: mode_t) throws(SystemError) -> TemporaryFile {
     let raw = try retryingInterrupts("openat") {
       openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -55,8 +56,9 @@ struct TemporaryFile: ~Copyable {
     }
   }
 
-  /// The way of older file systems: a second name, which cannot replace either; the first goes with this value.
-  private func link(to newName: String, in target: Int32) throws(SystemError) {
+  /// The way of older file systems: a second name, which cannot replace either; the first goes with this
+  /// value.
+  func link(to newName: String, in target: Int32) throws(SystemError) {
     _ = try retryingInterrupts("linkat") { linkat(folder, name, target, newName, 0) }
   }
 }

@@ -10,7 +10,7 @@ extension UploadError {
   static func changed(_ source: UploadSource, _ how: String) -> UploadError {
     UploadError(
       .sourceChanged,
-      "the file changed while it was stored (\(how), from \(source.size) bytes): let whatever writes it finish, "
-        + "then run the same command again")
+      "the file changed while it was stored (\(how), from \(source.size) bytes): let whatever writes it "
+        + "finish, then run the same command again")
   }
 }

@@ -18,9 +18,15 @@ public protocol FileReader {
 /// It takes no arguments and no environment, has one thread, and never starts Swift's concurrency runtime: what
 /// it needs of the system is settled before it is confined.
 public enum WorkerProgram {
-  /// Serves the parent until it is gone. Returns at once, false, when no parent has started this process.
-  public static func run(_ reader: some FileReader) -> Bool {
-    guard reel_channel_is(reel_worker_channel) == 1 else { return false }
+  /// Serves the parent until it is gone, and ends the process. Returns, at once, only when no parent has started it.
+  public static func run(_ reader: some FileReader) {
+    guard reel_channel_is(reel_worker_channel) == 1 else { return }
+    serve(reader)
+    // Without the last words of a hundred libraries, which may do what a confined process may not.
+    _exit(0)
+  }
+
+  private static func serve(_ reader: some FileReader) {
     _ = reel_child_die_with_parent()
     reel_confine_prepare()
     let channel = WorkerChannel()
@@ -28,13 +34,13 @@ public enum WorkerProgram {
     let loop = ReadingLoop(channel: channel, reader: reader)
     guard case .frame(let frame, _) = channel.receive(), let start = try? WorkerStart(decoding: frame) else {
       // A parent of another version learns it from the greeting.
-      return greeting.send(.none)
+      _ = greeting.send(.none)
+      return
     }
     switch start.role {
     case .unconfined: if greeting.send(.none) { loop.run() }
     case .confined: if greeting.send(Confinement.close(start)) { loop.run() }
     case .nursery: Nursery(channel: channel, greeting: greeting, loop: loop).run(start)
     }
-    return true
   }
 }

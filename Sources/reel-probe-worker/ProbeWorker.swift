@@ -8,7 +8,7 @@ import ReelWorker
 @main
 enum ProbeWorker {
   static func main() {
-    if WorkerProgram.run(FFmpegFileReader()) { return }
+    WorkerProgram.run(FFmpegFileReader())
     let line =
       "reel-probe-worker reads media files in a confined process; reel starts it by itself, not you by hand\n"
     _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }

@@ -5,14 +5,17 @@ import Synchronization
 /// SIGINT, SIGTERM and SIGHUP end a run alike: once, and what is in flight is finished or rolled back; twice, at
 /// once.
 enum Interruption {
-  /// Runs `body` in a task that the first signal cancels. Gives its result, and whether there was a signal.
-  static func guarding<Value: Sendable>(
-    _ body: @escaping @Sendable () async throws -> Value
-  ) async throws -> (value: Value, wasInterrupted: Bool) {
-    let task = Task { try await body() }
+  /// Waits for `task`, which the first signal cancels; nothing else is cancelled, so that who watches the task sees
+  /// it to its end. Gives its result, and whether there was a signal.
+  static func cancelling<Value: Sendable>(_ task: Task<Value, Never>) async -> (
+    value: Value, wasInterrupted: Bool
+  ) {
     let count = Mutex(0)
-    let sources = listened().map { number in
-      source(for: number) {
+    // A queue of its own has a thread of its own: the shared ones may all be waiting for a disk.
+    let queue = DispatchQueue(label: "reel.signals")
+    let numbers = listened()
+    let sources = numbers.map { number in
+      source(for: number, on: queue) {
         let isFirst = count.withLock { count in
           count += 1
           return count == 1
@@ -20,8 +23,12 @@ enum Interruption {
         if isFirst { task.cancel() } else { _exit(ReelExit.interrupted.rawValue) }
       }
     }
-    defer { for source in sources { source.cancel() } }
-    let value = try await task.value
+    defer {
+      for source in sources { source.cancel() }
+      // What is left to print is not worth waiting for: a signal ends it.
+      for number in numbers { signal(number, SIG_DFL) }
+    }
+    let value = await task.value
     return (value, count.withLock { $0 > 0 })
   }
 
@@ -39,11 +46,11 @@ enum Interruption {
   }
 
   private static func source(
-    for number: Int32, _ handler: @escaping @Sendable () -> Void
+    for number: Int32, on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void
   ) -> any DispatchSourceSignal {
     // Dispatch sees the signal only when nobody else handles it.
     signal(number, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
     source.setEventHandler(handler: handler)
     source.resume()
     return source

@@ -189,3 +189,11 @@ void reel_speak(const void *bytes, size_t count, int descriptor) {
   }
   sendmsg(3, &message, MSG_NOSIGNAL);
 }
+
+int reel_is_sanitized(void) {
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+  return 1;
+#else
+  return 0;
+#endif
+}

@@ -53,6 +53,7 @@ import Testing
           """)
     }
     #expect(loose == [])
+    #expect(try await catalog.newestPosts(before: nil, limit: 1).posts.isEmpty)
     try await catalog.close()
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.library.temporaryPath).isEmpty)
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.library.path).count == 2)
@@ -125,6 +126,29 @@ import Testing
     try FileManager.default.createDirectory(
       atPath: temporary.library.catalogPath, withIntermediateDirectories: false)
     await refuses(temporary, .unusable, saying: "no file")
+  }
+
+  @Test(arguments: [0o620, 0o602, 0o666])
+  func aFileThatOthersMayWriteIsRefused(mode: Int) async throws {
+    let temporary = try await TemporaryLibrary()
+    try await SQLiteCatalog.open(library: temporary.library).close()
+    chmod(temporary.library.catalogPath, mode_t(mode))
+    await refuses(temporary, .notOurs, saying: "others")
+    chmod(temporary.library.catalogPath, 0o644)
+    try await SQLiteCatalog.open(library: temporary.library).close()
+  }
+
+  @Test func aFileOfAnotherUserIsRefused() throws {
+    var facts = stat()
+    facts.st_mode = S_IFREG | 0o600
+    facts.st_uid = 1234
+    try CatalogFile.check(facts, of: "/c", user: 1234)
+    let error = #expect(throws: CatalogError.self) { try CatalogFile.check(facts, of: "/c", user: 77) }
+    #expect(error?.code == .notOurs)
+  }
+
+  @Test func theLibrarySaysItsVersion() {
+    #expect(SQLiteCatalog.sqliteVersion().split(separator: ".").count == 3)
   }
 
   @Test func anEmptyFileIsNoCatalogYet() async throws {

@@ -56,6 +56,16 @@ import Testing
     #expect(try await first.status().posts == 1)
   }
 
+  @Test func nobodyTakesOverFromItself() async throws {
+    let stage = try await SQLiteStage()
+    let catalog = try await stage.openSQLite()
+    let publication = sketch.publication()
+    let intent = try #require(try await catalog.claim(sketch.request(publication)).intent)
+    stage.clock.advance(by: 3600)
+    #expect(try await !resumes(catalog, publication))
+    _ = try await catalog.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+  }
+
   @Test func aClockThatJumpsBackTakesNothingFromTheLiving() async throws {
     let stage = try await SQLiteStage()
     let first = try await stage.openSQLite()

@@ -4,10 +4,10 @@ import Testing
 
 @Suite("Bad input", .timeLimit(.minutes(5)))
 struct BadInputTests {
-  private func codes(_ bench: Workbench, _ arguments: String...) throws -> (
+  private func codes(_ bench: Workbench, _ arguments: String...) async throws -> (
     ReelBinary.Outcome, [String: String]
   ) {
-    let run = try ReelBinary.run(
+    let run = try await ReelBinary.run(
       ["ingest"] + arguments + ["--library", bench.library.path, "--events", "events.jsonl"], in: bench.folder
     )
     let ends = try EventLog(bench.folder.appendingPathComponent("events.jsonl")).ends()
@@ -15,7 +15,7 @@ struct BadInputTests {
   }
 
   @Test("each kind has its own code, and the rest of the batch is published")
-  func eachItsOwn() throws {
+  func eachItsOwn() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
     try bench.write("just text", to: "text.mp4")
@@ -27,7 +27,7 @@ struct BadInputTests {
     symlink("loop.mp4", bench.clips.appendingPathComponent("loop.mp4").path)
     try bench.add("clips/matroska.mkv", as: "-i.mkv")
     try bench.add("clips/old.avi", as: String(repeating: "n", count: 251) + ".avi")
-    let (run, ends) = try codes(bench, "clips", "clips/nothing-here.mp4", "/dev/null")
+    let (run, ends) = try await codes(bench, "clips", "clips/nothing-here.mp4", "/dev/null")
     #expect(run.status == 3, "\(run.errors)")
     #expect(ends["text.mp4"] == "notMedia")
     #expect(ends["empty.mp4"] == "empty")
@@ -42,7 +42,7 @@ struct BadInputTests {
   }
 
   @Test("names that are no UTF-8 keep their bytes, also on the command line")
-  func bytes() throws {
+  func bytes() async throws {
     let bench = try Workbench()
     let name: [CChar] =
       Array(bench.clips.path.utf8CString.dropLast()) + [
@@ -53,79 +53,74 @@ struct BadInputTests {
     let bytes = try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
     _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
     close(descriptor)
-    let (run, ends) = try codes(bench, "clips")
+    let (run, ends) = try await codes(bench, "clips")
     #expect(run.status == 0, "\(run.errors)")
     #expect(ends.values.first == "post.published")
-    let shell = Process()
-    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-    shell.arguments = [
-      "-c", "exec \"$REEL\" probe --jsonl \"$CLIPS/$(printf '\\377').mp4\" >\"$CLIPS/out\"",
-    ]
-    shell.environment = ["REEL": ReelBinary.url.path, "CLIPS": bench.clips.path, "HOME": bench.folder.path]
-    try shell.run()
-    shell.waitUntilExit()
-    #expect(shell.terminationStatus == 0)
+    let shell = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "exec \"$REEL\" probe --jsonl \"$CLIPS/$(printf '\\377').mp4\" >\"$CLIPS/out\""],
+      in: bench.folder, environment: ["REEL": ReelBinary.url.path, "CLIPS": bench.clips.path])
+    #expect(shell.status == 0)
     let line = try String(contentsOf: bench.clips.appendingPathComponent("out"), encoding: .utf8)
     #expect(line.contains("pathBytes") && line.contains("\"ok\":true"))
   }
 
   @Test("an empty folder is no error, and says so")
-  func emptyFolder() throws {
+  func emptyFolder() async throws {
     let bench = try Workbench()
-    let run = try bench.reel("ingest", "clips")
+    let run = try await bench.reel("ingest", "clips")
     #expect(run.status == 0)
     #expect(run.output.lowercased().contains("nothing"), "\(run.output)")
   }
 
   @Test("a library in a place that can't be one is a clear error before anything is read: 1")
-  func badLibrary() throws {
+  func badLibrary() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
     try Data().write(to: bench.library)
-    let run = try bench.reel("ingest", "clips")
+    let run = try await bench.reel("ingest", "clips")
     #expect(run.status == 1)
     #expect(run.errors.contains(bench.library.path), "\(run.errors)")
   }
 
   @Test("a library that others may write to is refused")
-  func openLibrary() throws {
+  func openLibrary() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
     try FileManager.default.createDirectory(at: bench.library, withIntermediateDirectories: true)
     #expect(chmod(bench.library.path, 0o777) == 0)
-    let run = try bench.reel("ingest", "clips")
+    let run = try await bench.reel("ingest", "clips")
     #expect(run.status == 1)
     #expect(try bench.clips.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true)
   }
 
   @Test("a catalog that is corrupt, or newer, is named, and nothing is touched")
-  func badCatalog() throws {
+  func badCatalog() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    #expect(try bench.reel("ingest", "clips").status == 0)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
     let catalog = bench.library.appendingPathComponent("catalog.sqlite")
     let good = try Data(contentsOf: catalog)
     try Data("this is no database, and it was never one at all".utf8).write(to: catalog)
-    let corrupt = try bench.reel("ingest", "clips")
+    let corrupt = try await bench.reel("ingest", "clips")
     #expect(corrupt.status == 1)
     #expect(corrupt.errors.contains("catalog.sqlite"), "\(corrupt.errors)")
     try good.write(to: catalog)
-    #expect(try bench.reel("feed").status == 0)
+    #expect(try await bench.reel("feed").status == 0)
   }
 
   @Test(
     "usage errors are 64",
     arguments: [["ingest"], ["publish"], ["nonsense"], ["feed", "--size", "0"], ["show", "x"]])
-  func usage(arguments: [String]) throws {
+  func usage(arguments: [String]) async throws {
     let bench = try Workbench()
-    #expect(try ReelBinary.run(arguments, in: bench.folder).status == 64)
+    #expect(try await ReelBinary.run(arguments, in: bench.folder).status == 64)
   }
 
   @Test("commands that only read create nothing")
-  func readersCreateNothing() throws {
+  func readersCreateNothing() async throws {
     let bench = try Workbench()
     for command in [["feed"], ["feed", "--json"], ["status"], ["cache"], ["cache", "clear"]] {
-      let run = try ReelBinary.run(command + ["--library", bench.library.path], in: bench.folder)
+      let run = try await ReelBinary.run(command + ["--library", bench.library.path], in: bench.folder)
       #expect(run.status == 0, "\(command): \(run.errors)")
       #expect(!FileManager.default.fileExists(atPath: bench.library.path), "\(command)")
     }

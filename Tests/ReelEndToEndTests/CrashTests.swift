@@ -11,20 +11,20 @@ struct CrashTests {
   @Test(
     "between each two steps of the first, a middle and the last file", arguments: IntakeStep.allCases,
     [1, 4, 6])
-  func atStep(step: IntakeStep, count: Int) throws {
+  func atStep(step: IntakeStep, count: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(6)
-    let killed = try bench.reel(
+    let killed = try await bench.reel(
       "ingest", "clips", "--jobs", "2", environment: ["REEL_DIE_AT": "\(step.rawValue):\(count)"])
     #expect(killed.wasKilled, "it should have died at \(step.rawValue):\(count): \(killed.errors)")
     if FileManager.default.fileExists(atPath: bench.library.appendingPathComponent("catalog.sqlite").path) {
-      #expect(try LibraryInspection(library: bench.library).broken() == [])
+      expectNothing(try LibraryInspection(library: bench.library).broken())
     }
-    try expectWholeAfterRerun(bench, count: 6)
+    try await expectWholeAfterRerun(bench, count: 6)
   }
 
   @Test("at random moments")
-  func atRandomMoments() throws {
+  func atRandomMoments() async throws {
     let seed = UInt64.random(in: 0...(.max))
     var generator = SeededGenerator(seed: seed)
     for round in 0..<(Self.isLong ? 1000 : 170) {
@@ -33,18 +33,18 @@ struct CrashTests {
       try bench.addDistinct(files)
       let running = try ReelBinary.start(
         ["ingest", "clips", "--library", bench.library.path, "--jobs", "3"], in: bench.folder)
-      usleep(UInt32(generator.next() % 120_000))
+      try await Task.sleep(for: .microseconds(Int(generator.next() % 120_000)))
       running.send(SIGKILL)
-      _ = try running.outcome()
+      _ = try await running.outcome()
       if FileManager.default.fileExists(atPath: bench.library.appendingPathComponent("catalog.sqlite").path) {
-        #expect(try LibraryInspection(library: bench.library).broken() == [], "seed \(seed), round \(round)")
+        expectNothing(try LibraryInspection(library: bench.library).broken(), "seed \(seed), round \(round)")
       }
-      try expectWholeAfterRerun(bench, count: files, "seed \(seed), round \(round)")
+      try await expectWholeAfterRerun(bench, count: files, "seed \(seed), round \(round)")
     }
   }
 
   @Test("again and again, the same batch comes to its end in the end")
-  func repeatedly() throws {
+  func repeatedly() async throws {
     let seed = UInt64.random(in: 0...(.max))
     var generator = SeededGenerator(seed: seed)
     let bench = try Workbench()
@@ -52,25 +52,25 @@ struct CrashTests {
     for round in 0..<25 {
       let running = try ReelBinary.start(
         ["ingest", "clips", "--library", bench.library.path], in: bench.folder)
-      usleep(UInt32(generator.next() % 150_000))
+      try await Task.sleep(for: .microseconds(Int(generator.next() % 150_000)))
       running.send(SIGKILL)
-      _ = try running.outcome()
+      _ = try await running.outcome()
       if FileManager.default.fileExists(atPath: bench.library.appendingPathComponent("catalog.sqlite").path) {
-        #expect(try LibraryInspection(library: bench.library).broken() == [], "seed \(seed), round \(round)")
+        expectNothing(try LibraryInspection(library: bench.library).broken(), "seed \(seed), round \(round)")
       }
     }
-    try expectWholeAfterRerun(bench, count: 60, "seed \(seed)")
+    try await expectWholeAfterRerun(bench, count: 60, "seed \(seed)")
   }
 
-  private func expectWholeAfterRerun(_ bench: Workbench, count: Int, _ comment: Comment? = nil) throws {
-    let feed = try bench.reel("feed", "--json")
+  private func expectWholeAfterRerun(_ bench: Workbench, count: Int, _ comment: Comment? = nil) async throws {
+    let feed = try await bench.reel("feed", "--json")
     #expect(feed.status == 0, "the feed can't be read after a crash: \(feed.errors) \(comment ?? "")")
-    let again = try bench.reel("ingest", "clips")
+    let again = try await bench.reel("ingest", "clips")
     #expect(again.status == 0, "\(again.errors) \(comment ?? "")")
     let inspection = try LibraryInspection(library: bench.library)
-    #expect(try inspection.brokenAfterCompletion() == [], comment)
+    expectNothing(try inspection.brokenAfterCompletion(), comment)
     #expect(inspection.published.count == count, comment)
-    let third = try bench.reel("ingest", "clips", "--json")
+    let third = try await bench.reel("ingest", "clips", "--json")
     let summary = try third.object()["summary"] as? [String: Any]
     #expect(summary?["published"] as? Int == 0, comment)
     #expect(summary?["duplicates"] as? Int == count, comment)

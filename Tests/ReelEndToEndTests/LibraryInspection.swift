@@ -94,3 +94,10 @@ struct LibraryInspection {
     return broken
   }
 }
+
+/// Holds a list of what is broken to be empty, and shows it when it isn't.
+func expectNothing(
+  _ broken: [String], _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  #expect(broken == [], comment, sourceLocation: sourceLocation)
+}

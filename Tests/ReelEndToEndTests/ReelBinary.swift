@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// The real binary, as a user runs it: built beside these tests.
 struct ReelBinary {
@@ -19,6 +20,7 @@ struct ReelBinary {
   /// A run that is on.
   final class Running {
     let process = Process()
+    fileprivate let ended = Signal()
     fileprivate let captured: URL
 
     fileprivate init(captured: URL) {
@@ -29,9 +31,9 @@ struct ReelBinary {
       kill(process.processIdentifier, signal)
     }
 
-    /// Waits for the end.
-    func outcome() throws -> Outcome {
-      process.waitUntilExit()
+    /// Waits for the end, without a thread: the tests have as few as there are cores.
+    func outcome() async throws -> Outcome {
+      await ended.wait()
       defer { try? FileManager.default.removeItem(at: captured) }
       func text(_ name: String) throws -> String {
         String(decoding: try Data(contentsOf: captured.appendingPathComponent(name)), as: UTF8.self)
@@ -56,14 +58,15 @@ struct ReelBinary {
   }
 
   static func start(
-    _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil
+    _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil,
+    program: URL = url
   ) throws -> Running {
     let captured = FileManager.default.temporaryDirectory.appendingPathComponent(
       "reel-out-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: captured, withIntermediateDirectories: true)
     let running = Running(captured: captured)
     let process = running.process
-    process.executableURL = url
+    process.executableURL = program
     process.arguments = arguments
     process.currentDirectoryURL = folder
     process.environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
@@ -76,13 +79,52 @@ struct ReelBinary {
       try Data().write(to: file)
       assign(try FileHandle(forWritingTo: file))
     }
+    let ended = running.ended
+    process.terminationHandler = { _ in ended.fire() }
     try process.run()
     return running
   }
 
   static func run(
     _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil
-  ) throws -> Outcome {
-    try start(arguments, in: folder, environment: environment, input: input).outcome()
+  ) async throws -> Outcome {
+    try await start(arguments, in: folder, environment: environment, input: input).outcome()
+  }
+
+  /// Another program, such as a shell that pipes Reel somewhere.
+  static func runProgram(
+    _ program: String, _ arguments: [String], in folder: URL, environment: [String: String] = [:]
+  ) async throws -> Outcome {
+    try await start(
+      arguments, in: folder, environment: environment, program: URL(fileURLWithPath: program)
+    ).outcome()
+  }
+}
+
+/// Something that happens once.
+final class Signal: Sendable {
+  private struct State {
+    var hasFired = false
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+  private let state = Mutex(State())
+
+  func fire() {
+    let waiting = state.withLock { state in
+      state.hasFired = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  func wait() async {
+    await withCheckedContinuation { continuation in
+      let hasFired = state.withLock { state in
+        if !state.hasFired { state.waiting.append(continuation) }
+        return state.hasFired
+      }
+      if hasFired { continuation.resume() }
+    }
   }
 }

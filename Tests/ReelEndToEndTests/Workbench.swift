@@ -44,8 +44,8 @@ final class Workbench {
     }
   }
 
-  func reel(_ arguments: String..., environment: [String: String] = [:]) throws -> ReelBinary.Outcome {
-    try ReelBinary.run(arguments + ["--library", library.path], in: folder, environment: environment)
+  func reel(_ arguments: String..., environment: [String: String] = [:]) async throws -> ReelBinary.Outcome {
+    try await ReelBinary.run(arguments + ["--library", library.path], in: folder, environment: environment)
   }
 
   /// Names of the objects in the library's own store.

@@ -183,6 +183,33 @@ struct IngestModelTests {
     #expect(await answer.next() == true)
   }
 
+  @Test("a stream is enough to hold its run, also read in batches")
+  func heldByItsStream() async throws {
+    var types: [String] = []
+    let folder = ClipFolder(["a.mp4"])
+    for await event in model(folder, services()).start() { types.append(event.body.type) }
+    #expect(types.contains("post.published") && types.last == "run.finished")
+    let other = ClipFolder(["b.mp4"])
+    var published = 0
+    for await batch in model(other, services()).start().batches() {
+      published += batch.filter { $0.body.type == "post.published" }.count
+    }
+    #expect(published == 1)
+  }
+
+  @Test("an intent whose completion fails is given back, and the next run takes it up")
+  func completionFails() async throws {
+    let folder = ClipFolder(["a.mp4"])
+    let onceFull = FullOnce(base: catalog)
+    var mine = services()
+    mine.catalog = onceFull
+    let first = await model(folder, mine).run()
+    #expect(first.outcome == .aborted && first.error?.code == "catalog.diskFull")
+    let second = await model(folder, mine).run()
+    #expect(second.published == 1)
+    #expect(store.keys.count == 1)
+  }
+
   @Test("a post whose publisher died before it could tell is told once")
   func untold() async throws {
     let folder = ClipFolder(["a.mp4"])

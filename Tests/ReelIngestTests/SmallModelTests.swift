@@ -33,6 +33,41 @@ struct MediaModelTests {
     #expect(await model(folder.file("a.mp4")).publish() == .duplicate(post))
   }
 
+  @Test("asked a second time, it gives the same answer and makes nothing")
+  func askedAgain() async throws {
+    let folder = ClipFolder(["a.mp4"])
+    let model = model(folder.file("a.mp4"))
+    let first = await model.publish()
+    #expect(await model.publish() == first)
+    #expect(store.keys.count == 1)
+  }
+
+  @Test("cancelled too late, it gives the post that was made")
+  func cancelledTooLate() async throws {
+    let folder = ClipFolder(["a.mp4"])
+    let uploaded = AsyncStream<Void>.makeStream()
+    let slow = BrokenUploader(base: store) { _ throws(UploadError) in
+      uploaded.continuation.yield()
+      // Goes on to its end whatever anybody wants, as a store does that has all the bytes.
+      await Task { try? await Task.sleep(for: .milliseconds(50)) }.value
+    }
+    let model = MediaModel(
+      file: folder.file("a.mp4"), options: IngestOptions(),
+      services: IngestServices(prober: ScriptedProber(), uploader: slow, catalog: catalog))
+    let publishing = Task { await model.publish() }
+    var moments = uploaded.stream.makeAsyncIterator()
+    await moments.next()
+    publishing.cancel()
+    let result = await publishing.value
+    let posts = try await catalog.newestPosts(before: nil, limit: 10).posts
+    if let post = posts.first {
+      #expect(result == .published(post))
+    } else {
+      #expect(result == .failed(.cancelled))
+    }
+    #expect(model.state == .ended(result))
+  }
+
   @Test("a failure, a refusal and a name that is none are each one end")
   func otherEnds() async {
     let folder = ClipFolder(["a.mp4", "b.mp4"])

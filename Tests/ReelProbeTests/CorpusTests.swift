@@ -20,6 +20,7 @@ struct CorpusTests {
     }
     let media = try? opened.read(as: container).media
     if let kind = Self.settledByTheBytes[file.path] ?? file.kind { #expect(kindOf(media) == kind) }
+    if let media { #expect(media.container == container) }
     expectSizes(of: media?.video, like: file)
     if let rotation = file.rotation { #expect(media?.video?.rotation == rotation) }
     if let duration = file.duration {

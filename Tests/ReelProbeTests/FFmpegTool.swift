@@ -7,6 +7,30 @@ enum FFmpegTool {
     .split(separator: ":").map { $0 + "/ffmpeg" }
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
+  /// The encoders that the tests ask for and this build of the program lacks: what they would make is left out.
+  static let missingEncoders: [String] = {
+    let wanted = [
+      "aac", "ac3", "flv", "libaom-av1", "libopus", "libsvtav1", "libtheora", "libvorbis", "libvpx",
+      "libvpx-vp9", "libx264", "libx265", "mp2", "mpeg2video", "mpeg4", "pcm_s16le", "wmav2", "wmv2",
+    ]
+    let listed = Set(output(["-v", "error", "-encoders"]).split { $0.isWhitespace })
+    return wanted.filter { !listed.contains(Substring($0)) }
+  }()
+
+  /// What the program prints; empty where it is not installed.
+  private static func output(_ arguments: [String]) -> String {
+    guard let path else { return "" }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    guard (try? process.run()) != nil else { return "" }
+    let bytes = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
+    process.waitUntilExit()
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// What the program writes into a file named `name`, given the arguments that stand before it.
   static func make(_ name: String, _ arguments: [String]) throws -> OpenFile? {
     guard let path else { return nil }

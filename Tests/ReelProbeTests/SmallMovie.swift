@@ -11,6 +11,8 @@ struct SmallMovie {
   /// Samples in `stts`, 40 ms each.
   var samples = 50
   var sampleSize = 16
+  /// What the tables claim instead of `samples`.
+  var claimedSamples: UInt32?
   var pixelShape: (UInt32, UInt32)?
   /// Entries of the edit list: duration in milliseconds, media time (-1 is empty).
   var edits: [(UInt32, Int32)] = []
@@ -24,6 +26,8 @@ struct SmallMovie {
   var tracks = 1
   /// The sample entry's format.
   var format = "jpeg"
+  /// Other boxes within the sample entry.
+  var entryExtra: [UInt8] = []
 
   static let identity: [Int32] = [1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30]
 
@@ -85,8 +89,8 @@ struct SmallMovie {
       format,
       Self.zeros(6) + Self.u16(1) + Self.zeros(16) + Self.u16(width) + Self.u16(height)
         + Self.u32(72 << 16) + Self.u32(72 << 16) + Self.u32(0) + Self.u16(1) + Self.zeros(32) + Self.u16(24)
-        + Self.u16(0xFFFF) + shape)
-    let count = UInt32(samples)
+        + Self.u16(0xFFFF) + shape + entryExtra)
+    let count = claimedSamples ?? UInt32(samples)
     return Self.box(
       "stbl",
       Self.box("stsd", Self.u32(0) + Self.u32(1) + entry)

@@ -43,12 +43,13 @@ struct SmallMovieTests {
 
   @Test(
     arguments: [
-      ("isom", MediaContainer.mp4), ("mp42", .mp4), ("qt  ", .mov), ("M4V ", .m4v), ("M4VH", .m4v),
-      ("3gp4", .threeGP),
-      ("3g2a", .threeG2), ("dash", .mp4), (nil, .mov),
+      ("isom", .mp4), ("mp42", .mp4), ("qt  ", .mov), ("M4V ", .m4v), ("M4VH", .m4v), ("3gp4", .threeGP),
+      ("3gs7", .threeGP), ("3ge6", .threeGP), ("3g2a", .threeG2), ("dash", .mp4), ("f4v ", .mp4), (nil, .mov),
     ] as [(String?, MediaContainer)])
   func theBrandDecidesTheContainer(brand: String?, container: MediaContainer) throws {
-    #expect(try read(SmallMovie(brand: brand)).container == container)
+    let file = try #require(OpenFile(holding: SmallMovie(brand: brand).bytes))
+    #expect(file.sniffed == container)
+    #expect(try file.read(as: .mp4).media.container == container)
   }
 
   @Test func anIndexAtTheEndIsNoFastStart() throws {
@@ -165,12 +166,15 @@ struct SmallMovieTests {
 
   // MARK: Cut off, unfinished, lying
 
-  @Test(arguments: [1, 100, 799]) func missingMediaDataIsTruncation(missing: Int) throws {
+  /// 16 bytes for each 40 ms; a sample of which a byte is missing does not count.
+  @Test(arguments: [(1, "2.0"), (100, "1.7"), (799, "0.0")]) func missingMediaDataIsTruncation(
+    missing: Int, left: String
+  ) throws {
     let media = try read(Array(SmallMovie().bytes.dropLast(missing)))
     #expect(media.truncated == true)
     #expect(media.duration == 2)
     #expect(media.bitRate == nil)
-    #expect(media.warnings == ["it ends before its own account says: it was cut off"])
+    #expect(media.warnings == ["it was cut off: \(left) of its 2.0 seconds are there"])
   }
 
   @Test func bytesBehindTheEndAreNoTruncation() throws {
@@ -231,6 +235,14 @@ struct SmallMovieTests {
     #expect(media.truncated == false)
   }
 
+  @Test(arguments: [1 << 24, 1 << 26, (1 << 31) - 1] as [UInt32]) func anIndexOfAKilobyteTakesNoGigabyte(
+    claimed: UInt32
+  ) {
+    let error = failure(SmallMovie(sampleSize: 1, claimedSamples: claimed).bytes)
+    #expect(error?.code == .memoryLimit)
+    #expect(error?.message.contains("\(claimed) samples") == true)
+  }
+
   @Test func moreStreamsThanAnyVideoHasAreRefused() {
     let error = failure(SmallMovie(tracks: 40).bytes, limits: ReadingLimits(streams: 30))
     #expect(error?.code == .unsupported)
@@ -243,6 +255,32 @@ struct SmallMovieTests {
 
   @Test(arguments: ["encv", "drmi"]) func protectedSamplesAreSaid(format: String) throws {
     #expect(try read(SmallMovie(format: format)).encrypted == true)
+  }
+
+  // MARK: Dolby Vision, positions
+
+  /// Dolby Vision Streams within the ISO Base Media File Format, 3.2: versions, then seven bits of profile.
+  @Test(arguments: ["dvcC", "dvvC"], [5, 8]) func dolbyVisionIsSeenByItsRecord(box: String, profile: Int)
+    throws
+  {
+    let record =
+      [1, 0] + SmallMovie.u16(profile << 9 | 6 << 3 | 0b101) + [0x10] + [UInt8](repeating: 0, count: 19)
+    let media = try read(SmallMovie(entryExtra: SmallMovie.box(box, record)))
+    #expect(media.video?.hdr == HDR(kind: .dolbyVision, profile: profile))
+  }
+
+  @Test(arguments: ["dvh1", "dvhe"]) func dolbyVisionIsSeenByItsFormat(format: String) throws {
+    #expect(try read(SmallMovie(format: format)).video?.hdr?.kind == .dolbyVision)
+  }
+
+  /// Timed metadata of Apple's, whose keys stand in the sample entry.
+  @Test(arguments: [
+    ("mebx", "com.apple.quicktime.location.ISO6709", true), ("mebx", "com.apple.quicktime.face-id", false),
+    ("gpmd", "", true), ("camm", "", true), ("jpeg", "com.apple.quicktime.location.ISO6709", false),
+  ]) func aTrackOfPositionsIsAPlace(format: String, key: String, isPlace: Bool) throws {
+    let keys = SmallMovie.box(
+      "keys", SmallMovie.box("XXXX", SmallMovie.box("keyd", Array("mdta\(key)".utf8))))
+    #expect(try read(SmallMovie(format: format, entryExtra: keys)).hasLocation == isPlace)
   }
 
   // MARK: Limits

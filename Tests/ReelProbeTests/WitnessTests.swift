@@ -18,6 +18,25 @@ struct WitnessTests {
     #expect(square.usability.colour == nil)
   }
 
+  /// From x265: 10 bits, scaling lists, three temporal layers, pixels twice as wide as high, PQ.
+  @Test func hevcSequenceParametersAreRead() throws {
+    let set = try #require(
+      HEVCSequenceParameters(
+        unit: bytes(
+          "42010102200000030090000003000003001ea024839c92365959ae4e578835091009040000030004000003006420")))
+    #expect((set.width, set.height) == (66, 50))
+    #expect(set.usability.pixel?.description == "2:1")
+    #expect(set.usability.fullRange == false)
+    #expect(set.usability.colour == VideoUsability.Colour(primaries: 9, transfer: 16, matrix: 9))
+    var generator = SeededGenerator(seed: 9)
+    for _ in 0..<5000 {
+      var noisy = bytes(
+        "42010102200000030090000003000003001ea024839c92365959ae4e578835091009040000030004000003006420")
+      noisy[Int.random(in: 2..<noisy.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
+      _ = HEVCSequenceParameters(unit: noisy.prefix(Int.random(in: 0...noisy.count, using: &generator)))
+    }
+  }
+
   @Test func everyPrefixOfAParameterSetIsRefusedOrRead() {
     let whole = bytes("6742001eab40501ed35010106020")
     for length in 0..<6 { #expect(H264SequenceParameters(unit: whole.prefix(length)) == nil) }

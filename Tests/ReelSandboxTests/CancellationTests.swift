@@ -24,7 +24,7 @@ import Testing
     try await Task.sleep(for: .milliseconds(300))
     task.cancel()
     #expect(await task.value == .cancelled)
-    #expect(ContinuousClock.now - start < .seconds(10))
+    #expect(ContinuousClock.now - start < .seconds(30))
     #expect(await prober.code(try folder.file("good.mp4", order("read"))) == nil)
     await prober.close()
   }

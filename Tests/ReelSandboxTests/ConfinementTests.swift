@@ -1,3 +1,4 @@
+import CEscapes
 import Glibc
 import ReelModel
 import Testing
@@ -29,7 +30,7 @@ import Testing
     await prober.close()
   }
 
-  @Test(arguments: [IsolationRequest.auto, .strict])
+  @Test(.enabled(if: reel_is_sanitized() == 0), arguments: [IsolationRequest.auto, .strict])
   func itsMemoryIsLimited(_ isolation: IsolationRequest) async throws {
     let prober = SandboxedProber(
       worker: Sabotaged.worker, isolation: isolation, workers: 1, limits: ProbeLimits(memory: 128 << 20))

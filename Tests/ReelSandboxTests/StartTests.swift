@@ -67,7 +67,8 @@ import Testing
     var frame = try hello("9.9.9", .full)
     frame[4] = 77
     let prober = try prober(saying: frame)
-    #expect(await prober.code(try folder.file("a.mp4", smallMP4)) == .workerMissing)
+    let failure = await prober.failure(try folder.file("a.mp4", smallMP4))
+    #expect(failure?.code == .workerMissing, "\(failure?.message ?? "")")
     await prober.close()
   }
 

@@ -1,70 +1,130 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import ReelSystem
 import Testing
 
 @Suite struct OwnerLockTests {
-  /// Runs `body` in a folder of its own.
-  private func inFolder(_ body: (String) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "reel-lock-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    try await body(folder.path)
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func isAlive(_ name: String) throws -> Bool {
+    try OwnerLock.isAlive(directory: folder.path, name: name)
   }
 
-  @Test func livesAsLongAsItIsHeld() async throws {
-    try await inFolder { folder in
-      var lock: OwnerLock? = try OwnerLock(directory: folder, name: "a")
-      #expect(lock?.name == "a")
-      #expect(try OwnerLock.isAlive(directory: folder, name: "a"))
-      lock = nil
-      #expect(try !OwnerLock.isAlive(directory: folder, name: "a"))
-      #expect(FileManager.default.fileExists(atPath: folder + "/a.owner"))
+  /// Whether `name` is dead within moments. A child of another test holds every descriptor between its fork and
+  /// its exec.
+  private func dies(_ name: String) async throws -> Bool {
+    for _ in 0..<1000 where try isAlive(name) { try await Task.sleep(for: .milliseconds(10)) }
+    return try !isAlive(name)
+  }
+
+  @Test func anOwnerLivesAsLongAsItsLock() async throws {
+    #expect(try isAlive("a") == false)
+    var lock: OwnerLock? = try OwnerLock(directory: folder.path, name: "a")
+    #expect(lock?.name == "a")
+    #expect(try isAlive("a"))
+    #expect(try folder.names() == ["a.owner"])
+    lock = nil
+    #expect(try await dies("a"))
+    // The file of a dead owner stays until somebody sweeps it.
+    #expect(try folder.names() == ["a.owner"])
+  }
+
+  @Test func retiringRemovesTheFile() throws {
+    let lock = try OwnerLock(directory: folder.path, name: "a")
+    lock.retire()
+    #expect(try folder.names().isEmpty)
+    #expect(try isAlive("a") == false)
+  }
+
+  @Test func theFileIsOursAlone() throws {
+    let lock = try OwnerLock(directory: folder.path, name: "a")
+    var status = stat()
+    #expect(stat(folder.path + "/a.owner", &status) == 0)
+    #expect(status.st_mode & 0o777 == 0o600)
+    withExtendedLifetime(lock) {}
+  }
+
+  @Test func onlyWhatTheDeadLeftIsRemoved() throws {
+    let living = try OwnerLock(directory: folder.path, name: "living")
+    try folder.make("dead.owner")
+    try folder.make("born-dead.owner.new")
+    #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "living") == false)
+    #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "dead"))
+    #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "born-dead"))
+    #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "nobody") == false)
+    #expect(try folder.names() == ["living.owner"])
+    withExtendedLifetime(living) {}
+  }
+
+  @Test func aFolderThatIsNotThereIsAnError() {
+    #expect(throws: SystemError(code: ENOENT, call: "open")) {
+      _ = try OwnerLock(directory: folder.path + "/nowhere", name: "a")
     }
   }
 
-  @Test func leavesNothingWhenRetired() async throws {
-    try await inFolder { folder in
-      let lock = try OwnerLock(directory: folder, name: "a")
-      lock.retire()
-      #expect(try !OwnerLock.isAlive(directory: folder, name: "a"))
-      #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
-    }
+  @Test func aLinkIsNoLock() throws {
+    try folder.make("target")
+    symlink(folder.path + "/target", folder.path + "/a.owner")
+    #expect(throws: SystemError(code: ELOOP, call: "open")) { try isAlive("a") }
   }
 
-  @Test func isForItsOwnerOnlyToRead() async throws {
-    try await inFolder { folder in
-      let lock = try OwnerLock(directory: folder, name: "a")
-      let mode = try FileManager.default.attributesOfItem(atPath: folder + "/a.owner")[.posixPermissions]
-      #expect(mode as? Int == 0o600)
-      lock.retire()
+  @Test func thoseWhoAskDoNotTakeEachOtherForTheOwner() async throws {
+    try folder.make("dead.owner")
+    let path = folder.path
+    let answers = try await withThrowingTaskGroup { group in
+      for _ in 0..<8 {
+        group.addTask {
+          try (0..<500).contains { _ in try OwnerLock.isAlive(directory: path, name: "dead") }
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
     }
+    #expect(!answers.contains(true))
   }
 
-  /// Who asks must not be taken for the owner by another who asks at the same moment.
-  @Test func manyMayAskAtOnceForTheDead() async throws {
-    try await inFolder { folder in
-      _ = try OwnerLock(directory: folder, name: "dead")
-      let answers = try await withThrowingTaskGroup(of: Bool.self) { group in
-        for _ in 0..<8 {
-          group.addTask {
-            try (0..<2000).contains { _ in try OwnerLock.isAlive(directory: folder, name: "dead") }
+  @Test func whoIsBornAmongSweepersLives() async throws {
+    let path = folder.path
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask {
+          while !Task.isCancelled {
+            for number in 0..<300 {
+              try OwnerLock.removeIfDead(directory: path, name: "\(number)")
+              await Task.yield()
+            }
           }
         }
-        return try await group.reduce(into: []) { $0.append($1) }
       }
-      #expect(!answers.contains(true))
+      for number in 0..<300 {
+        let lock = try OwnerLock(directory: path, name: "\(number)")
+        #expect(try OwnerLock.isAlive(directory: path, name: "\(number)"))
+        lock.retire()
+        if number.isMultiple(of: 10) { await Task.yield() }
+      }
+      group.cancelAll()
     }
   }
 
-  @Test func saysWhyItCannotLock() async throws {
-    try await inFolder { folder in
-      let error = #expect(throws: SystemError.self) {
-        try OwnerLock(directory: folder + "/missing", name: "a")
-      }
-      #expect(error?.code == ENOENT)
-      let isAlive = try OwnerLock.isAlive(directory: folder, name: "never")
-      #expect(!isAlive)
-    }
+  @Test(.enabled(if: access("/usr/bin/flock", X_OK) == 0, "needs flock(1)"))
+  func aProcessThatIsKilledIsDead() async throws {
+    let path = folder.path + "/a.owner"
+    try folder.make("a.owner")
+    let child = try #require(Child("/usr/bin/flock", "--exclusive", "--no-fork", path, "sleep", "60"))
+    let deadline = ContinuousClock.now + .seconds(20)
+    while try !isAlive("a"), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(try isAlive("a"))
+    child.kill()
+    #expect(try await dies("a"))
+  }
+
+  @Test func aChildDoesNotKeepItsParentsLock() async throws {
+    var lock: OwnerLock? = try OwnerLock(directory: folder.path, name: "a")
+    let child = try #require(Child("sleep", "60"))
+    #expect(try lock != nil && isAlive("a"))
+    lock = nil
+    #expect(try await dies("a"))
+    child.kill()
   }
 }

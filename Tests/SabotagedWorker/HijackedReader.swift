@@ -19,8 +19,13 @@ final class HijackedReader: FileReader {
     case "lie": return Lie.reply(words.last ?? "", request)
     case "fail":
       return .failure(ProbeError(ProbeError.Code(rawValue: words.last ?? "") ?? .corrupt, "as told"))
+    case "eat":
+      _ = reel_eat_memory()
+      return .failure(ProbeError(.memoryLimit, "as much as there is"))
+    case "video": return Self.video(request)
     case "crash-when-used" where files > 1: abort()
     case "report": return report(words.last ?? "", request)
+    case "twice": sayTwice(request)
     default: Sabotage.perform(order)
     }
     return .facts(MediaInfo(container: request.container, size: request.size), .header)
@@ -30,6 +35,23 @@ final class HijackedReader: FileReader {
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = pread(descriptor, &bytes, bytes.count, 32)
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  /// Answers the next question before it is asked.
+  private func sayTwice(_ request: ReadRequest) {
+    var media = MediaInfo(container: request.container, size: request.size)
+    media.title = "forged"
+    guard let frame = try? ReadReply.facts(media, .header).encoded() else { return }
+    frame.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
+  }
+
+  /// Facts of a video that may be published.
+  private static func video(_ request: ReadRequest) -> ReadReply {
+    var media = MediaInfo(container: request.container, size: request.size)
+    var video = VideoFacts()
+    (video.width, video.height, video.hasSamples) = (320, 240, true)
+    media.video = video
+    return .facts(media, .header)
   }
 
   private static func escape(_ attempt: String) -> ReadReply {

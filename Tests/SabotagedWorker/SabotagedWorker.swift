@@ -11,7 +11,8 @@ enum SabotagedWorker {
   static func main() {
     let arguments = CommandLine.arguments
     if arguments.count == 3 { exit(withOneLayer(arguments[1], arguments[2])) }
-    if !WorkerProgram.run(HijackedReader()) { exit(64) }
+    WorkerProgram.run(HijackedReader())
+    exit(64)
   }
 
   /// 0 when that layer alone refuses `attempt`.

@@ -70,6 +70,10 @@ typedef struct ReelIndexSummary {
 
 ReelIndexSummary reel_index_summary(AVStream *stream);
 
+/// The time of the earliest entry that does not lie whole within the first `size` bytes of the file, in the stream's
+/// time base; INT64_MAX when all do.
+int64_t reel_index_first_time_beyond(AVStream *stream, int64_t size);
+
 /// The ordinary step between two neighbours in a stream's index, in its time base: the median of at most a
 /// thousand of them, spread evenly. 0 when there are fewer than three entries.
 int64_t reel_index_ordinary_step(AVStream *stream);

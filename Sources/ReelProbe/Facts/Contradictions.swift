@@ -4,6 +4,7 @@ import ReelModel
 /// What in a file contradicts itself; a sentence each.
 struct Contradictions {
   let header: HeaderFacts
+  let iso: ISOFileMap?
   /// Seconds by the header.
   let claimedDuration: Double?
   let streams: StreamChoice
@@ -43,14 +44,28 @@ struct Contradictions {
   }
 
   private var samples: String? {
-    guard let stream = streams.video, media.video?.hasSamples == true, media.container.isISO,
-      avformat_index_get_entries_count(stream) == 0
-    else { return nil }
+    guard let stream = streams.video, iso?.hidesSamples(of: stream) == true else { return nil }
     return "its edit list hides every sample of its video"
   }
 
   private var truncation: String? {
-    media.truncated == true ? "it ends before its own account says: it was cut off" : nil
+    guard media.truncated == true else { return nil }
+    guard let left = secondsLeft, let whole = media.duration else {
+      return "it ends before its own account says: it was cut off"
+    }
+    return "it was cut off: \(Self.text(left)) of its \(Self.text(whole)) seconds are there"
+  }
+
+  /// How much of a cut file can be seen, by its index; nil where there is none, or it has only what is there.
+  private var secondsLeft: Double? {
+    guard iso?.fragments == 0, let stream = streams.video ?? streams.audios.first,
+      let whole = media.duration
+    else { return nil }
+    let missing = reel_index_first_time_beyond(stream, media.size)
+    let base = stream.pointee.time_base
+    guard missing < .max, base.num > 0, base.den > 0 else { return nil }
+    let ticks = Double(missing) - Double(reel_index_summary(stream).first_time)
+    return min(max(0, ticks * Double(base.num) / Double(base.den)), whole)
   }
 
   private static func text(_ seconds: Double) -> String {

@@ -11,7 +11,7 @@ extension MediaInfo {
   }
 
   mutating func take(_ structure: FileStructure, _ streams: StreamChoice) {
-    if streams.tellsPosition { hasLocation = true }
+    if streams.tellsPosition || structure.iso?.tracksPlace == true { hasLocation = true }
     guard let iso = structure.iso else {
       truncated = structure.truncated
       encrypted = structure.matroska == nil ? structure.encrypted : streams.isEncrypted

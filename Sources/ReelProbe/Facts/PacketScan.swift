@@ -1,5 +1,4 @@
 import CFFmpeg
-import Glibc
 
 /// Reads packets on, one after the other, and keeps what their times span. Bounded by the limits.
 struct PacketScan: ~Copyable {
@@ -13,12 +12,15 @@ struct PacketScan: ~Copyable {
   private(set) var end: End?
   /// The streams that have shown a packet with bytes in it.
   private(set) var seen: Set<Int32> = []
+  /// The first frames of streams that look like VP8, by index.
+  private(set) var firstVP8Frames: [Int32: VP8FrameHeader] = [:]
   private let context: UnsafeMutablePointer<AVFormatContext>
   private let limits: ReadingLimits
   private var packet: UnsafeMutablePointer<AVPacket>?
   private var extents: [Int32: PacketExtent] = [:]
   private var packets = 0
   private var bytes: Int64 = 0
+  private var furthest: Int64 = 0
 
   init(_ context: UnsafeMutablePointer<AVFormatContext>, limits: ReadingLimits) {
     self.context = context
@@ -50,11 +52,17 @@ struct PacketScan: ~Copyable {
     return end - first
   }
 
-  /// How much of the file of `size` bytes has been read, above 0 and at most 1.
+  /// How much of the file of `size` bytes lies before the end of the last packet, above 0 and at most 1. FFmpeg
+  /// itself has read further.
   func share(of size: Int64) -> Double? {
-    let position = avio_seek(context.pointee.pb, 0, SEEK_CUR)
-    guard position > 0, size > 0 else { return nil }
-    return min(1, Double(position) / Double(size))
+    guard furthest > 0, size > 0 else { return nil }
+    return min(1, Double(furthest) / Double(size))
+  }
+
+  private mutating func note(_ packet: AVPacket) {
+    guard packet.size > 0, seen.insert(packet.stream_index).inserted else { return }
+    firstVP8Frames[packet.stream_index] = VP8FrameHeader(
+      UnsafeBufferPointer(start: packet.data, count: Int(packet.size)))
   }
 
   private mutating func step() {
@@ -69,7 +77,8 @@ struct PacketScan: ~Copyable {
     defer { av_packet_unref(packet) }
     packets += 1
     bytes += Int64(packet.pointee.size)
-    if packet.pointee.size > 0 { seen.insert(packet.pointee.stream_index) }
+    if packet.pointee.pos >= 0 { furthest = max(furthest, packet.pointee.pos &+ Int64(packet.pointee.size)) }
+    note(packet.pointee)
     let time = packet.pointee.pts == reel_no_time ? packet.pointee.dts : packet.pointee.pts
     guard time != reel_no_time else { return }
     extents[packet.pointee.stream_index, default: PacketExtent()].add(time, lasting: packet.pointee.duration)

@@ -63,17 +63,12 @@ extension MediaContainer {
       self = .mov
       return
     }
-    let text = majorBrand.text
-    if text == "qt  " {
-      self = .mov
-    } else if text.hasPrefix("M4V") {
-      self = .m4v
-    } else if text.hasPrefix("3gp") {
-      self = .threeGP
-    } else if text.hasPrefix("3g2") {
-      self = .threeG2
-    } else {
-      self = .mp4
+    switch majorBrand.text {
+    case "qt  ": self = .mov
+    case "M4V ", "M4VH", "M4VP": self = .m4v
+    case let text where text.hasPrefix("3g2"): self = .threeG2
+    case let text where ["3gp", "3gr", "3gs", "3ge", "3gg"].contains(text.prefix(3)): self = .threeGP
+    default: self = .mp4
     }
   }
 }

@@ -12,8 +12,12 @@ struct ISOFileMap: Hashable {
   private(set) var movieHeader: MovieHeader?
   /// Seconds that a track waits before its first sample, by track id: an edit list may begin with an empty edit.
   private(set) var emptyEdits: [UInt32: Double] = [:]
+  /// The ids of the tracks that have an edit list.
+  private(set) var editedTracks: Set<UInt32> = []
   /// The formats of the sample entries of all tracks, in the order of the file.
   private(set) var sampleFormats: [FourCharacterCode] = []
+  /// Whether a track of timed metadata names a place among its keys.
+  private(set) var tracksPlace = false
   /// Whether the last box ends beyond the file.
   private(set) var endsBeyondFile = false
   /// Whether `moov` ends beyond the file.
@@ -83,7 +87,16 @@ struct ISOFileMap: Hashable {
     guard first < box.end, first < file.size else { return }
     for entry in ISOBoxes(file, in: first..<min(box.end, file.size), atMost: 16) {
       sampleFormats.append(entry.type)
+      if entry.type == "mebx", Self.namesPlace(entry, of: file) { tracksPlace = true }
     }
+  }
+
+  /// Apple's boxed metadata (QuickTime File Format, "Timed Metadata Media") lists its keys in the sample entry.
+  private static func namesPlace(_ entry: ISOBox, of file: some ByteReading) -> Bool {
+    let length = Int(min(4096, max(0, entry.end - entry.contents)))
+    let bytes = file.bytes(at: entry.contents, count: length)
+    let name = Array("location.ISO6709".utf8)
+    return bytes.indices.contains { bytes[$0] == name[0] && bytes[$0...].starts(with: name) }
   }
 
   /// 8.3.2: behind the version and two times.
@@ -98,6 +111,7 @@ struct ISOFileMap: Hashable {
       let version = file.bigEndian(at: box.contents, width: 1),
       let count = file.bigEndian(at: box.contents + 4, width: 4), count > 0
     else { return }
+    editedTracks.insert(track)
     let width = version == 1 ? 8 : 4
     guard let duration = file.bigEndian(at: box.contents + 8, width: width),
       file.bigEndian(at: box.contents + 8 + Int64(width), width: width) == UInt64.max

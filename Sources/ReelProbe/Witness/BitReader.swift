@@ -1,4 +1,4 @@
-/// Reads the bits of an H.264 or HEVC parameter set. Once the bits have run out, everything reads as nil.
+/// Reads the bits of a parameter set or of a frame's header. Once the bits have run out, everything reads as nil.
 struct BitReader {
   private let bytes: [UInt8]
   private var position = 0
@@ -17,6 +17,11 @@ struct BitReader {
       bytes.append(byte)
     }
     self.bytes = bytes
+  }
+
+  /// From bytes that are as they are, as in VP9 and AV1.
+  init(_ bytes: some Sequence<UInt8>) {
+    self.bytes = Array(bytes)
   }
 
   /// u(n): a number of at most 32 bits.
@@ -50,11 +55,16 @@ struct BitReader {
     unsigned().map { $0 % 2 == 1 ? ($0 + 1) / 2 : -$0 / 2 }
   }
 
+  /// Steps over as many bits; false when there are not so many.
+  mutating func skipBits(_ count: Int) -> Bool {
+    guard count >= 0, count <= bytes.count * 8 - position else { return false }
+    position += count
+    return true
+  }
+
   /// Steps over as many bytes; false when there are not so many.
   mutating func skipBytes(_ count: Int) -> Bool {
-    guard count >= 0, count <= bytes.count - position / 8 else { return false }
-    position += 8 * count
-    return true
+    count >= 0 && count <= bytes.count && skipBits(8 * count)
   }
 
   /// Steps over as many ue(v) or se(v); they are as long.

@@ -13,27 +13,15 @@ extension PictureWitness {
       sequence.width == parsed.width, sequence.height == parsed.height,
       let format = Self.format(parsed.format, sequence, declaredRange: parameters.pointee.color_range)
     else { return nil }
-    width = parsed.width
-    height = parsed.height
-    self.format = format
-    profile = parsed.profile
-    level = parsed.level
-    usability = sequence.usability
-  }
-
-  private static func extradata(of parameters: UnsafeMutablePointer<AVCodecParameters>) -> [UInt8] {
-    guard let data = parameters.pointee.extradata, parameters.pointee.extradata_size > 0 else { return [] }
-    return Array(UnsafeBufferPointer(start: data, count: Int(parameters.pointee.extradata_size)))
+    self.init(parsed, format, sequence.usability)
   }
 
   /// Whether the packet has a picture, and neither other parameters nor a message that overrules them.
   private static func isOrdinary(
     _ packet: UnsafeMutablePointer<AVPacket>, _ configuration: AVCConfiguration, _ set: [UInt8]
   ) -> Bool {
-    guard let data = packet.pointee.data, packet.pointee.size > 0 else { return false }
-    let sample = Array(UnsafeBufferPointer(start: data, count: Int(packet.pointee.size)))
     var hasPicture = false
-    for unit in LengthPrefixedUnits(sample, lengthSize: configuration.lengthSize) {
+    for unit in LengthPrefixedUnits(bytes(of: packet), lengthSize: configuration.lengthSize) {
       switch (unit.first ?? 0) & 0x1f {
       case 1, 5: hasPicture = true
       case 6 where SupplementalMessages(unit).overruleTransfer: return false
@@ -57,32 +45,5 @@ extension PictureWitness {
     case reel_yuv420p10, reel_yuv422p10: return parsed
     default: return nil
     }
-  }
-}
-
-/// The supplemental enhancement messages of one NAL unit (ITU-T H.264, 7.3.2.3), by type only.
-struct SupplementalMessages {
-  private let types: [Int]
-
-  init(_ unit: some Sequence<UInt8>) {
-    var reader = BitReader(escaped: unit.dropFirst())
-    var types: [Int] = []
-    while types.count < 64, let type = Self.number(&reader), let length = Self.number(&reader) {
-      types.append(type)
-      guard reader.skipBytes(length) else { break }
-    }
-    self.types = types
-  }
-
-  /// Whether a message names another transfer function (D.1.32, type 147).
-  var overruleTransfer: Bool { types.contains(147) }
-
-  private static func number(_ reader: inout BitReader) -> Int? {
-    var sum = 0
-    while let byte = reader.bits(8) {
-      sum += Int(byte)
-      if byte != 255 { return sum }
-    }
-    return nil
   }
 }

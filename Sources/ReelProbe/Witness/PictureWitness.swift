@@ -10,6 +10,53 @@ struct PictureWitness {
   let level: Int32
   let usability: VideoUsability
 
+  /// The codecs that have one.
+  static let codecs: Set<UInt32> = Set(
+    [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1].map(\.rawValue))
+
+  /// Nil where no witness is known for the codec, or its stream is out of the ordinary.
+  init?(_ parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
+    switch parameters.pointee.codec_id {
+    case AV_CODEC_ID_H264: self.init(h264: parameters, packet: packet)
+    case AV_CODEC_ID_HEVC: self.init(hevc: parameters, packet: packet)
+    case AV_CODEC_ID_VP8: self.init(vp8: parameters, packet: packet)
+    case AV_CODEC_ID_VP9: self.init(vp9: parameters, packet: packet)
+    case AV_CODEC_ID_AV1: self.init(av1: parameters, packet: packet)
+    default: return nil
+    }
+  }
+
+  init(
+    width: Int, height: Int, format: AVPixelFormat, profile: Int32, level: Int32,
+    usability: VideoUsability = VideoUsability()
+  ) {
+    self.width = Int32(clamping: width)
+    self.height = Int32(clamping: height)
+    self.format = format
+    self.profile = profile
+    self.level = level
+    self.usability = usability
+  }
+
+  init(_ parsed: ParsedPicture, _ format: AVPixelFormat, _ usability: VideoUsability) {
+    width = parsed.width
+    height = parsed.height
+    self.format = format
+    profile = parsed.profile
+    level = parsed.level
+    self.usability = usability
+  }
+
+  static func extradata(of parameters: UnsafeMutablePointer<AVCodecParameters>) -> [UInt8] {
+    guard let data = parameters.pointee.extradata, parameters.pointee.extradata_size > 0 else { return [] }
+    return Array(UnsafeBufferPointer(start: data, count: Int(parameters.pointee.extradata_size)))
+  }
+
+  static func bytes(of packet: UnsafeMutablePointer<AVPacket>) -> [UInt8] {
+    guard let data = packet.pointee.data, packet.pointee.size > 0 else { return [] }
+    return Array(UnsafeBufferPointer(start: data, count: Int(packet.pointee.size)))
+  }
+
   /// Writes what the full reading would have found into the stream's parameters.
   func testify(in parameters: UnsafeMutablePointer<AVCodecParameters>) {
     parameters.pointee.format = format.rawValue

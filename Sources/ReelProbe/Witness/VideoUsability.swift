@@ -16,8 +16,11 @@ struct VideoUsability: Hashable {
     let matrix: UInt32
   }
 
-  /// Nothing is said.
-  init() {}
+  /// What is not given is not said.
+  init(pixel: SampleAspectRatio? = nil, colour: Colour? = nil) {
+    self.pixel = pixel
+    self.colour = colour
+  }
 
   init?(_ reader: inout BitReader) {
     guard let hasPixel = reader.flag() else { return nil }

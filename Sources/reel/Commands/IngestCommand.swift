@@ -67,9 +67,10 @@ struct IngestCommand: AsyncParsableCommand {
       try orCommandFailure { () throws(SourceError) in try CaptionList(at: RawArguments.path(path)) }
     }
     options.onError = onError.meaning
+    let target = try EventTarget.open(output.events)
     let workplace = try await Workplace.open(
       settings, dryRun: intake.dryRun, jobs: options.jobs, policy: intake.policy)
-    let session = RunSession(workplace: workplace, output: output, settings: settings)
+    let session = RunSession(workplace: workplace, output: output, settings: settings, target: target)
     let walk = WalkOptions(
       followLinks: reading.followLinks,
       filter: NameFilter(

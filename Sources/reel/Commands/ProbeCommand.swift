@@ -30,15 +30,24 @@ struct ProbeCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
-    let prober = try Workplace.prober(settings, workers: min(files.count, Workplace.processors))
+    let workers = settings.jobs ?? Workplace.processors
+    let prober = try Workplace.prober(settings, workers: workers)
     let run = ProbeRun(
       inputs: RawArguments.paths(files).map { SourceInput(path: $0) },
-      walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: Workplace.processors)
+      walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: workers)
     let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
-    let (_, wasInterrupted) = try await Interruption.guarding {
-      await run.run { printer.take($0) }
-    }
+    let (problem, wasInterrupted) = await Interruption.cancelling(Task { await probe(run, printer) })
     await prober.close()
+    if let problem { throw CommandFailure(problem) }
     try printer.finish(wantsList: files.count > 1, wasInterrupted: wasInterrupted).end()
+  }
+
+  private func probe(_ run: ProbeRun, _ printer: ProbePrinter) async -> ProbeError? {
+    do throws(ProbeError) {
+      try await run.run { await printer.take($0) }
+      return nil
+    } catch {
+      return error
+    }
   }
 }

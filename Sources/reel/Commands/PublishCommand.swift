@@ -29,11 +29,13 @@ struct PublishCommand: AsyncParsableCommand {
     var options = intake.ingestOptions(settings)
     options.words.caption = caption
     options.words.music = music
+    let target = try EventTarget.open(output.events)
     let workplace = try await Workplace.open(
       settings, dryRun: intake.dryRun, jobs: 1, policy: intake.policy)
-    let session = RunSession(workplace: workplace, output: output, settings: settings)
+    let session = RunSession(workplace: workplace, output: output, settings: settings, target: target)
     let exit = try await session.publish(
-      SourceInput(path: RawArguments.path(file)), walk: WalkOptions(followLinks: reading.followLinks),
+      SourceInput(path: RawArguments.path(file)),
+      walk: WalkOptions(followLinks: reading.followLinks, skippedDirectories: workplace.ownDirectories),
       options: options)
     try exit.end()
   }

@@ -24,7 +24,7 @@ struct VersionCommand: AsyncParsableCommand {
   }
 
   private func versions(_ settings: Settings) async -> VersionView {
-    let sqlite = SQLiteCatalog.sqliteVersion
+    let sqlite = SQLiteCatalog.sqliteVersion()
     do {
       let prober = try Workplace.prober(settings, workers: 1)
       let reader = try await prober.readerVersion()

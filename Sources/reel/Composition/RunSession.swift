@@ -8,6 +8,8 @@ struct RunSession: Sendable {
   let workplace: Workplace
   let output: RunOutputOptions
   let settings: Settings
+  /// Where the events go; nil when nobody asked for them.
+  let target: EventTarget?
 
   /// How a run ended, and what was seen of it.
   private struct End: Sendable {
@@ -15,48 +17,56 @@ struct RunSession: Sendable {
     let state: IngestState
     let troubles: TroubleList
     let result: PublishResult?
+    let wasInterrupted: Bool
     let outputClosed: Bool
   }
 
   /// `reel ingest`
   func ingest(_ inputs: [SourceInput], walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
-    let target = try EventTarget.open(output.events)
     var options = options
     options.countsAhead = style == .bar
-    let (end, exit) = try await run(inputs, walk, options, target)
+    let (end, exit) = try await run(inputs, walk, options)
     let report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     try write(
-      to: target, json: { try RunDocument(report).json(pretty: $0) }, text: { report.text($0) })
+      json: { try RunDocument(report).json(pretty: $0) },
+      text: { report.text($0, listing: toldAlready(on: $0) ? 0 : 20) })
     return exit
   }
 
   /// `reel publish`
   func publish(_ file: SourceInput, walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
-    let target = try EventTarget.open(output.events)
     var options = options
     options.jobs = 1
     var walk = walk
     walk.entersFolders = false
-    let (end, exit) = try await run([file], walk, options, target)
+    let (end, exit) = try await run([file], walk, options)
     let failure = end.summary.error ?? .cancelledBeforeItsTurn
     let outcome = PublishOutcome(path: file.path, result: end.result ?? .failed(failure))
-    try write(to: target, json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) })
+    try write(json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) })
     return exit
   }
 
   // MARK: Running
 
   private func run(
-    _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions, _ target: EventTarget?
+    _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions
   ) async throws -> (End, ReelExit) {
     let model = await IngestModel(
       inputs: inputs, walkOptions: walk, options: options, services: workplace.services)
-    let (end, wasInterrupted) = try await Interruption.guarding { try await watch(model, target) }
+    let end: End
+    do {
+      end = try await watch(model)
+    } catch {
+      // What went wrong first is what is told.
+      try? await workplace.close()
+      throw error
+    }
     try await workplace.close()
-    return (end, ReelExit(end.summary, wasInterrupted: wasInterrupted || end.outputClosed))
+    if end.outputClosed { throw OutputClosed() }
+    return (end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted))
   }
 
-  private func watch(_ model: IngestModel, _ target: EventTarget?) async throws -> End {
+  private func watch(_ model: IngestModel) async throws -> End {
     let display = ProgressDisplay(style: style)
     let (seen, read, written) = await (model.events(), model.events(), model.events())
     async let listening: Void = display.listen(to: seen)
@@ -64,17 +74,13 @@ struct RunSession: Sendable {
     let run = Task { await model.run() }
     let drawing = Task { await display.draw(model) }
     async let closed = Self.write(written, to: target) { run.cancel() }
-    let summary = await withTaskCancellationHandler {
-      await run.value
-    } onCancel: {
-      run.cancel()
-    }
+    let (summary, wasInterrupted) = await Interruption.cancelling(run)
     await listening
     drawing.cancel()
     await drawing.value
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, result: await result,
-      outputClosed: try await closed)
+      wasInterrupted: wasInterrupted, outputClosed: try await closed)
   }
 
   /// The last file's end.
@@ -101,6 +107,11 @@ struct RunSession: Sendable {
     }
   }
 
+  /// Whether the troubles were told on the same screen while the run was on.
+  private func toldAlready(on traits: TerminalTraits) -> Bool {
+    traits.isTerminal && TerminalTraits.standardError().isTerminal && style != .none
+  }
+
   private var style: ProgressStyle {
     let chosen = settings.progress.flatMap { ProgressStyle(rawValue: $0) } ?? .auto
     return chosen.resolved(for: .standardError(), quiet: output.quiet)
@@ -109,7 +120,7 @@ struct RunSession: Sendable {
   // MARK: Reporting
 
   private func write(
-    to target: EventTarget?, json: (Bool) throws -> String, text: (TerminalTraits) -> String
+    json: (Bool) throws -> String, text: (TerminalTraits) -> String
   ) throws {
     let eventsTakeOutput = target?.isStandardOutput == true
     let traits = eventsTakeOutput ? TerminalTraits.standardError() : TerminalTraits.standardOutput()

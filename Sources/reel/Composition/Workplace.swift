@@ -20,16 +20,13 @@ struct Workplace: Sendable {
   static func open(
     _ settings: Settings, dryRun: Bool, jobs: Int, policy: String? = nil
   ) async throws -> Workplace {
+    // What can be wrong in the settings is found out before anything is made.
     let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
     let prober = try prober(settings, workers: min(jobs, processors))
     let path = try libraryPath(settings)
-    let catalog: any PostCatalog
-    if dryRun {
-      catalog = try await reading(settings) ?? MemoryCatalog()
-    } else {
-      catalog = try await writing(at: path)
-    }
     let (uploader, folder) = try uploader(settings, library: path)
+    let catalog: any PostCatalog =
+      dryRun ? try await reading(settings) ?? MemoryCatalog() : try await writing(at: path)
     var services = IngestServices(
       prober: prober, uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog)
     services.onStep = DebugSteps.observer()

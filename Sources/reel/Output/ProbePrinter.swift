@@ -1,4 +1,5 @@
 import ReelIngest
+import ReelSystem
 import ReelTerminal
 import Synchronization
 
@@ -14,6 +15,8 @@ final class ProbePrinter: Sendable {
     var problem: (any Error)?
   }
   private let format: Format
+  /// The reader of the output may be slow; only this queue waits for it.
+  private let queue = BlockingQueue(label: "reel.output", width: 1)
   private let state = Mutex(State())
 
   init(format: Format) {
@@ -21,7 +24,11 @@ final class ProbePrinter: Sendable {
   }
 
   /// Takes one file's answer. Gives false when nobody reads any more.
-  func take(_ file: ProbedFile) -> Bool {
+  func take(_ file: ProbedFile) async -> Bool {
+    await queue.run { self.print(file) }
+  }
+
+  private func print(_ file: ProbedFile) -> Bool {
     let document = ProbeDocument(path: file.path, result: file.result)
     return state.withLock { state in
       do {

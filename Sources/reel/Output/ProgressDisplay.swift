@@ -34,6 +34,8 @@ actor ProgressDisplay {
   /// Draws until cancelled, and leaves a clean line behind.
   func draw(_ model: IngestModel) async {
     guard style == .bar || style == .plain else { return }
+    // A run that is over at once needs no progress.
+    try? await Task.sleep(for: interval)
     while !Task.isCancelled {
       await show(await model.state)
       try? await Task.sleep(for: interval)

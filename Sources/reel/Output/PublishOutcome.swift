@@ -14,11 +14,13 @@ struct PublishOutcome {
     case .duplicate(nil): traits.harmless("\(path.text) would be a duplicate") + "\n"
     case .planned(let plan): PlanCard.text(plan, of: path, traits)
     // Said on stderr as it happened, and once more here for those who look only at the end.
-    case .refused(let refusal):
-      traits.harmless("refused: \(path.text): \(refusal.message) [\(refusal.code)]") + "\n"
-    case .failed(let failure):
-      traits.harmless("failed: \(path.text): \(failure.message) [\(failure.code)]") + "\n"
+    case .refused(let refusal): trouble(refusal.code, refusal.message, refused: true, traits)
+    case .failed(let failure): trouble(failure.code, failure.message, refused: false, traits)
     }
+  }
+
+  private func trouble(_ code: String, _ message: String, refused: Bool, _ traits: TerminalTraits) -> String {
+    TroubleCard.text(TroubleList.Entry(path: path, code: code, message: message, refused: refused), traits)
   }
 
   /// The post; for a file without one `{"ok": false, …}` with the reason.

@@ -50,8 +50,9 @@ enum SettingsReader {
       authorName: text(reader, "authorName"), publicBaseURL: text(reader, "publicBaseURL"),
       mode: text(reader, "mode"), jobs: try number(reader, "jobs", within: 1...64),
       nameLength: try number(reader, "nameLength", within: 16...64), worker: text(reader, "worker"),
-      deadline: try seconds(reader, "deadline"), isolation: text(reader, "isolation"),
-      progress: text(reader, "progress"))
+      deadline: try seconds(reader, "deadline"),
+      isolation: try choice(reader, "isolation", IsolationChoice.allCases.map(\.rawValue)),
+      progress: try choice(reader, "progress", ProgressChoice.allCases.map(\.rawValue)))
   }
 
   /// YAML reads `author: 12` as a number; an author is text all the same. Empty says nothing.
@@ -60,6 +61,16 @@ enum SettingsReader {
       reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
       ?? reader.double(forKey: key).map { String($0) }
     return text?.isEmpty == true ? nil : text
+  }
+
+  private static func choice(_ reader: ConfigReader, _ key: ConfigKey, _ choices: [String]) throws -> String?
+  {
+    guard let text = text(reader, key) else { return nil }
+    guard choices.contains(text) else {
+      throw CommandFailure(
+        .couldNotRun, "the setting \(key) is \"\(text)\"; it is one of \(choices.joined(separator: ", "))")
+    }
+    return text
   }
 
   private static func number(

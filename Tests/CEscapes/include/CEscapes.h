@@ -14,6 +14,9 @@ const char *reel_escape_name(int index);
 // Sends bytes over the worker's channel, and a descriptor with them unless it is below 0.
 void reel_speak(const void *bytes, size_t count, int descriptor);
 
+// Whether this was built with a sanitizer, which takes memory of its own and changes what malloc does without any.
+int reel_is_sanitized(void);
+
 // How many descriptors are open.
 int reel_open_descriptors(void);
 

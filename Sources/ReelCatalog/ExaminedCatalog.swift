@@ -1,0 +1,97 @@
+import FoundationEssentials
+import GRDB
+import ReelModel
+import ReelSystem
+
+/// A catalog opened to be looked at by `reel doctor`.
+public final class ExaminedCatalog: CatalogExamination, Sendable {
+  private let connection: CatalogConnection
+  private let owners: OwnerRoll
+
+  private init(connection: CatalogConnection, owners: OwnerRoll) {
+    self.connection = connection
+    self.owners = owners
+  }
+
+  /// Opens the catalog of `library`, or gives nil when there is none yet; makes nothing.
+  ///
+  /// - Parameter host: names the running kernel; nil for this one. Tests play another machine with it.
+  /// - Throws: ``CatalogError``: `newerSchema`, `corrupt`, `locked` or `unusable`.
+  public static func open(
+    library: LibraryFolder, clock: any WallClock = SystemWallClock(),
+    busyTimeout: Duration = .seconds(10), host: String? = nil
+  ) async throws(CatalogError) -> ExaminedCatalog? {
+    let timeout = busyTimeout / .seconds(1)
+    let database = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
+      () throws(CatalogError) in
+      try CatalogDatabase.openReadOnly(library, busyTimeout: timeout)
+    }
+    guard let database else { return nil }
+    return ExaminedCatalog(
+      connection: CatalogConnection(database, path: library.catalogPath),
+      owners: OwnerRoll(library: library, clock: clock, host: host ?? HostIdentity.current(), lease: .zero))
+  }
+
+  /// Closes.
+  public func close() async throws(CatalogError) {
+    try await connection.close()
+  }
+
+  /// SQLite's own check of every page and index, the references between tables, and what always holds between
+  /// our rows. At most 20 sentences from each.
+  public func damage() async throws(CatalogError) -> [String] {
+    try await connection.read { db in try DamageQuery.damage(in: db) }
+  }
+
+  /// The rows, and the locks that have none.
+  public func owners() async throws(CatalogError) -> [ExaminedOwner] {
+    let owners = owners
+    return try await connection.read { db in try owners.examined(in: db) }
+  }
+
+  /// Every store that was ever claimed in.
+  public func destinations() async throws(CatalogError) -> [Destination] {
+    try await connection.look { db in
+      try String.fetchAll(db, sql: "SELECT name FROM destination ORDER BY name")
+    }.map { Destination($0) }
+  }
+
+  /// Found by place, however many there are.
+  public func objects(
+    in destination: Destination, after key: ObjectKey?, limit: Int
+  ) async throws(CatalogError) -> [ExaminedObject] {
+    let owners = owners
+    return try await connection.read { db in
+      try db.rows(
+        """
+        SELECT postID, objectKey, intent.size AS size, digest, state, owner, changedAt
+        FROM intent JOIN destination ON destination.id = intent.destination
+        WHERE destination.name = ? AND objectKey > ? ORDER BY objectKey LIMIT ?
+        """, [destination.name, key?.rawValue ?? "", limit]
+      ).map { try ExaminedObject($0, owners, in: db) }
+    }
+  }
+}
+
+extension ExaminedObject {
+  fileprivate init(_ row: Row, _ owners: OwnerRoll, in db: Database) throws {
+    let id = PostID((row["postID"] as UUID).uuidString)
+    guard let id, let key = ObjectKey(row["objectKey"]),
+      let digest = ContentDigest(sha256: row["digest"] as Data)
+    else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "an intent without a proper key") }
+    let state: State
+    switch row["state"] as Int {
+    case 1: state = .published
+    case 2: state = .givenUp
+    default:
+      if let owner = row["owner"] as Int64? {
+        state = try owners.isAlive(owner, in: db) ? .held : .abandoned
+      } else {
+        state = .waiting
+      }
+    }
+    self.init(
+      id: id, key: key, size: row["size"], digest: digest, state: state,
+      changedAt: Date(milliseconds: row["changedAt"]))
+  }
+}

@@ -1,0 +1,52 @@
+import FoundationEssentials
+import GRDB
+import ReelModel
+import ReelSystem
+
+extension OwnerRoll {
+  /// Every owner with a row, then every lock without one.
+  func examined(in db: Database) throws -> [ExaminedOwner] {
+    let rows = try db.rows("SELECT lockName, host, pid, leaseUntil FROM owner ORDER BY id")
+    let named = Set(rows.map { $0["lockName"] as String })
+    return rows.map(examined)
+      + locks().filter { !named.contains($0) && isDead($0) }.map {
+        ExaminedOwner(name: $0, pid: nil, leaseUntil: nil, life: .dead)
+      }
+  }
+
+  private func examined(_ row: Row) -> ExaminedOwner {
+    let leaseUntil = Date(milliseconds: row["leaseUntil"])
+    let isOver = leaseUntil <= clock.now()
+    let life: ExaminedOwner.Life
+    if row["host"] == host {
+      life = isDead(row["lockName"]) ? .dead : isOver ? .overdue : .alive
+    } else {
+      life = isOver ? .dead : .alive
+    }
+    return ExaminedOwner(name: row["lockName"], pid: row["pid"], leaseUntil: leaseUntil, life: life)
+  }
+
+  private func isDead(_ name: String) -> Bool {
+    (try? OwnerLock.isAlive(directory: library.temporaryPath, name: name)) == false
+  }
+
+  private func locks() -> [String] {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
+    return files.filter { $0.hasPrefix(Self.prefix) && $0.hasSuffix(OwnerLock.suffix) }
+      .map { String($0.dropLast(OwnerLock.suffix.count)) }.sorted()
+  }
+
+  /// Strikes out every dead owner, also those whose lease ran out on another machine, and takes from the dead
+  /// what they held. When an intent changed last stays as it is.
+  func bury(in db: Database) throws {
+    for owner in try examined(in: db) where owner.life == .dead {
+      try db.run("DELETE FROM owner WHERE lockName = ?", [owner.name])
+      _ = try? OwnerLock.removeIfDead(directory: library.temporaryPath, name: owner.name)
+    }
+    for row in try db.rows("SELECT DISTINCT owner FROM intent WHERE owner IS NOT NULL") {
+      let owner: Int64 = row["owner"]
+      if try isAlive(owner, in: db) { continue }
+      try db.run("UPDATE intent SET owner = NULL WHERE owner = ?", [owner])
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import ReelModel
+
+extension Finding {
+  /// The catalog itself is not to be trusted.
+  public static func damaged(_ sentence: String) -> Finding {
+    Finding(
+      .catalogDamaged, sentence, .byHand,
+      meaning: "the catalog is damaged (\(sentence)): nothing else was looked at",
+      remedy: "put a backup in its place (docs/backup.md); reel doctor then tells what came since")
+  }
+
+  /// Nil for one that is alive and well.
+  init?(_ owner: ExaminedOwner) {
+    let who = owner.pid.map { "process \($0)" } ?? "a process"
+    switch owner.life {
+    case .alive: return nil
+    case .dead:
+      self.init(
+        .ownerDead, owner.name, .byFix,
+        meaning: "\(who) ended without a word; what it held is free for others already",
+        remedy: "strikes it out and removes its lock")
+    case .overdue:
+      self.init(
+        .leaseExpired, owner.name, .byHand,
+        meaning: "\(who) is there and has not renewed its lease: others may take over what it holds, and "
+          + "nothing of it is published twice",
+        remedy: "if it is stopped or hangs, wake it (kill -CONT) or end it")
+    }
+  }
+
+  static func leftOver(_ path: String) -> Finding {
+    Finding(
+      .temporaryLeftOver, path, .byFix, meaning: "an upload that died left it; nobody will use it again",
+      remedy: "removes it; so does the next run")
+  }
+
+  static func unlistable(_ destination: Destination) -> Finding {
+    Finding(
+      .storeUnreachable, destination.name, .byHand,
+      meaning: "this store can't be listed, so its objects were not looked at",
+      remedy: "see with the store's own tools what it holds")
+  }
+
+  static func unreachable(_ destination: Destination, _ error: UploadError) -> Finding {
+    Finding(
+      .storeUnreachable, destination.name, .byHand,
+      meaning: "its objects were not looked at: \(error.message)",
+      remedy: "mount it or bring it back, then run reel doctor again")
+  }
+
+  static func missing(_ object: ExaminedObject, in destination: Destination) -> Finding {
+    Finding(
+      .objectMissing, object.key.rawValue, .byHand,
+      meaning: "post \(object.id) is published, and its object is not in \(destination)",
+      remedy: "put it back from a backup of the store, under the same name")
+  }
+
+  static func differs(_ object: ExaminedObject, _ how: String) -> Finding {
+    Finding(
+      .objectDiffers, object.key.rawValue, .byHand,
+      meaning: "the object of post \(object.id) is not what was published: \(how)",
+      remedy: "put it back from a backup of the store; its SHA-256 must be \(object.digest)")
+  }
+
+  static func unknown(_ name: String, in destination: Destination) -> Finding {
+    Finding(
+      .objectUnknown, name, .byHand,
+      meaning: "an object in \(destination) that no row of this catalog names",
+      remedy: "it may be another library's, or younger than a backup that was put back: it is never removed "
+        + "by Reel; look at it, and move it away if it is nobody's")
+  }
+
+  static func givenUp(_ object: ExaminedObject, in destination: Destination) -> Finding {
+    Finding(
+      .objectGivenUp, object.key.rawValue, .byHand,
+      meaning: "Reel gave this name in \(destination) up, because what is stored there is not what was sent",
+      remedy: "no post needs it: look at it, and remove it if it is nobody's")
+  }
+
+  static func abandoned(_ object: ExaminedObject, isStored: Bool) -> Finding {
+    Finding(
+      .intentAbandoned, object.key.rawValue, .byFix,
+      meaning: "a process died on its way to publish post \(object.id); " + stored(isStored),
+      remedy: "gives it back: the next run with that file goes on under the same name")
+  }
+
+  static func stale(_ object: ExaminedObject, isStored: Bool) -> Finding {
+    Finding(
+      .intentStale, object.key.rawValue, .byFix,
+      meaning: "post \(object.id) was begun, and nobody went on with it; " + stored(isStored),
+      remedy: (isStored ? "removes the object and gives" : "gives")
+        + " the name up; a later run with that file publishes it under another")
+  }
+
+  private static func stored(_ isStored: Bool) -> String {
+    isStored ? "its object is stored" : "its object is not stored"
+  }
+}

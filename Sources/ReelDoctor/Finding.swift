@@ -1,0 +1,80 @@
+import ReelModel
+
+/// Something that is not as it should be in a library or its stores.
+public struct Finding: Hashable, Sendable {
+  /// What it is, for programs.
+  public enum Kind: String, Codable, Sendable, CaseIterable {
+    /// The database contradicts itself, or can't be read.
+    case catalogDamaged = "catalog.damaged"
+    /// A process died and has not been struck out yet.
+    case ownerDead = "owner.dead"
+    /// A process is there, and has let its lease run out.
+    case leaseExpired = "lease.expired"
+    /// A temporary file of a dead process.
+    case temporaryLeftOver = "temporary.left-over"
+    /// A store that rows name can't be looked at.
+    case storeUnreachable = "store.unreachable"
+    /// A post whose object is gone.
+    case objectMissing = "object.missing"
+    /// A post whose object is not what was published.
+    case objectDiffers = "object.differs"
+    /// An object that no row names.
+    case objectUnknown = "object.unknown"
+    /// An object under a key that was given up.
+    case objectGivenUp = "object.given-up"
+    /// A dead process's intent to publish.
+    case intentAbandoned = "intent.abandoned"
+    /// An intent that nobody has gone on with for longer than the grace period.
+    case intentStale = "intent.stale"
+  }
+
+  /// What becomes of it.
+  public enum Mending: String, Codable, Sendable {
+    /// `--fix` mends it.
+    case byFix
+    /// Only a person can decide.
+    case byHand
+  }
+
+  /// What it is.
+  public let kind: Kind
+  /// What it is about: a path, an object's key, a lock's name.
+  public let subject: String
+  /// What is wrong, and what that means; a sentence.
+  public let meaning: String
+  /// What `--fix` does about it, or what a person does; a sentence.
+  public let remedy: String
+  /// Who mends it.
+  public let mending: Mending
+
+  init(_ kind: Kind, _ subject: String, _ mending: Mending, meaning: String, remedy: String) {
+    self.kind = kind
+    self.subject = subject
+    self.mending = mending
+    self.meaning = meaning
+    self.remedy = remedy
+  }
+
+  /// Two findings of one kind about one thing are the same, however they are told.
+  var identity: String { kind.rawValue + " " + subject }
+}
+
+/// What an examination found, and what of it was mended.
+public struct Diagnosis: Sendable {
+  /// Gone since the first look.
+  public let mended: [Finding]
+  /// Still there.
+  public let left: [Finding]
+  /// Objects that rows name and that were looked at.
+  public let objects: Int
+  /// Whether the stored bytes were read.
+  public let wasRead: Bool
+
+  /// A diagnosis by its parts.
+  public init(mended: [Finding], left: [Finding], objects: Int, wasRead: Bool) {
+    self.mended = mended
+    self.left = left
+    self.objects = objects
+    self.wasRead = wasRead
+  }
+}

@@ -1,0 +1,72 @@
+import FoundationEssentials
+import ReelModel
+
+/// One look at a library and its stores. Changes nothing.
+public struct LibraryExamination: Sendable {
+  /// A store, seen from two sides.
+  public typealias Store = any Uploader & StoreExamination
+
+  let catalog: any CatalogExamination
+  let stores: @Sendable (Destination) -> Store?
+  let clock: any WallClock
+  let grace: Duration
+  let readsObjects: Bool
+
+  /// - Parameters:
+  ///   - stores: the store of that name; nil for one that can't be listed.
+  ///   - grace: how long an intent that nobody goes on with, and its object, is left alone.
+  ///   - readsObjects: whether the stored bytes are read and hashed, beside their length.
+  public init(
+    catalog: any CatalogExamination, clock: any WallClock = SystemWallClock(),
+    grace: Duration = .seconds(86_400), readsObjects: Bool = false,
+    stores: @escaping @Sendable (Destination) -> Store?
+  ) {
+    self.catalog = catalog
+    self.stores = stores
+    self.clock = clock
+    self.grace = grace
+    self.readsObjects = readsObjects
+  }
+
+  /// Everything that is not as it should be.
+  /// - Throws: ``CatalogError`` when the catalog can't be read for a reason other than damage.
+  public func run() async throws(CatalogError) -> (findings: [Finding], objects: Int) {
+    do throws(CatalogError) {
+      let damage = try await catalog.damage()
+      guard damage.isEmpty else { return (damage.map(Finding.damaged), 0) }
+      var findings = try await catalog.owners().compactMap(Finding.init)
+      var count = 0
+      for destination in try await catalog.destinations() {
+        let (found, objects) = try await examine(destination)
+        findings += found
+        count += objects
+      }
+      return (findings, count)
+    } catch  where error.code == .corrupt {
+      return ([.damaged(error.message)], 0)
+    }
+  }
+
+  private func examine(_ destination: Destination) async throws(CatalogError) -> ([Finding], Int) {
+    guard let store = stores(destination) else { return ([.unlistable(destination)], 0) }
+    var look = StoreLook(store: store, staleBefore: clock.now() - grace.seconds, readsObjects: readsObjects)
+    do throws(UploadError) {
+      try await look.begin()
+    } catch {
+      return ([.unreachable(destination, error)], 0)
+    }
+    var last: ObjectKey?
+    while true {
+      let batch = try await catalog.objects(in: destination, after: last, limit: 500)
+      guard let end = batch.last else { break }
+      for object in batch { await look.compare(object) }
+      last = end.key
+    }
+    // Rows that were written while the store was being looked at name what seemed to be unknown.
+    return (look.findings + look.unknown(), look.count)
+  }
+}
+
+extension Duration {
+  var seconds: Double { self / .seconds(1) }
+}

@@ -1,0 +1,71 @@
+import FoundationEssentials
+import ReelModel
+
+/// Holds what a store has against what the rows say.
+struct StoreLook {
+  let store: LibraryExamination.Store
+  let staleBefore: Date
+  let readsObjects: Bool
+  private(set) var findings: [Finding] = []
+  private(set) var count = 0
+  private var names: Set<String> = []
+
+  init(store: LibraryExamination.Store, staleBefore: Date, readsObjects: Bool) {
+    self.store = store
+    self.staleBefore = staleBefore
+    self.readsObjects = readsObjects
+  }
+
+  /// Lists the store. Before the rows are read: an object that comes later has its row then, too.
+  mutating func begin() async throws(UploadError) {
+    findings += try await store.leftovers().map(Finding.leftOver)
+    names = Set(try await store.names())
+  }
+
+  mutating func compare(_ object: ExaminedObject) async {
+    count += 1
+    let wasListed = names.remove(object.key.rawValue) != nil
+    switch object.state {
+    case .published: await compareBytes(of: object)
+    case .abandoned: findings.append(.abandoned(object, isStored: wasListed))
+    case .waiting where object.changedAt < staleBefore:
+      findings.append(.stale(object, isStored: wasListed))
+    case .givenUp where wasListed: findings.append(.givenUp(object, in: store.destination))
+    case .waiting, .held, .givenUp: break
+    }
+  }
+
+  /// What no row named. Names that Reel never gives are somebody else's, and none of our business.
+  func unknown() -> [Finding] {
+    names.filter(Self.looksLikeOurs).sorted().map { Finding.unknown($0, in: store.destination) }
+  }
+
+  private mutating func compareBytes(of object: ExaminedObject) async {
+    do throws(UploadError) {
+      guard let stored = try await store.find(object.key) else {
+        findings.append(.missing(object, in: store.destination))
+        return
+      }
+      guard stored.size == object.size else {
+        findings.append(.differs(object, "it has \(stored.size) bytes, not \(object.size)"))
+        return
+      }
+      guard readsObjects, let digest = try await store.readBack(object.key) else { return }
+      if digest != object.digest { findings.append(.differs(object, "its bytes are others")) }
+    } catch {
+      findings.append(.differs(object, "it can't be read: \(error.message)"))
+    }
+  }
+
+  /// As ``ObjectKey/init(random:container:length:)`` makes them.
+  private static func looksLikeOurs(_ name: String) -> Bool {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, (16...64).contains(parts[0].utf8.count), (1...8).contains(parts[1].utf8.count)
+    else { return false }
+    return parts.allSatisfy { part in
+      part.utf8.allSatisfy { byte in
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+      }
+    }
+  }
+}

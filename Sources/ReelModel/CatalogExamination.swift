@@ -1,0 +1,98 @@
+import FoundationEssentials
+
+/// What `reel doctor` asks a catalog. Nothing here writes.
+public protocol CatalogExamination: Sendable {
+  /// What SQLite and the catalog's own rules find wrong with the database, a sentence each; none when it is sound.
+  func damage() async throws(CatalogError) -> [String]
+
+  /// Every process that is written down as working on the library, and every lock that one has left.
+  func owners() async throws(CatalogError) -> [ExaminedOwner]
+
+  /// Every store that a row names.
+  func destinations() async throws(CatalogError) -> [Destination]
+
+  /// Up to `limit` objects that rows name in `destination`, by key, those behind `key`.
+  func objects(
+    in destination: Destination, after key: ObjectKey?, limit: Int
+  ) async throws(CatalogError) -> [ExaminedObject]
+}
+
+/// What `reel doctor --fix` asks a catalog.
+public protocol CatalogMending: Sendable {
+  /// Strikes out dead owners, and takes from them what they held.
+  func releaseWhatTheDeadHold() async throws(CatalogError)
+
+  /// Takes an unfinished intent over; nil when it is published, given up, or held by somebody alive.
+  func takeOver(_ id: PostID) async throws(CatalogError) -> Intent?
+
+  /// Gives an intent that was taken over up for good. Its row goes on naming the object.
+  func giveUp(_ intent: Intent) async throws(CatalogError)
+}
+
+/// A process that works, or worked, on a library.
+public struct ExaminedOwner: Hashable, Sendable {
+  /// How it stands.
+  public enum Life: Hashable, Sendable {
+    case alive
+    /// The kernel says that it is gone, or its lease ran out on another machine.
+    case dead
+    /// It is there, and has not renewed its lease: stopped, or hanging.
+    case overdue
+  }
+  /// The name of its lock.
+  public let name: String
+  /// Nil for a lock without a row.
+  public let pid: Int?
+  /// Nil for a lock without a row.
+  public let leaseUntil: Date?
+  /// How it stands.
+  public let life: Life
+
+  /// An owner as it was found.
+  public init(name: String, pid: Int?, leaseUntil: Date?, life: Life) {
+    self.name = name
+    self.pid = pid
+    self.leaseUntil = leaseUntil
+    self.life = life
+  }
+}
+
+/// An object that a row names.
+public struct ExaminedObject: Hashable, Sendable {
+  /// What its row says of it.
+  public enum State: Hashable, Sendable {
+    case published
+    /// Not published yet; somebody alive is at it.
+    case held
+    /// Not published; whoever was at it is dead.
+    case abandoned
+    /// Not published; the next run goes on with it.
+    case waiting
+    /// Given up: never published under this key.
+    case givenUp
+  }
+  /// The post that it is, or was to be.
+  public let id: PostID
+  /// Its name in the store.
+  public let key: ObjectKey
+  /// Bytes.
+  public let size: Int64
+  /// Of its bytes.
+  public let digest: ContentDigest
+  /// What its row says of it.
+  public let state: State
+  /// When its row changed last.
+  public let changedAt: Date
+
+  /// An object by its row.
+  public init(
+    id: PostID, key: ObjectKey, size: Int64, digest: ContentDigest, state: State, changedAt: Date
+  ) {
+    self.id = id
+    self.key = key
+    self.size = size
+    self.digest = digest
+    self.state = state
+    self.changedAt = changedAt
+  }
+}

@@ -1,0 +1,100 @@
+/// The sequence header of AV1 (AV1 bitstream specification, 5.5), of the kind that videos have: 4:2:0, one
+/// operating point, no timing of its own.
+struct AV1SequenceHeader: Hashable {
+  /// In pixels; a frame may say otherwise.
+  let width: Int
+  /// In pixels.
+  let height: Int
+  let level: Int
+  /// Bits of one component: 8 or 10.
+  let bitDepth: Int
+  let colour: VideoUsability.Colour
+  let tools: Tools
+
+  /// What decides how a frame's header is written.
+  struct Tools: Hashable {
+    /// Bits of a frame's number; 0 when frames have none.
+    var frameIDBits = 0
+    var orderHintBits = 0
+    /// Nil when each frame says it.
+    var screenContent: Bool?
+    /// Nil when each frame says it.
+    var wholeMotion: Bool?
+    var superResolution = false
+  }
+
+  /// - Parameter payload: of an OBU of type 1. Nil for a header of another kind.
+  init?(_ payload: some Sequence<UInt8>) {
+    var reader = BitReader(payload)
+    // Profile 0, no still picture in short form, no timing.
+    guard reader.bits(3) == 0, reader.flag() != nil, reader.flag() == false, reader.flag() == false,
+      let hasDelay = reader.flag(), reader.bits(5) == 0, reader.skipBits(12), let level = reader.bits(5),
+      level <= 7 || reader.skipBits(1), !hasDelay || Self.skipDelay(&reader),
+      let size = Self.size(&reader), let tools = Tools(&reader), reader.skipBits(2),
+      let isDeep = reader.flag(), reader.flag() == false, let colour = Self.colour(&reader)
+    else { return nil }
+    self.level = Int(level)
+    (width, height) = size
+    self.tools = tools
+    bitDepth = isDeep ? 10 : 8
+    self.colour = colour
+  }
+
+  private static func skipDelay(_ reader: inout BitReader) -> Bool {
+    guard let isPresent = reader.flag() else { return false }
+    return !isPresent || reader.skipBits(4)
+  }
+
+  private static func size(_ reader: inout BitReader) -> (Int, Int)? {
+    guard let across = reader.bits(4), let down = reader.bits(4), let width = reader.bits(Int(across) + 1),
+      let height = reader.bits(Int(down) + 1)
+    else { return nil }
+    return (Int(width) + 1, Int(height) + 1)
+  }
+
+  /// 5.5.2, for profile 0 with colours. Nothing said is 2, unspecified.
+  private static func colour(_ reader: inout BitReader) -> VideoUsability.Colour? {
+    guard let isSaid = reader.flag() else { return nil }
+    guard isSaid else { return VideoUsability.Colour(primaries: 2, transfer: 2, matrix: 2) }
+    // Matrix 0 is RGB, which has no 4:2:0.
+    guard let primaries = reader.bits(8), let transfer = reader.bits(8), let matrix = reader.bits(8),
+      matrix != 0
+    else { return nil }
+    return VideoUsability.Colour(primaries: primaries, transfer: transfer, matrix: matrix)
+  }
+}
+
+extension AV1SequenceHeader.Tools {
+  /// From the frame numbers to super-resolution.
+  fileprivate init?(_ reader: inout BitReader) {
+    guard let hasIDs = reader.flag() else { return nil }
+    if hasIDs {
+      guard let delta = reader.bits(4), let additional = reader.bits(3) else { return nil }
+      frameIDBits = Int(delta + additional) + 3
+    }
+    guard reader.skipBits(3 + 4), let hasOrder = reader.flag(), !hasOrder || reader.skipBits(2),
+      readScreenContent(&reader)
+    else { return nil }
+    if hasOrder {
+      guard let bits = reader.bits(3) else { return nil }
+      orderHintBits = Int(bits) + 1
+    }
+    guard let superResolution = reader.flag() else { return nil }
+    self.superResolution = superResolution
+  }
+
+  private mutating func readScreenContent(_ reader: inout BitReader) -> Bool {
+    guard let isOpen = reader.flag() else { return false }
+    if !isOpen {
+      guard let isForced = reader.flag() else { return false }
+      screenContent = isForced
+    }
+    guard screenContent != false else { return true }
+    guard let isMotionOpen = reader.flag() else { return false }
+    if !isMotionOpen {
+      guard let isForced = reader.flag() else { return false }
+      wholeMotion = isForced
+    }
+    return true
+  }
+}

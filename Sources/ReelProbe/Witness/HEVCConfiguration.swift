@@ -1,0 +1,30 @@
+/// The decoder configuration record of HEVC in MP4 and Matroska (ISO/IEC 14496-15, 8.3.3.1).
+struct HEVCConfiguration: Hashable {
+  /// Bytes of the length before each NAL unit: 1, 2 or 4.
+  let lengthSize: Int
+  /// The sequence parameter sets, each with its header of two bytes.
+  let sequenceParameterSets: [[UInt8]]
+
+  /// Nil for anything else, such as NAL units behind start codes.
+  init?(_ record: [UInt8]) {
+    guard record.count > 22, record[0] == 1 else { return nil }
+    lengthSize = Int(record[21] & 3) + 1
+    guard lengthSize != 3 else { return nil }
+    var rest = record[23...]
+    var sets: [[UInt8]] = []
+    for _ in 0..<record[22] {
+      guard let kind = rest.popFirst(), let count = Self.number(&rest) else { return nil }
+      for _ in 0..<count {
+        guard let length = Self.number(&rest), length <= rest.count else { return nil }
+        if kind & 0x3f == 33 { sets.append(Array(rest.prefix(length))) }
+        rest = rest.dropFirst(length)
+      }
+    }
+    sequenceParameterSets = sets
+  }
+
+  private static func number(_ rest: inout ArraySlice<UInt8>) -> Int? {
+    guard let high = rest.popFirst(), let low = rest.popFirst() else { return nil }
+    return Int(high) << 8 | Int(low)
+  }
+}

@@ -1,0 +1,38 @@
+import CFFmpeg
+
+extension PictureWitness {
+  /// From a VP8 stream's first frame. Nil when that is no ordinary key frame. VP8 is always 4:2:0 with 8 bits, and says nothing of the shape of its pixels.
+  init?(vp8 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
+    guard
+      let frame = VP8FrameHeader(UnsafeBufferPointer(start: packet.pointee.data, count: Self.count(packet)))
+    else { return nil }
+    self.init(
+      width: frame.width, height: frame.height, format: AV_PIX_FMT_YUV420P,
+      profile: parameters.pointee.profile, level: parameters.pointee.level)
+  }
+
+  /// From a VP9 stream's first frame; FFmpeg's parser does not look at its size. Nil when that is no ordinary key
+  /// frame.
+  init?(vp9 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
+    guard
+      let frame = VP9FrameHeader(UnsafeBufferPointer(start: packet.pointee.data, count: Self.count(packet))),
+      let format = Self.format(bitDepth: frame.bitDepth)
+    else { return nil }
+    self.init(
+      width: frame.width, height: frame.height, format: format, profile: Int32(frame.profile),
+      level: parameters.pointee.level)
+  }
+
+  /// 4:2:0 with so many bits.
+  static func format(bitDepth: Int) -> AVPixelFormat? {
+    switch bitDepth {
+    case 8: AV_PIX_FMT_YUV420P
+    case 10: reel_yuv420p10
+    default: nil
+    }
+  }
+
+  private static func count(_ packet: UnsafeMutablePointer<AVPacket>) -> Int {
+    packet.pointee.data == nil ? 0 : max(0, Int(packet.pointee.size))
+  }
+}

@@ -1,0 +1,96 @@
+import ReelDoctor
+
+/// What `reel doctor` found, what it mended, and what is left for somebody to decide.
+public struct DiagnosisView: Sendable {
+  private let diagnosis: Diagnosis
+  private let library: String
+  private let fixed: Bool
+
+  /// - Parameters:
+  ///   - library: the path of the library folder.
+  ///   - fixed: whether mending was asked for.
+  public init(_ diagnosis: Diagnosis, library: String, fixed: Bool) {
+    self.diagnosis = diagnosis
+    self.library = library
+    self.fixed = fixed
+  }
+
+  /// A newline after each line.
+  ///
+  /// - Parameter listing: of one kind of finding at most so many are told one by one.
+  public func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
+    var lines = told(diagnosis.mended, "mended:", .success, traits, listing, remedy: false)
+    lines += told(diagnosis.left, "found:", .warning, traits, listing, remedy: true)
+    return (lines + traits.wrapped(traits.harmless(summary))).text(traits)
+  }
+
+  private func told(
+    _ findings: [Finding], _ lead: String, _ ink: StyledLine.Ink, _ traits: TerminalTraits, _ listing: Int,
+    remedy: Bool
+  ) -> [StyledLine] {
+    Finding.Kind.allCases.flatMap { kind in
+      let alike = findings.filter { $0.kind == kind }
+      let shown = alike.prefix(max(0, listing))
+      var lines = shown.flatMap { finding in
+        traits.wrapped(lead, ink, traits.harmless(sentence(finding, remedy: remedy)))
+      }
+      if alike.count > shown.count {
+        lines += traits.wrapped(
+          "and \(alike.count - shown.count) more of [\(kind.rawValue)]: --json lists all", .dim)
+      }
+      return lines
+    }
+  }
+
+  private func sentence(_ finding: Finding, remedy: Bool) -> String {
+    let known = "\(finding.subject): \(finding.meaning) [\(finding.kind.rawValue)]"
+    guard remedy else { return known }
+    let way =
+      switch finding.mending {
+      case .byFix: fixed ? "--fix could not mend it: run it again" : "--fix \(finding.remedy)"
+      case .byHand: finding.remedy
+      }
+    return known + "; " + way
+  }
+
+  private var summary: String {
+    let objects = HumanNumber.count(diagnosis.objects, "object", "objects")
+    let looked =
+      diagnosis.wasRead ? "\(objects) read and compared" : "\(objects) looked at, not read (--read does)"
+    if diagnosis.left.isEmpty {
+      let state = diagnosis.mended.isEmpty ? "nothing is wrong with" : "nothing is left wrong with"
+      return "\(state) \(library): \(looked)"
+    }
+    let byFix = fixed ? 0 : diagnosis.left.count { $0.mending == .byFix }
+    let left = HumanNumber.count(diagnosis.left.count, "finding", "findings")
+    return "\(left) in \(library), \(byFix) of which --fix mends: \(looked)"
+  }
+}
+
+extension DiagnosisView: JSONDocument {
+  private enum CodingKeys: String, CodingKey { case library, mended, left, objects, read }
+
+  /// Throws what the encoder throws.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(library, forKey: .library)
+    try container.encode(diagnosis.mended.map(FindingEntry.init), forKey: .mended)
+    try container.encode(diagnosis.left.map(FindingEntry.init), forKey: .left)
+    try container.encode(diagnosis.objects, forKey: .objects)
+    try container.encode(diagnosis.wasRead, forKey: .read)
+  }
+
+  private struct FindingEntry: Encodable {
+    private enum CodingKeys: String, CodingKey { case kind, subject, meaning, remedy, mending }
+    let finding: Finding
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(finding.kind, forKey: .kind)
+      try container.encode(finding.subject, forKey: .subject)
+      try container.encode(finding.meaning, forKey: .meaning)
+      try container.encode(finding.remedy, forKey: .remedy)
+      try container.encode(finding.mending, forKey: .mending)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import ReelCatalog
+import ReelDoctor
+import ReelModel
+import ReelTerminal
+
+/// `reel doctor`
+struct DoctorCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Finds what a crash, a person or a bug left over in the library and its stores.",
+    discussion: """
+      It only looks, unless --fix is given. --fix mends what is certain, and never removes what no row of the \
+      catalog names. Exit codes: 0 nothing is wrong, or everything was mended · 3 something is left · \
+      1 could not look.
+      """)
+
+  @OptionGroup var library: LibraryOptions
+
+  @Flag(help: "Mend what is certain.")
+  var fix = false
+
+  @Flag(help: "Read every stored object and compare its digest, beside its length.")
+  var read = false
+
+  @Option(
+    help: ArgumentHelp(
+      "With --fix: give up what was begun and left alone for so many hours (default: 24).", valueName: "hours"
+    ))
+  var grace: Double = 24
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func validate() throws {
+    guard grace >= 0, grace <= 100_000 else {
+      throw ValidationError("--grace is a number of hours, from 0 to 100000.")
+    }
+  }
+
+  func run() async throws {
+    let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
+    let surgery = Surgery(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
+    let diagnosis = try await surgery.diagnosis(fixing: fix)
+    let view = DiagnosisView(diagnosis, library: try Workplace.libraryPath(settings), fixed: fix)
+    let traits = TerminalTraits.standardOutput()
+    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
+    if !diagnosis.left.isEmpty { throw CommandExit(code: .someFailed) }
+  }
+}

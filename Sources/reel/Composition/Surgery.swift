@@ -1,0 +1,55 @@
+import ReelCatalog
+import ReelDoctor
+import ReelModel
+import ReelUploading
+
+/// What `reel doctor` works with, put together from the settings.
+struct Surgery: Sendable {
+  let settings: Settings
+  let grace: Duration
+  let readsObjects: Bool
+
+  private typealias Look = (findings: [Finding], objects: Int)
+
+  /// Looks and, when `fixing`, mends and looks again.
+  /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
+  func diagnosis(fixing: Bool) async throws -> Diagnosis {
+    let path = try Workplace.libraryPath(settings)
+    return try await orCommandFailure { () async throws(CatalogError) in
+      guard let library = try await LibraryFolder.existing(at: path) else {
+        throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
+      }
+      let before = try await look(at: library)
+      let isWorthIt = before.findings.contains { $0.mending == .byFix }
+      if fixing, isWorthIt { try await mend(library) }
+      let after = fixing && isWorthIt ? try await look(at: library) : before
+      return Diagnosis(before: before.findings, after: after, wasRead: readsObjects)
+    }
+  }
+
+  private func look(at library: LibraryFolder) async throws(CatalogError) -> Look {
+    do throws(CatalogError) {
+      guard let catalog = try await ExaminedCatalog.open(library: library) else { return ([], 0) }
+      let look = try await examination(of: library, catalog).run()
+      try await catalog.close()
+      return look
+    } catch  where error.code == .corrupt {
+      return ([.damaged(error.message)], 0)
+    }
+  }
+
+  private func mend(_ library: LibraryFolder) async throws(CatalogError) {
+    guard let looking = try await ExaminedCatalog.open(library: library) else { return }
+    let writing = try await SQLiteCatalog.open(library: library)
+    try await LibraryMending(catalog: writing, examination: examination(of: library, looking)).run()
+    try await looking.close()
+    try await writing.close()
+  }
+
+  private func examination(of library: LibraryFolder, _ catalog: ExaminedCatalog) -> LibraryExamination {
+    LibraryExamination(catalog: catalog, grace: grace, readsObjects: readsObjects) { destination in
+      guard case .folder(let root) = try? DestinationAddress(parsing: destination.name) else { return nil }
+      return FolderUploader(root: root, temporaries: library.temporaryPath)
+    }
+  }
+}

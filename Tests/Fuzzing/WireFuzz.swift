@@ -1,0 +1,44 @@
+import ReelModel
+import ReelWire
+
+/// What libFuzzer calls with each input. Not a target of the package: `scripts/fuzz` builds it.
+///
+/// The input is taken for a frame, and for a frame's kind and payload, so that the envelope does not have to be
+/// found by chance. What is read must be written as it was.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzWire(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
+  let bytes = Array(UnsafeBufferPointer(start: data, count: size))
+  decodeAsEverything(bytes)
+  if let kind = bytes.first {
+    let length = withUnsafeBytes(of: UInt32(bytes.count - 1).littleEndian) { Array($0) }
+    decodeAsEverything(Array("REEL".utf8) + [1, 1 + kind % 6] + length + bytes.dropFirst())
+  }
+  return 0
+}
+
+private func decodeAsEverything(_ frame: [UInt8]) {
+  if let reply = try? ReadReply(decoding: frame) {
+    guard let written = try? reply.encoded(), let read = try? ReadReply(decoding: written) else {
+      preconditionFailure("what was read can't be written")
+    }
+    precondition(read == reply)
+    if case .facts(let media, _) = reply { checkFacts(media) }
+  }
+  if let hello = try? WorkerHello(decoding: frame) { precondition((try? hello.encoded()) == frame) }
+  if let start = try? WorkerStart(decoding: frame) { precondition((try? start.encoded()) == frame) }
+  if let request = try? ReadRequest(decoding: frame) { precondition((try? request.encoded()) == frame) }
+  if let notice = try? BirthNotice(decoding: frame) { precondition((try? notice.encoded()) == frame) }
+  _ = try? BirthRequest(decoding: frame)
+}
+
+/// What no reply may get past the decoder.
+private func checkFacts(_ media: MediaInfo) {
+  precondition(media.size >= 0)
+  if let duration = media.duration { precondition(duration > 0 && duration < 1e9) }
+  for side in [media.video?.width, media.video?.height].compactMap(\.self) {
+    precondition(side > 0 && side < 1 << 21)
+  }
+  for text in [media.title, media.artist].compactMap(\.self) + media.warnings {
+    precondition(text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+  }
+}

@@ -1,0 +1,15 @@
+/// Big-endian, as most containers have it.
+func be32(_ value: Int) -> [UInt8] { be(value, 4) }
+func be16(_ value: Int) -> [UInt8] { be(value, 2) }
+func be64(_ value: Int) -> [UInt8] { be(value, 8) }
+
+private func be(_ value: Int, _ count: Int) -> [UInt8] {
+  (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * (count - 1 - $0))) }
+}
+
+/// `bytes` so many times, by doubling: a test build copies single bytes slowly.
+func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
+  guard count > 1 else { return count == 1 ? bytes : [] }
+  let half = repeated(bytes, count / 2)
+  return half + half + (count % 2 == 1 ? bytes : [])
+}

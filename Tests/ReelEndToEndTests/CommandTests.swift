@@ -1,0 +1,234 @@
+import Foundation
+import Testing
+
+@Suite("The other commands", .timeLimit(.minutes(5)))
+struct CommandTests {
+  @Test("publish makes one post, prints it, and says plainly when it is a post already")
+  func publish() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/phone-portrait.mov", as: "phone.mp4")
+    let first = try await bench.reel(
+      "publish", "clips/phone.mp4", "--caption", "Hello", "--author", "u1", "--author-name", "Ada", "--music",
+      "m",
+      "--json")
+    #expect(first.status == 0, "\(first.errors)")
+    let post = try first.object()
+    #expect(post["caption"] as? String == "Hello")
+    #expect(post["author"] as? String == "u1")
+    #expect(post["autherName"] as? String == "Ada")
+    #expect(post["videoFileExtension"] as? String == "mov")
+    #expect((post["videoHeight"] as? Int ?? 0) > (post["videoWidth"] as? Int ?? 0))
+    #expect((post["video"] as? String ?? "").hasSuffix(".mov") && (post["video"] as? String)?.count == 26)
+    #expect(post["likeCount"] as? Int == 0)
+    #expect(try #require(post["probe"] as? [String: Any])["isolation"] as? String != "none")
+
+    let again = try await bench.reel("publish", "clips/phone.mp4", "--author", "u1")
+    #expect(again.status == 0)
+    #expect(again.output.contains("is a post already"))
+    #expect(again.output.contains(post["id"] as? String ?? "?"))
+
+    let other = try await bench.reel("publish", "clips/phone.mp4", "--author", "u2")
+    #expect(other.status == 0)
+    #expect(try LibraryInspection(library: bench.library).published.count == 2)
+    expectNothing(try LibraryInspection(library: bench.library).brokenAfterCompletion())
+
+    let shown = try await bench.reel("show", post["id"] as? String ?? "", "--json")
+    #expect(try shown.object()["video"] as? String == post["video"] as? String)
+    #expect(try await bench.reel("show", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f").status == 1)
+  }
+
+  @Test("demo counts lie between 1000 and 100000")
+  func demoCounts() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(5)
+    #expect(try await bench.reel("ingest", "clips", "--demo-counts").status == 0)
+    let posts = try await bench.reel("feed", "--json").object()["posts"] as? [[String: Any]] ?? []
+    #expect(posts.count == 5)
+    for post in posts {
+      #expect((1000...100_000).contains(post["likeCount"] as? Int ?? 0))
+      #expect((1000...100_000).contains(post["shareCount"] as? Int ?? 0))
+    }
+  }
+
+  @Test("the feed pages by cursor from the newest, and by page number from the oldest")
+  func feed() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(7)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    func pages(_ arguments: String...) async throws -> ([Int], String?) {
+      let run = try await ReelBinary.run(
+        ["feed", "--json", "--library", bench.library.path] + arguments, in: bench.folder)
+      let object = try run.object()
+      let posts = object["posts"] as? [[String: Any]] ?? []
+      return (posts.compactMap { $0["pageNumber"] as? Int }, object["next"] as? String)
+    }
+    let first = try await pages("--size", "3")
+    #expect(first.0 == [7, 6, 5])
+    let second = try await pages("--size", "3", "--before", first.1 ?? "")
+    #expect(second.0 == [4, 3, 2])
+    let third = try await pages("--size", "3", "--before", second.1 ?? "")
+    #expect(third.0 == [1] && third.1 == nil)
+    #expect(try await pages("--from", "3", "--size", "2").0 == [3, 4])
+    #expect(try await pages("--from", "7", "--size", "5").0 == [7])
+    #expect(try await pages("--from", "8").0 == [])
+  }
+
+  @Test("status tells what failed and why, until it is mended")
+  func status() async throws {
+    let bench = try Workbench()
+    try bench.write("text", to: "a.mp4")
+    #expect(try await bench.reel("ingest", "clips").status == 3)
+    let failed = try await bench.reel("status")
+    #expect(failed.status == 0)
+    #expect(failed.output.contains("a.mp4") && failed.output.contains("notMedia"), "\(failed.output)")
+    try FileManager.default.removeItem(at: bench.clips.appendingPathComponent("a.mp4"))
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let mended = try await bench.reel("status")
+    #expect(!mended.output.contains("notMedia"))
+  }
+
+  @Test("the cache tells its size, and clearing it says what was freed and costs no post")
+  func cache() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(4)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    #expect(try await bench.reel("cache", "--json").object()["readings"] as? Int == 4)
+    let cleared = try await bench.reel("cache", "clear", "--json").object()
+    #expect(cleared["readings"] as? Int == 4)
+    #expect(try await bench.reel("cache", "--json").object()["readings"] as? Int == 0)
+    let again = try await bench.reel("ingest", "clips", "--json").object()["summary"] as? [String: Any]
+    #expect(again?["duplicates"] as? Int == 4)
+  }
+
+  @Test("versions of all that takes part; --version alone is one line")
+  func version() async throws {
+    let bench = try Workbench()
+    let all = try await bench.reel("version", "--json").object()
+    for key in ["reel", "worker", "ffmpeg", "sqlite"] { #expect(all[key] is String, "\(key)") }
+    #expect(all["reel"] as? String == all["worker"] as? String)
+    let short = try await ReelBinary.run(["--version"], in: bench.folder)
+    #expect(short.status == 0)
+    #expect(short.output == "\(all["reel"] as? String ?? "?")\n")
+    let missing = try await bench.reel("version", "--worker", "/nowhere/worker")
+    #expect(missing.status == 1)
+    #expect(missing.output.contains("scripts/reel"))
+  }
+
+  @Test("reel maps no FFmpeg; its worker does")
+  func linkage() async throws {
+    func libraries(_ program: String) async throws -> String {
+      try await ReelBinary.runProgram(
+        "/usr/bin/ldd", [ReelBinary.folder.appendingPathComponent(program).path],
+        in: FileManager.default.temporaryDirectory
+      ).output
+    }
+    let reel = try await libraries("reel")
+    #expect(reel.contains("libc.so"))
+    #expect(!reel.contains("libav"))
+    #expect(try await libraries("reel-probe-worker").contains("libavformat"))
+  }
+
+  @Test("probe gives one object for one file, a list for several, a line each for --jsonl")
+  func probe() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/phone-portrait.mov")
+    try bench.add("broken/playlist.mp4")
+    let one = try await bench.reel("probe", "clips/phone-portrait.mov", "--json")
+    #expect(one.status == 0)
+    let media = try one.object()["media"] as? [String: Any]
+    #expect(media?["container"] as? String == "mov")
+    let two = try await bench.reel("probe", "clips/playlist.mp4", "clips/phone-portrait.mov", "--jsonl")
+    #expect(two.status == 3)
+    let lines = try EventLog(text: two.output).events
+    #expect(lines.map { $0["ok"] as? Bool } == [false, true])
+    #expect((lines[0]["error"] as? [String: Any])?["code"] as? String == "playlist")
+    let list = try await bench.reel("probe", "clips/playlist.mp4", "clips/phone-portrait.mov", "--json")
+      .object()
+    #expect((list["files"] as? [Any])?.count == 2)
+    let card = try await bench.reel("probe", "clips/phone-portrait.mov")
+    #expect(card.output.contains("mov") && card.output.contains("90"), "\(card.output)")
+  }
+
+  @Test("settings: flag before environment before file; a bad file is named")
+  func settings() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    try Data("author: from-file\nauthorName: File\njobs: 2\n".utf8).write(
+      to: bench.folder.appendingPathComponent("reel.yaml"))
+    let run = try await ReelBinary.run(
+      [
+        "publish", "clips/clip-00000.mp4", "--json", "--config", "reel.yaml", "--library", bench.library.path,
+      ],
+      in: bench.folder, environment: ["REEL_AUTHOR": "from-env"])
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try run.object()["author"] as? String == "from-env")
+    #expect(try run.object()["autherName"] as? String == "File")
+    try Data("author: [unclosed\n".utf8).write(to: bench.folder.appendingPathComponent("bad.yaml"))
+    let bad = try await ReelBinary.run(["feed", "--config", "bad.yaml"], in: bench.folder)
+    #expect(bad.status == 1)
+    #expect(bad.errors.contains("bad.yaml"))
+    let missing = try await ReelBinary.run(["feed", "--config", "nowhere.yaml"], in: bench.folder)
+    #expect(missing.status == 1)
+  }
+
+  @Test("Reel's own objects are never taken in, neither by publish nor by ingest")
+  func ownObjects() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let object = try #require(try bench.objects().first)
+    let run = try await bench.reel("publish", "library/media/\(object)", "--author", "somebody-else")
+    #expect(run.status == 3)
+    #expect(try await bench.reel("ingest", "library/media", "--author", "x").status == 3)
+    #expect(try await bench.reel("ingest", ".", "--author", "y").status == 0)
+    #expect(try LibraryInspection(library: bench.library).published.count == 4)
+  }
+
+  @Test("a worker that is missing is told once, and nothing is read: 1")
+  func missingWorker() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(3)
+    for command in [["probe", "clips"], ["ingest", "clips", "--library", bench.library.path]] {
+      let run = try await ReelBinary.run(command + ["--worker", "/nowhere/worker"], in: bench.folder)
+      #expect(run.status == 1, "\(command)")
+      let text = run.output + run.errors
+      #expect(text.components(separatedBy: "/nowhere/worker").count == 2, "\(text)")
+      #expect(text.contains("scripts/reel"))
+    }
+  }
+
+  @Test(
+    "settings that can't be used are told before a library is made",
+    arguments: [["--to", "s3://bucket/x"], ["--mode", "999"], ["--to", ""]])
+  func settingsFirst(flags: [String]) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let run = try await ReelBinary.run(
+      ["ingest", "clips", "--library", bench.library.path] + flags, in: bench.folder)
+    #expect([1, 64].contains(run.status))
+    #expect(!FileManager.default.fileExists(atPath: bench.library.path), "\(run.errors)")
+    let misspelt = try await ReelBinary.run(
+      ["ingest", "clips", "--library", bench.library.path], in: bench.folder,
+      environment: ["REEL_PROGRESS": "barr"])
+    #expect(misspelt.status == 1 && misspelt.errors.contains("barr"))
+  }
+
+  @Test("a folder elsewhere is a destination; kinds that we don't have yet are a clear sentence")
+  func destinations() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let store = bench.folder.appendingPathComponent("elsewhere")
+    let run = try await bench.reel(
+      "ingest", "clips", "--to", store.path, "--mode", "644", "--public-base-url",
+      "https://media.example.org/v")
+    #expect(run.status == 0, "\(run.errors)")
+    let inspection = try LibraryInspection(library: bench.library, store: store)
+    #expect(inspection.published.count == 2)
+    expectNothing(try inspection.brokenAfterCompletion())
+    let posts = try await bench.reel("feed", "--json").object()["posts"] as? [[String: Any]] ?? []
+    #expect(posts.allSatisfy { ($0["videoURL"] as? String ?? "").hasPrefix("https://media.example.org/v/") })
+    let s3 = try await bench.reel("ingest", "clips", "--to", "s3://bucket/x")
+    #expect(s3.status == 64 && s3.errors.contains("S3"))
+  }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Glibc
+import Testing
+
+@Suite("What goes where", .timeLimit(.minutes(5)))
+struct RunOutputTests {
+  @Test("events on stdout move the report to stderr")
+  func eventsOnOutput() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(3)
+    let run = try await bench.reel("ingest", "clips", "--events", "-")
+    #expect(run.status == 0)
+    let log = try EventLog(text: run.output)
+    #expect(log.types.filter { $0 == "post.published" }.count == 3)
+    #expect(log.types.last == "run.finished")
+    #expect(log.events.allSatisfy { $0["v"] as? Int == 1 })
+    let sequence = log.events.compactMap { $0["seq"] as? Int }
+    #expect(sequence == sequence.sorted() && Set(sequence).count == sequence.count)
+    #expect(run.errors.contains("published 3"))
+  }
+
+  @Test("events go to an inherited descriptor; one that is not open is a usage error")
+  func eventsToDescriptor() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let shell = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "exec \"$REEL\" ingest clips --library library --events fd:7 7>events >/dev/null"],
+      in: bench.folder, environment: ["REEL": ReelBinary.url.path])
+    #expect(shell.status == 0)
+    #expect(try EventLog(bench.folder.appendingPathComponent("events")).types.last == "run.finished")
+    #expect(try await bench.reel("ingest", "clips", "--events", "fd:99").status == 64)
+  }
+
+  @Test("a file that can't be written for events is told before anything is done")
+  func eventsNowhere() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let run = try await bench.reel("ingest", "clips", "--events", "no/such/folder/x")
+    #expect(run.status == 1)
+    #expect(run.errors.contains("no/such/folder/x"))
+    #expect(!FileManager.default.fileExists(atPath: bench.media.path))
+  }
+
+  @Test("quiet and JSON: stdout is one object, stderr is silent")
+  func quiet() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let run = try await bench.reel("ingest", "clips", "--json", "--quiet")
+    #expect(run.status == 0)
+    #expect(run.errors == "")
+    #expect((try run.object()["summary"] as? [String: Any])?["published"] as? Int == 2)
+  }
+
+  @Test("a reader that goes away ends the run quietly", arguments: ["--events", "--json"])
+  func closedPipe(option: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(30)
+    let events = option == "--events" ? "--events -" : "--json"
+    let shell = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "\"$REEL\" ingest clips --library library --quiet \(events) | true"],
+      in: bench.folder, environment: ["REEL": ReelBinary.url.path])
+    #expect(shell.errors == "")
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let inspection = try LibraryInspection(library: bench.library)
+    #expect(inspection.published.count == 30)
+    expectNothing(try inspection.brokenAfterCompletion())
+  }
+
+  @Test("names with escape sequences and runner commands come out harmless")
+  func injection() async throws {
+    let bench = try Workbench()
+    try bench.write("text", to: "\u{1B}[31mred\u{7}.mp4")
+    try bench.write("text", to: "##[error]::error::x.mp4")
+    let run = try await bench.reel("ingest", "clips", "--events", "events")
+    #expect(run.status == 3)
+    let events = try String(contentsOf: bench.folder.appendingPathComponent("events"), encoding: .utf8)
+    let (status, document) = try await (bench.reel("status"), bench.reel("status", "--json"))
+    for text in [run.output, run.errors, events, status.output, document.output] {
+      #expect(!text.contains("\u{1B}") && !text.contains("\u{7}") && !text.contains("##["))
+    }
+    let paths = try EventLog(text: events).events.compactMap { $0["path"] as? String }
+    #expect(paths.contains { $0.contains("\u{1B}[31mred") })
+  }
+}
+
+@Suite("Interruption", .timeLimit(.minutes(5)))
+struct InterruptionTests {
+  @Test(
+    "one signal ends the run in order, and the same command goes on", arguments: [SIGINT, SIGTERM, SIGHUP])
+  func once(number: Int32) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(400)
+    let running = try ReelBinary.start(
+      ["ingest", "clips", "--library", bench.library.path, "--events", "events", "--jobs", "2"],
+      in: bench.folder)
+    try await waitForPosts(bench)
+    running.send(number)
+    let run = try await running.outcome()
+    #expect(run.status == 130 && !run.wasKilled, "\(run.status) \(run.errors)")
+    #expect(run.output.contains("interrupted"), "\(run.output)")
+    let log = try EventLog(bench.folder.appendingPathComponent("events"))
+    #expect(log.types.last == "run.finished")
+    #expect(log.endsByFile().values.allSatisfy { $0 == 1 })
+    let started = log.types.filter { $0 == "file.started" }.count
+    #expect(log.endsByFile().count == started)
+    let inspection = try LibraryInspection(library: bench.library)
+    expectNothing(try inspection.broken())
+    #expect(inspection.leftovers == [])
+    #expect(inspection.published.count < 400)
+
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let whole = try LibraryInspection(library: bench.library)
+    #expect(whole.published.count == 400)
+    expectNothing(try whole.brokenAfterCompletion())
+  }
+
+  @Test("two signals end it at once, and nothing is lost")
+  func twice() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(800)
+    let running = try ReelBinary.start(
+      ["ingest", "clips", "--library", bench.library.path, "--jobs", "1"], in: bench.folder)
+    try await waitForPosts(bench)
+    running.send(SIGINT)
+    running.send(SIGINT)
+    try await Task.sleep(for: .microseconds(1000))
+    running.send(SIGINT)
+    let run = try await running.outcome()
+    #expect(run.status == 130)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let whole = try LibraryInspection(library: bench.library)
+    #expect(whole.published.count == 800)
+    expectNothing(try whole.brokenAfterCompletion())
+  }
+
+  @Test("two runs beside each other publish each file once, and neither fails")
+  func together() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(80)
+    let runs = try (0..<3).map { _ in
+      try ReelBinary.start(["ingest", "clips", "--library", bench.library.path, "--json"], in: bench.folder)
+    }
+    var published = 0
+    for running in runs {
+      let run = try await running.outcome()
+      #expect(run.status == 0, "\(run.errors)")
+      let summary = try run.object()["summary"] as? [String: Any]
+      published += summary?["published"] as? Int ?? 0
+      #expect(summary?["failed"] as? Int == 0)
+    }
+    #expect(published == 80)
+    let inspection = try LibraryInspection(library: bench.library)
+    #expect(inspection.published.count == 80)
+    expectNothing(try inspection.brokenAfterCompletion())
+  }
+
+  private func waitForPosts(_ bench: Workbench) async throws {
+    let events = bench.folder.appendingPathComponent("events")
+    for _ in 0..<2000 {
+      if let text = try? String(contentsOf: events, encoding: .utf8), text.contains("post.published") {
+        return
+      }
+      if let objects = try? bench.objects(), objects.count > 3 { return }
+      try await Task.sleep(for: .microseconds(5000))
+    }
+    Issue.record("no post after ten seconds")
+  }
+}

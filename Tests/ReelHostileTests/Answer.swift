@@ -1,0 +1,58 @@
+import Foundation
+
+/// What `reel` said about one file, read as any program would.
+struct Answer {
+  /// Beneath the folder of files, as bytes.
+  let path: [UInt8]
+  /// `ok`, a code of a failure, or the type of the event that ended a file well.
+  let code: String
+  let message: String
+  /// The answer itself.
+  let object: [String: Any]
+
+  /// A line of `reel probe --jsonl`.
+  init(probed line: Substring, beneath folder: URL) throws {
+    object = try Self.object(line)
+    path = Self.path(in: object, beneath: folder)
+    let error = object["error"] as? [String: Any]
+    code = object["ok"] as? Bool == true ? "ok" : error?["code"] as? String ?? "?"
+    message = error?["message"] as? String ?? ""
+  }
+
+  /// The ends of files among the lines of `--events`.
+  static func ends(_ text: String, beneath folder: URL) throws -> [Answer] {
+    try text.split(separator: "\n").map(object).filter { ended.contains($0["type"] as? String ?? "") }
+      .map { Answer(end: $0, beneath: folder) }
+  }
+
+  private static let ended: Set = [
+    "post.published", "file.duplicate", "file.planned", "file.refused", "file.failed",
+  ]
+
+  private init(end: [String: Any], beneath folder: URL) {
+    object = end
+    path = Self.path(in: end, beneath: folder)
+    let error = end["error"] as? [String: Any]
+    code = error?["code"] as? String ?? end["type"] as? String ?? "?"
+    message = error?["message"] as? String ?? ""
+  }
+
+  private static func object(_ line: Substring) throws -> [String: Any] {
+    try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
+  }
+
+  private static func path(in object: [String: Any], beneath folder: URL) -> [UInt8] {
+    let bytes = (object["pathBytes"] as? String).flatMap { Data(base64Encoded: $0) }.map(Array.init)
+    let path = bytes ?? Array((object["path"] as? String ?? "").utf8)
+    let root = Array((folder.path + "/").utf8)
+    return path.starts(with: root) ? Array(path.dropFirst(root.count)) : path
+  }
+
+  /// Its picture's size as shown.
+  var shownSize: (width: Int, height: Int)? {
+    guard let media = object["media"] as? [String: Any], let video = media["video"] as? [String: Any],
+      let width = video["width"] as? Int, let height = video["height"] as? Int
+    else { return nil }
+    return (width, height)
+  }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import ReelHostileFiles
+import Testing
+
+@Suite("Hostile files, taken in", .serialized, .timeLimit(.minutes(10)))
+struct IngestTests {
+  @Test("a dry run gives each exactly one end, and writes nothing")
+  func dryRun() throws {
+    let set = try Bench.hostileSet().files.filter { !["sparse", "edits"].contains($0.group) }
+    let files = Bench.some(set, oneIn: 4)
+    let bench = try Bench(files)
+    let run = try bench.reel(
+      "ingest", bench.files.path, "--dry-run", "--events", "events.jsonl", "--library", bench.library.path)
+    #expect(run.status == 3, "\(run.errorText)")
+    #expect(run.peakMemory < ProbeTests.memory, "\(run.peakMemory >> 20) MB")
+    let verdicts = Verdicts(files: files, answers: try ends(bench))
+    #expect(verdicts.broken(ok: ["file.planned", "file.refused", "file.duplicate"]) == [])
+    #expect(!FileManager.default.fileExists(atPath: bench.library.path))
+  }
+
+  @Test("what is published is whole, and nothing else is stored")
+  func published() throws {
+    let set = try Bench.hostileSet()
+    let files =
+      set.groups("names", "special")
+      + Bench.some(set.groups("playlists", "cut", "tags", "compressed"), oneIn: 5)
+    let bench = try Bench(files)
+    let run = try bench.reel(
+      "ingest", bench.files.path, "--events", "events.jsonl", "--library", bench.library.path)
+    #expect(run.status == 3, "\(run.errorText)")
+    let ends = try ends(bench)
+    let verdicts = Verdicts(files: files, answers: ends)
+    #expect(verdicts.broken(ok: ["post.published", "file.refused", "file.duplicate"]) == [])
+    let stored = try FileManager.default.contentsOfDirectory(
+      atPath: bench.library.appendingPathComponent("media").path
+    ).filter { !$0.hasPrefix(".") }
+    #expect(stored.count == ends.count { $0.code == "post.published" })
+    // Each name has a video of its own, and every one is published, whatever it is called.
+    let named = ends.filter { $0.path.starts(with: "names/".utf8) }
+    #expect(named.count >= 60 && named.allSatisfy { $0.code == "post.published" })
+  }
+
+  private func ends(_ bench: Bench) throws -> [Answer] {
+    let events = try Data(contentsOf: bench.folder.appendingPathComponent("events.jsonl"))
+    return try Answer.ends(String(decoding: events, as: UTF8.self), beneath: bench.files)
+  }
+}

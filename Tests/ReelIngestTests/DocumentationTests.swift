@@ -1,0 +1,120 @@
+import Foundation
+import ReelIngest
+import ReelModel
+import ReelSandbox
+import Testing
+
+/// The pages under `docs/` say what the code says.
+@Suite struct DocumentationTests {
+  @Test func theExamplesOfLibraryMDAreThoseThatAreTested() throws {
+    let tested = try TestedExamples.all()
+    let shown = try Page("library.md").blocks(of: "swift").filter { !$0.hasPrefix("// Package.swift") }
+    #expect(shown == tested)
+    #expect(tested.count >= 9)
+  }
+
+  @Test func theProductsOfTheSnippetAreThoseOfThePackage() throws {
+    let snippet = try #require(
+      try Page("library.md").blocks(of: "swift").first { $0.hasPrefix("// Package.swift") })
+    let manifest = try Page(path: "Package.swift").text
+    for product in ["Reel", "ReelUploaderPromises"] {
+      #expect(snippet.contains("name: \"\(product)\""))
+      #expect(manifest.contains("\"\(product)\""))
+    }
+  }
+
+  @Test func everyCodeHasARowInLibraryMD() throws {
+    let page = try Page("library.md")
+    #expect(page.firstCells(under: "### SourceError") == SourceError.Code.allCases.map(\.rawValue))
+    #expect(page.firstCells(under: "### ProbeError") == ProbeError.Code.allCases.map(\.rawValue))
+    #expect(page.firstCells(under: "### UploadError") == UploadError.Code.allCases.map(\.rawValue))
+    #expect(page.firstCells(under: "### CatalogError") == CatalogError.Code.allCases.map(\.rawValue))
+  }
+
+  @Test func everyRuleOfTheDefaultPolicyHasARowInLibraryMD() throws {
+    let noVideo = MediaInfo(container: .mp4, size: 1)
+    var worst = noVideo
+    worst.video = VideoFacts()
+    worst.video?.hasSamples = false
+    worst.truncated = true
+    let rules = [noVideo, worst].flatMap { DefaultIntakePolicy().violations(in: $0) }.map(\.rule)
+    #expect(try Page("library.md").firstCells(under: "### Rules") == rules)
+  }
+
+  @Test func everyLevelAndEveryRequestHasARowInSafetyMD() throws {
+    let page = try Page("safety.md")
+    #expect(page.firstCells(under: "### Levels") == IsolationLevel.allCases.map(\.rawValue))
+    #expect(page.firstCells(under: "### --isolation") == IsolationRequest.allCases.map(\.rawValue))
+  }
+
+  @Test func everyStepHasARowInPublishMD() throws {
+    let rows = try Page("publish.md").firstCells(under: "## The steps of one file")
+    #expect(rows == IntakeStep.allCases.map(\.rawValue))
+  }
+}
+
+/// The parts of LibraryExamples.swift between `// example: NAME` and `// end`.
+private enum TestedExamples {
+  static func all() throws -> [String] {
+    var found: [String] = []
+    var open: [Substring]?
+    for line in try Page(path: "Tests/ReelIngestTests/LibraryExamples.swift").lines {
+      if line.hasPrefix("// example: ") {
+        open = []
+      } else if line == "// end", let lines = open {
+        found.append(lines.joined(separator: "\n"))
+        open = nil
+      } else {
+        open?.append(line)
+      }
+    }
+    return found
+  }
+}
+
+/// A file of the project as text.
+struct Page {
+  let text: String
+
+  /// - Parameter name: of a page in `docs`.
+  init(_ name: String) throws {
+    try self.init(path: "docs/" + name)
+  }
+
+  /// - Parameter path: from the project's folder.
+  init(path: String) throws {
+    let project = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    text = try String(contentsOf: project.appending(path: path), encoding: .utf8)
+  }
+
+  var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
+
+  /// What stands between ```` ```language ```` and ```` ``` ````.
+  func blocks(of language: String) -> [String] {
+    var found: [String] = []
+    var open: [Substring]?
+    for line in lines {
+      if let block = open, line == "```" {
+        found.append(block.joined(separator: "\n"))
+        open = nil
+      } else if line == "```" + language {
+        open = []
+      } else {
+        open?.append(line)
+      }
+    }
+    return found
+  }
+
+  /// The first cell of each row of the first table after `heading`, without its backquotes.
+  func firstCells(under heading: String) -> [String] {
+    let rows = lines.drop { $0 != heading }.dropFirst().drop { !$0.hasPrefix("|") }.prefix {
+      $0.hasPrefix("|")
+    }
+    return rows.dropFirst(2).map { row in
+      let cell = row.dropFirst().prefix { $0 != "|" }
+      return cell.filter { $0 != "`" && $0 != " " }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import FoundationEssentials
+import ReelCatalog
+import ReelIngest
+import ReelModel
+import ReelSource
+import ReelUploading
+import Synchronization
+import Testing
+
+@Suite("The examples of docs/library.md do what they say", .timeLimit(.minutes(1)))
+@MainActor
+struct LibraryExampleTests {
+  let store = MemoryUploader()
+  let catalog = MemoryCatalog()
+
+  private var services: IngestServices {
+    IngestServices(prober: EverythingIsPortrait(), uploader: store, catalog: catalog)
+  }
+
+  @Test("the services of a library folder publish into it, and give it back")
+  func library() async throws {
+    let place = ClipFolder(["clip.mov"])
+    let library = try await VideoLibrary.open(at: place.path + "/library")
+    // The worker is not there for tests of this room.
+    let services = IngestServices(
+      prober: EverythingIsPortrait(), uploader: library.uploader, catalog: library.catalog)
+    var told: [String] = []
+    let shared = await share(place.path + "/clip.mov", saying: "hello", with: services) { told.append($0) }
+    let post = try #require(shared, "\(told)")
+    #expect(try await everyPost(in: library.catalog) == [post])
+    #expect(FileManager.default.fileExists(atPath: place.path + "/library/media/\(post.video)"))
+    try await library.close()
+  }
+
+  @Test("a batch gives its summary, and the feed every post of it, the newest first")
+  func batch() async throws {
+    let folder = ClipFolder((0..<45).map { "\($0).mp4" })
+    folder.add("z.mp4", "one more")
+    var told: [String] = []
+    let summary = await takeIn(folder.path, with: services) { told.append($0) }
+    #expect(summary.published == 46 && summary.outcome == .completed)
+    #expect(told.count == 46)
+    let posts = try await everyPost(in: catalog)
+    #expect(posts.compactMap(\.pageNumber) == (1...46).reversed())
+  }
+
+  @Test("cancelling ends a run that would go on")
+  func cancelling() async {
+    let folder = ClipFolder(["a.mp4"])
+    let endless = BrokenUploader(base: store) { _ throws(UploadError) in
+      do { try await Task.sleep(for: .seconds(50)) } catch { throw UploadError(.cancelled, "cancelled") }
+    }
+    var services = services
+    services.uploader = endless
+    let summary = await takeInForAWhile(folder.path, with: services)
+    #expect(summary.outcome == .cancelled && summary.published == 0)
+    #expect(store.keys.isEmpty)
+  }
+
+  @Test("the state of one video can be watched to its end")
+  func watching() async throws {
+    let folder = ClipFolder(["a.mp4"])
+    let model = MediaModel(file: folder.file("a.mp4"), options: IngestOptions(), services: services)
+    let watching = Task {
+      var shown: [String] = []
+      await watch(model) { shown.append($0) }
+      return shown
+    }
+    let result = await model.publish()
+    guard case .published(let post) = result else {
+      Issue.record("\(result)")
+      return
+    }
+    #expect(await watching.value.last == "published as \(post.video)")
+  }
+
+  @Test("facts come for good files and bad ones")
+  func facts() async throws {
+    let folder = ClipFolder(["a.mp4", "b.txt"])
+    let paths = [folder.path + "/a.mp4", folder.path + "/b.txt"]
+    let told = Mutex<[String]>([])
+    try await tellFacts(of: paths, readBy: EverythingIsPortrait()) { line in told.withLock { $0.append(line) }
+    }
+    #expect(
+      told.withLock { $0 } == [
+        "\(paths[0]): video/mp4, 1080x1920", "\(paths[1]): it is text, not a video [notMedia]",
+      ])
+  }
+}

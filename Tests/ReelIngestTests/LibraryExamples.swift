@@ -1,0 +1,186 @@
+// What docs/library.md shows: each part between two markers is a block of that page, word for word.
+// DocumentationTests holds the two together, LibraryExampleTests runs them.
+
+// example: imports
+import Observation
+import ReelCatalog
+import ReelIngest
+import ReelModel
+import ReelSandbox
+import ReelSource
+import ReelUploading
+// end
+import Testing
+
+// example: services
+/// What Reel works with, put together once and closed at the end.
+struct VideoLibrary: Sendable {
+  let prober: SandboxedProber
+  let uploader: any Uploader
+  let catalog: SQLiteCatalog
+
+  static func open(at path: String) async throws -> VideoLibrary {
+    let folder = try await LibraryFolder.prepare(at: path)
+    let store = FolderUploader(root: folder.mediaPath, temporaries: folder.temporaryPath)
+    return VideoLibrary(
+      prober: SandboxedProber(worker: .installed, workers: 4),
+      uploader: VerifyingUploader(base: RetryingUploader(base: store)),
+      catalog: try await SQLiteCatalog.open(library: folder))
+  }
+
+  var services: IngestServices {
+    IngestServices(prober: prober, uploader: uploader, catalog: catalog)
+  }
+
+  func close() async throws {
+    await prober.close()
+    try await catalog.close()
+  }
+}
+// end
+
+// example: publish
+@MainActor
+func share(
+  _ path: String, saying caption: String, with services: IngestServices, tell: (String) -> Void
+) async -> Post? {
+  var options = IngestOptions()
+  options.words = PostWords(authorID: "ada", caption: caption)
+  let model = MediaModel(
+    file: SourceInput(path: SourcePath(path)), options: options, services: services)
+  switch await model.publish() {
+  case .published(let post):
+    return post
+  case .duplicate(let post):  // The same author has published the same video before.
+    return post
+  case .planned:  // Only in a dry run.
+    return nil
+  case .refused(let refusal):
+    tell("\(path) is not wanted: \(refusal.message) [\(refusal.code)]")
+    return nil
+  case .failed(let failure):
+    tell("\(path) failed: \(failure.message) [\(failure.code)]")
+    return nil
+  }
+}
+// end
+
+// example: state
+@MainActor
+func watch(_ model: MediaModel, show: (String) -> Void) async {
+  for await state in Observations({ model.state }) {
+    switch state {
+    case .idle:
+      show("ready")
+    case .working(let file):
+      if case .uploading(let progress) = file?.step {
+        show("\(progress.sent) of \(progress.total) bytes")
+      }
+    case .ended(let result):
+      if case .published(let post) = result { show("published as \(post.video)") }
+      return
+    }
+  }
+}
+// end
+
+// example: ingest
+@MainActor
+func takeIn(
+  _ folder: String, with services: IngestServices, tell: (String) -> Void
+) async -> RunSummary {
+  let model = IngestModel(
+    inputs: [SourceInput(path: SourcePath(folder))], options: IngestOptions(), services: services)
+  let events = model.events()  // Asked for before the run, so that nothing is missed.
+  async let summary = model.run()
+  for await event in events {
+    switch event.body {
+    case .postPublished(let file, let post):
+      tell("\(file.path) is \(post.videoURL)")
+    case .fileRefused(let file, let refusal):
+      tell("\(file.path) is not wanted: \(refusal.message) [\(refusal.code)]")
+    case .fileFailed(let file, let failure):
+      tell("\(file.path): \(failure.message) [\(failure.code)]")
+    default:
+      break
+    }
+  }
+  return await summary
+}
+// end
+
+// example: cancel
+@MainActor
+func takeInForAWhile(_ folder: String, with services: IngestServices) async -> RunSummary {
+  let run = Task { await takeIn(folder, with: services) { print($0) } }
+  try? await Task.sleep(for: .milliseconds(500))
+  run.cancel()  // No further file is started; those in flight are finished or rolled back.
+  return await run.value  // Its `outcome` is `.cancelled`, unless all was done by then.
+}
+// end
+
+// example: feed
+@MainActor
+func everyPost(in catalog: any PostCatalog) async throws -> [Post] {
+  let feed = FeedModel(catalog: catalog, pageSize: 20)
+  while !feed.isComplete {
+    await feed.loadNextPage()
+    if let error = feed.error { throw error }
+  }
+  return feed.posts  // The newest first.
+}
+// end
+
+// example: facts
+func tellFacts(
+  of paths: [String], readBy prober: any MediaProber, tell: @Sendable (String) -> Void
+) async throws(ProbeError) {
+  let run = ProbeRun(
+    inputs: paths.map { SourceInput(path: SourcePath($0)) }, prober: prober, width: 4)
+  try await run.run { file in
+    switch file.result {
+    case .success(let report):
+      let size = report.media.video.flatMap { video in
+        video.width.flatMap { width in video.height.map { "\(width)x\($0)" } }
+      }
+      tell("\(file.path): \(report.media.container.contentType), \(size ?? "size unknown")")
+    case .failure(let failure):
+      tell("\(file.path): \(failure.message) [\(failure.code)]")
+    }
+    return true  // False: no more.
+  }
+}
+// end
+
+// example: doubles
+/// Says of every file the same, without looking at it.
+struct EverythingIsPortrait: MediaProber {
+  func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
+    if file.path.text.hasSuffix(".txt") { throw ProbeError(.notMedia, "it is text, not a video") }
+    var media = MediaInfo(container: .mp4, size: file.size)
+    var video = VideoFacts()
+    video.width = 1080
+    video.height = 1920
+    media.video = video
+    return ProbeReport(
+      media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0"))
+  }
+
+  func readerVersion() async throws(ProbeError) -> ReaderVersion {
+    ReaderVersion(reel: ReelVersion.current, ffmpeg: "0.0.0")
+  }
+}
+
+@Test @MainActor func aVideoIsPublishedOnce() async throws {
+  let folder = ClipFolder(["clip.mov"])  // A temporary folder with a file in it.
+  let store = MemoryUploader()
+  let catalog = MemoryCatalog()
+  let services = IngestServices(prober: EverythingIsPortrait(), uploader: store, catalog: catalog)
+
+  let post = await share(folder.path + "/clip.mov", saying: "First light", with: services) { print($0) }
+  #expect(post?.videoHeight == 1920 && post?.caption == "First light")
+  let again = await share(folder.path + "/clip.mov", saying: "Again", with: services) { print($0) }
+  #expect(again == post)
+  #expect(store.keys == [post?.video])
+}
+// end

@@ -1,0 +1,60 @@
+import Foundation
+import ReelIngest
+import Testing
+
+/// The steps of docs/publish.md as a state space small enough to be searched whole.
+@Suite("The model of publishing once")
+struct OnceModelTests {
+  static let isLong = ProcessInfo.processInfo.environment["REEL_LONG"] == "1"
+
+  @Test("nothing is ever broken, whatever goes wrong and in whatever order")
+  func everyState() {
+    let (states, violation) = OnceSearch(faults: Self.isLong ? 3 : 2, mistake: nil).run()
+    print("the model of publishing once has \(states) states")
+    #expect(states > 10_000, "the search has not gone far")
+    #expect(violation == nil, "\(told(violation))")
+  }
+
+  @Test(
+    "notices a mistake",
+    arguments: [
+      (.keyNotRecordedFirst, [.everyObjectIsNamedByARow]),
+      (.noVerification, [.publishedObjectIsWhole]),
+      (.cleaningUpByAge, [.publishedObjectIsWhole]),
+      (.claimNotAtomic, [.onePostForEachPublication]),
+      (.completionWithoutFence, [.onePostForEachPublication, .publishedObjectIsWhole]),
+      (.folderNotSynced, [.publishedObjectIsWhole]),
+      (.objectsOverwritten, [.publishedBytesAreNeverOverwritten]),
+      (.toldBeforeCommit, [.noEventBeforeItIsTrue]),
+      (.foundObjectIsTrusted, [.publishedObjectIsWhole]),
+      (.foundObjectIsNotSynced, [.publishedObjectIsWhole]),
+      (.removedBeforeTakenOver, [.publishedObjectIsWhole]),
+      (.neverTakenOver, [.aRunComesToItsEnd]),
+      (.eventForgotten, [.aRunComesToItsEnd]),
+    ] as [(Mistake, Set<Invariant>)])
+  func notices(mistake: Mistake, by invariants: Set<Invariant>) {
+    let violation = (0...2).lazy.compactMap { OnceSearch(faults: $0, mistake: mistake).run().violation }.first
+    #expect(violation.map { invariants.contains($0.invariant) } == true, "\(told(violation))")
+  }
+
+  @Test("every mistake stands in the list")
+  func noMistakeIsLeftOut() {
+    #expect(Mistake.allCases.count == 13)
+  }
+
+  @Test("the code's steps are the model's", arguments: IntakeStep.allCases)
+  func names(step: IntakeStep) {
+    let before: Set<IntakeStep> = [.opened, .hashed, .probed]
+    #expect(before.contains(step) != (OnceState.Step(rawValue: step.rawValue) != nil))
+  }
+
+  private func told(_ violation: OnceSearch.Violation?) -> String {
+    guard let violation else { return "nothing was broken" }
+    let way = violation.way.map { state in
+      state.workers.map { "\($0.owner):\($0.step.rawValue)" }.joined(separator: " ")
+        + " rows \(state.rows.map { "\($0.key) \($0.state) \($0.attempt)" }) objects \(state.objects.keys.sorted())"
+        + " posts \(state.posts.count) told \(state.told)"
+    }
+    return "\(violation.invariant.rawValue) after:\n" + way.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,110 @@
+/// What goes wrong, and the doctor that cleans up.
+extension OnceState {
+  func faultsHappening() -> [OnceState] {
+    workers.indices.flatMap { [crashing($0), losingLease($0), renewing($0)].compactMap { $0 } }
+      + [losingPower(), crashingDoctor()].compactMap { $0 } + corrupting() + strangers()
+  }
+
+  /// `kill -9`; another process comes in its place.
+  private func crashing(_ index: Int) -> OnceState? {
+    guard mayHappen(.crash), workers[index].step != .ended else { return nil }
+    var next = suffering(.crash)
+    next.workers[index] = Worker(owner: workers[index].owner + 2)
+    return next
+  }
+
+  /// What was not synced is gone, and so are all processes.
+  private func losingPower() -> OnceState? {
+    guard mayHappen(.powerLoss) else { return nil }
+    var next = suffering(.powerLoss)
+    next.objects = objects.filter { $0.value.isDurable }
+    next.workers = workers.map { Worker(owner: $0.owner + 2) }
+    next.doctor = .idle
+    return next
+  }
+
+  /// Stopped for longer than its lease; it goes on where it was, later.
+  private func losingLease(_ index: Int) -> OnceState? {
+    guard mayHappen(.expiry), workers[index].hasLease, workers[index].step != .ended else { return nil }
+    var next = suffering(.expiry)
+    next.workers[index].hasLease = false
+    return next
+  }
+
+  private func renewing(_ index: Int) -> OnceState? {
+    guard !workers[index].hasLease else { return nil }
+    var next = self
+    next.workers[index].hasLease = true
+    return next
+  }
+
+  /// The store loses bytes of an object before anybody has proved it.
+  private func corrupting() -> [OnceState] {
+    guard mayHappen(.corruption) else { return [] }
+    return objects.keys.sorted().compactMap { key in
+      let isProven = workers.contains { $0.key == key && $0.step == .verified }
+      if isProven || posts.contains(where: { $0.key == key }) { return nil }
+      var next = suffering(.corruption)
+      next.objects[key]?.isWhole = false
+      return next
+    }
+  }
+
+  /// Somebody else puts something under a name that was drawn, before we do.
+  private func strangers() -> [OnceState] {
+    guard mayHappen(.stranger) else { return [] }
+    return rows.filter { $0.state == .unfinished && objects[$0.key] == nil }.map { row in
+      var next = suffering(.stranger)
+      next.objects[row.key] = Object(writer: -1, isDurable: true, isForeign: true)
+      return next
+    }
+  }
+
+  // MARK: The doctor
+
+  func doctorSteps(_ mistake: Mistake?) -> [OnceState] {
+    var next = self
+    switch doctor {
+    case .idle:
+      // Time is not in the model: the grace period may be over at any moment.
+      return rows.indices.compactMap { beginningMending($0, mistake) }
+    case .holding(let key, let attempt):
+      if mistake != .removedBeforeTakenOver { next.objects[key] = nil }
+      next.doctor = .removed(key: key, attempt: attempt)
+    case .removed(let key, let attempt):
+      if let row = row(key), isHeld(row, by: Self.doctorOwner, attempt) {
+        next.rows[row].state = .givenUp
+        next.rows[row].owner = nil
+      }
+      next.doctor = .idle
+    }
+    return [next]
+  }
+
+  private func beginningMending(_ row: Int, _ mistake: Mistake?) -> OnceState? {
+    guard rows[row].state == .unfinished, mayHappen(.cleaning) else { return nil }
+    var next = suffering(.cleaning)
+    if mistake == .cleaningUpByAge {
+      guard objects[rows[row].key] != nil else { return nil }
+      next.objects[rows[row].key] = nil
+      return next
+    }
+    if let owner = rows[row].owner, isAlive(owner) {
+      // Judged dead at one moment, removed at another, without the intent in between.
+      guard mistake == .removedBeforeTakenOver, objects[rows[row].key] != nil else { return nil }
+      next.objects[rows[row].key] = nil
+      return next
+    }
+    next.rows[row].attempt += 1
+    next.rows[row].owner = Self.doctorOwner
+    next.doctor = .holding(key: rows[row].key, attempt: next.rows[row].attempt)
+    return next
+  }
+
+  private func crashingDoctor() -> OnceState? {
+    guard doctor != .idle, mayHappen(.crash) else { return nil }
+    var next = suffering(.crash)
+    next.doctor = .idle
+    return next
+  }
+}

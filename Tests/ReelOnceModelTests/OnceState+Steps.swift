@@ -1,0 +1,170 @@
+/// What can happen next: the steps of docs/publish.md, one effect each.
+extension OnceState {
+  func successors(with mistake: Mistake?) -> [OnceState] {
+    workers.indices.flatMap { step($0, mistake) } + doctorSteps(mistake) + faultsHappening()
+  }
+
+  /// What worker `index` may do now.
+  func step(_ index: Int, _ mistake: Mistake?) -> [OnceState] {
+    switch workers[index].step {
+    case .judged: claim(index, mistake)
+    case .intended: place(index, mistake)
+    case .named: [syncing(index)]
+    case .uploaded: verify(index, mistake)
+    case .verified: [completing(index, mistake)]
+    case .published: [telling(index)]
+    case .told: [striking(index)]
+    case .ended: []
+    }
+  }
+
+  // MARK: T1
+
+  private func claim(_ index: Int, _ mistake: Mistake?) -> [OnceState] {
+    var next = self
+    if mistake == .claimNotAtomic, workers[index].sawNothing {
+      next.begin(index, mistake)
+      return [next]
+    }
+    if !posts.isEmpty { return [meetingPost(index, mistake)] }
+    guard let row = rows.firstIndex(where: { $0.state == .unfinished }) else {
+      if mistake == .claimNotAtomic {
+        next.workers[index].sawNothing = true
+      } else {
+        next.begin(index, mistake)
+      }
+      return [next]
+    }
+    if let owner = rows[row].owner, mistake == .neverTakenOver || isAlive(owner) { return [] }
+    next.rows[row].attempt += 1
+    next.rows[row].owner = workers[index].owner
+    next.hold(row, index)
+    return [next]
+  }
+
+  private mutating func begin(_ index: Int, _ mistake: Mistake?) {
+    let key = freshKey
+    workers[index].sawNothing = false
+    guard mistake != .keyNotRecordedFirst else {
+      workers[index].key = key
+      workers[index].attempt = 1
+      workers[index].step = .intended
+      return
+    }
+    rows.append(Row(key: key, owner: workers[index].owner))
+    hold(rows.count - 1, index)
+  }
+
+  private mutating func hold(_ row: Int, _ index: Int) {
+    workers[index].key = rows[row].key
+    workers[index].attempt = rows[row].attempt
+    workers[index].step = .intended
+  }
+
+  /// It is a post already: told by whoever is to tell it, or by us when that one is dead.
+  private func meetingPost(_ index: Int, _ mistake: Mistake?) -> OnceState {
+    var next = self
+    let teller = outbox
+    if let teller, teller == workers[index].owner || !isAlive(teller), mistake != .eventForgotten {
+      next.outbox = workers[index].owner
+      next.workers[index].step = .published
+    } else {
+      next.workers[index].step = .ended
+    }
+    return next
+  }
+
+  // MARK: The upload
+
+  private func place(_ index: Int, _ mistake: Mistake?) -> [OnceState] {
+    let worker = workers[index]
+    var next = self
+    if objects[worker.key] != nil, mistake != .objectsOverwritten {
+      // It may have been named, and not synced, by a dead one.
+      next.workers[index].step = mistake == .foundObjectIsNotSynced ? .uploaded : .named
+      if mistake == .foundObjectIsTrusted {
+        next.objects[worker.key]?.isDurable = true
+        next.workers[index].step = .verified
+      }
+      return [next]
+    }
+    next.objects[worker.key] = Object(writer: worker.owner)
+    next.workers[index].step = mistake == .folderNotSynced ? .uploaded : .named
+    var states = [next]
+    if mayHappen(.lostReply) {
+      // It happened, and nobody says so.
+      next = next.suffering(.lostReply)
+      next.release(index, keyUnusable: false)
+      states.append(next)
+    }
+    return states
+  }
+
+  private func syncing(_ index: Int) -> OnceState {
+    var next = self
+    next.objects[workers[index].key]?.isDurable = true
+    next.workers[index].step = .uploaded
+    return next
+  }
+
+  private func verify(_ index: Int, _ mistake: Mistake?) -> [OnceState] {
+    var next = self
+    let object = objects[workers[index].key]
+    if mistake == .noVerification || object.map({ $0.isWhole && !$0.isForeign }) == true {
+      next.workers[index].step = .verified
+      if mistake == .toldBeforeCommit { next.told += 1 }
+    } else {
+      next.release(index, keyUnusable: object != nil)
+    }
+    return [next]
+  }
+
+  private mutating func release(_ index: Int, keyUnusable: Bool) {
+    let worker = workers[index]
+    workers[index].step = .judged
+    guard let row = row(worker.key), isHeld(row, by: worker.owner, worker.attempt) else { return }
+    rows[row].owner = nil
+    if keyUnusable { rows[row].state = .givenUp }
+  }
+
+  // MARK: T2 and the event
+
+  private func completing(_ index: Int, _ mistake: Mistake?) -> OnceState {
+    let worker = workers[index]
+    var next = self
+    if mistake == .keyNotRecordedFirst, row(worker.key) == nil {
+      next.rows.append(Row(key: worker.key, owner: worker.owner))
+    }
+    guard let row = next.row(worker.key),
+      mistake == .completionWithoutFence || next.isHeld(row, by: worker.owner, worker.attempt)
+    else {
+      next.workers[index].step = .judged
+      return next
+    }
+    next.rows[row].state = .published
+    next.rows[row].owner = nil
+    next.posts.append(Post(key: worker.key, writer: objects[worker.key]?.writer ?? -1))
+    next.outbox = worker.owner
+    next.workers[index].step = .published
+    return next
+  }
+
+  private func telling(_ index: Int) -> OnceState {
+    var next = self
+    next.told += 1
+    next.workers[index].step = .told
+    return next
+  }
+
+  private func striking(_ index: Int) -> OnceState {
+    var next = self
+    next.outbox = nil
+    next.workers[index].step = .ended
+    return next
+  }
+
+  /// The fence.
+  func isHeld(_ row: Int, by owner: Int, _ attempt: Int) -> Bool {
+    rows[row].state == .unfinished && rows[row].owner == owner && rows[row].attempt == attempt
+  }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import ReelModel
+import ReelProbe
+import Testing
+
+/// A fragmented file that ends anywhere was cut off; that is another thing than to be damaged.
+struct CutFragmentTests {
+  private static let sample = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent("Samples/clips/fragmented.mp4")
+
+  @Test func aCutFragmentIsTruncated() throws {
+    let bytes = Array(try Data(contentsOf: Self.sample))
+    var refused = 0
+    // Every cut behind the index, in small steps: within a fragment's index, within its media, between both.
+    for length in stride(from: bytes.count / 5, to: bytes.count, by: 97) {
+      let file = try #require(OpenFile(holding: Array(bytes.prefix(length))))
+      do throws(ProbeError) {
+        _ = try file.read(as: .mp4)
+      } catch {
+        refused += 1
+        #expect(error.code == .truncated, "cut at \(length): \(error.message)")
+      }
+    }
+    #expect(refused > 0)
+  }
+}

@@ -1,0 +1,106 @@
+import ReelModel
+import ReelProbe
+import Testing
+
+/// Files whose header does not tell how long they are, or tells something else.
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct DurationTests {
+  private static let h264 = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "10"]
+  private static let vp8 = ["-c:v", "libvpx", "-pix_fmt", "yuv420p"]
+
+  private func make(_ name: String, _ arguments: [String]) throws -> OpenFile? {
+    try FFmpegTool.make(name, FFmpegTool.picture + arguments)
+  }
+
+  /// As a browser's recorder writes it.
+  @Test func aLiveWebMIsCountedByItsPackets() throws {
+    guard let file = try make("a.webm", Self.vp8 + ["-live", "1"]) else { return }
+    let reading = try file.read(as: .webm)
+    #expect(reading.method == .full)
+    #expect(reading.media.durationSource == .packets)
+    #expect(abs((reading.media.duration ?? 0) - 2) < 0.1)
+    #expect(reading.media.video?.hasSamples == true)
+    #expect(reading.media.truncated != true)
+  }
+
+  @Test func whereTheLimitComesFirstTheRestIsEstimated() throws {
+    guard let file = try make("a.webm", Self.vp8 + ["-live", "1", "-g", "1", "-b:v", "2M"]) else { return }
+    let media = try file.read(as: .webm, limits: ReadingLimits(scannedPackets: 25)).media
+    #expect(media.durationSource == .estimated)
+    #expect(abs((media.duration ?? 0) - 2) < 0.5, "\(media.duration ?? 0)")
+  }
+
+  @Test func anFLVWithoutMetadataIsCountedByItsTags() throws {
+    guard let file = try make("a.flv", Self.h264 + ["-flvflags", "no_duration_filesize+no_metadata"]) else {
+      return
+    }
+    let media = try file.read(as: .flv).media
+    #expect(media.durationSource == .packets)
+    #expect(abs((media.duration ?? 0) - 2) < 0.1)
+  }
+
+  @Test(arguments: ["frag_keyframe+empty_moov+default_base_moof", "dash+global_sidx+frag_keyframe"])
+  func fragmentsThatStartLateAreNoLonger(flags: String) throws {
+    let arguments = Self.h264 + ["-bf", "2", "-output_ts_offset", "3900", "-movflags", flags]
+    guard let file = try make("a.mp4", arguments) else { return }
+    let media = try file.read(as: .mp4).media
+    #expect(media.fragmented == true)
+    #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")
+    #expect(media.bitRate.map { $0 > 1000 } == true)
+  }
+
+  /// All ones mean that it is unknown (ISO/IEC 14496-12, 8.2.2.3); read as a number they are 49 days.
+  @Test func fragmentsUnderAHeaderOfOnesAreCounted() throws {
+    let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov"]
+    guard var bytes = try make("a.mp4", arguments)?.allBytes else { return }
+    let header = try #require(bytes.position(of: "mvhd"))
+    bytes.replaceSubrange((header + 20)..<(header + 24), with: [0xFF, 0xFF, 0xFF, 0xFF])
+    let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
+    #expect(abs((media.duration ?? 0) - 2) < 0.1)
+    #expect(media.warnings == [])
+  }
+
+  @Test func fragmentsThatAreCutAreTruncated() throws {
+    let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov"]
+    guard let bytes = try make("a.mp4", arguments)?.allBytes else { return }
+    let half = try #require(OpenFile(holding: Array(bytes.prefix(bytes.count / 2))))
+    let media = try half.read(as: .mp4).media
+    #expect(media.truncated == true)
+    #expect((media.duration ?? 0) < 1.7)
+  }
+
+  @Test func unevenFramesAreVariable() throws {
+    let uneven = ["-vf", "select='not(mod(n,5))+lt(n,25)'", "-vsync", "vfr"]
+    guard let file = try make("a.mp4", uneven + Self.h264) else { return }
+    for media in try file.readBothWays(as: .mp4) {
+      #expect(media.video?.variableFrameRate == true)
+    }
+  }
+
+  @Test(arguments: ["a.mp4", "a.mkv"]) func aCoverIsNoVideo(name: String) throws {
+    let cover = ["-f", "lavfi", "-i", "color=red:size=32x32:duration=0.04"]
+    let sound = try FFmpegTool.make(
+      name,
+      cover + FFmpegTool.tone + [
+        "-map", "1:a", "-map", "0:v", "-c:a", "aac", "-c:v", "png", "-frames:v", "1", "-disposition:v:0",
+        "attached_pic",
+      ])
+    if let sound, let container = sound.sniffed {
+      let media = try sound.read(as: container).media
+      if name == "a.mp4" { #expect(media.video == nil) }
+      #expect(media.audio.count == 1)
+    }
+    let both = try FFmpegTool.make(
+      "a.mp4",
+      FFmpegTool.picture + cover + [
+        "-map", "0:v", "-map", "1:v", "-c:v:0", "libx264", "-pix_fmt:v:0", "yuv420p", "-c:v:1", "png",
+        "-frames:v:1", "1",
+        "-disposition:v:1", "attached_pic",
+      ])
+    for media in try both?.readBothWays(as: .mp4) ?? [] {
+      #expect(media.video?.hasCover == true)
+      #expect(media.video?.streams == 1)
+      #expect(media.video?.width == 64)
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import ReelModel
+import ReelProbe
+import Testing
+
+/// What encoders can write into a bitstream, in containers that say less: the header's way and the full one must
+/// tell the same, and what is only in the bitstream must be seen.
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct EncoderVarietyTests {
+  static let h264: [[String]] = [
+    [], ["-profile:v", "baseline"], ["-pix_fmt", "yuv422p"], ["-pix_fmt", "yuv444p"],
+    ["-pix_fmt", "yuv420p10le"],
+    ["-pix_fmt", "yuv422p10le"], ["-pix_fmt", "yuvj420p"], ["-pix_fmt", "gray"],
+    ["-color_range", "pc"], ["-vf", "setsar=4/3"], ["-vf", "setsar=1000/999"], ["-vf", "scale=66:50"],
+    ["-vf", "scale=1920:1080"], ["-flags", "+ildct+ilme"], ["-x264-params", "cqm=jvt"],
+    ["-x264-params", "bframes=3:ref=5:slices=4"], ["-color_trc", "arib-std-b67"],
+    ["-color_trc", "smpte2084", "-color_primaries", "bt2020", "-colorspace", "bt2020nc"],
+    ["-x264-params", "overscan=show:videoformat=pal"], ["-x264-params", "alternative-transfer=18"],
+    ["-x264-params", "repeat-headers=1"], ["-bf", "0", "-g", "1"], ["-tune", "zerolatency"],
+  ]
+  static let hevc: [[String]] = [
+    [], ["-pix_fmt", "yuv420p10le"], ["-pix_fmt", "yuv422p10le"], ["-pix_fmt", "yuv444p"],
+    ["-pix_fmt", "yuv420p12le"],
+    ["-color_range", "pc"], ["-vf", "scale=66:50,setsar=4/3"], ["-vf", "scale=1920:1080"],
+    ["-color_trc", "arib-std-b67"], ["-color_trc", "smpte2084", "-color_primaries", "bt2020"],
+    ["-x265-params", "scaling-list=default"], ["-x265-params", "temporal-layers=3"],
+    ["-x265-params", "bframes=8:ref=6"],
+    ["-x265-params", "repeat-headers=1"], ["-x265-params", "interlace=tff"],
+    ["-x265-params", "wpp=0:slices=2"],
+    ["-x265-params", "atc-sei=18"], ["-x265-params", "keyint=1"],
+    ["-x265-params", "video-signal-type-preset=BT2100_PQ_YCC"],
+    ["-pix_fmt", "gray"],
+  ]
+
+  /// Codecs whose witness is Reel's own.
+  static let open: [[String]] = [
+    ["-c:v", "libvpx"], ["-c:v", "libvpx", "-vf", "scale=66:50,setsar=4/3"],
+    ["-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "5"],
+    ["-c:v", "libvpx-vp9"], ["-c:v", "libvpx-vp9", "-vf", "scale=66:50,setsar=4/3"],
+    ["-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p10le"], ["-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p12le"],
+    ["-c:v", "libvpx-vp9", "-pix_fmt", "yuv444p"], ["-c:v", "libvpx-vp9", "-pix_fmt", "yuva420p"],
+    ["-c:v", "libvpx-vp9", "-pix_fmt", "gbrp"], ["-c:v", "libvpx-vp9", "-color_range", "pc"],
+    ["-c:v", "libvpx-vp9", "-lossless", "1"],
+    [
+      "-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p10le", "-color_trc", "smpte2084", "-color_primaries",
+      "bt2020",
+    ],
+    ["-c:v", "libvpx", "-pix_fmt", "yuva420p", "-auto-alt-ref", "0"],
+    ["-c:v", "libsvtav1"], ["-c:v", "libsvtav1", "-pix_fmt", "yuv420p10le", "-color_trc", "arib-std-b67"],
+    ["-c:v", "libsvtav1", "-vf", "scale=66:66,setsar=4/3"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-pix_fmt", "yuv420p10le"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-pix_fmt", "yuv444p"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-pix_fmt", "gray"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-color_range", "pc", "-vf", "scale=66:50,setsar=4/3"],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"],
+    [
+      "-c:v", "libaom-av1", "-cpu-used", "8", "-color_trc", "smpte2084", "-color_primaries", "bt2020",
+      "-colorspace", "bt2020nc",
+    ],
+  ]
+
+  @Test(arguments: open) func openCodecsAreTheSameBothWays(options: [String]) throws {
+    for name in ["a.webm", "a.mkv", "a.mp4"] {
+      try expectBothWaysAgree(name, ["-pix_fmt", "yuv420p"] + options)
+    }
+  }
+
+  @Test(arguments: [
+    ("libvpx", "a.webm"), ("libvpx-vp9", "a.webm"), ("libvpx-vp9", "a.mp4"), ("libaom-av1", "a.mp4"),
+  ])
+  func anOrdinaryHeaderOfAnOpenCodecIsTrusted(encoder: String, name: String) throws {
+    let made = try FFmpegTool.make(
+      name,
+      FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder, "-cpu-used", "8", "-pix_fmt", "yuv420p"])
+    guard let made, let container = made.sniffed else { return }
+    #expect(try made.read(as: container).method == .header)
+  }
+
+  /// A size in Matroska's track entry that the bitstream contradicts.
+  @Test(arguments: ["libvpx", "libvpx-vp9", "libaom-av1"]) func aTrackThatLiesAboutTheSizeIsNotBelieved(
+    encoder: String
+  ) throws {
+    let made = try FFmpegTool.make(
+      "a.mkv",
+      FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder, "-cpu-used", "8", "-pix_fmt", "yuv420p"])
+    guard let made else { return }
+    var bytes = made.allBytes
+    // PixelWidth and PixelHeight (RFC 9559, 5.1.4.1.28.6), a byte each.
+    let width = try #require(bytes.position(of: [0xB0, 0x81, 64, 0xBA, 0x81, 48]))
+    bytes[width + 2] = 100
+    for media in try #require(OpenFile(holding: bytes)).readBothWays(as: .matroska) {
+      #expect(media.video?.storedWidth == 64)
+      #expect(media.warnings.contains("its header says 100x48, its pictures are 64x48"))
+    }
+  }
+
+  @Test(arguments: h264) func h264IsTheSameBothWays(options: [String]) throws {
+    for name in ["a.mp4", "a.mkv", "a.mov"] {
+      try expectBothWaysAgree(name, ["-pix_fmt", "yuv420p", "-c:v", "libx264"] + options)
+    }
+  }
+
+  @Test(arguments: hevc) func hevcIsTheSameBothWays(options: [String]) throws {
+    for name in ["a.mp4", "a.mkv"] {
+      try expectBothWaysAgree(name, ["-pix_fmt", "yuv420p", "-c:v", "libx265"] + options)
+    }
+  }
+
+  /// What most uploads are must not take the long way.
+  @Test(arguments: ["libx264", "libx265"], ["a.mp4", "a.mov", "a.mkv"])
+  func anOrdinaryHeaderIsTrusted(encoder: String, name: String) throws {
+    let made = try FFmpegTool.make(
+      name, FFmpegTool.picture + FFmpegTool.tone + ["-c:v", encoder, "-pix_fmt", "yuv420p", "-c:a", "aac"])
+    guard let made, let container = made.sniffed else { return }
+    #expect(try made.read(as: container).method == .header)
+  }
+
+  /// With the container's own boxes for shape and colour renamed, only the bitstream is left to say it.
+  @Test(arguments: ["libx264", "libx265"]) func whatIsOnlyInTheBitstreamIsSeen(encoder: String) throws {
+    let file = try FFmpegTool.make(
+      "a.mp4",
+      FFmpegTool.picture + [
+        "-vf", "setsar=2", "-c:v", encoder, "-pix_fmt", "yuv420p10le", "-color_trc", "smpte2084",
+        "-color_primaries", "bt2020", "-colorspace", "bt2020nc",
+      ])
+    guard let file else { return }
+    let bare = file.allBytes.renaming("pasp", to: "free").renaming("colr", to: "free")
+    let media = try #require(OpenFile(holding: bare)).readBothWays(as: .mp4)
+    for video in media.compactMap(\.video) {
+      #expect(video.sampleAspectRatio?.description == "2:1")
+      #expect(video.width == 128)
+      #expect(video.hdr?.kind == .pq)
+      #expect(video.bitDepth == 10)
+      #expect(video.chroma == "4:2:0")
+    }
+  }
+
+  @Test(arguments: ["libx264", "libx265"]) func aHeaderThatLiesAboutTheSizeIsNotBelieved(encoder: String)
+    throws
+  {
+    let made = try FFmpegTool.make(
+      "a.mp4",
+      FFmpegTool.picture + [
+        "-c:v", encoder, "-pix_fmt", "yuv420p", "-tag:v", encoder == "libx264" ? "avc1" : "hvc1",
+      ])
+    guard let made else { return }
+    var bytes = made.allBytes
+    let entry = try #require(bytes.position(of: encoder == "libx264" ? "avc1" : "hvc1", notBefore: 100))
+    bytes.replaceSubrange((entry + 28)..<(entry + 32), with: [0x07, 0x80, 0x04, 0x38])
+    for media in try #require(OpenFile(holding: bytes)).readBothWays(as: .mp4) {
+      #expect(media.video?.storedWidth == 64)
+      #expect(media.video?.storedHeight == 48)
+      #expect(media.warnings.contains("its header says 1920x1080, its pictures are 64x48"))
+    }
+  }
+
+  private func expectBothWaysAgree(_ name: String, _ arguments: [String]) throws {
+    let made = try FFmpegTool.make(name, FFmpegTool.picture + ["-frames:v", "12"] + arguments)
+    guard let made, let container = made.sniffed else { return }
+    let quick = try made.read(as: container)
+    let full = try made.read(as: container, alwaysFull: true)
+    #expect(differences(quick.media, full.media) == [])
+  }
+}
+
+extension OpenFile {
+  func readBothWays(as container: MediaContainer) throws(ProbeError) -> [MediaInfo] {
+    [try read(as: container).media, try read(as: container, alwaysFull: true).media]
+  }
+}
+
+extension [UInt8] {
+  func position(of text: String, notBefore start: Int = 0) -> Int? {
+    position(of: Array(text.utf8), notBefore: start)
+  }
+
+  func position(of bytes: [UInt8], notBefore start: Int = 0) -> Int? {
+    guard count >= bytes.count else { return nil }
+    return (start...(count - bytes.count)).first { self[$0...].starts(with: bytes) }
+  }
+
+  func renaming(_ box: String, to other: String) -> [UInt8] {
+    guard let position = position(of: box) else { return self }
+    var renamed = self
+    renamed.replaceSubrange(position..<(position + 4), with: Array(other.utf8))
+    return renamed
+  }
+}

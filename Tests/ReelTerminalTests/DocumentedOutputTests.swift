@@ -1,0 +1,86 @@
+import Foundation
+import ReelIngest
+import ReelModel
+import ReelTerminal
+import Testing
+
+/// `docs/events.md` and `docs/probe.md` show what is really written.
+@Suite struct DocumentedOutputTests {
+  private func page(_ name: String) throws -> [Substring] {
+    let project = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let text = try String(contentsOf: project.appending(path: name), encoding: .utf8)
+    return text.split(separator: "\n", omittingEmptySubsequences: false)
+  }
+
+  @Test func everyTypeOfEventHasALineThatReadsAndWritesAsItStands() throws {
+    let lines = try page("docs/events.md")
+    let headings = lines.filter { $0.hasPrefix("### ") }.map { String($0.dropFirst(4)) }
+    let examples = lines.filter { $0.hasPrefix("{") }
+    let validator = SchemaValidator(
+      root: try JSONOutput.decode(
+        JSONValue.self, from: try page("docs/events.schema.json").joined(separator: "\n").utf8))
+    let writer = EventLines()
+    for (heading, example) in zip(headings, examples) {
+      let event = try writer.event(example.utf8)
+      #expect(event.body.type == heading)
+      let again = String(decoding: try writer.line(event), as: UTF8.self)
+      #expect(wholeSeconds(again) == wholeSeconds(example + "\n"))
+      #expect(
+        try validator.validate(try JSONOutput.decode(JSONValue.self, from: example.utf8)).problems == [])
+    }
+    #expect(headings.count == examples.count)
+    #expect(Set(headings) == Set(try Samples.everySortOfEvent().map(\.body.type)))
+  }
+
+  @Test func everyOutcomeHasARow() throws {
+    let rows = firstCells(of: try page("docs/events.md"), under: "## How a run ends, and the exit code")
+    #expect(rows == RunSummary.Outcome.allCases.map(\.rawValue))
+  }
+
+  @Test func everyKeyOfAProbeHasARowAndEveryRowIsAKey() throws {
+    var report = Samples.report
+    report.media.video?.hdr = HDR(kind: .dolbyVision, profile: 8)
+    let odd = SourcePath(bytes: [0xFF])
+    let documents = [
+      ProbeDocument(path: odd, result: .success(report)),
+      ProbeDocument(path: odd, result: .failure(FileFailure(code: "corrupt", message: "it is broken"))),
+    ]
+    let written = try documents.reduce(into: Set<String>()) { keys, document in
+      keys.formUnion(
+        Self.keys(of: try JSONOutput.decode(JSONValue.self, from: try document.json().utf8), at: ""))
+    }
+    let rows = firstCells(of: try page("docs/probe.md"), under: "## Every key")
+    #expect(Set(rows) == written.subtracting(["media", "error", "probe"]))
+    #expect(Set(rows).count == rows.count)
+  }
+
+  private static func keys(of value: JSONValue, at place: String) -> Set<String> {
+    switch value {
+    case .object(let members):
+      members.reduce(into: []) { keys, member in
+        let inner = place.isEmpty ? member.key : "\(place).\(member.key)"
+        keys.insert(inner)
+        keys.formUnion(Self.keys(of: member.value, at: inner))
+      }
+    case .array(let elements):
+      elements.reduce(into: []) { $0.formUnion(Self.keys(of: $1, at: place + "[]")) }
+    default: []
+    }
+  }
+
+  /// The line with its times cut to seconds: reading and writing a time may cost it a millisecond.
+  private func wholeSeconds(_ line: some StringProtocol) -> String {
+    String(line).replacing(/\.\d\d\dZ/, with: "Z")
+  }
+
+  /// The first cell of each row of the first table after `heading`, without its backquotes.
+  private func firstCells(of lines: [Substring], under heading: String) -> [String] {
+    let rows = lines.drop { $0 != heading }.dropFirst().drop { !$0.hasPrefix("|") }.prefix {
+      $0.hasPrefix("|")
+    }
+    return rows.dropFirst(2).map { row in
+      row.dropFirst().prefix { $0 != "|" }.filter { $0 != "`" && $0 != " " }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import ReelModel
+import ReelUploaderPromises
+import ReelUploading
+import Testing
+
+@Suite struct FolderUploaderPromises {
+  @Test("hashed on the way", arguments: UploaderPromise.all)
+  func hashed(_ promise: UploaderPromise) async throws {
+    let folder = try TemporaryFolder()
+    try await promise.check(
+      StoreUnderTest { FolderUploader(root: folder.path(of: "store")) })
+    #expect(try folder.names(in: "store") == [".reel-tmp"])
+  }
+
+  @Test("copied by the kernel", arguments: UploaderPromise.all)
+  func kernel(_ promise: UploaderPromise) async throws {
+    let folder = try TemporaryFolder()
+    try await promise.check(
+      StoreUnderTest(sources: .files(folder: folder.path)) { FolderUploader(root: folder.path(of: "store")) })
+    #expect(try folder.names(in: "store") == [".reel-tmp"])
+  }
+
+  @Test("with a folder of temporaries of its own", arguments: UploaderPromise.all)
+  func temporaries(_ promise: UploaderPromise) async throws {
+    let folder = try TemporaryFolder()
+    try await promise.check(
+      StoreUnderTest(sources: .files(folder: folder.path)) {
+        FolderUploader(root: folder.path(of: "store"), temporaries: folder.path(of: "tmp"))
+      })
+    #expect(try folder.names(in: "store").isEmpty)
+    #expect(try folder.names(in: "tmp").isEmpty)
+  }
+}
+
+extension FolderUploaderPromises {
+  static let otherFileSystem = "/dev/shm"
+
+  @Test(
+    "from another file system",
+    .enabled(if: MountedFolder.device("/dev/shm") != MountedFolder.device("/tmp")),
+    arguments: UploaderPromise.all)
+  func otherFileSystem(_ promise: UploaderPromise) async throws {
+    let folder = try TemporaryFolder()
+    try await promise.check(
+      StoreUnderTest(sources: .files(folder: Self.otherFileSystem), largeSize: 3 << 20 + 1) {
+        FolderUploader(root: folder.path(of: "store"))
+      })
+  }
+}

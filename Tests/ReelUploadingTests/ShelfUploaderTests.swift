@@ -1,0 +1,15 @@
+// docs/adding-an-uploader.md shows this test; a test compares the two.
+
+import ReelUploaderPromises
+import ReelUploading
+import Testing
+
+@Suite struct ShelfUploaderTests {
+  @Test("a shelf keeps every promise", arguments: UploaderPromise.all)
+  func promises(_ promise: UploaderPromise) async throws {
+    let client = ShelfDouble()
+    try await promise.check(
+      StoreUnderTest(largeSize: 3 << 20 + 1) { ShelfUploader(client: client, shelf: "tests") })
+    #expect(await client.isEmpty)
+  }
+}

@@ -1,0 +1,38 @@
+import ReelModel
+import ReelUploading
+import Testing
+
+@Suite struct SourceChunksTests {
+  private func chunks(_ source: UploadSource, _ size: Int) async throws -> [[UInt8]] {
+    var all: [[UInt8]] = []
+    for try await chunk in SourceChunks(of: source, size: size) { all.append(chunk) }
+    return all
+  }
+
+  @Test(
+    "chunks are full but for the last",
+    arguments: [
+      (0, 4, []), (1, 4, [1]), (4, 4, [4]), (9, 4, [4, 4, 1]), (3, 1, [1, 1, 1]), (2, 0, [1, 1]),
+    ])
+  func sizes(_ count: Int, _ size: Int, _ expected: [Int]) async throws {
+    let bytes = (0..<count).map { UInt8($0) }
+    let chunks = try await chunks(.of(bytes), size)
+    #expect(chunks.map(\.count) == expected)
+    #expect(Array(chunks.joined()) == bytes)
+  }
+
+  @Test(
+    "the last chunk never comes from a source that is not what it says",
+    arguments: [[1, 2, 3, 4, 5, 6, 7, 9], [1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7, 8, 9], []] as [[UInt8]]
+  )
+  func changed(_ actual: [UInt8]) async throws {
+    let claimed = try UploadSource.of([1, 2, 3, 4, 5, 6, 7, 8])
+    let source = UploadSource(
+      size: claimed.size, digest: claimed.digest, contentType: "video/mp4", bytes: HeldBytes(held: actual))
+    var seen = 0
+    await #expect(throws: UploadError.self) {
+      for try await chunk in SourceChunks(of: source, size: 4) { seen += chunk.count }
+    }
+    #expect(seen < 8)
+  }
+}
