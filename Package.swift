@@ -87,7 +87,8 @@ let package = Package(
       name: "reel",
       dependencies: [
         "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
-        "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration, logging, systemPackage,
+        "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration, logging,
+        systemPackage,
       ],
       swiftSettings: strict),
 

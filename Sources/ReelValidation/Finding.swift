@@ -13,15 +13,18 @@ public struct Finding: Hashable, Sendable {
   public var rule: String
   /// Never `off`.
   public var severity: Severity
+  /// Broken, unverified, or broken as it was locked.
   public var state: State
   /// Nil when it could not be judged.
   public var expected: String?
+  /// Nil when it could not be judged.
   public var found: String?
   /// What is wrong, about "it"; one sentence for people.
   public var sentence: String
   /// A shell command that would mend the file.
   public var mend: String?
 
+  /// From its parts.
   public init(
     rule: String, severity: Severity, state: State, expected: String? = nil, found: String? = nil,
     sentence: String, mend: String? = nil

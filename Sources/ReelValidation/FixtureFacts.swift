@@ -10,8 +10,11 @@ public struct FixtureFacts: Hashable, Sendable {
   public var size: Int64?
   /// Nil when nothing asked for it.
   public var digest: ContentDigest?
+  /// What came of reading it.
   public var reading: FixtureReading
+  /// What lies beside it.
   public var sidecar: SidecarStatus
+  /// Whether another file has the same bytes.
   public var likeness: Likeness
 
   /// - Parameters:

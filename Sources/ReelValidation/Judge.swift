@@ -2,6 +2,7 @@ import ReelModel
 
 /// A rule as a policy sets it: on, with its operand understood.
 public struct ActiveRule: Sendable {
+  /// The rule that is on.
   public let rule: Rule
   /// `warn` or `error`.
   public let severity: Severity

@@ -2,10 +2,12 @@ import ReelModel
 
 /// Puts names into the commands that mend files, so that a shell takes them for names and for nothing else.
 enum MendCommand {
-  /// - Parameter template: `FILE` stands for the path, `OUT` for it without its extension and with `-mended`.
+  /// - Parameter template: `FILE` stands for the path, `NAME` for it without its extension, `OUT` for that and
+  ///   `-mended`.
   static func text(_ template: String, for path: SourcePath) -> String {
     template.split(separator: " ", omittingEmptySubsequences: false).map { word in
       if word == "FILE" { return quoted(path.bytes) }
+      if word.hasPrefix("NAME.") { return quoted(stem(path.bytes) + Array(word.dropFirst(4).utf8)) }
       if word.hasPrefix("OUT.") {
         return quoted(stem(path.bytes) + Array("-mended\(word.dropFirst(3))".utf8))
       }

@@ -2,8 +2,10 @@
 public struct Operand: Hashable, Sendable {
   /// One text, or those of a list; none for a rule that is only switched.
   public var texts: [String]
+  /// How far a value may be from it.
   public var tolerance: Tolerance
 
+  /// From its parts.
   public init(_ texts: [String] = [], tolerance: Tolerance = .usual) {
     self.texts = texts
     self.tolerance = tolerance

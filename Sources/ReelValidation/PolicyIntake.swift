@@ -4,6 +4,7 @@ import ReelModel
 public struct PolicyIntake: IntakePolicy {
   private let policy: Policy
 
+  /// From its parts.
   public init(_ policy: Policy) {
     self.policy = policy
   }

@@ -16,10 +16,11 @@ public struct Breach: Hashable, Sendable {
   public let found: String
   /// What is wrong, about "it"; one sentence for people.
   public let sentence: String
-  /// A shell command that would mend the file, `FILE` and `OUT` standing for its name and for a new one's;
-  /// nil where no command can.
+  /// A shell command that would mend the file, with words that ``MendCommand`` puts names in place of; nil where no
+  /// command can.
   public let mend: String?
 
+  /// From its parts.
   public init(expected: String, found: String, sentence: String, mend: String? = nil) {
     self.expected = expected
     self.found = found

@@ -2,12 +2,14 @@ import ReelModel
 
 /// One file and what was found.
 public struct ValidatedFile: Hashable, Sendable {
+  /// As the run named it.
   public let path: SourcePath
   /// In the order of the book, those of the lock last.
   public let findings: [Finding]
   /// Why Reel could not judge it; nil when it could.
   public let unjudged: ProbeError?
 
+  /// From its parts.
   public init(path: SourcePath, findings: [Finding], unjudged: ProbeError? = nil) {
     self.path = path
     self.findings = findings
@@ -45,15 +47,18 @@ public struct ValidationReport: Hashable, Sendable {
   public let files: [ValidatedFile]
   /// The policy's name, and its version if it has one.
   public let policy: String
+  /// The policy's own date or number; nil when it has none.
   public let policyVersion: String?
   /// Whether the files were held against a lock.
   public let isLocked: Bool
+  /// Whether a rule that could not be judged counts as broken.
   public let strict: Bool
   /// Whether no file at all is fine.
   public let allowsEmpty: Bool
   /// Nil when no file needed the reader.
   public let reader: ReaderVersion?
 
+  /// From its parts.
   public init(
     files: [ValidatedFile], policy: String, policyVersion: String?, isLocked: Bool, strict: Bool,
     allowsEmpty: Bool, reader: ReaderVersion?
@@ -89,18 +94,25 @@ public struct ValidationReport: Hashable, Sendable {
 
   /// Files, and findings, by how they came out.
   public struct Totals: Hashable, Sendable, Codable {
+    /// All of them.
     public var files = 0
+    /// Files that fail by nothing.
     public var passed = 0
+    /// Files that break a rule or the lock.
     public var failed = 0
+    /// Files that Reel could not judge.
     public var unjudged = 0
     /// Findings that make their files fail.
     public var errors = 0
+    /// Findings of broken rules of severity `warn`.
     public var warnings = 0
+    /// Findings of rules that could not be judged.
     public var unverified = 0
     /// Rules broken as they were when the file was locked.
     public var locked = 0
   }
 
+  /// Counted anew each time.
   public var totals: Totals {
     files.reduce(into: Totals()) { totals, file in
       totals.files += 1

@@ -15,8 +15,8 @@ struct ReelTool: AsyncParsableCommand {
     version: ReelVersion.current,
     subcommands: [
       PublishCommand.self, IngestCommand.self, ProbeCommand.self, FeedCommand.self, ShowCommand.self,
-      StatusCommand.self, ValidateCommand.self, LockCommand.self, PolicyCommand.self, DoctorCommand.self,
-      BackupCommand.self, CacheCommand.self, VersionCommand.self,
+      StatusCommand.self, ValidateCommand.self, LockCommand.self, PolicyCommand.self, CacheCommand.self,
+      DoctorCommand.self, BackupCommand.self, VersionCommand.self,
     ])
 }
 

@@ -27,7 +27,7 @@ enum JUnitReport {
   }
 
   private static func testCase(_ file: ValidatedFile, _ report: ValidationReport, _ xml: inout XMLText) {
-    let attributes = [("name", file.path.text), ("classname", "reel.validate"), ("file", file.path.text)]
+    let attributes = [("name", file.path.text), ("classname", "reel.validate")]
     guard file.isWorthTelling else { return xml.element("testcase", attributes) }
     xml.element("testcase", attributes) { xml in
       let failing = file.findings.filter { $0.fails(report) }

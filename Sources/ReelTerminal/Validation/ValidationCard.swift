@@ -5,12 +5,17 @@ import ReelValidation
 public enum ValidationCard {
   /// A newline after each line.
   public static func text(_ report: ValidationReport, _ traits: TerminalTraits) -> String {
-    var lines = report.files.filter(\.isWorthTelling).flatMap { file($0, report, traits) }
+    var lines = report.files.filter(isWorthTelling).flatMap { file($0, report, traits) }
     if !lines.isEmpty { lines.append(StyledLine()) }
     let ink: StyledLine.Ink = report.outcome == .passed ? .success : .failure
     lines += traits.wrapped(traits.harmless(report.headline), ink)
     lines += traits.wrapped(traits.harmless(by(report)), .dim)
     return lines.text(traits)
+  }
+
+  /// What is broken as it was when it was locked is counted, and not told one by one.
+  private static func isWorthTelling(_ file: ValidatedFile) -> Bool {
+    file.unjudged != nil || file.findings.contains { $0.state != .locked }
   }
 
   /// By which policy, and whether under a lock.
@@ -27,7 +32,7 @@ public enum ValidationCard {
     if let error = file.unjudged {
       lines += entry("not judged", .failure, "\(error.message) [\(error.code.rawValue)]", traits)
     }
-    for finding in file.findings {
+    for finding in file.findings where finding.state != .locked {
       lines += entry(finding.word, ink(finding, report), "\(finding.sentence) [\(finding.rule)]", traits)
       if let mend = finding.mend, finding.state == .broken { lines += entry("mend", .dim, mend, traits) }
     }

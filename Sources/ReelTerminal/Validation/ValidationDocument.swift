@@ -5,6 +5,7 @@ import ReelValidation
 public struct ValidationDocument: JSONDocument {
   private let report: ValidationReport
 
+  /// From its parts.
   public init(_ report: ValidationReport) {
     self.report = report
   }

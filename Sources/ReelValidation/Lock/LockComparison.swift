@@ -4,6 +4,7 @@ import ReelModel
 public struct LockComparison: Sendable {
   private let lock: LockFile
 
+  /// From its parts.
   public init(_ lock: LockFile) {
     self.lock = lock
   }
@@ -85,8 +86,11 @@ public struct LockComparison: Sendable {
 public struct LockChanges: Hashable, Sendable {
   /// One fact; nil where there is none.
   public struct Change: Hashable, Sendable {
+    /// The fact's name, such as `video.rotation`.
     public let key: String
+    /// As locked; nil when it was unknown.
     public let old: String?
+    /// As it is now; nil when it is unknown.
     public let new: String?
   }
   /// Sorted by key.

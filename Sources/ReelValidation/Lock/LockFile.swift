@@ -4,8 +4,10 @@ import ReelModel
 public struct LockFile: Hashable, Sendable {
   /// By their paths, which are relative to the folder that holds the lock file.
   public var entries: [SourcePath: LockEntry]
+  /// How far a reading may be from the locked one.
   public var tolerances: LockTolerances
 
+  /// From its parts.
   public init(entries: [SourcePath: LockEntry] = [:], tolerances: LockTolerances = LockTolerances()) {
     self.entries = entries
     self.tolerances = tolerances
@@ -25,6 +27,7 @@ public struct LockEntry: Hashable, Sendable {
   /// The rules that it broke, sorted; none for a file that passed.
   public var broken: [String]
 
+  /// From its parts.
   public init(
     digest: ContentDigest?, size: Int64?, facts: [String: String], reader: ReaderVersion, broken: [String]
   ) {
@@ -51,7 +54,8 @@ public struct LockTolerances: Hashable, Sendable {
   /// Part of the value, at least 0, for frame rates and bit rates.
   public var rate: Double
 
-  public init(duration: Double = 0.05, rate: Double = 0.001) {
+  /// From its parts.
+  public init(duration: Double = 0.05, rate: Double = 0.0001) {
     self.duration = duration
     self.rate = rate
   }

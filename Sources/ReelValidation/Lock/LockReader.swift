@@ -7,6 +7,7 @@ public struct LockError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong and what to do; one sentence.
   public let message: String
 
+  /// From its parts.
   public init(line: Int? = nil, _ message: String) {
     self.line = line
     self.message = message
@@ -65,7 +66,7 @@ private struct LockReader {
       throw LockError(
         line: number,
         isOurs
-          ? "it is of another version (\(text.dropFirst(10).prefix(20))) than this reel knows; get a newer reel"
+          ? "it is of another version (\(text.dropFirst(10).prefix(20))) than this one; get a newer reel"
           : "it is no lock file; make one with `reel lock`")
     }
     hasHeading = true

@@ -1,8 +1,12 @@
 /// What a lock can find, with ids like those of the rules.
 public enum LockRules {
+  /// The bytes are others.
   public static let changed = "lock.changed"
+  /// The bytes are the same, and the facts are others.
   public static let reading = "lock.reading"
+  /// The lock does not know the file.
   public static let new = "lock.new"
+  /// The file is not there any more.
   public static let gone = "lock.gone"
 
   static let infos = [
@@ -27,8 +31,11 @@ public enum LockRules {
 
 /// What a rule means, for people.
 public struct RuleInfo: Hashable, Sendable {
+  /// Stable, such as `duration.max`.
   public let id: String
+  /// What it asks of a file, in a few words.
   public let title: String
+  /// Why, and how to mend a file; a few sentences.
   public let explanation: String
 }
 

@@ -6,7 +6,7 @@ import ReelModel
 /// ```
 /// reel-lock 1
 /// tolerance.duration = 0.05s
-/// tolerance.rate = 0.1%
+/// tolerance.rate = 0.01%
 ///
 /// file clips/faststart.mp4
 ///   sha256 = 9f86…

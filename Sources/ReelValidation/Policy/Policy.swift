@@ -52,7 +52,7 @@ public struct Policy: Sendable {
   static func merged(
     _ base: [String: RuleSetting], _ more: [String: RuleSetting]
   ) -> [String: RuleSetting] {
-    base.merging(more.mapValues { $0 }) { $1.over($0) }
+    base.merging(more) { $1.over($0) }
   }
 
   private static func active(_ settings: [String: RuleSetting]) -> [ActiveRule] {

@@ -77,10 +77,10 @@ public struct PolicyLibrary: Sendable {
     if let preset = Preset.named(name) { return (Array(preset.text.utf8), preset.name) }
     guard Self.isFile(name) else {
       let names = Preset.all.map(\.name)
-      let hint = NearestWord.nearest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+      let hint = NearestWord.nearest(to: name, among: names).map { " (did you mean \($0)?)" } ?? ""
       let message =
-        "there is no preset \"\(name.prefix(60))\"\(hint) The presets are \(names.joined(separator: ", ")); a file "
-        + "is named with its ending, like policy.yaml"
+        "there is no preset \"\(name.prefix(60))\"\(hint); the presets are "
+        + "\(names.joined(separator: ", ")); a file is named with its ending, like policy.yaml"
       throw PolicyError([place?.problem(message) ?? PolicyProblem(source: "--policy", message: message)])
     }
     return try load(name, from)

@@ -9,6 +9,7 @@ public struct PolicyProblem: Hashable, Sendable {
   /// What is wrong and what to do; one sentence.
   public let message: String
 
+  /// From its parts.
   public init(source: String, line: Int? = nil, column: Int? = nil, message: String) {
     self.source = source
     self.line = line
@@ -30,6 +31,7 @@ public struct PolicyError: Error, Hashable, Sendable, CustomStringConvertible {
   /// At least one, in the order of the file.
   public let problems: [PolicyProblem]
 
+  /// From its parts.
   public init(_ problems: [PolicyProblem]) {
     self.problems = problems
   }

@@ -17,7 +17,10 @@ struct PolicyYAML {
   static func read(_ bytes: [UInt8], source: String) throws(PolicyError) -> PolicyDocument {
     var reader = PolicyYAML(source: source)
     let document = reader.document(bytes)
-    guard reader.problems.isEmpty else { throw PolicyError(reader.problems) }
+    guard reader.problems.isEmpty else {
+      throw PolicyError(
+        reader.problems.sorted { ($0.line ?? 0, $0.column ?? 0) < ($1.line ?? 0, $1.column ?? 0) })
+    }
     return document
   }
 

@@ -1,5 +1,6 @@
 /// A policy that comes with Reel: YAML text with its date and the sources of its numbers.
 public struct Preset: Sendable {
+  /// As `--policy` and `extends` name it.
   public let name: String
   /// In a few words.
   public let title: String

@@ -7,7 +7,7 @@ extension Preset {
       policy: 1
       name: sanity
       version: 2026-11-21
-      about: The built-in rules. Every other policy builds upon them unless it says `extends: none`.
+      about: The built-in rules. Every other policy builds upon them unless it extends none.
       extends: none
       rules:
         file.unreadable: error

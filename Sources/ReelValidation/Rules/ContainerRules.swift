@@ -8,10 +8,12 @@ enum ContainerRules {
 
   private static let unrecognised = Rule(
     "container.unrecognised", "the bytes are those of a known container",
-    "Nothing in the file's first bytes says what it is, and its name does not claim to be a video either. Leave "
-      + "it out with --exclude, or put the video in its place."
+    "Nothing in the file's first bytes says that it is a video. Leave it out with --exclude, or put the video in "
+      + "its place."
   ) { facts in
-    guard let problem = facts.problem, isNoVideo(problem), !claimsVideo(facts) else { return .passed }
+    guard let problem = facts.problem, isNoVideo(problem), !claimsVideo(facts) || problem.found == nil else {
+      return .passed
+    }
     return other(than: "a known container", problem)
   }
 
@@ -21,7 +23,8 @@ enum ContainerRules {
       + "players follow it to other files. Often it is the error page that came instead of a download."
   ) { facts in
     guard let problem = facts.problem, claimsVideo(facts),
-      isNoVideo(problem) || problem.code == .unsupported && !isHonest(facts, problem)
+      isNoVideo(problem) && problem.found != nil
+        || problem.code == .unsupported && !isHonest(facts, problem)
     else { return .passed }
     return other(than: "the video that its name claims", problem)
   }
@@ -72,7 +75,7 @@ enum ContainerRules {
     let real = media.container.fileExtension
     return .broken(
       "its name says .\(claimed), but it is \(real)", expected: ".\(real)", found: ".\(claimed)",
-      mend: "mv -- FILE OUT.\(real)")
+      mend: "mv -- FILE NAME.\(real)")
   }
 
   // MARK: Parts

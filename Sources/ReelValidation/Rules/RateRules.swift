@@ -14,11 +14,11 @@ enum RateRules {
 
   private static let minimum = Rule.video(
     "fps.min", "the frame rate is not too low", .rate,
-    "Services refuse what moves in jerks. The tolerance is 0.1 % unless the policy gives another, so that 29.97 "
+    "Services refuse what moves in jerks. The tolerance is 0.01 % unless the policy gives another, so that 29.97 "
       + "and 30000/1001 are one."
   ) { video, least, tolerance in
     .judging(video.frameRate, unknown: "its frame rate") { rate in
-      let fits = rate.value >= least || tolerance.admits(rate.value, for: least, usually: .relative(0.001))
+      let fits = rate.value >= least || tolerance.admits(rate.value, for: least, usually: .relative(0.0001))
       guard !fits else { return .passed }
       return .broken(
         "its frame rate is too low: \(text(rate))", expected: "at least \(Decimals.text(least))",
@@ -28,10 +28,10 @@ enum RateRules {
 
   private static let maximum = Rule.video(
     "fps.max", "the frame rate is not too high", .rate,
-    "Services drop frames beyond a rate of their own. The tolerance is 0.1 % unless the policy gives another."
+    "Services drop frames beyond a rate of their own. The tolerance is 0.01 % unless the policy gives another."
   ) { video, most, tolerance in
     .judging(video.frameRate, unknown: "its frame rate") { rate in
-      let fits = rate.value <= most || tolerance.admits(rate.value, for: most, usually: .relative(0.001))
+      let fits = rate.value <= most || tolerance.admits(rate.value, for: most, usually: .relative(0.0001))
       guard !fits else { return .passed }
       return .broken(
         "its frame rate is too high: \(text(rate))", expected: "at most \(Decimals.text(most))",

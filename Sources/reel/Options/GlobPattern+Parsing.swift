@@ -6,7 +6,7 @@ extension GlobPattern {
     try patterns.map { pattern in
       guard let glob = GlobPattern(pattern) else {
         throw CommandFailure(
-          .usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning; [ wants its ]")
+          .usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning")
       }
       return glob
     }

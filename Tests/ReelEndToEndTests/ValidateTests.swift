@@ -1,0 +1,236 @@
+import Foundation
+import Testing
+
+@Suite("reel validate", .timeLimit(.minutes(5)))
+struct ValidateTests {
+  private func reel(_ bench: Workbench, _ arguments: String...) throws -> ReelBinary.Outcome {
+    try ReelBinary.run(arguments, in: bench.folder)
+  }
+
+  private func rules(_ outcome: ReelBinary.Outcome) throws -> [String: [String]] {
+    let files = try outcome.object()["files"] as? [[String: Any]] ?? []
+    return Dictionary(
+      files.map { file in
+        let findings = file["findings"] as? [[String: Any]] ?? []
+        let name = (file["path"] as? String ?? "").split(separator: "/").last.map(String.init) ?? ""
+        let broken = findings.filter {
+          $0["state"] as? String == "broken" && $0["severity"] as? String == "error"
+        }
+        return (name, broken.compactMap { $0["rule"] as? String })
+      }
+    ) { first, _ in first }
+  }
+
+  @Test("all clips pass the sanity rules, and every broken file breaks one of them")
+  func samples() throws {
+    let bench = try Workbench()
+    let clips = try reel(bench, "validate", Workbench.sample("clips").path, "--report", "json")
+    #expect(clips.status == 0, "\(clips.output)")
+    let broken = try reel(bench, "validate", Workbench.sample("broken").path, "--report", "json")
+    #expect(broken.status == 4)
+    let found = try rules(broken)
+    let expected = [
+      "animation-named.mp4": "container.disguised", "archive.mp4": "container.disguised",
+      "audio-only.mp4": "video.none", "concat.mp4": "container.disguised", "cut-off.mp4": "file.truncated",
+      "empty.mp4": "file.empty", "error-page.mp4": "container.disguised", "garbage.mp4": "container.corrupt",
+      "letter.mp4": "container.disguised", "lfs-pointer.mp4": "file.lfsPointer",
+      "mp3-named.mp4": "container.disguised", "no-moov.mp4": "mp4.noMoov", "no-samples.mp4": "video.empty",
+      "picture.mp4": "container.disguised", "playlist.mp4": "container.disguised",
+      "raw-stream.h264": "container.unsupported",
+    ]
+    #expect(found == expected.mapValues { [$0] })
+  }
+
+  @Test("the samples are what their lock says")
+  func lockOfSamples() throws {
+    let bench = try Workbench()
+    let samples = ReelBinary.project.appendingPathComponent("Samples").path
+    let run = try reel(bench, "validate", samples, "--lock", samples + "/reel.lock")
+    #expect(run.status == 0, "\(run.output)\(run.errors)")
+    // A part of what is locked is no loss of the rest.
+    #expect(try reel(bench, "validate", samples + "/clips", "--lock", samples + "/reel.lock").status == 0)
+  }
+
+  @Test("a lock tells another file, a new one, and one that is gone; an update shows the difference first")
+  func lock() throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    try bench.add("broken/cut-off.mp4")
+    #expect(try reel(bench, "lock", "clips").status == 0)
+    #expect(try reel(bench, "validate", "clips").status == 4)
+    #expect(try reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
+    try bench.add("clips/matroska.mkv")
+    try FileManager.default.removeItem(at: bench.clips.appendingPathComponent("clip-00000.mp4"))
+    let changed = bench.clips.appendingPathComponent("clip-00001.mp4")
+    try (Data(contentsOf: changed) + Data([0, 0, 0, 8]) + Data("free".utf8)).write(to: changed)
+    let run = try reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--report", "json")
+    #expect(run.status == 4)
+    #expect(
+      try rules(run) == [
+        "clip-00000.mp4": ["lock.gone"], "clip-00001.mp4": ["lock.changed"], "matroska.mkv": ["lock.new"],
+        "cut-off.mp4": [],
+      ])
+    let refused = try reel(bench, "lock", "clips")
+    #expect(refused.status == 4 && refused.output.contains("gone     clip-00000.mp4"), "\(refused.output)")
+    #expect(try reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 4)
+    #expect(try reel(bench, "lock", "clips", "--update").status == 0)
+    #expect(try reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
+  }
+
+  @Test("the same bytes with other facts are another reading, by name")
+  func reading() throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    #expect(try reel(bench, "lock", "clips").status == 0)
+    let lock = bench.clips.appendingPathComponent("reel.lock")
+    let text = try String(contentsOf: lock, encoding: .utf8)
+    try text.replacing("video.rotation = 0", with: "video.rotation = 90").write(
+      to: lock, atomically: true, encoding: .utf8)
+    let run = try reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--report", "json")
+    #expect(try rules(run) == ["clip-00000.mp4": ["lock.reading"]])
+  }
+
+  @Test("nothing to validate is a failure, and so is what can't be read; both say so")
+  func neverGreenByAbsence() throws {
+    let bench = try Workbench()
+    #expect(try reel(bench, "validate", "clips").status == 4)
+    #expect(try reel(bench, "validate", "clips", "--allow-empty").status == 0)
+    #expect(try reel(bench, "validate", "nowhere").status == 4)
+    try bench.write("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", to: "data.bin")
+    let pointer = try reel(bench, "validate", "clips", "--report", "json")
+    #expect(try rules(pointer) == ["data.bin": ["file.lfsPointer"]])
+  }
+
+  @Test("sidecars: a broken one fails its video, one without a video warns, other JSON is none")
+  func sidecars() throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    try bench.write("{\"caption\": 5}", to: "a.json")
+    try bench.write("{\"caption\": \"left over\"}", to: "b.json")
+    try bench.write("{\"version\": 1}", to: "package.json")
+    let run = try reel(bench, "validate", "clips", "--report", "json")
+    #expect(try rules(run) == ["a.mp4": ["sidecar.invalid"], "b.json": []])
+    #expect(run.output.contains("sidecar.orphan") && !run.output.contains("package.json"))
+  }
+
+  @Test("the same bytes twice, names that are not safe, and a policy with overrides")
+  func others() throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    try bench.add("clips/faststart.mp4", as: "b c\n.mp4")
+    try bench.write(
+      "rules: {duplicate.exact: error, duration.max: 1s}\noverrides: [{files: a.mp4, rules: {duration.max: off}}]",
+      to: "policy.yaml")
+    let run = try reel(bench, "validate", "clips", "--policy", "clips/policy.yaml", "--report", "json")
+    #expect(try rules(run) == ["a.mp4": [], "b c\n.mp4": ["duration.max", "duplicate.exact"]])
+  }
+
+  @Test("publish and ingest refuse by the same policy, with every rule")
+  func door() throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    try bench.write("rules: {duration.max: 1s, audio.none: off, codec.video: vp9}", to: "policy.yaml")
+    let run = try bench.reel(
+      "ingest", "clips", "--policy", "clips/policy.yaml", "--events", "events.jsonl")
+    #expect(run.status == 4, "\(run.errors)")
+    let events = try String(contentsOf: bench.folder.appendingPathComponent("events.jsonl"), encoding: .utf8)
+    #expect(
+      events.contains("file.refused") && events.contains("duration.max") && events.contains("codec.video"))
+    #expect(try bench.reel("ingest", "clips", "--policy", "web-playback").status == 0)
+  }
+
+  @Test("usage errors are 64, a policy or lock that can't be used is 1")
+  func usage() throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    for arguments in [
+      ["validate"], ["validate", "clips", "--report", "pdf"],
+      ["validate", "clips", "--report", "json", "--report", "sarif"],
+      ["validate", "--explain", "no.such"], ["lock", "clips", "clips"],
+    ] {
+      #expect(try ReelBinary.run(arguments, in: bench.folder).status == 64, "\(arguments)")
+    }
+    for arguments in [
+      ["validate", "clips", "--policy", "no-such"], ["validate", "clips", "--policy", "no.yaml"],
+      ["validate", "clips", "--lock", "no.lock"], ["validate", "clips", "--report", "json=no/such/folder"],
+    ] {
+      #expect(try ReelBinary.run(arguments, in: bench.folder).status == 1, "\(arguments)")
+    }
+    #expect(try reel(bench, "validate", "--explain", "duration.max").output.contains("60s"))
+  }
+
+  @Test("several reports at once, each in its file; GitHub's summary too, twice the same")
+  func reports() throws {
+    let bench = try Workbench()
+    try bench.add("broken/cut-off.mp4")
+    let kinds = ["json", "jsonl", "sarif", "junit", "markdown", "people"]
+    func run() throws -> [String] {
+      let run = try ReelBinary.run(
+        ["validate", "clips", "--report", "github"] + kinds.flatMap { ["--report", "\($0)=out.\($0)"] },
+        in: bench.folder, environment: ["GITHUB_STEP_SUMMARY": bench.folder.path + "/summary.md"])
+      #expect(run.status == 4)
+      #expect(run.output.hasPrefix("::error file=clips/cut-off.mp4,title=file.truncated::"))
+      return try kinds.map {
+        try String(contentsOf: bench.folder.appendingPathComponent("out.\($0)"), encoding: .utf8)
+      }
+    }
+    #expect(try run() == run())
+    let summary = try String(contentsOf: bench.folder.appendingPathComponent("summary.md"), encoding: .utf8)
+    #expect(summary.components(separatedBy: "### ").count == 3)
+  }
+
+  private static func has(_ command: String) -> Bool {
+    (try? tool(["sh", "-c", command]))?.status == 0
+  }
+
+  @Test(
+    "JUnit is valid by Jenkins' schema",
+    .enabled(if: Self.has("command -v xmllint"), "xmllint (libxml2-utils)"))
+  func junitSchema() throws {
+    let bench = try Workbench()
+    _ = try reel(bench, "validate", Workbench.sample("").path, "--report", "junit=out.xml")
+    try FileManager.default.createDirectory(
+      at: bench.folder.appendingPathComponent("empty"), withIntermediateDirectories: true)
+    _ = try reel(bench, "validate", "empty", "--report", "junit=empty.xml")
+    let schema = ReelBinary.project.appendingPathComponent("Tests/Schemas/junit-10.xsd").path
+    for name in ["out.xml", "empty.xml"] {
+      let check = try Self.tool(
+        ["xmllint", "--noout", "--schema", schema, bench.folder.appendingPathComponent(name).path])
+      #expect(check.status == 0, "\(check.errors)")
+    }
+  }
+
+  @Test(
+    "SARIF is valid by its schema",
+    .enabled(if: Self.has("python3 -c 'import jsonschema'"), "python3 with jsonschema"))
+  func sarifSchema() throws {
+    let bench = try Workbench()
+    let samples = Workbench.sample("").path
+    let lock = samples + "/reel.lock"
+    _ = try reel(bench, "validate", samples, "--report", "sarif=out.sarif")
+    _ = try reel(bench, "validate", samples, "--lock", lock, "--report", "sarif=locked.sarif")
+    let schema = ReelBinary.project.appendingPathComponent("Tests/Schemas/sarif-2.1.0-rtm.4.json").path
+    let program = """
+      import json, sys, jsonschema
+      schema = json.load(open(sys.argv[1]))
+      for name in sys.argv[2:]: jsonschema.Draft4Validator(schema).validate(json.load(open(name)))
+      """
+    let check = try Self.tool(
+      ["python3", "-c", program, schema]
+        + ["out.sarif", "locked.sarif"].map { bench.folder.appendingPathComponent($0).path })
+    #expect(check.status == 0, "\(check.errors)")
+  }
+
+  private static func tool(_ arguments: [String]) throws -> (status: Int32, errors: String) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = arguments
+    let errors = Pipe()
+    process.standardError = errors
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    let told = errors.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: told, as: UTF8.self))
+  }
+}

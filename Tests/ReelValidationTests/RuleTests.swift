@@ -1,0 +1,206 @@
+import ReelModel
+import ReelValidation
+import Testing
+
+/// Each rule: how a policy sets it, a file that passes, and one that breaks it and no other.
+struct RuleCase: Sendable, CustomTestStringConvertible {
+  let rule: String
+  let setting: String
+  var good = Facts.fixture()
+  let bad: FixtureFacts
+
+  var testDescription: String { "\(rule): \(setting)" }
+
+  static let fileRules = [
+    RuleCase(
+      rule: "file.unreadable", setting: "error",
+      bad: FixtureFacts(
+        path: SourcePath("a.mp4"), reading: .unreachable(SourceError(.denied, "no permission")))),
+    RuleCase(rule: "file.unreadable", setting: "error", bad: Facts.unread(.unreadable)),
+    RuleCase(rule: "file.empty", setting: "error", bad: Facts.unread(.empty, found: "an empty file")),
+    RuleCase(rule: "file.lfsPointer", setting: "error", bad: Facts.unread(.lfsPointer, found: "a pointer")),
+    RuleCase(rule: "file.truncated", setting: "error", bad: Facts.fixture { $0.truncated = true }),
+    RuleCase(rule: "file.truncated", setting: "error", bad: Facts.unread(.truncated, "it was cut off")),
+    RuleCase(
+      rule: "container.unrecognised", setting: "error",
+      bad: Facts.unread(.notMedia, found: "a text", path: "clips/a.bin")),
+    RuleCase(rule: "container.unrecognised", setting: "error", bad: Facts.unread(.notMedia)),
+    RuleCase(rule: "container.disguised", setting: "error", bad: Facts.unread(.notMedia, found: "a text")),
+    RuleCase(
+      rule: "container.disguised", setting: "error", bad: Facts.unread(.playlist, found: "a playlist")),
+    RuleCase(rule: "container.disguised", setting: "error", bad: Facts.unread(.unsupported, found: "a PNG")),
+    RuleCase(
+      rule: "container.unsupported", setting: "error",
+      bad: Facts.unread(.unsupported, found: "a raw stream", path: "a.h264")),
+    RuleCase(rule: "container.corrupt", setting: "error", bad: Facts.unread(.corrupt)),
+    RuleCase(
+      rule: "container.allowed", setting: "[mp4, mov]", bad: Facts.fixture("a.webm") { $0.container = .webm }),
+    RuleCase(rule: "ext.mismatch", setting: "error", bad: Facts.fixture("a.mov")),
+    RuleCase(
+      rule: "mp4.noMoov", setting: "error", bad: Facts.unread(.truncated, "its index (moov) is missing: …")),
+    RuleCase(rule: "mp4.notFastStart", setting: "error", bad: Facts.fixture { $0.fastStart = false }),
+    RuleCase(rule: "mp4.fragmented", setting: "error", bad: Facts.fixture { $0.fragmented = true }),
+    RuleCase(rule: "privacy.location", setting: "error", bad: Facts.fixture { $0.hasLocation = true }),
+    RuleCase(rule: "name.unsafe", setting: "error", bad: Facts.fixture("clips/a\nb.mp4")),
+    RuleCase(rule: "name.unsafe", setting: "error", bad: Facts.fixture("clips/-i.mp4")),
+    RuleCase(rule: "duplicate.exact", setting: "error", bad: likeness(.sameAs(SourcePath("first.mp4")))),
+    RuleCase(
+      rule: "sidecar.invalid", setting: "error", good: sidecar(.valid),
+      bad: sidecar(.invalid("it is no JSON"))),
+    RuleCase(
+      rule: "sidecar.orphan", setting: "error",
+      bad: FixtureFacts(path: SourcePath("a.json"), size: 9, reading: .orphanSidecar)),
+  ]
+
+  static let mediaRules = [
+    RuleCase(rule: "duration.missing", setting: "error", bad: Facts.fixture { $0.duration = nil }),
+    RuleCase(rule: "duration.min", setting: "10s", bad: Facts.fixture { $0.duration = 9.9 }),
+    RuleCase(rule: "duration.max", setting: "10s", bad: Facts.fixture { $0.duration = 10.001 }),
+    RuleCase(
+      rule: "duration.max", setting: "{value: 10s, tolerance: 1%}",
+      good: Facts.fixture { $0.duration = 10.1 },
+      bad: Facts.fixture { $0.duration = 10.2 }),
+    RuleCase(rule: "duration.expected", setting: "0:10", bad: Facts.fixture { $0.duration = 10.2 }),
+    RuleCase(
+      rule: "duration.mismatch", setting: "error",
+      bad: Facts.fixture { $0.warnings = ["its header says 20.0 seconds, it really lasts 10.0"] }),
+    RuleCase(rule: "video.none", setting: "error", bad: Facts.fixture { $0.video = nil }),
+    RuleCase(rule: "video.coverOnly", setting: "error", bad: Facts.picture { $0.streams = 0 }),
+    RuleCase(rule: "video.empty", setting: "error", bad: Facts.picture { $0.hasSamples = false }),
+    RuleCase(rule: "video.multiple", setting: "error", bad: Facts.picture { $0.streams = 2 }),
+    RuleCase(rule: "encryption.present", setting: "error", bad: Facts.fixture { $0.encrypted = true }),
+    RuleCase(rule: "codec.video", setting: "[h264, hevc]", bad: Facts.picture { $0.codec = "mpeg4" }),
+    RuleCase(rule: "codec.audio", setting: "aac", bad: audio { $0.codec = "ac3" }),
+    RuleCase(rule: "audio.channels", setting: "[1, 2]", bad: audio { $0.channels = 6 }),
+    RuleCase(rule: "audio.sampleRate", setting: "48000", bad: audio { $0.sampleRate = 8000 }),
+    RuleCase(rule: "audio.none", setting: "error", bad: Facts.fixture { $0.audio = [] }),
+    RuleCase(rule: "size.unknown", setting: "error", bad: Facts.picture { $0.width = nil }),
+    RuleCase(rule: "size.min", setting: "1080x1920", bad: Facts.picture { $0.width = 1078 }),
+    RuleCase(rule: "size.max", setting: "1080x1920", bad: Facts.picture { $0.height = 1922 }),
+    RuleCase(rule: "size.odd", setting: "error", bad: Facts.picture { $0.storedWidth = 1079 }),
+    RuleCase(rule: "size.aspect", setting: "\"9:16\"", bad: Facts.picture { $0.width = 1200 }),
+    RuleCase(
+      rule: "size.aspect", setting: "[\"1:1\", \"9:16\"]", good: Facts.picture { $0.width = 1920 },
+      bad: Facts.picture { $0.width = 2560 }),
+    RuleCase(rule: "rotation.present", setting: "error", bad: Facts.picture { $0.rotation = 90 }),
+    RuleCase(
+      rule: "sar.nonSquare", setting: "error",
+      bad: Facts.picture { $0.sampleAspectRatio = Rational(4, 3).map { SampleAspectRatio($0) } }),
+    RuleCase(rule: "fps.unknown", setting: "error", bad: Facts.picture { $0.frameRate = nil }),
+    RuleCase(rule: "fps.min", setting: "29.97", good: rate(30000, 1001, "29.97"), bad: rate(25, 1, "25")),
+    RuleCase(rule: "fps.max", setting: "30000/1001", good: rate(2997, 100, "29.97"), bad: rate(30, 1, "30")),
+    RuleCase(rule: "fps.variable", setting: "error", bad: Facts.picture { $0.variableFrameRate = true }),
+    RuleCase(rule: "pixel.format", setting: "yuv420p", bad: Facts.picture { $0.pixelFormat = "yuv444p" }),
+    RuleCase(rule: "pixel.depth", setting: "8", bad: Facts.picture { $0.bitDepth = 10 }),
+    RuleCase(rule: "pixel.chroma", setting: "\"4:2:0\"", bad: Facts.picture { $0.chroma = "4:4:4" }),
+    RuleCase(rule: "hdr.present", setting: "error", bad: Facts.picture { $0.hdr = HDR(kind: .pq) }),
+    RuleCase(rule: "bitrate.min", setting: "800kbps", bad: Facts.fixture { $0.bitRate = 799_999 }),
+    RuleCase(rule: "bitrate.max", setting: "0.8Mb/s", bad: Facts.fixture { $0.bitRate = 800_001 }),
+    RuleCase(rule: "bytes.max", setting: "1MB", bad: Facts.fixture { $0.size = 1_000_001 }),
+  ]
+
+  private static func audio(_ change: (inout AudioFacts) -> Void) -> FixtureFacts {
+    var other = AudioFacts(codec: "aac", channels: 2, sampleRate: 48000)
+    change(&other)
+    return Facts.fixture { $0.audio.append(other) }
+  }
+
+  private static func rate(_ top: Int, _ bottom: Int, _ text: String) -> FixtureFacts {
+    Facts.picture { $0.frameRate = Rational(top, bottom).map { FrameRate($0) } }
+  }
+
+  private static func likeness(_ likeness: Likeness) -> FixtureFacts {
+    var facts = Facts.fixture()
+    facts.likeness = likeness
+    return facts
+  }
+
+  private static func sidecar(_ status: SidecarStatus) -> FixtureFacts {
+    var facts = Facts.fixture()
+    facts.sidecar = status
+    return facts
+  }
+}
+
+@Suite("Rules") struct RuleTests {
+  private func findings(_ facts: FixtureFacts, _ policy: Policy) -> [Finding] {
+    Judge.findings(facts, by: policy.rules(for: facts.patternPath))
+  }
+
+  @Test(
+    "a file passes, and one breaks exactly this rule", arguments: RuleCase.fileRules + RuleCase.mediaRules)
+  func each(example: RuleCase) throws {
+    // All that warns in the sanity rules counts here as well: nothing else may be broken.
+    let policy = try policy("rules: {\(example.rule): \(example.setting)}")
+    #expect(findings(example.good, policy).filter { $0.state == .broken } == [])
+    let found = findings(example.bad, policy).filter { $0.state == .broken }
+    #expect(found.map(\.rule) == [example.rule])
+    let finding = try #require(found.first)
+    #expect(finding.severity == .error)
+    #expect(finding.expected?.isEmpty == false && finding.found?.isEmpty == false)
+    #expect(!finding.sentence.isEmpty && !finding.sentence.hasSuffix("."))
+    #expect(finding.mend.map { !$0.contains("FILE") && !$0.contains("OUT.") } ?? true)
+  }
+
+  @Test("no rule is without a case")
+  func complete() {
+    let tested = Set((RuleCase.fileRules + RuleCase.mediaRules).map(\.rule))
+    #expect(tested == Set(RuleBook.rules.map(\.id)))
+    #expect(RuleBook.rules.count == Set(RuleBook.rules.map(\.id)).count)
+  }
+
+  @Test(
+    "what is unknown is unverified, neither passed nor broken",
+    arguments: [
+      ("duration.max", "1s", Facts.fixture { $0.duration = nil }),
+      ("size.max", "10x10", Facts.picture { $0.width = nil }),
+      ("fps.max", "10", Facts.picture { $0.frameRate = nil }),
+      ("codec.video", "vp9", Facts.picture { $0.codec = nil }),
+      ("mp4.notFastStart", "error", Facts.fixture { $0.fastStart = nil }),
+      ("bitrate.max", "1", Facts.fixture { $0.bitRate = nil }),
+      ("hdr.present", "off", Facts.fixture()),
+    ])
+  func unknown(rule: String, setting: String, facts: FixtureFacts) throws {
+    let found = findings(facts, try policy("extends: none\nrules: {\(rule): \(setting)}"))
+    #expect(found.map(\.state) == (setting == "off" ? [] : [.unverified]))
+    let file = ValidatedFile(path: facts.path, findings: found)
+    #expect(file.standing(strict: false) == .passed)
+    #expect(file.standing(strict: true) == (found.isEmpty ? .passed : .failed))
+  }
+
+  @Test("what can't be read is judged by nothing but what it can't be read for")
+  func unread() throws {
+    let all = try policy("rules: {duration.max: 1s, codec.video: h264, audio.none: error, bytes.max: 1MB}")
+    #expect(findings(Facts.unread(.corrupt), all).map(\.rule) == ["container.corrupt"])
+    #expect(findings(Facts.unread(.timeout), all) == [])
+    #expect(ProbeError.Code.timeout.leavesFileUnjudged && !ProbeError.Code.unreadable.leavesFileUnjudged)
+  }
+
+  @Test("commands name the file so that a shell takes it for a name")
+  func quoting() throws {
+    let policy = try policy("rules: {audio.none: error}")
+    for (path, word) in [
+      ("a b.mp4", "'a b.mp4'"), ("-i.mp4", "./-i.mp4"), ("it's.mp4", #"'it'\''s.mp4'"#),
+      ("a\nb.mp4", #"$'a\x0ab.mp4'"#),
+      ("$(rm).mp4", "'$(rm).mp4'"),
+    ] {
+      let facts = Facts.fixture(path) { $0.audio = [] }
+      let mend = findings(facts, policy).first { $0.rule == "audio.none" }?.mend
+      #expect(mend?.hasPrefix("ffmpeg -i \(word) ") == true, "\(mend ?? "none")")
+    }
+  }
+
+  @Test("the policy at the door tells every error, and no warning")
+  func intake() throws {
+    let door = PolicyIntake(
+      try policy(
+        "rules: {duration.max: 5s, audio.none: warn}\noverrides: [{files: \"long/*\", rules: {duration.max: off}}]"
+      ))
+    let media = Facts.media {
+      $0.audio = []; $0.truncated = true
+    }
+    #expect(
+      door.violations(in: media, of: SourcePath("a.mp4")).map(\.rule) == ["file.truncated", "duration.max"])
+    #expect(door.violations(in: media, of: SourcePath("long/a.mp4")).map(\.rule) == ["file.truncated"])
+  }
+}

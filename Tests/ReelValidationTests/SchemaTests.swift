@@ -1,0 +1,79 @@
+import Foundation
+import ReelTerminal
+import ReelValidation
+import Testing
+
+/// The published schema of policies, and the schemas of others that reports keep.
+@Suite("Schemas") struct SchemaTests {
+  static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  @Test("docs/policy.schema.json is what the rules say; else: reel policy schema > docs/policy.schema.json")
+  func published() throws {
+    let text = try String(
+      contentsOf: Self.project.appending(path: "docs/policy.schema.json"), encoding: .utf8)
+    #expect(text == PolicySchema.text())
+  }
+
+  @Test("every way to write a value that the schema shows is read, and fits its own pattern")
+  func examples() throws {
+    for rule in RuleBook.rules {
+      for example in rule.operand?.examples ?? [] {
+        _ = try policy("extends: none\nrules: {\(rule.id): \"\(example)\"}")
+        let pattern = try Regex(rule.operand?.pattern ?? "")
+        #expect(try pattern.firstMatch(in: example) != nil, "\(rule.id): \(example)")
+      }
+    }
+  }
+
+  @Test(
+    "the presets keep the published schema",
+    .enabled(if: PythonSchema.isThere, "python3 with jsonschema and yaml"))
+  func presets() throws {
+    for preset in Preset.all {
+      let problems = try PythonSchema.problems(
+        in: preset.text, schema: Self.project.appending(path: "docs/policy.schema.json"))
+      #expect(problems == "", "\(preset.name)")
+    }
+    let wrong = try PythonSchema.problems(
+      in: "rules: {duratoin.max: 5}", schema: Self.project.appending(path: "docs/policy.schema.json"))
+    #expect(wrong != "")
+  }
+}
+
+/// jsonschema for Python, where it is installed.
+enum PythonSchema {
+  static let isThere = (try? run("import jsonschema, yaml", input: ""))?.status == 0
+
+  /// What breaks the schema; empty when nothing does.
+  static func problems(in yaml: String, schema: URL) throws -> String {
+    let program = """
+      import json, sys, yaml, jsonschema
+      class Loader(yaml.SafeLoader): pass
+      Loader.yaml_implicit_resolvers = {}
+      Loader.add_implicit_resolver('tag:yaml.org,2002:int', __import__('re').compile(r'^[0-9]+$'), list('0123456789'))
+      schema = json.load(open('\(schema.path)'))
+      jsonschema.Draft202012Validator.check_schema(schema)
+      value = yaml.load(sys.stdin.read(), Loader)
+      for problem in jsonschema.Draft202012Validator(schema).iter_errors(value): print(problem.message)
+      """
+    let result = try run(program, input: yaml)
+    return result.status == 0 ? result.output : "python3 failed"
+  }
+
+  private static func run(_ program: String, input: String) throws -> (status: Int32, output: String) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["python3", "-c", program]
+    let (stdin, stdout) = (Pipe(), Pipe())
+    process.standardInput = stdin
+    process.standardOutput = stdout
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    try stdin.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+    try stdin.fileHandleForWriting.close()
+    let output = stdout.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+  }
+}

@@ -1,8 +1,0 @@
-import ReelValidation
-import Testing
-
-@Suite struct SeverityTests {
-  @Test func inOrder() {
-    #expect([Severity.error, .off, .warn].sorted() == [.off, .warn, .error])
-  }
-}
