@@ -8,13 +8,13 @@ struct HostileSurroundingsTests {
   @Test(
     "a store that fills up midway: what fits is published, the rest when there is space",
     .enabled(if: SmallDisk.isPossible))
-  func fullStore() throws {
+  func fullStore() async throws {
     let bench = try Workbench()
     try bench.addDistinct(8)
     let size = try Data(contentsOf: Workbench.sample("clips/faststart.mp4")).count
     let disk = try #require(SmallDisk(kilobytes: size * 4 / 1024 + 24))
     let store = disk.path + "/store"
-    let first = try bench.reel("ingest", "clips", "--to", store)
+    let first = try await bench.reel("ingest", "clips", "--to", store)
     #expect([1, 3].contains(first.status), "\(first.errors)")
     #expect((first.output + first.errors).contains("space"), "\(first.output) \(first.errors)")
     let storeURL = URL(fileURLWithPath: store)
@@ -22,7 +22,7 @@ struct HostileSurroundingsTests {
     #expect(try before.broken() == [])
     #expect((1..<8).contains(before.published.count))
     #expect(disk.grow(kilobytes: size * 20 / 1024))
-    let again = try bench.reel("ingest", "clips", "--to", store)
+    let again = try await bench.reel("ingest", "clips", "--to", store)
     #expect(again.status == 0, "\(again.errors)")
     let after = try LibraryInspection(library: bench.library, store: storeURL)
     #expect(try after.brokenAfterCompletion() == [])
@@ -32,22 +32,22 @@ struct HostileSurroundingsTests {
   @Test(
     "a library on a disk that fills up: no post is lost, and there is a clear end",
     .enabled(if: SmallDisk.isPossible), arguments: [40, 120, 200, 280, 400])
-  func fullLibrary(kilobytes: Int) throws {
+  func fullLibrary(kilobytes: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(8)
     let disk = try #require(SmallDisk(kilobytes: kilobytes))
     let library = URL(fileURLWithPath: disk.path + "/library")
-    func ingest() throws -> ReelBinary.Outcome {
-      try ReelBinary.run(["ingest", "clips", "--library", library.path], in: bench.folder)
+    func ingest() async throws -> ReelBinary.Outcome {
+      try await ReelBinary.run(["ingest", "clips", "--library", library.path], in: bench.folder)
     }
-    let first = try ingest()
+    let first = try await ingest()
     #expect([0, 1, 3].contains(first.status) && !first.wasKilled, "\(first.status) \(first.errors)")
     #expect(first.status == 0 || !(first.output + first.errors).isEmpty)
     if FileManager.default.fileExists(atPath: library.appendingPathComponent("catalog.sqlite").path) {
       #expect(try LibraryInspection(library: library).broken() == [])
     }
     #expect(disk.grow(kilobytes: 20_000))
-    let again = try ingest()
+    let again = try await ingest()
     #expect(again.status == 0, "\(again.errors)")
     let after = try LibraryInspection(library: library)
     #expect(try after.brokenAfterCompletion() == [])
@@ -56,12 +56,12 @@ struct HostileSurroundingsTests {
 
   @Test(
     "a store that is read-only: nothing is published, and it is told why", .enabled(if: SmallDisk.isPossible))
-  func readOnlyStore() throws {
+  func readOnlyStore() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
     let disk = try #require(SmallDisk(kilobytes: 4000))
     #expect(disk.makeReadOnly())
-    let outcome = try bench.reel("ingest", "clips", "--to", disk.path + "/store")
+    let outcome = try await bench.reel("ingest", "clips", "--to", disk.path + "/store")
     #expect(
       outcome.status == 1 && (outcome.output + outcome.errors).lowercased().contains("read-only"),
       "\(outcome)")
@@ -70,7 +70,7 @@ struct HostileSurroundingsTests {
   }
 
   @Test("a file that grows, shrinks, is replaced or removed while it is taken in")
-  func restlessFile() throws {
+  func restlessFile() async throws {
     let bench = try Workbench()
     let base = try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
     let file = bench.clips.appendingPathComponent("restless.mp4")
@@ -83,9 +83,9 @@ struct HostileSurroundingsTests {
       while running.process.isRunning {
         number += 1
         disturb(file, base, number)
-        usleep(500)
+        try await Task.sleep(for: .microseconds(Int(500)))
       }
-      let outcome = try running.outcome()
+      let outcome = try await running.outcome()
       #expect(
         [0, 3, 4].contains(outcome.status) && !outcome.wasKilled, "\(outcome.status) \(outcome.errors)")
       #expect(try LibraryInspection(library: bench.library).broken() == [])

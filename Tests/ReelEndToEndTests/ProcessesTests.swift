@@ -5,7 +5,7 @@ import Testing
 @Suite("Several processes", .timeLimit(.minutes(10)))
 struct ProcessesTests {
   @Test("publish every video once, without an error, whoever comes first", arguments: [2, 4, 8])
-  func together(count: Int) throws {
+  func together(count: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(20)
     try bench.add("clips/studio.mxf", as: "more/other.mxf")
@@ -16,7 +16,7 @@ struct ProcessesTests {
     }
     var published = 0
     for run in runs {
-      let outcome = try run.outcome()
+      let outcome = try await run.outcome()
       #expect(outcome.status == 0, "\(outcome.errors)")
       published += (try outcome.object()["summary"] as? [String: Any])?["published"] as? Int ?? 0
     }
@@ -28,19 +28,19 @@ struct ProcessesTests {
   @Test(
     "one that was stopped past its lease finds its work done when it is woken",
     arguments: ["intended", "uploaded", "verified", "published"])
-  func stopped(step: String) throws {
+  func stopped(step: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
     let sleeper = try ReelBinary.start(
       ["ingest", "clips", "--jobs", "1", "--library", bench.library.path], in: bench.folder,
       environment: ["REEL_FAILPOINT": "\(step)=stop", "REEL_LEASE_SECONDS": "1"])
-    try waitUntilStopped(sleeper)
-    usleep(1_300_000)
-    let other = try bench.reel("ingest", "clips", environment: ["REEL_LEASE_SECONDS": "1"])
+    try await waitUntilStopped(sleeper)
+    try await Task.sleep(for: .microseconds(Int(1_300_000)))
+    let other = try await bench.reel("ingest", "clips", environment: ["REEL_LEASE_SECONDS": "1"])
     #expect(other.status == 0, "\(other.errors)")
     #expect(try LibraryInspection(library: bench.library).published.count == 3)
     sleeper.send(SIGCONT)
-    let woken = try sleeper.outcome()
+    let woken = try await sleeper.outcome()
     #expect(woken.status == 0, "\(woken.errors)")
     let inspection = try LibraryInspection(library: bench.library)
     #expect(try inspection.brokenAfterCompletion() == [])
@@ -49,7 +49,7 @@ struct ProcessesTests {
 
   @Test(
     "one that is slow at any step holds nobody up for good", arguments: ["intended", "uploaded", "published"])
-  func slow(step: String) throws {
+  func slow(step: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(4)
     let runs = try (0..<2).map { _ in
@@ -58,7 +58,7 @@ struct ProcessesTests {
         environment: ["REEL_FAILPOINT": "\(step):1=delay:700"])
     }
     for run in runs {
-      let outcome = try run.outcome()
+      let outcome = try await run.outcome()
       #expect(outcome.status == 0, "\(outcome.errors)")
     }
     let inspection = try LibraryInspection(library: bench.library)
@@ -68,12 +68,12 @@ struct ProcessesTests {
 
   private struct NeverStopped: Error {}
 
-  private func waitUntilStopped(_ running: ReelBinary.Running) throws {
+  private func waitUntilStopped(_ running: ReelBinary.Running) async throws {
     let path = "/proc/\(running.process.processIdentifier)/stat"
     for _ in 0..<2000 {
       let stat = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
       if stat.split(separator: ")").last?.hasPrefix(" T") == true { return }
-      usleep(10_000)
+      try await Task.sleep(for: .microseconds(Int(10_000)))
     }
     running.send(SIGKILL)
     throw NeverStopped()

@@ -19,14 +19,14 @@ enum Strace {
   /// Runs `reel` with `fault` at the `nth` time that any of its threads makes `call`. Tells whether that came.
   static func run(
     _ bench: Workbench, _ call: String, _ fault: String, at nth: Int, _ arguments: [String]
-  ) throws -> (outcome: ReelBinary.Outcome, happened: Bool) {
+  ) async throws -> (outcome: ReelBinary.Outcome, happened: Bool) {
     let log = bench.folder.appendingPathComponent("strace-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: log) }
     let launcher = [
       path, "-f", "--seccomp-bpf", "-o", log.path, "-e", "trace=\(call)", "-e",
       "inject=\(call):\(fault):when=\(nth)",
     ]
-    let outcome = try ReelBinary.start(
+    let outcome = try await ReelBinary.start(
       arguments + ["--library", bench.library.path], in: bench.folder, launcher: launcher
     ).outcome()
     let told = String(decoding: try Data(contentsOf: log), as: UTF8.self)

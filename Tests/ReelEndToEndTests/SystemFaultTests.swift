@@ -19,33 +19,33 @@ struct SystemFaultTests {
   @Test(
     "a call that fails is told, and the next run makes everything whole", .enabled(if: Strace.isPossible),
     arguments: errors)
-  func failing(call: String, error: String) throws {
+  func failing(call: String, error: String) async throws {
     for nth in 1...Self.places {
       let bench = try Workbench()
       try bench.addDistinct(2)
-      let (outcome, happened) = try Strace.run(
+      let (outcome, happened) = try await Strace.run(
         bench, call, "error=\(error)", at: nth, ["ingest", "clips", "--jobs", "1"])
       let place: Comment = "\(call) \(error) at \(nth): \(outcome.status) \(outcome.output) \(outcome.errors)"
       #expect(!outcome.wasKilled && [0, 1, 3, 127].contains(outcome.status), place)
       #expect(outcome.status == 0 || !(outcome.output + outcome.errors).isEmpty, place)
       #expect(!outcome.errors.contains("Fatal error"), place)
-      try expectWhole(bench, 2, wasDone: outcome.status == 0, place)
+      try await expectWhole(bench, 2, wasDone: outcome.status == 0, place)
       if !happened { break }
     }
   }
 
   @Test("a process without descriptors says so", .enabled(if: Strace.isPossible))
-  func noDescriptors() throws {
+  func noDescriptors() async throws {
     let places = Self.isLong ? Array(1...80) : [20, 25, 30, 35, 40]
     for nth in places {
       let bench = try Workbench()
       try bench.addDistinct(2)
-      let (outcome, _) = try Strace.run(
+      let (outcome, _) = try await Strace.run(
         bench, "openat", "error=EMFILE", at: nth, ["ingest", "clips", "--jobs", "1"])
       let place: Comment = "openat EMFILE at \(nth): \(outcome.status) \(outcome.output) \(outcome.errors)"
       #expect(!outcome.wasKilled && [0, 1, 3, 127].contains(outcome.status), place)
       #expect(outcome.status == 0 || !(outcome.output + outcome.errors).isEmpty, place)
-      try expectWhole(bench, 2, wasDone: false, place)
+      try await expectWhole(bench, 2, wasDone: false, place)
     }
   }
 
@@ -55,14 +55,14 @@ struct SystemFaultTests {
     arguments: [
       "openat", "copy_file_range", "fsync", "fdatasync", "renameat2", "rename", "pwrite64", "unlink",
     ])
-  func dying(call: String) throws {
+  func dying(call: String) async throws {
     let places = Self.isLong ? Array(1...200) : call == "openat" ? [22, 30, 38] : [1, 2, 3]
     for nth in places {
       let bench = try Workbench()
       try bench.addDistinct(2)
-      let (outcome, happened) = try Strace.run(
+      let (outcome, happened) = try await Strace.run(
         bench, call, "signal=KILL", at: nth, ["ingest", "clips", "--jobs", "1"])
-      try expectWhole(bench, 2, wasDone: outcome.status == 0 && !outcome.wasKilled, "\(call) at \(nth)")
+      try await expectWhole(bench, 2, wasDone: outcome.status == 0 && !outcome.wasKilled, "\(call) at \(nth)")
       if !happened, call != "openat" { break }
     }
   }
@@ -70,12 +70,12 @@ struct SystemFaultTests {
   @Test(
     "an object that a dead process named is synced with its folder before it becomes a post",
     .enabled(if: Strace.isPossible))
-  func foundObject() throws {
+  func foundObject() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    _ = try bench.reel("ingest", "clips", environment: ["REEL_DIE_AT": "uploaded"])
+    _ = try await bench.reel("ingest", "clips", environment: ["REEL_DIE_AT": "uploaded"])
     let log = bench.folder.appendingPathComponent("calls")
-    let again = try ReelBinary.start(
+    let again = try await ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path], in: bench.folder,
       launcher: [Strace.path, "-f", "-y", "-o", log.path, "-e", "trace=fsync"]
     ).outcome()
@@ -84,14 +84,14 @@ struct SystemFaultTests {
     #expect(calls.contains("library/media>"), "\(calls)")
   }
 
-  private func expectWhole(_ bench: Workbench, _ count: Int, wasDone: Bool, _ comment: Comment) throws {
+  private func expectWhole(_ bench: Workbench, _ count: Int, wasDone: Bool, _ comment: Comment) async throws {
     let catalog = bench.library.appendingPathComponent("catalog.sqlite")
     if FileManager.default.fileExists(atPath: catalog.path) {
       let inspection = try LibraryInspection(library: bench.library)
       #expect(try inspection.broken() == [], comment)
       if wasDone { #expect(inspection.published.count == count, comment) }
     }
-    let again = try bench.reel("ingest", "clips")
+    let again = try await bench.reel("ingest", "clips")
     #expect(again.status == 0, "\(again.errors) after \(comment)")
     let whole = try LibraryInspection(library: bench.library)
     #expect(try whole.brokenAfterCompletion() == [], comment)
