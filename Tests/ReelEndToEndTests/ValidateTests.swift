@@ -3,8 +3,8 @@ import Testing
 
 @Suite("reel validate", .timeLimit(.minutes(5)))
 struct ValidateTests {
-  private func reel(_ bench: Workbench, _ arguments: String...) throws -> ReelBinary.Outcome {
-    try ReelBinary.run(arguments, in: bench.folder)
+  private func reel(_ bench: Workbench, _ arguments: String...) async throws -> ReelBinary.Outcome {
+    try await ReelBinary.run(arguments, in: bench.folder)
   }
 
   private func rules(_ outcome: ReelBinary.Outcome) throws -> [String: [String]] {
@@ -22,11 +22,11 @@ struct ValidateTests {
   }
 
   @Test("all clips pass the sanity rules, and every broken file breaks one of them")
-  func samples() throws {
+  func samples() async throws {
     let bench = try Workbench()
-    let clips = try reel(bench, "validate", Workbench.sample("clips").path, "--report", "json")
+    let clips = try await reel(bench, "validate", Workbench.sample("clips").path, "--report", "json")
     #expect(clips.status == 0, "\(clips.output)")
-    let broken = try reel(bench, "validate", Workbench.sample("broken").path, "--report", "json")
+    let broken = try await reel(bench, "validate", Workbench.sample("broken").path, "--report", "json")
     #expect(broken.status == 4)
     let found = try rules(broken)
     let expected = [
@@ -42,105 +42,106 @@ struct ValidateTests {
   }
 
   @Test("the samples are what their lock says")
-  func lockOfSamples() throws {
+  func lockOfSamples() async throws {
     let bench = try Workbench()
     let samples = ReelBinary.project.appendingPathComponent("Samples").path
-    let run = try reel(bench, "validate", samples, "--lock", samples + "/reel.lock")
+    let run = try await reel(bench, "validate", samples, "--lock", samples + "/reel.lock")
     #expect(run.status == 0, "\(run.output)\(run.errors)")
     // A part of what is locked is no loss of the rest.
-    #expect(try reel(bench, "validate", samples + "/clips", "--lock", samples + "/reel.lock").status == 0)
+    #expect(
+      try await reel(bench, "validate", samples + "/clips", "--lock", samples + "/reel.lock").status == 0)
   }
 
   @Test("a lock tells another file, a new one, and one that is gone; an update shows the difference first")
-  func lock() throws {
+  func lock() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
     try bench.add("broken/cut-off.mp4")
-    #expect(try reel(bench, "lock", "clips").status == 0)
-    #expect(try reel(bench, "validate", "clips").status == 4)
-    #expect(try reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
+    #expect(try await reel(bench, "lock", "clips").status == 0)
+    #expect(try await reel(bench, "validate", "clips").status == 4)
+    #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
     try bench.add("clips/matroska.mkv")
     try FileManager.default.removeItem(at: bench.clips.appendingPathComponent("clip-00000.mp4"))
     let changed = bench.clips.appendingPathComponent("clip-00001.mp4")
     try (Data(contentsOf: changed) + Data([0, 0, 0, 8]) + Data("free".utf8)).write(to: changed)
-    let run = try reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--report", "json")
+    let run = try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--report", "json")
     #expect(run.status == 4)
     #expect(
       try rules(run) == [
         "clip-00000.mp4": ["lock.gone"], "clip-00001.mp4": ["lock.changed"], "matroska.mkv": ["lock.new"],
         "cut-off.mp4": [],
       ])
-    let refused = try reel(bench, "lock", "clips")
+    let refused = try await reel(bench, "lock", "clips")
     #expect(refused.status == 4 && refused.output.contains("gone     clip-00000.mp4"), "\(refused.output)")
-    #expect(try reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 4)
-    #expect(try reel(bench, "lock", "clips", "--update").status == 0)
-    #expect(try reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
+    #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 4)
+    #expect(try await reel(bench, "lock", "clips", "--update").status == 0)
+    #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
   }
 
   @Test("the same bytes with other facts are another reading, by name")
-  func reading() throws {
+  func reading() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    #expect(try reel(bench, "lock", "clips").status == 0)
+    #expect(try await reel(bench, "lock", "clips").status == 0)
     let lock = bench.clips.appendingPathComponent("reel.lock")
     let text = try String(contentsOf: lock, encoding: .utf8)
     try text.replacing("video.rotation = 0", with: "video.rotation = 90").write(
       to: lock, atomically: true, encoding: .utf8)
-    let run = try reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--report", "json")
+    let run = try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--report", "json")
     #expect(try rules(run) == ["clip-00000.mp4": ["lock.reading"]])
   }
 
   @Test("nothing to validate is a failure, and so is what can't be read; both say so")
-  func neverGreenByAbsence() throws {
+  func neverGreenByAbsence() async throws {
     let bench = try Workbench()
-    #expect(try reel(bench, "validate", "clips").status == 4)
-    #expect(try reel(bench, "validate", "clips", "--allow-empty").status == 0)
-    #expect(try reel(bench, "validate", "nowhere").status == 4)
+    #expect(try await reel(bench, "validate", "clips").status == 4)
+    #expect(try await reel(bench, "validate", "clips", "--allow-empty").status == 0)
+    #expect(try await reel(bench, "validate", "nowhere").status == 4)
     try bench.write("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", to: "data.bin")
-    let pointer = try reel(bench, "validate", "clips", "--report", "json")
+    let pointer = try await reel(bench, "validate", "clips", "--report", "json")
     #expect(try rules(pointer) == ["data.bin": ["file.lfsPointer"]])
   }
 
   @Test("sidecars: a broken one fails its video, one without a video warns, other JSON is none")
-  func sidecars() throws {
+  func sidecars() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
     try bench.write("{\"caption\": 5}", to: "a.json")
     try bench.write("{\"caption\": \"left over\"}", to: "b.json")
     try bench.write("{\"version\": 1}", to: "package.json")
-    let run = try reel(bench, "validate", "clips", "--report", "json")
+    let run = try await reel(bench, "validate", "clips", "--report", "json")
     #expect(try rules(run) == ["a.mp4": ["sidecar.invalid"], "b.json": []])
     #expect(run.output.contains("sidecar.orphan") && !run.output.contains("package.json"))
   }
 
   @Test("the same bytes twice, names that are not safe, and a policy with overrides")
-  func others() throws {
+  func others() async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
     try bench.add("clips/faststart.mp4", as: "b c\n.mp4")
     try bench.write(
       "rules: {duplicate.exact: error, duration.max: 1s}\noverrides: [{files: a.mp4, rules: {duration.max: off}}]",
       to: "policy.yaml")
-    let run = try reel(bench, "validate", "clips", "--policy", "clips/policy.yaml", "--report", "json")
+    let run = try await reel(bench, "validate", "clips", "--policy", "clips/policy.yaml", "--report", "json")
     #expect(try rules(run) == ["a.mp4": [], "b c\n.mp4": ["duration.max", "duplicate.exact"]])
   }
 
   @Test("publish and ingest refuse by the same policy, with every rule")
-  func door() throws {
+  func door() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
     try bench.write("rules: {duration.max: 1s, audio.none: off, codec.video: vp9}", to: "policy.yaml")
-    let run = try bench.reel(
+    let run = try await bench.reel(
       "ingest", "clips", "--policy", "clips/policy.yaml", "--events", "events.jsonl")
     #expect(run.status == 4, "\(run.errors)")
     let events = try String(contentsOf: bench.folder.appendingPathComponent("events.jsonl"), encoding: .utf8)
     #expect(
       events.contains("file.refused") && events.contains("duration.max") && events.contains("codec.video"))
-    #expect(try bench.reel("ingest", "clips", "--policy", "web-playback").status == 0)
+    #expect(try await bench.reel("ingest", "clips", "--policy", "web-playback").status == 0)
   }
 
   @Test("usage errors are 64, a policy or lock that can't be used is 1")
-  func usage() throws {
+  func usage() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
     for arguments in [
@@ -148,24 +149,24 @@ struct ValidateTests {
       ["validate", "clips", "--report", "json", "--report", "sarif"],
       ["validate", "--explain", "no.such"], ["lock", "clips", "clips"],
     ] {
-      #expect(try ReelBinary.run(arguments, in: bench.folder).status == 64, "\(arguments)")
+      #expect(try await ReelBinary.run(arguments, in: bench.folder).status == 64, "\(arguments)")
     }
     for arguments in [
       ["validate", "clips", "--policy", "no-such"], ["validate", "clips", "--policy", "no.yaml"],
       ["validate", "clips", "--lock", "no.lock"], ["validate", "clips", "--report", "json=no/such/folder"],
     ] {
-      #expect(try ReelBinary.run(arguments, in: bench.folder).status == 1, "\(arguments)")
+      #expect(try await ReelBinary.run(arguments, in: bench.folder).status == 1, "\(arguments)")
     }
-    #expect(try reel(bench, "validate", "--explain", "duration.max").output.contains("60s"))
+    #expect(try await reel(bench, "validate", "--explain", "duration.max").output.contains("60s"))
   }
 
   @Test("several reports at once, each in its file; GitHub's summary too, twice the same")
-  func reports() throws {
+  func reports() async throws {
     let bench = try Workbench()
     try bench.add("broken/cut-off.mp4")
     let kinds = ["json", "jsonl", "sarif", "junit", "markdown", "people"]
-    func run() throws -> [String] {
-      let run = try ReelBinary.run(
+    func run() async throws -> [String] {
+      let run = try await ReelBinary.run(
         ["validate", "clips", "--report", "github"] + kinds.flatMap { ["--report", "\($0)=out.\($0)"] },
         in: bench.folder, environment: ["GITHUB_STEP_SUMMARY": bench.folder.path + "/summary.md"])
       #expect(run.status == 4)
@@ -174,7 +175,8 @@ struct ValidateTests {
         try String(contentsOf: bench.folder.appendingPathComponent("out.\($0)"), encoding: .utf8)
       }
     }
-    #expect(try run() == run())
+    let (first, second) = (try await run(), try await run())
+    #expect(first == second)
     let summary = try String(contentsOf: bench.folder.appendingPathComponent("summary.md"), encoding: .utf8)
     #expect(summary.components(separatedBy: "### ").count == 3)
   }
@@ -186,12 +188,12 @@ struct ValidateTests {
   @Test(
     "JUnit is valid by Jenkins' schema",
     .enabled(if: Self.has("command -v xmllint"), "xmllint (libxml2-utils)"))
-  func junitSchema() throws {
+  func junitSchema() async throws {
     let bench = try Workbench()
-    _ = try reel(bench, "validate", Workbench.sample("").path, "--report", "junit=out.xml")
+    _ = try await reel(bench, "validate", Workbench.sample("").path, "--report", "junit=out.xml")
     try FileManager.default.createDirectory(
       at: bench.folder.appendingPathComponent("empty"), withIntermediateDirectories: true)
-    _ = try reel(bench, "validate", "empty", "--report", "junit=empty.xml")
+    _ = try await reel(bench, "validate", "empty", "--report", "junit=empty.xml")
     let schema = ReelBinary.project.appendingPathComponent("Tests/Schemas/junit-10.xsd").path
     for name in ["out.xml", "empty.xml"] {
       let check = try Self.tool(
@@ -203,12 +205,12 @@ struct ValidateTests {
   @Test(
     "SARIF is valid by its schema",
     .enabled(if: Self.has("python3 -c 'import jsonschema'"), "python3 with jsonschema"))
-  func sarifSchema() throws {
+  func sarifSchema() async throws {
     let bench = try Workbench()
     let samples = Workbench.sample("").path
     let lock = samples + "/reel.lock"
-    _ = try reel(bench, "validate", samples, "--report", "sarif=out.sarif")
-    _ = try reel(bench, "validate", samples, "--lock", lock, "--report", "sarif=locked.sarif")
+    _ = try await reel(bench, "validate", samples, "--report", "sarif=out.sarif")
+    _ = try await reel(bench, "validate", samples, "--lock", lock, "--report", "sarif=locked.sarif")
     let schema = ReelBinary.project.appendingPathComponent("Tests/Schemas/sarif-2.1.0-rtm.4.json").path
     let program = """
       import json, sys, jsonschema
