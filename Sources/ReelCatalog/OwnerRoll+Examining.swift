@@ -9,7 +9,7 @@ extension OwnerRoll {
     let rows = try db.rows("SELECT lockName, host, pid, leaseUntil FROM owner ORDER BY id")
     let named = Set(rows.map { $0["lockName"] as String })
     return rows.map(examined)
-      + locks().filter { !named.contains($0) && isDead($0) }.map {
+      + lockNames().filter { !named.contains($0) && isDead($0) }.map {
         ExaminedOwner(name: $0, pid: nil, leaseUntil: nil, life: .dead)
       }
   }
@@ -28,12 +28,6 @@ extension OwnerRoll {
 
   private func isDead(_ name: String) -> Bool {
     (try? OwnerLock.isAlive(directory: library.temporaryPath, name: name)) == false
-  }
-
-  private func locks() -> [String] {
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
-    return files.filter { $0.hasPrefix(Self.prefix) && $0.hasSuffix(OwnerLock.suffix) }
-      .map { String($0.dropLast(OwnerLock.suffix.count)) }.sorted()
   }
 
   /// Strikes out every dead owner, also those whose lease ran out on another machine, and takes from the dead

@@ -90,13 +90,19 @@ struct OwnerRoll: Sendable {
   /// Removes the lock files of dead owners, also of those that died before they had a row, or before their lock had
   /// its name. One that can't be removed now is no harm: the next opening tries again.
   private func removeDeadLocks() {
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
-    for file in files where file.hasPrefix(Self.prefix) {
-      for ending in [OwnerLock.suffix, OwnerLock.suffix + OwnerLock.unfinishedSuffix]
-      where file.hasSuffix(ending) {
-        _ = try? OwnerLock.removeIfDead(
-          directory: library.temporaryPath, name: String(file.dropLast(ending.count)))
-      }
+    for name in lockNames() where !holdsLock(name) {
+      // One that can't be removed is no harm: the next owner tries again.
+      _ = try? OwnerLock.removeIfDead(directory: library.temporaryPath, name: name)
     }
+  }
+
+  /// The names of all locks that there are, also of those that were never finished.
+  func lockNames() -> [String] {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
+    let endings = [OwnerLock.suffix, OwnerLock.suffix + OwnerLock.unfinishedSuffix]
+    let names = files.filter { $0.hasPrefix(Self.prefix) }.compactMap { file in
+      endings.first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
+    }
+    return Set(names).sorted()
   }
 }

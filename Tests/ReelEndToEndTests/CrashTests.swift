@@ -27,7 +27,7 @@ struct CrashTests {
   func atRandomMoments() async throws {
     let seed = UInt64.random(in: 0...(.max))
     var generator = SeededGenerator(seed: seed)
-    for round in 0..<(Self.isLong ? 1000 : 170) {
+    for round in 0..<(Self.isLong ? 2000 : 170) {
       let bench = try Workbench()
       let files = 3 + Int(generator.next() % 10)
       try bench.addDistinct(files)

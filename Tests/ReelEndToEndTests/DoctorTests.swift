@@ -12,8 +12,8 @@ struct DoctorTests {
     let errors: String
   }
 
-  private func doctor(_ bench: Workbench, _ arguments: String...) throws -> Diagnosis {
-    let outcome = try ReelBinary.run(
+  private func doctor(_ bench: Workbench, _ arguments: String...) async throws -> Diagnosis {
+    let outcome = try await ReelBinary.run(
       ["doctor", "--json"] + arguments + ["--library", bench.library.path], in: bench.folder)
     func kinds(_ name: String) throws -> [String] {
       let found = try outcome.output.isEmpty ? [] : outcome.object()[name] as? [[String: Any]] ?? []
@@ -23,45 +23,45 @@ struct DoctorTests {
       status: outcome.status, left: try kinds("left"), mended: try kinds("mended"), errors: outcome.errors)
   }
 
-  private func published(_ count: Int = 2) throws -> Workbench {
+  private func published(_ count: Int = 2) async throws -> Workbench {
     let bench = try Workbench()
     try bench.addDistinct(count)
-    #expect(try bench.reel("ingest", "clips").status == 0)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
     return bench
   }
 
   @Test("nothing is wrong with a library after a run")
-  func sound() throws {
-    let bench = try published()
-    let found = try doctor(bench, "--read")
+  func sound() async throws {
+    let bench = try await published()
+    let found = try await doctor(bench, "--read")
     #expect(found.status == 0 && found.left.isEmpty, "\(found)")
-    let text = try bench.reel("doctor")
+    let text = try await bench.reel("doctor")
     #expect(text.output.contains("nothing is wrong with"))
   }
 
   @Test("without a library it can't look")
-  func noLibrary() throws {
+  func noLibrary() async throws {
     let bench = try Workbench()
-    let found = try doctor(bench)
+    let found = try await doctor(bench)
     #expect(found.status == 1 && found.errors.contains("there is no library"))
     #expect(!FileManager.default.fileExists(atPath: bench.library.path))
   }
 
   @Test(
     "what a crash leaves is found, mended and gone", arguments: ["intended:1", "uploaded:1", "published:2"])
-  func crash(step: String) throws {
+  func crash(step: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
-    let killed = try bench.reel("ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": step])
+    let killed = try await bench.reel("ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": step])
     #expect(killed.wasKilled)
-    let found = try doctor(bench)
+    let found = try await doctor(bench)
     #expect(found.status == 3 && found.left.contains("owner.dead"), "\(found)")
     #expect(found.left.contains("intent.abandoned") == !step.hasPrefix("published"), "\(found)")
-    let fixed = try doctor(bench, "--fix")
+    let fixed = try await doctor(bench, "--fix")
     #expect(fixed.status == 0 && fixed.left.isEmpty, "\(fixed)")
     #expect(fixed.mended == found.left)
-    #expect(try doctor(bench).status == 0)
-    #expect(try bench.reel("ingest", "clips").status == 0)
+    #expect(try await doctor(bench).status == 0)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
     let inspection = try LibraryInspection(library: bench.library)
     #expect(try inspection.brokenAfterCompletion() == [])
     #expect(inspection.published.count == 3)
@@ -69,32 +69,32 @@ struct DoctorTests {
 
   @Test(
     "what was begun and left alone is given up after the grace period, its object with it, and not before")
-  func stale() throws {
+  func stale() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    _ = try bench.reel("ingest", "clips", environment: ["REEL_DIE_AT": "uploaded"])
+    _ = try await bench.reel("ingest", "clips", environment: ["REEL_DIE_AT": "uploaded"])
     #expect(try bench.objects().count == 1)
-    #expect(try doctor(bench, "--fix").status == 0)
+    #expect(try await doctor(bench, "--fix").status == 0)
     #expect(try bench.objects().count == 1, "within the grace period the object stays")
-    let found = try doctor(bench, "--grace", "0")
+    let found = try await doctor(bench, "--grace", "0")
     #expect(found.left == ["intent.stale"])
-    let fixed = try doctor(bench, "--fix", "--grace", "0")
+    let fixed = try await doctor(bench, "--fix", "--grace", "0")
     #expect(fixed.status == 0 && fixed.mended == ["intent.stale"], "\(fixed)")
     #expect(try bench.objects().isEmpty)
-    #expect(try bench.reel("ingest", "clips").status == 0)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
     let inspection = try LibraryInspection(library: bench.library)
     #expect(try inspection.brokenAfterCompletion() == [])
     #expect(inspection.published.count == 1)
   }
 
   @Test("an object that no row names is told and never removed; other people's files are not mentioned")
-  func unknown() throws {
-    let bench = try published()
+  func unknown() async throws {
+    let bench = try await published()
     let stray = bench.media.appendingPathComponent("0123456789abcdefghijkl.mp4")
     try Data("?".utf8).write(to: stray)
     try Data("?".utf8).write(to: bench.media.appendingPathComponent("index.html"))
     for arguments in [[], ["--fix", "--grace", "0"]] {
-      let outcome = try ReelBinary.run(
+      let outcome = try await ReelBinary.run(
         ["doctor"] + arguments + ["--library", bench.library.path], in: bench.folder)
       #expect(outcome.status == 3 && outcome.output.contains("object.unknown"), "\(outcome)")
       #expect(!outcome.output.contains("index.html"))
@@ -103,8 +103,8 @@ struct DoctorTests {
   }
 
   @Test("a post whose object is gone, cut or changed is told; bytes only when they are read")
-  func damagedObjects() throws {
-    let bench = try published(3)
+  func damagedObjects() async throws {
+    let bench = try await published(3)
     let keys = try LibraryInspection(library: bench.library).published.map(\.key)
     try FileManager.default.removeItem(at: bench.media.appendingPathComponent(keys[0]))
     truncate(bench.media.appendingPathComponent(keys[1]).path, 10)
@@ -112,75 +112,75 @@ struct DoctorTests {
     var bytes = try Data(contentsOf: third)
     bytes[100] ^= 1
     try bytes.write(to: third)
-    #expect(try doctor(bench, "--fix").left == ["object.differs", "object.missing"])
-    let read = try doctor(bench, "--read")
+    #expect(try await doctor(bench, "--fix").left == ["object.differs", "object.missing"])
+    let read = try await doctor(bench, "--read")
     #expect(read.left == ["object.differs", "object.differs", "object.missing"] && read.status == 3)
   }
 
   @Test("temporary files of dead processes go; those of others and of living ones stay")
-  func temporaries() throws {
-    let bench = try published()
+  func temporaries() async throws {
+    let bench = try await published()
     let tmp = bench.library.appendingPathComponent("tmp")
     let dead = tmp.appendingPathComponent("upload-0123456789abcdefghijkl.1.part")
     let notOurs = tmp.appendingPathComponent("notes.part")
     for file in [dead, notOurs] { try Data("?".utf8).write(to: file) }
-    #expect(try doctor(bench).left == ["temporary.left-over"])
-    #expect(try doctor(bench, "--fix").mended == ["temporary.left-over"])
+    #expect(try await doctor(bench).left == ["temporary.left-over"])
+    #expect(try await doctor(bench, "--fix").mended == ["temporary.left-over"])
     #expect(!FileManager.default.fileExists(atPath: dead.path))
     #expect(FileManager.default.fileExists(atPath: notOurs.path))
   }
 
   @Test("a store that is not there is one finding, not one for each post")
-  func noStore() throws {
-    let bench = try published()
+  func noStore() async throws {
+    let bench = try await published()
     try FileManager.default.moveItem(
       at: bench.media, to: bench.folder.appendingPathComponent("elsewhere"))
-    let found = try doctor(bench, "--fix")
+    let found = try await doctor(bench, "--fix")
     #expect(found.status == 3 && found.left == ["store.unreachable"])
     #expect(!FileManager.default.fileExists(atPath: bench.media.path), "doctor makes no store")
   }
 
   @Test("a damaged catalog is told, and nothing is mended in it")
-  func damagedCatalog() throws {
-    let bench = try published()
+  func damagedCatalog() async throws {
+    let bench = try await published()
     let catalog = bench.library.appendingPathComponent("catalog.sqlite")
     var bytes = try Data(contentsOf: catalog)
     for index in 5000..<(bytes.count - 1000) where index % 3 == 0 { bytes[index] = 0xA5 }
     try bytes.write(to: catalog)
-    let found = try doctor(bench, "--fix")
+    let found = try await doctor(bench, "--fix")
     #expect(found.status == 3 && found.left.allSatisfy { $0 == "catalog.damaged" }, "\(found)")
     #expect(try Data(contentsOf: catalog) == bytes)
-    let backup = try bench.reel("backup", "copy.sqlite")
+    let backup = try await bench.reel("backup", "copy.sqlite")
     #expect(backup.status == 1 && backup.errors.contains("damaged"), "\(backup)")
     #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("copy.sqlite").path))
   }
 
   @Test("a row that contradicts another is damage")
-  func contradiction() throws {
-    let bench = try published()
+  func contradiction() async throws {
+    let bench = try await published()
     let queue = try DatabaseQueue(path: bench.library.appendingPathComponent("catalog.sqlite").path)
-    try queue.write { try $0.execute(sql: "UPDATE intent SET state = 0 WHERE number = 1") }
+    try await queue.write { try $0.execute(sql: "UPDATE intent SET state = 0 WHERE number = 1") }
     try queue.close()
-    let found = try doctor(bench)
+    let found = try await doctor(bench)
     #expect(found.status == 3 && found.left == ["catalog.damaged"], "\(found)")
   }
 
   // MARK: Backup
 
   @Test("a backup is one private file, never replaces one, and can be put back as the documentation says")
-  func backup() throws {
-    let bench = try published(3)
-    #expect(try bench.reel("backup", "copy.sqlite").status == 0)
+  func backup() async throws {
+    let bench = try await published(3)
+    #expect(try await bench.reel("backup", "copy.sqlite").status == 0)
     let copy = bench.folder.appendingPathComponent("copy.sqlite")
     let mode = try FileManager.default.attributesOfItem(atPath: copy.path)[.posixPermissions] as? Int
     #expect(mode == 0o600)
     let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
     #expect(names.filter { $0.hasPrefix("copy.sqlite") } == ["copy.sqlite"])
-    let again = try bench.reel("backup", "copy.sqlite")
+    let again = try await bench.reel("backup", "copy.sqlite")
     #expect(again.status == 1 && again.errors.contains("already"))
 
     try bench.addDistinct(5)
-    #expect(try bench.reel("ingest", "clips").status == 0)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
     let old = bench.folder.appendingPathComponent("old")
     try FileManager.default.createDirectory(at: old, withIntermediateDirectories: true)
     for name in try FileManager.default.contentsOfDirectory(atPath: bench.library.path)
@@ -190,8 +190,8 @@ struct DoctorTests {
     }
     try FileManager.default.copyItem(at: copy, to: bench.library.appendingPathComponent("catalog.sqlite"))
     #expect(try LibraryInspection(library: bench.library).published.count == 3)
-    #expect(try doctor(bench, "--read").left == ["object.unknown", "object.unknown"])
-    #expect(try bench.reel("ingest", "clips").status == 0)
+    #expect(try await doctor(bench, "--read").left == ["object.unknown", "object.unknown"])
+    #expect(try await bench.reel("ingest", "clips").status == 0)
     let restored = try LibraryInspection(library: bench.library)
     #expect(restored.published.count == 5)
     #expect(restored.objects.count == 7, "the objects of later posts stay until somebody decides")
@@ -199,7 +199,7 @@ struct DoctorTests {
 
   @Test(
     "a backup that is made while posts are being published is whole, and none of its posts is without object")
-  func backupInUse() throws {
+  func backupInUse() async throws {
     let bench = try Workbench()
     try bench.addDistinct(60)
     try FileManager.default.createDirectory(at: bench.library, withIntermediateDirectories: true)
@@ -209,16 +209,16 @@ struct DoctorTests {
     var made = 0
     while running.process.isRunning || made == 0 {
       let name = "copy-\(made).sqlite"
-      let outcome = try bench.reel("backup", name)
+      let outcome = try await bench.reel("backup", name)
       if outcome.errors.contains("there is no catalog"), running.process.isRunning { continue }
       #expect(outcome.status == 0, "\(outcome.errors)")
       let queue = try DatabaseQueue(path: bench.folder.appendingPathComponent(name).path)
-      let keys = try queue.read { database in
+      let keys = try await queue.read { database in
         try String.fetchAll(database, sql: "SELECT objectKey FROM intent WHERE state = 1")
       }
       #expect(try bench.objects().isSuperset(of: keys))
       made += 1
     }
-    #expect(try running.outcome().status == 0)
+    #expect(try await running.outcome().status == 0)
   }
 }

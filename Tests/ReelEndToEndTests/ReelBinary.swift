@@ -57,17 +57,18 @@ struct ReelBinary {
       .deletingLastPathComponent()
   }
 
+  /// - Parameter launcher: a program, and its arguments, that runs the binary; empty for none.
   static func start(
     _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil,
-    program: URL = url
+    program: URL = url, launcher: [String] = []
   ) throws -> Running {
     let captured = FileManager.default.temporaryDirectory.appendingPathComponent(
       "reel-out-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: captured, withIntermediateDirectories: true)
     let running = Running(captured: captured)
     let process = running.process
-    process.executableURL = program
-    process.arguments = arguments
+    process.executableURL = launcher.first.map { URL(fileURLWithPath: $0) } ?? program
+    process.arguments = launcher.isEmpty ? arguments : launcher.dropFirst() + [program.path] + arguments
     process.currentDirectoryURL = folder
     process.environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
       .merging(environment) { $1 }

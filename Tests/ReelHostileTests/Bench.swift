@@ -35,6 +35,10 @@ final class Bench {
   /// The project's long campaigns are for `scripts/test --long`.
   static var isLong: Bool { ProcessInfo.processInfo.environment["REEL_LONG"] == "1" }
 
+  /// Whether the programs were built with a sanitizer (`scripts/test --long`): they take more memory and time than a
+  /// user's, and a confined one dies of another thing when it aborts.
+  static var isSanitized: Bool { ProcessInfo.processInfo.environment["REEL_SANITIZER"] != nil }
+
   func reel(_ arguments: String..., through wrapper: [String] = []) throws -> ReelRun {
     try ReelRun.run(arguments, in: folder, through: wrapper)
   }

@@ -12,7 +12,7 @@ struct IngestTests {
     let run = try bench.reel(
       "ingest", bench.files.path, "--dry-run", "--events", "events.jsonl", "--library", bench.library.path)
     #expect(run.status == 3, "\(run.errorText)")
-    #expect(run.peakMemory < ProbeTests.memory, "\(run.peakMemory >> 20) MB")
+    ProbeTests.expectFit(run)
     let verdicts = Verdicts(files: files, answers: try ends(bench))
     #expect(verdicts.broken(ok: ["file.planned", "file.refused", "file.duplicate"]) == [])
     #expect(!FileManager.default.fileExists(atPath: bench.library.path))

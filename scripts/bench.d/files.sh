@@ -111,7 +111,9 @@ make_long_files() {
 keep_to() {
   local count=$1 distinct
   find "$folder/files" -type f -size 0 -delete
-  find "$folder/files" -type f ! -name 'long-*' | shuf --random-source=<(yes) | tail -n "+$((count - 2))" | xargs -r -d '\n' rm --
+  find "$folder/files" -type f ! -name 'long-*' |
+    shuf --random-source=<(yes) | tail -n "+$((count - 2))" | xargs -r -d '\n' rm --
   distinct=$(find "$folder/files" -type f -exec md5sum {} + | cut -d ' ' -f 1 | sort -u | wc -l)
-  say "$(find "$folder/files" -type f | wc -l) files, $distinct of them distinct, $(du -sh "$folder/files" | cut -f 1)"
+  say "$(find "$folder/files" -type f | wc -l) files, $distinct of them distinct," \
+    "$(du -sh "$folder/files" | cut -f 1)"
 }

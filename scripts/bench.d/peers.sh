@@ -22,11 +22,13 @@ print_circumstances() {
   printf '%s, %s, %s cores, load %s, Linux %s\n' "$(date -u +%Y-%m-%d)" \
     "$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" \
     "$(cut -d ' ' -f 1 /proc/loadavg)" "$(uname -r)"
-  "$reel" --version
+  printf 'reel %s\n' "$("$reel" --version)"
   if command -v ffprobe >/dev/null; then ffprobe -version | sed -n '1s/ Copyright.*//p'; fi
   if command -v mediainfo >/dev/null; then mediainfo --Version | tail -n 1; fi
   if command -v exiftool >/dev/null; then printf 'exiftool %s\n' "$(exiftool -ver)"; fi
   if [[ -x $pyav/bin/python ]]; then
-    "$pyav/bin/python" -c 'import av; print("PyAV", av.__version__, "with libavformat", ".".join(map(str, av.library_versions["libavformat"])))'
+    "$pyav/bin/python" -c 'import av
+version = ".".join(map(str, av.library_versions["libavformat"]))
+print("PyAV", av.__version__, "with libavformat", version)'
   fi
 }

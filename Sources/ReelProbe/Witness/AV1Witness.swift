@@ -2,15 +2,15 @@ import CFFmpeg
 import ReelModel
 
 extension PictureWitness {
-  /// From an AV1 stream's configuration record and its first sample. Nil when the sample has another sequence
-  /// header than the record, or begins with anything but an ordinary key frame.
+  /// From an AV1 stream's configuration record and its first sample. Nil when the two tell of different pictures,
+  /// or the sample begins with anything but an ordinary key frame.
   init?(av1 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     // Four bytes stand before the record's units (AV1 in ISOBMFF, 2.3.3).
     let record = Self.extradata(of: parameters)
     guard record.count > 4, record[0] == 0x81,
       let told = AV1Units(record[4...]).first(where: { $0.type == AV1Units.Kind.sequenceHeader }),
       let sequence = AV1SequenceHeader(told.payload),
-      let frame = Self.firstFrame(AV1Units(Self.bytes(of: packet)[...]), sequence, told.payload),
+      let frame = Self.firstFrame(AV1Units(Self.bytes(of: packet)[...]), sequence),
       let format = Self.format(bitDepth: sequence.bitDepth)
     else { return nil }
     // A decoder takes the shape of the pixels from the frame and the colours from the sequence, whatever the
@@ -22,16 +22,24 @@ extension PictureWitness {
       usability: usability)
   }
 
-  private static func firstFrame(
-    _ units: AV1Units, _ sequence: AV1SequenceHeader, _ told: ArraySlice<UInt8>
-  ) -> AV1FrameHeader? {
+  /// SVT-AV1 writes a record whose tools differ from those that its samples use; their pictures are the same.
+  private static func firstFrame(_ units: AV1Units, _ told: AV1SequenceHeader) -> AV1FrameHeader? {
+    var sequence = told
     for unit in units {
       switch unit.type {
-      case AV1Units.Kind.sequenceHeader where !unit.payload.elementsEqual(told): return nil
+      case AV1Units.Kind.sequenceHeader:
+        guard let found = AV1SequenceHeader(unit.payload), found.showsTheSame(as: told) else { return nil }
+        sequence = found
       case AV1Units.Kind.frameHeader, AV1Units.Kind.frame: return AV1FrameHeader(unit.payload, in: sequence)
       default: break
       }
     }
     return nil
+  }
+}
+
+extension AV1SequenceHeader {
+  fileprivate func showsTheSame(as other: AV1SequenceHeader) -> Bool {
+    width == other.width && height == other.height && bitDepth == other.bitDepth && colour == other.colour
   }
 }

@@ -75,7 +75,9 @@ struct Workplace: Sendable {
 
   private static func writing(at path: String) async throws -> any PostCatalog {
     try await orCommandFailure { () async throws(CatalogError) in
-      try await SQLiteCatalog.open(library: try await LibraryFolder.prepare(at: path))
+      let lease = DebugSteps.lease ?? .seconds(60)
+      return try await SQLiteCatalog.open(
+        library: try await LibraryFolder.prepare(at: path), lease: lease, heartbeat: lease / 6)
     }
   }
 

@@ -1,0 +1,140 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Disks that are small or read-only, and files that somebody works on.
+@Suite("In hostile surroundings", .timeLimit(.minutes(10)))
+struct HostileSurroundingsTests {
+  @Test(
+    "a store that fills up midway: what fits is published, the rest when there is space",
+    .enabled(if: SmallDisk.isPossible))
+  func fullStore() throws {
+    let bench = try Workbench()
+    try bench.addDistinct(8)
+    let size = try Data(contentsOf: Workbench.sample("clips/faststart.mp4")).count
+    let disk = try #require(SmallDisk(kilobytes: size * 4 / 1024 + 24))
+    let store = disk.path + "/store"
+    let first = try bench.reel("ingest", "clips", "--to", store)
+    #expect([1, 3].contains(first.status), "\(first.errors)")
+    #expect((first.output + first.errors).contains("space"), "\(first.output) \(first.errors)")
+    let storeURL = URL(fileURLWithPath: store)
+    let before = try LibraryInspection(library: bench.library, store: storeURL)
+    #expect(try before.broken() == [])
+    #expect((1..<8).contains(before.published.count))
+    #expect(disk.grow(kilobytes: size * 20 / 1024))
+    let again = try bench.reel("ingest", "clips", "--to", store)
+    #expect(again.status == 0, "\(again.errors)")
+    let after = try LibraryInspection(library: bench.library, store: storeURL)
+    #expect(try after.brokenAfterCompletion() == [])
+    #expect(after.published.count == 8)
+  }
+
+  @Test(
+    "a library on a disk that fills up: no post is lost, and there is a clear end",
+    .enabled(if: SmallDisk.isPossible), arguments: [40, 120, 200, 280, 400])
+  func fullLibrary(kilobytes: Int) throws {
+    let bench = try Workbench()
+    try bench.addDistinct(8)
+    let disk = try #require(SmallDisk(kilobytes: kilobytes))
+    let library = URL(fileURLWithPath: disk.path + "/library")
+    func ingest() throws -> ReelBinary.Outcome {
+      try ReelBinary.run(["ingest", "clips", "--library", library.path], in: bench.folder)
+    }
+    let first = try ingest()
+    #expect([0, 1, 3].contains(first.status) && !first.wasKilled, "\(first.status) \(first.errors)")
+    #expect(first.status == 0 || !(first.output + first.errors).isEmpty)
+    if FileManager.default.fileExists(atPath: library.appendingPathComponent("catalog.sqlite").path) {
+      #expect(try LibraryInspection(library: library).broken() == [])
+    }
+    #expect(disk.grow(kilobytes: 20_000))
+    let again = try ingest()
+    #expect(again.status == 0, "\(again.errors)")
+    let after = try LibraryInspection(library: library)
+    #expect(try after.brokenAfterCompletion() == [])
+    #expect(after.published.count == 8)
+  }
+
+  @Test(
+    "a store that is read-only: nothing is published, and it is told why", .enabled(if: SmallDisk.isPossible))
+  func readOnlyStore() throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let disk = try #require(SmallDisk(kilobytes: 4000))
+    #expect(disk.makeReadOnly())
+    let outcome = try bench.reel("ingest", "clips", "--to", disk.path + "/store")
+    #expect(
+      outcome.status == 1 && (outcome.output + outcome.errors).lowercased().contains("read-only"),
+      "\(outcome)")
+    let inspection = try LibraryInspection(library: bench.library, store: URL(fileURLWithPath: disk.path))
+    #expect(inspection.published.isEmpty && inspection.unfinished == 0)
+  }
+
+  @Test("a file that grows, shrinks, is replaced or removed while it is taken in")
+  func restlessFile() throws {
+    let bench = try Workbench()
+    let base = try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
+    let file = bench.clips.appendingPathComponent("restless.mp4")
+    let rounds = CrashTests.isLong ? 200 : 12
+    for round in 0..<rounds {
+      try base.write(to: file)
+      let running = try ReelBinary.start(
+        ["ingest", "clips", "--library", bench.library.path], in: bench.folder)
+      var number = round
+      while running.process.isRunning {
+        number += 1
+        disturb(file, base, number)
+        usleep(500)
+      }
+      let outcome = try running.outcome()
+      #expect(
+        [0, 3, 4].contains(outcome.status) && !outcome.wasKilled, "\(outcome.status) \(outcome.errors)")
+      #expect(try LibraryInspection(library: bench.library).broken() == [])
+    }
+  }
+
+  private func disturb(_ file: URL, _ base: Data, _ number: Int) {
+    switch number % 5 {
+    case 0:
+      let handle = try? FileHandle(forWritingTo: file)
+      _ = try? handle?.seekToEnd()
+      try? handle?.write(contentsOf: Data([0, 0, 0, 8]) + Data("free".utf8))
+      try? handle?.close()
+    case 1: truncate(file.path, off_t(base.count / 2))
+    case 2: try? base.write(to: file, options: .atomic)
+    case 3: try? FileManager.default.removeItem(at: file)
+    default:
+      try? (base + Data([0, 0, 0, 16]) + Data("free".utf8) + Data(String(format: "%08d", number).utf8))
+        .write(to: file)
+    }
+  }
+}
+
+/// A file system of a few kilobytes in memory, for tests that may mount one.
+final class SmallDisk {
+  let path: String
+
+  /// Nil when this process may not mount.
+  init?(kilobytes: Int) {
+    path = NSTemporaryDirectory() + "/reel-disk-\(UUID().uuidString)"
+    guard mkdir(path, 0o700) == 0 else { return nil }
+    guard mount("tmpfs", path, "tmpfs", 0, "size=\(kilobytes)k,mode=700") == 0 else {
+      rmdir(path)
+      return nil
+    }
+  }
+
+  deinit {
+    umount2(path, Int32(MNT_DETACH))
+    rmdir(path)
+  }
+
+  static let isPossible = SmallDisk(kilobytes: 64) != nil
+
+  func makeReadOnly() -> Bool {
+    mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), nil) == 0
+  }
+
+  func grow(kilobytes: Int) -> Bool {
+    mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=\(kilobytes)k") == 0
+  }
+}
