@@ -1,6 +1,7 @@
 import ReelModel
 
-/// The facts of a file as pairs of text, as a lock keeps them: what is unknown has no pair.
+/// The facts of a file as pairs of text, as a lock keeps them: what is unknown has no pair, and warnings have none,
+/// for their wording is no fact.
 enum LockedFacts {
   /// Sorted by key.
   static func facts(of reading: FixtureReading) -> [String: String] {
@@ -27,7 +28,6 @@ enum LockedFacts {
     facts["artist"] = media.artist
     if let video = media.video { add(video, to: &facts) }
     for (index, audio) in media.audio.enumerated() { add(audio, "audio.\(index)", to: &facts) }
-    for (index, warning) in media.warnings.enumerated() { facts["warning.\(index)"] = warning }
     return facts.values
   }
 
