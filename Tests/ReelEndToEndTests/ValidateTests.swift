@@ -48,12 +48,8 @@ struct ValidateTests {
     let run = try await reel(bench, "validate", samples, "--lock", samples + "/reel.lock")
     #expect(run.status == 0, "\(run.output)\(run.errors)")
     // A part of what is locked is no loss of the rest.
-<<<<<<< HEAD
-    #expect(try await reel(bench, "validate", samples + "/clips", "--lock", samples + "/reel.lock").status == 0)
-=======
     #expect(
       try await reel(bench, "validate", samples + "/clips", "--lock", samples + "/reel.lock").status == 0)
->>>>>>> w/validate
   }
 
   @Test("a lock tells another file, a new one, and one that is gone; an update shows the difference first")
@@ -179,12 +175,8 @@ struct ValidateTests {
         try String(contentsOf: bench.folder.appendingPathComponent("out.\($0)"), encoding: .utf8)
       }
     }
-<<<<<<< HEAD
-    #expect(try await run() == run())
-=======
     let (first, second) = (try await run(), try await run())
     #expect(first == second)
->>>>>>> w/validate
     let summary = try String(contentsOf: bench.folder.appendingPathComponent("summary.md"), encoding: .utf8)
     #expect(summary.components(separatedBy: "### ").count == 3)
   }
