@@ -29,6 +29,16 @@ struct ProcessesTests {
     "one that was stopped past its lease finds its work done when it is woken",
     arguments: ["intended", "uploaded", "verified", "published"])
   func stopped(step: String) async throws {
+    // A process that is stopped within a commit keeps SQLite's lock, and the others say so after ten seconds. That is
+    // the heartbeat's commit, at any moment; what is looked at here is the lease.
+    for _ in 0..<5 {
+      if try await stopsBetweenCommits(at: step) { return }
+    }
+    Issue.record("five times out of five it was stopped within a commit")
+  }
+
+  /// Gives false when it was stopped within a commit.
+  private func stopsBetweenCommits(at step: String) async throws -> Bool {
     let bench = try Workbench()
     try bench.addDistinct(3)
     let sleeper = try ReelBinary.start(
@@ -37,6 +47,11 @@ struct ProcessesTests {
     try await waitUntilStopped(sleeper)
     try await Task.sleep(for: .microseconds(Int(1_300_000)))
     let other = try await bench.reel("ingest", "clips", environment: ["REEL_LEASE_SECONDS": "1"])
+    if other.status == 1, other.errors.contains("keeps the catalog") {
+      sleeper.send(SIGCONT)
+      #expect(try await sleeper.outcome().status == 0)
+      return false
+    }
     #expect(other.status == 0, "\(other.errors)")
     #expect(try LibraryInspection(library: bench.library).published.count == 3)
     sleeper.send(SIGCONT)
@@ -45,6 +60,7 @@ struct ProcessesTests {
     let inspection = try LibraryInspection(library: bench.library)
     #expect(try inspection.brokenAfterCompletion() == [])
     #expect(inspection.published.count == 3)
+    return true
   }
 
   @Test(

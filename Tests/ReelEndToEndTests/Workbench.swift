@@ -50,7 +50,8 @@ final class Workbench {
 
   /// Names of the objects in the library's own store.
   func objects() throws -> Set<String> {
-    Set(
+    guard FileManager.default.fileExists(atPath: media.path) else { return [] }
+    return Set(
       try FileManager.default.contentsOfDirectory(atPath: media.path).filter { !$0.hasPrefix(".") })
   }
 }
