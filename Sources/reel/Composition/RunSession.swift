@@ -68,7 +68,9 @@ struct RunSession: Sendable {
 
   private func watch(_ model: IngestModel) async throws -> End {
     let display = ProgressDisplay(style: style)
-    let (seen, read, written) = await (model.events(), model.events(), model.events())
+    let (seen, read) = await (model.events(), model.events())
+    // Nobody subscribes who does not read: an unread stream keeps every event.
+    let written = target == nil ? nil : await model.events()
     async let listening: Void = display.listen(to: seen)
     async let result = Self.result(in: read)
     let run = Task { await model.run() }
@@ -92,9 +94,9 @@ struct RunSession: Sendable {
 
   /// Gives true when the reader of the events went away; the run ends then.
   private static func write(
-    _ events: IngestEvents, to target: EventTarget?, orEnd end: @Sendable () -> Void
+    _ events: IngestEvents?, to target: EventTarget?, orEnd end: @Sendable () -> Void
   ) async throws -> Bool {
-    guard let target else { return false }
+    guard let events, let target else { return false }
     do {
       try await EventWriter(target: target).write(events)
       return false
