@@ -22,7 +22,6 @@ let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
@@ -43,7 +42,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -87,7 +85,7 @@ let package = Package(
       name: "reel",
       dependencies: [
         "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
-        "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration, logging,
+        "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration,
         systemPackage,
       ],
       swiftSettings: strict),
