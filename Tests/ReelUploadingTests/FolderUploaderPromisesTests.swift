@@ -28,7 +28,7 @@ import Testing
         FolderUploader(root: folder.path(of: "store"), temporaries: folder.path(of: "tmp"))
       })
     #expect(try folder.names(in: "store").isEmpty)
-    #expect(try folder.names(in: "tmp").isEmpty)
+    #expect(try await folder.becomesEmpty("tmp"))
   }
 }
 

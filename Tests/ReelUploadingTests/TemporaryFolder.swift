@@ -21,6 +21,16 @@ final class TemporaryFolder: Sendable {
     try FileManager.default.contentsOfDirectory(atPath: path(of: name)).sorted()
   }
 
+  /// Whether `name` is empty, or is so soon: an uploader's lock goes with the last thread that holds the uploader, a
+  /// moment after the upload has returned.
+  func becomesEmpty(_ name: String) async throws -> Bool {
+    for _ in 0..<1000 {
+      if try names(in: name).isEmpty { return true }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+  }
+
   func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
     try Data(bytes).write(to: URL(filePath: path(of: name)))
   }
