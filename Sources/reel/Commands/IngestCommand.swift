@@ -2,6 +2,7 @@ import ArgumentParser
 import ReelIngest
 import ReelModel
 import ReelSource
+import ReelTerminal
 
 /// `reel ingest PATH…`
 struct IngestCommand: AsyncParsableCommand {

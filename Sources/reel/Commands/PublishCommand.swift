@@ -2,6 +2,7 @@ import ArgumentParser
 import ReelIngest
 import ReelModel
 import ReelSource
+import ReelTerminal
 
 /// `reel publish FILE`
 struct PublishCommand: AsyncParsableCommand {
