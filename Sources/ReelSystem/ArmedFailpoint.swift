@@ -55,7 +55,8 @@
       guard count.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 else { return }
       switch effect {
       case .crash: kill(getpid(), SIGKILL)
-      case .stop: kill(getpid(), SIGSTOP)
+      // To this thread: one to the process may be taken by another, and this one goes on for a while.
+      case .stop: raise(SIGSTOP)
       case .delay(let milliseconds): usleep(milliseconds * 1000)
       case .error(let code): throw SystemError(code: code, call: place)
       }
