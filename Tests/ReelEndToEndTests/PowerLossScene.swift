@@ -15,7 +15,8 @@ struct PowerLossScene {
     self.clips = clips
     try bench.addDistinct(clips)
     let log = bench.folder.appendingPathComponent("record")
-    let recording = ["REEL_SHIM_RECORD": log.path]
+    // What is in flight is another boot's afterwards, and its leases are to be over by then.
+    let recording = ["REEL_SHIM_RECORD": log.path, "REEL_LEASE_SECONDS": "1"]
     let first = fault.map { ["REEL_SHIM_FAULT": $0] } ?? ["REEL_DIE_AT": "uploaded:2"]
     for settings in [first, [:]] {
       let environment = try await SystemShim.environment(
@@ -61,16 +62,17 @@ struct PowerLossScene {
     return try inspection.broken() + inspection.missing(of: announced)
   }
 
-  /// Brings the library up with the real binary.
+  /// Brings the library up with the real binary, on a machine that was started anew.
   func bringUp(_ comment: Comment) async throws {
+    let boot = try await bench.otherBoot()
     if bench.hasCatalog {
-      let doctor = try await bench.reel("doctor", "--fix", "--read")
+      let doctor = try await bench.reel("doctor", "--fix", "--read", environment: boot)
       #expect(doctor.status == 0, "\(doctor.output) \(doctor.errors) \(comment)")
     }
-    try await bench.expectWhole(clips, comment)
+    try await bench.expectWhole(clips, comment, environment: boot)
     let inspection = try LibraryInspection(library: bench.library)
     expectNothing(inspection.missing(of: announced), comment)
-    let doctor = try await bench.reel("doctor", "--read")
+    let doctor = try await bench.reel("doctor", "--read", environment: boot)
     #expect(doctor.status == 0, "\(doctor.output) \(doctor.errors) \(comment)")
   }
 }

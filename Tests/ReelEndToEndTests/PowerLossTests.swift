@@ -47,6 +47,19 @@ struct PowerLossTests {
     }
   }
 
+  @Test(
+    "after another boot, what was in flight is free when its lease has run out, without a doctor",
+    .enabled(if: ReelBinary.hasFailpoints), arguments: ["intended:2", "uploaded:2", "published:2"])
+  func otherBoot(step: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(Self.clips)
+    let killed = try await bench.reel(
+      "ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": step, "REEL_LEASE_SECONDS": "3"])
+    #expect(killed.wasKilled)
+    let boot = try await bench.otherBoot()
+    try await bench.expectWhole(Self.clips, "\(step)", environment: boot)
+  }
+
   @Test("a sync that fails is not believed the second time: nothing that it was to write counts")
   func failedSync() async throws {
     let places = CrashTests.isLong ? Array(1...40) : [3, 8, 13, 18]

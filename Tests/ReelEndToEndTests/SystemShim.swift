@@ -1,5 +1,14 @@
 import Foundation
 
+extension Workbench {
+  /// The environment of the same machine after it was started anew.
+  func otherBoot() async throws -> [String: String] {
+    let boot = folder.appendingPathComponent("boot-id")
+    try Data("11111111-2222-4333-8444-555555555555\n".utf8).write(to: boot)
+    return try await SystemShim.environment(root: folder, ["REEL_SHIM_BOOT": boot.path])
+  }
+}
+
 /// `Tests/SystemShim/shim.c`, preloaded into the real binary: system calls that fail, a record of what is written,
 /// another clock.
 enum SystemShim {

@@ -21,8 +21,8 @@ extension Workbench {
   }
 
   /// Runs the same batch again, and holds that each of `count` videos is a post then, once, and nothing is left over.
-  func expectWhole(_ count: Int, _ comment: Comment) async throws {
-    let again = try await reel("ingest", clips.path)
+  func expectWhole(_ count: Int, _ comment: Comment, environment: [String: String] = [:]) async throws {
+    let again = try await reel("ingest", clips.path, environment: environment)
     #expect(again.status == 0, "\(again.errors) after \(comment)")
     let whole = try LibraryInspection(library: library)
     expectNothing(try whole.brokenAfterCompletion(), comment)
