@@ -29,6 +29,7 @@ enum Main {
     // So is a limit on the size of files (`ulimit -f`): the write says EFBIG.
     signal(SIGXFSZ, SIG_IGN)
     do {
+      try DescriptorLimit.ensure()
       var command = try ReelTool.parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()

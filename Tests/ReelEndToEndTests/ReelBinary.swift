@@ -57,6 +57,10 @@ struct ReelBinary {
       .deletingLastPathComponent()
   }
 
+  /// What `scripts/test --long` tells the sanitizers is for the programs too.
+  private static let sanitizerOptions = ProcessInfo.processInfo.environment
+    .filter { ["TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
+
   /// - Parameter launcher: a program, and its arguments, that runs the binary; empty for none.
   static func start(
     _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil,
@@ -71,7 +75,7 @@ struct ReelBinary {
     process.arguments = launcher.isEmpty ? arguments : launcher.dropFirst() + [program.path] + arguments
     process.currentDirectoryURL = folder
     process.environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
-      .merging(environment) { $1 }
+      .merging(sanitizerOptions) { $1 }.merging(environment) { $1 }
     process.standardInput = input ?? FileHandle.nullDevice
     for (name, assign) in [
       ("out", { process.standardOutput = $0 }), ("err", { process.standardError = $0 }),

@@ -19,7 +19,7 @@ struct ShortageTests {
   @Test("a process with few descriptors blames no file", .enabled(if: !isSanitized))
   func descriptors() async throws {
     var codes: Set<String> = []
-    for most in 5...40 {
+    for most in [6, 12, 20, 31] + Array(32...44) {
       let bench = try Workbench()
       try bench.addDistinct(2)
       let outcome = try await run(
