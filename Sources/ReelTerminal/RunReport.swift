@@ -86,7 +86,9 @@ extension RunReport {
     let shown = troubles.entries.prefix(limit)
     let hidden = troubles.entries.count - shown.count + troubles.leftOut
     var lines = shown.flatMap { TroubleCard.lines($0, traits) }
-    if hidden > 0 { lines += traits.wrapped("and \(hidden) more: reel status", .dim) }
+    // A dry run is not written down anywhere.
+    let place = dryRun ? "--events FILE tells them all" : "reel status"
+    if hidden > 0 { lines += traits.wrapped("and \(hidden) more: \(place)", .dim) }
     return lines
   }
 
