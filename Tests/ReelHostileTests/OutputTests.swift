@@ -90,15 +90,15 @@ struct OutputTests {
   @Test("lock, its file, and a draft of a policy")
   func lock() throws {
     let files = bench.files.path
-    for arguments in [["lock", files, "--lock", "reel.lock"], ["validate", files, "--lock", "reel.lock"]] {
+    for arguments in [["lock", files, "--to", "reel.lock"], ["validate", files, "--lock", "reel.lock"]] {
       expectHarmless(try ReelRun.run(arguments, in: bench.folder), "\(arguments)", seesWords: false)
     }
     let lock = try Data(contentsOf: bench.folder.appendingPathComponent("reel.lock"))
     #expect(Harmlessness.problems(in: Array(lock)) == [], "the lock")
     for name in ["::error::no.mp4", "new\nline.mp4", "\u{1B}]0;title\u{7}.mp4"] {
       let video = bench.files.appendingPathComponent("names/\(name)").path
-      let draft = try ReelRun.run(["policy", "from", video], in: bench.folder)
-      expectHarmless(draft, "policy from \(name.debugDescription)", seesWords: false)
+      let draft = try ReelRun.run(["policy", "init", video], in: bench.folder)
+      expectHarmless(draft, "policy init \(name.debugDescription)", seesWords: false)
     }
   }
 
@@ -106,7 +106,7 @@ struct OutputTests {
   func library() throws {
     let library = ["--library", bench.library.path]
     _ = try ReelRun.run(["ingest", bench.files.path, "--trust-sidecars"] + library, in: bench.folder)
-    let feed = try ReelRun.run(["feed", "--json", "--limit", "100"] + library, in: bench.folder)
+    let feed = try ReelRun.run(["feed", "--json", "--size", "100"] + library, in: bench.folder)
     let ids = Set(feed.text.matches(of: #/"id":\s*"([^"]+)"/#).map { String($0.1) })
     #expect(ids.count >= 50)
     for id in ids.sorted().prefix(60) {
