@@ -19,11 +19,11 @@ struct ShortageTests {
   @Test("a process with few descriptors blames no file", .enabled(if: !isSanitized))
   func descriptors() async throws {
     var codes: Set<String> = []
-    for most in [6, 12, 20, 31] + Array(32...44) {
+    for most in [6, 12, 20, 31] + Array(32...42) {
       let bench = try Workbench()
-      try bench.addDistinct(2)
+      try bench.addDistinct(8)
       let outcome = try await run(
-        bench, limit: "ulimit -n \(most)", ["ingest", "clips", "--jobs", "2", "--events", "events.jsonl"])
+        bench, limit: "ulimit -n \(most)", ["ingest", "clips", "--jobs", "8", "--events", "events.jsonl"])
       let place: Comment = "\(most): \(outcome.status) \(outcome.output) \(outcome.errors)"
       #expect(!outcome.wasKilled && [0, 1, 3, 127].contains(outcome.status), place)
       #expect(outcome.status == 0 || !(outcome.output + outcome.errors).isEmpty, place)
@@ -31,14 +31,16 @@ struct ShortageTests {
       if let log = try? EventLog(events) { codes.formUnion(log.ends().values.compactMap(\.code)) }
       let again = try await bench.reel("ingest", "clips")
       #expect(again.status == 0, "\(most): \(again.errors)")
-      #expect(try bench.objects().count == 2)
+      #expect(try bench.objects().count == 8)
     }
-    #expect(codes.isSubset(of: ["tooManyOpenFiles", "unavailable"]), "\(codes)")
+    // What is no fault of a file's: a shortage, of the store or the catalog too, which ends the run.
+    let ours: Set = ["tooManyOpenFiles", "unavailable", "cancelled", "catalog.unusable", "catalog.unavailable"]
+    #expect(codes.isSubset(of: ours), "\(codes)")
     #expect(codes.contains("tooManyOpenFiles"))
   }
 
   /// A limit on the size of files ends nobody: the write says what is wrong.
-  @Test("a limit on the size of files is an error", arguments: [0, 1, 8, 100])
+  @Test("a limit on the size of files is an error", arguments: [1, 8, 100])
   func fileSize(blocks: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
