@@ -34,7 +34,9 @@ struct ShortageTests {
       #expect(try bench.objects().count == 8)
     }
     // What is no fault of a file's: a shortage, of the store or the catalog too, which ends the run.
-    let ours: Set = ["tooManyOpenFiles", "unavailable", "cancelled", "catalog.unusable", "catalog.unavailable"]
+    let ours: Set = [
+      "tooManyOpenFiles", "unavailable", "cancelled", "catalog.unusable", "catalog.unavailable",
+    ]
     #expect(codes.isSubset(of: ours), "\(codes)")
     #expect(codes.contains("tooManyOpenFiles"))
   }
