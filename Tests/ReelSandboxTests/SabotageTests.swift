@@ -65,16 +65,6 @@ import Testing
     await prober.close()
   }
 
-  /// Its buffer is full one day; who writes to it then does not wait for ever.
-  @Test(.timeLimit(.minutes(2)))
-  func oneThatNeverListensHoldsNobodyUp() async throws {
-    let prober = SandboxedProber(worker: Sabotaged.worker, workers: 1, filesPerWorker: 10_000)
-    let file = try folder.file("a.mp4", order("deaf"))
-    for _ in 0..<600 { _ = await prober.code(file) }
-    #expect(await prober.code(try folder.file("good.mp4", order("read"))) == nil)
-    await prober.close()
-  }
-
   @Test func processorTimeIsLimited() async throws {
     let prober = SandboxedProber(
       worker: Sabotaged.worker, workers: 1, deadline: .seconds(60), limits: ProbeLimits(processorSeconds: 1))

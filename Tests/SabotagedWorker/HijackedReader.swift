@@ -26,7 +26,6 @@ final class HijackedReader: FileReader {
     case "crash-when-used" where files > 1: abort()
     case "report": return report(words.last ?? "", request)
     case "twice": sayTwice(request)
-    case "deaf": answerForEver(request)
     default: Sabotage.perform(order)
     }
     return .facts(MediaInfo(container: request.container, size: request.size), .header)
@@ -44,17 +43,6 @@ final class HijackedReader: FileReader {
     media.title = "forged"
     guard let frame = try? ReadReply.facts(media, .header).encoded() else { return }
     frame.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
-  }
-
-  /// Answers again and again without receiving what it is asked, a little more slowly than it is asked.
-  private func answerForEver(_ request: ReadRequest) {
-    let media = MediaInfo(container: request.container, size: request.size)
-    guard let frame = try? ReadReply.facts(media, .header).encoded() else { return }
-    while true {
-      frame.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
-      let next = ContinuousClock.now + .milliseconds(3)
-      while ContinuousClock.now < next { sched_yield() }
-    }
   }
 
   /// Facts of a video that may be published.
