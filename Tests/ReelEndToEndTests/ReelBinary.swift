@@ -81,6 +81,10 @@ struct ReelBinary {
       .deletingLastPathComponent()
   }
 
+  /// What `scripts/test --long` tells the sanitizers is for the programs too.
+  private static let sanitizerOptions = ProcessInfo.processInfo.environment
+    .filter { ["TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
+
   /// - Parameters:
   ///   - launcher: a program, and its arguments, that runs the binary; empty for none.
   ///   - appendingProgram: whether the launcher is told the program; without it, only its arguments.
@@ -99,7 +103,7 @@ struct ReelBinary {
       ? arguments : launcher.dropFirst() + (appendingProgram ? [program.path] : []) + arguments
     process.currentDirectoryURL = folder
     process.environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
-      .merging(environment) { $1 }
+      .merging(sanitizerOptions) { $1 }.merging(environment) { $1 }
     process.standardInput = input ?? FileHandle.nullDevice
     for (name, assign) in [
       ("out", { process.standardOutput = $0 }), ("err", { process.standardError = $0 }),
