@@ -52,6 +52,7 @@ struct CrashTests {
         tally.count(nil, of: files, wasKilled: wasKilled)
       }
       try await expectWholeAfterRerun(bench, count: files, "seed \(seed), round \(round)")
+      if (round + 1).isMultiple(of: 100) { print("after \(round + 1) kills, seed \(seed): \(tally)") }
     }
     print("random kills, seed \(seed): \(tally)")
   }
