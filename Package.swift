@@ -124,7 +124,13 @@ let package = Package(
     tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel"]),
     tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
     tests("ReelOnceModelTests", ["ReelIngest"]),
-    tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", crypto, grdb]),
+    tests(
+      "ReelEndToEndTests",
+      [
+        "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelModel", "ReelValidation",
+        crypto,
+        grdb,
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -97,7 +97,15 @@ struct EveryContainerTests {
     guard let file = try make(recipe) else { return }
     let half = try #require(OpenFile(holding: Array(file.allBytes.prefix(Int(file.size) / 2))))
     do throws(ProbeError) {
-      #expect(try half.read(as: recipe.container).media.truncated == true)
+      let media = try half.read(as: recipe.container).media
+      #expect(media.truncated == true)
+      let present = try #require(media.presentDuration)
+      #expect((0.3...1.9).contains(present), "\(present) of 2 s")
+      let warning = media.warnings.first { $0.code == .truncated }
+      #expect(
+        warning?.message.contains("seconds are there") == true
+          || warning?.message.contains("seconds of it") == true)
+      #expect(media.warnings.count == 1, "\(media.warnings)")
     } catch {
       #expect(error.code == .truncated, "\(error.message)")
     }

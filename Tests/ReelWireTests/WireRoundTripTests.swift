@@ -13,7 +13,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ProbeError.Code.notMedia, .playlist, .unsupported, .truncated, .corrupt, .timeout, .memoryLimit,
+    ProbeError.Code.notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .timeout,
+    .memoryLimit,
     .implausible,
     .sourceChanged, .unreadable, .empty,
   ])
