@@ -23,12 +23,14 @@ struct SmallMatroska {
       Self.number(0x2AD7B1, 1_000_000) + Self.real(0x4489, Double(frames * 40)) + Self.text(0x4D80, "test")
         + Self.text(0x5741, "test"))
     let plain = SmallMatroska(width: width, height: height)
-    let entries = (0..<tracksBefore).flatMap { plain.track($0 + 1) } + track(tracksBefore + 1)
+    let entries =
+      (0..<tracksBefore).flatMap { plain.track($0 + 1, isDefault: false) }
+      + track(tracksBefore + 1, isDefault: true)
     let tracks = Self.element(0x1654_AE6B, entries)
     return header + Self.element(0x1853_8067, information + tracks + clusters)
   }
 
-  private func track(_ number: Int) -> [UInt8] {
+  private func track(_ number: Int, isDefault: Bool) -> [UInt8] {
     var video = Self.number(0xB0, width) + Self.number(0xBA, height)
     if let crop {
       video += Self.number(0x54CC, crop.0) + Self.number(0x54DD, crop.1) + Self.number(0x54BB, crop.2)
@@ -41,7 +43,7 @@ struct SmallMatroska {
     return Self.element(
       0xAE,
       Self.number(0xD7, number) + Self.number(0x73C5, number) + Self.number(0x83, 1)
-        + Self.number(0x88, number == tracksBefore + 1 ? 1 : 0) + Self.text(0x86, "V_VP8")
+        + Self.number(0x88, isDefault ? 1 : 0) + Self.text(0x86, "V_VP8")
         + Self.number(0x23E383, 40_000_000) + Self.element(0xE0, video))
   }
 
