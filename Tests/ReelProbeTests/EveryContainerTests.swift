@@ -100,7 +100,8 @@ struct EveryContainerTests {
     do throws(ProbeError) {
       media = try half.read(as: recipe.container).media
     } catch {
-      #expect(error.code == .truncated, "\(error.message)")
+      // Where the index comes last, half of the file has none.
+      #expect(error.code == .truncated || error.code == .indexMissing, "\(error.message)")
       return
     }
     #expect(media.truncated == true)
