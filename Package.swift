@@ -105,7 +105,7 @@ let package = Package(
     tests(
       "ReelSandboxTests",
       [
-        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker",
+        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CSandbox", "CEscapes", "reel-probe-worker",
         "reel-sabotaged-worker",
       ]),
     .target(name: "ReelHostileFiles", path: "Tests/HostileFiles", swiftSettings: strict),
@@ -127,9 +127,8 @@ let package = Package(
     tests(
       "ReelEndToEndTests",
       [
-        "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelModel", "ReelValidation",
-        crypto,
-        grdb,
+        "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelModel", "ReelSystem",
+        "ReelValidation", crypto, grdb,
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -42,7 +42,8 @@ struct KeptReading: Codable {
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     guard try container.decode(Int.self, forKey: .facts) == Self.facts else {
-      throw DecodingError.dataCorruptedError(forKey: .facts, in: container, debugDescription: "of another build")
+      throw DecodingError.dataCorruptedError(
+        forKey: .facts, in: container, debugDescription: "kept by another build")
     }
     outcome = try container.decode(ProbeOutcome.self, forKey: .outcome)
   }
