@@ -52,10 +52,8 @@ struct OutputTests {
     }
   }
 
-  @Test(
-    "validate: every report",
-    arguments: ["people", "json", "jsonl", "junit", "github", "sarif", "markdown"])
-  func validate(kind: String) throws {
+  @Test("validate: every report by a policy that most files break, and GitHub's summary", arguments: reportKinds)
+  func validateByManyRules(kind: String) throws {
     // Many rules, so that names and what was found stand in many sentences.
     let policy = bench.folder.appendingPathComponent("policy.yaml")
     try
@@ -76,14 +74,6 @@ struct OutputTests {
       })
     #expect(!run.text.contains("##[") && !run.text.contains("##vso["))
     #expect(Harmlessness.problems(in: [UInt8](try Data(contentsOf: summary))) == [])
-  }
-
-  @Test("lock: the file itself, and what is said of it")
-  func lock() throws {
-    let run = try ReelRun.run(["lock", bench.files.path, "--to", "reel.lock"], in: bench.folder)
-    expectHarmless(run, "lock", seesWords: false)
-    let lock = try Data(contentsOf: bench.folder.appendingPathComponent("reel.lock"))
-    #expect(Harmlessness.problems(in: [UInt8](lock)) == [])
   }
 
   @Test("publish: the card of one file, and its JSON", arguments: [0, 5, 8, 12])
