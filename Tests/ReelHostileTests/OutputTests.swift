@@ -52,7 +52,7 @@ struct OutputTests {
     }
   }
 
-  @Test("validate: every report by a policy that most files break, and GitHub's summary", arguments: reportKinds)
+  @Test("validate: every report by a policy that most break; GitHub's summary", arguments: reportKinds)
   func validateByManyRules(kind: String) throws {
     // Many rules, so that names and what was found stand in many sentences.
     let policy = bench.folder.appendingPathComponent("policy.yaml")
