@@ -126,7 +126,10 @@ let package = Package(
     tests("ReelOnceModelTests", ["ReelIngest"]),
     tests(
       "ReelEndToEndTests",
-      ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", "ReelSystem", crypto, grdb]),
+      [
+        "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelModel", "ReelSystem",
+        "ReelValidation", crypto, grdb,
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )
