@@ -105,17 +105,23 @@ struct ReelBinary {
     process.environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
       .merging(sanitizerOptions) { $1 }.merging(environment) { $1 }
     process.standardInput = input ?? FileHandle.nullDevice
-    for (name, assign) in [
-      ("out", { process.standardOutput = $0 }), ("err", { process.standardError = $0 }),
-    ] as [(String, (FileHandle) -> Void)] {
-      let file = captured.appendingPathComponent(name)
-      try Data().write(to: file)
-      assign(try FileHandle(forWritingTo: file))
-    }
+    let (output, errors) = (try emptyFile("out", in: captured), try emptyFile("err", in: captured))
+    process.standardOutput = output
+    process.standardError = errors
     let ended = running.ended
     process.terminationHandler = { _ in ended.fire() }
     try process.run()
+    // Foundation keeps the process and what it holds; and with over a thousand descriptors open its `Process.run`
+    // reads beyond the list of them (swift-corelibs-foundation, `findMaximumOpenFromProcSelfFD`).
+    try output.close()
+    try errors.close()
     return running
+  }
+
+  private static func emptyFile(_ name: String, in folder: URL) throws -> FileHandle {
+    let file = folder.appendingPathComponent(name)
+    try Data().write(to: file)
+    return try FileHandle(forWritingTo: file)
   }
 
   static func run(
