@@ -54,6 +54,7 @@ let package = Package(
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
       ]),
     .target(name: "CFileSystem"),
+    .target(name: "CCommand"),
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     room("ReelModel"),
     room("ReelSystem"),
@@ -71,6 +72,7 @@ let package = Package(
 
     // Where it goes, and what remembers it.
     room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", crypto]),
+    room("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CCommand", crypto]),
     room("ReelUploaderPromises", ["ReelModel", crypto]),
     room("ReelCatalog", ["ReelModel", "ReelSystem", "CFileSystem", grdb]),
     room("ReelDoctor", ["ReelModel"]),
@@ -85,7 +87,8 @@ let package = Package(
       name: "reel",
       dependencies: [
         "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
-        "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration,
+        "ReelIngest", "ReelTerminal", "ReelValidation", "ReelCommand", "ReelUploaderPromises", argumentParser,
+        configuration,
         systemPackage,
       ],
       swiftSettings: strict),
@@ -117,12 +120,14 @@ let package = Package(
       ["ReelHostileFiles", "reel", "reel-probe-worker", "reel-sabotaged-worker"]),
     tests(
       "ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", crypto]),
+    tests("ReelCommandTests", ["ReelCommand", "ReelUploaderPromises", "ReelModel", crypto]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",
       ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", crypto, "ReelSandbox"]),
     tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel"]),
-    tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
+    tests("ReelDoctorTests", ["ReelDoctor", "ReelUploading", "ReelModel", crypto]),
+    tests("ReelTerminalTests", ["ReelTerminal", "ReelDoctor", "ReelIngest", "ReelModel"]),
     tests("ReelOnceModelTests", ["ReelIngest"]),
     tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", crypto, grdb]),
   ],

@@ -22,6 +22,18 @@ extension SQLiteCatalog: UploadCheckpoints {
     }
   }
 
+  /// Compares and keeps in one transaction, committed on return.
+  public func exchange(
+    _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) -> Bool {
+    let now = clock.now().milliseconds
+    return try await writable().group.durably { db in
+      guard try CheckpointTable.find(key, in: destination, db: db) == old else { return false }
+      try CheckpointTable.put(new, of: key, in: destination, at: now, db: db)
+      return true
+    }
+  }
+
   /// Forgets it, committed on return.
   public func forget(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination

@@ -27,6 +27,18 @@ public final class MemoryCheckpoints: UploadCheckpoints {
     kept.withLock { $0[Place(destination: destination, key: key)] = checkpoint }
   }
 
+  /// Keeps it, unless another one is kept than was thought.
+  public func exchange(
+    _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) -> Bool {
+    let place = Place(destination: destination, key: key)
+    return kept.withLock { kept in
+      guard kept[place] == old else { return false }
+      kept[place] = new
+      return true
+    }
+  }
+
   /// Forgets it, unless another one was kept since.
   public func forget(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination

@@ -52,6 +52,12 @@ public protocol UploadCheckpoints: Sendable {
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError)
 
+  /// Keeps `new` if what is kept is `old` (nil: nothing); durable on return, and atomic: of several that begin an
+  /// upload under one key only one is told true. Works in a cancelled task too.
+  func exchange(
+    _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) -> Bool
+
   /// Forgets `checkpoint` if it is still the one that is kept; durable on return. Works in a cancelled task too.
   func forget(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination

@@ -4,8 +4,13 @@ import ReelModel
 public enum DestinationAddress: Hashable, Sendable {
   /// A folder's path, absolute or relative to the working folder.
   case folder(path: String)
+  /// A program that stores, absolute or relative to the working folder, and which of its stores is meant
+  /// (docs/command-uploader.md).
+  case command(path: String, store: String?)
+  /// A tus server: `tus+https://…` or `tus+http://…`, where uploads are created (docs/tus.md).
+  case tus(address: String)
 
-  /// Reads a folder's path or a `file:` URL (RFC 8089).
+  /// Reads a folder's path, a `file:` URL (RFC 8089), `command:PATH#STORE`, or a tus server's address.
   ///
   /// What begins with `NAME://` or with `command:` is never taken for a path: write `./` before a folder that
   /// really has such a name.
@@ -17,8 +22,12 @@ public enum DestinationAddress: Hashable, Sendable {
       self = .folder(path: try Self.path(text))
       return
     }
-    guard scheme == "file" else { throw .unsupported(scheme: scheme) }
-    self = .folder(path: try Self.path(ofFileURL: text))
+    switch scheme {
+    case "file": self = .folder(path: try Self.path(ofFileURL: text))
+    case "command": self = try Self.command(text)
+    case "tus+https", "tus+http": self = .tus(address: text)
+    default: throw .unsupported(scheme: scheme)
+    }
   }
 
   /// The lower-case scheme, or nil when `text` is a path.
@@ -57,6 +66,30 @@ public enum DestinationAddress: Hashable, Sendable {
       throw .notAPath(text, "its percent-encoding gives no path in UTF-8")
     }
     return path
+  }
+
+  /// The program's path is percent-encoded where it has to be: `#` is `%23`, `%` is `%25`.
+  private static func command(_ text: String) throws(DestinationAddressError) -> DestinationAddress {
+    let halves = text.dropFirst("command:".count)
+      .split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let path = halves.first.flatMap(decoded), !path.isEmpty, !path.utf8.contains(0) else {
+      throw DestinationAddressError(
+        .notAPath, "command: names a program, such as command:./adapter or command:/opt/adapter#store")
+    }
+    let store = halves.count > 1 ? String(halves[1]) : nil
+    guard store.map(isStoreName) ?? true else {
+      throw DestinationAddressError(
+        .notAPath, "what follows # in command:PATH#STORE has letters, digits and -_./ only, 1 to 200 of them")
+    }
+    return .command(path: path, store: store)
+  }
+
+  private static func isStoreName(_ text: String) -> Bool {
+    (1...200).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        (97...122).contains(byte) || (65...90).contains(byte) || (48...57).contains(byte)
+          || "-_./".utf8.contains(byte)
+      }
   }
 
   private static func decoded(_ text: Substring) -> String? {
@@ -109,14 +142,13 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
     let kind =
       switch scheme {
       case "s3": "S3 buckets"
-      case "tus", "tus+http", "tus+https": "tus servers"
+      case "tus": "tus servers under this name (tus+https://host/files/ is one)"
       case "firebase": "Firebase Storage"
-      case "command": "programs of your own"
       default: "places of the kind \(scheme):"
       }
     return DestinationAddressError(
       .unsupported,
-      "Reel \(ReelVersion.current) stores in folders only, not yet in \(kind): name a folder, such as "
-        + "./media or file:///srv/media")
+      "Reel \(ReelVersion.current) does not store in \(kind): name a folder (./media, file:///srv/media), a "
+        + "program of yours (command:./adapter) or a tus server (tus+https://host/files/)")
   }
 }

@@ -80,6 +80,28 @@ import Testing
     #expect(try await stage.checkpoints.checkpoint(of: key, in: here) == new)
   }
 
+  @Test(arguments: Kind.allCases) func ofSeveralThatBeginOnlyOneIsKept(_ kind: Kind) async throws {
+    let stage = try await Stage(kind)
+    let key = try key("a.mp4")
+    let another = try await stage.another()
+    let rivals = try (0..<8).map { try checkpoint("rival \($0)") }
+    let winners = try await withThrowingTaskGroup { group in
+      for (index, rival) in rivals.enumerated() {
+        let checkpoints = index.isMultiple(of: 2) ? stage.checkpoints : another
+        group.addTask { [here] in
+          try await checkpoints.exchange(nil, for: rival, of: key, in: here) ? rival : nil
+        }
+      }
+      return try await group.reduce(into: []) { $0 += [$1].compactMap(\.self) }
+    }
+    #expect(winners.count == 1)
+    #expect(try await stage.checkpoints.checkpoint(of: key, in: here) == winners.first)
+    let (first, second) = (try #require(winners.first), try checkpoint("second"))
+    #expect(try await another.exchange(first, for: second, of: key, in: here))
+    #expect(try await !another.exchange(first, for: first, of: key, in: here))
+    #expect(try await stage.checkpoints.checkpoint(of: key, in: here) == second)
+  }
+
   @Test(arguments: Kind.allCases) func keysComeInOrderAndInPages(_ kind: Kind) async throws {
     let stage = try await Stage(kind)
     let names = ["B.mp4", "a-.mp4", "a.mp4", "a0.mp4", "b.mp4"]

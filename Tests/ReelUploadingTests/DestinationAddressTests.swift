@@ -23,14 +23,26 @@ import Testing
       ("file:///a%zz", .notAPath), ("file:///a%ff", .notAPath), ("file:///a%00", .notAPath),
       ("file:///a?b", .notAPath), ("file:///a#b", .notAPath),
       ("s3://bucket/prefix", .unsupported), ("S3://bucket", .unsupported),
-      ("tus+https://host/files", .unsupported),
-      ("firebase://project/bucket", .unsupported), ("command:./adapter", .unsupported),
+      ("tus://host/files", .unsupported),
+      ("firebase://project/bucket", .unsupported), ("command:", .notAPath), ("command:#x", .notAPath),
+      ("command:a%0", .notAPath), ("command:a%00", .notAPath), ("command:a#", .notAPath),
+      ("command:a#b c", .notAPath), ("command:a#b#c", .notAPath),
       ("gopher://host", .unsupported),
     ] as [(String, DestinationAddressError.Code)])
   func refusals(_ text: String, _ code: DestinationAddressError.Code) throws {
     let error = #expect(throws: DestinationAddressError.self) { try DestinationAddress(parsing: text) }
     #expect(error?.code == code)
     #expect(error?.message.isEmpty == false)
+  }
+
+  @Test(
+    "programs",
+    arguments: [
+      ("command:./adapter", "./adapter", nil), ("COMMAND:/opt/a%20b%23c", "/opt/a b#c", nil),
+      ("command:adapter#north/clips-1", "adapter", "north/clips-1"), ("command:///x", "///x", nil),
+    ] as [(String, String, String?)])
+  func programs(_ text: String, _ path: String, _ store: String?) throws {
+    #expect(try DestinationAddress(parsing: text) == .command(path: path, store: store))
   }
 
   @Test func aPasswordIsNotRepeated() {

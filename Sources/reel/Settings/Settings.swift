@@ -22,4 +22,18 @@ struct Settings: Sendable {
   var deadline: Double?
   var isolation: String?
   var progress: String?
+  /// Bytes a second for all uploads together, as ``ByteRate`` reads them.
+  var limitRate: String?
+  /// Uploads at once.
+  var uploads: Int?
+  /// How a store that is no folder is reached.
+  var store = StoreSettings()
+}
+
+/// How a store that is no folder is reached.
+struct StoreSettings: Sendable {
+  /// Names of variables that a `command:` adapter gets, separated by commas.
+  var adapterEnv: String?
+  /// Seconds that such an adapter may be silent.
+  var adapterDeadline: Double?
 }

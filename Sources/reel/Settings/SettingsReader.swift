@@ -52,7 +52,14 @@ enum SettingsReader {
       nameLength: try number(reader, "nameLength", within: 16...64), worker: text(reader, "worker"),
       deadline: try seconds(reader, "deadline"),
       isolation: try choice(reader, "isolation", IsolationChoice.allCases.map(\.rawValue)),
-      progress: try choice(reader, "progress", ProgressChoice.allCases.map(\.rawValue)))
+      progress: try choice(reader, "progress", ProgressChoice.allCases.map(\.rawValue)),
+      limitRate: text(reader, "limitRate"), uploads: try number(reader, "uploads", within: 1...64),
+      store: try store(reader))
+  }
+
+  private static func store(_ reader: ConfigReader) throws -> StoreSettings {
+    StoreSettings(
+      adapterEnv: text(reader, "adapterEnv"), adapterDeadline: try seconds(reader, "adapterDeadline"))
   }
 
   /// YAML reads `author: 12` as a number; an author is text all the same. Empty says nothing.
@@ -104,6 +111,16 @@ extension Settings {
       authorName: authorName ?? other.authorName, publicBaseURL: publicBaseURL ?? other.publicBaseURL,
       mode: mode ?? other.mode, jobs: jobs ?? other.jobs, nameLength: nameLength ?? other.nameLength,
       worker: worker ?? other.worker, deadline: deadline ?? other.deadline,
-      isolation: isolation ?? other.isolation, progress: progress ?? other.progress)
+      isolation: isolation ?? other.isolation, progress: progress ?? other.progress,
+      limitRate: limitRate ?? other.limitRate, uploads: uploads ?? other.uploads,
+      store: store.completed(by: other.store))
+  }
+}
+
+extension StoreSettings {
+  /// These settings, and `other`'s where these say nothing.
+  func completed(by other: StoreSettings) -> StoreSettings {
+    StoreSettings(
+      adapterEnv: adapterEnv ?? other.adapterEnv, adapterDeadline: adapterDeadline ?? other.adapterDeadline)
   }
 }
