@@ -147,12 +147,13 @@ import Testing
     struct Schema: Decodable {
       struct Kind: Decodable { let properties: [String: Property]? }
       struct Property: Decodable { var `enum`: [String]? }
-      let `$defs`: [String: Kind]
+      let kinds: [String: Kind]
+      enum CodingKeys: String, CodingKey { case kinds = "$defs" }
     }
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let file = try Data(contentsOf: root.appending(path: "docs/command-uploader.schema.json"))
-    let kinds = try JSONDecoder().decode(Schema.self, from: file).`$defs`
+    let kinds = try JSONDecoder().decode(Schema.self, from: file).kinds
     let codes = try #require(kinds["error"]?.properties?["code"]?.enum)
     #expect(Set(codes) == Set(AdapterLine.tellable.map(\.rawValue)))
     let verbs = try #require(kinds["request"]?.properties?["verb"]?.enum)
