@@ -4,8 +4,10 @@ import ReelModel
 public enum DestinationAddress: Hashable, Sendable {
   /// A folder's path, absolute or relative to the working folder.
   case folder(path: String)
+  /// A bucket of a store that speaks the protocol of Amazon S3.
+  case s3(S3Address)
 
-  /// Reads a folder's path or a `file:` URL (RFC 8089).
+  /// Reads a folder's path, a `file:` URL (RFC 8089), or a bucket's address (``S3Address``).
   ///
   /// What begins with `NAME://` or with `command:` is never taken for a path: write `./` before a folder that
   /// really has such a name.
@@ -17,8 +19,11 @@ public enum DestinationAddress: Hashable, Sendable {
       self = .folder(path: try Self.path(text))
       return
     }
-    guard scheme == "file" else { throw .unsupported(scheme: scheme) }
-    self = .folder(path: try Self.path(ofFileURL: text))
+    switch scheme {
+    case "file": self = .folder(path: try Self.path(ofFileURL: text))
+    case "s3", "s3+https", "s3+http": self = .s3(try S3Address(parsing: text, scheme: scheme))
+    default: throw .unsupported(scheme: scheme)
+    }
   }
 
   /// The lower-case scheme, or nil when `text` is a path.
@@ -86,6 +91,8 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
     case unsupported
     /// Meant as a path or a file URL, but none.
     case notAPath
+    /// Meant as a bucket's address, but none.
+    case notABucket
   }
   /// The kind of mistake.
   public let code: Code
@@ -108,7 +115,6 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
   static func unsupported(scheme: String) -> DestinationAddressError {
     let kind =
       switch scheme {
-      case "s3": "S3 buckets"
       case "tus", "tus+http", "tus+https": "tus servers"
       case "firebase": "Firebase Storage"
       case "command": "programs of your own"
@@ -116,7 +122,7 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
       }
     return DestinationAddressError(
       .unsupported,
-      "Reel \(ReelVersion.current) stores in folders only, not yet in \(kind): name a folder, such as "
-        + "./media or file:///srv/media")
+      "Reel \(ReelVersion.current) stores in folders and in S3 buckets, not yet in \(kind): name a folder, such as "
+        + "./media or file:///srv/media, or a bucket, such as s3://bucket/prefix")
   }
 }

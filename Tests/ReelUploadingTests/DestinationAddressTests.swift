@@ -22,7 +22,9 @@ import Testing
       ("file:media", .notAPath), ("file://host/media", .notAPath), ("file:///a%2", .notAPath),
       ("file:///a%zz", .notAPath), ("file:///a%ff", .notAPath), ("file:///a%00", .notAPath),
       ("file:///a?b", .notAPath), ("file:///a#b", .notAPath),
-      ("s3://bucket/prefix", .unsupported), ("S3://bucket", .unsupported),
+      ("s3://", .notABucket), ("s3:///prefix", .notABucket), ("s3://b?x", .notABucket),
+      ("s3://b/#", .notABucket),
+      ("s3+https://host", .notABucket), ("s3+https:///b", .notABucket), ("s3+ftp://host/b", .unsupported),
       ("tus+https://host/files", .unsupported),
       ("firebase://project/bucket", .unsupported), ("command:./adapter", .unsupported),
       ("gopher://host", .unsupported),
@@ -33,11 +35,25 @@ import Testing
     #expect(error?.message.isEmpty == false)
   }
 
+  @Test(
+    "buckets",
+    arguments: [
+      ("s3://bucket", "bucket", "", nil), ("S3://bucket/", "bucket", "", nil),
+      ("s3://bucket/a/b", "bucket", "a/b", nil), ("s3://bucket//a//b/", "bucket", "a/b", nil),
+      ("s3+https://h/bucket", "bucket", "", "https://h"),
+      ("s3+http://127.0.0.1:9000/bucket/a", "bucket", "a", "http://127.0.0.1:9000"),
+    ] as [(String, String, String, String?)])
+  func buckets(_ text: String, _ bucket: String, _ prefix: String, _ endpoint: String?) throws {
+    #expect(
+      try DestinationAddress(parsing: text)
+        == .s3(S3Address(bucket: bucket, prefix: prefix, endpoint: endpoint)))
+  }
+
   @Test func aPasswordIsNotRepeated() {
     let error = #expect(throws: DestinationAddressError.self) {
       try DestinationAddress(parsing: "s3://me:secret@bucket")
     }
     #expect(error?.message.contains("secret") == false)
-    #expect(error?.message.contains("S3") == true)
+    #expect(error?.code == .notABucket)
   }
 }

@@ -24,7 +24,7 @@ struct Workplace: Sendable {
     let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
     let prober = try prober(settings, workers: min(jobs, processors))
     let path = try libraryPath(settings)
-    let (uploader, folder) = try uploader(settings, library: path)
+    let (uploader, folder) = try await Destinations(settings: settings, library: path).uploader()
     let catalog: any PostCatalog =
       dryRun ? try await reading(settings) ?? MemoryCatalog() : try await writing(at: path)
     var services = IngestServices(
@@ -79,45 +79,6 @@ struct Workplace: Sendable {
       return try await SQLiteCatalog.open(
         library: try await LibraryFolder.prepare(at: path), lease: lease, heartbeat: lease / 6)
     }
-  }
-
-  // MARK: The destination
-
-  /// The uploader, and the folder that it stores in.
-  private static func uploader(
-    _ settings: Settings, library: String
-  ) throws -> (uploader: FolderUploader, folder: String) {
-    let mode = try mode(settings.mode)
-    guard let to = settings.to else {
-      let media = library + "/media"
-      return (
-        FolderUploader(
-          root: media, temporaries: library + "/tmp", publicBaseURL: settings.publicBaseURL, mode: mode),
-        media
-      )
-    }
-    switch try address(to) {
-    case .folder(let root):
-      return (FolderUploader(root: root, publicBaseURL: settings.publicBaseURL, mode: mode), root)
-    }
-  }
-
-  private static func address(_ text: String) throws -> DestinationAddress {
-    do throws(DestinationAddressError) {
-      return try DestinationAddress(parsing: text)
-    } catch {
-      throw CommandFailure(.usage, error.message)
-    }
-  }
-
-  private static func mode(_ text: String?) throws -> FolderModes {
-    guard let text else { return .private }
-    guard let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
-    }
-    return FolderModes(file: mode)
   }
 
   // MARK: The prober

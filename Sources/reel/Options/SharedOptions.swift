@@ -66,7 +66,9 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
 /// What happens to the videos, the same for one and for many.
 struct IntakeOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The destination: a folder. Default: media/ in the library.", valueName: "destination")
+    help: ArgumentHelp(
+      "The destination: a folder, or s3://bucket/prefix. Default: media/ in the library.",
+      valueName: "destination")
   )
   var to: String?
 
