@@ -62,11 +62,24 @@ public struct HTTPAddress: Hashable, Sendable {
     guard parts.port.map({ (1...65_535).contains($0) }) ?? true else {
       throw HTTPAddressError("its port is no number from 1 to 65535")
     }
+    guard host.utf8.allSatisfy(Self.isAllowed) else {
+      throw HTTPAddressError("its host holds characters that no host's name has")
+    }
     let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
     origin = HTTPOrigin(isSecure: scheme == "https", host: bare, port: parts.port)
     path =
       parts.percentEncodedPath.hasSuffix("/")
       ? String(parts.percentEncodedPath.dropLast()) : parts.percentEncodedPath
+  }
+
+  /// Letters, digits and what stands between them, in brackets also colons (RFC 3986, 3.2.2).
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "-._:[]".utf8.contains(byte)
+    }
   }
 }
 

@@ -19,5 +19,5 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
   public var debugDescription: String { description }
 
   /// Nothing inside, for `dump`.
-  public var customMirror: Mirror { Mirror(self, children: []) }
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -73,8 +73,8 @@ public struct EndpointCredentials: Sendable {
 
   /// The addresses of ECS and EKS, which no router passes on.
   private static let linkLocal = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"]
-  private static let lifetime = HTTPField.Name("x-aws-ec2-metadata-token-ttl-seconds") ?? .contentType
-  private static let token = HTTPField.Name("x-aws-ec2-metadata-token") ?? .authorization
+  private static let lifetime = HTTPField.Name.ours("x-aws-ec2-metadata-token-ttl-seconds")
+  private static let token = HTTPField.Name.ours("x-aws-ec2-metadata-token")
 
   private func ask(_ call: HTTPCall, _ who: String) async throws(UploadError) -> [UInt8] {
     do throws(HTTPFailure) {

@@ -126,18 +126,17 @@ public struct LocalCredentials: Sendable {
     } catch {
       throw error
     }
-    var bytes = [UInt8](repeating: 0, count: 1 << 20)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
+    defer { buffer.deallocate() }
     var filled = 0
-    while filled < bytes.count {
-      let count = try bytes.withUnsafeMutableBytes { buffer throws(SystemError) in
-        try retryingInterrupts("read") {
-          read(descriptor.rawValue, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
-        }
+    while filled < buffer.count {
+      let count = try retryingInterrupts("read") {
+        read(descriptor.rawValue, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
       }
       if count == 0 { break }
       filled += count
     }
-    return String(decoding: bytes[..<filled], as: UTF8.self)
+    return String(decoding: buffer[..<filled], as: UTF8.self)
   }
 
   private func value(_ name: String) -> String? { Self.value(name, environment) }

@@ -92,7 +92,9 @@ struct MultipartUpload: Sendable {
   private func sendParts(
     _ id: String, _ stored: [Int: StoredPart]
   ) async throws(UploadError) -> [SentPart] {
-    let result = await withTaskGroup(of: Result<SentPart, UploadError>.self) { group in
+    let result = await withTaskGroup(
+      of: Result<SentPart, UploadError>.self, returning: Result<[SentPart], UploadError>.self
+    ) { group in
       var crew = PartCrew(width: width)
       var hashing = PartHashing(source, plan)
       for number in 1...plan.count {
@@ -199,7 +201,7 @@ struct MultipartUpload: Sendable {
 
   /// Removes the parts, cancelled or not. What can't be removed is left to the bucket's own rule for such leftovers.
   private func abort(_ id: String) async {
-    await Task { [client, key] in try? await client.abortUpload(id, of: key) }.value
+    _ = await Task { [client, key] in try? await client.abortUpload(id, of: key) }.value
   }
 }
 

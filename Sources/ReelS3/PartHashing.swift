@@ -48,10 +48,12 @@ struct PartHashing: Sendable {
     var offset = range.lowerBound
     while offset < range.upperBound {
       try Self.checkCancellation()
-      let (now, end, source) = (state, min(offset + Self.chunk, range.upperBound), source)
-      let start = offset
-      state = try await queue.run { () throws(UploadError) in try now.updated(with: source, start..<end) }
-      offset = end
+      let before = state
+      let chunk = offset..<min(offset + Self.chunk, range.upperBound)
+      state = try await queue.run { [source] () throws(UploadError) in
+        try before.updated(with: source, chunk)
+      }
+      offset = chunk.upperBound
     }
     whole = state.whole
     return HashedPart(
@@ -63,8 +65,8 @@ struct PartHashing: Sendable {
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
   func proveEnd() async throws(UploadError) {
     try Self.checkCancellation()
-    let (source, digest) = (source, whole.map { Array($0.finalize()) })
-    try await queue.run { () throws(UploadError) in
+    let digest = whole.map { Array($0.finalize()) }
+    try await queue.run { [source] () throws(UploadError) in
       if let digest, digest != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }
       try source.proveEnd()
     }

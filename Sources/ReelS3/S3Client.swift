@@ -99,7 +99,7 @@ final class S3Client: Sendable {
 
   /// An address that anybody may open for `seconds`.
   func presigned(_ key: ObjectKey, seconds: Int) async throws(UploadError) -> String {
-    let addressing = addressing
+    let addressing = self.addressing
     let request = SignatureV4.Request(
       method: "GET", path: addressing.path(of: key), fields: ["host": addressing.origin.authority],
       payload: SignatureV4.unsignedPayload)
@@ -159,7 +159,8 @@ final class S3Client: Sendable {
 
   private func signed(_ request: S3Request) async throws(UploadError) -> HTTPCall {
     let credentials = try await source.credentials()
-    let (addressing, now) = (addressing, now)
+    let addressing = self.addressing
+    let now = self.now
     let path = request.key.map { addressing.path(of: $0) } ?? addressing.bucketPath
     let query = SignatureV4.canonicalQuery(request.query)
     var call = HTTPCall(

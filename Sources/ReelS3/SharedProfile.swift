@@ -24,9 +24,9 @@ struct SharedProfile: Sendable, Hashable {
   subscript(_ key: String) -> String? { settings[key].flatMap { $0.isEmpty ? nil : $0 } }
 
   private static func section(_ line: Substring) -> String? {
-    let line = trimmed(line)
+    let line = line.trimmingWhiteSpace()
     guard line.first == "[", let end = line.firstIndex(of: "]") else { return nil }
-    return String(trimmed(line[line.index(after: line.startIndex)..<end]))
+    return line[line.index(after: line.startIndex)..<end].trimmingWhiteSpace()
   }
 
   private static func names(_ section: String, _ name: String, _ isConfig: Bool) -> Bool {
@@ -41,8 +41,8 @@ struct SharedProfile: Sendable, Hashable {
     guard let first = line.first, !first.isWhitespace, first != "#", first != ";",
       let equals = line.firstIndex(of: "=")
     else { return nil }
-    let key = trimmed(line[..<equals]).lowercased()
-    return (key, String(trimmed(withoutComment(line[line.index(after: equals)...]))))
+    let key = line[..<equals].trimmingWhiteSpace().lowercased()
+    return (key, withoutComment(line[line.index(after: equals)...]).trimmingWhiteSpace())
   }
 
   /// Only a comment with white space before it is one: a secret may hold a #.
@@ -55,10 +55,5 @@ struct SharedProfile: Sendable, Hashable {
       before = value[index]
     }
     return value
-  }
-
-  private static func trimmed(_ text: Substring) -> Substring {
-    let tail = text.drop { $0.isWhitespace }
-    return tail.lastIndex { !$0.isWhitespace }.map { tail[...$0] } ?? ""
   }
 }

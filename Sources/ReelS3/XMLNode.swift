@@ -9,9 +9,7 @@ struct XMLNode: Sendable, Hashable {
 
   /// The text of the first child of that name, without white space around it; nil when there is none.
   subscript(_ name: String) -> String? {
-    children.first { $0.name == name }.map { node in
-      String(node.text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
-    }
+    children.first { $0.name == name }.map { $0.text.trimmingWhiteSpace() }
   }
 
   /// All children of that name.
@@ -90,5 +88,17 @@ func xmlEscaped(_ text: String) -> String {
     case "\"": escaped += "&quot;"
     default: escaped.append(character)
     }
+  }
+}
+
+extension StringProtocol {
+  /// Without white space at its ends.
+  func trimmingWhiteSpace() -> String {
+    guard let first = firstIndex(where: { !$0.isWhitespace }),
+      let last = lastIndex(where: { !$0.isWhitespace })
+    else {
+      return ""
+    }
+    return String(self[first...last])
   }
 }

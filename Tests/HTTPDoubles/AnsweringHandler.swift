@@ -58,9 +58,13 @@
         context.flush()
         context.close(promise: nil)
       case .garbage:
-        context.channel.pipeline.context(handlerType: HTTPResponseEncoder.self).assumeIsolated().whenSuccess {
-          $0.writeAndFlush(NIOAny(ByteBuffer(string: "SSH-2.0-nothing to see here\r\n")), promise: nil)
+        // Past the encoder.
+        guard
+          let encoder = try? context.pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self)
+        else {
+          return
         }
+        encoder.writeAndFlush(NIOAny(ByteBuffer(string: "SSH-2.0-nothing to see here\r\n")), promise: nil)
       }
     }
 

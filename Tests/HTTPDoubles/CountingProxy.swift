@@ -5,20 +5,20 @@
 
   /// Stands between a client and a server on 127.0.0.1, counts what the client sends, and stops passing it on when a
   /// test wants that.
-  public final class CountingProxy: Sendable {
+  package final class CountingProxy: Sendable {
     private let channel: any Channel
     private let meter: Meter
 
     /// Where the client is to connect.
-    public var port: Int { channel.localAddress?.port ?? 0 }
+    package var port: Int { channel.localAddress?.port ?? 0 }
     /// Bytes from the client, heads and all, on every connection so far.
-    public var sent: Int { meter.state.withLock { $0.sent } }
+    package var sent: Int { meter.state.withLock { $0.sent } }
 
     /// Passes on no more than `limit` bytes in all; nil for no limit. What is held back then, stays held back.
-    public func stall(after limit: Int?) { meter.state.withLock { $0.limit = limit } }
+    package func stall(after limit: Int?) { meter.state.withLock { $0.limit = limit } }
 
     /// - Parameter target: the server's port.
-    public static func start(to target: Int) async throws -> CountingProxy {
+    package static func start(to target: Int) async throws -> CountingProxy {
       let meter = Meter()
       let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .childChannelOption(.autoRead, value: false)
@@ -38,7 +38,7 @@
 
     private init(_ channel: any Channel, _ meter: Meter) { (self.channel, self.meter) = (channel, meter) }
 
-    public func stop() async { try? await channel.close() }
+    package func stop() async { try? await channel.close() }
   }
 
   private final class Meter: Sendable {

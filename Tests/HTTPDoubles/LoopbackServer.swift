@@ -6,20 +6,20 @@
   import Synchronization
 
   /// A request as it arrived.
-  public struct ReceivedRequest: Sendable {
-    public let method: String
-    public let target: String
-    public let headers: [(name: String, value: String)]
-    public let body: [UInt8]
+  package struct ReceivedRequest: Sendable {
+    package let method: String
+    package let target: String
+    package let headers: [(name: String, value: String)]
+    package let body: [UInt8]
 
     /// The first field of that name.
-    public func header(_ name: String) -> String? {
+    package func header(_ name: String) -> String? {
       headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
   }
 
   /// What the server does with a request.
-  public enum ServerAction: Sendable {
+  package enum ServerAction: Sendable {
     case reply(Int, headers: [(String, String)] = [], body: [UInt8] = [])
     /// A head that promises more than comes; then the connection is closed.
     case cutReply(promised: Int, sent: [UInt8])
@@ -32,18 +32,18 @@
   }
 
   /// A real HTTP server on a free port of 127.0.0.1, whose every answer a test gives.
-  public final class LoopbackServer: Sendable {
-    public let port: Int
+  package final class LoopbackServer: Sendable {
+    package let port: Int
     private let channel: any Channel
     private let log: RequestLog
 
     /// Everything that arrived whole, in order.
-    public var requests: [ReceivedRequest] { log.requests }
+    package var requests: [ReceivedRequest] { log.requests }
     /// Bytes of bodies that arrived, whole or not.
-    public var bodyBytes: Int { log.bodyBytes }
+    package var bodyBytes: Int { log.bodyBytes }
 
     /// - Parameter tls: certificate and key; nil for plain http.
-    public static func start(
+    package static func start(
       tls: TLSConfiguration? = nil, _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction
     ) async throws -> LoopbackServer {
       let log = RequestLog()
@@ -70,6 +70,6 @@
       self.log = log
     }
 
-    public func stop() async { try? await channel.close() }
+    package func stop() async { try? await channel.close() }
   }
 #endif

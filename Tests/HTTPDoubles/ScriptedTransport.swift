@@ -4,25 +4,25 @@ import ReelModel
 import Synchronization
 
 /// A transport that plays a store's part: it reads what is sent as the real one does, and asks the test for the reply.
-public final class ScriptedTransport: HTTPTransport {
+package final class ScriptedTransport: HTTPTransport {
   /// A call, with the bytes that were sent.
-  public struct Sent: Sendable {
-    public let call: HTTPCall
-    public let body: [UInt8]
+  package struct Sent: Sendable {
+    package let call: HTTPCall
+    package let body: [UInt8]
   }
 
   private let answer: @Sendable (Sent) async throws(HTTPFailure) -> HTTPReply
   private let sent = Mutex<[Sent]>([])
 
   /// - Parameter answer: gives the reply for each call.
-  public init(_ answer: @escaping @Sendable (Sent) async throws(HTTPFailure) -> HTTPReply) {
+  package init(_ answer: @escaping @Sendable (Sent) async throws(HTTPFailure) -> HTTPReply) {
     self.answer = answer
   }
 
   /// Every call so far.
-  public var calls: [Sent] { sent.withLock { $0 } }
+  package var calls: [Sent] { sent.withLock { $0 } }
 
-  public func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
+  package func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
     _ = try call.fieldsOnWire()
     let record = Sent(call: call, body: try await bytes(of: call.body))
     sent.withLock { $0.append(record) }
@@ -31,7 +31,7 @@ public final class ScriptedTransport: HTTPTransport {
     return reply
   }
 
-  public func fetch<Value: Sendable>(
+  package func fetch<Value: Sendable>(
     _ call: HTTPCall, into initial: Value,
     _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
   ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {

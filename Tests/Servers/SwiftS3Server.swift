@@ -5,15 +5,15 @@ import Testing
 
 /// OpenStack Swift with its S3 protocol, a real server that checks signatures, hashes and checksums: on a port of
 /// 127.0.0.1, in a folder of its own, gone with the tests.
-public final class SwiftS3Server: Sendable {
+package final class SwiftS3Server: Sendable {
   /// Such as `http://127.0.0.1:20000`.
-  public let endpoint: String
+  package let endpoint: String
   /// 127.0.0.1's port.
-  public let port: Int
+  package let port: Int
   /// May do everything.
-  public static let key = (id: "test:tester", secret: "testing")
+  package static let key = (id: "test:tester", secret: "testing")
   /// May do nothing.
-  public static let guest = (id: "test:guest", secret: "guessing")
+  package static let guest = (id: "test:guest", secret: "guessing")
 
   private let process: Process
   private let input: Pipe
@@ -24,17 +24,17 @@ public final class SwiftS3Server: Sendable {
     ?? root.appending(path: ".build/servers/swift").path
 
   /// Whether it can be started here.
-  public static var isInstalled: Bool { FileManager.default.fileExists(atPath: environment + "/installed") }
+  package static var isInstalled: Bool { FileManager.default.fileExists(atPath: environment + "/installed") }
 
   /// Said when it can't.
-  public static let absence: Comment =
+  package static let absence: Comment =
     "SKIPPED: the S3 server is not installed (scripts/lib/swift-s3 install .build/servers/swift)"
 
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
   /// Starts one, and returns when it answers.
-  public static func start() async throws -> SwiftS3Server {
+  package static func start() async throws -> SwiftS3Server {
     let (process, input) = (Process(), Pipe())
     process.executableURL = root.appending(path: "scripts/lib/swift-s3")
     let folder = FileManager.default.temporaryDirectory.appending(path: "reel-swift-\(UUID().uuidString)")
@@ -63,7 +63,7 @@ public final class SwiftS3Server: Sendable {
   }
 
   /// Ends it, and waits until it is gone.
-  public func stop() async {
+  package func stop() async {
     try? input.fileHandleForWriting.close()
     while process.isRunning { try? await Task.sleep(for: .milliseconds(20)) }
   }
@@ -75,12 +75,12 @@ struct ServerError: Error, CustomStringConvertible {
 }
 
 /// Runs a suite beside one server, which its tests share; each takes a bucket of its own.
-public struct BesideSwiftS3: SuiteTrait, TestScoping {
+package struct BesideSwiftS3: SuiteTrait, TestScoping {
   @TaskLocal private static var running: SwiftS3Server?
 
-  public let isRecursive = false
+  package let isRecursive = false
 
-  public func provideScope(
+  package func provideScope(
     for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
   ) async throws {
     let server = try await SwiftS3Server.start()
@@ -95,10 +95,10 @@ public struct BesideSwiftS3: SuiteTrait, TestScoping {
   }
 
   /// The suite's server.
-  public static func server() throws -> SwiftS3Server { try #require(running) }
+  package static func server() throws -> SwiftS3Server { try #require(running) }
 }
 
 extension Trait where Self == BesideSwiftS3 {
   /// One server for the suite.
-  public static var besideSwiftS3: BesideSwiftS3 { BesideSwiftS3() }
+  package static var besideSwiftS3: BesideSwiftS3 { BesideSwiftS3() }
 }

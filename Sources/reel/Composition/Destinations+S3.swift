@@ -28,8 +28,8 @@ import ReelUploading
     private func store(_ address: S3Address, _ local: LocalCredentials) async throws -> S3Store {
       do throws(UploadError) {
         let named = address.endpoint ?? settings.store.endpoint
-        let endpoint = named == nil ? try await local.endpoint() : named
-        let region = settings.store.region == nil ? try await local.region() : settings.store.region
+        let endpoint = try await (named == nil ? local.endpoint() : named)
+        let region = try await (settings.store.region == nil ? local.region() : settings.store.region)
         return try made(address, endpoint: try endpoint.map(parsed), region: region)
       } catch {
         throw CommandFailure(.couldNotRun, error.message)
@@ -73,7 +73,7 @@ import ReelUploading
         HTTPRules(allowsPlainHTTP: true, timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5))))
       let endpoint = EndpointCredentials(transport: transport, environment: environment)
       return RememberedCredentials { () async throws(UploadError) in
-        place == .container ? try await endpoint.container() : try await endpoint.instance()
+        try await (place == .container ? endpoint.container() : endpoint.instance())
       }
     }
   }
