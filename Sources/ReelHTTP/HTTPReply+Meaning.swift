@@ -74,10 +74,30 @@ extension HTTPReply {
 
 /// The date of HTTP (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete forms are not read.
 public enum HTTPDate {
-  /// Nil when `text` is no such date.
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  /// Nil when `text` is no such date. The day's name is not held against the date.
   public static func parse(_ text: String) -> Date? {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 6, words[0].count == 4, words[0].last == ",", words[5] == "GMT",
+      let month = months.firstIndex(of: String(words[2])), let day = number(words[1], 1...31),
+      let year = number(words[3], 1900...9999)
+    else { return nil }
+    let time = words[4].split(separator: ":", omittingEmptySubsequences: false)
+    guard time.count == 3, let hour = number(time[0], 0...23), let minute = number(time[1], 0...59),
+      let second = number(time[2], 0...60)
+    else { return nil }
     var parts = tm()
-    guard let end = strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &parts), end.pointee == 0 else { return nil }
+    (parts.tm_year, parts.tm_mon, parts.tm_mday) = (Int32(year - 1900), Int32(month), Int32(day))
+    (parts.tm_hour, parts.tm_min, parts.tm_sec) = (Int32(hour), Int32(minute), Int32(second))
     return Date(timeIntervalSince1970: Double(timegm(&parts)))
+  }
+
+  private static func number(_ text: Substring, _ range: ClosedRange<Int>) -> Int? {
+    guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(text), range.contains(number)
+    else { return nil }
+    return number
   }
 }
