@@ -9,8 +9,11 @@ public enum DestinationAddress: Hashable, Sendable {
   case command(path: String, store: String?)
   /// A tus server: `tus+https://…` or `tus+http://…`, where uploads are created (docs/tus.md).
   case tus(address: String)
+  /// A bucket of a store that speaks the protocol of Amazon S3.
+  case s3(S3Address)
 
-  /// Reads a folder's path, a `file:` URL (RFC 8089), `command:PATH#STORE`, or a tus server's address.
+  /// Reads a folder's path, a `file:` URL (RFC 8089), `command:PATH#STORE`, or the address of a tus server or of a
+  /// bucket (``S3Address``).
   ///
   /// What begins with `NAME://` or with `command:` is never taken for a path: write `./` before a folder that
   /// really has such a name.
@@ -26,6 +29,7 @@ public enum DestinationAddress: Hashable, Sendable {
     case "file": self = .folder(path: try Self.path(ofFileURL: text))
     case "command": self = try Self.command(text)
     case "tus+https", "tus+http": self = .tus(address: text)
+    case "s3", "s3+https", "s3+http": self = .s3(try S3Address(parsing: text, scheme: scheme))
     default: throw .unsupported(scheme: scheme)
     }
   }
@@ -119,6 +123,8 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
     case unsupported
     /// Meant as a path or a file URL, but none.
     case notAPath
+    /// Meant as a bucket's address, but none.
+    case notABucket
   }
   /// The kind of mistake.
   public let code: Code
@@ -141,14 +147,14 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
   static func unsupported(scheme: String) -> DestinationAddressError {
     let kind =
       switch scheme {
-      case "s3": "S3 buckets"
       case "tus": "tus servers under this name (tus+https://host/files/ is one)"
       case "firebase": "Firebase Storage"
       default: "places of the kind \(scheme):"
       }
     return DestinationAddressError(
       .unsupported,
-      "Reel \(ReelVersion.current) does not store in \(kind): name a folder (./media, file:///srv/media), a "
-        + "program of yours (command:./adapter) or a tus server (tus+https://host/files/)")
+      "Reel \(ReelVersion.current) does not store in \(kind): name a folder (./media, file:///srv/media), a bucket "
+        + "(s3://bucket/prefix), a tus server (tus+https://host/files/) or a program of yours (command:./adapter)"
+    )
   }
 }

@@ -39,6 +39,7 @@ struct Destinations: Sendable {
     switch address {
     case .folder(let root): return try folder(root, temporaries: nil)
     case .command(let path, let store): return try command(path, store)
+    case .s3(let bucket): return Opened(uploader: try await s3(bucket), folder: nil, readsSource: true)
     case .tus(let address): return Opened(uploader: try tus(address), folder: nil, readsSource: true)
     }
   }

@@ -16,6 +16,10 @@ extension Settings {
 extension StoreSettings {
   /// What the command line says; a flag that is not given says nothing.
   init(_ options: StoreOptions) {
-    self.init(adapterEnv: options.adapterEnv, adapterDeadline: options.adapterDeadline)
+    self.init(
+      endpoint: options.endpoint, region: options.region, pathStyle: options.pathStyle,
+      profile: options.profile, credentials: options.credentials?.rawValue, caFile: options.caFile,
+      insecureHTTP: options.insecureHTTP ? true : nil, presign: options.presign,
+      adapterEnv: options.adapterEnv, adapterDeadline: options.adapterDeadline)
   }
 }

@@ -67,8 +67,8 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
 struct IntakeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The destination: a folder, or command:PROGRAM (docs/command-uploader.md). Default: media/ in the library.",
-      valueName: "destination"))
+      "The destination: a folder, s3://bucket/prefix, tus+https://host/path, or command:PROGRAM. "
+        + "Default: media/ in the library.", valueName: "destination"))
   var to: String?
 
   @Option(

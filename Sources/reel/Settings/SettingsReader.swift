@@ -59,7 +59,18 @@ enum SettingsReader {
 
   private static func store(_ reader: ConfigReader) throws -> StoreSettings {
     StoreSettings(
-      adapterEnv: text(reader, "adapterEnv"), adapterDeadline: try seconds(reader, "adapterDeadline"))
+      endpoint: text(reader, "endpoint"), region: text(reader, "region"),
+      pathStyle: try yesOrNo(reader, "pathStyle"), profile: text(reader, "profile"),
+      credentials: try choice(reader, "credentials", CredentialsChoice.allCases.map(\.rawValue)),
+      caFile: text(reader, "caFile"), insecureHTTP: try yesOrNo(reader, "insecureHTTP"),
+      presign: try number(reader, "presign", within: 1...604_800), adapterEnv: text(reader, "adapterEnv"),
+      adapterDeadline: try seconds(reader, "adapterDeadline"))
+  }
+
+  private static func yesOrNo(_ reader: ConfigReader, _ key: ConfigKey) throws -> Bool? {
+    if let isSet = reader.bool(forKey: key) { return isSet }
+    guard let text = text(reader, key) else { return nil }
+    throw CommandFailure(.couldNotRun, "the setting \(key) is \"\(text)\"; it is true or false")
   }
 
   /// YAML reads `author: 12` as a number; an author is text all the same. Empty says nothing.
@@ -121,6 +132,10 @@ extension StoreSettings {
   /// These settings, and `other`'s where these say nothing.
   func completed(by other: StoreSettings) -> StoreSettings {
     StoreSettings(
+      endpoint: endpoint ?? other.endpoint, region: region ?? other.region,
+      pathStyle: pathStyle ?? other.pathStyle, profile: profile ?? other.profile,
+      credentials: credentials ?? other.credentials, caFile: caFile ?? other.caFile,
+      insecureHTTP: insecureHTTP ?? other.insecureHTTP, presign: presign ?? other.presign,
       adapterEnv: adapterEnv ?? other.adapterEnv, adapterDeadline: adapterDeadline ?? other.adapterDeadline)
   }
 }
