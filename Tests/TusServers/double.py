@@ -118,6 +118,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return self.hang_up()
             self.answer(*reply)
         except Refusal as refusal:
+            if fault.get("do") in ("reset", "swallow"):
+                return self.hang_up()
             self.answer(refusal.status)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
