@@ -55,7 +55,9 @@ struct TusUpload: Sendable {
     case .whole: throw failure.taken(key)
     case .partial(let offset, let length):
       let state = State(checkpoint: kept, place: place, offset: offset)
-      if kept.digest == source.digest, length == source.size, isWithinItsPart(state) { return state }
+      // A key is one video's: whoever comes with another is a rival, and ends no upload but its own.
+      guard kept.digest == source.digest else { throw failure.taken(key) }
+      if length == source.size, isWithinItsPart(state) { return state }
       await giveUp(state)
       return nil
     case .gone:

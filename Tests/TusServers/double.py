@@ -118,6 +118,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return self.hang_up()
             self.answer(*reply)
         except Refusal as refusal:
+            if fault.get("do") in ("reset", "swallow"):
+                return self.hang_up()
             self.answer(refusal.status)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
@@ -143,7 +145,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     # MARK: tus
 
     def options(self, _):
-        if not self.path.startswith("/files"):
+        if not self.path.startswith("/files/"):
             raise Refusal(404)
         headers = [("Tus-Version", "1.0.0,0.2.2"), ("Tus-Extension", ",".join(self.store.extensions))]
         if "checksum" in self.store.extensions:
