@@ -31,7 +31,8 @@ struct MultipartUpload: Sendable {
       id = try await begin()
     }
     do throws(UploadError) {
-      try await complete(id, try await sendParts(id, stored))
+      let parts = try await sendParts(id, stored)
+      try await shielded { () async throws(UploadError) in try await complete(id, parts) }
     } catch {
       if !Self.leavesParts(error) { await abort(id) }
       throw error
@@ -201,7 +202,7 @@ struct MultipartUpload: Sendable {
 
   /// Removes the parts, cancelled or not. What can't be removed is left to the bucket's own rule for such leftovers.
   private func abort(_ id: String) async {
-    _ = await Task { [client, key] in try? await client.abortUpload(id, of: key) }.value
+    try? await shielded { () async throws(UploadError) in try await client.abortUpload(id, of: key) }
   }
 }
 

@@ -16,7 +16,8 @@ struct PartPlan: Sendable, Hashable {
   init(size: Int64, wanted: Int64) {
     self.size = size
     let needed = (size + Self.mostParts - 1) / Self.mostParts
-    partSize = max(Self.smallestPart, wanted, (needed + (1 << 20) - 1) >> 20 << 20)
+    let mebibyte: Int64 = 1 << 20
+    partSize = max(Self.smallestPart, wanted, (needed + mebibyte - 1) / mebibyte * mebibyte)
   }
 
   /// How many there are.

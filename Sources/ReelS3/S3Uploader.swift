@@ -129,7 +129,8 @@ extension S3Uploader {
       client: client, source: source, key: key, plan: PartPlan(size: source.size, wanted: options.partSize),
       width: options.partsAtOnce, meter: meter
     ).run()
-    guard let stored = try await find(key), stored.size == source.size else {
+    let found = try await shielded { () async throws(UploadError) in try await find(key) }
+    guard let stored = found, stored.size == source.size else {
       throw UploadError(
         .verificationFailed, "\(destination) does not hold \(key) as it was sent: look at the store")
     }

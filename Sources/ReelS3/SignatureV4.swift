@@ -68,9 +68,9 @@ struct SignatureV4: Sendable {
 
   /// Encoded, and sorted by name, then by value, as they are encoded.
   static func canonicalQuery(_ query: [(String, String)]) -> String {
-    query.map { (PercentEncoding.all($0.0), PercentEncoding.all($0.1)) }
-      .sorted { $0.0 == $1.0 ? $0.1 < $1.1 : $0.0 < $1.0 }
-      .map { $0.0 + "=" + $0.1 }.joined(separator: "&")
+    let encoded: [(String, String)] = query.map { (PercentEncoding.all($0.0), PercentEncoding.all($0.1)) }
+    let sorted = encoded.sorted { $0.0 == $1.0 ? $0.1 < $1.1 : $0.0 < $1.0 }
+    return sorted.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
   }
 
   /// `20130524T000000Z`

@@ -32,8 +32,8 @@ import Testing
     ("128.0.0.1", false), ("127.0.0.1.example", false), ("127.0.0", false), ("localhost.example", false),
     ("10.0.0.1", false),
   ])
-  func loopback(_ host: String, _ is: Bool) {
-    #expect(HTTPOrigin(isSecure: false, host: host).isLoopback == `is`)
+  func loopback(_ host: String, _ isLoopback: Bool) {
+    #expect(HTTPOrigin(isSecure: false, host: host).isLoopback == isLoopback)
   }
 
   @Test("plain http goes to this machine only, unless it is allowed")
@@ -83,11 +83,12 @@ import Testing
 @Suite struct HTTPReplyMeaningTests {
   private let now = Date(timeIntervalSince1970: 1_000_000)
 
-  @Test(arguments: [
-    (401, UploadError.Code.denied), (403, .denied), (400, .rejected), (404, .rejected), (408, .unavailable),
-    (409, .conflict), (412, .alreadyExists), (413, .tooLarge), (429, .unavailable), (500, .unavailable),
-    (501, .rejected), (503, .unavailable), (507, .storeFull), (301, .rejected),
-  ])
+  @Test(
+    arguments: [
+      (401, UploadError.Code.denied), (403, .denied), (400, .rejected), (404, .rejected), (408, .unavailable),
+      (409, .conflict), (412, .alreadyExists), (413, .tooLarge), (429, .unavailable), (500, .unavailable),
+      (501, .rejected), (503, .unavailable), (507, .storeFull), (301, .rejected),
+    ] as [(Int, UploadError.Code)])
   func codes(_ status: Int, _ code: UploadError.Code) {
     let reply = HTTPReply(status: .init(code: status))
     #expect(reply.failure(store: "s3://b", task: "store a.mp4", now: now).code == code)
