@@ -134,7 +134,7 @@ let package = Package(
     tests(
       "ReelSandboxTests",
       [
-        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker",
+        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CSandbox", "CEscapes", "reel-probe-worker",
         "reel-sabotaged-worker",
       ]),
     .target(name: "ReelHostileFiles", path: "Tests/HostileFiles", swiftSettings: strict),
@@ -176,7 +176,8 @@ let package = Package(
     tests(
       "ReelEndToEndTests",
       [
-        "reel", "reel-probe-worker", "ReelIngest", "ReelModel", "ReelHTTP", "ReelHTTPDoubles", "ReelS3",
+        "reel", "reel-probe-worker", "ReelIngest", "ReelModel", "ReelSystem", "ReelHTTP", "ReelHTTPDoubles",
+        "ReelS3",
         "ReelTestServers", httpTypes, crypto, grdb,
       ]),
   ],

@@ -72,6 +72,7 @@ public final class FolderUploader: Uploader {
     }
     do throws(SystemError) {
       try await store.durable.sync()
+      try Failpoint.folderSynced.reach()
     } catch {
       _ = await queue.run { [failure] () throws(Never) in
         try? StoredFile.remove(key, from: store.root, failure)

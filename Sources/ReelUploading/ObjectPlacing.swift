@@ -15,14 +15,16 @@ struct ObjectPlacing {
     _ reporting: @escaping @Sendable (TransferProgress) -> Void
   ) throws(UploadError) {
     try checkFree()
-    let file = try doing("create a file") { () throws(SystemError) in
-      try TemporaryFile.create(
+    let file = try doing("create a file") { () throws(SystemError) -> TemporaryFile in
+      try Failpoint.uploadBegun.reach()
+      return try TemporaryFile.create(
         store.nextTemporaryName(), in: store.temporaries.rawValue, mode: mode_t(mode))
     }
     let copy = SourceCopy(
       source: source, target: file.descriptor.rawValue, failure: failure, cancellation: cancellation,
       reporting: reporting)
     try copy.run()
+    try doing("write") { () throws(SystemError) in try Failpoint.bytesCopied.reach() }
     try settle(file, source.size)
     try cancellation.check()
     try name(file)
@@ -36,6 +38,7 @@ struct ObjectPlacing {
   private func settle(_ file: borrowing TemporaryFile, _ size: Int64) throws(UploadError) {
     do throws(SystemError) {
       try file.sync()
+      try Failpoint.temporarySynced.reach()
       let length = try file.length()
       if length == size { return }
     } catch {
@@ -49,6 +52,7 @@ struct ObjectPlacing {
   private func name(_ file: borrowing TemporaryFile) throws(UploadError) {
     do throws(SystemError) {
       try file.rename(to: key.rawValue, in: store.root.rawValue)
+      try Failpoint.objectNamed.reach()
     } catch {
       throw error.code == EEXIST ? taken : failure(error, "name a file")
     }
