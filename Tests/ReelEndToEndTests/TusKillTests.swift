@@ -1,12 +1,15 @@
 import Foundation
 import Testing
 
-/// `kill -9` in the middle of an upload to a tus server, and the same command again.
-@Suite(.enabled(if: TusKillTests.python != nil, "SKIPPED: there is no python3"))
-struct TusKillTests {
-  static let python: String? = ["/usr/bin/python3", "/usr/local/bin/python3"]
+/// The first python3 that is there.
+private enum Python {
+  static let path: String? = ["/usr/bin/python3", "/usr/local/bin/python3"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
+}
 
+/// `kill -9` in the middle of an upload to a tus server, and the same command again.
+@Suite(.enabled(if: Python.path != nil, "SKIPPED: there is no python3"))
+struct TusKillTests {
   /// Bytes of a part, as docs/tus.md says.
   private static let part = 4 << 20
 
@@ -67,7 +70,7 @@ struct TusKillTests {
       try Data().write(to: output)
       let process = Process()
       let input = Pipe()
-      process.executableURL = URL(fileURLWithPath: TusKillTests.python ?? "")
+      process.executableURL = URL(fileURLWithPath: Python.path ?? "")
       process.arguments = [ReelBinary.project.appendingPathComponent("Tests/TusServers/double.py").path]
       process.standardInput = input
       process.standardOutput = try FileHandle(forWritingTo: output)
@@ -97,7 +100,7 @@ struct TusKillTests {
     func seen() async throws -> Seen {
       let script = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
       let asked = try await ReelBinary.runProgram(
-        TusKillTests.python ?? "", ["-c", script, "http://127.0.0.1:\(port)/stats"], in: folder.folder)
+        Python.path ?? "", ["-c", script, "http://127.0.0.1:\(port)/stats"], in: folder.folder)
       return try JSONDecoder().decode(Seen.self, from: Data(asked.output.utf8))
     }
   }
