@@ -90,7 +90,13 @@ public final class CommandUploader: Uploader {
         wording: wording, wake: wake,
         listener: .init(
           progress: { reports.pass($0) }, staged: { () throws(UploadError) in try source.settle() }))
-      return try conversation.ask(try line(request), keepsInput: true)
+      do throws(UploadError) {
+        return try conversation.ask(try line(request), keepsInput: true)
+      } catch {
+        // An adapter that hashes what it sends sees a change, too, and can only say that the bytes are others.
+        if error.code == .verificationFailed { try source.settle() }
+        throw error
+      }
     }
     let object = try claims.object(key, result, size: source.size)
     reporting(TransferProgress(sent: source.size, total: source.size))
