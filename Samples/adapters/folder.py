@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import sys
 
 OBJECT = 3
@@ -146,6 +147,8 @@ CODES = {
 
 
 def main():
+    # Asked to end: what is staged goes first.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     request = json.loads(sys.stdin.readline())
     try:
         VERBS[request["verb"]](request)

@@ -24,6 +24,7 @@ final class AdapterConversation {
   private var outputIsOpen = true
   private var errorsAreOpen = true
   private var isCommitted = false
+  private var isAsked = false
   private var isTerminated = false
   private var wasCancelled = false
   private var failure: UploadError?
@@ -62,7 +63,9 @@ final class AdapterConversation {
 
   private func listen() {
     let left = deadline - .now
-    guard left > .zero else { return giveUp(wording.silent(for: limits.silence)) }
+    guard left > .zero else {
+      return isAsked ? terminate() : giveUp(wording.silent(for: limits.silence))
+    }
     let heard = wait(for: left)
     if heard.contains(process.output.rawValue) { readOutput() }
     if heard.contains(process.errors.rawValue) { readErrors() }
@@ -162,7 +165,7 @@ final class AdapterConversation {
     do throws(UploadError) {
       try listener.staged()
     } catch {
-      return giveUp(error)
+      return refuse(error)
     }
     isCommitted = true
     process.say(AdapterRequest.commit)
@@ -182,12 +185,23 @@ final class AdapterConversation {
     }
   }
 
-  /// The end of its input tells an adapter that waits for our word, the signal one that does not listen.
-  private func giveUp(_ error: UploadError) {
+  /// The end of its input tells an adapter that waits for our word to clean up and end.
+  private func refuse(_ error: UploadError) {
     if failure == nil { failure = wasCancelled ? wording.cancelled : error }
+    process.closeInput()
+    isAsked = true
+    deadline = .now + limits.grace
+  }
+
+  /// For an adapter that does not listen.
+  private func giveUp(_ error: UploadError) {
+    refuse(error)
+    terminate()
+  }
+
+  private func terminate() {
     guard !isTerminated else { return }
     isTerminated = true
-    process.closeInput()
     process.terminate()
     deadline = .now + limits.grace
   }

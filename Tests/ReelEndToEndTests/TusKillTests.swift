@@ -26,7 +26,8 @@ struct TusKillTests {
 
     let second = try await ReelBinary.run(arguments + ["--library", bench.library.path], in: bench.folder)
     #expect(second.status == 0, "\(second.errors)")
-    #expect(try second.object()["published"] as? Int == 1)
+    let summary = try #require(try second.object()["summary"] as? [String: Any])
+    #expect(summary["published"] as? Int == 1)
     let seen = try await server.seen()
     #expect(seen.uploads.count == 1 && seen.uploads.first?.offset == size)
     #expect(seen.received <= size + Self.part, "\(seen.received) bytes went out for \(size)")

@@ -9,6 +9,10 @@ import Testing
     ReelBinary.project.appendingPathComponent("Samples/adapters/\(name)").path
   }
 
+  private func summary(_ run: ReelBinary.Outcome) throws -> [String: Any] {
+    try #require(try run.object()["summary"] as? [String: Any])
+  }
+
   @Test func aFolderKeepsEveryPromise() async throws {
     let bench = try Workbench()
     let checked = try await bench.reel("uploader", "check", "./store", "--json", "--large-size", "3000001")
@@ -61,12 +65,12 @@ import Testing
       "events.jsonl",
       environment: environment)
     #expect(run.status == 0, "\(run.errors)")
-    #expect(try run.object()["published"] as? Int == 5)
+    #expect(try summary(run)["published"] as? Int == 5)
     let stored = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/north")
       .filter { !$0.hasPrefix(".") }
     #expect(stored.count == 5)
     let again = try await bench.reel("ingest", "clips", "--to", to, "--json", environment: environment)
-    #expect(try again.object()["duplicates"] as? Int == 5)
+    #expect(try summary(again)["duplicates"] as? Int == 5)
 
     #expect(try await bench.reel("verify", "--read", environment: environment).status == 0)
     try FileManager.default.removeItem(atPath: folder.path + "/north/" + (stored.first ?? ""))
