@@ -33,7 +33,7 @@ struct Workplace: Sendable {
     if let policy { services.policy = policy }
     return Workplace(
       services: services, prober: prober,
-      ownDirectories: [path, folder].compactMap { DirectoryIdentity(at: SourcePath($0)) })
+      ownDirectories: [path, folder].compactMap(\.self).compactMap { DirectoryIdentity(at: SourcePath($0)) })
   }
 
   /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the
