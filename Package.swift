@@ -176,9 +176,8 @@ let package = Package(
     tests(
       "ReelEndToEndTests",
       [
-        "reel", "reel-probe-worker", "ReelIngest", "ReelModel", "ReelSystem", "ReelHTTP", "ReelHTTPDoubles",
-        "ReelS3",
-        "ReelTestServers", httpTypes, crypto, grdb,
+        "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelModel", "ReelSystem",
+        "ReelValidation", "ReelHTTP", "ReelHTTPDoubles", "ReelS3", "ReelTestServers", httpTypes, crypto, grdb,
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -21,13 +21,13 @@ extension SQLiteCatalog {
   ) async throws(CatalogError) -> ProbeOutcome? {
     let document = try await connection.look { db in try ReadingTable.find(digest, by: reader, in: db) }
     // What another build wrote and this one can't read is found out anew.
-    return document.flatMap { try? JSONDecoder().decode(ProbeOutcome.self, from: Data($0.utf8)) }
+    return document.flatMap { try? JSONDecoder().decode(KeptReading.self, from: Data($0.utf8)).outcome }
   }
 
   /// Remembers what `reader` found; of failures only those that are about the bytes.
   public func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
     guard let writing = writableIfAny, outcome.isWorthRemembering,
-      let document = try? JSONEncoder().encode(outcome)
+      let document = try? JSONEncoder().encode(KeptReading(outcome))
     else { return }
     writing.group.lazily { db in
       try ReadingTable.put(String(decoding: document, as: UTF8.self), of: digest, by: reader, in: db)

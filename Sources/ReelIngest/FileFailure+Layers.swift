@@ -82,7 +82,7 @@ extension FileRefused {
     guard !violations.isEmpty else { return nil }
     let rules = Set(violations.map(\.rule))
     let code =
-      if rules.contains("video.none") {
+      if rules.contains("video.none") || rules.contains("video.coverOnly") {
         ProbeError.Code.unsupported.rawValue
       } else if rules.contains("file.truncated") {
         ProbeError.Code.truncated.rawValue

@@ -5,9 +5,10 @@ import ReelSource
 struct FileIntake: Sendable {
   let services: IngestServices
   let options: IngestOptions
-  let reader: ReaderVersion
   let ledger: DryRunLedger
   let hub: EventHub
+  /// Called for each file that nobody has published yet, and that will most likely have to be read.
+  let expectReading: @Sendable () -> Void
 
   /// How a file's steps end when nothing went wrong.
   enum Ending {
@@ -34,7 +35,7 @@ struct FileIntake: Sendable {
     if known == nil, let post = try await existingPost(publication) { return post }
     let words = options.trustSidecars ? author : said.completed(by: try await sidecar(of: found))
 
-    let report = try await probe(source, digest: digest)
+    let report = try await probe(source, digest: digest, isNew: known == nil)
     services.onStep(.probed)
     hub.emit(.fileProbed(file, report))
     let violations = services.policy.violations(in: report.media, of: source.path)
@@ -144,23 +145,49 @@ struct FileIntake: Sendable {
     return digest
   }
 
-  private func probe(_ source: SourceFile, digest: ContentDigest) async throws(StepFailure) -> ProbeReport {
-    switch try await rememberedOutcome(of: digest) {
+  private func probe(
+    _ source: SourceFile, digest: ContentDigest, isNew: Bool
+  ) async throws(StepFailure) -> ProbeReport {
+    try await firstLook(at: source)
+    // What was hashed in an earlier run was read in it, too, and that is remembered.
+    if isNew { expectReading() }
+    let reader = try await readerVersion()
+    switch try await rememberedOutcome(of: digest, by: reader) {
     case .media(let report): return report
     case .failure(let error): throw StepFailure(error)
     case nil: break
     }
     do throws(ProbeError) {
       let report = try await services.prober.probe(source)
-      await remember(.media(report), of: digest)
+      await remember(.media(report), of: digest, by: reader)
       return report
     } catch {
-      if error.code.isAboutTheBytes { await remember(.failure(error), of: digest) }
+      if error.code.isAboutTheBytes { await remember(.failure(error), of: digest, by: reader) }
       throw StepFailure(error)
     }
   }
 
-  private func rememberedOutcome(of digest: ContentDigest) async throws(StepFailure) -> ProbeOutcome? {
+  /// What is no video by its first bytes needs no reader to say so.
+  private func firstLook(at source: SourceFile) async throws(StepFailure) {
+    do throws(ProbeError) {
+      try await services.prober.firstLook(at: source)
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  /// Asked for only here: a run whose files are all known starts no reader.
+  private func readerVersion() async throws(StepFailure) -> ReaderVersion {
+    do throws(ProbeError) {
+      return try await services.prober.readerVersion()
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  private func rememberedOutcome(
+    of digest: ContentDigest, by reader: ReaderVersion
+  ) async throws(StepFailure) -> ProbeOutcome? {
     do throws(CatalogError) {
       return try await services.catalog.probeOutcome(of: digest, by: reader)
     } catch {
@@ -168,7 +195,7 @@ struct FileIntake: Sendable {
     }
   }
 
-  private func remember(_ outcome: ProbeOutcome, of digest: ContentDigest) async {
+  private func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
     guard !options.dryRun else { return }
     await services.catalog.remember(outcome, of: digest, by: reader)
   }

@@ -27,34 +27,55 @@ struct IngestPipeline: Sendable {
   private func takeAllIn(_ makeWalk: () -> SourceWalk) async -> RunEnding {
     let brake = RunBrake()
     do throws(StepFailure) {
+      try await prepare()
+      let jobs = max(1, options.jobs)
+      let (expected, expectation) = AsyncStream.makeStream(
+        of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
       let intake = FileIntake(
-        services: services, options: options, reader: try await prepare(), ledger: DryRunLedger(), hub: hub)
+        services: services, options: options, ledger: DryRunLedger(), hub: hub,
+        expectReading: { expectation.yield() })
       let feed = AsyncChannel<NumberedItem>()
       let (walk, ahead) = (makeWalk(), options.countsAhead ? makeWalk() : nil)
+      async let warming: Void = warmUp(expected, atMost: jobs)
       await withTaskGroup { group in
         group.addTask { await self.feed(walk, into: feed, brake) }
         if let ahead { group.addTask { await count(ahead, brake) } }
-        for _ in 0..<max(1, options.jobs) {
+        for _ in 0..<jobs {
           group.addTask { await work(through: feed, intake, brake) }
         }
         for await _ in group where brake.isAborted { group.cancelAll() }
       }
+      expectation.finish()
+      await warming
     } catch {
       brake.press(.aborted(error.failure))
     }
     return brake.ending ?? (Task.isCancelled ? .cancelled : .completed)
   }
 
-  private func prepare() async throws(StepFailure) -> ReaderVersion {
+  private func prepare() async throws(StepFailure) {
     do throws(UploadError) {
       if !options.dryRun { try await services.uploader.prepare() }
     } catch {
       throw StepFailure(error)
     }
     do throws(ProbeError) {
-      return try await services.prober.readerVersion()
+      try await services.prober.checkInstallation()
     } catch {
       throw StepFailure(error)
+    }
+  }
+
+  /// Starts readers for the first files that will have to be read, all at once, while the walk and the hashing of
+  /// others go on. A run whose files are all published starts none.
+  private func warmUp(_ expected: AsyncStream<Void>, atMost jobs: Int) async {
+    await withDiscardingTaskGroup { group in
+      var left = jobs
+      for await _ in expected {
+        group.addTask { await services.prober.warmUp(for: 1) }
+        left -= 1
+        if left == 0 { return }
+      }
     }
   }
 

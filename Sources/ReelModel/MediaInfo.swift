@@ -12,6 +12,8 @@ public struct MediaInfo: Hashable, Sendable, Codable {
   @ExplicitNull public var durationSource: DurationSource?
   /// Whether the index points beyond the end of the file: it was cut off.
   @ExplicitNull public var truncated: Bool?
+  /// Seconds of it that are there, where it was cut off; nil for a whole file, and where that can't be told.
+  @ExplicitNull public var presentDuration: Double?
   /// Whether the index stands before the media data (ISO base media files only).
   @ExplicitNull public var fastStart: Bool?
   /// Whether the file is made of movie fragments (ISO base media files only).
@@ -35,8 +37,10 @@ public struct MediaInfo: Hashable, Sendable, Codable {
   @ExplicitNull public var contentIdentifier: String?
   /// Of the whole file, in bits per second.
   @ExplicitNull public var bitRate: Int64?
-  /// What contradicts itself in the file; a sentence each.
-  public var warnings: [String]
+  /// Whether a cover picture is attached to the file; also where that is all the picture there is.
+  @ExplicitNull public var hasCover: Bool?
+  /// What contradicts itself in the file.
+  public var warnings: [MediaWarning]
 
   /// Everything unknown but the container and the size.
   public init(container: MediaContainer, size: Int64) {

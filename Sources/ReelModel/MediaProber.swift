@@ -8,6 +8,29 @@ public protocol MediaProber: Sendable {
 
   /// Names the reader and its version; a remembered answer of another reader is not trusted.
   func readerVersion() async throws(ProbeError) -> ReaderVersion
+
+  /// Whether there is a reader at all, as far as that can be told without starting one.
+  /// - Throws: an error of a code that is about the installation.
+  func checkInstallation() async throws(ProbeError)
+
+  /// Looks at what can be seen of `file` without starting a reader.
+  /// - Throws: what ``probe(_:)`` would throw, when that can be told already; nothing when it takes a reader to tell.
+  func firstLook(at file: SourceFile) async throws(ProbeError)
+
+  /// Gets ready for `files` files that will most likely have to be read soon, and returns when it is. What goes
+  /// wrong is said to the first file that is read.
+  func warmUp(for files: Int) async
+}
+
+extension MediaProber {
+  /// Nothing to check.
+  public func checkInstallation() async throws(ProbeError) {}
+
+  /// Nothing can be told.
+  public func firstLook(at file: SourceFile) async throws(ProbeError) {}
+
+  /// Nothing to get ready.
+  public func warmUp(for files: Int) async {}
 }
 
 /// The programs that read a file: remembered facts are theirs.

@@ -9,8 +9,11 @@ public struct ProbeError: Error, Hashable, Sendable, Codable {
     case playlist
     /// Media of a kind that Reel does not take in.
     case unsupported
-    /// Cut off so early that it cannot be opened, or never finished.
+    /// Cut off so early that it cannot be opened.
     case truncated
+    /// An MP4 or its kin without its index (`moov`), or with a part of it: never finished, cut off, or a segment of
+    /// a stream.
+    case indexMissing
     /// Claims to be a container, and breaks its rules.
     case corrupt
     /// Took longer than the deadline.
@@ -47,7 +50,7 @@ public struct ProbeError: Error, Hashable, Sendable, Codable {
     /// Whether this says something about the file itself, so that it may be remembered for the same bytes.
     public var isAboutTheBytes: Bool {
       switch self {
-      case .notMedia, .playlist, .unsupported, .truncated, .corrupt, .empty, .lfsPointer: true
+      case .notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .empty, .lfsPointer: true
       default: false
       }
     }

@@ -48,8 +48,9 @@ struct FileReading {
     if !isWitnessed, let stream = streams.video { believeFrames(of: stream, &scan) }
     var media = MediaInfo(container: structure.container, size: source.size)
     media.audio = streams.audios.map { AudioFacts($0) }
+    let crops = PictureCrops(structure)
     media.video = streams.video.map {
-      VideoFacts($0, of: context, among: streams, stepsAreIndexed: stepsAreIndexed)
+      VideoFacts($0, of: context, among: streams, crops: crops, stepsAreIndexed: stepsAreIndexed)
     }
     media.take(Tags(context.pointee.metadata))
     media.take(structure, streams)
@@ -57,8 +58,9 @@ struct FileReading {
     takePackets(search, of: context, isWitnessed: isWitnessed, &scan, into: &media)
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let contradictions = Contradictions(
-      header: header, iso: structure.iso, claimedDuration: search.claimed, streams: streams, media: media)
-    media.warnings = contradictions.sentences
+      header: header, iso: structure.iso, claimedDuration: search.claimed, streams: streams, crops: crops,
+      media: media)
+    media.warnings = contradictions.warnings
     return media
   }
 
@@ -84,10 +86,18 @@ struct FileReading {
     let found = search.withoutPackets(context) ?? search.byPackets(&scan)
     media.duration = found?.seconds
     media.durationSource = found?.source
+    if media.truncated == true { media.presentDuration = present(search, &scan) }
     if media.truncated != true, let seconds = media.duration {
       let rate = (Double(source.size) * 8 / seconds).rounded()
       media.bitRate = rate >= 1 ? Int64(rate) : nil
     }
+  }
+
+  /// Packets are read only where no index tells.
+  private func present(_ search: DurationSearch, _ scan: inout PacketScan) -> Double? {
+    let present = PresentDuration(structure: structure, streams: search.streams, size: source.size)
+    let seconds = structure.iso == nil ? present.byPackets(&scan) : present.byIndex(whole: search.claimed)
+    return seconds.flatMap { (0..<FoundDuration.longest).contains($0) ? $0 : nil }
   }
 
   private func hasSamples(_ stream: UnsafeMutablePointer<AVStream>, _ scan: inout PacketScan) -> Bool? {

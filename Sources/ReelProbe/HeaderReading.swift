@@ -9,6 +9,8 @@ struct HeaderReading {
   /// Whether everything that the facts need stands in the header, as far as can be seen without a packet.
   func mayTrust(_ header: HeaderFacts, _ streams: StreamChoice) -> Bool {
     guard structure.container.isISO || structure.container.isMatroska, !isFragmented, !isEncrypted(streams),
+      // How much is there of a file that was cut off takes its packets to tell.
+      structure.truncated != true,
       let stream = streams.video, header.sizes[stream.pointee.index] != nil,
       PictureWitness.codecs.contains(stream.pointee.codecpar.pointee.codec_id.rawValue),
       // Some of FFmpeg's decoders show what is transparent in a pixel format of its own.

@@ -46,7 +46,7 @@ struct ReadFailure {
   /// FFmpeg plays on with an index that is cut, and knows half of the tracks.
   func indexIsCut(_ structure: FileStructure) -> ProbeError? {
     guard structure.iso?.movieIsCut == true else { return nil }
-    return ProbeError(.truncated, "it was cut off within its index (moov); get it again, whole")
+    return ProbeError(.indexMissing, "it was cut off within its index (moov); get it again, whole")
   }
 
   /// Without the memory for an index FFmpeg goes on without a word, and the stream looks empty.
@@ -63,11 +63,11 @@ struct ReadFailure {
     guard let iso = structure.iso else { return nil }
     if iso.movie == nil, iso.fragments > 0 {
       return ProbeError(
-        .truncated, "it is a segment of a stream without its index (moov); join it with its first segment")
+        .indexMissing, "it is a segment of a stream without its index (moov); join it with its first segment")
     }
     if iso.movie == nil {
       return ProbeError(
-        .truncated, "its index (moov) is missing: it was cut off or never finished; get it again, whole")
+        .indexMissing, "its index (moov) is missing: it was cut off or never finished; get it again, whole")
     }
     // FFmpeg plays on where the media is cut, but not where the index of a fragment is.
     if iso.endsBeyondFile {

@@ -11,7 +11,10 @@ public final class SandboxedProber: MediaProber {
   private let line: SeatLine
   private let queue: BlockingQueue
   private let version = Mutex<ReaderVersion?>(nil)
+  /// One worker is enough to ask for the version.
+  private let asking = AsyncPlaces(count: 1)
   private let thread: SpawnThread
+  private let location: WorkerLocation
 
   /// - Parameters:
   ///   - worker: where `reel-probe-worker` is.
@@ -29,6 +32,7 @@ public final class SandboxedProber: MediaProber {
       location: worker, isolation: isolation, limits: limits, deadline: deadline,
       startDeadline: max(deadline, .seconds(10)), filesPerWorker: max(1, filesPerWorker))
     thread = SpawnThread()
+    location = worker
     let starter = WorkerStarter(settings: settings, thread: thread, breaker: StartBreaker())
     line = SeatLine((0..<max(1, workers)).map { _ in Seat(starter) })
     queue = BlockingQueue(label: "reel.probe", width: max(1, workers))
@@ -51,6 +55,9 @@ public final class SandboxedProber: MediaProber {
   /// Starts a worker unless one has said its version already.
   public func readerVersion() async throws(ProbeError) -> ReaderVersion {
     if let known = version.withLock({ $0 }) { return known }
+    let place = await asking.take()
+    defer { asking.giveBack(place) }
+    if let known = version.withLock({ $0 }) { return known }
     return try await withSeat { [self] seat, interruption throws(ProbeError) in
       let found = try seat.prepare(interruption)
       version.withLock { $0 = found }
@@ -58,14 +65,28 @@ public final class SandboxedProber: MediaProber {
     }
   }
 
-  /// Starts every worker that is not running, all at once, before there is a file for them.
-  ///
-  /// What goes wrong is said to the first file that needs a worker.
-  public func warmUp() async {
+  /// - Throws: `workerMissing` when there is no such program.
+  public func checkInstallation() async throws(ProbeError) {
+    let location = location
+    _ = try await queue.run { () throws(ProbeError) in try location.resolve() }
+  }
+
+  /// Looks at the first bytes.
+  /// - Throws: what the sniffer says of them; `unreadable`, `sourceChanged`.
+  public func firstLook(at file: SourceFile) async throws(ProbeError) {
+    _ = try await queue.run { () throws(ProbeError) in try FirstBytes.container(of: file) }
+  }
+
+  /// Starts workers, all at once, until there is one for each of `files` files, or as many as this may have.
+  public func warmUp(for files: Int) async {
     await withTaskGroup(of: Void.self) { group in
-      for (seat, interruption) in line.takeIdle() {
+      for (seat, interruption) in line.takeIdle(atMost: files) {
         group.addTask { [self] in
-          let found = await queue.result { () throws(ProbeError) in try seat.prepare(interruption) }
+          let found = await withTaskCancellationHandler {
+            await queue.result { () throws(ProbeError) in try seat.prepare(interruption) }
+          } onCancel: {
+            interruption.come()
+          }
           line.giveBack(seat, interruption)
           if case .success(let found) = found { version.withLock { $0 = found } }
         }

@@ -41,11 +41,11 @@ final class SeatLine: Sendable {
     for continuation in closing { continuation.resume() }
   }
 
-  /// Every seat that nobody has, each to be given back.
-  func takeIdle() -> [(Seat, Interruption)] {
+  /// Seats that nobody has, warm ones first, each to be given back.
+  func takeIdle(atMost count: Int) -> [(Seat, Interruption)] {
     state.withLock { state in
-      let taken = state.idle.map { ($0, Interruption()) }
-      state.idle = []
+      let taken = state.idle.suffix(max(0, count)).map { ($0, Interruption()) }
+      state.idle.removeLast(taken.count)
       for (_, interruption) in taken { state.busy[ObjectIdentifier(interruption)] = interruption }
       return taken
     }

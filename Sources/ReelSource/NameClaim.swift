@@ -1,4 +1,5 @@
 import ReelModel
+import ReelSniffer
 
 /// What a name in a folder says before anybody looks at the file.
 enum NameClaim: Hashable, Sendable {
@@ -8,6 +9,8 @@ enum NameClaim: Hashable, Sendable {
   case unfinished
   /// It has an extension of one of the containers that Reel takes in.
   case media
+  /// It has one that files of another trade bear as well, such as `.ts`: the bytes decide which it is.
+  case shared
   /// Nothing: the bytes decide.
   case nothing
 
@@ -22,7 +25,8 @@ enum NameClaim: Hashable, Sendable {
   }
 
   private static func claim(_ claimed: String) -> NameClaim {
-    MediaContainer.claimableExtensions.contains(claimed) ? .media : .nothing
+    if Namesake.extensions.contains(claimed) { return .shared }
+    return MediaContainer.claimableExtensions.contains(claimed) ? .media : .nothing
   }
 
   /// Hidden names (AppleDouble's `._clip.mov` among them), Office's lock files, and the folder of AppleDouble

@@ -42,6 +42,7 @@ extension WalkState {
     guard options.filter.takesFile(entry.relativePath) else { return .ignored(entry.path) }
     let file = FoundFile(
       path: entry.path, identity: status.identity, wasNamed: false, directory: entry.directory, place: place)
+    if claim == .shared { return try isNamesake(file) ? .ignored(entry.path) : .candidate(file) }
     if claim == .media || claimsOtherwise(entry) { return .candidate(file) }
     return try isCandidateByBytes(file) ? .candidate(file) : .ignored(entry.path)
   }
@@ -59,6 +60,13 @@ extension WalkState {
     case .refused(let error): return options.takesPointers && error.code == .lfsPointer
     case .unrecognised: return false
     }
+  }
+
+  private func isNamesake(_ file: FoundFile) throws(SourceError) -> Bool {
+    guard let claimed = file.path.claimedExtension else { return false }
+    let opened = try file.open()
+    return Namesake.isOne(
+      head: try opened.handle.head(Sniffer.headLength), size: opened.size, claimed: claimed)
   }
 
   private mutating func visitFolder(_ entry: FolderWalk.Entry, at place: FilePlace) -> WalkItem? {
@@ -80,7 +88,7 @@ extension WalkState {
   private func unreachable(
     _ entry: FolderWalk.Entry, _ claim: NameClaim, _ error: SourceError
   ) -> WalkItem {
-    let isOurs = claim == .media && options.filter.takesFile(entry.relativePath)
+    let isOurs = (claim == .media || claim == .shared) && options.filter.takesFile(entry.relativePath)
     let isLoss = isOurs || error.code == .tooManyOpenFiles || error.code == .outsideRoot
     return isLoss ? .failed(entry.path, error) : .ignored(entry.path)
   }

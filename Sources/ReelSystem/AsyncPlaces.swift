@@ -10,7 +10,7 @@ public final class AsyncPlaces: Sendable {
   }
   private let state: Mutex<State>
 
-  /// - Parameter count: places, at least 1.
+  /// - Parameter count: at least 1.
   public init(count: Int) {
     state = Mutex(State(free: Array((0..<count).reversed())))
   }
@@ -27,7 +27,7 @@ public final class AsyncPlaces: Sendable {
     }
   }
 
-  /// Somebody else may have it.
+  /// The place is free for who has waited longest.
   public func giveBack(_ place: Int) {
     let next: CheckedContinuation<Int, Never>? = state.withLock { state in
       guard state.served < state.waiting.count else {

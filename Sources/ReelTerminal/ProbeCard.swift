@@ -24,7 +24,7 @@ public enum ProbeCard {
       sheet.add(
         "warning", "its name says .\(claimed), but it is \(report.media.container.fileExtension)", .warning)
     }
-    for warning in report.media.warnings { sheet.add("warning", warning, .warning) }
+    for warning in report.media.warnings { sheet.add("warning", warning.message, .warning) }
     sheet.add("read by", provenance(report.provenance))
     return traits.wrapped(traits.harmless(document.path.text), .strong) + sheet.lines()
   }
@@ -33,7 +33,7 @@ public enum ProbeCard {
     sheet.add("container", container(media))
     sheet.add("size", HumanNumber.bytes(media.size))
     sheet.add("duration", duration(media))
-    sheet.add("picture", media.video.map { picture($0, traits) } ?? "none: it has no video stream")
+    sheet.add("picture", media.video.map { picture($0, traits) } ?? noPicture(media))
     sheet.add("video", media.video.map(video))
     sheet.add("colour", media.video.map(colour))
     for audio in media.audio { sheet.add("audio", self.audio(audio)) }
@@ -81,6 +81,10 @@ extension ProbeCard {
     case .packets: "packets"
     case .estimated: "bit rate, an estimate"
     }
+  }
+
+  private static func noPicture(_ media: MediaInfo) -> String {
+    media.hasCover == true ? "none: its only picture is a cover" : "none: it has no video stream"
   }
 
   private static func picture(_ video: VideoFacts, _ traits: TerminalTraits) -> String {

@@ -81,7 +81,9 @@ extension ProbeError.Code {
     case .timeout, .crashed, .memoryLimit, .sandboxViolation, .implausible, .sourceChanged, .workerMissing,
       .workerBroken, .isolationUnavailable, .cancelled, .tooManyOpenFiles, .noReader:
       true
-    case .notMedia, .playlist, .unsupported, .truncated, .corrupt, .unreadable, .empty, .lfsPointer: false
+    case .notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .unreadable, .empty,
+      .lfsPointer:
+      false
     }
   }
 }

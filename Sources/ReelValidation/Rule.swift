@@ -64,7 +64,7 @@ extension Rule {
     _ id: String, _ title: String, _ explanation: String,
     judge: @escaping @Sendable (VideoFacts) -> RuleOutcome
   ) -> Rule {
-    media(id, title, explanation) { $0.pictures.map(judge) ?? .notApplicable }
+    media(id, title, explanation) { $0.video.map(judge) ?? .notApplicable }
   }
 
   static func video<Value: Sendable>(
@@ -72,18 +72,12 @@ extension Rule {
     judge: @escaping @Sendable (VideoFacts, Value, Tolerance) -> RuleOutcome
   ) -> Rule {
     media(id, title, parameter, explanation) { media, value, tolerance in
-      media.pictures.map { judge($0, value, tolerance) } ?? .notApplicable
+      media.video.map { judge($0, value, tolerance) } ?? .notApplicable
     }
   }
 }
 
 extension MediaInfo {
-  /// The video stream, unless all there is is a cover.
-  var pictures: VideoFacts? {
-    guard let video, video.streams != 0 else { return nil }
-    return video
-  }
-
   /// Whether it is of the family of MP4, where the index has a place of its own.
   var isISO: Bool {
     switch container {

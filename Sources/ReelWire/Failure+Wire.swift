@@ -24,7 +24,8 @@ extension ProbeError.Code {
   /// worker must not end a run.
   var isForAWorkerToSay: Bool {
     switch self {
-    case .notMedia, .playlist, .unsupported, .truncated, .corrupt, .timeout, .memoryLimit, .implausible,
+    case .notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .timeout, .memoryLimit,
+      .implausible,
       .sourceChanged, .unreadable, .empty:
       true
     case .lfsPointer, .crashed, .sandboxViolation, .workerMissing, .workerBroken, .isolationUnavailable,

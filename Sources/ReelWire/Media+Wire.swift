@@ -8,6 +8,7 @@ extension WireWriter {
     optional(media.duration) { $0.real($1) }
     optional(media.durationSource) { $0.code($1) }
     optional(media.truncated)
+    optional(media.presentDuration) { $0.real($1) }
     optional(media.fastStart)
     optional(media.fragmented)
     optional(media.video) { $0.video($1) }
@@ -19,7 +20,11 @@ extension WireWriter {
     optional(media.encrypted)
     optional(media.contentIdentifier, limit: .tag)
     optional(media.bitRate)
-    try list(media.warnings, limit: WireCount.warnings) { $0.text($1, limit: .sentence) }
+    optional(media.hasCover)
+    try list(media.warnings, limit: WireCount.warnings) { writer, warning in
+      writer.code(warning.code)
+      writer.text(warning.message, limit: .sentence)
+    }
   }
 
   private mutating func audio(_ audio: AudioFacts) {
@@ -35,6 +40,9 @@ extension WireReader {
       container: try code(MediaContainer.self, "container"), size: try number(in: 0...Int64.max, "size"))
     try duration(of: &media)
     media.truncated = try optionalFlag("truncated")
+    media.presentDuration = try optional("presentDuration") { reader throws(WireError) in
+      try reader.real(in: PlausibleRange.presentDuration, "presentDuration")
+    }
     media.fastStart = try optionalFlag("fastStart")
     media.fragmented = try optionalFlag("fragmented")
     media.video = try optional("video") { reader throws(WireError) in try reader.video() }
@@ -43,8 +51,10 @@ extension WireReader {
     }
     try tags(of: &media)
     media.bitRate = try optionalNumber(in: PlausibleRange.bitRate, "bitRate")
+    media.hasCover = try optionalFlag("hasCover")
     media.warnings = try list(limit: WireCount.warnings, "warnings") { reader throws(WireError) in
-      try reader.text(limit: .sentence, "warnings")
+      MediaWarning(
+        try reader.code(MediaWarning.Code.self, "warnings"), try reader.text(limit: .sentence, "warnings"))
     }
     return media
   }

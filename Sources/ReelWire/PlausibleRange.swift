@@ -2,6 +2,8 @@
 enum PlausibleRange {
   /// Seconds: above 0 and below a year.
   static let duration = Double.leastNonzeroMagnitude..<31_536_000
+  /// Seconds: of a file that was cut off there may be nothing.
+  static let presentDuration = 0.0..<31_536_000
   /// Pixels, as stored.
   static let stored: ClosedRange<Int64> = 1...65_536
   /// Pixels, as shown: a pixel may be a good deal wider than high.

@@ -8,7 +8,7 @@ public enum WireFrame {
   public static let largest = 128 << 10
 
   /// The version of the format.
-  static let version: UInt8 = 1
+  static let version: UInt8 = 2
 
   /// What every frame begins with.
   static let magic: [UInt8] = Array("REEL".utf8)

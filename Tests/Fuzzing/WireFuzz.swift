@@ -38,7 +38,7 @@ private func checkFacts(_ media: MediaInfo) {
   for side in [media.video?.width, media.video?.height].compactMap(\.self) {
     precondition(side > 0 && side < 1 << 21)
   }
-  for text in [media.title, media.artist].compactMap(\.self) + media.warnings {
+  for text in [media.title, media.artist].compactMap(\.self) + media.warnings.map(\.message) {
     precondition(text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
   }
 }

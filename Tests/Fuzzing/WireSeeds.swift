@@ -31,7 +31,9 @@ enum WireSeeds {
     (media.duration, media.durationSource) = (12.5, .container)
     (media.title, media.artist) = ("A title", "Somebody")
     media.createdAt = Date(timeIntervalSince1970: 1_700_000_000)
-    media.warnings = ["its end is missing", "it has more"]
+    media.warnings = [
+      MediaWarning(.truncated, "its end is missing"), MediaWarning(.sizeMismatch, "it has more"),
+    ]
     var video = VideoFacts()
     (video.width, video.height) = (1920, 1080)
     media.video = video

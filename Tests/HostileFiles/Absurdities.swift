@@ -6,7 +6,7 @@ struct Absurdities {
 
   /// Nothing worse than that the file is refused.
   private static let answers: Set = [
-    "ok", "corrupt", "truncated", "unsupported", "memoryLimit", "implausible",
+    "ok", "corrupt", "truncated", "indexMissing", "unsupported", "memoryLimit", "implausible",
   ]
 
   private func file(_ name: String, _ boxes: [ISOBox]) -> HostileFile {

@@ -5,7 +5,7 @@ struct Damages {
   var files: [HostileFile] { samples.clips.flatMap { cuts($0) + flips($0) } }
 
   /// What a cut file may be is told by the file itself, not by Reel:
-  /// - an ISO base media file whose index (`moov`) is not all there cannot be played: `truncated`;
+  /// - an ISO base media file whose index (`moov`) is not all there cannot be played: `indexMissing`;
   /// - one whose index is there can: it is published, and said to be cut, or refused as `truncated`;
   /// - all others have their header in front and are played as far as they go.
   private func cuts(_ clip: Samples.Clip) -> [HostileFile] {
@@ -13,7 +13,7 @@ struct Damages {
       let bytes = Array(clip.bytes.prefix(clip.bytes.count * tenth / 10))
       let answers: Set =
         Self.isISO(clip)
-        ? Self.hasIndex(bytes) ? ["ok", "truncated"] : ["truncated"] : ["ok", "truncated", "corrupt"]
+        ? Self.hasIndex(bytes) ? ["ok", "truncated"] : ["indexMissing"] : ["ok", "truncated", "corrupt"]
       return HostileFile("cut", "\(tenth)-\(clip.name)", .bytes(bytes), answers, origin: clip.path)
     }
   }

@@ -51,9 +51,9 @@ enum Answers {
   static let playlist: Set = ["playlist"]
   static let notMedia: Set = ["notMedia"]
   /// A container whose rules are broken: read as far as it goes, or refused as damaged.
-  static let damaged: Set = ["ok", "corrupt", "truncated"]
+  static let damaged: Set = ["ok", "corrupt", "truncated", "indexMissing"]
   /// What asks for far more than it has: as `damaged`, or ended for what it asks.
-  static let greedy: Set = ["ok", "corrupt", "truncated", "memoryLimit"]
+  static let greedy: Set = ["ok", "corrupt", "truncated", "indexMissing", "memoryLimit"]
   /// What keeps a processor busy for long: the deadline may end it.
   static let slow = greedy.union(["timeout"])
   /// More streams than any video has.

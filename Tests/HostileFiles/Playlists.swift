@@ -43,10 +43,10 @@ struct Playlists {
         HostileFile("playlists", "tag-then-\(kind).mp4", .bytes(tag + playlist), Answers.playlist),
         HostileFile(
           "playlists", "magic-then-\(kind).mkv", .bytes([0x1A, 0x45, 0xDF, 0xA3] + playlist),
-          ["corrupt", "truncated", "unsupported", "playlist"]),
+          ["corrupt", "truncated", "indexMissing", "unsupported", "playlist"]),
         HostileFile(
           "playlists", "box-then-\(kind).mp4", .bytes(be32(16) + Array("ftypisom".utf8) + be32(0) + playlist),
-          ["corrupt", "truncated"]),
+          ["corrupt", "truncated", "indexMissing"]),
       ]
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 @Suite("reel validate", .timeLimit(.minutes(5)))
@@ -31,7 +32,9 @@ struct ValidateTests {
     let found = try rules(broken)
     let expected = [
       "animation-named.mp4": "container.disguised", "archive.mp4": "container.disguised",
-      "audio-only.mp4": "video.none", "concat.mp4": "container.disguised", "cut-off.mp4": "file.truncated",
+      "audio-only.mp4": "video.none", "concat.mp4": "container.disguised",
+      "cover-only.mp4": "video.coverOnly",
+      "cut-off.mp4": "file.truncated",
       "empty.mp4": "file.empty", "error-page.mp4": "container.disguised", "garbage.mp4": "container.corrupt",
       "letter.mp4": "container.disguised", "lfs-pointer.mp4": "file.lfsPointer",
       "mp3-named.mp4": "container.disguised", "no-moov.mp4": "mp4.noMoov", "no-samples.mp4": "video.empty",
@@ -97,6 +100,12 @@ struct ValidateTests {
     #expect(try await reel(bench, "validate", "clips").status == 4)
     #expect(try await reel(bench, "validate", "clips", "--allow-empty").status == 0)
     #expect(try await reel(bench, "validate", "nowhere").status == 4)
+    let link = bench.clips.appendingPathComponent("link.mp4")
+    try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "/dev/zero")
+    let unreadable = try await reel(bench, "validate", "clips", "--report", "json")
+    #expect(unreadable.status == 4)
+    #expect(try rules(unreadable) == ["link.mp4": ["file.unreadable"]])
+    try FileManager.default.removeItem(at: link)
     try bench.write("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", to: "data.bin")
     let pointer = try await reel(bench, "validate", "clips", "--report", "json")
     #expect(try rules(pointer) == ["data.bin": ["file.lfsPointer"]])
@@ -138,6 +147,43 @@ struct ValidateTests {
     #expect(
       events.contains("file.refused") && events.contains("duration.max") && events.contains("codec.video"))
     #expect(try await bench.reel("ingest", "clips", "--policy", "web-playback").status == 0)
+  }
+
+  @Test(
+    "a signal in the middle of a run ends it with 130, and no report is written",
+    arguments: [SIGINT, SIGTERM])
+  func interrupted(number: Int32) async throws {
+    let bench = try Workbench()
+    // The sabotaged worker never comes back from this file; only the signal ends the run soon.
+    let movie = Data([0, 0, 0, 24]) + Data("ftypisom".utf8) + Data([0, 0, 2, 0]) + Data("isomiso2".utf8)
+    try (movie + Data([0, 0, 0, 8]) + Data("moovhang".utf8))
+      .write(to: bench.clips.appendingPathComponent("a.mp4"))
+    let worker = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
+    let running = try ReelBinary.start(
+      ["validate", "clips", "--worker", worker, "--deadline", "120", "--report", "junit=out.xml"],
+      in: bench.folder)
+    let process = running.process.processIdentifier
+    for _ in 0..<3000 {
+      if Self.hasChild(process) { break }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    // Whoever starts a worker listens to signals a moment later at most.
+    try await Task.sleep(for: .milliseconds(300))
+    let start = ContinuousClock.now
+    running.send(number)
+    let run = try await running.outcome()
+    #expect(run.status == 130 && !run.wasKilled, "\(run.status) \(run.output)\(run.errors)")
+    #expect(ContinuousClock.now - start < .seconds(100))
+    let report = bench.folder.appendingPathComponent("out.xml").path
+    #expect((try? String(contentsOfFile: report, encoding: .utf8)) ?? "" == "")
+  }
+
+  private static func hasChild(_ process: Int32) -> Bool {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+    return threads.contains { thread in
+      let children = try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/children", encoding: .utf8)
+      return children?.isEmpty == false
+    }
   }
 
   @Test("usage errors are 64, a policy or lock that can't be used is 1")

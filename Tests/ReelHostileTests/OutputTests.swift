@@ -52,6 +52,30 @@ struct OutputTests {
     }
   }
 
+  @Test("validate: every report by a policy that most break; GitHub's summary", arguments: reportKinds)
+  func validateByManyRules(kind: String) throws {
+    // Many rules, so that names and what was found stand in many sentences.
+    let policy = bench.folder.appendingPathComponent("policy.yaml")
+    try
+      "rules: {duration.max: 1ms, codec.video: vp9, bytes.max: 1B, audio.none: error, size.aspect: \"9:16\"}"
+      .write(to: policy, atomically: true, encoding: .utf8)
+    let summary = bench.folder.appendingPathComponent("summary.md")
+    let run = try ReelRun.run(
+      ["validate", bench.files.path, "--policy", policy.path, "--report", kind], in: bench.folder,
+      through: ["/usr/bin/env", "GITHUB_STEP_SUMMARY=\(summary.path)"])
+    #expect(run.status == 4, "\(run.errorText)")
+    guard kind == "github" else { return expectHarmless(run, "validate \(kind)", seesWords: false) }
+    // Its annotations are commands, and ours alone: a level, a file or a title.
+    let commands = run.lines.filter { $0.hasPrefix("::") }
+    #expect(!commands.isEmpty)
+    #expect(
+      commands.allSatisfy {
+        $0.firstMatch(of: #/^::(error|warning|notice) (file=[^:,]*,)?title=[^:,]*::/#) != nil
+      })
+    #expect(!run.text.contains("##[") && !run.text.contains("##vso["))
+    #expect(Harmlessness.problems(in: [UInt8](try Data(contentsOf: summary))) == [])
+  }
+
   @Test("publish: the card of one file, and its JSON", arguments: [0, 5, 8, 12])
   func publish(number: Int) throws {
     for (name, format) in [("tagged/\(number).mp4", []), ("sidecars/\(number).mp4", ["--json"])] {

@@ -98,7 +98,7 @@ struct SmallMovieTests {
     #expect(media.video?.mirrored == nil)
     #expect(media.video?.width == 64)
     #expect(media.video?.height == 48)
-    #expect(media.warnings == ["its display matrix has no angle; it is shown as it is stored"])
+    #expect(media.warnings.map(\.message) == ["its display matrix has no angle; it is shown as it is stored"])
   }
 
   @Test func theExtremesOfAMatrixDoNotTrap() throws {
@@ -146,6 +146,15 @@ struct SmallMovieTests {
     #expect(media.durationSource == .stream)
   }
 
+  @Test func twoHoursAreTwoHours() throws {
+    let bytes = SmallMovie(movieDuration: 7_200_000, samples: 180_000, sampleSize: 1).bytes
+    let media = try read(bytes)
+    #expect(media.duration == 7200)
+    #expect(media.truncated == false && media.presentDuration == nil)
+    #expect(media.video?.frameRate?.description == "25/1")
+    #expect(try read(Array(bytes.dropLast(45_000))).presentDuration == 5400)
+  }
+
   @Test func aFileOfSecondsHasAPlausibleBitRate() throws {
     let movie = SmallMovie()
     #expect(try read(movie).bitRate == Int64(movie.bytes.count) * 4)
@@ -155,7 +164,7 @@ struct SmallMovieTests {
     let media = try read(SmallMovie(edits: [(0, -1)]))
     #expect(media.video?.hasSamples == true)
     #expect(media.truncated == nil)
-    #expect(media.warnings.contains("its edit list hides every sample of its video"))
+    #expect(media.warnings.map(\.message).contains("its edit list hides every sample of its video"))
   }
 
   @Test func anEditListShortensWhatIsShown() throws {
@@ -174,7 +183,7 @@ struct SmallMovieTests {
     #expect(media.truncated == true)
     #expect(media.duration == 2)
     #expect(media.bitRate == nil)
-    #expect(media.warnings == ["it was cut off: \(left) of its 2.0 seconds are there"])
+    #expect(media.warnings.map(\.message) == ["it was cut off: \(left) of its 2.0 seconds are there"])
   }
 
   @Test func bytesBehindTheEndAreNoTruncation() throws {
@@ -183,14 +192,14 @@ struct SmallMovieTests {
 
   @Test func withoutIndexItIsUnfinished() {
     let bytes = SmallMovie(fastStart: false).bytes
-    #expect(failure(Array(bytes.prefix(500)))?.code == .truncated)
-    #expect(failure(Array(bytes.prefix(24)))?.code == .truncated)
+    #expect(failure(Array(bytes.prefix(500)))?.code == .indexMissing)
+    #expect(failure(Array(bytes.prefix(24)))?.code == .indexMissing)
   }
 
   @Test func anIndexThatIsCutIsTruncated() {
     let bytes = SmallMovie().bytes
     for length in stride(from: 40, to: 500, by: 23) {
-      #expect(failure(Array(bytes.prefix(length)))?.code == .truncated, "\(length)")
+      #expect(failure(Array(bytes.prefix(length)))?.code == .indexMissing, "\(length)")
     }
   }
 
@@ -203,7 +212,7 @@ struct SmallMovieTests {
     for _ in 0..<50 {
       let noise = (0..<2000).map { _ in UInt8.random(in: 0...255, using: &generator) }
       let code = failure(Array(SmallMovie().bytes.prefix(20)) + noise)?.code
-      #expect(code == .truncated || code == .corrupt)
+      #expect(code == .indexMissing || code == .corrupt)
     }
   }
 

@@ -17,7 +17,7 @@ import Testing
   func whileItIsRead(_ isolation: IsolationRequest) async throws {
     let prober = SandboxedProber(
       worker: Sabotaged.worker, isolation: isolation, workers: 1, deadline: .seconds(60))
-    await prober.warmUp()
+    await prober.warmUp(for: .max)
     let file = try folder.file("bad.mp4", order("hang"))
     let start = ContinuousClock.now
     let task = Task { await prober.code(file) }

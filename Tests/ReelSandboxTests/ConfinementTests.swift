@@ -71,7 +71,7 @@ import Testing
   @Test(arguments: IsolationRequest.allCases)
   func closeEndsEveryProcess(_ isolation: IsolationRequest) async throws {
     let prober = SandboxedProber(worker: Sabotaged.worker, isolation: isolation, workers: 2)
-    await prober.warmUp()
+    await prober.warmUp(for: .max)
     let reported = try await prober.report(try folder.file("a.mp4", order("report process")))
     let process = try #require(pid_t(reported))
     await prober.close()

@@ -30,6 +30,6 @@ extension SandboxedProber {
 
   /// What the sabotaged reader reports about itself.
   func report(_ file: SourceFile) async throws -> String {
-    try await probe(file).media.warnings.first ?? ""
+    try await probe(file).media.warnings.first?.message ?? ""
   }
 }

@@ -31,6 +31,45 @@ import Testing
     try WorkerHello(version: ReaderVersion(reel: version, ffmpeg: "1"), isolation: isolation).encoded()
   }
 
+  /// How many have left the word "started" and a newline.
+  private func starts() -> Int {
+    (try? folder.open("starts")).map { Int($0.size) / 8 } ?? 0
+  }
+
+  @Test func whatNeedsNoWorkerStartsNone() async throws {
+    let prober = try prober("echo started >>\(folder.path)/starts; exit 3")
+    try await prober.checkInstallation()
+    try await prober.firstLook(at: try folder.file("a.mp4", smallMP4))
+    let text = try folder.file("b.mp4", Array("only words".utf8))
+    let look = await #expect(throws: ProbeError.self) { try await prober.firstLook(at: text) }
+    #expect(look?.code == .notMedia)
+    #expect(await prober.code(text) == .notMedia)
+    await prober.warmUp(for: 0)
+    #expect(starts() == 0)
+    await prober.warmUp(for: 1)
+    #expect(starts() > 0)
+    await prober.close()
+  }
+
+  @Test func oneIsStartedForTheVersionHoweverManyAsk() async throws {
+    let real = Program.path("reel-probe-worker")
+    let prober = try prober("echo started >>\(folder.path)/starts; exec \(real)")
+    let versions = await withTaskGroup(of: ReaderVersion?.self) { group in
+      for _ in 0..<8 { group.addTask { try? await prober.readerVersion() } }
+      return await group.reduce(into: [ReaderVersion?]()) { $0.append($1) }
+    }
+    #expect(versions.count == 8 && versions.allSatisfy { $0?.reel == ReelVersion.current })
+    #expect(starts() == 1)
+    await prober.close()
+  }
+
+  @Test func aMissingOneIsSeenWithoutAStart() async throws {
+    let prober = SandboxedProber(worker: .path("/nowhere/worker"), workers: 1)
+    let error = await #expect(throws: ProbeError.self) { try await prober.checkInstallation() }
+    #expect(error?.code == .workerMissing)
+    await prober.close()
+  }
+
   @Test(arguments: [
     ("exit 3", "exit status 3"), ("kill -SEGV $$", "SIGSEGV"), ("exit 127", "a library"),
     ("echo hello >&3; exec /bin/sleep 100", "first word"),

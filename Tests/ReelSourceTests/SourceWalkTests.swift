@@ -44,6 +44,31 @@ struct SourceWalkTests {
     #expect(walked.failed.isEmpty)
   }
 
+  @Test(
+    "a name that two trades share claims nothing: TypeScript is no video, a page in place of one is a failure"
+  )
+  func sharedNames() throws {
+    let transport = (0..<400).flatMap { _ in [0x47] + [UInt8](repeating: 0xFF, count: 187) }
+    for (name, content) in [
+      ("app.ts", Array("import { a } from './a';\n".utf8)),
+      ("module.mts", Array("export const a = 1\n".utf8)),
+      ("de.ts", Array("<?xml version=\"1.0\"?><TS version=\"2.1\"></TS>".utf8)),
+      ("go.mod", Array("module example.com/a\n".utf8)), ("paper.ps", Array("%!PS-Adobe-3.0\n".utf8)),
+      ("video.ts", transport), ("page.ts", Array("<!DOCTYPE html><html></html>".utf8)), ("empty.ts", []),
+      ("list.ts", Array("#EXTM3U\n".utf8)), ("noise.ts", [0x81, 0, 3, 0x9F, 1, 2, 0xF0]),
+      ("text.m2ts", Sample.text),
+    ] as [(String, [UInt8])] {
+      try folder.write(name, content)
+    }
+    let walked = Walked(all: folder)
+    #expect(
+      walked.candidates == [
+        "empty.ts", "list.ts", "noise.ts", "page.ts", "text.m2ts", "video.ts",
+      ])
+    #expect(Set(walked.ignored) == ["app.ts", "module.mts", "de.ts", "go.mod", "paper.ps"])
+    #expect(Walked(["app.ts"], in: folder).candidates == ["app.ts"])
+  }
+
   @Test("a folder named like a video is walked")
   func folderNamedLikeVideo() throws {
     try folder.write("x.mp4/clip.mp4")

@@ -41,6 +41,7 @@ import Testing
   @Test func everyKeyOfAProbeHasARowAndEveryRowIsAKey() throws {
     var report = Samples.report
     report.media.video?.hdr = HDR(kind: .dolbyVision, profile: 8)
+    report.media.warnings = [MediaWarning(.truncated, "it was cut off")]
     let odd = SourcePath(bytes: [0xFF])
     let documents = [
       ProbeDocument(path: odd, result: .success(report)),

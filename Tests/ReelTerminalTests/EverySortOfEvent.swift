@@ -27,11 +27,15 @@ extension Samples {
   private static func fileBodies() throws -> [IngestEvent.Body] {
     let notUTF8 = FileReference(number: 4, path: SourcePath(bytes: [0x61, 0xFF, 0x2E, 0x6D, 0x70, 0x34]))
     let bare = ProbeReport(media: MediaInfo(container: .webm, size: 17), provenance: provenance)
+    var cut = report
+    (cut.media.truncated, cut.media.presentDuration) = (true, 3.5)
+    cut.media.warnings = [MediaWarning(.truncated, "it was cut off: 3.5 of its 12.5 seconds are there")]
     return [
       .fileStarted(file, size: 1_203_944),
       .fileStarted(notUTF8, size: nil),
       .fileProbed(file, report),
       .fileProbed(notUTF8, bare),
+      .fileProbed(file, cut),
       .fileNamed(
         file,
         FileNamed(

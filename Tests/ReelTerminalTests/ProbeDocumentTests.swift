@@ -9,11 +9,12 @@ import Testing
     try JSONOutput.decode(JSONValue.self, from: try document.json().utf8)
   }
 
-  /// The example of the design, with the key that Reel adds (`hasSamples`).
+  /// The example of the design, with the keys that Reel adds (`hasSamples`, `presentDuration`, `media.hasCover`).
   private static let example = #"""
     {"path": "clip.mov", "ok": true, "media": {
       "container": "mov", "extension": "mov", "contentType": "video/quicktime", "extensionMismatch": false,
-      "size": 1203944, "duration": 12.512, "durationSource": "container", "truncated": false, "fastStart": true,
+      "size": 1203944, "duration": 12.512, "durationSource": "container", "truncated": false,
+      "presentDuration": null, "fastStart": true,
       "fragmented": false,
       "video": {"codec": "h264", "width": 1080, "height": 1920, "storedWidth": 1920, "storedHeight": 1080,
         "rotation": 90, "mirrored": false, "sampleAspectRatio": "1:1", "frameRate": "30000/1001",
@@ -21,7 +22,7 @@ import Testing
         "bitRate": 4200000, "hdr": null, "streams": 1, "hasCover": false, "hasSamples": true},
       "audio": [{"codec": "aac", "channels": 2, "sampleRate": 48000}],
       "title": null, "artist": null, "createdAt": "2024-05-01T10:11:12Z", "hasLocation": true, "encrypted": false,
-      "contentIdentifier": null, "bitRate": 4500000, "warnings": []},
+      "contentIdentifier": null, "bitRate": 4500000, "hasCover": false, "warnings": []},
      "probe": {"method": "header", "isolation": "landlock+seccomp", "ffmpeg": "59.27.100"}}
     """#
 
@@ -58,9 +59,22 @@ import Testing
   @Test func theUnknownIsNullAndAudioAloneHasNoVideo() throws {
     let report = ProbeReport(media: MediaInfo(container: .mp4, size: 1), provenance: Samples.provenance)
     let media = try json(ProbeDocument(path: SourcePath("a.mp4"), result: .success(report)))["media"]
-    for key in ["video", "duration", "durationSource", "truncated", "createdAt", "bitRate", "title"] {
+    for key in [
+      "video", "duration", "durationSource", "truncated", "presentDuration", "hasCover", "createdAt",
+      "bitRate", "title",
+    ] {
       #expect(media?[key] == .null, "\(key)")
     }
+  }
+
+  @Test func aWarningHasACodeAndASentence() throws {
+    var report = Samples.report
+    (report.media.truncated, report.media.presentDuration) = (true, 3.5)
+    report.media.warnings = [MediaWarning(.truncated, "it was cut off")]
+    let media = try json(ProbeDocument(path: SourcePath("a.mov"), result: .success(report)))["media"]
+    #expect(media?["presentDuration"] == .number(3.5))
+    #expect(media?["warnings"]?.elements.first?["code"] == .string("truncated"))
+    #expect(media?["warnings"]?.elements.first?["message"] == .string("it was cut off"))
   }
 
   @Test func severalFilesAreAList() throws {

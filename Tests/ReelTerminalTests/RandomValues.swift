@@ -92,7 +92,7 @@ enum RandomValues {
     media.createdAt = random.maybe(
       Date(timeIntervalSince1970: Double.random(in: -1e11...1e11, using: &random)))
     media.contentIdentifier = random.maybe(HostileText.draw(&random))
-    media.warnings = random.chance(30) ? [HostileText.draw(&random)] : []
+    media.warnings = random.chance(30) ? [MediaWarning(.truncated, HostileText.draw(&random))] : []
     media.video = random.chance(80) ? video(&random) : nil
     media.audio =
       random.chance(50) ? [AudioFacts(codec: HostileText.draw(&random), channels: .max, sampleRate: 1)] : []

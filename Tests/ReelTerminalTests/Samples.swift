@@ -49,6 +49,7 @@ enum Samples {
     media.hasLocation = true
     media.encrypted = false
     media.bitRate = 4_500_000
+    media.hasCover = false
     return media
   }
 

@@ -37,7 +37,8 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
       rule: "container.allowed", setting: "[mp4, mov]", bad: Facts.fixture("a.webm") { $0.container = .webm }),
     RuleCase(rule: "ext.mismatch", setting: "error", bad: Facts.fixture("a.mov")),
     RuleCase(
-      rule: "mp4.noMoov", setting: "error", bad: Facts.unread(.truncated, "its index (moov) is missing: …")),
+      rule: "mp4.noMoov", setting: "error", bad: Facts.unread(.indexMissing, "its index (moov) is missing: …")
+    ),
     RuleCase(rule: "mp4.notFastStart", setting: "error", bad: Facts.fixture { $0.fastStart = false }),
     RuleCase(rule: "mp4.fragmented", setting: "error", bad: Facts.fixture { $0.fragmented = true }),
     RuleCase(rule: "privacy.location", setting: "error", bad: Facts.fixture { $0.hasLocation = true }),
@@ -63,9 +64,15 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     RuleCase(rule: "duration.expected", setting: "0:10", bad: Facts.fixture { $0.duration = 10.2 }),
     RuleCase(
       rule: "duration.mismatch", setting: "error",
-      bad: Facts.fixture { $0.warnings = ["its header says 20.0 seconds, it really lasts 10.0"] }),
+      bad: Facts.fixture {
+        $0.warnings = [MediaWarning(.durationMismatch, "its header says 20.0 seconds, it really lasts 10.0")]
+      }),
     RuleCase(rule: "video.none", setting: "error", bad: Facts.fixture { $0.video = nil }),
-    RuleCase(rule: "video.coverOnly", setting: "error", bad: Facts.picture { $0.streams = 0 }),
+    RuleCase(
+      rule: "video.coverOnly", setting: "error",
+      bad: Facts.fixture {
+        ($0.video, $0.hasCover) = (nil, true)
+      }),
     RuleCase(rule: "video.empty", setting: "error", bad: Facts.picture { $0.hasSamples = false }),
     RuleCase(rule: "video.multiple", setting: "error", bad: Facts.picture { $0.streams = 2 }),
     RuleCase(rule: "encryption.present", setting: "error", bad: Facts.fixture { $0.encrypted = true }),

@@ -38,6 +38,7 @@ struct Chance: RandomNumberGenerator {
       media.durationSource = pick(DurationSource.allCases)
     }
     media.truncated = maybe { Bool.random(using: &$0) }
+    media.presentDuration = maybe { Double($0.number(0...100_000)) / 8 }
     media.fastStart = maybe { Bool.random(using: &$0) }
     media.fragmented = maybe { Bool.random(using: &$0) }
     media.video = maybe { $0.video() }
@@ -48,8 +49,11 @@ struct Chance: RandomNumberGenerator {
     media.hasLocation = maybe { Bool.random(using: &$0) }
     media.encrypted = maybe { Bool.random(using: &$0) }
     media.contentIdentifier = maybe { $0.text(40) }
+    media.hasCover = maybe { Bool.random(using: &$0) }
     media.bitRate = maybe { Int64($0.number(1...1_000_000_000)) }
-    media.warnings = (0..<number(0...4)).map { _ in text(50) }
+    media.warnings = (0..<number(0...4)).map { _ in
+      MediaWarning(pick(MediaWarning.Code.allCases), text(50))
+    }
     return media
   }
 

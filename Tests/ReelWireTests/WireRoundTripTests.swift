@@ -13,7 +13,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ProbeError.Code.notMedia, .playlist, .unsupported, .truncated, .corrupt, .timeout, .memoryLimit,
+    ProbeError.Code.notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .timeout,
+    .memoryLimit,
     .implausible,
     .sourceChanged, .unreadable, .empty,
   ])
@@ -43,7 +44,8 @@ import Testing
     var media = MediaInfo(container: .mp4, size: .max)
     let tag = String(repeating: "é", count: 2048)
     (media.title, media.artist, media.contentIdentifier) = (tag, tag, tag)
-    media.warnings = Array(repeating: String(repeating: "w", count: 512), count: 48)
+    media.warnings = Array(
+      repeating: MediaWarning(.truncated, String(repeating: "w", count: 512)), count: 48)
     let codec = String(repeating: "c", count: 64)
     media.audio = Array(repeating: AudioFacts(codec: codec, channels: 1024, sampleRate: 1), count: 1024)
     let frame = try ReadReply.facts(media, .full).encoded()

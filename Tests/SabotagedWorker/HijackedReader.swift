@@ -65,12 +65,13 @@ final class HijackedReader: FileReader {
   private func report(_ what: String, _ request: ReadRequest) -> ReadReply {
     var media = MediaInfo(container: request.container, size: request.size)
     switch what {
-    case "descriptors": media.warnings = ["\(reel_open_descriptors())"]
-    case "environment": media.warnings = ["\(environ[0] == nil ? "empty" : "not empty")"]
-    case "process": media.warnings = ["\(getpid())"]
-    case "files": media.warnings = ["\(files)"]
-    case "memory": media.warnings = ["\(reel_eat_memory())"]
-    default: media.warnings = ["?"]
+    case "descriptors": media.warnings = [MediaWarning(.truncated, "\(reel_open_descriptors())")]
+    case "environment":
+      media.warnings = [MediaWarning(.truncated, "\(environ[0] == nil ? "empty" : "not empty")")]
+    case "process": media.warnings = [MediaWarning(.truncated, "\(getpid())")]
+    case "files": media.warnings = [MediaWarning(.truncated, "\(files)")]
+    case "memory": media.warnings = [MediaWarning(.truncated, "\(reel_eat_memory())")]
+    default: media.warnings = [MediaWarning(.truncated, "?")]
     }
     return .facts(media, .header)
   }

@@ -44,3 +44,15 @@ print_start_table() {
     }
   ' "$1"
 }
+
+# print_validate_table TIMES: validating against probing, with as many jobs.
+print_validate_table() {
+  awk -F '\t' '
+    BEGIN {
+      print "| | CPU s | wall s | CPU against probing | wall against probing | goal |"
+      print "| --- | ---: | ---: | ---: | ---: | ---: |"
+    }
+    $1 ~ /probe/ { cpu = $2; wall = $3; printf "| %s | %.2f | %.2f | | | |\n", $1, $2, $3; next }
+    { printf "| %s | %.2f | %.2f | %.2f | %.2f | 1.10 |\n", $1, $2, $3, $2 / cpu, $3 / wall }
+  ' "$1"
+}

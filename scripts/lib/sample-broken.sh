@@ -35,6 +35,8 @@ make_cut_files() {
 make_other_media() {
   local clips=$1 to=$2
   exact_ffmpeg -i "$clips/faststart.mp4" -map 0:a -c copy -bitexact "$to/audio-only.mp4"
+  exact_ffmpeg -i "$clips/cover.mp4" -i "$clips/faststart.mp4" -map 0:v:1 -map 1:a -c copy \
+    -disposition:v:0 attached_pic -bitexact "$to/cover-only.mp4"
   exact_ffmpeg -i "$clips/old.avi" -map 0:a -c copy -bitexact -f mp3 "$to/mp3-named.mp4"
   exact_ffmpeg -i "$clips/faststart.mp4" -map 0:v -frames:v 5 -c copy -bsf:v h264_mp4toannexb -bitexact \
     -f h264 "$to/raw-stream.h264"

@@ -71,6 +71,8 @@ struct DurationSearch {
     if method == AVFMT_DURATION_FROM_PTS, context.pointee.duration != reel_no_time {
       return found(Double(context.pointee.duration) / Double(reel_time_base), .packets)
     }
+    // FFmpeg writes that guess into the streams, too.
+    if method == AVFMT_DURATION_FROM_BITRATE { return nil }
     return found(longestStream, .stream)
   }
 

@@ -11,6 +11,7 @@ extension MediaInfo {
   }
 
   mutating func take(_ structure: FileStructure, _ streams: StreamChoice) {
+    hasCover = streams.hasCover
     if streams.tellsPosition || structure.iso?.tracksPlace == true { hasLocation = true }
     guard let iso = structure.iso else {
       truncated = structure.truncated

@@ -17,10 +17,10 @@ struct PacketExtent: Hashable {
     if !overflow { end = max(end, sum) }
   }
 
-  /// Nil without packets. The last packet lasts as long as the others do on average when it does not say how
-  /// long.
+  /// Nil without packets, and when there are several and all are of one moment: then their times were never
+  /// written. The last packet lasts as long as the others do on average when it does not say how long.
   func seconds(in base: AVRational) -> (first: Double, end: Double)? {
-    guard packets > 0, base.num > 0, base.den > 0 else { return nil }
+    guard packets == 1 || last > first, base.num > 0, base.den > 0 else { return nil }
     let tick = Double(base.num) / Double(base.den)
     let ordinary = packets > 1 ? (Double(last) - Double(first)) / Double(packets - 1) : 0
     let end = end > last ? Double(end) : Double(last) + ordinary

@@ -38,6 +38,11 @@ struct PacketScan: ~Copyable {
     while end == nil, !seen.contains(stream) { step() }
   }
 
+  /// Reads until so many bytes of packets have been read in all, or the end.
+  mutating func run(untilRead limit: Int64) {
+    while end == nil, bytes < limit { step() }
+  }
+
   /// Reads to the end.
   mutating func runToTheEnd() {
     while end == nil { step() }

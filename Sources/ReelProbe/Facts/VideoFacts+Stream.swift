@@ -4,10 +4,12 @@ import ReelModel
 extension VideoFacts {
   /// The facts that one stream's parameters hold, as they are after the reading.
   ///
-  /// - Parameter stepsAreIndexed: whether the index has the time of every frame.
+  /// - Parameters:
+  ///   - crops: what the container cuts off the pictures.
+  ///   - stepsAreIndexed: whether the index has the time of every frame.
   init(
     _ stream: UnsafeMutablePointer<AVStream>, of context: UnsafeMutablePointer<AVFormatContext>,
-    among streams: StreamChoice, stepsAreIndexed: Bool
+    among streams: StreamChoice, crops: PictureCrops, stepsAreIndexed: Bool
   ) {
     self.init()
     self.streams = streams.videos.count
@@ -18,18 +20,20 @@ extension VideoFacts {
     storedHeight = Self.side(parameters.height)
     let pixel = av_guess_sample_aspect_ratio(context, stream, nil)
     sampleAspectRatio = Rational(Int(pixel.num), Int(pixel.den)).map(SampleAspectRatio.init)
-    takeTurn(of: stream)
+    let crop = crops.crop(of: stream, among: streams)
+    if let crop { sampleAspectRatio = crop.pixel }
+    takeTurn(of: stream, crop)
     takeRates(of: stream, stepsAreIndexed: stepsAreIndexed)
     takePicture(parameters, of: stream)
   }
 
-  private mutating func takeTurn(of stream: UnsafeMutablePointer<AVStream>) {
+  private mutating func takeTurn(of stream: UnsafeMutablePointer<AVStream>, _ crop: PictureCrop?) {
     let turn = Self.turn(of: stream)
     rotation = turn?.rotation
     mirrored = turn?.mirrored
     let shown = ShownSize(
-      storedWidth: storedWidth ?? 0, storedHeight: storedHeight ?? 0, pixel: sampleAspectRatio,
-      swapped: turn?.swapsSides ?? false)
+      storedWidth: crop?.width ?? storedWidth ?? 0, storedHeight: crop?.height ?? storedHeight ?? 0,
+      pixel: sampleAspectRatio, swapped: turn?.swapsSides ?? false)
     width = shown?.width
     height = shown?.height
   }

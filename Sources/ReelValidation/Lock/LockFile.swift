@@ -64,7 +64,8 @@ public struct LockTolerances: Hashable, Sendable {
   func admits(_ key: String, _ old: String, _ new: String) -> Bool {
     if old == new { return true }
     switch key {
-    case "duration": return close(Quantity.number(old), Quantity.number(new), .absolute(duration))
+    case "duration", "presentDuration":
+      return close(Quantity.number(old), Quantity.number(new), .absolute(duration))
     case "video.frameRate": return close(Quantity.rate(old), Quantity.rate(new), .relative(rate))
     case "bitRate", "video.bitRate":
       // A bit rate that is worked out from a duration is as far off as that.

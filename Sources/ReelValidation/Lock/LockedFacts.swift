@@ -19,11 +19,13 @@ enum LockedFacts {
     facts["duration"] = media.duration.map { Decimals.text($0) }
     facts["durationSource"] = media.durationSource?.rawValue
     facts["truncated"] = media.truncated.map { "\($0)" }
+    facts["presentDuration"] = media.presentDuration.map { Decimals.text($0) }
     facts["fastStart"] = media.fastStart.map { "\($0)" }
     facts["fragmented"] = media.fragmented.map { "\($0)" }
     facts["encrypted"] = media.encrypted.map { "\($0)" }
     facts["hasLocation"] = media.hasLocation.map { "\($0)" }
     facts["bitRate"] = media.bitRate.map { "\($0)" }
+    facts["hasCover"] = media.hasCover.map { "\($0)" }
     facts["title"] = media.title
     facts["artist"] = media.artist
     if let video = media.video { add(video, to: &facts) }

@@ -57,16 +57,10 @@ enum DurationRules {
     "The header states one duration, the content has another. Players that trust the header show a wrong time "
       + "bar, or stop early. Writing the file anew sets the header right."
   ) { media in
-    guard let warning = media.warnings.first(where: tellsOfDuration) else { return .passed }
+    guard let warning = media.warnings.first(where: { $0.code == .durationMismatch }) else { return .passed }
     return .broken(
-      warning, expected: "one duration", found: media.duration.map { text($0) } ?? "none",
+      warning.message, expected: "one duration", found: media.duration.map { text($0) } ?? "none",
       mend: "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
-  }
-
-  /// ReelProbe's sentences on it (`Contradictions`).
-  private static func tellsOfDuration(_ warning: String) -> Bool {
-    warning.hasPrefix("its header gives a duration")
-      || warning.hasPrefix("its header says") && warning.contains("it really lasts")
   }
 
   private static func text(_ seconds: Double) -> String { Decimals.text(seconds) + " s" }

@@ -47,8 +47,7 @@ enum FileRules {
       + "end of the file. No tool can bring back what is missing; get it again."
   ) { facts in
     if let problem = facts.problem {
-      let isCut = problem.code == .truncated && !IndexRules.tellsOfMissingIndex(problem)
-      return isCut ? cut(problem.message) : .passed
+      return problem.code == .truncated ? cut(problem.message) : .passed
     }
     guard facts.media?.truncated == true else { return .passed }
     return cut("it was cut off: part of its data is missing; get it again, whole")

@@ -4,18 +4,13 @@ import ReelModel
 enum IndexRules {
   static let all = [noMoov, notFastStart, fragmented]
 
-  /// Whether the reader misses the index as a whole, not a part of the data.
-  static func tellsOfMissingIndex(_ problem: ProbeError) -> Bool {
-    problem.code == .truncated && problem.message.contains("index (moov)")
-  }
-
   private static let noMoov = Rule(
     "mp4.noMoov", "an MP4 has its index (moov)",
     "The index is written last. A recorder that was killed, or a download that was cut off, leaves an MP4 "
       + "without it, which no player opens. With a good file of the same camera a tool such as untrunc may "
       + "rebuild it; a stream's segment needs its first segment before it."
   ) { facts in
-    guard let problem = facts.problem, tellsOfMissingIndex(problem) else { return .passed }
+    guard let problem = facts.problem, problem.code == .indexMissing else { return .passed }
     return .broken(problem.message, expected: "an index (moov)", found: "none")
   }
 

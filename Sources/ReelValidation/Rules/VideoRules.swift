@@ -9,6 +9,8 @@ enum VideoRules {
     "The file holds sound, or data, and no picture. Leave it out, or put the video in its place."
   ) { media in
     guard media.video == nil else { return .passed }
+    // What has a cover in place of a video breaks the next rule.
+    guard media.hasCover != true else { return .notApplicable }
     return .broken("it has no video stream", expected: "a video stream", found: "none")
   }
 
@@ -16,7 +18,7 @@ enum VideoRules {
     "video.coverOnly", "the picture is more than a cover",
     "What looks like a video stream is the cover picture of a piece of music."
   ) { media in
-    guard let video = media.video, video.streams == 0 else { return .passed }
+    guard media.video == nil, media.hasCover == true else { return .passed }
     return .broken("its only picture is a cover", expected: "a video stream", found: "a cover picture")
   }
 

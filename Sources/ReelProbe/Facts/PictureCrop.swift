@@ -1,0 +1,69 @@
+import CFFmpeg
+import ReelModel
+
+/// What a container cuts off a picture before it is shown, and the shape that it gives the pixels that are left.
+///
+/// FFmpeg 5.1 does not look at it; from 7.1 on it is side data that the size in the codec parameters knows nothing
+/// of. So it is read from the file itself, the same for every version.
+struct PictureCrop: Hashable {
+  /// In pixels, of what is left.
+  let width: Int
+  let height: Int
+  /// Nil when the container does not tell.
+  let pixel: SampleAspectRatio?
+
+  /// Nil when nothing is cut off, or all of it.
+  init?(_ track: MatroskaVideoTrack) {
+    guard track.isCropped, let coded = track.width.flatMap({ width in track.height.map { (width, $0) } })
+    else { return nil }
+    width = coded.0 - track.left - track.right
+    height = coded.1 - track.top - track.bottom
+    guard width > 0, height > 0 else { return nil }
+    pixel = Self.pixel(track, width, height)
+  }
+
+  /// Units of 0 to 2 are lengths, 3 is a ratio, and 4 says that the shape is unknown.
+  private static func pixel(_ track: MatroskaVideoTrack, _ width: Int, _ height: Int) -> SampleAspectRatio? {
+    guard (0...3).contains(track.displayUnit) else { return nil }
+    if track.displayUnit > 0, track.displayWidth == nil || track.displayHeight == nil { return nil }
+    let (across, down) = (track.displayWidth ?? width, track.displayHeight ?? height)
+    var reduced = AVRational()
+    av_reduce(
+      &reduced.num, &reduced.den, Int64(across) * Int64(height), Int64(down) * Int64(width), Int64(Int32.max))
+    return Rational(Int(reduced.num), Int(reduced.den)).map(SampleAspectRatio.init)
+  }
+}
+
+/// The cropping of a file's video streams.
+struct PictureCrops: Hashable {
+  private let tracks: [MatroskaVideoTrack]
+
+  init(_ structure: FileStructure) {
+    tracks = structure.matroska?.videoTracks ?? []
+  }
+
+  /// What is cut off the pictures of `stream`; nil for nothing, and where its pictures are of another size than
+  /// the one that is cut: then the header is not believed.
+  func crop(
+    of stream: StreamChoice.Stream, among streams: StreamChoice
+  ) -> PictureCrop? {
+    guard let track = track(of: stream, among: streams), let parameters = stream.pointee.codecpar,
+      track.width == Int(parameters.pointee.width), track.height == Int(parameters.pointee.height)
+    else { return nil }
+    return PictureCrop(track)
+  }
+
+  /// Whether what is cut off leaves nothing of the pictures of `stream`.
+  func leavesNothing(of stream: StreamChoice.Stream, among streams: StreamChoice) -> Bool {
+    guard let track = track(of: stream, among: streams), track.isCropped else { return false }
+    return PictureCrop(track) == nil
+  }
+
+  /// FFmpeg makes the streams in the order of the tracks.
+  private func track(of stream: StreamChoice.Stream, among streams: StreamChoice) -> MatroskaVideoTrack? {
+    guard let place = streams.videos.firstIndex(of: stream), streams.videos.count == tracks.count else {
+      return nil
+    }
+    return tracks[place]
+  }
+}

@@ -1,0 +1,93 @@
+import ReelModel
+
+/// What a Matroska file says of one video track's pictures (RFC 9559, 5.1.4.1.28): their size, what is cut off them
+/// at their edges, and how large the rest is shown.
+struct MatroskaVideoTrack: Hashable {
+  /// In pixels, as coded; nil when the file does not say.
+  private(set) var width: Int?
+  private(set) var height: Int?
+  /// In pixels.
+  private(set) var left = 0
+  private(set) var right = 0
+  private(set) var top = 0
+  private(set) var bottom = 0
+  /// In `displayUnit`s; nil for the default, which is the size after cropping.
+  private(set) var displayWidth: Int?
+  private(set) var displayHeight: Int?
+  private(set) var displayUnit = 0
+
+  private enum ID {
+    static let tracks: UInt32 = 0x1654_AE6B
+    static let entry: UInt32 = 0xAE
+    static let type: UInt32 = 0x83
+    static let codec: UInt32 = 0x86
+    static let video: UInt32 = 0xE0
+    static let cluster: UInt32 = 0x1F43_B675
+  }
+  private static let videoType = 1
+  /// Elements that are looked at on one level before the tracks, and among them.
+  private static let mostElements = 512
+
+  /// Whether it cuts anything off.
+  var isCropped: Bool { left + right + top + bottom > 0 }
+
+  /// The video tracks of a segment, in the order of the file; none when they stand behind the first cluster.
+  static func all(in segment: EBMLElement, of file: some ByteReading) -> [MatroskaVideoTrack] {
+    for element in children(of: segment, in: file) {
+      if element.id == ID.cluster { return [] }
+      guard element.id == ID.tracks else { continue }
+      return children(of: element, in: file).filter { $0.id == ID.entry }.compactMap { track($0, in: file) }
+    }
+    return []
+  }
+
+  /// Nil for a track of another type, and for one without a codec, of which FFmpeg makes no stream.
+  private static func track(_ entry: EBMLElement, in file: some ByteReading) -> MatroskaVideoTrack? {
+    let parts = children(of: entry, in: file)
+    guard parts.contains(where: { $0.id == ID.type && number($0, in: file) == videoType }),
+      parts.contains(where: { $0.id == ID.codec })
+    else { return nil }
+    var track = MatroskaVideoTrack()
+    for video in parts where video.id == ID.video {
+      for element in children(of: video, in: file) { track.take(element, in: file) }
+    }
+    return track
+  }
+
+  private mutating func take(_ element: EBMLElement, in file: some ByteReading) {
+    guard let number = Self.number(element, in: file) else { return }
+    switch element.id {
+    case 0xB0: width = number
+    case 0xBA: height = number
+    case 0x54AA: bottom = number
+    case 0x54BB: top = number
+    case 0x54CC: left = number
+    case 0x54DD: right = number
+    case 0x54B0: displayWidth = number
+    case 0x54BA: displayHeight = number
+    case 0x54B2: displayUnit = number
+    default: break
+    }
+  }
+
+  private static func children(of outer: EBMLElement, in file: some ByteReading) -> [EBMLElement] {
+    let end = min(outer.end ?? file.size, file.size)
+    var found: [EBMLElement] = []
+    var next = outer.contents
+    while next < end, found.count < mostElements, let element = EBMLElement(file, at: next) {
+      found.append(element)
+      guard let elementEnd = element.end, element.id != ID.cluster else { break }
+      next = elementEnd
+    }
+    return found
+  }
+
+  /// Nil for what is no number of pixels.
+  private static func number(_ element: EBMLElement, in file: some ByteReading) -> Int? {
+    guard let end = element.end, (1...8).contains(end - element.contents),
+      let number = file.bigEndian(at: element.contents, width: Int(end - element.contents)),
+      number <= 1 << 20
+    else { return nil }
+    return Int(number)
+  }
+}

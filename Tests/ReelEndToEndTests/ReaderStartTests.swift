@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+/// Readers start when a file needs one, and only then.
+@Suite("When readers start", .timeLimit(.minutes(5)))
+struct ReaderStartTests {
+  let bench: Workbench
+  /// A worker that leaves a mark for each start, and then is the real one.
+  private let worker: String
+  private let marks: URL
+
+  init() throws {
+    bench = try Workbench()
+    let script = bench.folder.appendingPathComponent("worker")
+    marks = bench.folder.appendingPathComponent("starts")
+    let real = ReelBinary.folder.appendingPathComponent("reel-probe-worker").path
+    try "#!/bin/sh\necho started >>'\(marks.path)'\nexec '\(real)'\n".write(
+      to: script, atomically: true, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script.path)
+    worker = script.path
+  }
+
+  /// How many were started by a run, and how that ended.
+  private func starts(_ arguments: String...) async throws -> (count: Int, status: Int32) {
+    try? FileManager.default.removeItem(at: marks)
+    let library = arguments[0] == "ingest" ? ["--library", bench.library.path] : []
+    let run = try await ReelBinary.run(arguments + ["--worker", worker] + library, in: bench.folder)
+    let marked = (try? String(contentsOf: marks, encoding: .utf8)) ?? ""
+    return (marked.split(separator: "\n").count, run.status)
+  }
+
+  @Test("a run over files that are all published starts none, also under another name")
+  func unchanged() async throws {
+    try bench.addDistinct(5)
+    let first = try await starts("ingest", "clips")
+    #expect(first.count >= 1 && first.status == 0)
+    #expect(try await starts("ingest", "clips") == (0, 0))
+    try FileManager.default.copyItem(
+      at: bench.clips.appendingPathComponent("clip-00000.mp4"),
+      to: bench.clips.appendingPathComponent("copy.mp4"))
+    #expect(try await starts("ingest", "clips") == (0, 0))
+    try bench.add("clips/titled.mp4", as: "new.mp4")
+    let next = try await starts("ingest", "clips")
+    #expect(next.count >= 1 && next.status == 0)
+  }
+
+  @Test(
+    "where there is no video none is started, whatever is done", arguments: ["ingest", "probe", "validate"])
+  func nothing(command: String) async throws {
+    try bench.write("only words", to: "notes.txt")
+    try bench.write("import { a } from './a'\n", to: "app.ts")
+    try bench.add("broken/playlist.mp4")
+    let found = try await starts(command, "clips")
+    #expect(found.count == 0 && found.status != 0)
+  }
+
+  @Test("TypeScript in a folder is passed by; what the user names is refused")
+  func typeScript() async throws {
+    try bench.write("import { a } from './a'\n", to: "app.ts")
+    try bench.add("clips/transport.ts")
+    let folder = try await ReelBinary.run(["probe", "clips", "--jsonl"], in: bench.folder)
+    #expect(folder.status == 0 && !folder.output.contains("app.ts"), "\(folder.output)")
+    let named = try await ReelBinary.run(["probe", "clips/app.ts", "--json"], in: bench.folder)
+    #expect(named.status == 3 && named.output.contains("notMedia"), "\(named.output)")
+    #expect(
+      try await ReelBinary.run(["publish", "clips/app.ts", "--library", "library"], in: bench.folder).status
+        == 3)
+  }
+}
