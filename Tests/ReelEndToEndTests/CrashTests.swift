@@ -43,7 +43,9 @@ struct CrashTests {
       try await Task.sleep(for: .microseconds(Int(generator.next() % window)))
       running.send(SIGKILL)
       let wasKilled = try await running.outcome().wasKilled
-      window = wasKilled ? window + window / 50 : max(20_000, window - window / 10)
+      if !wasKilled { window = max(20_000, window - window / 8) }
+      let isEarly = try !bench.hasCatalog || LibraryInspection(library: bench.library).published.isEmpty
+      if wasKilled, isEarly { window += window / 12 }
       if bench.hasCatalog {
         let found = try LibraryInspection(library: bench.library)
         expectNothing(try found.broken(), "seed \(seed), round \(round)")
@@ -52,6 +54,7 @@ struct CrashTests {
         tally.count(nil, of: files, wasKilled: wasKilled)
       }
       try await expectWholeAfterRerun(bench, count: files, "seed \(seed), round \(round)")
+      if (round + 1).isMultiple(of: 100) { print("after \(round + 1) kills, seed \(seed): \(tally)") }
     }
     print("random kills, seed \(seed): \(tally)")
   }

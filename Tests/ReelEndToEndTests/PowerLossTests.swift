@@ -57,6 +57,11 @@ struct PowerLossTests {
       "ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": step, "REEL_LEASE_SECONDS": "3"])
     #expect(killed.wasKilled)
     let boot = try await bench.otherBoot()
+    let first = try await bench.reel("ingest", "clips", environment: boot)
+    #expect(first.status == 0, "\(first.errors)")
+    #expect(try LibraryInspection(library: bench.library).published.count == Self.clips)
+    // A post that the other was about to tell is left to it until then.
+    try await Task.sleep(for: .microseconds(Int(3_100_000)))
     try await bench.expectWhole(Self.clips, "\(step)", environment: boot)
   }
 
