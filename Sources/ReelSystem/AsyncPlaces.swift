@@ -2,7 +2,7 @@ import Synchronization
 
 /// A number of places that are waited for without blocking. First come, first served; the place that was
 /// given back last is taken first, as its thread is warm.
-final class AsyncPlaces: Sendable {
+public final class AsyncPlaces: Sendable {
   private struct State {
     var free: [Int]
     var waiting: [CheckedContinuation<Int, Never>] = []
@@ -10,12 +10,14 @@ final class AsyncPlaces: Sendable {
   }
   private let state: Mutex<State>
 
-  init(count: Int) {
+  /// - Parameter count: how many there are; at least 1.
+  public init(count: Int) {
+    let count = max(1, count)
     state = Mutex(State(free: Array((0..<count).reversed())))
   }
 
   /// Waits for a place, and gives its number: 0 ..< count.
-  func take() async -> Int {
+  public func take() async -> Int {
     await withCheckedContinuation { continuation in
       let place: Int? = state.withLock { state in
         if let place = state.free.popLast() { return place }
@@ -26,7 +28,8 @@ final class AsyncPlaces: Sendable {
     }
   }
 
-  func giveBack(_ place: Int) {
+  /// Lets the next one have it.
+  public func giveBack(_ place: Int) {
     let next: CheckedContinuation<Int, Never>? = state.withLock { state in
       guard state.served < state.waiting.count else {
         state.free.append(place)

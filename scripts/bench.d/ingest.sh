@@ -108,7 +108,7 @@ bench_ingest() {
   # What was changed just now is not trusted to look the same for as long as it is the same.
   sync && sleep 3
   print_intake_circumstances "$lab"
-  for part in ${only:-small again large many many-again feed}; do
+  for part in ${only:-small again large many many-again many-events feed}; do
     "bench_part_${part//-/_}" "$lab"
   done
   rm -rf "$lab"/{library,library-large,library-many,library-feed,by-rclone,by-floor}
@@ -131,23 +131,30 @@ bench_part_large() {
   print_intake_table "$1/large.times" "one file, $((large_bytes / 1000000)) MB"
 }
 
-# run_many LAB NAME: once, over the large tree; that some files are no videos is the point (exit code 3 or 4).
+# run_many LAB NAME OPTIONS…: once, over the large tree; that most files are no videos is the point (exit code 3).
 run_many() {
-  python3 "$parts/peak.py" "$reel" ingest --library "$1/library-many" --json --quiet \
-    --events "$1/many.events" "$1/many" >"$1/$2.peak" 2>"$1/$2.errors"
-  rm -f "$1/many.events"
+  local lab=$1 name=$2
+  shift 2
+  sync
+  python3 "$parts/peak.py" "$lab/$name.peak" \
+    "$reel" ingest --library "$lab/library-many" --json --quiet "$@" "$lab/many" >"$lab/$name.json"
 }
 
 bench_part_many() {
-  rm -rf "$1/library-many" && sync
+  rm -rf "$1/library-many"
   run_many "$1" many
   print_many "$1/many.peak" "the first time"
 }
 
 bench_part_many_again() {
-  sync
   run_many "$1" many-again
   print_many "$1/many-again.peak" "nothing changed"
+}
+
+bench_part_many_events() {
+  run_many "$1" many-events --events "$1/events.jsonl"
+  rm -f "$1/events.jsonl"
+  print_many "$1/many-events.peak" "nothing changed, with --events"
 }
 
 bench_part_feed() {

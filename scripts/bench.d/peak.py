@@ -1,6 +1,6 @@
 """Runs a command, and tells how long it took and how much memory its processes had at most.
 
-    peak.py COMMAND…        prints: seconds of processor time, seconds of wall time, MB at most
+    peak.py RESULT COMMAND…     writes: seconds of processor time, seconds of wall time, MB at most
 
 Memory is the sum over the command and all its descendants of PSS (each page shared by n processes counts 1/n), as
 /proc/PID/smaps_rollup has it, every 100 ms. A process that this user may not look into counts with what of its
@@ -67,7 +67,8 @@ def watch(root, isOver, peak):
 def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     start = time.monotonic()
-    child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
+    result, *command = sys.argv[1:]
+    child = os.posix_spawnp(command[0], command, os.environ)
     isOver, peak = threading.Event(), [0]
     watcher = threading.Thread(target=watch, args=(child, isOver, peak))
     watcher.start()
@@ -77,8 +78,9 @@ def main():
     watcher.join()
     code = os.waitstatus_to_exitcode(status)
     if code not in (0, 3, 4):
-        sys.exit(f"{sys.argv[1]} ended with {code}")
-    print(f"{usage.ru_utime + usage.ru_stime:.4f}\t{wall:.4f}\t{peak[0] / 1024:.1f}")
+        sys.exit(f"{command[0]} ended with {code}")
+    with open(result, "w", encoding="ascii") as out:
+        out.write(f"{usage.ru_utime + usage.ru_stime:.4f}\t{wall:.4f}\t{peak[0] / 1024:.1f}\n")
 
 
 main()
