@@ -4,13 +4,21 @@ import ReelModel
 public enum FeedTable {
   /// A newline after each line. Ends with the command that gives the next page, if there is one.
   ///
-  /// - Parameter size: of the page, when it was asked for, so that the next one has it too.
-  public static func text(_ page: FeedPage, size: Int? = nil, _ traits: TerminalTraits) -> String {
-    (posts(page.posts, traits) + footer(page, size, traits)).text(traits)
+  /// - Parameters:
+  ///   - size: of the page, when it was asked for, so that the next one has it too.
+  ///   - hint: writes the command.
+  public static func text(
+    _ page: FeedPage, size: Int? = nil, hint: CommandHint = CommandHint(), _ traits: TerminalTraits
+  ) -> String {
+    (posts(page.posts, hint, traits) + footer(page, size, hint, traits)).text(traits)
   }
 
-  private static func posts(_ posts: [Post], _ traits: TerminalTraits) -> [StyledLine] {
-    guard !posts.isEmpty else { return traits.wrapped("No posts here. To make some: reel ingest FOLDER") }
+  private static func posts(
+    _ posts: [Post], _ hint: CommandHint, _ traits: TerminalTraits
+  ) -> [StyledLine] {
+    guard !posts.isEmpty else {
+      return traits.wrapped("No posts here. To make some: " + hint.text("ingest", "FOLDER"))
+    }
     let rows = posts.map { FeedRow($0, traits) }
     guard let columns = traits.columns, columns < narrowestTable else { return table(rows, traits) }
     return rows.flatMap { $0.stacked(columns) }
@@ -19,10 +27,12 @@ public enum FeedTable {
   /// With less than this no caption would fit beside the rest.
   private static let narrowestTable = 76
 
-  private static func footer(_ page: FeedPage, _ size: Int?, _ traits: TerminalTraits) -> [StyledLine] {
+  private static func footer(
+    _ page: FeedPage, _ size: Int?, _ hint: CommandHint, _ traits: TerminalTraits
+  ) -> [StyledLine] {
     guard let next = page.next else { return [] }
-    return traits.wrapped(
-      "Next page: reel feed --before \(next.text)" + (size.map { " --size \($0)" } ?? ""), .dim)
+    let arguments = "--before \(next.text)" + (size.map { " --size \($0)" } ?? "")
+    return traits.wrapped("Next page: " + hint.text("feed", arguments), .dim)
   }
 
   private static func table(_ rows: [FeedRow], _ traits: TerminalTraits) -> [StyledLine] {

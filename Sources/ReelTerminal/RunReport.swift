@@ -36,13 +36,15 @@ public struct RunReport: Hashable, Sendable {
 
   /// The report for people, a newline after each line.
   ///
-  /// - Parameter listing: at most so many troubles are told one by one; 0 where they were told as they happened.
-  public func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
+  /// - Parameters:
+  ///   - listing: at most so many troubles are told one by one; 0 where they were told as they happened.
+  ///   - hint: writes the commands that may come next.
+  public func text(_ traits: TerminalTraits, listing: Int = 20, hint: CommandHint = CommandHint()) -> String {
     let headline = RunHeadline(report: self)
     var lines = traits.wrapped(traits.harmless(headline.text), headline.ink)
     lines += counts(traits)
-    lines += listed(listing, traits)
-    lines += advice.flatMap { traits.wrapped($0, .dim) }
+    lines += listed(listing, traits, hint)
+    lines += advice(hint).flatMap { traits.wrapped($0, .dim) }
     return lines.text(traits)
   }
 }
@@ -81,24 +83,26 @@ extension RunReport {
       .joined(separator: ", ")
   }
 
-  private func listed(_ limit: Int, _ traits: TerminalTraits) -> [StyledLine] {
+  private func listed(_ limit: Int, _ traits: TerminalTraits, _ hint: CommandHint) -> [StyledLine] {
     guard limit > 0 else { return [] }
     let shown = troubles.entries.prefix(limit)
     let hidden = troubles.entries.count - shown.count + troubles.leftOut
     var lines = shown.flatMap { TroubleCard.lines($0, traits) }
-    if hidden > 0 { lines += traits.wrapped("and \(hidden) more: reel status", .dim) }
+    if hidden > 0 { lines += traits.wrapped("and \(hidden) more: " + hint.text("status"), .dim) }
     return lines
   }
 
   /// What to do next.
-  private var advice: [String] {
+  private func advice(_ hint: CommandHint) -> [String] {
     if summary.outcome == .aborted, summary.published > 0 || unfinished != 0 {
       return ["Once that is mended, the same command again goes on where this stopped."]
     }
     if dryRun { return summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [] }
     var advice: [String] = []
-    if summary.published > 0 { advice.append("See them: reel feed") }
-    if summary.failed + summary.refused > 0 { advice.append("What failed and why, at any time: reel status") }
+    if summary.published > 0 { advice.append("See them: " + hint.text("feed")) }
+    if summary.failed + summary.refused > 0 {
+      advice.append("What failed and why, at any time: " + hint.text("status"))
+    }
     return advice
   }
 }

@@ -42,7 +42,9 @@ struct FeedCommand: AsyncParsableCommand {
     let page = try await page(try await Workplace.reading(settings))
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
-      json ? FeedDocument(page).json(pretty: traits.isTerminal) : FeedTable.text(page, size: size, traits))
+      json
+        ? FeedDocument(page).json(pretty: traits.isTerminal)
+        : FeedTable.text(page, size: size, hint: CommandHint(library: library.library), traits))
   }
 
   private func page(_ catalog: (any PostCatalog)?) async throws -> FeedPage {

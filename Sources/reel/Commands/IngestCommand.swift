@@ -2,6 +2,7 @@ import ArgumentParser
 import ReelIngest
 import ReelModel
 import ReelSource
+import ReelTerminal
 
 /// `reel ingest PATH…`
 struct IngestCommand: AsyncParsableCommand {
@@ -71,7 +72,9 @@ struct IngestCommand: AsyncParsableCommand {
     let target = try EventTarget.open(output.events)
     let workplace = try await Workplace.open(
       settings, dryRun: intake.dryRun, jobs: options.jobs, policy: intake.policy)
-    let session = RunSession(workplace: workplace, output: output, settings: settings, target: target)
+    let session = RunSession(
+      workplace: workplace, output: output, settings: settings, target: target,
+      hint: CommandHint(library: library.library))
     let walk = WalkOptions(
       followLinks: reading.followLinks,
       filter: NameFilter(

@@ -2,6 +2,7 @@ import ArgumentParser
 import ReelIngest
 import ReelModel
 import ReelSource
+import ReelTerminal
 
 /// `reel publish FILE`
 struct PublishCommand: AsyncParsableCommand {
@@ -32,7 +33,9 @@ struct PublishCommand: AsyncParsableCommand {
     let target = try EventTarget.open(output.events)
     let workplace = try await Workplace.open(
       settings, dryRun: intake.dryRun, jobs: 1, policy: intake.policy)
-    let session = RunSession(workplace: workplace, output: output, settings: settings, target: target)
+    let session = RunSession(
+      workplace: workplace, output: output, settings: settings, target: target,
+      hint: CommandHint(library: library.library))
     let exit = try await session.publish(
       SourceInput(path: RawArguments.path(file)),
       walk: WalkOptions(followLinks: reading.followLinks, skippedDirectories: workplace.ownDirectories),

@@ -10,6 +10,8 @@ struct RunSession: Sendable {
   let settings: Settings
   /// Where the events go; nil when nobody asked for them.
   let target: EventTarget?
+  /// Writes the commands that may come next.
+  let hint: CommandHint
 
   /// How a run ended, and what was seen of it.
   private struct End: Sendable {
@@ -29,7 +31,7 @@ struct RunSession: Sendable {
     let report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     try write(
       json: { try RunDocument(report).json(pretty: $0) },
-      text: { report.text($0, listing: toldAlready(on: $0) ? 0 : 20) })
+      text: { report.text($0, listing: toldAlready(on: $0) ? 0 : 20, hint: hint) })
     return exit
   }
 
