@@ -20,7 +20,7 @@ extension Descriptor {
   /// How many this process may have open at once (`RLIMIT_NOFILE`).
   public static var limit: Int {
     var limit = rlimit()
-    guard getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
     return Int(clamping: limit.rlim_cur)
   }
 }

@@ -15,7 +15,8 @@ enum PlainEventLine {
     case .fileStarted(_, let size):
       line += (head + place).utf8
       line += file.path.bytes
-      line += #"","seq":\#(event.sequence),"size":\#(size.map(String.init) ?? "null")"#.utf8
+      let bytes = size.map { "\($0)" } ?? "null"
+      line += #"","seq":\#(event.sequence),"size":\#(bytes)"#.utf8
     case .fileFailed(_, let failure):
       guard isPlain(failure.code.utf8), isPlain(failure.message.utf8) else { return false }
       line += (head + #""error":{"code":"\#(failure.code)","message":"\#(failure.message)"},"# + place).utf8

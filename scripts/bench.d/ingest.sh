@@ -174,7 +174,7 @@ print_intake_circumstances() {
     "$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" \
     "$(cut -d ' ' -f 1 /proc/loadavg)" "$(uname -r)" "$(df --output=fstype "$1" | tail -n 1)"
   printf 'reel %s\n' "$("$reel" --version)"
-  if [[ -x $rclone ]]; then "$rclone" version | head -n 1; fi
+  if [[ -x $rclone ]]; then "$rclone" version | sed -n 1p; fi
   printf 'medians of %s rounds\n' "$rounds"
 }
 
