@@ -105,7 +105,7 @@ let package = Package(
     tests(
       "ReelSandboxTests",
       [
-        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CEscapes", "reel-probe-worker",
+        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CSandbox", "CEscapes", "reel-probe-worker",
         "reel-sabotaged-worker",
       ]),
     .target(name: "ReelHostileFiles", path: "Tests/HostileFiles", swiftSettings: strict),
@@ -124,7 +124,9 @@ let package = Package(
     tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel"]),
     tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
     tests("ReelOnceModelTests", ["ReelIngest"]),
-    tests("ReelEndToEndTests", ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", crypto, grdb]),
+    tests(
+      "ReelEndToEndTests",
+      ["reel", "reel-probe-worker", "ReelIngest", "ReelModel", "ReelSystem", crypto, grdb]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -37,7 +37,7 @@ int reel_channel_is(int descriptor) {
   return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
 }
 
-int reel_channel_send(int channel, const void *bytes, size_t count, int descriptor) {
+static int send_frame(int channel, const void *bytes, size_t count, int descriptor, int flags) {
   struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   union {
@@ -55,9 +55,17 @@ int reel_channel_send(int channel, const void *bytes, size_t count, int descript
     memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
   }
   ssize_t sent;
-  do sent = sendmsg(channel, &message, MSG_NOSIGNAL);
+  do sent = sendmsg(channel, &message, MSG_NOSIGNAL | flags);
   while (sent < 0 && errno == EINTR);
   return sent < 0 ? -errno : 0;
+}
+
+int reel_channel_send(int channel, const void *bytes, size_t count, int descriptor) {
+  return send_frame(channel, bytes, count, descriptor, 0);
+}
+
+int reel_channel_send_at_once(int channel, const void *bytes, size_t count, int descriptor) {
+  return send_frame(channel, bytes, count, descriptor, MSG_DONTWAIT);
 }
 
 // The one descriptor in `message`, -1 when there is none, or -EPROTO after closing all of several.

@@ -12,7 +12,7 @@
 
 // Allowed whatever the arguments: memory, time, waiting, random numbers, and reading by position from what is open.
 static const int free_calls[] = {
-    SCMP_SYS(brk),           SCMP_SYS(munmap),        SCMP_SYS(mremap),          SCMP_SYS(madvise),
+    SCMP_SYS(brk),           SCMP_SYS(munmap),        SCMP_SYS(mremap),
     SCMP_SYS(pread64),       SCMP_SYS(lseek),         SCMP_SYS(fstat),           SCMP_SYS(close),
     SCMP_SYS(futex),         SCMP_SYS(sched_yield),   SCMP_SYS(clock_gettime),   SCMP_SYS(gettimeofday),
     SCMP_SYS(clock_getres),  SCMP_SYS(getrandom),     SCMP_SYS(sched_getaffinity),
@@ -32,6 +32,15 @@ static int allow_free_calls(scmp_filter_ctx filter) {
   int error = 0;
   for (size_t index = 0; !error && index < sizeof free_calls / sizeof free_calls[0]; index++)
     error = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, free_calls[index], 0, NULL);
+  return error;
+}
+
+// Advice on memory of its own. Not the others: MADV_HWPOISON, for root, takes a page from the whole machine.
+static int allow_advice(scmp_filter_ctx filter) {
+  static const int harmless[] = {MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP};
+  int error = 0;
+  for (size_t index = 0; !error && index < sizeof harmless / sizeof harmless[0]; index++)
+    error = RULE(filter, madvise, SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)harmless[index]));
   return error;
 }
 
@@ -63,6 +72,7 @@ static int allow_reading(scmp_filter_ctx filter) {
   if (!error) seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
   if (!error) error = allow_free_calls(filter);
   if (!error) error = allow_memory(filter);
+  if (!error) error = allow_advice(filter);
   if (!error) error = allow_words(filter);
   if (!error) error = allow_abort(filter);
   return error;

@@ -1,27 +1,39 @@
 import GRDB
 import ReelModel
+import ReelSystem
 
 /// Opens the file of a catalog. Everything here blocks.
 enum CatalogDatabase {
   /// Opens or makes the catalog, brought up to date.
-  static func open(_ library: LibraryFolder, busyTimeout: Double) throws(CatalogError) -> DatabasePool {
+  ///
+  /// - Parameter onWait: told who keeps it to itself when that takes more than 2 s.
+  static func open(
+    _ library: LibraryFolder, busyTimeout: Double,
+    onWait: @escaping @Sendable (CatalogHold) -> Void = { _ in }
+  ) throws(CatalogError) -> DatabasePool {
     let path = library.catalogPath
     return try mapping(path) {
       // A new file's mode cannot be changed while another process is about to use it.
-      let alone = try FolderLock(library.path, waitingUpTo: busyTimeout)
+      let alone = try FolderLock(library.path, waitingUpTo: busyTimeout, onWait: onWait)
       defer { alone.end() }
+      try Failpoint.catalogFolderLocked.reachInDatabase()
       try CatalogFile.make(path)
+      try Failpoint.catalogFileMade.reachInDatabase()
       var configuration = configuration(path, busyTimeout)
+      let holder: @Sendable () -> CatalogHold? = { CatalogHold.writing(into: path) }
+      configuration.busyMode = BusyWait(longest: busyTimeout, holder: holder, onWait: onWait).mode
       // Only a database without tables can still choose; for any other this does nothing.
       configuration.prepareDatabase { db in
         if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
       }
       let database = try DatabasePool(path: path, configuration: configuration)
+      try Failpoint.catalogOpened.reachInDatabase()
       // GRDB leaves it at NORMAL, where the last commits can be lost with the power.
       try database.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA synchronous = FULL")
         try CatalogSchema.migrate(db, at: path)
       }
+      try Failpoint.catalogMigrated.reachInDatabase()
       return database
     }
   }
@@ -74,8 +86,10 @@ enum CatalogDatabase {
         pool.releaseMemory()
         // Another process in the middle of it is no reason to fail: the log stays, and nothing is lost.
         try? pool.writeWithoutTransaction { db in _ = try db.checkpoint(.passive) }
+        try Failpoint.catalogCheckpointed.reachInDatabase()
       }
       try database.close()
+      try Failpoint.catalogClosed.reachInDatabase()
     }
   }
 

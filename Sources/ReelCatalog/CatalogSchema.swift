@@ -1,5 +1,6 @@
 import GRDB
 import ReelModel
+import ReelSystem
 
 /// The tables, and how an older catalog becomes one of today.
 ///
@@ -43,6 +44,7 @@ enum CatalogSchema {
       }
       try db.execute(sql: "PRAGMA application_id = \(applicationID)")
       try db.execute(sql: "PRAGMA user_version = \(migrations.count)")
+      try Failpoint.catalogSchemaWritten.reachInDatabase()
       return .commit
     }
   }

@@ -25,6 +25,7 @@ final class CatalogWriting: Sendable {
       while (try? await Task.sleep(for: interval, clock: .continuous)) != nil {
         // One that fails (a full disk, a locked catalog) is made good by the next.
         try? await group.durably { db in try owners.renew(me, lock: name, in: db) }
+        Failpoint.leaseCommitted.pass()
       }
     }
   }
@@ -48,6 +49,7 @@ final class CatalogWriting: Sendable {
     await heartbeat.value
     let steps = steps
     try await group.durably { db in try steps.owners.retire(steps.me, in: db) }
+    Failpoint.retireCommitted.pass()
     lock.retire()
   }
 

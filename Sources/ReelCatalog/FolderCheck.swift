@@ -6,10 +6,11 @@ import ReelSystem
 enum FolderCheck {
   /// Makes `path` and the folders above it, 0700, or checks it when it is there.
   static func make(_ path: String) throws(CatalogError) {
-    if try isThere(path) { return }
+    if try isThere(path) { return try makeDurable(path, isNew: false) }
     if let parent = parent(of: path), !exists(parent) { try make(parent) }
     // EEXIST: another process was faster; what it made is checked below.
     if mkdir(path, 0o700) != 0, errno != EEXIST { throw failure(errno, making: path) }
+    try makeDurable(path, isNew: true)
     guard try isThere(path) else { throw failure(ENOENT, making: path) }
   }
 
@@ -49,6 +50,31 @@ enum FolderCheck {
         .notOurs,
         "others may write to the library's folder \(path): look who has been there, then run "
           + "`chmod go-w` on it, or name another with --library")
+    }
+  }
+
+  /// Makes the name of the folder at `path` durable: what is kept in it must not go with the power because the
+  /// folder does. One that was there may have been made a moment ago, by a process that died of it.
+  private static func makeDurable(_ path: String, isNew: Bool) throws(CatalogError) {
+    do throws(SystemError) {
+      if isNew { try Failpoint.libraryFolderMade.reach() }
+      try syncParent(of: path)
+      if isNew { try Failpoint.libraryFolderSettled.reach() }
+    } catch {
+      throw failure(error.code, making: path)
+    }
+  }
+
+  private static func syncParent(of path: String) throws(SystemError) {
+    let raw = open(parent(of: path) ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    // One that we may enter and not read: nobody but its owner can sync it.
+    if raw < 0, errno == EACCES { return }
+    guard raw >= 0 else { throw SystemError.last("open") }
+    let folder = Descriptor(adopting: raw)
+    do {
+      _ = try retryingInterrupts("fsync") { fsync(folder.rawValue) }
+    } catch  where [EINVAL, EROFS].contains(error.code) {
+      // A file system that can't sync a folder, or can't change, has nothing to make durable.
     }
   }
 

@@ -6,21 +6,29 @@ import ReelSystem
 struct FolderLock {
   private let folder: Descriptor
 
-  /// - Throws: ``CatalogError`` (`locked`) when another process stays in it for `seconds`, or `unusable`.
-  init(_ path: String, waitingUpTo seconds: Double) throws(CatalogError) {
+  /// - Parameters:
+  ///   - seconds: how long to wait when nobody is seen to be in it; who is seen is waited for, up to ten minutes.
+  ///   - onWait: told once who is in it, when that takes more than 2 s.
+  /// - Throws: ``CatalogError`` (`locked`) when it can't be had, or `unusable`.
+  init(
+    _ path: String, waitingUpTo seconds: Double, onWait: (CatalogHold) -> Void = { _ in }
+  ) throws(CatalogError) {
     let raw = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard raw >= 0 else { throw Self.failure(SystemError.last("open"), path) }
     folder = Descriptor(adopting: raw)
     let clock = ContinuousClock()
-    let deadline = clock.now + .seconds(seconds)
+    let begun = clock.now
+    var wait = BusyWait.Progress()
+    let policy = BusyWait(longest: seconds)
     while flock(raw, LOCK_EX | LOCK_NB) != 0 {
       guard errno == EWOULDBLOCK || errno == EINTR else {
         throw Self.failure(SystemError.last("flock"), path)
       }
-      guard clock.now < deadline else {
+      let waited = (clock.now - begun) / .seconds(1)
+      guard policy.goesOn(after: waited, &wait, beside: { CatalogHold.opening(in: path) }, onWait) else {
         throw CatalogError(
           .locked,
-          "another process has been opening the catalog in \(path) for \(Int(seconds)) s: wait until it is done, "
+          "another process has been opening the catalog in \(path) for \(Int(waited)) s: wait until it is done, "
             + "or end it, and try again")
       }
       usleep(5_000)

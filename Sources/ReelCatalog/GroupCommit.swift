@@ -1,6 +1,7 @@
 import Dispatch
 import GRDB
 import ReelModel
+import ReelSystem
 import Synchronization
 
 /// The only writer of a catalog: what many tasks want to write at once is committed together.
@@ -119,10 +120,14 @@ final class GroupCommit: Sendable {
 
   private func commit(_ group: [any PendingWrite], in db: Database) -> CatalogError? {
     do {
+      try Failpoint.groupBegun.reachInDatabase()
       try db.inTransaction(.immediate) {
+        try Failpoint.groupOpened.reachInDatabase()
         for write in group { try write.perform(in: db) }
+        try Failpoint.groupWritten.reachInDatabase()
         return .commit
       }
+      try Failpoint.groupCommitted.reachInDatabase()
       return nil
     } catch {
       return CatalogError.from(error, at: path)

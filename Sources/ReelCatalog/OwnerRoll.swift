@@ -40,6 +40,7 @@ struct OwnerRoll: Sendable {
       INSERT INTO owner (lockName, host, pid, startedAt, leaseUntil) VALUES (?, ?, ?, ?, ?) RETURNING id
       """, [lock.name, host, Int64(getpid()), now, leaseEnd])
     guard let id else { throw DatabaseError(message: "no id for the new owner") }
+    try Failpoint.ownerEnlisted.reachInDatabase()
     return id
   }
 
@@ -50,12 +51,14 @@ struct OwnerRoll: Sendable {
       INSERT INTO owner (id, lockName, host, pid, startedAt, leaseUntil) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET leaseUntil = excluded.leaseUntil
       """, [owner, lock, host, Int64(getpid()), clock.now().milliseconds, leaseEnd])
+    try Failpoint.leaseRenewed.reachInDatabase()
   }
 
   /// Gives up all that `owner` holds. What it has not told stays in the outbox, for whoever meets it.
   func retire(_ owner: Int64, in db: Database) throws {
     try db.run("UPDATE intent SET owner = NULL WHERE owner = ?", [owner])
     try db.run("DELETE FROM owner WHERE id = ?", [owner])
+    try Failpoint.ownerRetired.reachInDatabase()
   }
 
   /// Whether `owner` is to be left in peace.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GRDB
 import ReelModel
+import ReelSystem
 
 /// The steps of publishing, each inside a transaction of somebody else's, in the name of one owner.
 struct PublishingSteps: Sendable {
@@ -46,6 +47,7 @@ struct PublishingSteps: Sendable {
     _ unfinished: IntentTable.Unfinished, _ publication: Publication, in db: Database
   ) throws -> Intent {
     try IntentTable.takeOver(unfinished.number, owner: me, at: now, in: db)
+    try Failpoint.takeOverWritten.reachInDatabase()
     return Intent(
       id: unfinished.id, key: unfinished.key, publication: publication, attempt: unfinished.attempt + 1)
   }
@@ -66,6 +68,7 @@ struct PublishingSteps: Sendable {
     } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
       throw CatalogError.nameTaken(request, at: path)
     }
+    try Failpoint.claimWritten.reachInDatabase()
     return Intent(
       id: request.newID, key: request.newKey, publication: request.publication, attempt: 1)
   }
@@ -79,15 +82,19 @@ struct PublishingSteps: Sendable {
     guard let finished = try IntentTable.finish(intent, owner: me, at: moment, in: db) else {
       throw CatalogError.leaseLost(intent, at: path)
     }
+    try Failpoint.intentFinished.reachInDatabase()
     let place = try PostTable.insert(
       intent.id, document: document, intent: finished.number, at: moment, in: db)
+    try Failpoint.postInserted.reachInDatabase()
     try DestinationTable.count(bytes: bytes, in: finished.destination, db: db)
     try Outbox.queue(place, owner: me, in: db)
+    try Failpoint.completeWritten.reachInDatabase()
     return place
   }
 
   func release(_ intent: Intent, because reason: ReleaseReason, in db: Database) throws {
     try IntentTable.release(intent, because: reason, owner: me, at: now, in: db)
+    try Failpoint.releaseWritten.reachInDatabase()
   }
 
   // MARK: What is published already

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GRDB
 import ReelModel
+import ReelSystem
 
 extension SQLiteCatalog {
   /// Looking is one read; only an event that a dead process left untold makes it write.
@@ -24,6 +25,7 @@ extension SQLiteCatalog {
     let writing = try writable()
     if Task.isCancelled { throw CatalogError.cancelled(at: path) }
     let answer = try await writing.group.durably { db in try writing.steps.claim(request, in: db) }
+    Failpoint.claimCommitted.pass()
     switch answer {
     case .granted(let intent): return .granted(intent)
     case .held: return .held
@@ -43,6 +45,7 @@ extension SQLiteCatalog {
       try writing.steps.complete(
         intent, document: document, bytes: stored.size, at: moment.milliseconds, in: db)
     }
+    Failpoint.completeCommitted.pass()
     return post
   }
 
@@ -58,7 +61,10 @@ extension SQLiteCatalog {
   public func announced(_ posts: [PostID]) async {
     guard let writing = writableIfAny, !posts.isEmpty else { return }
     for post in posts {
-      await writing.lazily { db in try Outbox.strike(post, in: db) }
+      await writing.lazily { db in
+        try Outbox.strike(post, in: db)
+        try Failpoint.toldWritten.reachInDatabase()
+      }
     }
   }
 

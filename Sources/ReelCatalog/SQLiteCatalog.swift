@@ -33,20 +33,23 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
   ///   - randomness: for the name of this owner.
   ///   - lease: how long others leave this owner's intents alone when they can't tell whether it lives.
   ///   - heartbeat: how often the lease is renewed.
-  ///   - busyTimeout: how long to wait for another process's transaction.
+  ///   - busyTimeout: how long to wait for another process's transaction when it can't be seen whose that is. One
+  ///     that lives is waited for, up to ten minutes.
   ///   - host: names the running kernel; nil for this one. Tests play another machine with it.
+  ///   - onWait: told, on any thread, who keeps the catalog to itself when a wait for it lasts more than 2 s.
   /// - Throws: ``CatalogError``: `newerSchema`, `corrupt`, `locked`, `diskFull` or `unusable`.
   public static func open(
     library: LibraryFolder, clock: any WallClock = SystemWallClock(),
     randomness: some Randomness = SystemRandomness(), lease: Duration = .seconds(60),
-    heartbeat: Duration = .seconds(10), busyTimeout: Duration = .seconds(10), host: String? = nil
+    heartbeat: Duration = .seconds(10), busyTimeout: Duration = .seconds(10), host: String? = nil,
+    onWait: @escaping @Sendable (CatalogHold) -> Void = { _ in }
   ) async throws(CatalogError) -> SQLiteCatalog {
     let path = library.catalogPath
     let timeout = busyTimeout / .seconds(1)
     let name = OwnerRoll.prefix + randomness.name(length: 16)
     let (database, lock) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
       () throws(CatalogError) in
-      let database = try CatalogDatabase.open(library, busyTimeout: timeout)
+      let database = try CatalogDatabase.open(library, busyTimeout: timeout, onWait: onWait)
       return (database, try OwnerRoll.lock(name, in: library))
     }
     let connection = CatalogConnection(database, path: path)

@@ -52,14 +52,19 @@ extension Finding {
     Finding(
       .objectMissing, object.key.rawValue, .byHand,
       meaning: "post \(object.id) is published, and its object is not in \(destination)",
-      remedy: "put it back from a backup of the store, under the same name")
+      remedy:
+        "with the original file, or a backup of the store, at hand: reel doctor --fix --from FOLDER puts "
+        + "it back (its SHA-256 is \(object.digest)); taking the file in again does not, as it is a post already"
+    )
   }
 
   static func differs(_ object: ExaminedObject, _ how: String) -> Finding {
     Finding(
       .objectDiffers, object.key.rawValue, .byHand,
       meaning: "the object of post \(object.id) is not what was published: \(how)",
-      remedy: "put it back from a backup of the store; its SHA-256 must be \(object.digest)")
+      remedy:
+        "move it away, then put the right one back: reel doctor --fix --from FOLDER finds it by its SHA-256, "
+        + "\(object.digest)")
   }
 
   static func unknown(_ name: String, in destination: Destination) -> Finding {

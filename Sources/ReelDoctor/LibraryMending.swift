@@ -5,11 +5,17 @@ import ReelModel
 public struct LibraryMending: Sendable {
   private let catalog: any CatalogMending
   private let examination: LibraryExamination
+  private let supply: (any ObjectSupply)?
 
-  /// - Parameter catalog: may be the one that `examination` looks at, opened for writing.
-  public init(catalog: any CatalogMending, examination: LibraryExamination) {
+  /// - Parameters:
+  ///   - catalog: may be the one that `examination` looks at, opened for writing.
+  ///   - supply: where objects that are gone are put back from; nil for nowhere.
+  public init(
+    catalog: any CatalogMending, examination: LibraryExamination, supply: (any ObjectSupply)? = nil
+  ) {
     self.catalog = catalog
     self.examination = examination
+    self.supply = supply
   }
 
   /// Mends what `--fix` may mend. What could not be mended is found again by the next look.
@@ -22,6 +28,8 @@ public struct LibraryMending: Sendable {
       try? await store.removeLeftovers()
       guard (try? await store.names()) != nil else { continue }
       try await giveStaleUp(in: destination, store)
+      guard let supply else { continue }
+      try await ObjectReturn(catalog: examination.catalog, store: store, supply: supply).run()
     }
   }
 

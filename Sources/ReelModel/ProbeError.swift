@@ -39,6 +39,10 @@ public struct ProbeError: Error, Hashable, Sendable, Codable {
     case isolationUnavailable
     /// The run was cancelled.
     case cancelled
+    /// No descriptors left in this process or on this machine.
+    case tooManyOpenFiles
+    /// No process could be started to read it, for lack of processes or memory.
+    case noReader
 
     /// Whether this says something about the file itself, so that it may be remembered for the same bytes.
     public var isAboutTheBytes: Bool {

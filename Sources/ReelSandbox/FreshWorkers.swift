@@ -16,12 +16,12 @@ final class FreshWorkers: WorkerSource {
   func worker(alone: Bool, _ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
     let isKept = nursery != nil
     let ready = try ready(interruption)
-    if let worker = birth(from: ready) { return worker }
+    if let worker = try birth(from: ready) { return worker }
     nursery = nil
     // One that was kept may have died meanwhile; one that has just started should not fail.
-    if isKept, let worker = birth(from: try self.ready(interruption)) { return worker }
+    if isKept, let worker = try birth(from: try self.ready(interruption)) { return worker }
     starter.breaker.failed("it starts no process")
-    throw ProbeError(.crashed, "no process could be started to read it; try again with fewer jobs")
+    throw .noReader("the process that starts readers started none")
   }
 
   func prepare(_ interruption: Interruption) throws(ProbeError) -> ReaderVersion {
@@ -37,8 +37,13 @@ final class FreshWorkers: WorkerSource {
     return started
   }
 
-  private func birth(from nursery: GreetedWorker) -> GreetedWorker? {
-    guard let ends = try? ChannelEnds(), let request = try? BirthRequest().encoded() else { return nil }
+  /// Nil when the nursery gave none.
+  private func birth(from nursery: GreetedWorker) throws(ProbeError) -> GreetedWorker? {
+    let ends: ChannelEnds
+    do throws(SystemError) { ends = try ChannelEnds() } catch {
+      throw .shortage(error) ?? .noReader("\(error)")
+    }
+    guard let request = try? BirthRequest().encoded() else { return nil }
     let deadline = ContinuousClock.now + starter.settings.startDeadline
     guard nursery.worker.send(request, descriptor: ends.theirs),
       let (frame, descriptor) = nursery.worker.receiveWithDescriptor(until: deadline),

@@ -36,7 +36,8 @@ public final class SandboxedProber: MediaProber {
 
   /// - Throws: what the sniffer or the worker says of the file; `timeout`, `memoryLimit`, `crashed`,
   ///   `sandboxViolation`, `implausible` when the worker did not come back with an answer that can be true;
-  ///   `workerMissing`, `workerBroken`, `isolationUnavailable` when no file will fare better; `cancelled`.
+  ///   `workerMissing`, `workerBroken`, `isolationUnavailable` when no file will fare better; `tooManyOpenFiles`,
+  ///   `noReader` when this machine is short of something just now; `cancelled`.
   public func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
     try await withSeat { seat, interruption throws(ProbeError) in
       let container = try FirstBytes.container(of: file)

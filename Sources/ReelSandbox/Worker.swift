@@ -31,7 +31,7 @@ final class Worker {
     case tooMuch
   }
 
-  /// Sends a request with the descriptor that it is about; false when the worker is gone.
+  /// Sends a request with the descriptor that it is about; false when the worker is gone, or takes nothing any more.
   func send(_ request: [UInt8], descriptor: Descriptor) -> Bool {
     files += 1
     return send(request, rawDescriptor: descriptor.rawValue)
@@ -42,14 +42,15 @@ final class Worker {
     reel_channel_wait(channel.rawValue, 0) != 0
   }
 
-  /// Sends a frame; false when the worker is gone.
+  /// Sends a frame; false when the worker is gone, or takes nothing any more.
   func send(_ frame: [UInt8]) -> Bool {
     send(frame, rawDescriptor: -1)
   }
 
+  /// One that has been asked no more than it has answered always has room for the next frame.
   private func send(_ frame: [UInt8], rawDescriptor: Int32) -> Bool {
     frame.withUnsafeBytes {
-      reel_channel_send(channel.rawValue, $0.baseAddress, $0.count, rawDescriptor) == 0
+      reel_channel_send_at_once(channel.rawValue, $0.baseAddress, $0.count, rawDescriptor) == 0
     }
   }
 

@@ -28,7 +28,7 @@ struct WorkerStarter: Sendable {
 
   /// A worker that is ready, and its first word. Blocks.
   ///
-  /// - Throws: `workerMissing`, `workerBroken`, `isolationUnavailable`, `cancelled`.
+  /// - Throws: `workerMissing`, `workerBroken`, `isolationUnavailable`, `tooManyOpenFiles`, `noReader`, `cancelled`.
   func start(_ buffer: FrameBuffer, _ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
     while true {
       try breaker.check()
@@ -84,11 +84,8 @@ struct WorkerStarter: Sendable {
 
   /// A machine that is short of something may have it again for the next file.
   private static func failure(_ error: SystemError) -> Failure {
-    switch error.code {
-    case EMFILE, ENFILE, EAGAIN, ENOMEM, ENOBUFS:
-      .final(ProbeError(.crashed, "no reader could be started (\(error)); try again with fewer jobs"))
-    default: .died("\(error)")
-    }
+    if let shortage = ProbeError.shortage(error) { return .final(shortage) }
+    return .died("\(error)")
   }
 
   private func spawn(_ buffer: FrameBuffer) throws(Failure) -> Worker {

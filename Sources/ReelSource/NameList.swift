@@ -52,16 +52,25 @@ struct NameList: Sendable {
   }
 
   private mutating func append(_ entry: UnsafeMutablePointer<dirent>) throws(SystemError) {
-    guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return }
-    let name = UnsafeRawPointer(entry).advanced(by: offset)
-    let length = strnlen(name.assumingMemoryBound(to: CChar.self), 255)
-    let buffer = UnsafeRawBufferPointer(start: name, count: length)
+    let buffer = Self.name(of: entry)
+    let length = buffer.count
     if buffer.elementsEqual(".".utf8) || buffer.elementsEqual("..".utf8) { return }
     guard let start = UInt32(exactly: bytes.count), UInt32(exactly: bytes.count + length) != nil else {
       throw SystemError(code: EOVERFLOW, call: "readdir")
     }
     spans.append(Span(start: start, length: UInt32(length)))
     bytes.append(contentsOf: buffer)
+  }
+
+  /// As long as the entry says: `NAME_MAX` is 255, but a name of 255 UTF-16 units on exFAT, NTFS or a share takes up to
+  /// 765 bytes here.
+  static func name(of entry: UnsafePointer<dirent>) -> UnsafeRawBufferPointer {
+    guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else {
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    let name = UnsafeRawPointer(entry).advanced(by: offset)
+    let room = max(0, Int(entry.pointee.d_reclen) - offset)
+    return UnsafeRawBufferPointer(start: name, count: strnlen(name.assumingMemoryBound(to: CChar.self), room))
   }
 
   private mutating func sort() {

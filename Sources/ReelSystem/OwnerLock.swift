@@ -22,6 +22,7 @@ public final class OwnerLock: Sendable {
     self.name = name
     path = directory + "/" + name + Self.suffix
     descriptor = try Self.createLocked(path)
+    try Failpoint.lockFileNamed.reach()
   }
 
   /// Whether the owner `name` is alive: its file is there and locked by somebody.
@@ -46,6 +47,7 @@ public final class OwnerLock: Sendable {
       defer { withExtendedLifetime(descriptor) {} }
       if unlink(path) == 0 {
         removed = true
+        Failpoint.deadLockRemoved.pass()
       } else if errno != ENOENT {
         throw SystemError.last("unlink")
       }
@@ -56,6 +58,7 @@ public final class OwnerLock: Sendable {
   /// Removes the file; the lock ends with the object.
   public func retire() {
     unlink(path)
+    Failpoint.lockFileRemoved.pass()
   }
 
   /// Locks a file under another name first, so that nobody ever sees `path` unlocked while its owner lives.
@@ -66,8 +69,10 @@ public final class OwnerLock: Sendable {
         open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
       }
       let descriptor = Descriptor(adopting: raw)
+      try Failpoint.lockFileCreated.reach()
       // Waits for a sweeper that looks at the file just now; it holds it for a moment only.
       _ = try retryingInterrupts("flock") { flock(raw, LOCK_EX) }
+      try Failpoint.lockFileLocked.reach()
       var status = stat()
       _ = try retryingInterrupts("fstat") { fstat(raw, &status) }
       if status.st_nlink == 0 { continue }  // That sweeper took it for a dead one's.

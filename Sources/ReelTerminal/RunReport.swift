@@ -88,7 +88,9 @@ extension RunReport {
     let shown = troubles.entries.prefix(limit)
     let hidden = troubles.entries.count - shown.count + troubles.leftOut
     var lines = shown.flatMap { TroubleCard.lines($0, traits) }
-    if hidden > 0 { lines += traits.wrapped("and \(hidden) more: " + hint.text("status"), .dim) }
+    // A dry run is not written down anywhere.
+    let place = dryRun ? "--events FILE tells them all" : hint.text("status")
+    if hidden > 0 { lines += traits.wrapped("and \(hidden) more: \(place)", .dim) }
     return lines
   }
 

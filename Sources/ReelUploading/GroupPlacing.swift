@@ -137,6 +137,7 @@ private struct PlacedGroup {
     guard named.contains(where: { (try? $1.get()) != nil }) else { return named }
     do throws(SystemError) {
       try flush(root)
+      try Failpoint.folderSynced.reach()
       return named
     } catch {
       return named.map { member, result in (member, result.flatMap { _ in takeBack(member, error) }) }

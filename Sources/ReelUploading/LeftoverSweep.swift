@@ -52,6 +52,7 @@ struct LeftoverSweep {
     for (owner, parts) in try leftovers() {
       guard (try? OwnerLock.isAlive(directory: folder, name: owner)) == false else { continue }
       removed += parts.count { unlink(folder + "/" + $0) == 0 }
+      Failpoint.leftoverRemoved.pass()
       if (try? OwnerLock.removeIfDead(directory: folder, name: owner)) == true { removed += 1 }
     }
     return removed

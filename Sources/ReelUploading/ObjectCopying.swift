@@ -20,11 +20,17 @@ struct ObjectCopying {
       source: source, target: file.descriptor.rawValue, failure: failure, cancellation: cancellation,
       reporting: reporting)
     try copy.run()
+    do throws(SystemError) {
+      try Failpoint.bytesCopied.reach()
+    } catch {
+      throw failure(error, "write")
+    }
     return CopiedObject(key: key, size: source.size, file: file, store: store)
   }
 
   private func createFile() throws(UploadError) -> TemporaryFile {
     do throws(SystemError) {
+      try Failpoint.uploadBegun.reach()
       return try TemporaryFile.create(
         store.nextTemporaryName(), in: store.temporaries.rawValue, mode: mode_t(mode))
     } catch {
@@ -59,6 +65,7 @@ final class CopiedObject: Sendable {
   func sync(_ failure: FolderFailure) throws(UploadError) {
     do throws(SystemError) {
       try file.sync()
+      try Failpoint.temporarySynced.reach()
       if try file.length() == size { return }
     } catch {
       throw failure(error, "sync a file")
@@ -72,6 +79,7 @@ final class CopiedObject: Sendable {
   func name(in root: Descriptor, _ failure: FolderFailure) throws(UploadError) {
     do throws(SystemError) {
       try file.rename(to: key.rawValue, in: root.rawValue)
+      try Failpoint.objectNamed.reach()
     } catch {
       throw error.code == EEXIST ? failure.taken(key) : failure(error, "name a file")
     }

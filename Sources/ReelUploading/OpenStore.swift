@@ -44,7 +44,7 @@ enum StoreFolder {
   /// durable on return.
   static func make(_ path: String, mode: mode_t) throws(SystemError) {
     if mkdir(path, 0o700) == 0 { return try settle(path, mode) }
-    if errno == EEXIST { return }
+    if errno == EEXIST { return try syncName(of: path) }
     guard errno == ENOENT, let parent = parent(of: path) else { throw SystemError.last("mkdir") }
     try make(parent, mode: mode)
     if mkdir(path, 0o700) == 0 { return try settle(path, mode) }
@@ -69,9 +69,21 @@ enum StoreFolder {
   }
 
   private static func settle(_ path: String, _ mode: mode_t) throws(SystemError) {
+    try Failpoint.storeFolderMade.reach()
     if mode != 0o700 { _ = try retryingInterrupts("chmod") { chmod(path, mode) } }
+    try syncName(of: path)
+    try Failpoint.storeFolderSettled.reach()
+  }
+
+  /// Makes the name of a folder durable; one that was there may have been made a moment ago, by a process that died
+  /// before it could do so.
+  private static func syncName(of path: String) throws(SystemError) {
     guard let parent = parent(of: path) else { return }
-    try DurableFolder.fsyncOnce(try open(parent))
+    do {
+      try DurableFolder.fsyncOnce(try open(parent))
+    } catch  where [EACCES, EPERM, EROFS].contains(error.code) {
+      // One that we may enter and not read, or that can't change: there is nothing that we could do.
+    }
   }
 
   private static func parent(of path: String) -> String? {

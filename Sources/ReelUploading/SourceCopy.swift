@@ -45,6 +45,7 @@ struct SourceCopy {
         }
         // Nothing, before the end: a source cut short, or a file system that only pretends. Reading tells.
         if copied == 0 { return false }
+        try Failpoint.bytesWritten.reach()
         beginWriting(Int64(copied), from: sent)
         sent += Int64(copied)
       } catch  where [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM, ETXTBSY, EBADF].contains(error.code) {
@@ -113,6 +114,7 @@ struct SourceCopy {
           pwrite(
             target, chunk.baseAddress?.advanced(by: done), chunk.count - done, off_t(offset) + off_t(done))
         }
+        try Failpoint.bytesWritten.reach()
       } catch {
         throw failure(error, "write")
       }

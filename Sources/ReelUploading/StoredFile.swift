@@ -40,6 +40,7 @@ struct StoredFile: Sendable {
   ) throws(UploadError) {
     do throws(SystemError) {
       _ = try retryingInterrupts("unlinkat") { unlinkat(root.rawValue, key.rawValue, 0) }
+      try Failpoint.objectRemoved.reach()
     } catch  where error.code == ENOENT {
     } catch  where error.code == EISDIR {
       throw notAFile(key, failure)

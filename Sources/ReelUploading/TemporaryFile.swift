@@ -16,7 +16,7 @@ struct TemporaryFile: ~Copyable {
   }
 
   deinit {
-    unlinkat(folder, name, 0)
+    if unlinkat(folder, name, 0) == 0 { Failpoint.temporaryRemoved.pass() }
   }
 
   /// Creates `name`, which must not exist, in the open folder `folder`, with exactly `mode`, whatever the
@@ -26,6 +26,7 @@ struct TemporaryFile: ~Copyable {
       openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     }
     let file = TemporaryFile(adopting: Descriptor(adopting: raw), folder: folder, name: name)
+    try Failpoint.temporaryCreated.reach()
     if mode != 0o600 {
       _ = try retryingInterrupts("fchmod") { fchmod(raw, mode) }
     }

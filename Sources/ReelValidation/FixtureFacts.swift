@@ -79,7 +79,7 @@ extension ProbeError.Code {
   public var leavesFileUnjudged: Bool {
     switch self {
     case .timeout, .crashed, .memoryLimit, .sandboxViolation, .implausible, .sourceChanged, .workerMissing,
-      .workerBroken, .isolationUnavailable, .cancelled:
+      .workerBroken, .isolationUnavailable, .cancelled, .tooManyOpenFiles, .noReader:
       true
     case .notMedia, .playlist, .unsupported, .truncated, .corrupt, .unreadable, .empty, .lfsPointer: false
     }

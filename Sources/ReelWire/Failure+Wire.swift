@@ -28,7 +28,7 @@ extension ProbeError.Code {
       .sourceChanged, .unreadable, .empty:
       true
     case .lfsPointer, .crashed, .sandboxViolation, .workerMissing, .workerBroken, .isolationUnavailable,
-      .cancelled:
+      .cancelled, .tooManyOpenFiles, .noReader:
       false
     }
   }

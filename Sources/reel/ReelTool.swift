@@ -23,9 +23,13 @@ struct ReelTool: AsyncParsableCommand {
 @main
 enum Main {
   static func main() async {
+    StandardDescriptors.fill()
     // A reader that went away is told by the write, not by the end of this process.
     signal(SIGPIPE, SIG_IGN)
+    // So is a limit on the size of files (`ulimit -f`): the write says EFBIG.
+    signal(SIGXFSZ, SIG_IGN)
     do {
+      try DescriptorLimit.ensure()
       var command = try ReelTool.parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
@@ -39,8 +43,12 @@ enum Main {
       exit(end.code.rawValue)
     } catch is OutputClosed {
       exit(ReelExit.interrupted.rawValue)
-    } catch {
+    } catch let error where ReelTool.exitCode(for: error).isSuccess {
       ReelTool.exit(withError: error)
+    } catch {
+      let usage = UsageTrouble(message: ReelTool.fullMessage(for: error), arguments: CommandLine.arguments)
+      usage.tell()
+      exit(ReelTool.exitCode(for: error).rawValue)
     }
   }
 }

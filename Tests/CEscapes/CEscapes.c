@@ -80,6 +80,8 @@ static int try_making_memory_executable(void) {
   return memory != MAP_FAILED && mprotect(memory, 4096, PROT_READ | PROT_EXEC) == 0;
 }
 static int try_mapping_the_file(void) { return mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 4, 0) != MAP_FAILED; }
+// Of no page at all: were it let through, it would harm nothing.
+static int try_poisoning_memory(void) { return madvise(NULL, 0, 100 /* MADV_HWPOISON */) == 0; }
 static int try_raising_limits(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) < 0) return 0;
@@ -133,6 +135,7 @@ static const escape escapes[] = {
     {"executable-memory", try_executable_memory},
     {"making-memory-executable", try_making_memory_executable},
     {"mapping-the-file", try_mapping_the_file},
+    {"poisoning-memory", try_poisoning_memory},
     {"raising-limits", try_raising_limits},
     {"stat", try_stat},
     {"unlink", try_unlink},

@@ -27,10 +27,11 @@ struct ProcessesTests {
 
   @Test(
     "one that was stopped past its lease finds its work done when it is woken",
+    .enabled(if: ReelBinary.hasFailpoints),
     arguments: ["intended", "uploaded", "verified", "published"])
   func stopped(step: String) async throws {
-    // A process that is stopped within a commit keeps SQLite's lock, and the others say so after ten seconds. That is
-    // the heartbeat's commit, at any moment; what is looked at here is the lease.
+    // A process that is stopped within a commit (the heartbeat's comes at any moment) keeps SQLite's lock, and the
+    // others wait for it. What is looked at here is the lease.
     for _ in 0..<5 {
       if try await stopsBetweenCommits(at: step) { return }
     }
@@ -46,12 +47,16 @@ struct ProcessesTests {
       environment: ["REEL_FAILPOINT": "\(step)=stop", "REEL_LEASE_SECONDS": "1"])
     try await waitUntilStopped(sleeper)
     try await Task.sleep(for: .microseconds(Int(1_300_000)))
-    let other = try await bench.reel("ingest", "clips", environment: ["REEL_LEASE_SECONDS": "1"])
-    if other.status == 1, other.errors.contains("keeps the catalog") {
+    let beside = try ReelBinary.start(
+      ["ingest", "clips", "--library", bench.library.path], in: bench.folder,
+      environment: ["REEL_LEASE_SECONDS": "1"])
+    if try await beside.says("waiting for process") {
       sleeper.send(SIGCONT)
       #expect(try await sleeper.outcome().status == 0)
+      #expect(try await beside.outcome().status == 0)
       return false
     }
+    let other = try await beside.outcome()
     #expect(other.status == 0, "\(other.errors)")
     #expect(try LibraryInspection(library: bench.library).published.count == 3)
     sleeper.send(SIGCONT)
@@ -63,8 +68,75 @@ struct ProcessesTests {
     return true
   }
 
+  #if DEBUG
+    @Test(
+      "one that is stopped within a commit, or while it opens the catalog, is waited for, and that is said",
+      arguments: ["groupWritten:3", "completeWritten:2", "catalogOpened:1"])
+    func stoppedWithinCommit(place: String) async throws {
+      let bench = try Workbench()
+      try bench.addDistinct(3)
+      let sleeper = try ReelBinary.start(
+        ["ingest", "clips", "--jobs", "1", "--library", bench.library.path], in: bench.folder,
+        environment: ["REEL_FAILPOINT": "\(place)=stop"])
+      try await waitUntilStopped(sleeper)
+      let others = try (0..<2).map { _ in
+        try ReelBinary.start(["ingest", "clips", "--library", bench.library.path], in: bench.folder)
+      }
+      for other in others {
+        let words = "waiting for process \(sleeper.process.processIdentifier)"
+        #expect(try await other.says(words), "\(words): \(other.errorsSoFar())")
+      }
+      // Longer than they used to wait.
+      if CrashTests.isLong { try await Task.sleep(for: .microseconds(Int(14_000_000))) }
+      sleeper.send(SIGCONT)
+      for run in others + [sleeper] {
+        let outcome = try await run.outcome()
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.errors.components(separatedBy: "waiting for process").count <= 2, "\(outcome.errors)")
+      }
+      let inspection = try LibraryInspection(library: bench.library)
+      #expect(try inspection.brokenAfterCompletion() == [])
+      #expect(inspection.published.count == 3)
+    }
+  #endif
+
   @Test(
-    "one that is slow at any step holds nobody up for good", arguments: ["intended", "uploaded", "published"])
+    "clocks that differ by a day, or jump in the middle of a run, make no second post and hold nobody up",
+    .enabled(if: SystemShim.isPossible),
+    arguments: [["86400", "-86400"], ["86400@40", "-86400@40"], ["-7200@25", ""], ["600@30", "-600@60"]])
+  func clocks(shifts: [String]) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(8)
+    for round in 0..<(CrashTests.isLong ? 25 : 1) {
+      let library = bench.folder.appendingPathComponent("library-\(round)")
+      var runs: [ReelBinary.Running] = []
+      for (number, shift) in shifts.enumerated() {
+        var environment = try await SystemShim.environment(root: bench.folder, ["REEL_SHIM_CLOCK": shift])
+        environment["REEL_LEASE_SECONDS"] = "1"
+        // One of them dies on its way.
+        if number == 0 { environment["REEL_DIE_AT"] = "uploaded:5" }
+        runs.append(
+          try ReelBinary.start(
+            ["ingest", "clips", "--jobs", "2", "--library", library.path], in: bench.folder,
+            environment: environment))
+      }
+      for run in runs {
+        let outcome = try await run.outcome()
+        #expect(outcome.status == 0 || outcome.wasKilled, "\(outcome.errors)")
+        expectNothing(try LibraryInspection(library: library).broken())
+      }
+      let again = try await ReelBinary.run(
+        ["ingest", "clips", "--library", library.path], in: bench.folder)
+      #expect(again.status == 0, "\(again.errors)")
+      let inspection = try LibraryInspection(library: library)
+      #expect(try inspection.brokenAfterCompletion() == [])
+      #expect(inspection.published.count == 8)
+    }
+  }
+
+  @Test(
+    "one that is slow at any step holds nobody up for good", .enabled(if: ReelBinary.hasFailpoints),
+    arguments: ["intended", "uploaded", "published"])
   func slow(step: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(4)

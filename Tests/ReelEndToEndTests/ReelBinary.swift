@@ -31,6 +31,21 @@ struct ReelBinary {
       kill(process.processIdentifier, signal)
     }
 
+    func errorsSoFar() -> String {
+      (try? String(contentsOf: captured.appendingPathComponent("err"), encoding: .utf8)) ?? ""
+    }
+
+    /// Whether it says `words` on standard error; waits for that, up to 30 s, or for its end.
+    func says(_ words: String) async throws -> Bool {
+      for _ in 0..<3000 {
+        let isRunning = process.isRunning
+        if errorsSoFar().contains(words) { return true }
+        if !isRunning { return false }
+        try await Task.sleep(for: .microseconds(Int(10_000)))
+      }
+      return false
+    }
+
     /// Waits for the end, without a thread: the tests have as few as there are cores.
     func outcome() async throws -> Outcome {
       await ended.wait()
@@ -49,6 +64,15 @@ struct ReelBinary {
     URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
   }
 
+  /// Whether it can be told where to fail (`REEL_FAILPOINT`): a debug build.
+  static var hasFailpoints: Bool {
+    #if DEBUG
+      true
+    #else
+      false
+    #endif
+  }
+
   static var url: URL { folder.appendingPathComponent("reel") }
 
   /// The project's root.
@@ -57,10 +81,16 @@ struct ReelBinary {
       .deletingLastPathComponent()
   }
 
-  /// - Parameter launcher: a program, and its arguments, that runs the binary; empty for none.
+  /// What `scripts/test --long` tells the sanitizers is for the programs too.
+  private static let sanitizerOptions = ProcessInfo.processInfo.environment
+    .filter { ["TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
+
+  /// - Parameters:
+  ///   - launcher: a program, and its arguments, that runs the binary; empty for none.
+  ///   - appendingProgram: whether the launcher is told the program; without it, only its arguments.
   static func start(
     _ arguments: [String], in folder: URL, environment: [String: String] = [:], input: FileHandle? = nil,
-    program: URL = url, launcher: [String] = []
+    program: URL = url, launcher: [String] = [], appendingProgram: Bool = true
   ) throws -> Running {
     let captured = FileManager.default.temporaryDirectory.appendingPathComponent(
       "reel-out-\(UUID().uuidString)")
@@ -68,10 +98,12 @@ struct ReelBinary {
     let running = Running(captured: captured)
     let process = running.process
     process.executableURL = launcher.first.map { URL(fileURLWithPath: $0) } ?? program
-    process.arguments = launcher.isEmpty ? arguments : launcher.dropFirst() + [program.path] + arguments
+    process.arguments =
+      launcher.isEmpty
+      ? arguments : launcher.dropFirst() + (appendingProgram ? [program.path] : []) + arguments
     process.currentDirectoryURL = folder
     process.environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
-      .merging(environment) { $1 }
+      .merging(sanitizerOptions) { $1 }.merging(environment) { $1 }
     process.standardInput = input ?? FileHandle.nullDevice
     for (name, assign) in [
       ("out", { process.standardOutput = $0 }), ("err", { process.standardError = $0 }),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs the real binary with system calls that fail, are slow, or are its last.
+/// Shows the system calls of the real binary.
 enum Strace {
   static let path = "/usr/bin/strace"
 
@@ -9,29 +9,10 @@ enum Strace {
     guard FileManager.default.isExecutableFile(atPath: path) else { return false }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
-    process.arguments = ["-o", "/dev/null", "-e", "inject=getppid:error=EIO", "/bin/true"]
+    process.arguments = ["-o", "/dev/null", "/bin/true"]
     process.standardError = FileHandle.nullDevice
     guard (try? process.run()) != nil else { return false }
     process.waitUntilExit()
     return process.terminationStatus == 0
   }()
-
-  /// Runs `reel` with `fault` at the `nth` time that any of its threads makes `call`. Tells whether that came.
-  static func run(
-    _ bench: Workbench, _ call: String, _ fault: String, at nth: Int, _ arguments: [String]
-  ) async throws -> (outcome: ReelBinary.Outcome, happened: Bool) {
-    let log = bench.folder.appendingPathComponent("strace-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: log) }
-    let launcher = [
-      path, "-f", "--seccomp-bpf", "-o", log.path, "-e", "trace=\(call)", "-e",
-      "inject=\(call):\(fault):when=\(nth)",
-    ]
-    let outcome = try await ReelBinary.start(
-      arguments + ["--library", bench.library.path], in: bench.folder, launcher: launcher
-    ).outcome()
-    let told = String(decoding: try Data(contentsOf: log), as: UTF8.self)
-    return (
-      outcome, told.contains("INJECTED") || told.contains("killed by SIGKILL") || told.contains("DELAYED")
-    )
-  }
 }

@@ -1,15 +1,27 @@
 import Foundation
 
 /// A folder for one test, with a library and clips of its own; gone with the test.
-final class Workbench {
+final class Workbench: Sendable {
   let folder: URL
   var library: URL { folder.appendingPathComponent("library") }
-  var clips: URL { folder.appendingPathComponent("clips") }
+  let clips: URL
   var media: URL { library.appendingPathComponent("media") }
 
-  init() throws {
+  /// - Parameter shared: clips that lie elsewhere, and are not to be changed; nil for an empty folder `clips`.
+  init(clips shared: URL? = nil) throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("reel-test-\(UUID().uuidString)")
+    clips = shared ?? folder.appendingPathComponent("clips")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try FileManager.default.createDirectory(at: clips, withIntermediateDirectories: true)
+  }
+
+  /// As many clips as asked for, left alone for longer than the 2 s in which a change of a file might not show: only
+  /// such ones are remembered by their state, and copied within the kernel.
+  static func settled(_ count: Int) async throws -> Workbench {
+    let bench = try Workbench()
+    try bench.addDistinct(count)
+    try await Task.sleep(for: .microseconds(Int(2_300_000)))
+    return bench
   }
 
   deinit {

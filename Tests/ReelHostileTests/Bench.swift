@@ -39,6 +39,9 @@ final class Bench {
   /// user's, and a confined one dies of another thing when it aborts.
   static var isSanitized: Bool { ProcessInfo.processInfo.environment["REEL_SANITIZER"] != nil }
 
+  /// Whether the sabotaged worker is one of them; it is not where `REEL_WORKERS` names a folder with another.
+  static var hasSanitizedWorkers: Bool { isSanitized && ReelRun.workers == nil }
+
   func reel(_ arguments: String..., through wrapper: [String] = []) throws -> ReelRun {
     try ReelRun.run(arguments, in: folder, through: wrapper)
   }

@@ -2,17 +2,28 @@ import Foundation
 
 /// What a terminal or a CI log would obey in an output; nothing when it is harmless.
 enum Harmlessness {
-  /// - Parameter isTerminal: whether Reel may use the few sequences that it draws with.
-  static func problems(in output: [UInt8], isTerminal: Bool = false) -> [String] {
+  /// - Parameters:
+  ///   - isTerminal: whether Reel may use the few sequences that it draws with.
+  ///   - ownCommands: whether it may annotate files for GitHub.
+  static func problems(
+    in output: [UInt8], isTerminal: Bool = false, ownCommands: Bool = false
+  ) -> [String] {
     guard let text = String(validating: output, as: UTF8.self) else { return ["it is no UTF-8"] }
     let lines = (isTerminal ? withoutOurs(text) : text).split(whereSeparator: \.isNewline)
-    return scalars(isTerminal ? withoutOurs(text) : text) + lines.flatMap(commands)
+    return scalars(isTerminal ? withoutOurs(text) : text)
+      + lines.flatMap { commands(in: ownCommands ? withoutAnnotation($0) : $0) }
   }
 
   /// Colours, cursor up, erasing, wrapping, and the terminal's own line ends.
   private static func withoutOurs(_ text: String) -> String {
     text.replacing(#/\u{1B}\[(0|1|2|31|32|33)m|\r\u{1B}\[[0-9]+A|\u{1B}\[[KJ]|\u{1B}\[\?7[lh]/#, with: "")
       .replacing("\r\n", with: "\n").replacing("\r", with: "\n")
+  }
+
+  /// What is left of `::error file=…,title=…::message`, and of nothing else that begins a line.
+  private static func withoutAnnotation(_ line: Substring) -> Substring {
+    let annotation = line.prefixMatch(of: #/::(error|warning|notice) (file=[^:,]*,)?title=[^:,]*::/#)
+    return annotation.map { line[$0.range.upperBound...] } ?? line
   }
 
   private static func scalars(_ text: String) -> [String] {

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationXML
 import ReelHostileFiles
 import Testing
 
@@ -13,10 +14,12 @@ struct OutputTests {
   }
 
   private func expectHarmless(
-    _ run: ReelRun, _ what: String, isTerminal: Bool = false, seesWords: Bool = true
+    _ run: ReelRun, _ what: String, isTerminal: Bool = false, seesWords: Bool = true,
+    ownCommands: Bool = false
   ) {
     #expect(run.output.count + run.errors.count > 0, "\(what) says nothing")
-    #expect(Harmlessness.problems(in: run.output, isTerminal: isTerminal) == [], "\(what), output")
+    let problems = Harmlessness.problems(in: run.output, isTerminal: isTerminal, ownCommands: ownCommands)
+    #expect(problems == [], "\(what), output")
     #expect(Harmlessness.problems(in: run.errors, isTerminal: isTerminal) == [], "\(what), errors")
     // The words themselves came through: the test looks at something.
     if seesWords { #expect((run.text + run.errorText).contains("marker"), "\(what) has none of the words") }
@@ -58,6 +61,93 @@ struct OutputTests {
       #expect(run.status == 0, "\(run.errorText)")
       expectHarmless(run, "publish \(name)")
     }
+  }
+
+  @Test("validate: every form of report", arguments: reportKinds)
+  func validate(kind: String) throws {
+    let name = "report.\(kind)"
+    let files = bench.files.path
+    let run = try ReelRun.run(
+      ["validate", files, "--report", kind, "--report", "\(kind)=\(name)"], in: bench.folder)
+    let file = try Data(contentsOf: bench.folder.appendingPathComponent(name))
+    // What GitHub is told, it is told by commands: ours begin a line, a stranger's never do.
+    let isOurs = kind == "github"
+    expectHarmless(run, "validate \(kind)", seesWords: false, ownCommands: isOurs)
+    #expect(run.text.contains("names/"))
+    #expect(Harmlessness.problems(in: Array(file), ownCommands: isOurs) == [], "the file of \(kind)")
+    if kind == "junit" || kind == "sarif" || kind == "json" { try expectWellFormed(run.output, kind) }
+  }
+
+  private static let reportKinds = ["people", "json", "jsonl", "junit", "github", "sarif", "markdown"]
+
+  private func expectWellFormed(_ output: [UInt8], _ kind: String) throws {
+    if kind == "junit" {
+      let parser = XMLParser(data: Data(output))
+      #expect(parser.parse(), "\(String(describing: parser.parserError))")
+    } else {
+      _ = try JSONSerialization.jsonObject(with: Data(output))
+    }
+  }
+
+  @Test("lock, its file, and a draft of a policy")
+  func lock() throws {
+    let files = bench.files.path
+    for arguments in [["lock", files, "--to", "reel.lock"], ["validate", files, "--lock", "reel.lock"]] {
+      expectHarmless(try ReelRun.run(arguments, in: bench.folder), "\(arguments)", seesWords: false)
+    }
+    let lock = try Data(contentsOf: bench.folder.appendingPathComponent("reel.lock"))
+    #expect(Harmlessness.problems(in: Array(lock)) == [], "the lock")
+    for name in ["::error::no.mp4", "new\nline.mp4", "\u{1B}]0;title\u{7}.mp4"] {
+      let video = bench.files.appendingPathComponent("names/\(name)").path
+      let draft = try ReelRun.run(["policy", "init", video], in: bench.folder)
+      expectHarmless(draft, "policy init \(name.debugDescription)", seesWords: false)
+    }
+  }
+
+  @Test("show, doctor, cache and backup of a library full of strangers' words")
+  func library() throws {
+    let library = ["--library", bench.library.path]
+    _ = try ReelRun.run(["ingest", bench.files.path, "--trust-sidecars"] + library, in: bench.folder)
+    let feed = try ReelRun.run(["feed", "--json", "--size", "100"] + library, in: bench.folder)
+    let ids = Set(feed.text.matches(of: #/"id":\s*"([^"]+)"/#).map { String($0.1) })
+    #expect(ids.count >= 50)
+    for id in ids.sorted().prefix(60) {
+      for format in [[], ["--json"]] {
+        let run = try ReelRun.run(["show", id] + format + library, in: bench.folder)
+        #expect(run.status == 0, "\(run.errorText)")
+        expectHarmless(run, "show \(id) \(format)", seesWords: false)
+      }
+    }
+    // An object that is gone makes the doctor speak of its post, and one too many of what nobody knows.
+    let media = bench.library.appendingPathComponent("media")
+    for name in try FileManager.default.contentsOfDirectory(atPath: media.path).sorted().prefix(40) {
+      try FileManager.default.removeItem(at: media.appendingPathComponent(name))
+    }
+    try Data("x".utf8).write(to: media.appendingPathComponent("\u{1B}[2J\n::error::stray"))
+    for arguments in [["doctor"], ["doctor", "--json"], ["doctor", "--deep"], ["cache", "show"]] {
+      expectHarmless(
+        try ReelRun.run(arguments + library, in: bench.folder), "\(arguments)", seesWords: false)
+    }
+  }
+
+  /// A shell's `*` gives names as arguments, and one that begins with `-` is an option.
+  @Test(
+    "what the argument parser quotes",
+    arguments: [
+      ["probe", "--\u{1B}]0;title\u{7}"], ["-\u{1B}[2J"], ["\u{1B}[2J\n::error::x"],
+      ["ingest", "--jobs", "\u{1B}[2J\n##[error]x"], ["show", "a", "\u{9B}2J"],
+      ["validate", "--report=\u{202E}x"],
+      ["show", "\u{1B}[2J"], ["feed", "--library", "/nowhere/\u{1B}[2J\n::error::x"],
+      ["ingest", "x", "--events", "/nowhere/\u{1B}[2J\n::error::x"],
+      ["validate", "x", "--policy", "/nowhere/\u{1B}[2J\n::error::x"],
+      ["ingest", "x", "--captions", "/nowhere/\u{1B}[2J\n::error::x"],
+      ["probe", "/nowhere/\u{1B}[2J\n::error::x"], ["backup", "/nowhere/\u{1B}[2J\n::error::x"],
+    ])
+  func arguments(_ arguments: [String]) throws {
+    let run = try ReelRun.run(arguments, in: bench.folder)
+    #expect(
+      run.status.map { [0, 1, 3, 4, 64].contains($0) } == true, "\(run.status.map(String.init) ?? "killed")")
+    expectHarmless(run, "\(arguments)", seesWords: false)
   }
 
   @Test("on a terminal", .enabled(if: ReelRun.hasTerminals, "script is missing"))

@@ -27,6 +27,15 @@ struct ReelRun {
 
   static func program(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
+  /// A program that `reel` may start: from `REEL_WORKERS` where that is set, because a sanitizer's own system calls are
+  /// not a worker's to make.
+  static func worker(_ name: String) -> String { workers.map { "\($0)/\(name)" } ?? program(name) }
+  static let workers = ProcessInfo.processInfo.environment["REEL_WORKERS"]
+
+  /// What `scripts/test --long` tells the sanitizers is for the programs too.
+  private static let sanitizerOptions = ProcessInfo.processInfo.environment
+    .filter { ["TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }.map { "\($0.key)=\($0.value)" }
+
   struct Failure: Error {
     let what: String
     let code: Int32
@@ -85,7 +94,9 @@ struct ReelRun {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    let environment = ["HOME=\(folder.path)", "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TERM=xterm-256color"]
+    let environment =
+      ["HOME=\(folder.path)", "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TERM=xterm-256color"]
+      + sanitizerOptions
     var arguments = command.map { strdup($0) } + [nil]
     var variables = environment.map { strdup($0) } + [nil]
     defer { (arguments + variables).forEach { free($0) } }

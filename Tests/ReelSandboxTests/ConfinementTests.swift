@@ -1,4 +1,3 @@
-import CEscapes
 import Glibc
 import ReelModel
 import Testing
@@ -30,7 +29,8 @@ import Testing
     await prober.close()
   }
 
-  @Test(.enabled(if: reel_is_sanitized() == 0), arguments: [IsolationRequest.auto, .strict])
+  @Test(
+    .enabled(if: !Program.isSanitized, Program.whyNotSanitized), arguments: [IsolationRequest.auto, .strict])
   func itsMemoryIsLimited(_ isolation: IsolationRequest) async throws {
     let prober = SandboxedProber(
       worker: Sabotaged.worker, isolation: isolation, workers: 1, limits: ProbeLimits(memory: 128 << 20))

@@ -34,14 +34,14 @@ import Testing
 
   /// Landlock holds by itself, where the filter could not be had.
   @Test(
-    .enabled(if: reel_is_sanitized() == 0),
+    .enabled(if: !Program.isSanitized, Program.whyNotSanitized),
     arguments: ["open", "openat", "openat2", "open-for-writing", "execve"])
   func isRefusedByLandlockAlone(_ attempt: String) throws {
     #expect(try Program.run(Sabotaged.name, ["landlock", attempt]) == 0)
   }
 
   /// So do the limits.
-  @Test(.enabled(if: reel_is_sanitized() == 0))
+  @Test(.enabled(if: !Program.isSanitized, Program.whyNotSanitized))
   func memoryIsLimitedByLimitsAlone() throws {
     #expect(try Program.run(Sabotaged.name, ["limits", "memory"]) == 0)
   }

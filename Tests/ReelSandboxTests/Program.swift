@@ -1,9 +1,21 @@
+import CEscapes
 import Glibc
 import ReelModel
+import Testing
 
-/// A program that was built beside these tests.
+/// A program that was built beside these tests, or in the folder that `REEL_WORKERS` names: a test process under a
+/// sanitizer can have workers without one.
 enum Program {
+  private static let folder = getenv("REEL_WORKERS").map { String(cString: $0) }
+
+  /// Whether the workers are under a sanitizer, whose own system calls at a crash or an exit, and whose own memory, a
+  /// confined process may not have. `scripts/test --long` runs what this leaves out with other workers.
+  static let isSanitized = reel_is_sanitized() == 1 && folder == nil
+  static let whyNotSanitized: Comment =
+    "what a sanitizer itself does at an end, or with memory, is not allowed in a worker"
+
   static func path(_ name: String) -> String {
+    if let folder { return "\(folder)/\(name)" }
     var own = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &own, own.count)
     let executable = String(decoding: own.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)

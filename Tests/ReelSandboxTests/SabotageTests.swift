@@ -1,4 +1,3 @@
-import CEscapes
 import ReelModel
 import Testing
 
@@ -12,16 +11,11 @@ import Testing
     folder = try TestFolder()
   }
 
-  /// A sanitizer does things of its own when a process exits, which a confined one may not.
-  private static let sanitized = reel_is_sanitized() == 1
+  static let ends: [(String, ProbeError.Code)] = [("abort", .crashed), ("exit", .crashed)]
 
-  static let codes: [(String, ProbeError.Code)] = all.filter {
-    !(sanitized && ["abort", "exit"].contains($0.0))
-  }
-
-  private static let all: [(String, ProbeError.Code)] = [
-    ("abort", .crashed), ("segmentation-fault", .crashed), ("exit", .crashed), ("hang", .timeout),
-    ("close", .crashed), ("garbage", .implausible), ("nothing", .crashed), ("too-much", .implausible),
+  static let codes: [(String, ProbeError.Code)] = [
+    ("segmentation-fault", .crashed), ("hang", .timeout), ("close", .crashed), ("garbage", .implausible),
+    ("nothing", .crashed), ("too-much", .implausible),
     ("endless", .implausible), ("send-descriptor", .implausible), ("lie container", .implausible),
     ("lie size", .implausible), ("lie nan", .implausible), ("lie infinite", .implausible),
     ("lie negative", .implausible), ("lie ages", .implausible), ("lie no-picture", .implausible),
@@ -30,6 +24,15 @@ import Testing
     ("fail cancelled", .implausible), ("fail workerMissing", .implausible),
     ("escape socket", .sandboxViolation),
   ]
+
+  @Test(
+    .enabled(if: !Program.isSanitized, Program.whyNotSanitized), arguments: ends,
+    [IsolationRequest.auto, .strict])
+  func thatEndsItselfEndsOneFile(
+    _ sabotage: (String, ProbeError.Code), _ isolation: IsolationRequest
+  ) async throws {
+    try await endsOneFile(sabotage, isolation)
+  }
 
   @Test(arguments: codes, [IsolationRequest.auto, .strict])
   func endsOneFile(_ sabotage: (String, ProbeError.Code), _ isolation: IsolationRequest) async throws {
@@ -41,7 +44,7 @@ import Testing
     await prober.close()
   }
 
-  @Test(.enabled(if: !sanitized))
+  @Test(.enabled(if: !Program.isSanitized, Program.whyNotSanitized))
   func theSignalIsNamed() async throws {
     let prober = SandboxedProber(worker: Sabotaged.worker, workers: 1)
     #expect(

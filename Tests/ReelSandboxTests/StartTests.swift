@@ -1,3 +1,4 @@
+import CSandbox
 import Glibc
 import ReelModel
 import ReelWire
@@ -81,6 +82,20 @@ import Testing
     let auto = try prober(saying: hello(ReelVersion.current, level))
     #expect(await auto.code(file) == .timeout)
     await auto.close()
+  }
+
+  /// One that answers and never receives fills its buffer some day; who writes to it then must not wait for ever.
+  @Test(.timeLimit(.minutes(1)))
+  func thatNeverListenHoldNobodyUp() throws {
+    try folder.write("worker", Array("#!/bin/sh\nexec /bin/sleep 100\n".utf8), mode: 0o700)
+    let ends = try ChannelEnds()
+    var child = reel_child()
+    #expect(reel_child_spawn("\(folder.path)/worker", ends.theirs.rawValue, &child) == 0)
+    let worker = Worker(process: ChildProcess(adopting: child), channel: ends.ours, buffer: FrameBuffer())
+    let frame = try BirthRequest().encoded()
+    var sent = 0
+    while sent < 100_000, worker.send(frame) { sent += 1 }
+    #expect((1..<100_000).contains(sent))
   }
 
   @Test func thatAreNotThereAreMissing() async throws {

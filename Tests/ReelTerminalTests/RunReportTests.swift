@@ -54,6 +54,13 @@ import Testing
       ])
   }
 
+  /// It leaves nothing behind that `reel status` could tell.
+  @Test func ofADryRunTheRestStandsInTheEvents() {
+    let lines = text(mixed, dryRun: true, troubles: troubles)
+    #expect(lines.contains("and 1 more: --events FILE tells them all"))
+    #expect(!lines.contains { $0.contains("reel status") })
+  }
+
   @Test func whatWasToldAlreadyIsNotToldAgain() {
     #expect(text(mixed, troubles: troubles, listing: 0) == text(mixed))
   }

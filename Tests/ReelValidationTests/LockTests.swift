@@ -26,16 +26,18 @@ import Testing
     for name: [UInt8] in [
       Array("a.mp4".utf8), Array(" x ".utf8), Array("new\nline\r\\.mp4".utf8), [0xFF, 0xFE],
       Array("é/日本.mp4".utf8),
-      Array("file = x".utf8), Array("#no".utf8), Array("\u{202E}x".utf8),
+      Array("file = x".utf8), Array("#no".utf8), Array("\u{202E}x".utf8), Array("##[error]###x::::".utf8),
+      [0xFF] + Array("##vso[a]\\::".utf8),
     ] {
       lock.entries[SourcePath(bytes: name)] = entry(digest, broken: ["file.truncated"]) {
         $0.title = "\u{1B}[31m\nfile evil\n\\"
-        $0.artist = " "
+        $0.artist = "##[command]::x"
       }
     }
     let text = LockText.text(lock)
     #expect(try LockFile(text: Array(text.utf8)) == lock)
     #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control })
+    #expect(!text.contains("##") && !text.contains("::"))
     #expect(LockText.text(try LockFile(text: Array(text.utf8))) == text)
   }
 

@@ -65,8 +65,7 @@ import Testing
   /// What would end the run, or blame the worker, is not for a worker to say.
   @Test(arguments: [
     ProbeError.Code.lfsPointer, .crashed, .sandboxViolation, .workerMissing, .workerBroken,
-    .isolationUnavailable,
-    .cancelled,
+    .isolationUnavailable, .cancelled, .tooManyOpenFiles, .noReader,
   ])
   func isNotForAWorkerToSay(_ code: ProbeError.Code) throws {
     let frame = try ReadReply.failure(ProbeError(code, "!")).encoded()

@@ -17,6 +17,9 @@ int reel_channel_is(int descriptor);
 // Returns 0, or -errno (-EPIPE when the peer is gone; no signal is raised).
 int reel_channel_send(int channel, const void *bytes, size_t count, int descriptor);
 
+// The same to a peer that may be hostile, and never receive: does not block (-EAGAIN while the peer's buffer is full).
+int reel_channel_send_at_once(int channel, const void *bytes, size_t count, int descriptor);
+
 // Receives one frame, at most `capacity` bytes, and blocks for it. `*descriptor` becomes the descriptor that came
 // with it, closed on exec, or -1.
 // Returns the frame's length, 0 when the peer is gone, or -errno: -EMSGSIZE for a longer frame, -EPROTO when it

@@ -42,18 +42,24 @@ public enum LockText {
     ] + facts.map { $0.key + " = " + Escapes.escaped(Array($0.value.utf8)) }
   }
 
-  /// Backslash escapes for what would break a line, hide, or be no UTF-8.
+  /// Backslash escapes for what would break a line, hide, or be no UTF-8; and for the second `#` of `##[command]` and
+  /// the second `:` of `::command`, which a CI runner obeys in its log, where a lock's differences are shown.
   enum Escapes {
     static func escaped(_ bytes: [UInt8]) -> String {
       guard let text = String(validating: bytes, as: UTF8.self) else {
-        return bytes.map { (0x21...0x7E).contains($0) && $0 != 0x5C ? String(UnicodeScalar($0)) : hex($0) }
-          .joined()
+        return zip([0] + bytes, bytes).map { previous, byte in
+          let isPlain = (0x21...0x7E).contains(byte) && byte != 0x5C
+          return isPlain && !(previous == byte && isPaired(byte)) ? String(UnicodeScalar(byte)) : hex(byte)
+        }.joined()
       }
       let edges = (text.unicodeScalars.first == " ", text.unicodeScalars.last == " ")
       let count = text.unicodeScalars.count
-      return text.unicodeScalars.enumerated().map { index, scalar in
+      let pairs = zip([Unicode.Scalar(0)] + Array(text.unicodeScalars), text.unicodeScalars)
+      return pairs.enumerated().map { index, pair in
+        let (previous, scalar) = pair
         let isEdge = index == 0 && edges.0 || index == count - 1 && edges.1
-        if scalar == "\\" || isEdge || isHidden(scalar) {
+        let isCommand = previous == scalar && scalar.isASCII && isPaired(UInt8(scalar.value))
+        if scalar == "\\" || isEdge || isCommand || isHidden(scalar) {
           return Array(String(scalar).utf8).map(hex).joined()
         }
         return String(scalar)
@@ -76,6 +82,10 @@ public enum LockText {
         rest = rest.dropFirst(2)
       }
       return bytes
+    }
+
+    private static func isPaired(_ byte: UInt8) -> Bool {
+      byte == UInt8(ascii: "#") || byte == UInt8(ascii: ":")
     }
 
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {

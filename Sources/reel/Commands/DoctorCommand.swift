@@ -2,6 +2,7 @@ import ArgumentParser
 import ReelCatalog
 import ReelDoctor
 import ReelModel
+import ReelSource
 import ReelTerminal
 
 /// `reel doctor`
@@ -29,6 +30,12 @@ struct DoctorCommand: AsyncParsableCommand {
     ))
   var grace: Double = 24
 
+  @Option(
+    help: ArgumentHelp(
+      "With --fix: put objects that are gone back from this file, or from this folder; may be given again.",
+      valueName: "path"))
+  var from: [String] = []
+
   @Flag(help: "Print JSON.")
   var json = false
 
@@ -36,11 +43,17 @@ struct DoctorCommand: AsyncParsableCommand {
     guard grace >= 0, grace <= 100_000 else {
       throw ValidationError("--grace is a number of hours, from 0 to 100000.")
     }
+    if !from.isEmpty, !fix {
+      throw ValidationError("--from says where --fix puts objects back from: give both.")
+    }
   }
 
   func run() async throws {
     let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
-    let surgery = Surgery(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
+    var surgery = Surgery(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
+    if !from.isEmpty {
+      surgery.supply = FileSupply(inputs: RawArguments.paths(from).map { SourceInput(path: $0) })
+    }
     let diagnosis = try await surgery.diagnosis(fixing: fix)
     let view = DiagnosisView(diagnosis, library: try Workplace.libraryPath(settings), fixed: fix)
     let traits = TerminalTraits.standardOutput()

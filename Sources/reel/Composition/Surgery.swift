@@ -8,6 +8,8 @@ struct Surgery: Sendable {
   let settings: Settings
   let grace: Duration
   let readsObjects: Bool
+  /// Where objects that are gone are put back from.
+  var supply: FileSupply?
 
   private typealias Look = (findings: [Finding], objects: Int)
 
@@ -20,7 +22,9 @@ struct Surgery: Sendable {
         throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
       }
       let before = try await look(at: library)
-      let isWorthIt = before.findings.contains { $0.mending == .byFix }
+      let isWorthIt = before.findings.contains {
+        $0.mending == .byFix || $0.kind == .objectMissing && supply != nil
+      }
       if fixing, isWorthIt { try await mend(library) }
       let after = fixing && isWorthIt ? try await look(at: library) : before
       return Diagnosis(before: before.findings, after: after, wasRead: readsObjects)
@@ -41,7 +45,8 @@ struct Surgery: Sendable {
   private func mend(_ library: LibraryFolder) async throws(CatalogError) {
     guard let looking = try await ExaminedCatalog.open(library: library) else { return }
     let writing = try await SQLiteCatalog.open(library: library)
-    try await LibraryMending(catalog: writing, examination: examination(of: library, looking)).run()
+    try await LibraryMending(catalog: writing, examination: examination(of: library, looking), supply: supply)
+      .run()
     try await looking.close()
     try await writing.close()
   }

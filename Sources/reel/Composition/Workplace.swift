@@ -77,7 +77,8 @@ struct Workplace: Sendable {
     try await orCommandFailure { () async throws(CatalogError) in
       let lease = DebugSteps.lease ?? .seconds(60)
       return try await SQLiteCatalog.open(
-        library: try await LibraryFolder.prepare(at: path), lease: lease, heartbeat: lease / 6)
+        library: try await LibraryFolder.prepare(at: path), lease: lease, heartbeat: lease / 6,
+        onWait: { hold in LongWait.tell(hold) })
     }
   }
 

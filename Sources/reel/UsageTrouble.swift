@@ -1,0 +1,24 @@
+import ReelTerminal
+
+/// What the argument parser has to say. It quotes the arguments, and those may be a stranger's: of a shell's `*`, a name
+/// that begins with `-` is an option.
+struct UsageTrouble {
+  let message: String
+  let arguments: [String]
+
+  /// Each argument on one line, whatever is in it.
+  var text: String {
+    var text = message
+    for argument in arguments {
+      let harmless = HarmlessText.line(argument)
+      if harmless != argument { text.replace(argument, with: harmless) }
+    }
+    return text.split(separator: "\n", omittingEmptySubsequences: false).map { HarmlessText.line(String($0)) }
+      .joined(separator: "\n") + "\n"
+  }
+
+  func tell() {
+    // Nobody may be listening on stderr; the exit code says it then.
+    try? OutputStream.standardError.write(text)
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import ReelIngest
+import ReelSystem
+import Testing
+
+@Suite("Failpoints in a release")
+struct ReleaseFailpointTests {
+  @Test("a debug build asks its environment where to fail; a release has not even the word for it")
+  func compiledOut() async throws {
+    let bench = try Workbench()
+    let search = try await ReelBinary.runProgram(
+      "/bin/grep", ["--quiet", "--text", "REEL_FAILPOINT", ReelBinary.url.path], in: bench.folder)
+    #expect(search.status == (ReelBinary.hasFailpoints ? 0 : 1))
+    try bench.addDistinct(1)
+    let outcome = try await bench.reel("ingest", "clips", environment: ["REEL_FAILPOINT": "groupBegun=crash"])
+    #expect(outcome.wasKilled == ReelBinary.hasFailpoints)
+  }
+}
+
+#if DEBUG
+
+  /// Between every two effects, in the pipeline, the folder store and the catalog: the process dies there, the
+  /// effect fails, or takes its time while another process is at the same videos. A short run each, a hundred each
+  /// in the long form.
+  @Suite("Failpoints", .timeLimit(.minutes(240)), .serialized)
+  struct FailpointTests {
+    /// `REEL_ROUNDS` makes another number of them.
+    static let rounds =
+      ProcessInfo.processInfo.environment["REEL_ROUNDS"].flatMap { Int($0) } ?? (CrashTests.isLong ? 100 : 1)
+    static let places = Failpoint.allCases.map { "\($0)" } + IntakeStep.allCases.map(\.rawValue)
+    static let clips = 4
+
+    enum Kind: String, CaseIterable {
+      case crash, error, delay
+    }
+
+    @Test(
+      "at each place, of each kind, what always holds holds, and the next run makes everything whole",
+      arguments: places)
+    func at(place: String) async throws {
+      let seed = UInt64.random(in: 0...(.max))
+      var generator = SeededGenerator(seed: seed)
+      let scene = FailpointScene(place: place)
+      for round in 0..<Self.rounds {
+        for kind in Kind.allCases where scene.isPossible {
+          let nth = round == 0 ? 1 : 1 + Int(generator.next() % 5)
+          let at: Comment = "\(place):\(nth)=\(kind), round \(round), seed \(seed)"
+          try await run(scene, place, nth, kind, at)
+        }
+      }
+    }
+
+    private func run(
+      _ scene: FailpointScene, _ place: String, _ nth: Int, _ kind: Kind, _ at: Comment
+    ) async throws {
+      let bench = try Workbench()
+      try bench.addDistinct(Self.clips)
+      try await scene.prepare(bench)
+      let seen = bench.folder.appendingPathComponent("seen")
+      var environment = try await scene.environment(bench)
+      environment["REEL_FAILPOINT"] = "\(place):\(nth)=\(kind)"
+      environment["REEL_FAILPOINTS_SEEN"] = seen.path
+      let armed = try ReelBinary.start(
+        scene.arguments + ["--library", bench.library.path], in: bench.folder, environment: environment)
+      let beside =
+        kind == .delay
+        ? try ReelBinary.start(["ingest", "clips", "--library", bench.library.path], in: bench.folder) : nil
+      let outcome = try await armed.outcome()
+      if let beside {
+        let other = try await beside.outcome()
+        #expect(other.status == 0, "beside \(at): \(other.errors)")
+      }
+      let count =
+        (try? String(contentsOf: seen, encoding: .utf8))?.split(separator: "\n").count { $0 == place } ?? 0
+      // A process beside it may have done the work first.
+      if nth == 1, kind != .delay { #expect(count > 0, "never came to \(at): \(outcome.errors)") }
+      judge(outcome, kind, wasReached: count >= nth, at)
+      try await bench.expectKept(announcedIn: "events.jsonl", at)
+      try await bench.expectWhole(Self.clips, at)
+    }
+
+    private func judge(_ outcome: ReelBinary.Outcome, _ kind: Kind, wasReached: Bool, _ at: Comment) {
+      switch kind {
+      case .crash: #expect(outcome.wasKilled == wasReached, "\(at) \(outcome.errors)")
+      // The doctor finds what the other is at.
+      case .delay: #expect([0, 3].contains(outcome.status), "\(at) \(outcome.output) \(outcome.errors)")
+      case .error:
+        #expect(!outcome.wasKilled && [0, 1, 3].contains(outcome.status), "\(at) \(outcome.errors)")
+        #expect(outcome.status == 0 || !(outcome.output + outcome.errors).isEmpty, at)
+      }
+    }
+  }
+
+  /// What has to be so before a process comes to a place.
+  struct FailpointScene {
+    private enum Kind {
+      case fresh, afterCrash, givingUp, heartbeat, withoutRename
+    }
+    private let kind: Kind
+
+    init(place: String) {
+      switch place {
+      case "deadLockRemoved", "leftoverRemoved", "takeOverWritten": kind = .afterCrash
+      case "objectRemoved", "releaseWritten": kind = .givingUp
+      case "leaseRenewed", "leaseCommitted": kind = .heartbeat
+      case "temporaryRemoved": kind = .withoutRename
+      default: kind = .fresh
+      }
+    }
+
+    var isPossible: Bool { kind != .withoutRename || SystemShim.isPossible }
+
+    var arguments: [String] {
+      kind == .givingUp
+        ? ["doctor", "--fix", "--grace", "0"]
+        : ["ingest", "clips", "--jobs", "2", "--events", "events.jsonl"]
+    }
+
+    func prepare(_ bench: Workbench) async throws {
+      switch kind {
+      case .fresh, .heartbeat, .withoutRename: break
+      case .afterCrash:
+        _ = try await bench.reel(
+          "ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": "bytesCopied:2"])
+      case .givingUp:
+        _ = try await bench.reel("ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": "uploaded:2"])
+      }
+    }
+
+    func environment(_ bench: Workbench) async throws -> [String: String] {
+      switch kind {
+      case .fresh, .afterCrash, .givingUp: [:]
+      case .heartbeat: ["REEL_LEASE_SECONDS": "0.06"]
+      // The third is an object's: the first two are the locks of the catalog and of the store.
+      case .withoutRename:
+        try await SystemShim.environment(root: bench.folder, ["REEL_SHIM_FAULT": "rename:3+:\(EINVAL)"])
+      }
+    }
+  }
+#endif

@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+/// A library with a history that was written down: a run that was killed, one to its end, and the doctor's.
+struct PowerLossScene {
+  private(set) var record: DiskRecord
+  private let bench: Workbench
+  private let clips: Int
+  /// The posts that were told before the power went.
+  private var announced: Set<String> = []
+
+  /// - Parameter fault: for `REEL_SHIM_FAULT` of the first run, which is not killed then.
+  init(clips: Int, fault: String? = nil) async throws {
+    bench = try Workbench()
+    self.clips = clips
+    try bench.addDistinct(clips)
+    let log = bench.folder.appendingPathComponent("record")
+    // What is in flight is another boot's afterwards, and its leases are to be over by then.
+    let recording = ["REEL_SHIM_RECORD": log.path, "REEL_LEASE_SECONDS": "1"]
+    let first = fault.map { ["REEL_SHIM_FAULT": $0] } ?? ["REEL_DIE_AT": "uploaded:2"]
+    for settings in [first, [:]] {
+      let environment = try await SystemShim.environment(
+        root: bench.folder, recording.merging(settings) { $1 })
+      _ = try await bench.reel("ingest", "clips", "--jobs", "2", "--events", "-", environment: environment)
+    }
+    let environment = try await SystemShim.environment(root: bench.folder, recording)
+    let doctor = try await bench.reel("doctor", "--fix", environment: environment)
+    #expect(doctor.status == 0, "\(doctor.output) \(doctor.errors)")
+    record = try DiskRecord(log)
+    try FileManager.default.removeItem(at: log)
+  }
+
+  /// As if whoever wrote had not synced what lies at such paths.
+  mutating func forgetSyncs(_ isForgotten: (String) -> Bool) {
+    var paths: [Int: String] = [:]
+    record.steps = record.steps.filter { step in
+      switch step {
+      case .open(let descriptor, _, _, let path): paths[descriptor] = path
+      case .sync(let descriptor): return !(paths[descriptor].map(isForgotten) ?? false)
+      default: break
+      }
+      return true
+    }
+  }
+
+  /// Puts in the library's place what is left of it when the power goes after the first `cut` steps.
+  mutating func cutPower(after cut: Int, _ rule: ImaginedDisk.Rule, _ fate: ImaginedDisk.Fate, _ seed: UInt64)
+    throws
+  {
+    try? FileManager.default.removeItem(at: bench.library)
+    var disk = ImaginedDisk(root: bench.folder, rule: rule)
+    for step in record.steps.prefix(cut) { disk.play(step) }
+    var generator = SeededGenerator(seed: seed)
+    try disk.leave(fate, &generator)
+    announced = Announcements(String(decoding: disk.told, as: UTF8.self)).keys
+  }
+
+  /// What does not hold, before anybody has touched it.
+  func broken() throws -> [String] {
+    guard bench.hasCatalog else { return announced.isEmpty ? [] : ["no catalog, and posts were told"] }
+    let inspection = try LibraryInspection(library: bench.library)
+    return try inspection.broken() + inspection.missing(of: announced)
+  }
+
+  /// Brings the library up with the real binary, on a machine that was started anew.
+  func bringUp(_ comment: Comment) async throws {
+    let boot = try await bench.otherBoot()
+    if bench.hasCatalog {
+      let doctor = try await bench.reel("doctor", "--fix", "--read", environment: boot)
+      #expect(doctor.status == 0, "\(doctor.output) \(doctor.errors) \(comment)")
+    }
+    try await bench.expectWhole(clips, comment, environment: boot)
+    let inspection = try LibraryInspection(library: bench.library)
+    expectNothing(inspection.missing(of: announced), comment)
+    let doctor = try await bench.reel("doctor", "--read", environment: boot)
+    #expect(doctor.status == 0, "\(doctor.output) \(doctor.errors) \(comment)")
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+/// Every system call that Reel makes on its files fails once, or is the last of its process: the nth of the process, for every n that a run to its
+/// end comes to. The short form draws a few n for each.
+@Suite(
+  "When a system call fails", .timeLimit(.minutes(240)), .serialized, .enabled(if: SystemShim.isPossible))
+struct SystemErrorTests {
+  static let clips = 2
+  /// How many of the places are tried in the short form.
+  static let sample = 2
+
+  struct Fault: CustomTestStringConvertible, Sendable {
+    let call: String
+    let what: String
+    let number: Int32
+
+    var testDescription: String { "\(call) \(what)" }
+    var effect: String { number == 0 ? what : "\(number)" }
+  }
+
+  static let faults: [Fault] = [
+    ("open", ["EMFILE", "ENFILE", "ENOMEM", "EINTR", "kill"]),
+    ("read", ["EIO", "EINTR", "short", "kill"]),
+    ("write", ["ENOSPC", "EIO", "EDQUOT", "EINTR", "short", "kill"]),
+    ("copy_file_range", ["ENOSPC", "EIO", "EINTR", "EXDEV", "ENOMEM", "short", "kill"]),
+    ("fsync", ["EIO", "ENOSPC", "EINTR", "kill"]),
+    ("rename", ["EIO", "ENOSPC", "EINVAL", "EINTR", "kill"]),
+    ("unlink", ["EIO", "EROFS", "kill"]),
+    ("mkdir", ["ENOSPC", "EIO", "kill"]),
+    ("ftruncate", ["EIO", "ENOSPC", "EINTR", "kill"]),
+    ("flock", ["EINTR", "ENOLCK"]),
+    ("fcntl", ["ENOLCK", "EIO", "kill"]),
+    ("mmap", ["ENOMEM", "kill"]),
+    ("spawn", ["ENOMEM", "EAGAIN"]),
+  ].flatMap { call, names in
+    names.map { Fault(call: call, what: $0, number: SystemErrorTests.numbers[$0] ?? 0) }
+  }
+
+  private static let numbers: [String: Int32] = [
+    "EMFILE": EMFILE, "ENFILE": ENFILE, "ENOMEM": ENOMEM, "EINTR": EINTR, "EIO": EIO, "ENOSPC": ENOSPC,
+    "EDQUOT": EDQUOT, "EXDEV": EXDEV, "EINVAL": EINVAL, "EROFS": EROFS, "ENOLCK": ENOLCK, "EAGAIN": EAGAIN,
+  ]
+
+  @Test("it is told, or made good, and the next run makes everything whole", arguments: faults)
+  func failing(fault: Fault) async throws {
+    let count = try await Self.clean.value[fault.call] ?? 0
+    #expect(count > 0, "a clean run never makes this call")
+    let seed = UInt64.random(in: 0...(.max))
+    var generator = SeededGenerator(seed: seed)
+    let all = Array(1...max(1, count))
+    let places = CrashTests.isLong ? all : Array(all.shuffled(using: &generator).prefix(Self.sample))
+    for nth in places { try await run(fault, at: nth) }
+  }
+
+  @Test(
+    "a disk without space, from any moment on", arguments: ["write", "copy_file_range", "fsync", "rename"])
+  func fromThereOn(call: String) async throws {
+    let count = try await Self.clean.value[call] ?? 0
+    let places = CrashTests.isLong ? Array(1...max(1, count)) : [1, max(1, count / 2)]
+    for nth in places {
+      try await run(Fault(call: call, what: "ENOSPC", number: ENOSPC), at: nth, andOn: true)
+    }
+  }
+
+  private func run(_ fault: Fault, at nth: Int, andOn: Bool = false) async throws {
+    let bench = try Workbench(clips: try await Self.originals.value.clips)
+    let environment = try await SystemShim.environment(
+      root: Self.files, ["REEL_SHIM_FAULT": "\(fault.call):\(nth)\(andOn ? "+" : ""):\(fault.effect)"])
+    let outcome = try await bench.reel(
+      "ingest", bench.clips.path, "--jobs", "1", "--events", "events.jsonl", environment: environment)
+    let at: Comment = """
+      \(fault.call) \(fault.what) at \(nth): \(outcome.status) \(outcome.output) \(outcome.errors)
+      """
+    if fault.what == "kill" {
+      // Threads may have come to fewer calls than in the clean run.
+      #expect(outcome.wasKilled || outcome.status == 0, at)
+    } else {
+      #expect(!outcome.wasKilled && [0, 1, 3].contains(outcome.status), at)
+    }
+    #expect(outcome.wasKilled || outcome.status == 0 || !(outcome.output + outcome.errors).isEmpty, at)
+    try await bench.expectKept(announcedIn: "events.jsonl", at)
+    try await bench.expectWhole(Self.clips, at)
+  }
+
+  /// The library's and the originals'.
+  private static var files: URL { FileManager.default.temporaryDirectory }
+
+  private static let originals = Task { try await Workbench.settled(clips) }
+
+  private struct NotClean: Error {
+    let errors: String
+  }
+
+  /// How often a run that meets no fault makes each call.
+  private static let clean = Task { () throws -> [String: Int] in
+    let bench = try Workbench(clips: try await originals.value.clips)
+    let counts = bench.folder.appendingPathComponent("counts")
+    let environment = try await SystemShim.environment(
+      root: files, ["REEL_SHIM_COUNTS": counts.path])
+    let outcome = try await bench.reel(
+      "ingest", bench.clips.path, "--jobs", "1", "--events", "events.jsonl", environment: environment)
+    guard outcome.status == 0 else { throw NotClean(errors: outcome.errors) }
+    return try SystemShim.Counts(counts).calls
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+
+extension Workbench {
+  /// The environment of the same machine after it was started anew.
+  func otherBoot() async throws -> [String: String] {
+    let boot = folder.appendingPathComponent("boot-id")
+    try Data("11111111-2222-4333-8444-555555555555\n".utf8).write(to: boot)
+    return try await SystemShim.environment(root: folder, ["REEL_SHIM_BOOT": boot.path])
+  }
+}
+
+/// `Tests/SystemShim/shim.c`, preloaded into the real binary: system calls that fail, a record of what is written,
+/// another clock.
+enum SystemShim {
+  /// A sanitizer wants to come first.
+  static let isPossible = ProcessInfo.processInfo.environment["REEL_SANITIZER"] == nil
+
+  private struct NotBuilt: Error {
+    let why: String
+  }
+
+  /// Built once for a test run, by the compiler that built Reel's C.
+  private static let library = Task { () throws -> URL in
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("reel-shim-\(getpid())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let built = folder.appendingPathComponent("shim.so")
+    let source = ReelBinary.project.appendingPathComponent("Tests/SystemShim/shim.c")
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
+    let outcome = try await ReelBinary.start(
+      ["-std=gnu11", "-Wall", "-Werror", "-shared", "-fPIC", "-O1", "-o", built.path, source.path, "-ldl"],
+      in: folder, environment: ["PATH": path], program: URL(fileURLWithPath: "/usr/bin/env"),
+      launcher: ["/usr/bin/env", "clang"], appendingProgram: false
+    ).outcome()
+    guard outcome.status == 0 else { throw NotBuilt(why: outcome.errors) }
+    return built
+  }
+
+  /// The environment that makes the shim act on the files in `root`.
+  static func environment(root: URL, _ settings: [String: String]) async throws -> [String: String] {
+    settings.merging(["LD_PRELOAD": try await library.value.path, "REEL_SHIM_ROOT": root.path]) { $1 }
+  }
+
+  /// How often a run to its end makes each call, and whether a fault came.
+  struct Counts {
+    let calls: [String: Int]
+    let fired: Bool
+
+    init(_ file: URL) throws {
+      let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+      var counts: [String: Int] = [:]
+      for line in lines {
+        let words = line.split(separator: " ")
+        counts[String(words[0])] = Int(words[1])
+      }
+      fired = counts.removeValue(forKey: "fired") == 1
+      calls = counts
+    }
+  }
+}
