@@ -44,14 +44,15 @@ let package = Package(
     .library(
       name: "Reel",
       targets: [
-        "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelHTTP", "ReelS3", "ReelCatalog",
-        "ReelIngest",
+        "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCommand", "ReelHTTP", "ReelS3",
+        "ReelTus",
+        "ReelCatalog", "ReelIngest",
       ]),
     .library(name: "ReelUploaderPromises", targets: ["ReelUploaderPromises"]),
   ],
   traits: [
     .default(enabledTraits: ["HTTP"]),
-    .trait(name: "HTTP", description: "Uploaders that speak HTTP (S3), over async-http-client"),
+    .trait(name: "HTTP", description: "Uploaders that speak HTTP (S3, tus), over async-http-client"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -66,10 +66,10 @@ struct TusResumeTests {
       let uploader = retrying(try double.uploader(checkpoints))
       try await double.break_([fault])
       let what = "\(fault) with \(extensions)"
-      do {
+      do throws(UploadError) {
         let object = try await uploader.upload(source(), to: key) { _ in }
         #expect(object.size == Int64(bytes.count) && object.digest == digest, "\(what)")
-      } catch let error as UploadError {
+      } catch {
         #expect(!mends, "\(what): \(error.message)")
         #expect(error.message.contains("127.0.0.1") && !error.message.contains("/files/"), "\(error.message)")
         // The same command again.

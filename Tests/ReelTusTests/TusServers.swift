@@ -7,7 +7,7 @@ import Testing
 @testable import ReelTus
 
 /// A server in Python, on 127.0.0.1, that ends with this value.
-final class PythonServer {
+final class PythonServer: Sendable {
   let port: Int
   private let process: Process
   private let input: Pipe

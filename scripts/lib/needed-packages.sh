@@ -9,3 +9,11 @@ build_packages=(
   # Libraries that the toolchain's own programs load; curl stands for libcurl, whose name changes.
   libncurses6 libxml2 curl
 )
+
+# shellcheck disable=SC2034  # For scripts/test.
+test_packages=(
+  # Looks over the scripts.
+  shellcheck
+  # Runs the doubles of servers, and installs the real ones from PyPI.
+  python3 python3-venv
+)
