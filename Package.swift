@@ -17,6 +17,9 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
+/// What only the uploaders that speak HTTP need.
+let withHTTP = TargetDependencyCondition.when(traits: ["HTTP"])
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
@@ -24,10 +27,10 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit", condition: withHTTP)
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
-/// What only the uploaders that speak HTTP need: SwiftNIO and what stands on it.
-let withHTTP = TargetDependencyCondition.when(traits: ["HTTP"])
+/// SwiftNIO and what stands on it.
 let httpClient: [Target.Dependency] = [
   .product(name: "AsyncHTTPClient", package: "async-http-client", condition: withHTTP),
   .product(name: "NIOCore", package: "swift-nio", condition: withHTTP),
@@ -45,14 +48,14 @@ let package = Package(
       name: "Reel",
       targets: [
         "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCommand", "ReelHTTP", "ReelS3",
-        "ReelTus",
+        "ReelTus", "ReelFirebase",
         "ReelCatalog", "ReelIngest",
       ]),
     .library(name: "ReelUploaderPromises", targets: ["ReelUploaderPromises"]),
   ],
   traits: [
     .default(enabledTraits: ["HTTP"]),
-    .trait(name: "HTTP", description: "Uploaders that speak HTTP (S3, tus), over async-http-client"),
+    .trait(name: "HTTP", description: "Uploaders that speak HTTP (S3, tus, Firebase), over async-http-client"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -66,6 +69,7 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
   ],
   targets: [
     // The floor: C, the system, the values.
@@ -98,6 +102,9 @@ let package = Package(
     room("ReelHTTP", ["ReelModel", "ReelSystem", "ReelUploading", httpTypes] + httpClient),
     room("ReelS3", ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, crypto]),
     room("ReelTus", ["ReelModel", "ReelUploading", "ReelHTTP", httpTypes, crypto]),
+    room(
+      "ReelFirebase",
+      ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", httpTypes, crypto, jwtKit]),
     room("ReelUploaderPromises", ["ReelModel", crypto]),
     room("ReelCatalog", ["ReelModel", "ReelSystem", "CFileSystem", grdb]),
     room("ReelDoctor", ["ReelModel"]),
@@ -116,7 +123,7 @@ let package = Package(
         configuration,
         systemPackage,
         .target(name: "ReelHTTP", condition: withHTTP), .target(name: "ReelS3", condition: withHTTP),
-        .target(name: "ReelTus", condition: withHTTP),
+        .target(name: "ReelTus", condition: withHTTP), .target(name: "ReelFirebase", condition: withHTTP),
       ],
       swiftSettings: strict),
 
@@ -166,6 +173,12 @@ let package = Package(
       "ReelTusTests",
       ["ReelTus", "ReelHTTP", "ReelUploading", "ReelUploaderPromises", "ReelModel", httpTypes, crypto]
         + httpClient),
+    tests(
+      "ReelFirebaseTests",
+      [
+        "ReelFirebase", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelModel", "ReelUploading",
+        "ReelUploaderPromises", httpTypes, crypto, jwtKit,
+      ]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",
