@@ -7,19 +7,19 @@ public struct LibraryExamination: Sendable {
   public typealias Store = any Uploader & StoreExamination
 
   let catalog: any CatalogExamination
-  let stores: @Sendable (Destination) -> Store?
+  let stores: @Sendable (Destination) async throws(UploadError) -> Store?
   let clock: any WallClock
   let grace: Duration
   let readsObjects: Bool
 
   /// - Parameters:
-  ///   - stores: the store of that name; nil for one that can't be listed.
+  ///   - stores: the store of that name; nil for one that can't be listed, an error for one that can't be reached.
   ///   - grace: how long an intent that nobody goes on with, and its object, is left alone.
   ///   - readsObjects: whether the stored bytes are read and hashed, beside their length.
   public init(
     catalog: any CatalogExamination, clock: any WallClock = SystemWallClock(),
     grace: Duration = .seconds(86_400), readsObjects: Bool = false,
-    stores: @escaping @Sendable (Destination) -> Store?
+    stores: @escaping @Sendable (Destination) async throws(UploadError) -> Store?
   ) {
     self.catalog = catalog
     self.stores = stores
@@ -48,9 +48,10 @@ public struct LibraryExamination: Sendable {
   }
 
   private func examine(_ destination: Destination) async throws(CatalogError) -> ([Finding], Int) {
-    guard let store = stores(destination) else { return ([.unlistable(destination)], 0) }
-    var look = StoreLook(store: store, staleBefore: clock.now() - grace.seconds, readsObjects: readsObjects)
+    var look: StoreLook
     do throws(UploadError) {
+      guard let store = try await stores(destination) else { return ([.unlistable(destination)], 0) }
+      look = StoreLook(store: store, staleBefore: clock.now() - grace.seconds, readsObjects: readsObjects)
       try await look.begin()
     } catch {
       return ([.unreachable(destination, error)], 0)

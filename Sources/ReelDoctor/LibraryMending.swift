@@ -6,13 +6,19 @@ public struct LibraryMending: Sendable {
   private let catalog: any CatalogMending
   private let examination: LibraryExamination
   private let supply: (any ObjectSupply)?
+  private let recorders: @Sendable (Destination) async throws(UploadError) -> (any PostRecorder)?
 
   /// - Parameters:
   ///   - catalog: may be the one that `examination` looks at, opened for writing.
   ///   - supply: where objects that are gone are put back from; nil for nowhere.
+  ///   - recorders: what writes posts down beside a store's objects; nil for a store that keeps none.
   public init(
-    catalog: any CatalogMending, examination: LibraryExamination, supply: (any ObjectSupply)? = nil
+    catalog: any CatalogMending, examination: LibraryExamination, supply: (any ObjectSupply)? = nil,
+    recorders: @escaping @Sendable (Destination) async throws(UploadError) -> (any PostRecorder)? = {
+      (_) async throws(UploadError) in nil
+    }
   ) {
+    self.recorders = recorders
     self.catalog = catalog
     self.examination = examination
     self.supply = supply
@@ -24,7 +30,7 @@ public struct LibraryMending: Sendable {
     guard try await examination.catalog.damage().isEmpty else { return }
     try await catalog.releaseWhatTheDeadHold()
     for destination in try await examination.catalog.destinations() {
-      guard let store = examination.stores(destination) else { continue }
+      guard let store = try? await examination.stores(destination) else { continue }
       try? await store.removeLeftovers()
       guard (try? await store.names()) != nil else { continue }
       try await giveStaleUp(in: destination, store)
@@ -48,12 +54,14 @@ public struct LibraryMending: Sendable {
     }
   }
 
-  /// The intent is ours before its object goes, and is given up only after: whoever dies in between leaves a row
+  /// The intent is ours before its post and its object go, and is given up only after: whoever dies in between leaves a row
   /// that names what may be there.
   private func giveUp(_ object: ExaminedObject, _ store: LibraryExamination.Store) async throws(CatalogError)
   {
     guard let intent = try await catalog.takeOver(object.id), intent.key == object.key else { return }
     do throws(UploadError) {
+      // The post first: nobody is to be shown one whose object is gone.
+      try await recorders(store.destination)?.withdraw(object.id)
       try await store.remove(object.key)
     } catch {
       // It stays ours until this process ends; then it waits again.

@@ -1,6 +1,6 @@
 import ReelModel
 
-// Steps 4 to 8: the intent, the upload, the verification, the post.
+// Steps 4 to 8: the intent, the upload, the verification, the record beside the object, the post.
 
 extension FileIntake {
   func publish(
@@ -34,10 +34,16 @@ extension FileIntake {
       stored = try await store(source, under: intent, file)
       try stillTheSame(source)
       services.onStep(.verified)
+      try await record(draft, under: intent, stored)
+      services.onStep(.recorded)
     } catch {
-      await release(intent, because: error.code == .conflict ? .keyUnusable : .retryLater)
-      if error.code == .conflict { return nil }
-      throw StepFailure(error)
+      guard error.code == .conflict else {
+        await release(intent, because: .retryLater)
+        throw StepFailure(error)
+      }
+      try await withdraw(intent)
+      await release(intent, because: .keyUnusable)
+      return nil
     }
     switch await complete(intent, draft: draft, stored: stored) {
     case .success(let post):
@@ -120,6 +126,30 @@ extension FileIntake {
       throw UploadError(.conflict, "\(stored.key) in \(services.uploader.destination) is not what was sent")
     }
     return StoredObject(key: stored.key, url: stored.url, size: stored.size, digest: digest)
+  }
+
+  /// In a store that keeps posts: the object is whole, and the catalog does not say yet that it is published. Whoever
+  /// dies or fails here leaves an intent that names the object and the post; the next attempt finds both.
+  private func record(
+    _ draft: PostDraft, under intent: Intent, _ stored: StoredObject
+  ) async throws(UploadError) {
+    guard let recorder = services.recorder else { return }
+    var post = Post(
+      draft: draft, intent: intent, stored: stored, pageNumber: 0, createdAt: services.clock.now())
+    // Its place in the store's feed is the recorder's to say.
+    post.pageNumber = nil
+    _ = try await recorder.record(post)
+  }
+
+  /// What an earlier attempt recorded of an object that is something else now is not left behind.
+  private func withdraw(_ intent: Intent) async throws(StepFailure) {
+    guard intent.mayBeStored, let recorder = services.recorder else { return }
+    do throws(UploadError) {
+      try await recorder.withdraw(intent.id)
+    } catch {
+      await release(intent, because: .retryLater)
+      throw StepFailure(error)
+    }
   }
 
   /// T2. It runs to its end even when the run is cancelled meanwhile: the object is stored and proven.

@@ -55,7 +55,10 @@ struct IngestPipeline: Sendable {
 
   private func prepare() async throws(StepFailure) {
     do throws(UploadError) {
-      if !options.dryRun { try await services.uploader.prepare() }
+      if !options.dryRun {
+        try await services.uploader.prepare()
+        try await services.recorder?.prepare()
+      }
     } catch {
       throw StepFailure(error)
     }

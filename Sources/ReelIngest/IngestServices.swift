@@ -7,6 +7,8 @@ public struct IngestServices: Sendable {
   public var prober: any MediaProber
   /// Puts videos into the store.
   public var uploader: any Uploader
+  /// Writes posts down beside their objects; nil for a store that keeps none.
+  public var recorder: (any PostRecorder)?
   /// Remembers intents, posts and files.
   public var catalog: any PostCatalog
   /// Decides which files may be published.
@@ -22,13 +24,15 @@ public struct IngestServices: Sendable {
 
   /// Services; the ports that have an implementation in `ReelModel` have it as default.
   public init(
-    prober: any MediaProber, uploader: any Uploader, catalog: any PostCatalog,
+    prober: any MediaProber, uploader: any Uploader, recorder: (any PostRecorder)? = nil,
+    catalog: any PostCatalog,
     policy: any IntakePolicy = DefaultIntakePolicy(), clock: any WallClock = SystemWallClock(),
     randomness: any Randomness = SystemRandomness(),
     disk: BlockingQueue = BlockingQueue(label: "reel.disk", width: 8)
   ) {
     self.prober = prober
     self.uploader = uploader
+    self.recorder = recorder
     self.catalog = catalog
     self.policy = policy
     self.clock = clock

@@ -9,6 +9,8 @@ public enum IntakeStep: String, Sendable, CaseIterable {
   case intended
   case uploaded
   case verified
+  /// The post is written down beside its object, in a store that keeps posts.
+  case recorded
   /// T2 is durable.
   case published
   /// `post.published` has been told.

@@ -11,9 +11,11 @@ public enum DestinationAddress: Hashable, Sendable {
   case tus(address: String)
   /// A bucket of a store that speaks the protocol of Amazon S3.
   case s3(S3Address)
+  /// A bucket of Cloud Storage for Firebase, and the posts in Firestore (docs/firebase.md).
+  case firebase(FirebaseAddress)
 
   /// Reads a folder's path, a `file:` URL (RFC 8089), `command:PATH#STORE`, or the address of a tus server or of a
-  /// bucket (``S3Address``).
+  /// bucket (``S3Address``, ``FirebaseAddress``).
   ///
   /// What begins with `NAME://` or with `command:` is never taken for a path: write `./` before a folder that
   /// really has such a name.
@@ -30,6 +32,8 @@ public enum DestinationAddress: Hashable, Sendable {
     case "command": self = try Self.command(text)
     case "tus+https", "tus+http": self = .tus(address: text)
     case "s3", "s3+https", "s3+http": self = .s3(try S3Address(parsing: text, scheme: scheme))
+    case "firebase", "firebase+https", "firebase+http":
+      self = .firebase(try FirebaseAddress(parsing: text, scheme: scheme))
     default: throw .unsupported(scheme: scheme)
     }
   }
@@ -148,13 +152,13 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
     let kind =
       switch scheme {
       case "tus": "tus servers under this name (tus+https://host/files/ is one)"
-      case "firebase": "Firebase Storage"
       default: "places of the kind \(scheme):"
       }
     return DestinationAddressError(
       .unsupported,
       "Reel \(ReelVersion.current) does not store in \(kind): name a folder (./media, file:///srv/media), a bucket "
-        + "(s3://bucket/prefix), a tus server (tus+https://host/files/) or a program of yours (command:./adapter)"
+        + "(s3://bucket/prefix, firebase://bucket/prefix), a tus server (tus+https://host/files/) or a program of yours "
+        + "(command:./adapter)"
     )
   }
 }

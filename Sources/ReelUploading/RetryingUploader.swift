@@ -1,5 +1,4 @@
 import ReelModel
-import Synchronization
 
 /// Asks a store again after what may pass: `interrupted` and `unavailable`, within the limits of its policy.
 ///
@@ -7,10 +6,7 @@ import Synchronization
 /// for the object: one of the right length and digest is ours, and is not sent a second time.
 public final class RetryingUploader: Uploader {
   private let base: any Uploader
-  private let policy: RetryPolicy
-  private let clock: any Clock<Duration>
-  private let randomness: any Randomness
-  private let retriesLeft: Mutex<Int>
+  private let retries: Retries
 
   /// - Parameters:
   ///   - base: the uploader that is asked again.
@@ -21,10 +17,7 @@ public final class RetryingUploader: Uploader {
     randomness: any Randomness = SystemRandomness()
   ) {
     self.base = base
-    self.policy = policy
-    self.clock = clock
-    self.randomness = randomness
-    retriesLeft = Mutex(policy.retriesPerRun)
+    retries = Retries(policy, of: base.destination, clock: clock, randomness: randomness)
   }
 
   /// As the base's.
@@ -35,8 +28,8 @@ public final class RetryingUploader: Uploader {
 
   /// As the base's, asked again where that may help. A new run begins: its budget of retries is whole again.
   public func prepare() async throws(UploadError) {
-    retriesLeft.withLock { $0 = policy.retriesPerRun }
-    try await retrying { _ throws(UploadError) in try await self.base.prepare() }
+    retries.beginRun()
+    try await retries.run { _ throws(UploadError) in try await self.base.prepare() }
   }
 
   /// As the base's, asked again where that may help. Each attempt above the first is announced by a report
@@ -48,7 +41,7 @@ public final class RetryingUploader: Uploader {
   ) async throws(UploadError) -> StoredObject {
     let report = AttemptReporter(total: source.size, reporting: reporting)
     do throws(UploadError) {
-      return try await retrying(announcing: report.announce) { attempt throws(UploadError) in
+      return try await retries.run(announcing: report.announce) { attempt throws(UploadError) in
         if attempt > 1, let object = try await self.stored(source, key) {
           report.finish(attempt)
           return object
@@ -64,17 +57,17 @@ public final class RetryingUploader: Uploader {
 
   /// As the base's, asked again where that may help.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
-    try await retrying { _ throws(UploadError) in try await self.base.find(key) }
+    try await retries.run { _ throws(UploadError) in try await self.base.find(key) }
   }
 
   /// As the base's, asked again where that may help.
   public func remove(_ key: ObjectKey) async throws(UploadError) {
-    try await retrying { _ throws(UploadError) in try await self.base.remove(key) }
+    try await retries.run { _ throws(UploadError) in try await self.base.remove(key) }
   }
 
   /// As the base's, asked again where that may help.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
-    try await retrying { _ throws(UploadError) in try await self.base.readBack(key) }
+    try await retries.run { _ throws(UploadError) in try await self.base.readBack(key) }
   }
 }
 
@@ -113,43 +106,6 @@ extension RetryingUploader {
       .conflict,
       "the store \(destination) has something else under \(key): \(difference.words); see what it is, and "
         + "move it away")
-  }
-
-  private func retrying<Value: Sendable>(
-    announcing announce: (Int, UploadError) -> Void = { _, _ in },
-    _ body: (Int) async throws(UploadError) -> Value
-  ) async throws(UploadError) -> Value {
-    var attempt = 1
-    while true {
-      let failure: UploadError
-      do throws(UploadError) {
-        return try await body(attempt)
-      } catch {
-        failure = error
-      }
-      guard let delay = policy.delay(after: attempt, failure, randomness) else { throw failure }
-      try spendRetry(after: failure)
-      attempt += 1
-      announce(attempt, failure)
-      try await wait(delay)
-    }
-  }
-
-  private func spendRetry(after failure: UploadError) throws(UploadError) {
-    let isLeft = retriesLeft.withLock { left in
-      if left == 0 { return false }
-      left -= 1
-      return true
-    }
-    if !isLeft { throw failure }
-  }
-
-  private func wait(_ delay: Duration) async throws(UploadError) {
-    do {
-      try await clock.sleep(for: delay)
-    } catch {
-      throw UploadError(.cancelled, "cancelled while waiting for the store \(destination)")
-    }
   }
 }
 

@@ -18,6 +18,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @OptionGroup var library: LibraryOptions
 
+  @OptionGroup var store: StoreOptions
+
   @Flag(help: "Mend what is certain.")
   var fix = false
 
@@ -49,7 +51,7 @@ struct DoctorCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try await SettingsReader.read(flags: Settings(library, store: store), file: library.config)
     var surgery = Surgery(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
     if !from.isEmpty {
       surgery.supply = FileSupply(inputs: RawArguments.paths(from).map { SourceInput(path: $0) })

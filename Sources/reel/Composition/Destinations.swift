@@ -19,6 +19,8 @@ struct Destinations: Sendable {
     let folder: String?
     /// Whether its uploads read the source themselves, so that they can be held to a rate from outside.
     let readsSource: Bool
+    /// What writes posts down beside the objects; nil for a store that keeps none. Throws when a setting is missing.
+    var recorder: (@Sendable () throws -> any PostRecorder)?
   }
 
   /// The store at `to` (`--to`), or the library's own.
@@ -41,6 +43,7 @@ struct Destinations: Sendable {
     case .command(let path, let store): return try command(path, store)
     case .s3(let bucket): return Opened(uploader: try await s3(bucket), folder: nil, readsSource: true)
     case .tus(let address): return Opened(uploader: try tus(address), folder: nil, readsSource: true)
+    case .firebase(let address): return try await firebase(address)
     }
   }
 
@@ -97,6 +100,11 @@ struct Destinations: Sendable {
     uploader = VerifyingUploader(base: RetryingUploader(base: uploader))
     if let uploads = settings.uploads { uploader = ConcurrentUploader(base: uploader, uploads: uploads) }
     return uploader
+  }
+
+  /// What writes a run's posts down beside their objects, retried; nil for a store that keeps none.
+  func decoratedRecorder(_ opened: Opened) throws -> (any PostRecorder)? {
+    try opened.recorder.map { RetryingRecorder(base: try $0()) }
   }
 
   private func limiter() throws -> RateLimiter? {

@@ -45,16 +45,49 @@ struct Surgery: Sendable {
   private func mend(_ library: LibraryFolder) async throws(CatalogError) {
     guard let looking = try await ExaminedCatalog.open(library: library) else { return }
     let writing = try await SQLiteCatalog.open(library: library)
-    try await LibraryMending(catalog: writing, examination: examination(of: library, looking), supply: supply)
-      .run()
+    let stores = Destinations(settings: settings, library: library.path, checkpoints: writing)
+    try await LibraryMending(
+      catalog: writing, examination: examination(of: library, looking, checkpoints: writing), supply: supply,
+      recorders: { destination async throws(UploadError) in try await Self.recorder(destination, stores) }
+    ).run()
     try await looking.close()
     try await writing.close()
   }
 
-  private func examination(of library: LibraryFolder, _ catalog: ExaminedCatalog) -> LibraryExamination {
-    LibraryExamination(catalog: catalog, grace: grace, readsObjects: readsObjects) { destination in
-      guard case .folder(let root) = try? DestinationAddress(parsing: destination.name) else { return nil }
-      return FolderUploader(root: root, temporaries: library.temporaryPath)
+  private func examination(
+    of library: LibraryFolder, _ catalog: ExaminedCatalog, checkpoints: any UploadCheckpoints = MemoryCheckpoints()
+  ) -> LibraryExamination {
+    let stores = Destinations(settings: settings, library: library.path, checkpoints: checkpoints)
+    return LibraryExamination(catalog: catalog, grace: grace, readsObjects: readsObjects) {
+      destination async throws(UploadError) in
+      switch try? DestinationAddress(parsing: destination.name) {
+      case .folder(let root): FolderUploader(root: root, temporaries: library.temporaryPath)
+      case .firebase: try await Self.opened(destination, stores).uploader as? any Uploader & StoreExamination
+      default: nil
+      }
+    }
+  }
+
+  /// What keeps the posts of a store that is no folder; nil for one that keeps none.
+  private static func recorder(
+    _ destination: Destination, _ stores: Destinations
+  ) async throws(UploadError) -> (any PostRecorder)? {
+    guard case .firebase = try? DestinationAddress(parsing: destination.name) else { return nil }
+    let opened = try await opened(destination, stores)
+    do {
+      return try stores.decoratedRecorder(opened)
+    } catch {
+      throw UploadError(.storeUnusable, (error as? CommandFailure)?.message ?? "\(error)")
+    }
+  }
+
+  private static func opened(
+    _ destination: Destination, _ stores: Destinations
+  ) async throws(UploadError) -> Destinations.Opened {
+    do {
+      return try await stores.open(destination)
+    } catch {
+      throw UploadError(.storeUnusable, (error as? CommandFailure)?.message ?? "\(error)")
     }
   }
 }

@@ -25,12 +25,15 @@ struct Workplace: Sendable {
     let path = try libraryPath(settings)
     // Before the catalog: a destination that is none makes no library.
     let planned = Destinations(settings: settings, library: path, checkpoints: MemoryCheckpoints())
-    _ = try planned.decorated(try await planned.open(settings.to))
+    let opened = try await planned.open(settings.to)
+    _ = try planned.decorated(opened)
+    _ = try planned.decoratedRecorder(opened)
     let (catalog, checkpoints) = try await catalog(settings, at: path, dryRun: dryRun)
     let stores = Destinations(settings: settings, library: path, checkpoints: checkpoints)
     let store = try await stores.open(settings.to)
     var services = IngestServices(
-      prober: prober, uploader: try stores.decorated(store), catalog: catalog)
+      prober: prober, uploader: try stores.decorated(store), recorder: try stores.decoratedRecorder(store),
+      catalog: catalog)
     services.onStep = DebugSteps.observer()
     if let policy { services.policy = policy }
     return Workplace(

@@ -18,7 +18,8 @@ extension StoreSettings {
   init(_ options: StoreOptions) {
     self.init(
       endpoint: options.endpoint, region: options.region, pathStyle: options.pathStyle,
-      profile: options.profile, credentials: options.credentials?.rawValue, caFile: options.caFile,
+      profile: options.profile, credentials: options.credentials?.rawValue,
+      serviceAccount: options.serviceAccount, project: options.project, caFile: options.caFile,
       insecureHTTP: options.insecureHTTP ? true : nil, presign: options.presign,
       adapterEnv: options.adapterEnv, adapterDeadline: options.adapterDeadline)
   }

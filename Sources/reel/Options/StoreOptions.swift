@@ -44,6 +44,18 @@ struct StoreOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "For firebase://: the key of a service account (JSON, readable by you alone). "
+        + "Else $GOOGLE_APPLICATION_CREDENTIALS.", valueName: "file"))
+  var serviceAccount: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "For firebase://: the project whose Firestore keeps the posts. Else the key's, $GOOGLE_CLOUD_PROJECT.",
+      valueName: "id"))
+  var project: String?
+
+  @Option(
+    help: ArgumentHelp(
       "Certificates (PEM) to trust beside the system's. Else $AWS_CA_BUNDLE.", valueName: "file"))
   var caFile: String?
 

@@ -41,6 +41,10 @@ struct StoreSettings: Sendable {
   var profile: String?
   /// Where credentials come from: `local`, `container`, `instance`.
   var credentials: String?
+  /// A file with a service account's key (JSON).
+  var serviceAccount: String?
+  /// The id of the project whose Firestore keeps the posts.
+  var project: String?
   /// Certificates in PEM form, trusted beside the system's.
   var caFile: String?
   /// Plain http to other machines.

@@ -62,6 +62,7 @@ enum SettingsReader {
       endpoint: text(reader, "endpoint"), region: text(reader, "region"),
       pathStyle: try yesOrNo(reader, "pathStyle"), profile: text(reader, "profile"),
       credentials: try choice(reader, "credentials", CredentialsChoice.allCases.map(\.rawValue)),
+      serviceAccount: text(reader, "serviceAccount"), project: text(reader, "project"),
       caFile: text(reader, "caFile"), insecureHTTP: try yesOrNo(reader, "insecureHTTP"),
       presign: try number(reader, "presign", within: 1...604_800), adapterEnv: text(reader, "adapterEnv"),
       adapterDeadline: try seconds(reader, "adapterDeadline"))

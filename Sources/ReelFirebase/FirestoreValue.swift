@@ -1,0 +1,63 @@
+import FoundationEssentials
+
+/// A value of a document (https://firebase.google.com/docs/firestore/reference/rest/v1/Value): an object with one key.
+indirect enum FirestoreValue: Hashable, Sendable {
+  case null
+  /// A string of digits in JSON: it has 64 bits.
+  case integer(Int64)
+  case double(Double)
+  case timestamp(Date)
+  case string(String)
+  case map([String: FirestoreValue])
+  /// Of a kind that Reel reads nowhere.
+  case other
+
+  /// Nil for what is no integer.
+  var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
+  /// Nil for what is no string.
+  var string: String? { if case .string(let text) = self { text } else { nil } }
+
+  /// Null for nil.
+  static func text(_ text: String?) -> FirestoreValue { text.map { .string($0) } ?? .null }
+  /// Null for nil.
+  static func number(_ number: Int?) -> FirestoreValue { number.map { .integer(Int64($0)) } ?? .null }
+}
+
+extension FirestoreValue: Codable {
+  private enum Key: String, CodingKey {
+    case nullValue, integerValue, doubleValue, timestampValue, stringValue, mapValue
+  }
+  private struct Map: Codable {
+    let fields: [String: FirestoreValue]?
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    switch container.allKeys.first {
+    case .nullValue: self = .null
+    case .integerValue:
+      self = Int64(try container.decode(String.self, forKey: .integerValue)).map { .integer($0) } ?? .other
+    case .doubleValue:
+      // NaN and the infinities are strings.
+      self = (try? container.decode(Double.self, forKey: .doubleValue)).map { .double($0) } ?? .other
+    case .stringValue: self = .string(try container.decode(String.self, forKey: .stringValue))
+    case .mapValue: self = .map(try container.decode(Map.self, forKey: .mapValue).fields ?? [:])
+    case .timestampValue, nil: self = .other
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    switch self {
+    case .null, .other: try container.encodeNil(forKey: .nullValue)
+    case .integer(let number): try container.encode(String(number), forKey: .integerValue)
+    case .double(let number): try container.encode(number, forKey: .doubleValue)
+    // RFC 3339, such as 2026-11-21T20:15:58.123Z.
+    case .timestamp(let date):
+      try container.encode(
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)), forKey: .timestampValue)
+    case .string(let text): try container.encode(text, forKey: .stringValue)
+    case .map(let fields): try container.encode(Map(fields: fields), forKey: .mapValue)
+    }
+  }
+}

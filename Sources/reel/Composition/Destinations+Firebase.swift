@@ -1,0 +1,151 @@
+import Foundation
+import ReelModel
+import ReelUploading
+
+#if HTTP
+  import ReelFirebase
+  import ReelHTTP
+
+  extension Destinations {
+    /// An uploader for a bucket of Cloud Storage for Firebase, and what keeps its posts in Firestore. Emulators are
+    /// named by the variables that Google's own tools read.
+    func firebase(_ address: FirebaseAddress) async throws -> Opened {
+      let emulators = FirebaseEmulators(environment: ProcessInfo.processInfo.environment)
+      let bucket = try bucket(address, try emulators.storage(address.emulator))
+      let firestore = try emulators.firestore()
+      let rules = HTTPRules(
+        allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
+      let transport: AsyncHTTPTransport
+      do throws(HTTPFailure) {
+        for emulator in [bucket.emulator, firestore] { if let emulator { try rules.check(emulator) } }
+        transport = try AsyncHTTPTransport(rules)
+      } catch {
+        throw CommandFailure(.couldNotRun, UploadError(error, store: bucket.destination).message)
+      }
+      let isReal = bucket.emulator == nil || firestore == nil
+      let key = isReal ? try await key(isNeeded: bucket.emulator == nil) : nil
+      let tokens = try await tokens(key, transport)
+      let project = settings.store.project ?? key?.project ?? emulators.project
+      let uploader = FirebaseUploader(
+        bucket, transport: transport, tokens: try Self.tokens(tokens, isEmulated: bucket.emulator != nil),
+        checkpoints: checkpoints, publicBaseURL: settings.publicBaseURL)
+      return Opened(uploader: uploader, folder: nil, readsSource: true) {
+        FirestorePosts(
+          try Self.database(project, firestore), of: bucket.destination, transport: transport,
+          tokens: try Self.tokens(tokens, isEmulated: firestore != nil))
+      }
+    }
+
+    private func bucket(_ address: FirebaseAddress, _ emulator: HTTPOrigin?) throws -> StorageBucket {
+      do throws(StorageBucketError) {
+        return try StorageBucket(address.bucket, prefix: address.prefix, emulator: emulator)
+      } catch {
+        throw CommandFailure(.usage, "the destination can't be used: \(error.reason)")
+      }
+    }
+
+    private static func database(_ project: String?, _ emulator: HTTPOrigin?) throws -> FirestoreDatabase {
+      guard let project else {
+        throw CommandFailure(
+          .couldNotRun,
+          "it is not known which project's Firestore keeps the posts; looked in: --project, the service account's "
+            + "key, $GOOGLE_CLOUD_PROJECT, $GCLOUD_PROJECT")
+      }
+      guard let database = FirestoreDatabase(project: project, emulator: emulator) else {
+        throw CommandFailure(
+          .couldNotRun, "no project has the id \"\(project)\": it is written like my-app-12345")
+      }
+      return database
+    }
+
+    // MARK: Credentials
+
+    /// Nil when nobody names one and none is needed.
+    private func key(isNeeded: Bool) async throws -> ServiceAccountKey? {
+      let named = ProcessInfo.processInfo.environment["GOOGLE_APPLICATION_CREDENTIALS"]
+      guard let path = settings.store.serviceAccount ?? named, !path.isEmpty else {
+        guard isNeeded else { return nil }
+        throw CommandFailure(
+          .couldNotRun,
+          "no service account's key was found; looked in: --service-account, $REEL_SERVICE_ACCOUNT, the setting "
+            + "serviceAccount, $GOOGLE_APPLICATION_CREDENTIALS (docs/firebase.md says how to get one)")
+      }
+      do throws(UploadError) {
+        return try await ServiceAccountKey.read(path)
+      } catch {
+        throw CommandFailure(error)
+      }
+    }
+
+    private func tokens(
+      _ key: ServiceAccountKey?, _ transport: AsyncHTTPTransport
+    ) async throws -> ServiceAccountTokens? {
+      guard let key else { return nil }
+      do throws(UploadError) {
+        return try await ServiceAccountTokens(key, transport: transport)
+      } catch {
+        throw CommandFailure(error)
+      }
+    }
+
+    /// An emulator never gets a token that opens anything.
+    private static func tokens(
+      _ tokens: ServiceAccountTokens?, isEmulated: Bool
+    ) throws -> any TokenSource {
+      if isEmulated { return EmulatorToken() }
+      guard let tokens else {
+        throw CommandFailure(
+          .couldNotRun, "no service account's key was found for Firestore: name its file with --service-account")
+      }
+      return tokens
+    }
+  }
+
+  /// What the variables of Google's tools say of emulators.
+  private struct FirebaseEmulators {
+    let environment: [String: String]
+
+    /// - Parameter named: by the destination itself.
+    func storage(_ named: String?) throws -> HTTPOrigin? {
+      if let named { return try Self.origin(named, "the destination") }
+      return try first(["STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"])
+    }
+
+    func firestore() throws -> HTTPOrigin? { try first(["FIRESTORE_EMULATOR_HOST"]) }
+
+    var project: String? {
+      ["GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"].lazy.compactMap { value($0) }.first
+    }
+
+    private func first(_ names: [String]) throws -> HTTPOrigin? {
+      for name in names {
+        if let value = value(name) { return try Self.origin(value, "$\(name)") }
+      }
+      return nil
+    }
+
+    private func value(_ name: String) -> String? {
+      environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// `host:port`, or with `http://` before it.
+    private static func origin(_ text: String, _ place: String) throws -> HTTPOrigin {
+      do throws(HTTPAddressError) {
+        let address = try HTTPAddress(parsing: text.contains("://") ? text : "http://" + text)
+        if address.path.isEmpty { return address.origin }
+      } catch {
+        throw CommandFailure(.couldNotRun, "the emulator that \(place) names can't be used: \(error.reason)")
+      }
+      throw CommandFailure(.couldNotRun, "the emulator that \(place) names can't be used: it holds a path")
+    }
+  }
+#else
+  extension Destinations {
+    /// This build speaks no HTTP.
+    func firebase(_ address: FirebaseAddress) async throws -> Opened {
+      throw CommandFailure(
+        .couldNotRun,
+        "this reel was built without the trait HTTP, and can't store in Firebase: build it with it")
+    }
+  }
+#endif
