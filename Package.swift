@@ -24,6 +24,7 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
@@ -177,7 +178,7 @@ let package = Package(
       "ReelFirebaseTests",
       [
         "ReelFirebase", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelModel", "ReelUploading",
-        "ReelUploaderPromises", httpTypes, crypto, jwtKit,
+        "ReelUploaderPromises", httpTypes, crypto, cryptoExtras,
       ]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(

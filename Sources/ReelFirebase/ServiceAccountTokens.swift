@@ -39,7 +39,7 @@ public actor ServiceAccountTokens: TokenSource {
   /// The one that is held, or a fresh one. Those who ask at once share it.
   public func token() async throws(UploadError) -> Secret {
     if let held, held.until > clock.now() { return held.token }
-    let task = fetching ?? Task { await result() }
+    let task = fetching ?? Task { await outcome() }
     fetching = task
     let result = await task.value
     if fetching == task {
@@ -54,7 +54,7 @@ public actor ServiceAccountTokens: TokenSource {
     if held?.token == token { held = nil }
   }
 
-  private func result() async -> Result<Held, UploadError> {
+  private func outcome() async -> Result<Held, UploadError> {
     do throws(UploadError) {
       return .success(try await fetch())
     } catch {

@@ -12,6 +12,11 @@
     package let headers: [(name: String, value: String)]
     package let body: [UInt8]
 
+    /// A request by its parts.
+    package init(method: String, target: String, headers: [(name: String, value: String)], body: [UInt8]) {
+      (self.method, self.target, self.headers, self.body) = (method, target, headers, body)
+    }
+
     /// The first field of that name.
     package func header(_ name: String) -> String? {
       headers.first { $0.name.lowercased() == name.lowercased() }?.value

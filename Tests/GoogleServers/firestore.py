@@ -1,0 +1,49 @@
+"""Google's Firestore emulator (Java), on 127.0.0.1.
+
+  python3 firestore.py FOLDER_OF_THE_EMULATOR
+
+Prints "ready PORT" when it answers, and ends with it when its standard input does.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+
+def free_port():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
+
+
+def main():
+    port = free_port()
+    jar = os.path.join(sys.argv[1], "cloud-firestore-emulator.jar")
+    emulator = subprocess.Popen(
+        ["java", "-Duser.language=en", "-jar", jar, "--host=127.0.0.1", f"--port={port}"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True)
+
+    def end():
+        sys.stdin.read()
+        os.killpg(emulator.pid, signal.SIGKILL)
+        os._exit(0)
+
+    threading.Thread(target=end, daemon=True).start()
+    while emulator.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    if emulator.poll() is None:
+        print("ready", port, flush=True)
+    emulator.wait()
+
+
+if __name__ == "__main__":
+    main()

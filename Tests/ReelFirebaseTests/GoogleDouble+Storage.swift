@@ -1,0 +1,187 @@
+#if HTTP
+  import Crypto
+  import Foundation
+  import ReelHTTPDoubles
+
+  @testable import ReelFirebase
+
+  extension GoogleDouble {
+    struct Object: Sendable {
+      var bytes: [UInt8]
+      var contentType: String
+      var metadata: [String: String]
+      var generation: Int
+      /// What the store says of it, where a test wants it to lie.
+      var told: [String: String] = [:]
+    }
+
+    struct Session: Sendable {
+      let name: String
+      let contentType: String
+      let metadata: [String: String]
+      let crc32c: String?
+      let generationMatch: Int?
+      var bytes: [UInt8] = []
+      /// The object that came of it.
+      var generation: Int?
+    }
+
+    /// Bytes that the store keeps of a part that broke: as the real one, whole 256 KiB.
+    static let granule = 256 << 10
+
+    func storage(_ path: String, _ request: ReceivedRequest, _ state: inout State) -> ServerAction {
+      let uploads = "/upload/storage/v1/b/\(Self.bucket)/o"
+      let objects = "/storage/v1/b/\(Self.bucket)/o"
+      if path == uploads {
+        if let id = request.query("upload_id") { return session(id, request, &state) }
+        return begin(request, &state)
+      }
+      if path == objects { return list(request, state) }
+      guard path.hasPrefix(objects + "/"), let name = path.dropFirst(objects.count + 1).removingPercentEncoding
+      else { return .error(404, "notFound", "The specified bucket does not exist.") }
+      return object(name, request, &state)
+    }
+
+    // MARK: Objects
+
+    private func list(_ request: ReceivedRequest, _ state: State) -> ServerAction {
+      let prefix = request.query("prefix") ?? ""
+      let names = state.objects.keys.filter {
+        $0.hasPrefix(prefix) && !$0.dropFirst(prefix.count).contains("/")
+      }.sorted()
+      let start = request.query("pageToken").flatMap { Int($0) } ?? 0
+      let limit = min(3, request.query("maxResults").flatMap { Int($0) } ?? 3)
+      var page: [String: Any] = ["kind": "storage#objects"]
+      if names.count > start { page["items"] = names[start...].prefix(limit).map { ["name": $0] } }
+      if names.count > start + limit { page["nextPageToken"] = "\(start + limit)" }
+      return .json(page)
+    }
+
+    private func object(
+      _ name: String, _ request: ReceivedRequest, _ state: inout State
+    ) -> ServerAction {
+      guard let object = state.objects[name] else {
+        return .error(404, "notFound", "No such object: \(Self.bucket)/\(name)")
+      }
+      if let wanted = request.query("ifGenerationMatch"), wanted != "\(object.generation)" {
+        return .error(412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.")
+      }
+      switch request.method {
+      case "DELETE":
+        state.objects[name] = nil
+        return .reply(204)
+      case "GET" where request.query("alt") == "media": return .reply(200, body: object.bytes)
+      case "GET": return .json(Self.resource(name, object))
+      default: return .error(405, "methodNotAllowed", "")
+      }
+    }
+
+    static func resource(_ name: String, _ object: Object) -> [String: Any] {
+      var crc = CRC32C()
+      crc.update(object.bytes)
+      var resource: [String: Any] = [
+        "kind": "storage#object", "name": name, "bucket": bucket, "generation": "\(object.generation)",
+        "size": "\(object.bytes.count)", "crc32c": crc.text,
+        "md5Hash": Data(Insecure.MD5.hash(data: object.bytes)).base64EncodedString(),
+        "contentType": object.contentType, "metadata": object.metadata,
+      ]
+      for (key, value) in object.told { resource[key] = value }
+      return resource
+    }
+
+    // MARK: Sessions
+
+    private func begin(_ request: ReceivedRequest, _ state: inout State) -> ServerAction {
+      guard request.method == "POST", request.query("uploadType") == "resumable",
+        let name = request.query("name"), request.json["name"] as? String == name,
+        let type = request.json["contentType"] as? String,
+        request.header("X-Upload-Content-Type") == type, request.header("X-Upload-Content-Length") != nil
+      else { return .error(400, "invalid", "Bad Request") }
+      // As the real one, it does not look here whether the object is there: the end of the upload does.
+      let id = "s3cret-session-\(UUID().uuidString)"
+      state.sessions[id] = Session(
+        name: name, contentType: type, metadata: request.json["metadata"] as? [String: String] ?? [:],
+        crc32c: request.json["crc32c"] as? String,
+        generationMatch: request.query("ifGenerationMatch").flatMap { Int($0) })
+      return .reply(200, headers: [("Location", "\(origin)\(request.target)&upload_id=\(id)")])
+    }
+
+    private func session(
+      _ id: String, _ request: ReceivedRequest, _ state: inout State
+    ) -> ServerAction {
+      guard var session = state.sessions[id] else { return .reply(404) }
+      if request.method == "DELETE" {
+        state.sessions[id] = nil
+        return .reply(499)
+      }
+      if let generation = session.generation {
+        guard let object = state.objects[session.name], object.generation == generation else { return .reply(410) }
+        return .json(Self.resource(session.name, object))
+      }
+      guard request.method == "PUT", let range = Range(request.header("Content-Range")) else {
+        return .error(400, "invalid", "Invalid request.")
+      }
+      if let first = range.first {
+        guard first == session.bytes.count else {
+          return .error(400, "invalid", "According to the Content-Range header, the upload offset does not match")
+        }
+        let isShort = request.body.count < range.count
+        guard isShort || range.total == first + range.count || range.count % Self.granule == 0 else {
+          return .error(400, "invalid", "The chunk is no multiple of 256 KiB")
+        }
+        let kept = isShort ? request.body.count / Self.granule * Self.granule : request.body.count
+        session.bytes += request.body.prefix(kept)
+        state.bytesKept += kept
+      }
+      state.sessions[id] = session
+      if session.bytes.count < range.total {
+        let last = session.bytes.count - 1
+        return .reply(308, headers: last < 0 ? [] : [("Range", "bytes=0-\(last)")])
+      }
+      return finish(id, session, &state)
+    }
+
+    private func finish(_ id: String, _ session: Session, _ state: inout State) -> ServerAction {
+      var crc = CRC32C()
+      crc.update(session.bytes)
+      if let said = session.crc32c, said != crc.text {
+        state.sessions[id] = nil
+        return .error(
+          400, "invalid", "Provided CRC32C \"\(said)\" doesn't match calculated CRC32C \"\(crc.text)\".")
+      }
+      if session.generationMatch == 0, state.objects[session.name] != nil {
+        state.sessions[id] = nil
+        return .error(412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.")
+      }
+      let generation = state.tick()
+      let object = Object(
+        bytes: session.bytes, contentType: session.contentType, metadata: session.metadata,
+        generation: generation)
+      state.objects[session.name] = object
+      state.sessions[id]?.generation = generation
+      state.sessions[id]?.bytes = []
+      return .json(Self.resource(session.name, object))
+    }
+
+    /// `bytes 0-41/100` or `bytes */100`.
+    private struct Range {
+      let first: Int?
+      let count: Int
+      let total: Int
+
+      init?(_ text: String?) {
+        guard let text, text.hasPrefix("bytes ") else { return nil }
+        let halves = text.dropFirst(6).split(separator: "/")
+        guard halves.count == 2, let total = Int(halves[1]) else { return nil }
+        self.total = total
+        if halves[0] == "*" {
+          (first, count) = (nil, 0)
+          return
+        }
+        let ends = halves[0].split(separator: "-").compactMap { Int($0) }
+        guard ends.count == 2, ends[0] <= ends[1], ends[1] < total else { return nil }
+        (first, count) = (ends[0], ends[1] - ends[0] + 1)
+      }
+    }
+  }
+#endif

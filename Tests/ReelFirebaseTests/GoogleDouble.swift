@@ -1,0 +1,176 @@
+#if HTTP
+  import Crypto
+  import CryptoExtras
+  import Foundation
+  import ReelHTTP
+  import ReelHTTPDoubles
+  import ReelModel
+  import ReelUploading
+  import Synchronization
+  import Testing
+
+  @testable import ReelFirebase
+
+  /// Google's part: Cloud Storage, Firestore and the place where tokens are given out, on one port of 127.0.0.1. It is
+  /// strict where the real ones are: tokens, preconditions, checksums, offsets, transactions.
+  final class GoogleDouble: Sendable {
+    static let bucket = "my-app.appspot.com"
+    static let project = "my-app"
+    static let email = "reel@my-app.iam.gserviceaccount.com"
+
+    let state = Mutex(State())
+    let publicKey: _RSA.Signing.PublicKey
+    private let server = Mutex<LoopbackServer?>(nil)
+
+    /// What it knows.
+    struct State {
+      var tokens: [String: Int] = [:]
+      /// How often a token is taken before it has ended; nil for ever.
+      var tokenUses: Int?
+      var tokensGiven = 0
+      var faults: [Fault] = []
+      var objects: [String: Object] = [:]
+      var sessions: [String: Session] = [:]
+      var documents: [String: Document] = [:]
+      var transactions: [String: [String: Int]] = [:]
+      /// Grows with everything that is made.
+      var clock = 0
+      var bytesKept = 0
+      var commits = 0
+
+      mutating func tick() -> Int {
+        clock += 1
+        return clock
+      }
+    }
+
+    /// What goes wrong with the nth request (from 1, once) whose method and target hold `words`.
+    struct Fault: Sendable, CustomStringConvertible {
+      enum Effect: Sendable {
+        case status(Int, String)
+        /// Nothing is done, and the connection ends.
+        case reset
+        /// It is done, and nobody hears of it.
+        case swallow
+        /// Only so many bytes of the body arrive, and the connection ends.
+        case cut(Int)
+        /// A byte of the body changes on its way.
+        case corrupt
+        /// What follows is done first by somebody else.
+        case after(@Sendable (inout State) -> Void)
+      }
+      var words: String
+      var nth = 1
+      var effect: Effect
+
+      var description: String { "\(effect) at \(nth). \(words)" }
+    }
+
+    static func start(key: _RSA.Signing.PrivateKey = TestKey.key) async throws -> GoogleDouble {
+      let double = GoogleDouble(key.publicKey)
+      let server = try await LoopbackServer.start { double.answer($0) }
+      double.server.withLock { $0 = server }
+      return double
+    }
+
+    private init(_ publicKey: _RSA.Signing.PublicKey) { self.publicKey = publicKey }
+
+    var port: Int { server.withLock { $0?.port ?? 0 } }
+    var origin: HTTPOrigin { HTTPOrigin(isSecure: false, host: "127.0.0.1", port: port) }
+    var requests: [ReceivedRequest] { server.withLock { $0?.requests ?? [] } }
+
+    func break_(_ faults: Fault...) { state.withLock { $0.faults += faults } }
+
+    // MARK: Answers
+
+    private func answer(_ request: ReceivedRequest) -> ServerAction {
+      state.withLock { state in
+        guard let effect = state.fault(for: request) else { return respond(to: request, &state) }
+        switch effect {
+        case .status(let status, let body): return .reply(status, body: Array(body.utf8))
+        case .reset: return .close
+        case .swallow:
+          _ = respond(to: request, &state)
+          return .close
+        case .cut(let count):
+          _ = respond(to: request.cut(to: count), &state)
+          return .close
+        case .corrupt: return respond(to: request.corrupted, &state)
+        case .after(let change):
+          change(&state)
+          return respond(to: request, &state)
+        }
+      }
+    }
+
+    private func respond(to request: ReceivedRequest, _ state: inout State) -> ServerAction {
+      let path = String(request.target.prefix { $0 != "?" })
+      if path == "/token" { return giveToken(request, &state) }
+      if path == "/elsewhere" { return .reply(200) }
+      guard state.takes(request.header("Authorization")) else {
+        return .error(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.")
+      }
+      if path.hasPrefix("/v1/projects/\(Self.project)/databases/(default)/documents:") {
+        return firestore(String(path.drop { $0 != ":" }.dropFirst()), request, &state)
+      }
+      return storage(path, request, &state)
+    }
+  }
+
+  extension GoogleDouble.State {
+    mutating func fault(for request: ReceivedRequest) -> GoogleDouble.Fault.Effect? {
+      let line = request.method + " " + request.target
+      for index in faults.indices where line.contains(faults[index].words) {
+        faults[index].nth -= 1
+        if faults[index].nth == 0 { return faults.remove(at: index).effect }
+      }
+      return nil
+    }
+
+    mutating func takes(_ authorization: String?) -> Bool {
+      guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
+      let token = String(authorization.dropFirst(7))
+      if token == "owner" { return true }
+      guard let uses = tokens[token] else { return false }
+      tokens[token] = uses + 1
+      return tokenUses.map { uses < $0 } ?? true
+    }
+  }
+
+  extension ReceivedRequest {
+    /// The value of a query's name, decoded.
+    func query(_ name: String) -> String? {
+      URLComponents(string: target)?.queryItems?.first { $0.name == name }?.value
+    }
+
+    var json: [String: Any] {
+      (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:]
+    }
+
+    func cut(to count: Int) -> ReceivedRequest {
+      ReceivedRequest(method: method, target: target, headers: headers, body: Array(body.prefix(count)))
+    }
+
+    var corrupted: ReceivedRequest {
+      var body = body
+      if !body.isEmpty { body[body.count / 2] ^= 1 }
+      return ReceivedRequest(method: method, target: target, headers: headers, body: body)
+    }
+  }
+
+  extension ServerAction {
+    static func json(_ object: Any, status: Int = 200) -> ServerAction {
+      let body = (try? JSONSerialization.data(withJSONObject: object)) ?? Data()
+      return .reply(status, headers: [("content-type", "application/json")], body: Array(body))
+    }
+
+    static func error(_ code: Int, _ status: String, _ message: String) -> ServerAction {
+      json(
+        [
+          "error": [
+            "code": code, "message": message, "status": status, "errors": [["reason": status]],
+          ]
+        ], status: code)
+    }
+  }
+#endif

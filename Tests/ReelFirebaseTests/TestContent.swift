@@ -1,0 +1,38 @@
+import Crypto
+import ReelModel
+
+/// Bytes in memory, of which a test can change its mind.
+struct TestContent: ByteSource, Equatable {
+  let bytes: [UInt8]
+  let digest: ContentDigest
+  var hasChanged = false
+  var descriptor: Int32? { nil }
+  var changesShow: Bool { false }
+
+  init(_ size: Int, seed: UInt8 = 1) {
+    self.init((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) &+ seed })
+  }
+
+  /// - Parameter digest: what it claims to be; nil for the truth.
+  init(_ bytes: [UInt8], claiming digest: ContentDigest? = nil) {
+    self.bytes = bytes
+    guard let actual = ContentDigest(sha256: SHA256.hash(data: bytes)) else {
+      preconditionFailure("no SHA-256")
+    }
+    self.digest = digest ?? actual
+  }
+
+  var source: UploadSource {
+    UploadSource(size: Int64(bytes.count), digest: digest, contentType: "video/mp4", bytes: self)
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    let part = bytes.dropFirst(Int(offset)).prefix(buffer.count)
+    buffer.copyBytes(from: part)
+    return part.count
+  }
+
+  func checkUnchanged() throws(SourceError) {
+    if hasChanged { throw SourceError(.sourceChanged, "the file changed (a test)") }
+  }
+}
