@@ -49,13 +49,14 @@ struct FirebaseUpload: Sendable {
       try await ledger.forget(kept)
       return nil
     }
-    switch try await client.standing(of: session, size: source.size, key) {
+    let isOurs = kept.digest == source.digest
+    switch try await client.standing(of: session, size: isOurs ? source.size : nil, key) {
     case .whole:
       try await ledger.forget(kept)
       throw taken
     case .partial(let offset):
       // A key is one video's: whoever comes with another is a rival, and ends no upload but its own.
-      guard kept.digest == source.digest else { throw taken }
+      guard isOurs else { throw taken }
       let state = State(checkpoint: kept, session: session, offset: offset)
       if offset < max(1, source.size) { return state }
       await giveUp(state)
@@ -103,6 +104,10 @@ struct FirebaseUpload: Sendable {
       let start = read
       read += Int64(part.count)
       sums.update(part)
+      // The store was told another checksum, of a file that was just being changed: it may have bytes of that one.
+      if read == source.size, sums.crc32c.text != state.session.crc32c {
+        throw await dropped(state, "what was sent before is not of this file, and was given up")
+      }
       if let object = try await send(part, from: start, &state) { return object }
     }
     guard source.size == 0 else { throw interrupted("the store has all bytes, and does not end it") }

@@ -52,10 +52,11 @@ extension FirestoreValue: Codable {
     case .null, .other: try container.encodeNil(forKey: .nullValue)
     case .integer(let number): try container.encode(String(number), forKey: .integerValue)
     case .double(let number): try container.encode(number, forKey: .doubleValue)
-    // RFC 3339, such as 2026-11-21T20:15:58.123Z.
+    // RFC 3339, such as 2026-11-21T20:15:58.123Z, rounded: the style cuts off.
     case .timestamp(let date):
       try container.encode(
-        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)), forKey: .timestampValue)
+        date.addingTimeInterval(0.0005).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
+        forKey: .timestampValue)
     case .string(let text): try container.encode(text, forKey: .stringValue)
     case .map(let fields): try container.encode(Map(fields: fields), forKey: .mapValue)
     }

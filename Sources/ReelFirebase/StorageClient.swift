@@ -36,7 +36,7 @@ struct StorageClient: Sendable {
     let reply = try await google.send(call)
     guard reply.isSuccess else { throw refusal(reply, "begin an upload of \(key)", key) }
     guard let location = reply.fields[.location],
-      let session = StorageSession(location: location, at: bucket.origin)
+      let session = StorageSession(location: location, at: bucket.origin, crc32c: object.crc32c)
     else {
       throw UploadError(
         .storeUnusable,
@@ -47,11 +47,12 @@ struct StorageClient: Sendable {
   }
 
   /// How far an upload has come.
+  /// - Parameter size: what it is an upload of; nil when that is not known. With all bytes there, a size ends it.
   func standing(
-    of session: StorageSession, size: Int64, _ key: ObjectKey
+    of session: StorageSession, size: Int64?, _ key: ObjectKey
   ) async throws(UploadError) -> Standing {
     var call = google.call(.put, session.target)
-    call.fields[.contentRange] = "bytes */\(size)"
+    call.fields[.contentRange] = "bytes */" + (size.map { "\($0)" } ?? "*")
     return try await standing(call, "say how far the upload of \(key) has come", key)
   }
 

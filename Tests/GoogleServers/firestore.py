@@ -22,9 +22,8 @@ def free_port():
 
 def main():
     port = free_port()
-    jar = os.path.join(sys.argv[1], "cloud-firestore-emulator.jar")
     emulator = subprocess.Popen(
-        ["java", "-Duser.language=en", "-jar", jar, "--host=127.0.0.1", f"--port={port}"],
+        [os.path.join(sys.argv[1], "cloud_firestore_emulator"), "start", "--host=127.0.0.1", f"--port={port}"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True)
 

@@ -20,7 +20,7 @@
     /// An uploader with a connection and a token of its own.
     func uploader(
       _ checkpoints: any UploadCheckpoints = MemoryCheckpoints(), bucket: String = GoogleDouble.bucket,
-      publicBaseURL: String? = nil, partSize: Int = 1 << 20
+      publicBaseURL: String? = nil, partSize: Int = 1 << 19
     ) async throws -> FirebaseUploader {
       let transport = try AsyncHTTPTransport()
       return FirebaseUploader(

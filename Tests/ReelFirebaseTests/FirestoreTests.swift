@@ -77,28 +77,30 @@
       let (before, post, after) = (try newPost(), try newPost(), try newPost())
       #expect(try await posts.record(before).pageNumber == 1)
       double.break_(fault)
-      do {
-        #expect(try await posts.record(post).pageNumber == 2, "\(fault)")
-      } catch let error as UploadError {
+      do throws(UploadError) {
+        let number = try await posts.record(post).pageNumber
+        #expect(number == 2, "\(fault)")
+      } catch {
         #expect(!mends, "\(fault): \(error.message)")
       }
       #expect(try await posts.record(post).pageNumber == 2, "\(fault)")
       #expect(try await posts.record(after).pageNumber == 3, "\(fault)")
       #expect(double.ids(in: "Post") == [before, post, after].map { "\($0.id)" }.sorted(), "\(fault)")
-      #expect(double.state.withLock { $0.transactions.isEmpty }, "\(fault) left a transaction open")
+      // What was begun and never heard of, or aborted by the test alone, is unknown here.
+      #expect(double.state.withLock { $0.transactions.count } <= 1, "\(fault) left transactions open")
     }
 
     @Test("others who write in between are waited for, not overwritten")
     func contention() async throws {
       let double = try await GoogleDouble.start()
       let posts = try await double.posts()
-      for nth in 1...5 {
+      for round in 1...5 {
         double.break_(
           .init(
-            words: ":commit", nth: nth,
+            words: ":commit",
             effect: .after { state in
               let name = GoogleDouble.root + "/PostCounter/Post"
-              let number = nth * 10
+              let number = round * 10
               state.documents[name] = .init(
                 fields: Data(#"{"pageNumber":{"integerValue":"\#(number)"}}"#.utf8), version: state.tick())
             }))

@@ -26,7 +26,7 @@
       var generation: Int?
     }
 
-    /// Bytes that the store keeps of a part that broke: as the real one, whole 256 KiB.
+    /// What parts are made of; of one that broke the store keeps whole ones.
     static let granule = 256 << 10
 
     func storage(_ path: String, _ request: ReceivedRequest, _ state: inout State) -> ServerAction {
@@ -134,7 +134,7 @@
         state.bytesKept += kept
       }
       state.sessions[id] = session
-      if session.bytes.count < range.total {
+      if session.bytes.count < range.total ?? .max {
         let last = session.bytes.count - 1
         return .reply(308, headers: last < 0 ? [] : [("Range", "bytes=0-\(last)")])
       }
@@ -167,19 +167,20 @@
     private struct Range {
       let first: Int?
       let count: Int
-      let total: Int
+      /// Nil where nobody said.
+      let total: Int?
 
       init?(_ text: String?) {
         guard let text, text.hasPrefix("bytes ") else { return nil }
         let halves = text.dropFirst(6).split(separator: "/")
-        guard halves.count == 2, let total = Int(halves[1]) else { return nil }
-        self.total = total
+        guard halves.count == 2, Int(halves[1]) != nil || text == "bytes */*" else { return nil }
+        total = Int(halves[1])
         if halves[0] == "*" {
           (first, count) = (nil, 0)
           return
         }
         let ends = halves[0].split(separator: "-").compactMap { Int($0) }
-        guard ends.count == 2, ends[0] <= ends[1], ends[1] < total else { return nil }
+        guard ends.count == 2, let total, ends[0] <= ends[1], ends[1] < total else { return nil }
         (first, count) = (ends[0], ends[1] - ends[0] + 1)
       }
     }

@@ -11,7 +11,7 @@
   /// Uploads to Cloud Storage: what is asked for, what breaks, and how they go on.
   @Suite(.timeLimit(.minutes(5))) struct FirebaseUploadTests {
     private let key: ObjectKey
-    private let content = TestContent(5 << 20 + 17)
+    private let content = TestContent(5 << 19 + 17)
 
     init() throws { key = try #require(ObjectKey("k.mp4")) }
 
@@ -72,7 +72,7 @@
       let origin = HTTPOrigin(isSecure: true, host: "storage.googleapis.com")
       let good = ["https://storage.googleapis.com/upload?x=1", "https://STORAGE.googleapis.com:443/upload?x=1", "/upload?x=1"]
       for location in good {
-        let session = try #require(StorageSession(location: location, at: origin), "\(location)")
+        let session = try #require(StorageSession(location: location, at: origin, crc32c: "4waSgw=="), "\(location)")
         #expect(session.target == "/upload?x=1")
         #expect(StorageSession(session.text) == session)
       }
@@ -81,9 +81,12 @@
         "https://storage.googleapis.com:444/upload", "https://storage.googleapis.com@evil.example/upload",
         "https://storage.googleapis.com", "upload", "", "/a b", "/a#b", "ftp://storage.googleapis.com/x",
       ] {
-        #expect(StorageSession(location: location, at: origin) == nil, "\(location)")
+        #expect(StorageSession(location: location, at: origin, crc32c: "4waSgw==") == nil, "\(location)")
       }
-      for text in ["", "gcs1", "gcs1 upload", "gcs2 /upload", "gcs1 /a b", "gcs1 /\u{1}"] {
+      for text in [
+        "", "gcs1", "gcs1 4waSgw== upload", "gcs2 4waSgw== /upload", "gcs1 4waSgw== /a b", "gcs1 4waSgw== /\u{1}",
+        "gcs1 /upload", "gcs1 4waS /upload",
+      ] {
         #expect(StorageSession(text) == nil, "\(text)")
       }
     }
@@ -94,7 +97,7 @@
     static let faults: [(GoogleDouble.Fault, Bool)] = {
       var all: [(GoogleDouble.Fault, Bool)] = []
       for nth in [1, 3, 6] {
-        let effects: [GoogleDouble.Fault.Effect] = [.reset, .swallow, .cut(0), .cut(700_000), .corrupt]
+        let effects: [GoogleDouble.Fault.Effect] = [.reset, .swallow, .cut(0), .cut(300_000), .corrupt]
         all += effects.map { (.init(words: "PUT", nth: nth, effect: $0), true) }
         all += [400, 404, 410, 429, 500, 502, 503, 504].map {
           (.init(words: "PUT", nth: nth, effect: .status($0, "")), true)
@@ -150,7 +153,7 @@
       double.break_(.init(words: "PUT", nth: 4, effect: .cut(300_000)))
       let first = try await double.uploader(checkpoints)
       await #expect(throws: UploadError.self) { try await first.upload(content.source, to: key) { _ in } }
-      let kept = 3 << 20 + GoogleDouble.granule
+      let kept = 3 << 19 + GoogleDouble.granule
       #expect(double.state.withLock { $0.bytesKept } == kept && double.objectNames.isEmpty)
       #expect(try await double.uploader(checkpoints).find(key) == nil)
 
@@ -176,6 +179,18 @@
       await #expect(throws: UploadError.self) { try await uploader.upload(changing.source, to: key) { _ in } }
       let object = try await retrying(uploader).upload(content.source, to: key) { _ in }
       #expect(object.digest == content.digest && double.object(key)?.bytes == content.bytes)
+    }
+
+    @Test("nor is an upload ended by one who has another file under the name")
+    func anotherSize() async throws {
+      let double = try await GoogleDouble.start()
+      let checkpoints = MemoryCheckpoints()
+      let uploader = try await double.uploader(checkpoints)
+      double.break_(.init(words: "PUT", nth: 2, effect: .reset))
+      await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
+      let other = TestContent(1 << 19, seed: 9)
+      await #expect(throws: UploadError.self) { try await uploader.upload(other.source, to: key) { _ in } }
+      #expect(double.objectNames.isEmpty && double.openSessions == 1)
     }
 
     @Test("a source that changes leaves nothing, not even an open session")

@@ -53,6 +53,9 @@ enum Invariant: String, CaseIterable {
   case everyObjectIsNamedByARow
   case publishedBytesAreNeverOverwritten
   case noEventBeforeItIsTrue
+  case publishedPostIsRecorded
+  case everyDocumentIsNamedByARow
+  case nobodyIsShownWhatIsRemoved
   case aRunComesToItsEnd
 
   func holds(in state: OnceState, _ mistake: Mistake?) -> Bool {
@@ -69,8 +72,17 @@ enum Invariant: String, CaseIterable {
         state.objects[post.key].map { $0.writer == post.writer } ?? true
       }
     case .noEventBeforeItIsTrue: state.told == 0 || !state.posts.isEmpty
+    case .publishedPostIsRecorded: state.posts.allSatisfy { state.documents.contains($0.key) }
+    case .everyDocumentIsNamedByARow: state.documents.allSatisfy { state.row($0) != nil }
+    case .nobodyIsShownWhatIsRemoved: !isShownRemoved(state)
     case .aRunComesToItsEnd: isOverOrGoesOn(state, mistake)
     }
+  }
+
+  /// The doctor has removed an object whose post is written down, and nobody has been stopped past its lease.
+  private func isShownRemoved(_ state: OnceState) -> Bool {
+    guard case .withdrawn(let key, _) = state.doctor, state.faults[.expiry] == nil else { return false }
+    return state.objects[key] == nil && state.documents.contains(key)
   }
 
   private func isOverOrGoesOn(_ state: OnceState, _ mistake: Mistake?) -> Bool {

@@ -42,7 +42,7 @@ extension OnceState {
   private func corrupting() -> [OnceState] {
     guard mayHappen(.corruption) else { return [] }
     return objects.keys.sorted().compactMap { key in
-      let isProven = workers.contains { $0.key == key && $0.step == .verified }
+      let isProven = workers.contains { $0.key == key && [.verified, .recorded].contains($0.step) }
       if isProven || posts.contains(where: { $0.key == key }) { return nil }
       var next = suffering(.corruption)
       next.objects[key]?.isWhole = false
@@ -69,7 +69,11 @@ extension OnceState {
       // Time is not in the model: the grace period may be over at any moment.
       return rows.indices.compactMap { beginningMending($0, mistake) }
     case .holding(let key, let attempt):
+      if mistake == .removedBeforeWithdrawn { next.objects[key] = nil } else { next.documents.remove(key) }
+      next.doctor = .withdrawn(key: key, attempt: attempt)
+    case .withdrawn(let key, let attempt):
       if mistake != .removedBeforeTakenOver { next.objects[key] = nil }
+      if mistake == .removedBeforeWithdrawn { next.documents.remove(key) }
       next.doctor = .removed(key: key, attempt: attempt)
     case .removed(let key, let attempt):
       if let row = row(key), isHeld(row, by: Self.doctorOwner, attempt) {

@@ -11,7 +11,8 @@ extension OnceState {
     case .intended: place(index, mistake)
     case .named: [syncing(index)]
     case .uploaded: verify(index, mistake)
-    case .verified: [completing(index, mistake)]
+    case .verified: [recording(index, mistake)]
+    case .recorded: [completing(index, mistake)]
     case .published: [telling(index)]
     case .told: [striking(index)]
     case .ended: []
@@ -114,6 +115,8 @@ extension OnceState {
       next.workers[index].step = .verified
       if mistake == .toldBeforeCommit { next.told += 1 }
     } else {
+      // What an earlier attempt wrote down of another object is taken back before the name is given up.
+      if object != nil { next.documents.remove(workers[index].key) }
       next.release(index, keyUnusable: object != nil)
     }
     return [next]
@@ -127,7 +130,15 @@ extension OnceState {
     if keyUnusable { rows[row].state = .givenUp }
   }
 
-  // MARK: T2 and the event
+  // MARK: The record, T2 and the event
+
+  /// Once, whoever does it: its id is the intent's. A reply that is lost is a crash right after it to whoever comes next.
+  private func recording(_ index: Int, _ mistake: Mistake?) -> OnceState {
+    var next = self
+    if mistake != .neverRecorded { next.documents.insert(workers[index].key) }
+    next.workers[index].step = .recorded
+    return next
+  }
 
   private func completing(_ index: Int, _ mistake: Mistake?) -> OnceState {
     let worker = workers[index]

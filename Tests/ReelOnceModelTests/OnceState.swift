@@ -10,6 +10,8 @@ struct OnceState: Hashable {
     case named
     case uploaded
     case verified
+    /// The post is written down beside the object, as in a store that keeps posts.
+    case recorded
     /// T2 is durable.
     case published
     case told
@@ -51,6 +53,7 @@ struct OnceState: Hashable {
   enum Doctor: Hashable {
     case idle
     case holding(key: Int, attempt: Int)
+    case withdrawn(key: Int, attempt: Int)
     case removed(key: Int, attempt: Int)
   }
 
@@ -69,6 +72,8 @@ struct OnceState: Hashable {
   var rows: [Row] = []
   /// By key.
   var objects: [Int: Object] = [:]
+  /// What is written down beside the objects, by their keys.
+  var documents: Set<Int> = []
   var posts: [Post] = []
   var outbox: Int?
   var told = 0
@@ -117,4 +122,6 @@ enum Mistake: String, CaseIterable, Sendable {
   case removedBeforeTakenOver
   case neverTakenOver
   case eventForgotten
+  case neverRecorded
+  case removedBeforeWithdrawn
 }

@@ -23,7 +23,10 @@ import Testing
       ("file:///a%zz", .notAPath), ("file:///a%ff", .notAPath), ("file:///a%00", .notAPath),
       ("file:///a?b", .notAPath), ("file:///a#b", .notAPath),
       ("tus://host/files", .unsupported),
-      ("firebase://project/bucket", .unsupported), ("command:", .notAPath), ("command:#x", .notAPath),
+      ("firebase://", .notABucket), ("firebase:///prefix", .notABucket), ("firebase://b?x", .notABucket),
+      ("firebase://b#x", .notABucket), ("firebase+http://host", .notABucket),
+      ("firebase+http:///b", .notABucket), ("firebase+ftp://host/b", .unsupported),
+      ("firebase://me:secret@b", .notABucket), ("command:", .notAPath), ("command:#x", .notAPath),
       ("command:a%0", .notAPath), ("command:a%00", .notAPath), ("command:a#", .notAPath),
       ("command:a#b c", .notAPath), ("command:a#b#c", .notAPath),
       ("s3://", .notABucket), ("s3:///prefix", .notABucket), ("s3://b?x", .notABucket),
@@ -61,10 +64,23 @@ import Testing
         == .s3(S3Address(bucket: bucket, prefix: prefix, endpoint: endpoint)))
   }
 
-  @Test func aPasswordIsNotRepeated() {
-    let error = #expect(throws: DestinationAddressError.self) {
-      try DestinationAddress(parsing: "s3://me:secret@bucket")
-    }
+  @Test(
+    "buckets of Firebase",
+    arguments: [
+      ("firebase://my-app.appspot.com", "my-app.appspot.com", "", nil),
+      ("FIREBASE://b//a//c/", "b", "a/c", nil),
+      ("firebase+http://127.0.0.1:9199/b/a", "b", "a", "http://127.0.0.1:9199"),
+      ("firebase+https://h/b", "b", "", "https://h"),
+    ] as [(String, String, String, String?)])
+  func firebase(_ text: String, _ bucket: String, _ prefix: String, _ emulator: String?) throws {
+    #expect(
+      try DestinationAddress(parsing: text)
+        == .firebase(FirebaseAddress(bucket: bucket, prefix: prefix, emulator: emulator)))
+  }
+
+  @Test("a password is not repeated", arguments: ["s3://me:secret@bucket", "firebase://me:secret@bucket"])
+  func passwords(_ text: String) {
+    let error = #expect(throws: DestinationAddressError.self) { try DestinationAddress(parsing: text) }
     #expect(error?.message.contains("secret") == false)
     #expect(error?.code == .notABucket)
   }
