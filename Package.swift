@@ -56,7 +56,8 @@ let package = Package(
   ],
   traits: [
     .default(enabledTraits: ["HTTP"]),
-    .trait(name: "HTTP", description: "Uploaders that speak HTTP (S3, tus, Firebase), over async-http-client"),
+    .trait(
+      name: "HTTP", description: "Uploaders that speak HTTP (S3, tus, Firebase), over async-http-client"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -159,6 +160,10 @@ let package = Package(
     .target(
       name: "ReelHTTPDoubles", dependencies: ["ReelHTTP", "ReelModel", httpTypes, crypto] + httpClient,
       path: "Tests/HTTPDoubles", swiftSettings: strict),
+    .target(
+      name: "ReelGoogleDouble",
+      dependencies: ["ReelFirebase", "ReelHTTP", "ReelHTTPDoubles", "ReelModel", crypto, cryptoExtras],
+      path: "Tests/GoogleDouble", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
@@ -177,7 +182,8 @@ let package = Package(
     tests(
       "ReelFirebaseTests",
       [
-        "ReelFirebase", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelModel", "ReelUploading",
+        "ReelFirebase", "ReelGoogleDouble", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelModel",
+        "ReelUploading",
         "ReelUploaderPromises", httpTypes, crypto, cryptoExtras,
       ]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
@@ -192,7 +198,9 @@ let package = Package(
       "ReelEndToEndTests",
       [
         "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelModel", "ReelSystem",
-        "ReelValidation", "ReelHTTP", "ReelHTTPDoubles", "ReelS3", "ReelTestServers", httpTypes, crypto, grdb,
+        "ReelValidation", "ReelGoogleDouble", "ReelHTTP", "ReelHTTPDoubles", "ReelS3", "ReelTestServers",
+        httpTypes,
+        crypto, grdb,
       ]),
   ],
   swiftLanguageModes: [.v6]

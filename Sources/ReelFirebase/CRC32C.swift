@@ -1,21 +1,24 @@
 /// CRC-32C, the Castagnoli polynomial, reflected (RFC 3720, 12.1): what Cloud Storage keeps of every object.
 ///
 /// It guards against damage on the way; that the bytes are the right ones is held against their SHA-256.
-struct CRC32C: Hashable, Sendable {
+package struct CRC32C: Hashable, Sendable {
   private var state = UInt32.max
 
+  /// Of no bytes.
+  package init() {}
+
   /// The checksum of all bytes so far.
-  var value: UInt32 { ~state }
+  package var value: UInt32 { ~state }
 
   /// As Cloud Storage writes it: base64 of the four bytes, the highest first.
-  var text: String { Base64.text(withUnsafeBytes(of: value.bigEndian) { Array($0) }) }
+  package var text: String { Base64.text(withUnsafeBytes(of: value.bigEndian) { Array($0) }) }
 
-  mutating func update(_ bytes: [UInt8]) {
+  package mutating func update(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { update($0) }
   }
 
   /// Eight bytes at a time ("slicing by 8": one table for each place in the eight).
-  mutating func update(_ bytes: UnsafeRawBufferPointer) {
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
     var crc = state
     Self.tables.withUnsafeBufferPointer { tables in
       var offset = 0
@@ -35,12 +38,10 @@ struct CRC32C: Hashable, Sendable {
 
   /// What the four bytes of `word` leave behind; `first` is the first one's table.
   private static func folded(_ word: UInt32, _ tables: UnsafeBufferPointer<UInt32>, _ first: Int) -> UInt32 {
-    var crc: UInt32 = 0
-    for place in 0..<4 {
-      let byte = Int(word >> (8 * UInt32(place)) & 0xFF)
-      crc ^= tables[(first - place) * 256 + byte]
-    }
-    return crc
+    let start = first * 256
+    let low = tables[start + Int(word & 0xFF)] ^ tables[start - 256 + Int((word >> 8) & 0xFF)]
+    let high = tables[start - 512 + Int((word >> 16) & 0xFF)] ^ tables[start - 768 + Int(word >> 24)]
+    return low ^ high
   }
 
   /// Eight tables of 256: what a byte leaves behind after itself and 0 ... 7 bytes of nothing.

@@ -183,7 +183,8 @@ struct FirebaseUpload: Sendable {
     let removal = await shieldedRemoval(of: object)
     throw UploadError(
       .verificationFailed,
-      "the store \(client.google.store) holds something else than was sent as \(key): \(difference); \(removal)")
+      "the store \(client.google.store) holds something else than was sent as \(key): \(difference); \(removal)"
+    )
   }
 
   private func shieldedRemoval(of object: StorageObject) async -> String {

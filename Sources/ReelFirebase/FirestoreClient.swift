@@ -127,7 +127,8 @@ struct FirestoreClient: Sendable {
           + "Firestore), or name the project with --project")
     case (400, "FAILED_PRECONDITION"):
       return UploadError(
-        .storeUnusable, "Firestore of the project \(database.project) did not \(task)\(words): see its settings")
+        .storeUnusable,
+        "Firestore of the project \(database.project) did not \(task)\(words): see its settings")
     default: return google.failure(reply, task, permission: Self.role)
     }
   }

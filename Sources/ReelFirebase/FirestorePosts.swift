@@ -142,7 +142,8 @@ public struct FirestorePosts: PostRecorder {
     else {
       throw UploadError(
         .rejected,
-        "Firestore of the project \(client.database.project) has another post under the id \(post.id): see what it is")
+        "Firestore of the project \(client.database.project) has another post under the id \(post.id): see what it is"
+      )
     }
     return RecordedPost(id: post.id, pageNumber: Int(number))
   }

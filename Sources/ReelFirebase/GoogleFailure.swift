@@ -47,7 +47,8 @@ struct GoogleFailure: Hashable, Sendable {
     case 401:
       return UploadError(
         .denied,
-        "the store \(store) did not \(task) (401\(said)): it does not take the token; see the service account's key")
+        "the store \(store) did not \(task) (401\(said)): it does not take the token; see the service account's key"
+      )
     case 403 where reasons.contains { $0.lowercased().contains("ratelimit") }:
       return UploadError(
         .unavailable, "the store \(store) did not \(task) (403\(said)): it is asked too often",

@@ -30,7 +30,8 @@ public struct ServiceAccountKey: Sendable {
   /// - Parameter path: for sentences only.
   init(_ bytes: [UInt8], path: String) throws(UploadError) {
     guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)) else {
-      throw .badKey(path, "is not the JSON of one: download it again (Google Cloud console, IAM, Service accounts)")
+      throw .badKey(
+        path, "is not the JSON of one: download it again (Google Cloud console, IAM, Service accounts)")
     }
     guard fields.type ?? "service_account" == "service_account" else {
       throw .badKey(

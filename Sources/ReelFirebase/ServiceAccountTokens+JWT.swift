@@ -16,11 +16,14 @@
     ) async throws(UploadError) {
       // What is thrown may quote the key.
       guard let rsa = try? Insecure.RSA.PrivateKey(pem: key.privateKey.revealed) else {
-        throw .badKey(key.path, "holds no RSA key of at least 2048 bits in its private_key: download it again")
+        throw .badKey(
+          key.path, "holds no RSA key of at least 2048 bits in its private_key: download it again")
       }
       let kid = key.keyID.map { JWKIdentifier(string: $0) }
       let keys = await JWTKeyCollection().add(rsa: rsa, digestAlgorithm: .sha256, kid: kid)
-      let (email, audience, path) = (key.email, "\(key.tokenAddress.origin)\(key.tokenAddress.path)", key.path)
+      let (email, audience, path) = (
+        key.email, "\(key.tokenAddress.origin)\(key.tokenAddress.path)", key.path
+      )
       self.init(key, transport: transport, clock: clock) { moment throws(UploadError) in
         let statement = Statement(about: email, to: audience, at: moment)
         do {

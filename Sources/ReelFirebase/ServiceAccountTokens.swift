@@ -69,7 +69,8 @@ public actor ServiceAccountTokens: TokenSource {
     call.fields[.contentType] = "application/x-www-form-urlencoded"
     call.body = .bytes(
       Array(
-        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion.revealed)".utf8))
+        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion.revealed)"
+          .utf8))
     call.patience = .seconds(30)
     let reply: HTTPReply
     do throws(HTTPFailure) {

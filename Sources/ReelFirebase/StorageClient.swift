@@ -95,7 +95,8 @@ struct StorageClient: Sendable {
     let ends = range.drop { $0 != "=" }.dropFirst().split(separator: "-", maxSplits: 1)
     guard ends.count == 2, ends[0] == "0", let last = Int64(ends[1]), last >= 0, last < .max else {
       throw UploadError(
-        .interrupted, "the store \(google.store) does not tell how far the upload of \(key) has come: try again")
+        .interrupted,
+        "the store \(google.store) does not tell how far the upload of \(key) has come: try again")
     }
     return last + 1
   }

@@ -12,7 +12,9 @@ struct StorageSession: Hashable, Sendable {
 
   /// What a Location means (RFC 9110, 10.2.2). Nil when it is no address at `origin`: what is sent goes nowhere else.
   init?(location: String, at origin: HTTPOrigin, crc32c: String) {
-    guard location.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !location.contains("#") else { return nil }
+    guard location.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !location.contains("#") else {
+      return nil
+    }
     if location.hasPrefix("/"), !location.hasPrefix("//") {
       self.init(target: location, crc32c: crc32c)
       return
@@ -21,7 +23,8 @@ struct StorageSession: Hashable, Sendable {
     let rest = location[scheme.upperBound...]
     let end = rest.firstIndex(of: "/") ?? rest.endIndex
     let authority = location[..<scheme.upperBound] + rest[..<end]
-    guard end < rest.endIndex, let there = try? HTTPAddress(parsing: String(authority)), there.origin == origin
+    guard end < rest.endIndex, let there = try? HTTPAddress(parsing: String(authority)),
+      there.origin == origin
     else { return nil }
     self.init(target: String(rest[end...]), crc32c: crc32c)
   }
@@ -39,4 +42,13 @@ struct StorageSession: Hashable, Sendable {
   var text: String { "\(Self.mark) \(crc32c) \(target)" }
 
   private static let mark = "gcs1"
+}
+
+extension StorageSession: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// Does not tell the address.
+  var description: String { "‹session›" }
+  /// Does not tell the address.
+  var debugDescription: String { description }
+  /// Shows no address to `dump`.
+  var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -27,7 +27,8 @@ public struct PostRecorderPromise: Sendable, CustomStringConvertible {
       try scene.expect(first.pageNumber >= 1, "it gives the place \(first.pageNumber)")
       let again = try await scene.record(post, by: scene.recorder)
       let elsewhere = try await scene.record(post, by: try await scene.another())
-      try scene.expect(again == first && elsewhere == first, "then \(again), then \(elsewhere), after \(first)")
+      try scene.expect(
+        again == first && elsewhere == first, "then \(again), then \(elsewhere), after \(first)")
     },
     PostRecorderPromise("record.order", "what is recorded later has a later place") { scene in
       var last = 0
@@ -60,7 +61,9 @@ public struct PostRecorderPromise: Sendable, CustomStringConvertible {
       }
       try scene.expect(places.count == 1, "it has the places \(places.sorted())")
     },
-    PostRecorderPromise("record.foreign", "another post under an id that is taken is rejected, the first stays") {
+    PostRecorderPromise(
+      "record.foreign", "another post under an id that is taken is rejected, the first stays"
+    ) {
       scene in
       let post = try scene.newPost()
       let place = try await scene.record(post, by: scene.recorder)
@@ -68,7 +71,8 @@ public struct PostRecorderPromise: Sendable, CustomStringConvertible {
       try scene.expect(code == .rejected, "it ends with \(code.map(\.rawValue) ?? "no error")")
       try scene.expect(try await scene.record(post, by: scene.recorder) == place, "the first one has moved")
     },
-    PostRecorderPromise("withdraw.gone", "what was withdrawn is gone, and its place is not given again") { scene in
+    PostRecorderPromise("withdraw.gone", "what was withdrawn is gone, and its place is not given again") {
+      scene in
       let (post, other) = (try scene.newPost(), try scene.newPost())
       let place = try await scene.record(post, by: scene.recorder).pageNumber
       try await scene.recorder.withdraw(post.id)

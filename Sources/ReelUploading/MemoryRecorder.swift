@@ -28,7 +28,9 @@ public final class MemoryRecorder: PostRecorder {
   /// Keeps the post, under the next number.
   public func record(_ post: Post) async throws(UploadError) -> RecordedPost {
     let number = state.withLock { state -> Int? in
-      if let recorded = state.posts[post.id] { return recorded.video == post.video ? recorded.pageNumber : nil }
+      if let recorded = state.posts[post.id] {
+        return recorded.video == post.video ? recorded.pageNumber : nil
+      }
       state.last += 1
       var recorded = post
       recorded.pageNumber = state.last

@@ -11,7 +11,8 @@ public final class RetryingRecorder: PostRecorder {
   ///   - clock: waits; a test's does not.
   ///   - randomness: draws the waits.
   public init(
-    base: any PostRecorder, policy: RetryPolicy = RetryPolicy(), clock: any Clock<Duration> = ContinuousClock(),
+    base: any PostRecorder, policy: RetryPolicy = RetryPolicy(),
+    clock: any Clock<Duration> = ContinuousClock(),
     randomness: any Randomness = SystemRandomness()
   ) {
     self.base = base

@@ -24,7 +24,7 @@
       FirebaseUploader(
         try StorageBucket(
           bucket, prefix: "videos", emulator: HTTPOrigin(isSecure: false, host: "127.0.0.1", port: port)),
-        transport: transport, tokens: EmulatorToken(), checkpoints: checkpoints, partSize: 1 << 19)
+        transport: transport, tokens: EmulatorToken(), checkpoints: checkpoints, partSize: 1 << 18)
     }
 
     @Test("it keeps every promise", arguments: UploaderPromise.all)
@@ -33,7 +33,7 @@
       let checkpoints = MemoryCheckpoints()
       let transport = try AsyncHTTPTransport()
       try await promise.check(
-        StoreUnderTest(largeSize: 3 << 19 + 3) {
+        StoreUnderTest(largeSize: 3 << 18 + 3) {
           try uploader(server.port, checkpoints, transport: transport)
         })
       await server.stop()
@@ -43,7 +43,7 @@
     func goesOn() async throws {
       let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
       let checkpoints = MemoryCheckpoints()
-      let content = TestContent(5 << 19 + 17)
+      let content = TestContent(5 << 18 + 17)
       let key = try #require(ObjectKey("k.mp4"))
       let breaking = BreakingTransport(base: try AsyncHTTPTransport(), words: "PUT", from: 4)
       let first = try uploader(server.port, checkpoints, transport: breaking)
@@ -54,7 +54,7 @@
       let stored = try await second.upload(content.source, to: key) { _ in }
       #expect(try await second.find(key) == stored)
       #expect(try await second.readBack(key) == content.digest)
-      #expect(counting.bytes == content.bytes.count - 3 << 19)
+      #expect(counting.bytes == content.bytes.count - 3 << 18)
       #expect(try await second.names() == ["k.mp4"])
       await server.stop()
     }
@@ -68,7 +68,8 @@
       let error = await #expect(throws: UploadError.self) {
         try await uploader.upload(TestContent(1000).source, to: key) { _ in }
       }
-      #expect(error?.code == .interrupted && error?.message.contains("CRC32C") == true, "\(error?.message ?? "")")
+      #expect(
+        error?.code == .interrupted && error?.message.contains("CRC32C") == true, "\(error?.message ?? "")")
       #expect(try await uploader.find(key) == nil)
       _ = try await uploader.upload(TestContent(1000).source, to: key) { _ in }
       await server.stop()
@@ -103,7 +104,9 @@
     func promises() async throws {
       let server = try await GoogleEmulator.startFirestore()
       for (index, promise) in PostRecorderPromise.all.enumerated() {
-        try await promise.check { RetryingRecorder(base: try posts(server.port, project: "promise-\(index)")) }
+        try await promise.check {
+          RetryingRecorder(base: try posts(server.port, project: "promise-\(index)"))
+        }
       }
       await server.stop()
     }

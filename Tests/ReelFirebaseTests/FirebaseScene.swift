@@ -1,6 +1,7 @@
 #if HTTP
   import Crypto
   import Foundation
+  import ReelGoogleDouble
   import ReelHTTP
   import ReelModel
   import ReelUploading
@@ -20,7 +21,7 @@
     /// An uploader with a connection and a token of its own.
     func uploader(
       _ checkpoints: any UploadCheckpoints = MemoryCheckpoints(), bucket: String = GoogleDouble.bucket,
-      publicBaseURL: String? = nil, partSize: Int = 1 << 19
+      publicBaseURL: String? = nil, partSize: Int = 1 << 18
     ) async throws -> FirebaseUploader {
       let transport = try AsyncHTTPTransport()
       return FirebaseUploader(
@@ -40,9 +41,6 @@
 
     /// The object of that key, behind the prefix.
     func object(_ key: ObjectKey) -> Object? { state.withLock { $0.objects["videos/\(key)"] } }
-
-    /// Names of objects.
-    var objectNames: [String] { state.withLock { $0.objects.keys.sorted() } }
 
     /// Uploads that were begun and have not ended.
     var openSessions: Int { state.withLock { $0.sessions.values.count { $0.generation == nil } } }

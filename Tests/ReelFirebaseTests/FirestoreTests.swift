@@ -1,5 +1,6 @@
 #if HTTP
   import Foundation
+  import ReelGoogleDouble
   import ReelHTTP
   import ReelModel
   import ReelUploading
@@ -128,7 +129,8 @@
       for fields in ["{}", #"{"pageNumber":{"stringValue":"7"}}"#, #"{"pageNumber":{"integerValue":"-1"}}"#] {
         let double = try await GoogleDouble.start()
         double.state.withLock { state in
-          state.documents[GoogleDouble.root + "/PostCounter/Post"] = .init(fields: Data(fields.utf8), version: 1)
+          state.documents[GoogleDouble.root + "/PostCounter/Post"] = .init(
+            fields: Data(fields.utf8), version: 1)
         }
         let posts = try await double.posts()
         let error = await #expect(throws: UploadError.self) { try await posts.prepare() }
@@ -143,10 +145,14 @@
     func refusals() async throws {
       let double = try await GoogleDouble.start()
       let post = try newPost()
-      let gone = #"{"error":{"code":404,"status":"NOT_FOUND","message":"The database (default) does not exist"}}"#
+      let gone =
+        #"{"error":{"code":404,"status":"NOT_FOUND","message":"The database (default) does not exist"}}"#
       for (status, body, words) in [
         (404, "[\(gone)]", "no Firestore database in the project my-app"),
-        (403, #"[{"error":{"code":403,"status":"PERMISSION_DENIED","message":"Missing"}}]"#, "roles/datastore.user"),
+        (
+          403, #"[{"error":{"code":403,"status":"PERMISSION_DENIED","message":"Missing"}}]"#,
+          "roles/datastore.user"
+        ),
         (
           400, #"{"error":{"code":400,"status":"FAILED_PRECONDITION","message":"Datastore Mode"}}"#,
           "Datastore Mode"
@@ -155,12 +161,17 @@
         double.break_(.init(words: ":batchGet", effect: .status(status, body)))
         let posts = try await double.posts()
         let error = await #expect(throws: UploadError.self) { try await posts.prepare() }
-        #expect(error?.code == .storeUnusable && error?.message.contains(words) == true, "\(error?.message ?? "")")
+        #expect(
+          error?.code == .storeUnusable && error?.message.contains(words) == true, "\(error?.message ?? "")")
       }
       #expect(try await double.posts().record(post).pageNumber == 1)
     }
 
-    @Test("projects", arguments: [("my-app", true), ("example.com:my-app", true), ("", false), ("a/b", false), ("ABC-d", false)])
+    @Test(
+      "projects",
+      arguments: [
+        ("my-app", true), ("example.com:my-app", true), ("", false), ("a/b", false), ("ABC-d", false),
+      ])
     func projects(_ id: String, _ isOne: Bool) { #expect((FirestoreDatabase(project: id) != nil) == isOne) }
   }
 #endif

@@ -1,4 +1,5 @@
 #if HTTP
+  import ReelGoogleDouble
   import ReelHTTP
   import ReelModel
   import ReelUploaderPromises
@@ -14,7 +15,7 @@
       let double = try await GoogleDouble.start()
       let checkpoints = MemoryCheckpoints()
       try await promise.check(
-        StoreUnderTest(largeSize: 3 << 19 + 3) { try await double.uploader(checkpoints) })
+        StoreUnderTest(largeSize: 3 << 18 + 3) { try await double.uploader(checkpoints) })
       #expect(double.objectNames.isEmpty)
     }
 
@@ -22,7 +23,7 @@
     @Test("it keeps them with checkpoints that nobody shares", arguments: UploaderPromise.all)
     func alone(_ promise: UploaderPromise) async throws {
       let double = try await GoogleDouble.start()
-      try await promise.check(StoreUnderTest(largeSize: 3 << 19 + 3) { try await double.uploader() })
+      try await promise.check(StoreUnderTest(largeSize: 3 << 18 + 3) { try await double.uploader() })
       #expect(double.objectNames.isEmpty)
     }
 

@@ -1,6 +1,7 @@
 #if HTTP
   import CryptoExtras
   import Foundation
+  import ReelGoogleDouble
   import ReelHTTP
   import ReelHTTPDoubles
   import ReelModel
@@ -23,7 +24,8 @@
       let origin = "https://oauth2.googleapis.com"
       for (bytes, words) in [
         (Array("-----BEGIN PRIVATE KEY-----".utf8), "is not the JSON of one"), ([], "is not the JSON of one"),
-        (Array("[1]".utf8), "is not the JSON of one"), (Array("{\"private_key\":7}".utf8), "is not the JSON of one"),
+        (Array("[1]".utf8), "is not the JSON of one"),
+        (Array("{\"private_key\":7}".utf8), "is not the JSON of one"),
         (TestKey.file(origin, changing: ["type": "authorized_user"]), "of the kind \"authorized_user\""),
         (TestKey.file(origin, changing: ["private_key": nil]), "lacks private_key"),
         (
@@ -34,7 +36,8 @@
         (TestKey.file("https://u:p@host"), "has a token_uri that can't be used"),
       ] as [([UInt8], String)] {
         let error = failure(bytes)
-        #expect(error?.code == .storeUnusable && error?.message.contains(words) == true, "\(error?.message ?? "")")
+        #expect(
+          error?.code == .storeUnusable && error?.message.contains(words) == true, "\(error?.message ?? "")")
         #expect(error?.message.contains("/keys/k.json") == true)
         #expect(error?.message.contains("PRIVATE") == false)
       }
@@ -44,7 +47,8 @@
     func noRSA() async throws {
       let small = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024)).pkcs8PEMRepresentation
       for pem in ["no PEM", TestKey.pem.replacing("A", with: "B"), small] {
-        let key = try ServiceAccountKey(TestKey.file("https://x", changing: ["private_key": pem]), path: "k.json")
+        let key = try ServiceAccountKey(
+          TestKey.file("https://x", changing: ["private_key": pem]), path: "k.json")
         let error = await #expect(throws: UploadError.self) {
           try await ServiceAccountTokens(key, transport: try AsyncHTTPTransport())
         }
@@ -113,7 +117,8 @@
           return given
         }
         return HTTPReply(
-          status: .ok, body: Array(#"{"access_token":"t\#(number)","expires_in":3600,"token_type":"Bearer"}"#.utf8))
+          status: .ok,
+          body: Array(#"{"access_token":"t\#(number)","expires_in":3600,"token_type":"Bearer"}"#.utf8))
       }
       let tokens = try await ServiceAccountTokens(key, transport: transport, clock: clock)
       #expect(try await tokens.token() == Secret("t1"))
@@ -166,7 +171,8 @@
       let double = try await GoogleDouble.start()
       let other = try await LoopbackServer.start { _ in .reply(200) }
       let elsewhere = "http://127.0.0.1:\(other.port)/elsewhere"
-      let redirecting = try await LoopbackServer.start { _ in .reply(307, headers: [("Location", elsewhere)]) }
+      let redirecting = try await LoopbackServer.start { _ in .reply(307, headers: [("Location", elsewhere)])
+      }
       let transport = try AsyncHTTPTransport()
       let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: redirecting.port)
       let uploader = FirebaseUploader(

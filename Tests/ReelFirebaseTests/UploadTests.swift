@@ -1,5 +1,6 @@
 #if HTTP
   import Foundation
+  import ReelGoogleDouble
   import ReelHTTP
   import ReelModel
   import ReelUploading
@@ -11,7 +12,8 @@
   /// Uploads to Cloud Storage: what is asked for, what breaks, and how they go on.
   @Suite(.timeLimit(.minutes(5))) struct FirebaseUploadTests {
     private let key: ObjectKey
-    private let content = TestContent(5 << 19 + 17)
+    private static let large = TestContent(5 << 18 + 17)
+    private var content: TestContent { Self.large }
 
     init() throws { key = try #require(ObjectKey("k.mp4")) }
 
@@ -60,7 +62,9 @@
       #expect(named.url(of: key, token: "a-b") == "https://cdn.example/v/k.mp4")
     }
 
-    @Test("names that no bucket and no prefix has", arguments: ["", "ab", "My-App", "a/b", "a b", "a\u{7}bc", "é-app"])
+    @Test(
+      "names that no bucket and no prefix has",
+      arguments: ["", "ab", "My-App", "a/b", "a b", "a\u{7}bc", "é-app"])
     func noBucket(_ name: String) {
       #expect(throws: StorageBucketError.self) { try StorageBucket(name) }
       #expect(throws: StorageBucketError.self) { try StorageBucket("my-app", prefix: "a/../b") }
@@ -70,9 +74,13 @@
     @Test("an upload's address is taken only at the store's own origin")
     func sessions() throws {
       let origin = HTTPOrigin(isSecure: true, host: "storage.googleapis.com")
-      let good = ["https://storage.googleapis.com/upload?x=1", "https://STORAGE.googleapis.com:443/upload?x=1", "/upload?x=1"]
+      let good = [
+        "https://storage.googleapis.com/upload?x=1", "https://STORAGE.googleapis.com:443/upload?x=1",
+        "/upload?x=1",
+      ]
       for location in good {
-        let session = try #require(StorageSession(location: location, at: origin, crc32c: "4waSgw=="), "\(location)")
+        let session = try #require(
+          StorageSession(location: location, at: origin, crc32c: "4waSgw=="), "\(location)")
         #expect(session.target == "/upload?x=1")
         #expect(StorageSession(session.text) == session)
       }
@@ -84,7 +92,8 @@
         #expect(StorageSession(location: location, at: origin, crc32c: "4waSgw==") == nil, "\(location)")
       }
       for text in [
-        "", "gcs1", "gcs1 4waSgw== upload", "gcs2 4waSgw== /upload", "gcs1 4waSgw== /a b", "gcs1 4waSgw== /\u{1}",
+        "", "gcs1", "gcs1 4waSgw== upload", "gcs2 4waSgw== /upload", "gcs1 4waSgw== /a b",
+        "gcs1 4waSgw== /\u{1}",
         "gcs1 /upload", "gcs1 4waS /upload",
       ] {
         #expect(StorageSession(text) == nil, "\(text)")
@@ -97,22 +106,27 @@
     static let faults: [(GoogleDouble.Fault, Bool)] = {
       var all: [(GoogleDouble.Fault, Bool)] = []
       for nth in [1, 3, 6] {
-        let effects: [GoogleDouble.Fault.Effect] = [.reset, .swallow, .cut(0), .cut(300_000), .corrupt]
+        let effects: [GoogleDouble.Fault.Effect] = [.reset, .swallow, .cut(0), .cut(150_000), .corrupt]
         all += effects.map { (.init(words: "PUT", nth: nth, effect: $0), true) }
         all += [400, 404, 410, 429, 500, 502, 503, 504].map {
           (.init(words: "PUT", nth: nth, effect: .status($0, "")), true)
         }
         all += [403, 413, 507].map { (.init(words: "PUT", nth: nth, effect: .status($0, "{}")), false) }
       }
-      for (words, permanent) in [("POST /upload", [400, 403]), ("GET /storage", [400, 403]), ("POST /token", [400, 401])] {
+      for (words, permanent) in [
+        ("POST /upload", [400, 403]), ("GET /storage", [400, 403]), ("POST /token", [400, 401]),
+      ] {
         all += [.reset, .swallow].map { (.init(words: words, effect: $0), true) }
         all += [429, 500, 503].map { (.init(words: words, effect: .status($0, "no JSON")), true) }
-        all += permanent.map { (.init(words: words, effect: .status($0, #"{"error":"invalid_grant"}"#)), false) }
+        all += permanent.map {
+          (.init(words: words, effect: .status($0, #"{"error":"invalid_grant"}"#)), false)
+        }
       }
       return all
     }()
 
-    @Test("for every fault there is one whole object in the end, or a clear failure", arguments: faults.indices)
+    @Test(
+      "for every fault there is one whole object in the end, or a clear failure", arguments: faults.indices)
     func fault(_ index: Int) async throws {
       let (fault, mends) = Self.faults[index]
       let double = try await GoogleDouble.start()
@@ -150,10 +164,10 @@
     func goesOn() async throws {
       let double = try await GoogleDouble.start()
       let checkpoints = MemoryCheckpoints()
-      double.break_(.init(words: "PUT", nth: 4, effect: .cut(300_000)))
+      double.break_(.init(words: "PUT", nth: 4, effect: .cut(150_000)))
       let first = try await double.uploader(checkpoints)
       await #expect(throws: UploadError.self) { try await first.upload(content.source, to: key) { _ in } }
-      let kept = 3 << 19 + GoogleDouble.granule
+      let kept = 3 << 18 + 2 * GoogleDouble.kept
       #expect(double.state.withLock { $0.bytesKept } == kept && double.objectNames.isEmpty)
       #expect(try await double.uploader(checkpoints).find(key) == nil)
 
@@ -188,7 +202,7 @@
       let uploader = try await double.uploader(checkpoints)
       double.break_(.init(words: "PUT", nth: 2, effect: .reset))
       await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
-      let other = TestContent(1 << 19, seed: 9)
+      let other = TestContent(1 << 18, seed: 9)
       await #expect(throws: UploadError.self) { try await uploader.upload(other.source, to: key) { _ in } }
       #expect(double.objectNames.isEmpty && double.openSessions == 1)
     }
@@ -242,13 +256,16 @@
       #expect(double.object(key)?.bytes == theirs.bytes && double.openSessions == 0)
     }
 
-    @Test("a store that holds something else than was sent is told, and does not keep it", arguments: ["crc32c", "md5Hash", "size"])
+    @Test(
+      "a store that holds something else than was sent is told, and does not keep it",
+      arguments: ["crc32c", "md5Hash", "size"])
     func lies(_ what: String) async throws {
       let double = try await GoogleDouble.start()
       let uploader = try await double.uploader()
       let transport = LyingTransport(base: try AsyncHTTPTransport(), field: what)
       let lied = FirebaseUploader(
-        try StorageBucket(GoogleDouble.bucket, prefix: "videos", emulator: double.origin), transport: transport,
+        try StorageBucket(GoogleDouble.bucket, prefix: "videos", emulator: double.origin),
+        transport: transport,
         tokens: try await double.tokens(try AsyncHTTPTransport()), checkpoints: MemoryCheckpoints())
       let error = await #expect(throws: UploadError.self) {
         try await lied.upload(TestContent(1000).source, to: key) { _ in }
@@ -282,9 +299,13 @@
       let missing = await #expect(throws: UploadError.self) {
         try await double.uploader(bucket: "no-such-bucket").prepare()
       }
-      #expect(missing?.code == .storeUnusable && missing?.message.contains("no bucket named no-such-bucket") == true)
+      #expect(
+        missing?.code == .storeUnusable && missing?.message.contains("no bucket named no-such-bucket") == true
+      )
       double.break_(
-        .init(words: "GET", effect: .status(403, #"{"error":{"code":403,"message":"reel@x does not have access"}}"#)))
+        .init(
+          words: "GET",
+          effect: .status(403, #"{"error":{"code":403,"message":"reel@x does not have access"}}"#)))
       let denied = await #expect(throws: UploadError.self) { try await double.uploader().prepare() }
       #expect(denied?.code == .storeUnusable)
       #expect(denied?.message.contains("roles/storage.objectUser") == true, "\(denied?.message ?? "")")

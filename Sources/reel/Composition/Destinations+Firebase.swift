@@ -95,7 +95,8 @@ import ReelUploading
       if isEmulated { return EmulatorToken() }
       guard let tokens else {
         throw CommandFailure(
-          .couldNotRun, "no service account's key was found for Firestore: name its file with --service-account")
+          .couldNotRun,
+          "no service account's key was found for Firestore: name its file with --service-account")
       }
       return tokens
     }

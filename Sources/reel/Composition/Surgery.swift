@@ -55,7 +55,8 @@ struct Surgery: Sendable {
   }
 
   private func examination(
-    of library: LibraryFolder, _ catalog: ExaminedCatalog, checkpoints: any UploadCheckpoints = MemoryCheckpoints()
+    of library: LibraryFolder, _ catalog: ExaminedCatalog,
+    checkpoints: any UploadCheckpoints = MemoryCheckpoints()
   ) -> LibraryExamination {
     let stores = Destinations(settings: settings, library: library.path, checkpoints: checkpoints)
     return LibraryExamination(catalog: catalog, grace: grace, readsObjects: readsObjects) {

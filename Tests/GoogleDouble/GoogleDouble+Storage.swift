@@ -1,21 +1,23 @@
 #if HTTP
   import Crypto
   import Foundation
+  import ReelFirebase
   import ReelHTTPDoubles
 
-  @testable import ReelFirebase
-
   extension GoogleDouble {
-    struct Object: Sendable {
-      var bytes: [UInt8]
-      var contentType: String
-      var metadata: [String: String]
-      var generation: Int
-      /// What the store says of it, where a test wants it to lie.
-      var told: [String: String] = [:]
+    package struct Object: Sendable {
+      package var bytes: [UInt8]
+      package var contentType: String
+      package var metadata: [String: String]
+      package var generation: Int
+
+      package init(bytes: [UInt8], contentType: String, metadata: [String: String], generation: Int) {
+        (self.bytes, self.contentType) = (bytes, contentType)
+        (self.metadata, self.generation) = (metadata, generation)
+      }
     }
 
-    struct Session: Sendable {
+    package struct Session: Sendable {
       let name: String
       let contentType: String
       let metadata: [String: String]
@@ -23,11 +25,13 @@
       let generationMatch: Int?
       var bytes: [UInt8] = []
       /// The object that came of it.
-      var generation: Int?
+      package var generation: Int?
     }
 
-    /// What parts are made of; of one that broke the store keeps whole ones.
+    /// What parts are made of.
     static let granule = 256 << 10
+    /// What a part that broke is cut down to. The real one's is as large as that of parts.
+    package static let kept = 64 << 10
 
     func storage(_ path: String, _ request: ReceivedRequest, _ state: inout State) -> ServerAction {
       let uploads = "/upload/storage/v1/b/\(Self.bucket)/o"
@@ -37,7 +41,8 @@
         return begin(request, &state)
       }
       if path == objects { return list(request, state) }
-      guard path.hasPrefix(objects + "/"), let name = path.dropFirst(objects.count + 1).removingPercentEncoding
+      guard path.hasPrefix(objects + "/"),
+        let name = path.dropFirst(objects.count + 1).removingPercentEncoding
       else { return .error(404, "notFound", "The specified bucket does not exist.") }
       return object(name, request, &state)
     }
@@ -64,7 +69,8 @@
         return .error(404, "notFound", "No such object: \(Self.bucket)/\(name)")
       }
       if let wanted = request.query("ifGenerationMatch"), wanted != "\(object.generation)" {
-        return .error(412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.")
+        return .error(
+          412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.")
       }
       switch request.method {
       case "DELETE":
@@ -79,13 +85,12 @@
     static func resource(_ name: String, _ object: Object) -> [String: Any] {
       var crc = CRC32C()
       crc.update(object.bytes)
-      var resource: [String: Any] = [
+      let resource: [String: Any] = [
         "kind": "storage#object", "name": name, "bucket": bucket, "generation": "\(object.generation)",
         "size": "\(object.bytes.count)", "crc32c": crc.text,
         "md5Hash": Data(Insecure.MD5.hash(data: object.bytes)).base64EncodedString(),
         "contentType": object.contentType, "metadata": object.metadata,
       ]
-      for (key, value) in object.told { resource[key] = value }
       return resource
     }
 
@@ -98,7 +103,7 @@
         request.header("X-Upload-Content-Type") == type, request.header("X-Upload-Content-Length") != nil
       else { return .error(400, "invalid", "Bad Request") }
       // As the real one, it does not look here whether the object is there: the end of the upload does.
-      let id = "s3cret-session-\(UUID().uuidString)"
+      let id = "\(Self.sessionMark)\(UUID().uuidString)"
       state.sessions[id] = Session(
         name: name, contentType: type, metadata: request.json["metadata"] as? [String: String] ?? [:],
         crc32c: request.json["crc32c"] as? String,
@@ -115,7 +120,9 @@
         return .reply(499)
       }
       if let generation = session.generation {
-        guard let object = state.objects[session.name], object.generation == generation else { return .reply(410) }
+        guard let object = state.objects[session.name], object.generation == generation else {
+          return .reply(410)
+        }
         return .json(Self.resource(session.name, object))
       }
       guard request.method == "PUT", let range = Range(request.header("Content-Range")) else {
@@ -123,13 +130,14 @@
       }
       if let first = range.first {
         guard first == session.bytes.count else {
-          return .error(400, "invalid", "According to the Content-Range header, the upload offset does not match")
+          return .error(
+            400, "invalid", "According to the Content-Range header, the upload offset does not match")
         }
         let isShort = request.body.count < range.count
         guard isShort || range.total == first + range.count || range.count % Self.granule == 0 else {
           return .error(400, "invalid", "The chunk is no multiple of 256 KiB")
         }
-        let kept = isShort ? request.body.count / Self.granule * Self.granule : request.body.count
+        let kept = isShort ? request.body.count / Self.kept * Self.kept : request.body.count
         session.bytes += request.body.prefix(kept)
         state.bytesKept += kept
       }
@@ -151,7 +159,8 @@
       }
       if session.generationMatch == 0, state.objects[session.name] != nil {
         state.sessions[id] = nil
-        return .error(412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.")
+        return .error(
+          412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.")
       }
       let generation = state.tick()
       let object = Object(

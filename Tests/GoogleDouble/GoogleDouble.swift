@@ -1,52 +1,51 @@
 #if HTTP
-  import Crypto
   import CryptoExtras
   import Foundation
+  import ReelFirebase
   import ReelHTTP
   import ReelHTTPDoubles
   import ReelModel
-  import ReelUploading
   import Synchronization
-  import Testing
-
-  @testable import ReelFirebase
 
   /// Google's part: Cloud Storage, Firestore and the place where tokens are given out, on one port of 127.0.0.1. It is
   /// strict where the real ones are: tokens, preconditions, checksums, offsets, transactions.
-  final class GoogleDouble: Sendable {
-    static let bucket = "my-app.appspot.com"
-    static let project = "my-app"
-    static let email = "reel@my-app.iam.gserviceaccount.com"
+  package final class GoogleDouble: Sendable {
+    package static let bucket = "my-app.appspot.com"
+    package static let project = "my-app"
+    package static let email = "reel@my-app.iam.gserviceaccount.com"
 
-    let state = Mutex(State())
+    /// Stands in every upload's address.
+    package static let sessionMark = "s3cret-session-"
+
+    package let state = Mutex(State())
     let publicKey: _RSA.Signing.PublicKey
     private let server = Mutex<LoopbackServer?>(nil)
 
     /// What it knows.
-    struct State {
-      var tokens: [String: Int] = [:]
+    package struct State {
+      package var tokens: [String: Int] = [:]
       /// How often a token is taken before it has ended; nil for ever.
-      var tokenUses: Int?
-      var tokensGiven = 0
-      var faults: [Fault] = []
-      var objects: [String: Object] = [:]
-      var sessions: [String: Session] = [:]
-      var documents: [String: Document] = [:]
-      var transactions: [String: [String: Int]] = [:]
+      package var tokenUses: Int?
+      package var tokensGiven = 0
+      package var faults: [Fault] = []
+      package var objects: [String: Object] = [:]
+      package var sessions: [String: Session] = [:]
+      package var documents: [String: Document] = [:]
+      package var transactions: [String: [String: Int]] = [:]
       /// Grows with everything that is made.
-      var clock = 0
-      var bytesKept = 0
-      var commits = 0
+      package var clock = 0
+      package var bytesKept = 0
+      package var commits = 0
 
-      mutating func tick() -> Int {
+      package mutating func tick() -> Int {
         clock += 1
         return clock
       }
     }
 
     /// What goes wrong with the nth request (from 1, once) whose method and target hold `words`.
-    struct Fault: Sendable, CustomStringConvertible {
-      enum Effect: Sendable {
+    package struct Fault: Sendable, CustomStringConvertible {
+      package enum Effect: Sendable {
         case status(Int, String)
         /// Nothing is done, and the connection ends.
         case reset
@@ -59,14 +58,18 @@
         /// What follows is done first by somebody else.
         case after(@Sendable (inout State) -> Void)
       }
-      var words: String
-      var nth = 1
-      var effect: Effect
+      package var words: String
+      package var nth: Int
+      package var effect: Effect
 
-      var description: String { "\(effect) at \(nth). \(words)" }
+      package init(words: String, nth: Int = 1, effect: Effect) {
+        (self.words, self.nth, self.effect) = (words, nth, effect)
+      }
+
+      package var description: String { "\(effect) at \(nth). \(words)" }
     }
 
-    static func start(key: _RSA.Signing.PrivateKey = TestKey.key) async throws -> GoogleDouble {
+    package static func start(key: _RSA.Signing.PrivateKey = TestKey.key) async throws -> GoogleDouble {
       let double = GoogleDouble(key.publicKey)
       let server = try await LoopbackServer.start { double.answer($0) }
       double.server.withLock { $0 = server }
@@ -75,11 +78,14 @@
 
     private init(_ publicKey: _RSA.Signing.PublicKey) { self.publicKey = publicKey }
 
-    var port: Int { server.withLock { $0?.port ?? 0 } }
-    var origin: HTTPOrigin { HTTPOrigin(isSecure: false, host: "127.0.0.1", port: port) }
-    var requests: [ReceivedRequest] { server.withLock { $0?.requests ?? [] } }
+    package var port: Int { server.withLock { $0?.port ?? 0 } }
+    package var origin: HTTPOrigin { HTTPOrigin(isSecure: false, host: "127.0.0.1", port: port) }
+    package var requests: [ReceivedRequest] { server.withLock { $0?.requests ?? [] } }
 
-    func break_(_ faults: Fault...) { state.withLock { $0.faults += faults } }
+    /// Names of objects.
+    package var objectNames: [String] { state.withLock { $0.objects.keys.sorted() } }
+
+    package func break_(_ faults: Fault...) { state.withLock { $0.faults += faults } }
 
     // MARK: Answers
 

@@ -3,14 +3,16 @@
   import ReelHTTPDoubles
 
   extension GoogleDouble {
-    struct Document: Sendable {
+    package struct Document: Sendable {
       /// JSON of `fields`.
       var fields: Data
       var version: Int
+
+      package init(fields: Data, version: Int) { (self.fields, self.version) = (fields, version) }
     }
 
     /// What is in the document at `path` below the root: `Post/ID`.
-    func fields(_ path: String) -> [String: [String: Any]]? {
+    package func fields(_ path: String) -> [String: [String: Any]]? {
       let name = Self.root + "/" + path
       return state.withLock { $0.documents[name]?.fields }.flatMap {
         try? JSONSerialization.jsonObject(with: $0) as? [String: [String: Any]]
@@ -18,14 +20,15 @@
     }
 
     /// The documents of a collection, by their ids.
-    func ids(in collection: String) -> [String] {
+    package func ids(in collection: String) -> [String] {
       let prefix = Self.root + "/" + collection + "/"
       return state.withLock { state in
-        state.documents.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
+        state.documents.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+          .sorted()
       }
     }
 
-    static let root = "projects/\(project)/databases/(default)/documents"
+    package static let root = "projects/\(project)/databases/(default)/documents"
 
     func firestore(_ method: String, _ request: ReceivedRequest, _ state: inout State) -> ServerAction {
       let json = request.json
@@ -48,7 +51,8 @@
       let names = json["documents"] as? [String] ?? []
       let transaction = json["transaction"] as? String
       if let transaction, state.transactions[transaction] == nil {
-        return .error(400, "INVALID_ARGUMENT", "The referenced transaction has expired or is no longer valid.")
+        return .error(
+          400, "INVALID_ARGUMENT", "The referenced transaction has expired or is no longer valid.")
       }
       var answers: [[String: Any]] = []
       for name in names {
@@ -69,7 +73,8 @@
     private func commit(_ json: [String: Any], _ state: inout State) -> ServerAction {
       if let id = json["transaction"] as? String {
         guard let seen = state.transactions.removeValue(forKey: id) else {
-          return .error(400, "INVALID_ARGUMENT", "The referenced transaction has expired or is no longer valid.")
+          return .error(
+            400, "INVALID_ARGUMENT", "The referenced transaction has expired or is no longer valid.")
         }
         if seen.contains(where: { (state.documents[$0.key]?.version ?? 0) != $0.value }) {
           return .error(409, "ABORTED", "Too much contention on these documents. Please try again.")
@@ -82,7 +87,9 @@
         if condition["exists"] as? Bool == false, state.documents[name] != nil {
           return .error(409, "ALREADY_EXISTS", "Document already exists: \(name)")
         }
-        if let time = condition["updateTime"] as? String, time != state.documents[name].map({ Self.time($0.version) }) {
+        if let time = condition["updateTime"] as? String,
+          time != state.documents[name].map({ Self.time($0.version) })
+        {
           return .error(400, "FAILED_PRECONDITION", "the stored version does not match")
         }
       }

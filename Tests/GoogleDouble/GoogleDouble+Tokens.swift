@@ -14,7 +14,8 @@
         let objection = objection(to: fields["assertion"] ?? "") as String?
       else { return .json(["error": "unsupported_grant_type"], status: 400) }
       guard objection.isEmpty else {
-        return .json(["error": "invalid_grant", "error_description": "Invalid JWT: \(objection)"], status: 400)
+        return .json(
+          ["error": "invalid_grant", "error_description": "Invalid JWT: \(objection)"], status: 400)
       }
       state.tokensGiven += 1
       let token = "ya29.t0ken-\(state.tokensGiven)-\(UUID().uuidString)"
@@ -59,16 +60,16 @@
   }
 
   /// A service account's key, made anew for each run of the tests.
-  enum TestKey {
-    static let id = "5f1e0d"
+  package enum TestKey {
+    package static let id = "5f1e0d"
     // A key of 2048 bits can be made.
-    static let key: _RSA.Signing.PrivateKey = {
+    package static let key: _RSA.Signing.PrivateKey = {
       do { return try _RSA.Signing.PrivateKey(keySize: .bits2048) } catch { preconditionFailure("\(error)") }
     }()
-    static var pem: String { key.pkcs8PEMRepresentation }
+    package static var pem: String { key.pkcs8PEMRepresentation }
 
     /// The JSON of a key file.
-    static func file(_ origin: String, changing changes: [String: Any?] = [:]) -> [UInt8] {
+    package static func file(_ origin: String, changing changes: [String: Any?] = [:]) -> [UInt8] {
       var fields: [String: Any] = [
         "type": "service_account", "project_id": GoogleDouble.project, "private_key_id": id,
         "private_key": pem, "client_email": GoogleDouble.email, "client_id": "1234",
