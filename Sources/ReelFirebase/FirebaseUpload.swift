@@ -100,44 +100,48 @@ struct FirebaseUpload: Sendable {
     _ state: inout State, _ sums: inout SourceSums
   ) async throws(UploadError) -> StorageObject {
     var read: Int64 = 0
+    // What was read behind the store's offset, and not sent.
+    var waiting: [UInt8] = []
     for try await part in SourceChunks(of: source, size: partSize) {
-      let start = read
+      let missing = state.offset + Int64(waiting.count) - read
       read += Int64(part.count)
       sums.update(part)
       // The store was told another checksum, of a file that was just being changed: it may have bytes of that one.
       if read == source.size, sums.crc32c.text != state.session.crc32c {
         throw await dropped(state, "what was sent before is not of this file, and was given up")
       }
-      if let object = try await send(part, from: start, &state) { return object }
+      waiting += missing <= 0 ? part : Array(part.dropFirst(Int(clamping: missing)))
+      if let object = try await send(&waiting, isLast: read == source.size, &state) { return object }
     }
     guard source.size == 0 else { throw interrupted("the store has all bytes, and does not end it") }
     return try await sendNothing(state)
   }
 
-  /// Sends what the store has not of `part`; gives the object with its last byte.
+  /// Sends what is waiting: whole granules, and the rest with the last part. Gives the object with its last byte.
   private func send(
-    _ part: [UInt8], from start: Int64, _ state: inout State
+    _ waiting: inout [UInt8], isLast: Bool, _ state: inout State
   ) async throws(UploadError) -> StorageObject? {
-    let end = start + Int64(part.count)
-    while state.offset < end {
+    while true {
+      let count = isLast ? waiting.count : waiting.count / StorageClient.granule * StorageClient.granule
+      guard count > 0 else { return nil }
       if Task.isCancelled { throw UploadError(.cancelled, "cancelled; run the same command again to go on") }
-      let before = state.offset
-      let rest = before > start ? Array(part.dropFirst(Int(before - start))) : part
-      switch try await append(rest, max(start, before), state) {
+      let bytes = count == waiting.count ? waiting : Array(waiting.prefix(count))
+      switch try await append(bytes, state.offset, state) {
       case .whole(let object):
         report(source.size)
         return object
       case .partial(let offset):
+        let taken = offset - state.offset
         // The store may keep less than was sent; one that keeps nothing, or more, can't be gone on with.
-        guard offset > before, offset <= end else {
-          throw interrupted("the store stands at \(offset) bytes instead of \(end)")
+        guard taken > 0, taken <= Int64(count) else {
+          throw interrupted("the store stands at \(offset) bytes instead of \(state.offset + Int64(count))")
         }
+        waiting.removeFirst(Int(taken))
         state.offset = offset
-        if offset == end { report(offset) }
+        report(offset)
       case .gone: throw await dropped(state, "it does not know the upload any more (it may have expired)")
       }
     }
-    return nil
   }
 
   private func append(

@@ -39,8 +39,7 @@ public struct FirebaseUploader: Uploader {
         origin: bucket.origin, transport: transport, tokens: tokens, store: bucket.destination, clock: clock))
     self.checkpoints = checkpoints
     addresses = FirebaseAddresses(bucket: bucket, publicBaseURL: publicBaseURL)
-    // https://cloud.google.com/storage/docs/performing-resumable-uploads#chunked-upload
-    self.partSize = max(1, partSize >> 18) << 18
+    self.partSize = max(1, partSize / StorageClient.granule) * StorageClient.granule
     self.newToken = newToken
   }
 

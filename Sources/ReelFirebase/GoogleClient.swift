@@ -90,3 +90,8 @@ struct GoogleClient: Sendable {
     }
   }
 }
+
+extension GoogleClient: CustomReflectable {
+  /// Nothing inside, for `dump`: the transport shows what is on the wire.
+  var customMirror: Mirror { Mirror(self, children: [:]) }
+}

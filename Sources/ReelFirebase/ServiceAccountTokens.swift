@@ -124,3 +124,8 @@ public actor ServiceAccountTokens: TokenSource {
     return "this machine's clock is \(abs(seconds)) seconds \(seconds > 0 ? "behind" : "ahead"): set it right"
   }
 }
+
+extension ServiceAccountTokens: CustomReflectable {
+  /// Nothing inside, for `dump`: the transport shows what is on the wire.
+  public nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -10,6 +10,10 @@ struct StorageClient: Sendable {
   let bucket: StorageBucket
   let google: GoogleClient
 
+  /// Bytes that every part but the last is a multiple of
+  /// (https://cloud.google.com/storage/docs/performing-resumable-uploads#chunked-upload).
+  static let granule = 256 << 10
+
   /// The smallest role that may all of it, for sentences.
   static let role = "Storage Object User (roles/storage.objectUser)"
 

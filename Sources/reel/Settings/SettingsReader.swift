@@ -135,7 +135,9 @@ extension StoreSettings {
     StoreSettings(
       endpoint: endpoint ?? other.endpoint, region: region ?? other.region,
       pathStyle: pathStyle ?? other.pathStyle, profile: profile ?? other.profile,
-      credentials: credentials ?? other.credentials, caFile: caFile ?? other.caFile,
+      credentials: credentials ?? other.credentials,
+      serviceAccount: serviceAccount ?? other.serviceAccount, project: project ?? other.project,
+      caFile: caFile ?? other.caFile,
       insecureHTTP: insecureHTTP ?? other.insecureHTTP, presign: presign ?? other.presign,
       adapterEnv: adapterEnv ?? other.adapterEnv, adapterDeadline: adapterDeadline ?? other.adapterDeadline)
   }
