@@ -28,7 +28,6 @@
             client.eventLoop.makeCompletedFuture {
               try client.pipeline.syncOperations.addHandler(PassingHandler(to: server, meter))
               try server.pipeline.syncOperations.addHandler(PassingHandler(to: client, nil))
-              client.read()
             }
           }
         }
@@ -66,6 +65,12 @@
     private let meter: Meter?
 
     init(to other: any Channel, _ meter: Meter?) { (self.other, self.meter) = (other, meter) }
+
+    /// The client's channel reads only when it is told to, and can be told only now.
+    func channelActive(context: ChannelHandlerContext) {
+      context.read()
+      context.fireChannelActive()
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       let bytes = unwrapInboundIn(data)

@@ -23,22 +23,27 @@ package final class ScriptedTransport: HTTPTransport {
   package var calls: [Sent] { sent.withLock { $0 } }
 
   package func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
+    let reply = try await reply(to: call)
+    if reply.body.count > call.replyLimit { throw .replyTooLarge(limit: call.replyLimit) }
+    return reply
+  }
+
+  private func reply(to call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
     _ = try call.fieldsOnWire()
     let record = Sent(call: call, body: try await bytes(of: call.body))
     sent.withLock { $0.append(record) }
-    let reply = try await answer(record)
-    if reply.body.count > call.replyLimit { throw .replyTooLarge(limit: call.replyLimit) }
-    return reply
+    return try await answer(record)
   }
 
   package func fetch<Value: Sendable>(
     _ call: HTTPCall, into initial: Value,
     _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
   ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {
-    let reply = try await send(call)
+    let reply = try await reply(to: call)
     var value = initial
-    if reply.isSuccess { reply.body.withUnsafeBytes { update(&value, $0) } }
-    return (reply, value)
+    guard reply.isSuccess else { return (reply, value) }
+    reply.body.withUnsafeBytes { update(&value, $0) }
+    return (HTTPReply(status: reply.status, fields: reply.fields), value)
   }
 
   private func bytes(of body: HTTPBody) async throws(HTTPFailure) -> [UInt8] {

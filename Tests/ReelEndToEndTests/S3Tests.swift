@@ -102,12 +102,13 @@
       proxy.stall(after: 70 << 20)
       let running = try ReelBinary.start(arguments, in: bench.folder, environment: Self.environment)
       var before = -1
-      while proxy.sent != before || proxy.sent < 60 << 20 {
+      while running.process.isRunning, proxy.sent != before || proxy.sent < 60 << 20 {
         before = proxy.sent
         try await Task.sleep(for: .seconds(1))
       }
       running.send(SIGKILL)
-      #expect(try await running.outcome().wasKilled)
+      let killed = try await running.outcome()
+      try #require(killed.wasKilled, "\(killed.output) \(killed.errors)")
       #expect(try await bucket.objects().isEmpty)
       let stored = try await bucket.unfinishedBytes()
       #expect(stored >= before - 5 * part, "only \(stored) of \(before) bytes are in parts")
@@ -148,7 +149,10 @@
           ["ingest", "clips", "--library", bench.library.path] + arguments, in: bench.folder,
           environment: environment)
         #expect(outcome.status == 1, "\(arguments): \(outcome.errors)")
-        #expect(outcome.errors.contains(words), "\(arguments): \(outcome.errors)")
+        // A run that ends says why in its summary; one that can't begin, on standard error.
+        let said = outcome.errors + outcome.output
+        #expect(said.contains(words), "\(arguments): \(said)")
+        #expect(!said.contains(" published"))
       }
       let wrong = try await bench.reel("ingest", "clips", "--to", "s3://key:hunter2@bucket")
       #expect(wrong.status == 64 && !wrong.errors.contains("hunter2"))

@@ -133,7 +133,8 @@
       let (_, status) = try await URLReader.get(url.replacing("X-Amz-Expires=600", with: "X-Amz-Expires=601"))
       #expect(status == 403)
       let (_, plain) = try await URLReader.get(String(url.prefix { $0 != "?" }))
-      #expect(plain == 403)
+      // Swift takes a request without any signature for one in its own protocol, and makes no sense of it.
+      #expect([400, 403].contains(plain))
     }
 
     @Test("many small objects and several large ones at once are all whole")

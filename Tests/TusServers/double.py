@@ -107,7 +107,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.body()
                 raise Refusal(fault["status"])
             token = self.store.options.token
-            if token and self.headers.get("Authorization") != "Bearer " + token:
+            if token and self.path.startswith("/files/") and self.headers.get("Authorization") != "Bearer " + token:
                 self.body()
                 raise Refusal(401)
             if self.command not in ("OPTIONS", "GET") and self.headers.get("Tus-Resumable") != "1.0.0":
@@ -156,7 +156,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def upload(self):
         with self.store.lock:
-            upload = self.store.uploads.get(self.path.removeprefix("/files/"))
+            upload = self.store.uploads.get(self.path.partition("?")[0].removeprefix("/files/"))
         if upload is None:
             raise Refusal(404)
         return upload
