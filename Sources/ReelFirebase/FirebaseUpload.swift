@@ -110,7 +110,8 @@ struct FirebaseUpload: Sendable {
       if read == source.size, sums.crc32c.text != state.session.crc32c {
         throw await dropped(state, "what was sent before is not of this file, and was given up")
       }
-      waiting += missing <= 0 ? part : Array(part.dropFirst(Int(clamping: missing)))
+      let fresh = missing <= 0 ? part : Array(part.dropFirst(Int(clamping: missing)))
+      waiting = waiting.isEmpty ? fresh : waiting + fresh
       if let object = try await send(&waiting, isLast: read == source.size, &state) { return object }
     }
     guard source.size == 0 else { throw interrupted("the store has all bytes, and does not end it") }
@@ -136,7 +137,7 @@ struct FirebaseUpload: Sendable {
         guard taken > 0, taken <= Int64(count) else {
           throw interrupted("the store stands at \(offset) bytes instead of \(state.offset + Int64(count))")
         }
-        waiting.removeFirst(Int(taken))
+        waiting = taken == waiting.count ? [] : Array(waiting.dropFirst(Int(taken)))
         state.offset = offset
         report(offset)
       case .gone: throw await dropped(state, "it does not know the upload any more (it may have expired)")

@@ -1,0 +1,163 @@
+import FoundationEssentials
+import ReelCatalog
+import ReelModel
+import ReelSource
+import ReelUploading
+import Synchronization
+import Testing
+
+@testable import ReelIngest
+
+/// A store that keeps posts beside its objects.
+@Suite("Recording posts", .timeLimit(.minutes(1)))
+@MainActor
+struct RecordingTests {
+  let catalog = MemoryCatalog()
+  let store = MemoryUploader()
+  let folder = ClipFolder(["a.mp4"])
+
+  private func publish(
+    _ recorder: any PostRecorder, uploader: (any Uploader)? = nil, duplicates: DuplicateHandling = .skip,
+    onStep: @escaping @Sendable (IntakeStep) -> Void = { _ in }
+  ) async -> PublishResult {
+    var services = IngestServices(
+      prober: ScriptedProber(), uploader: uploader ?? store, recorder: recorder, catalog: catalog)
+    services.onStep = onStep
+    var options = IngestOptions()
+    options.duplicates = duplicates
+    return await MediaModel(file: folder.file("a.mp4"), options: options, services: services).publish()
+  }
+
+  private func posts() async throws -> [Post] { try await catalog.newestPosts(before: nil, limit: 10).posts }
+
+  @Test("a post is recorded once its object is verified, and before it is published")
+  func order() async throws {
+    let recorder = MemoryRecorder(of: store.destination)
+    let seen = Mutex<[String]>([])
+    let result = await publish(recorder) { step in
+      if [.verified, .recorded, .published].contains(step) {
+        seen.withLock { $0.append("\(step.rawValue) \(recorder.posts.count)") }
+      }
+    }
+    guard case .published(let post) = result else {
+      Issue.record("\(result)")
+      return
+    }
+    #expect(seen.withLock { $0 } == ["verified 0", "recorded 1", "published 1"])
+    let recorded = try #require(recorder.posts.first)
+    #expect(recorded.id == post.id && recorded.video == post.video && recorded.videoURL == post.videoURL)
+    #expect(recorded.pageNumber == 1 && recorded.caption == post.caption)
+    #expect(await publish(recorder) == .duplicate(post))
+    #expect(recorder.posts.count == 1)
+  }
+
+  @Test("one that can't be recorded is no post; the next run finds the object, and uploads nothing")
+  func refused() async throws {
+    let recorder = BrokenRecorder(base: MemoryRecorder(of: store.destination))
+    for code in [UploadError.Code.denied, .unavailable, .rejected, .cancelled] {
+      recorder.failure.withLock { $0 = UploadError(code, "not now (a test)") }
+      guard case .failed(let failure) = await publish(recorder) else {
+        Issue.record("it was published")
+        return
+      }
+      #expect(failure.code == code.rawValue)
+      #expect(try await posts().isEmpty && recorder.base.posts.isEmpty)
+      #expect(store.keys.count == 1)
+    }
+    recorder.failure.withLock { $0 = nil }
+    let uploads = Mutex(0)
+    let counting = BrokenUploader(base: store) { _ throws(UploadError) in uploads.withLock { $0 += 1 } }
+    guard case .published(let post) = await publish(recorder, uploader: counting) else {
+      Issue.record("it was not published")
+      return
+    }
+    #expect(uploads.withLock { $0 } == 0)
+    #expect(recorder.base.posts.map(\.id) == [post.id] && store.keys == [post.video])
+  }
+
+  @Test("a reply that was lost makes no second one")
+  func lostReply() async throws {
+    let recorder = BrokenRecorder(base: MemoryRecorder(of: store.destination))
+    recorder.losesReplies.withLock { $0 = true }
+    recorder.failure.withLock { $0 = UploadError(.interrupted, "the reply was lost (a test)") }
+    _ = await publish(recorder)
+    #expect(recorder.base.posts.count == 1)
+    #expect(try await posts().isEmpty)
+    recorder.failure.withLock { $0 = nil }
+    guard case .published(let post) = await publish(recorder) else {
+      Issue.record("it was not published")
+      return
+    }
+    #expect(recorder.base.posts.map(\.id) == [post.id])
+  }
+
+  @Test("a record of an object that is something else meanwhile is withdrawn, and another name is drawn")
+  func withdrawn() async throws {
+    let recorder = BrokenRecorder(base: MemoryRecorder(of: store.destination))
+    recorder.losesReplies.withLock { $0 = true }
+    recorder.failure.withLock { $0 = UploadError(.interrupted, "the reply was lost (a test)") }
+    _ = await publish(recorder)
+    let lost = try #require(recorder.base.posts.first)
+    try await store.remove(lost.video)
+    _ = try await store.upload(PlainBytes.source("somebody else's"), to: lost.video) { _ in }
+
+    // Not before the record is gone.
+    recorder.refusesToWithdraw.withLock { $0 = true }
+    guard case .failed = await publish(recorder) else {
+      Issue.record("it was published")
+      return
+    }
+    #expect(recorder.base.posts.map(\.id) == [lost.id])
+    recorder.refusesToWithdraw.withLock { $0 = false }
+    recorder.failure.withLock { $0 = nil }
+    guard case .published(let post) = await publish(recorder) else {
+      Issue.record("it was not published")
+      return
+    }
+    #expect(post.video != lost.video)
+    #expect(recorder.base.posts.map(\.id) == [post.id])
+    #expect(try await posts().map(\.id) == [post.id])
+  }
+
+  @Test("a database that is out of reach ends the run before anything is stored")
+  func unprepared() async throws {
+    let recorder = BrokenRecorder(base: MemoryRecorder(of: store.destination))
+    recorder.preparation.withLock { $0 = UploadError(.storeUnusable, "there is no database (a test)") }
+    guard case .failed(let failure) = await publish(recorder) else {
+      Issue.record("it was published")
+      return
+    }
+    #expect(failure.code == "storeUnusable" && store.keys.isEmpty)
+  }
+}
+
+/// Wraps a recorder to break it.
+private final class BrokenRecorder: PostRecorder {
+  let base: MemoryRecorder
+  let preparation = Mutex<UploadError?>(nil)
+  let failure = Mutex<UploadError?>(nil)
+  /// Records, and fails then.
+  let losesReplies = Mutex(false)
+  let refusesToWithdraw = Mutex(false)
+
+  init(base: MemoryRecorder) { self.base = base }
+
+  var destination: Destination { base.destination }
+
+  func prepare() async throws(UploadError) {
+    if let error = preparation.withLock({ $0 }) { throw error }
+  }
+
+  func record(_ post: Post) async throws(UploadError) -> RecordedPost {
+    let error = failure.withLock { $0 }
+    if let error, !losesReplies.withLock({ $0 }) { throw error }
+    let recorded = try await base.record(post)
+    if let error { throw error }
+    return recorded
+  }
+
+  func withdraw(_ id: PostID) async throws(UploadError) {
+    if refusesToWithdraw.withLock({ $0 }) { throw UploadError(.denied, "not now (a test)") }
+    try await base.withdraw(id)
+  }
+}
