@@ -164,6 +164,16 @@
       #expect(order == ["document", "document", "object"])
     }
 
+    @Test("`reel uploader check` finds every promise kept, and leaves nothing, in Firestore either")
+    func check() async throws {
+      let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+      let outcome = try await ReelBinary.run(
+        ["uploader", "check", Self.address, "--large-size", "1100000"], in: bench.folder,
+        environment: Self.environment(double))
+      #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
+      #expect(double.objectNames.isEmpty && double.state.withLock { $0.documents.isEmpty })
+    }
+
     @Test("mistakes are told in one line, before anything is read or written")
     func mistakes() async throws {
       let bench = try Workbench()
