@@ -156,7 +156,7 @@ struct ValidateTests {
     let bench = try Workbench()
     // The sabotaged worker never comes back from this file; only the signal ends the run soon.
     let movie = Data([0, 0, 0, 24]) + Data("ftypisom".utf8) + Data([0, 0, 2, 0]) + Data("isomiso2".utf8)
-    try (movie + Data([0, 0, 0, 8]) + Data("moovhang".utf8))
+    try (movie + Data([0, 0, 0, 8]) + Data("moovsleep".utf8))
       .write(to: bench.clips.appendingPathComponent("a.mp4"))
     let worker = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
     let running = try ReelBinary.start(

@@ -22,7 +22,8 @@ struct ProbeTests {
     let files = try Bench.hostileSet().groups("sparse", "edits")
     let bench = try Bench(files)
     let run = try bench.reel("probe", "--jsonl", "--deadline", Bench.isLong ? "10" : "2", bench.files.path)
-    try hold(run, files, in: bench, within: Bench.isLong ? 12 : 4)
+    // With slack for a machine that does other things, but less than the ten seconds that a file has otherwise.
+    try hold(run, files, in: bench, within: Bench.isLong ? 20 : 8)
   }
 
   @Test("with a fresh process for each file the answers are the same")

@@ -9,6 +9,7 @@ enum Sabotage {
     case "segmentation-fault": UnsafeMutablePointer<UInt8>(bitPattern: 16)?.pointee = 1
     case "exit": _exit(3)
     case "hang": while true { sched_yield() }
+    case "sleep": sleep()
     case "close": hangUp()
     case "garbage": speak([UInt8](repeating: 0xAB, count: 100))
     case "nothing": speak([])
@@ -18,6 +19,13 @@ enum Sabotage {
     case "send-descriptor": speak([UInt8](repeating: 0, count: 10), descriptor: 4)
     default: break
     }
+  }
+
+  /// Comes back as little as one that hangs, and takes no processor time: only a deadline or a signal ends it.
+  private static func sleep() {
+    var never = sem_t()
+    sem_init(&never, 0, 0)
+    while true { sem_wait(&never) }
   }
 
   private static func hangUp() {
