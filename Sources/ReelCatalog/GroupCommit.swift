@@ -40,10 +40,14 @@ final class GroupCommit: Sendable {
     return try result.get()
   }
 
-  /// Hands `write` in without waiting: it is committed with the next group, or after ``patience``.
+  /// Hands `write` in without waiting: it is committed with the next group, or after ``patience``. It is one
+  /// statement, which SQLite carries out whole or not at all; it has no savepoint of its own.
   func lazily(_ write: @escaping @Sendable (Database) throws -> Void) {
     _ = handIn(UnawaitedWrite(write))
   }
+
+  /// Whether more is pending than a few groups.
+  var isCrowded: Bool { queue.withLock { $0.isCrowded } }
 
   /// Waits until everything that was handed in before is committed.
   func settle() async throws(CatalogError) {

@@ -6,6 +6,11 @@ extension MemoryCatalog {
     try look { $0.knownFile(identity) }
   }
 
+  /// What is known of each of these.
+  public func recall(_ files: [RecalledFile]) async throws(CatalogError) -> [Recollection?] {
+    try look { library in files.map { library.recall($0, by: me) } }
+  }
+
   /// Call it when the file has been hashed; one whose status changed less than 2 s ago is not remembered.
   public func remember(_ digest: ContentDigest, of identity: FileIdentity) async {
     guard identity.isSettled(at: clock.now()) else { return }

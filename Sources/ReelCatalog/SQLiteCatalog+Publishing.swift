@@ -60,9 +60,11 @@ extension SQLiteCatalog {
   /// The events of `posts` have been told. Committed with the next group, or soon after.
   public func announced(_ posts: [PostID]) async {
     guard let writing = writableIfAny, !posts.isEmpty else { return }
-    writing.group.lazily { db in
-      for post in posts { try Outbox.strike(post, in: db) }
-      try Failpoint.toldWritten.reachInDatabase()
+    for post in posts {
+      await writing.lazily { db in
+        try Outbox.strike(post, in: db)
+        try Failpoint.toldWritten.reachInDatabase()
+      }
     }
   }
 

@@ -17,6 +17,9 @@ public protocol MediaProber: Sendable {
   /// - Throws: what ``probe(_:)`` would throw, when that can be told already; nothing when it takes a reader to tell.
   func firstLook(at file: SourceFile) async throws(ProbeError)
 
+  /// Names what ``firstLook(at:)`` goes by, so that what it refused may be remembered; nil when it tells nothing.
+  var firstLookVersion: ReaderVersion? { get }
+
   /// Gets ready for `files` files that will most likely have to be read soon, and returns when it is. What goes
   /// wrong is said to the first file that is read.
   func warmUp(for files: Int) async
@@ -29,6 +32,9 @@ extension MediaProber {
   /// Nothing can be told.
   public func firstLook(at file: SourceFile) async throws(ProbeError) {}
 
+  /// There is no first look.
+  public var firstLookVersion: ReaderVersion? { nil }
+
   /// Nothing to get ready.
   public func warmUp(for files: Int) async {}
 }
@@ -37,7 +43,7 @@ extension MediaProber {
 public struct ReaderVersion: Hashable, Sendable, Codable {
   /// Reel's version.
   public let reel: String
-  /// libavformat's version, such as `59.27.100`.
+  /// libavformat's version, such as `59.27.100`; empty where it has no part in the answer.
   public let ffmpeg: String
 
   /// The versions of Reel and of libavformat.
@@ -45,4 +51,7 @@ public struct ReaderVersion: Hashable, Sendable, Codable {
     self.reel = reel
     self.ffmpeg = ffmpeg
   }
+
+  /// What Reel of this version tells by a file's first bytes, without any FFmpeg.
+  public static let firstBytes = ReaderVersion(reel: ReelVersion.current, ffmpeg: "")
 }

@@ -77,6 +77,9 @@ public final class SandboxedProber: MediaProber {
     _ = try await queue.run { () throws(ProbeError) in try FirstBytes.container(of: file) }
   }
 
+  /// The sniffer is as old as Reel.
+  public var firstLookVersion: ReaderVersion? { .firstBytes }
+
   /// Starts workers, all at once, until there is one for each of `files` files, or as many as this may have.
   public func warmUp(for files: Int) async {
     await withTaskGroup(of: Void.self) { group in

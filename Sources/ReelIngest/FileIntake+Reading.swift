@@ -1,0 +1,131 @@
+import FoundationEssentials
+import ReelModel
+import ReelSource
+import ReelSystem
+
+// Steps 0 to 3: what the file's bytes say.
+
+extension FileIntake {
+  func openAndHash(
+    _ found: FoundFile, _ known: ContentDigest?
+  ) async throws(StepFailure) -> HashedFile {
+    let cancellation = CancellationFlag()
+    let hashed: HashedFile?
+    do throws(SourceError) {
+      hashed = try await cancellation.whileRunning { () async throws(SourceError) -> HashedFile? in
+        try await services.disk.run { () throws(SourceError) -> HashedFile? in
+          try openAndHash(found, known) { cancellation.isSet }
+        }
+      }
+    } catch {
+      throw StepFailure(error)
+    }
+    guard let hashed else { throw .failed(.cancelled) }
+    if known == nil { await remember(hashed) }
+    services.onStep(.hashed)
+    return hashed
+  }
+
+  /// Blocks. Nil when it was cancelled.
+  private func openAndHash(
+    _ found: FoundFile, _ known: ContentDigest?, isCancelled: () -> Bool
+  ) throws(SourceError) -> HashedFile? {
+    let source = try found.open()
+    services.onStep(.opened)
+    let now = services.clock.now()
+    let computed: ContentDigest? =
+      if let known { known } else { try SourceDigest.sha256(of: source, isCancelled: isCancelled) }
+    guard let digest = computed else { return nil }
+    return HashedFile(
+      source: source, digest: digest, at: now,
+      sidecar: Result { () throws(SourceError) -> PostWords in
+        // One that is trusted was read before.
+        if options.trustSidecars { return PostWords() }
+        return try Sidecar.words(beside: found, trustAuthor: false) ?? PostWords()
+      })
+  }
+
+  /// Only of a state that was settled when hashing began: a change since then would show in its times.
+  private func remember(_ hashed: HashedFile) async {
+    guard !options.dryRun, hashed.source.identity.isSettled(by: hashed.at) else { return }
+    await services.catalog.remember(hashed.digest, of: hashed.source.identity)
+  }
+
+  /// - Parameter isNew: whether no earlier run has hashed the file in this state.
+  func probe(
+    _ source: SourceFile, digest: ContentDigest, isNew: Bool
+  ) async throws(StepFailure) -> ProbeReport {
+    try await firstLook(at: source, digest)
+    // What was hashed in an earlier run was read in it, too, and that is remembered.
+    if isNew { expectReading() }
+    let reader = try await reader()
+    switch try await rememberedOutcome(of: digest, by: reader) {
+    case .media(let report): return report
+    case .failure(let error): throw StepFailure(error)
+    case nil: break
+    }
+    do throws(ProbeError) {
+      let report = try await services.prober.probe(source)
+      await remember(.media(report), of: digest, by: reader)
+      return report
+    } catch {
+      if error.code.isAboutTheBytes { await remember(.failure(error), of: digest, by: reader) }
+      throw StepFailure(error)
+    }
+  }
+
+  /// What is no video by its first bytes needs no reader to say so.
+  private func firstLook(at source: SourceFile, _ digest: ContentDigest) async throws(StepFailure) {
+    do throws(ProbeError) {
+      try await services.prober.firstLook(at: source)
+    } catch {
+      if error.code.isAboutTheBytes, let version = services.prober.firstLookVersion {
+        await remember(.failure(error), of: digest, by: version)
+      }
+      throw StepFailure(error)
+    }
+  }
+
+  /// Asked for only where a file needs it: a run whose files are all known starts no reader. The prober keeps what it
+  /// has said once.
+  func reader() async throws(StepFailure) -> ReaderVersion {
+    do throws(ProbeError) {
+      return try await services.prober.readerVersion()
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  private func rememberedOutcome(
+    of digest: ContentDigest, by reader: ReaderVersion
+  ) async throws(StepFailure) -> ProbeOutcome? {
+    do throws(CatalogError) {
+      return try await services.catalog.probeOutcome(of: digest, by: reader)
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  private func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
+    guard !options.dryRun else { return }
+    await services.catalog.remember(outcome, of: digest, by: reader)
+  }
+}
+
+/// What was read of a file by one thread in one go.
+struct HashedFile: Sendable {
+  let source: SourceFile
+  let digest: ContentDigest
+  /// When hashing began.
+  let at: Date
+  /// What its sidecar says, and what is wrong with that: it counts only if the file goes on.
+  let sidecar: Result<PostWords, SourceError>
+
+  func words() throws(StepFailure) -> PostWords {
+    do throws(SourceError) {
+      return try sidecar.get()
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+}
