@@ -38,6 +38,7 @@ extension FileIntake {
     guard let digest = computed else { return nil }
     return HashedFile(
       source: source, digest: digest, at: now,
+      firstLook: Result { () throws(ProbeError) in try services.prober.firstLook(at: source) },
       sidecar: Result { () throws(SourceError) -> PostWords in
         // One that is trusted was read before.
         if options.trustSidecars { return PostWords() }
@@ -52,22 +53,20 @@ extension FileIntake {
   }
 
   /// - Parameter isNew: whether no earlier run has hashed the file in this state.
-  func probe(
-    _ source: SourceFile, digest: ContentDigest, isNew: Bool
-  ) async throws(StepFailure) -> ProbeReport {
-    try await firstLook(at: source, digest)
+  func probe(_ hashed: HashedFile, isNew: Bool) async throws(StepFailure) -> Reading {
+    let (source, digest) = (hashed.source, hashed.digest)
+    let container = try await firstLook(hashed)
     // What was hashed in an earlier run was read in it, too, and that is remembered.
     if isNew { expectReading() }
     let reader = try await reader()
     switch try await rememberedOutcome(of: digest, by: reader) {
-    case .media(let report): return report
+    case .media(let report): return Reading(report: report, digest: digest, by: nil)
     case .failure(let error): throw StepFailure(error)
     case nil: break
     }
     do throws(ProbeError) {
-      let report = try await services.prober.probe(source)
-      await remember(.media(report), of: digest, by: reader)
-      return report
+      let report = try await services.prober.probe(source, sniffed: container)
+      return Reading(report: report, digest: digest, by: reader)
     } catch {
       if error.code.isAboutTheBytes { await remember(.failure(error), of: digest, by: reader) }
       throw StepFailure(error)
@@ -75,12 +74,12 @@ extension FileIntake {
   }
 
   /// What is no video by its first bytes needs no reader to say so.
-  private func firstLook(at source: SourceFile, _ digest: ContentDigest) async throws(StepFailure) {
+  private func firstLook(_ hashed: HashedFile) async throws(StepFailure) -> MediaContainer? {
     do throws(ProbeError) {
-      try await services.prober.firstLook(at: source)
+      return try hashed.firstLook.get()
     } catch {
       if error.code.isAboutTheBytes, let version = services.prober.firstLookVersion {
-        await remember(.failure(error), of: digest, by: version)
+        await remember(.failure(error), of: hashed.digest, by: version)
       }
       throw StepFailure(error)
     }
@@ -106,9 +105,30 @@ extension FileIntake {
     }
   }
 
+  /// Called for a file that does not become a post: one that does is never read again for the same destination, and
+  /// to write down for each what it holds would cost more than the few readings that it spares.
+  func remember(_ reading: Reading) async {
+    guard let reader = reading.reader else { return }
+    await remember(.media(reading.report), of: reading.digest, by: reader)
+  }
+
   private func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
     guard !options.dryRun else { return }
     await services.catalog.remember(outcome, of: digest, by: reader)
+  }
+}
+
+/// What a file holds.
+struct Reading: Sendable {
+  let report: ProbeReport
+  let digest: ContentDigest
+  /// Who has read it just now; nil when it was remembered.
+  let reader: ReaderVersion?
+
+  init(report: ProbeReport, digest: ContentDigest, by reader: ReaderVersion?) {
+    self.report = report
+    self.digest = digest
+    self.reader = reader
   }
 }
 
@@ -118,6 +138,8 @@ struct HashedFile: Sendable {
   let digest: ContentDigest
   /// When hashing began.
   let at: Date
+  /// The container that its first bytes tell, or what is wrong with them: it counts only if nobody has published it.
+  let firstLook: Result<MediaContainer?, ProbeError>
   /// What its sidecar says, and what is wrong with that: it counts only if the file goes on.
   let sidecar: Result<PostWords, SourceError>
 

@@ -32,10 +32,10 @@ struct FileIntake: Sendable {
   }
 
   /// What reading a file led to.
-  private enum Reading {
+  private enum Outcome {
     case ended(Ending)
     /// It is to become a post.
-    case wanted(UploadSource, PostDraft, Publication)
+    case wanted(UploadSource, PostDraft, Publication, Reading)
   }
 
   /// Takes one file in. The caller tells its terminal event.
@@ -45,14 +45,19 @@ struct FileIntake: Sendable {
   ) async throws(StepFailure) -> Ending {
     switch try await readAtDesk(found, known, file) {
     case .ended(let ending): return ending
-    case .wanted(let source, let draft, let publication):
-      return try await publish(source, as: draft, publication, file)
+    case .wanted(let source, let draft, let publication, let reading):
+      do throws(StepFailure) {
+        return try await publish(source, as: draft, publication, file)
+      } catch {
+        await remember(reading)
+        throw error
+      }
     }
   }
 
   private func readAtDesk(
     _ found: FoundFile, _ known: ContentDigest?, _ file: FileReference
-  ) async throws(StepFailure) -> Reading {
+  ) async throws(StepFailure) -> Outcome {
     let desk = await desks.take()
     defer { desks.giveBack(desk) }
     if Task.isCancelled { throw .failed(.cancelled) }
@@ -61,7 +66,7 @@ struct FileIntake: Sendable {
 
   private func read(
     _ found: FoundFile, _ known: ContentDigest?, _ file: FileReference
-  ) async throws(StepFailure) -> Reading {
+  ) async throws(StepFailure) -> Outcome {
     let said = said(of: found)
     // Only a trusted sidecar has a say in who the author is, and so in what is a duplicate.
     let author = options.trustSidecars ? said.completed(by: try await sidecar(of: found)) : said
@@ -73,11 +78,15 @@ struct FileIntake: Sendable {
     if known == nil, let post = try await existingPost(publication) { return .ended(post) }
     let words = options.trustSidecars ? author : said.completed(by: try hashed.words())
 
-    let report = try await probe(source, digest: digest, isNew: known == nil)
+    let reading = try await probe(hashed, isNew: known == nil)
+    let report = reading.report
     services.onStep(.probed)
     hub.emit(.fileProbed(file, report))
     let violations = services.policy.violations(in: report.media, of: source.path)
-    if let refusal = FileRefused(violations) { throw .refused(refusal) }
+    if let refusal = FileRefused(violations) {
+      await remember(reading)
+      throw .refused(refusal)
+    }
 
     services.onStep(.judged)
     let draft = draft(report, words: words)
@@ -86,7 +95,7 @@ struct FileIntake: Sendable {
     return .wanted(
       UploadSource(
         size: source.size, digest: digest, contentType: report.media.container.contentType, bytes: bytes),
-      draft, publication)
+      draft, publication, reading)
   }
 
   // MARK: Words

@@ -6,6 +6,9 @@ public protocol MediaProber: Sendable {
   /// - Throws: ``ProbeError``; also when the surrounding task is cancelled (`cancelled`).
   func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport
 
+  /// The same for a file that ``firstLook(at:)`` has told the container of, without looking at its first bytes again.
+  func probe(_ file: SourceFile, sniffed container: MediaContainer?) async throws(ProbeError) -> ProbeReport
+
   /// Names the reader and its version; a remembered answer of another reader is not trusted.
   func readerVersion() async throws(ProbeError) -> ReaderVersion
 
@@ -13,9 +16,10 @@ public protocol MediaProber: Sendable {
   /// - Throws: an error of a code that is about the installation.
   func checkInstallation() async throws(ProbeError)
 
-  /// Looks at what can be seen of `file` without starting a reader.
-  /// - Throws: what ``probe(_:)`` would throw, when that can be told already; nothing when it takes a reader to tell.
-  func firstLook(at file: SourceFile) async throws(ProbeError)
+  /// Looks at what can be seen of `file` without starting a reader. Blocks while its first bytes are read.
+  /// - Returns: the container that it begins like; nil when it takes a reader to tell.
+  /// - Throws: what ``probe(_:)`` would throw, when that can be told already.
+  func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer?
 
   /// Names what ``firstLook(at:)`` goes by, so that what it refused may be remembered; nil when it tells nothing.
   var firstLookVersion: ReaderVersion? { get }
@@ -30,7 +34,14 @@ extension MediaProber {
   public func checkInstallation() async throws(ProbeError) {}
 
   /// Nothing can be told.
-  public func firstLook(at file: SourceFile) async throws(ProbeError) {}
+  public func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer? { nil }
+
+  /// Looks for itself.
+  public func probe(
+    _ file: SourceFile, sniffed container: MediaContainer?
+  ) async throws(ProbeError) -> ProbeReport {
+    try await probe(file)
+  }
 
   /// There is no first look.
   public var firstLookVersion: ReaderVersion? { nil }

@@ -43,8 +43,15 @@ public final class SandboxedProber: MediaProber {
   ///   `workerMissing`, `workerBroken`, `isolationUnavailable` when no file will fare better; `tooManyOpenFiles`,
   ///   `noReader` when this machine is short of something just now; `cancelled`.
   public func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
+    try await probe(file, sniffed: nil)
+  }
+
+  /// - Throws: as ``probe(_:)``.
+  public func probe(
+    _ file: SourceFile, sniffed known: MediaContainer?
+  ) async throws(ProbeError) -> ProbeReport {
     try await withSeat { seat, interruption throws(ProbeError) in
-      let container = try FirstBytes.container(of: file)
+      let container = if let known { known } else { try FirstBytes.container(of: file) }
       let job = ReadJob(
         size: file.size, container: container, descriptor: try .reopening(file.handle),
         interruption: interruption)
@@ -73,8 +80,8 @@ public final class SandboxedProber: MediaProber {
 
   /// Looks at the first bytes.
   /// - Throws: what the sniffer says of them; `unreadable`, `sourceChanged`.
-  public func firstLook(at file: SourceFile) async throws(ProbeError) {
-    _ = try await queue.run { () throws(ProbeError) in try FirstBytes.container(of: file) }
+  public func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer? {
+    try FirstBytes.container(of: file)
   }
 
   /// The sniffer is as old as Reel.

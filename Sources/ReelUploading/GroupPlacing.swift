@@ -22,6 +22,7 @@ final class GroupPlacing: Sendable {
   private let root: Descriptor
   private let flush: @Sendable (Descriptor) throws(SystemError) -> Void
   private let state = Mutex(State())
+  private let pace = GroupPace()
   private let syncing = BlockingQueue(label: "reel.object-sync", width: GroupPlacing.width)
   private let naming = BlockingQueue(label: "reel.folder-sync", width: 1)
 
@@ -59,7 +60,7 @@ final class GroupPlacing: Sendable {
   }
 
   private func runGroups() async {
-    while let group = nextGroup() {
+    while let group = await nextGroup() {
       let synced = await sync(group)
       let results = await naming.run { [root, flush] () throws(Never) in
         PlacedGroup(members: synced, root: root, flush: flush).finish()
@@ -68,22 +69,31 @@ final class GroupPlacing: Sendable {
     }
   }
 
-  private func nextGroup() -> [PlacedMember]? {
-    state.withLock { state in
+  private func nextGroup() async -> [PlacedMember]? {
+    let wait = pace.wait()
+    // Nobody cancels this task; each member has a flag of its own.
+    if wait > .zero { try? await Task.sleep(for: wait) }
+    let group = state.withLock { state in
       let group = Array(state.waiting.prefix(Self.largestGroup))
       state.waiting.removeFirst(group.count)
       if group.isEmpty { state.isRunning = false }
-      return group.isEmpty ? nil : group
+      return group
     }
+    pace.begins(with: group.count)
+    return group.isEmpty ? nil : group
   }
 
-  /// Each of the group with what its sync said.
+  /// Each of the group with what its sync said. Each thread gets every so manieth.
   private func sync(_ group: [PlacedMember]) async -> PlacedGroup.Answers {
-    await withTaskGroup(of: PlacedGroup.Answer.self) { [syncing] tasks in
-      for member in group {
-        tasks.addTask { (member, await syncing.run { () throws(Never) in member.sync() }) }
+    await withTaskGroup(of: PlacedGroup.Answers.self) { [syncing] tasks in
+      for first in group.indices.prefix(Self.width) {
+        tasks.addTask {
+          await syncing.run { () throws(Never) in
+            stride(from: first, to: group.count, by: Self.width).map { (group[$0], group[$0].sync()) }
+          }
+        }
       }
-      return await tasks.reduce(into: []) { $0.append($1) }
+      return await tasks.reduce(into: []) { $0 += $1 }
     }
   }
 }

@@ -74,6 +74,27 @@ struct ReceptionTests {
     #expect(refused == 4 && again.events.filter { $0.type == "file.probed" }.count == 4)
   }
 
+  @Test("what its first bytes refuse fails again without being opened or a reader being asked")
+  func firstLook() async throws {
+    let look: ScriptedProber.Look = { _ throws(ProbeError) in throw ProbeError(.notMedia, "it is a letter") }
+    let nobody = ProbeError(.workerMissing, "no worker")
+    let first = await run(ScriptedProber(installation: nobody, look: look))
+    #expect(first.summary.reasons == ["notMedia": 40] && first.opened == 40)
+    let again = await run(ScriptedProber(installation: nobody, look: look))
+    #expect(again.summary.reasons == ["notMedia": 40] && again.opened == 0)
+    let told = Set(
+      again.events.compactMap { if case .fileFailed(_, let why) = $0 { why.message } else { nil } })
+    #expect(told == ["it is a letter"])
+  }
+
+  @Test("a reader that can't say its version just now ends no run: each file hears why")
+  func shortage() async {
+    let refusing = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.corrupt, "it is broken") }
+    _ = await run(refusing)
+    let again = await run(ScriptedProber(installation: ProbeError(.noReader, "no memory for a reader")))
+    #expect(again.summary.outcome == .completed && again.summary.reasons == ["noReader": 40])
+  }
+
   @Test("a file that was written to is read again")
   func changed() async {
     _ = await run(ScriptedProber())
