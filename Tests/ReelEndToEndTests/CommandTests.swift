@@ -94,7 +94,7 @@ struct CommandTests {
     try bench.addDistinct(4)
     // What becomes a post is not read again; what does not is remembered.
     try bench.add("broken/audio-only.mp4")
-    #expect(try await bench.reel("ingest", "clips").status == 3)
+    #expect(try await bench.reel("ingest", "clips").status == 4)
     #expect(try await bench.reel("cache", "--json").object()["readings"] as? Int == 1)
     let cleared = try await bench.reel("cache", "clear", "--json").object()
     #expect(cleared["readings"] as? Int == 1)
