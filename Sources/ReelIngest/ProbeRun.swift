@@ -25,26 +25,44 @@ public struct ProbeRun: Sendable {
   ///
   /// - Throws: ``ProbeError`` of a code that is about the installation: no other file would fare better.
   public func run(_ report: (ProbedFile) async -> Bool) async throws(ProbeError) {
+    try await run(preparing: { $0 }, report)
+  }
+
+  /// Calls `report` for each file in order, with what `prepare` made of the answer: several files are prepared at
+  /// once, only the reports wait for each other.
+  ///
+  /// Ends, and throws, like ``run(_:)``.
+  public func run<Prepared: Sendable>(
+    preparing prepare: @escaping @Sendable (ProbedFile) -> Prepared, _ report: (Prepared) async -> Bool
+  ) async throws(ProbeError) {
     var problem: ProbeError?
-    await withTaskGroup(of: (Int, ProbedFile).self) { group in
+    await withTaskGroup(of: Answer<Prepared>.self) { group in
       var items = ItemSource(walk: walk, disk: disk)
-      var ordered = Reordering<ProbedFile>()
-      for _ in 0..<width * 2 { await addNext(of: &items, to: &group) }
-      while let (number, file) = await group.next() {
-        for file in ordered.take(file, at: number) where !Task.isCancelled && problem == nil {
-          problem = file.installation
-          guard problem == nil else { return group.cancelAll() }
-          guard await report(file) else { return group.cancelAll() }
+      var ordered = Reordering<Answer<Prepared>>()
+      var isOver = false
+      while !isOver, let item = await items.next() {
+        group.addTask { await answer(item, prepare) }
+        isOver = item.file.number >= width * 3
+      }
+      while let answer = await group.next() {
+        if !Task.isCancelled, let item = await items.next() {
+          group.addTask { await self.answer(item, prepare) }
         }
-        if !Task.isCancelled { await addNext(of: &items, to: &group) }
+        for answer in ordered.take(answer, at: answer.number) where !Task.isCancelled && problem == nil {
+          problem = answer.installation
+          guard problem == nil else { return group.cancelAll() }
+          guard await report(answer.prepared) else { return group.cancelAll() }
+        }
       }
     }
     if let problem { throw problem }
   }
 
-  private func addNext(of items: inout ItemSource, to group: inout TaskGroup<(Int, ProbedFile)>) async {
-    guard let item = await items.next() else { return }
-    group.addTask { (item.file.number, await probe(item)) }
+  private func answer<Prepared>(
+    _ item: NumberedItem, _ prepare: @Sendable (ProbedFile) -> Prepared
+  ) async -> Answer<Prepared> {
+    let file = await probe(item)
+    return Answer(number: item.file.number, prepared: prepare(file), installation: file.installation)
   }
 
   private func probe(_ item: NumberedItem) async -> ProbedFile {
@@ -87,6 +105,13 @@ public struct ProbedFile: Sendable {
     self.path = path
     self.result = result
   }
+}
+
+/// What becomes of one file.
+private struct Answer<Prepared: Sendable>: Sendable {
+  let number: Int
+  let prepared: Prepared
+  let installation: ProbeError?
 }
 
 /// The walk's candidates and failures, one at a time, numbered.

@@ -36,3 +36,15 @@ extension KeyedDecodingContainer {
     try decodeIfPresent(type, forKey: key) ?? ExplicitNull(wrappedValue: nil)
   }
 }
+
+extension KeyedEncodingContainer {
+  /// Writes the value itself, or `null`, without a container of its own between: half of the work of writing a
+  /// file's facts was these.
+  public mutating func encode<Value>(_ value: ExplicitNull<Value>, forKey key: Key) throws {
+    if let value = value.wrappedValue {
+      try encode(value, forKey: key)
+    } else {
+      try encodeNil(forKey: key)
+    }
+  }
+}

@@ -26,7 +26,7 @@ public final class SandboxedProber: MediaProber {
   ///   - limits: how much the reading of one file may cost.
   public init(
     worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto, workers: Int,
-    deadline: Duration = .seconds(10), filesPerWorker: Int = 500, limits: ProbeLimits = ProbeLimits()
+    deadline: Duration = .seconds(10), filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits()
   ) {
     let settings = WorkerSettings(
       location: worker, isolation: isolation, limits: limits, deadline: deadline,
@@ -35,7 +35,8 @@ public final class SandboxedProber: MediaProber {
     location = worker
     let starter = WorkerStarter(settings: settings, thread: thread, breaker: StartBreaker())
     line = SeatLine((0..<max(1, workers)).map { _ in Seat(starter) })
-    queue = BlockingQueue(label: "reel.probe", width: max(1, workers))
+    // As many again look at first bytes while the others wait for their workers.
+    queue = BlockingQueue(label: "reel.probe", width: 2 * max(1, workers))
   }
 
   /// - Throws: what the sniffer or the worker says of the file; `timeout`, `memoryLimit`, `crashed`,
@@ -43,19 +44,28 @@ public final class SandboxedProber: MediaProber {
   ///   `workerMissing`, `workerBroken`, `isolationUnavailable` when no file will fare better; `tooManyOpenFiles`,
   ///   `noReader` when this machine is short of something just now; `cancelled`.
   public func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
-    try await probe(file, sniffed: nil)
+    // Before it has a seat: no worker waits for that.
+    let (container, descriptor) = try await queue.run { () throws(ProbeError) in
+      (try FirstBytes.container(of: file), try Descriptor.reopening(file.handle))
+    }
+    return try await withSeat { seat, interruption throws(ProbeError) in
+      try seat.read(
+        ReadJob(
+          size: file.size, container: container, descriptor: descriptor, interruption: interruption))
+    }
   }
 
   /// - Throws: as ``probe(_:)``.
   public func probe(
-    _ file: SourceFile, sniffed known: MediaContainer?
+    _ file: SourceFile, sniffed container: MediaContainer?
   ) async throws(ProbeError) -> ProbeReport {
-    try await withSeat { seat, interruption throws(ProbeError) in
-      let container = if let known { known } else { try FirstBytes.container(of: file) }
-      let job = ReadJob(
-        size: file.size, container: container, descriptor: try .reopening(file.handle),
-        interruption: interruption)
-      return try seat.read(job)
+    guard let container else { return try await probe(file) }
+    // Opening alone is not worth a thread of its own.
+    return try await withSeat { seat, interruption throws(ProbeError) in
+      try seat.read(
+        ReadJob(
+          size: file.size, container: container, descriptor: try .reopening(file.handle),
+          interruption: interruption))
     }
   }
 

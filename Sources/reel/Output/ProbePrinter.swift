@@ -23,34 +23,38 @@ final class ProbePrinter: Sendable {
     self.format = format
   }
 
-  /// Takes one file's answer. Gives false when nobody reads any more.
-  func take(_ file: ProbedFile) async -> Bool {
-    await queue.run { self.print(file) }
+  /// What there is to print of one file; several are prepared at once.
+  func prepare(_ file: ProbedFile) -> PreparedAnswer {
+    let document = ProbeDocument(path: file.path, result: file.result)
+    let text = Result {
+      switch format {
+      case .cards: ProbeCard.text(document, .standardOutput())
+      case .lines: try document.json(pretty: false)
+      case .json: ""
+      }
+    }
+    return PreparedAnswer(document: document, text: text)
   }
 
-  private func print(_ file: ProbedFile) -> Bool {
-    let document = ProbeDocument(path: file.path, result: file.result)
-    return state.withLock { state in
+  /// Prints one file's answer. Gives false when nobody reads any more.
+  func take(_ answer: PreparedAnswer) async -> Bool {
+    await queue.run { self.print(answer) }
+  }
+
+  private func print(_ answer: PreparedAnswer) -> Bool {
+    state.withLock { state in
       do {
-        try Self.print(document, format, isFirst: state.count == 0)
+        let text = try answer.text.get()
+        let isFurtherCard = format == .cards && state.count > 0
+        if !text.isEmpty { try OutputStream.standardOutput.write((isFurtherCard ? "\n" : "") + text) }
       } catch {
         state.problem = error
         return false
       }
       state.count += 1
-      if case .failure = file.result { state.failed += 1 }
-      if format == .json { state.kept.append(document) }
+      if case .failure = answer.document.result { state.failed += 1 }
+      if format == .json { state.kept.append(answer.document) }
       return true
-    }
-  }
-
-  private static func print(_ document: ProbeDocument, _ format: Format, isFirst: Bool) throws {
-    let traits = TerminalTraits.standardOutput()
-    switch format {
-    case .cards:
-      try OutputStream.standardOutput.write((isFirst ? "" : "\n") + ProbeCard.text(document, traits))
-    case .lines: try OutputStream.standardOutput.write(document.json(pretty: false))
-    case .json: break
     }
   }
 
@@ -72,4 +76,11 @@ final class ProbePrinter: Sendable {
     if wasInterrupted { return .interrupted }
     return state.failed > 0 ? .someFailed : .done
   }
+}
+
+/// A file's answer, and the text of it.
+struct PreparedAnswer: Sendable {
+  fileprivate let document: ProbeDocument
+  /// Empty when the document is printed with the others, at the end.
+  fileprivate let text: Result<String, any Error>
 }
