@@ -24,6 +24,15 @@ extension MemoryCatalog {
     try look { $0.readings[MemoryLibrary.Reading(digest: digest, reader: reader)] }
   }
 
+  /// All readings of these bytes, and the post.
+  public func content(
+    of digest: ContentDigest, publishedAs publication: Publication?
+  ) async throws(CatalogError) -> KnownContent {
+    var post: PublishedPost?
+    if let publication { post = try await published(publication) }
+    return try look { KnownContent(post: post, readings: $0.readings(of: digest)) }
+  }
+
   /// Remembers what `reader` found; of failures only those that are about the bytes.
   public func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
     guard outcome.isWorthRemembering else { return }

@@ -52,14 +52,18 @@ extension FileIntake {
     await services.catalog.remember(hashed.digest, of: hashed.source.identity)
   }
 
-  /// - Parameter isNew: whether no earlier run has hashed the file in this state.
-  func probe(_ hashed: HashedFile, isNew: Bool) async throws(StepFailure) -> Reading {
+  /// - Parameters:
+  ///   - readings: what is remembered of its bytes.
+  ///   - isNew: whether no earlier run has hashed the file in this state.
+  func probe(
+    _ hashed: HashedFile, _ readings: [ReaderVersion: ProbeOutcome], isNew: Bool
+  ) async throws(StepFailure) -> Reading {
     let (source, digest) = (hashed.source, hashed.digest)
     let container = try await firstLook(hashed)
     // What was hashed in an earlier run was read in it, too, and that is remembered.
     if isNew { expectReading() }
     let reader = try await reader()
-    switch try await rememberedOutcome(of: digest, by: reader) {
+    switch readings[reader] {
     case .media(let report): return Reading(report: report, digest: digest, by: nil)
     case .failure(let error): throw StepFailure(error)
     case nil: break
@@ -90,16 +94,6 @@ extension FileIntake {
   func reader() async throws(StepFailure) -> ReaderVersion {
     do throws(ProbeError) {
       return try await services.prober.readerVersion()
-    } catch {
-      throw StepFailure(error)
-    }
-  }
-
-  private func rememberedOutcome(
-    of digest: ContentDigest, by reader: ReaderVersion
-  ) async throws(StepFailure) -> ProbeOutcome? {
-    do throws(CatalogError) {
-      return try await services.catalog.probeOutcome(of: digest, by: reader)
     } catch {
       throw StepFailure(error)
     }

@@ -70,32 +70,42 @@ struct FileIntake: Sendable {
     let said = said(of: found)
     // Only a trusted sidecar has a say in who the author is, and so in what is a duplicate.
     let author = options.trustSidecars ? said.completed(by: try await sidecar(of: found)) : said
-    if let known, let post = try await existingPost(publication(known, by: author)) { return .ended(post) }
+    var content: KnownContent?
+    if let known {
+      content = try await self.content(of: known, by: author)
+      if let post = content?.post { return .ended(ending(of: post)) }
+    }
 
     let hashed = try await openAndHash(found, known)
-    let (source, digest) = (hashed.source, hashed.digest)
-    let publication = publication(digest, by: author)
-    if known == nil, let post = try await existingPost(publication) { return .ended(post) }
+    let publication = publication(hashed.digest, by: author)
+    if content == nil {
+      content = try await self.content(of: hashed.digest, by: author)
+      if let post = content?.post { return .ended(ending(of: post)) }
+    }
     let words = options.trustSidecars ? author : said.completed(by: try hashed.words())
 
-    let reading = try await probe(hashed, isNew: known == nil)
-    let report = reading.report
+    let reading = try await probe(hashed, content?.readings ?? [:], isNew: known == nil)
     services.onStep(.probed)
-    hub.emit(.fileProbed(file, report))
-    let violations = services.policy.violations(in: report.media, of: source.path)
+    hub.emit(.fileProbed(file, reading.report))
+    return try await judge(reading, of: hashed, words: words, publication)
+  }
+
+  private func judge(
+    _ reading: Reading, of hashed: HashedFile, words: PostWords, _ publication: Publication
+  ) async throws(StepFailure) -> Outcome {
+    let source = hashed.source
+    let violations = services.policy.violations(in: reading.report.media, of: source.path)
     if let refusal = FileRefused(violations) {
       await remember(reading)
       throw .refused(refusal)
     }
-
     services.onStep(.judged)
-    let draft = draft(report, words: words)
+    let draft = draft(reading.report, words: words)
     if options.dryRun { return .ended(plan(draft, publication)) }
-    let bytes = SourceFileBytes(source, hashedFrom: hashed.at)
-    return .wanted(
-      UploadSource(
-        size: source.size, digest: digest, contentType: report.media.container.contentType, bytes: bytes),
-      draft, publication, reading)
+    let upload = UploadSource(
+      size: source.size, digest: hashed.digest, contentType: draft.media.container.contentType,
+      bytes: SourceFileBytes(source, hashedFrom: hashed.at))
+    return .wanted(upload, draft, publication, reading)
   }
 
   // MARK: Words
@@ -143,11 +153,13 @@ struct FileIntake: Sendable {
       destination: services.uploader.destination, authorID: said(of: found).authorID)
   }
 
-  private func existingPost(_ publication: Publication) async throws(StepFailure) -> Ending? {
-    guard options.duplicates == .skip else { return nil }
+  /// Its post is of no interest where one more is to be made.
+  private func content(
+    of digest: ContentDigest, by author: PostWords
+  ) async throws(StepFailure) -> KnownContent {
+    let publication = options.duplicates == .skip ? publication(digest, by: author) : nil
     do throws(CatalogError) {
-      guard let existing = try await services.catalog.published(publication) else { return nil }
-      return ending(of: existing)
+      return try await services.catalog.content(of: digest, publishedAs: publication)
     } catch {
       throw StepFailure(error)
     }

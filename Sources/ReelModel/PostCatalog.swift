@@ -9,6 +9,13 @@ public protocol PostCatalog: Sendable {
   /// The post that `publication` is already, if it is one.
   func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost?
 
+  /// What readers have found in these bytes, and the post that `publication` of them is already, as ``published(_:)``
+  /// gives it. One look.
+  /// - Parameter publication: nil when no post is looked for.
+  func content(
+    of digest: ContentDigest, publishedAs publication: Publication?
+  ) async throws(CatalogError) -> KnownContent
+
   /// T1: the intent to publish, written down before a byte goes out.
   func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim
 

@@ -19,31 +19,12 @@ public struct SystemRandomness: Randomness {
 extension Randomness {
   /// `count` random bytes.
   public func bytes(_ count: Int) -> [UInt8] {
-    var bytes: [UInt8] = []
-    while bytes.count < count {
-      // Each number is a call of the system: seven bytes of it at a time.
-      let number = number(below: 1 << 56)
-      for place in 0..<min(7, count - bytes.count) {
-        bytes.append(UInt8(truncatingIfNeeded: number >> (8 * place)))
-      }
-    }
-    return bytes
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: number(below: 256)) }
   }
 
   /// `length` characters of base 62 (0-9, A-Z, a-z), each drawn uniformly; 22 of them are 131 bits.
   public func name(length: Int) -> String {
     let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
-    // As many characters as a number holds.
-    let perNumber = 10
-    let bound = (0..<perNumber).reduce(UInt64(1)) { power, _ in power * 62 }
-    var name: [UInt8] = []
-    while name.count < length {
-      var number = number(below: bound)
-      for _ in 0..<min(perNumber, length - name.count) {
-        name.append(alphabet[Int(number % 62)])
-        number /= 62
-      }
-    }
-    return String(decoding: name, as: UTF8.self)
+    return String(decoding: (0..<length).map { _ in alphabet[Int(number(below: 62))] }, as: UTF8.self)
   }
 }

@@ -35,7 +35,29 @@ public struct Recollection: Hashable, Sendable {
   }
 }
 
+/// What is known of some bytes.
+public struct KnownContent: Hashable, Sendable {
+  /// The post that they are already, in that destination and of that author.
+  public let post: PublishedPost?
+  /// What was found in them, and by whom.
+  public let readings: [ReaderVersion: ProbeOutcome]
+
+  /// What is known; nil and none when nothing is.
+  public init(post: PublishedPost? = nil, readings: [ReaderVersion: ProbeOutcome] = [:]) {
+    self.post = post
+    self.readings = readings
+  }
+}
+
 extension PostCatalog {
+  /// The post alone: what was read before is read again.
+  public func content(
+    of digest: ContentDigest, publishedAs publication: Publication?
+  ) async throws(CatalogError) -> KnownContent {
+    guard let publication else { return KnownContent() }
+    return KnownContent(post: try await published(publication))
+  }
+
   /// One question after the other. Posts are not looked for: ``published(_:)`` finds them, and whether they have
   /// been told.
   public func recall(_ files: [RecalledFile]) async throws(CatalogError) -> [Recollection?] {

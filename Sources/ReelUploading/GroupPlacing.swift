@@ -83,13 +83,15 @@ final class GroupPlacing: Sendable {
     return group.isEmpty ? nil : group
   }
 
-  /// Each of the group with what its sync said. Each thread gets every so manieth.
+  /// Each of the group with what its sync said. Of `threads`, each syncs every so manieth; a thread for a few files
+  /// would cost more than it spares.
   private func sync(_ group: [PlacedMember]) async -> PlacedGroup.Answers {
-    await withTaskGroup(of: PlacedGroup.Answers.self) { [syncing] tasks in
-      for first in group.indices.prefix(Self.width) {
+    let threads = min(Self.width, (group.count + 3) / 4)
+    return await withTaskGroup(of: PlacedGroup.Answers.self) { [syncing] tasks in
+      for first in 0..<threads {
         tasks.addTask {
           await syncing.run { () throws(Never) in
-            stride(from: first, to: group.count, by: Self.width).map { (group[$0], group[$0].sync()) }
+            stride(from: first, to: group.count, by: threads).map { (group[$0], group[$0].sync()) }
           }
         }
       }

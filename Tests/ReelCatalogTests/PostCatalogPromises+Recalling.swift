@@ -69,6 +69,30 @@ extension PostCatalogPromises {
       #expect(try await second.published(request.publication)?.announced == false)
       #expect(try await second.recall([asked])[0]?.post != nil)
     },
+    CatalogPromise("of some bytes their post is known and all their readings, in one look") { stage in
+      let sketch = Sketch()
+      let request = sketch.request(sketch.publication(sketch.digest()))
+      let digest = request.publication.digest
+      let first = try await stage.open()
+      #expect(try await first.content(of: digest, publishedAs: request.publication) == KnownContent())
+      let readers = [ReaderVersion(reel: "0.1.0", ffmpeg: "59"), ReaderVersion(reel: "0.1.0", ffmpeg: "")]
+      let outcomes = readers.map { ProbeOutcome.failure(ProbeError(.notMedia, "by \($0.ffmpeg)")) }
+      for (reader, outcome) in zip(readers, outcomes) {
+        await first.remember(outcome, of: digest, by: reader)
+      }
+      _ = try await first.publish(request, with: sketch)
+      let known = try await first.content(of: digest, publishedAs: request.publication)
+      #expect(known.readings == [readers[0]: outcomes[0], readers[1]: outcomes[1]])
+      #expect(known.post?.announced == true)
+      #expect(try await first.content(of: digest, publishedAs: nil).post == nil)
+      let second = try await stage.open()
+      stage.kill(first)
+      #expect(try await second.content(of: digest, publishedAs: nil).readings == known.readings)
+      #expect(
+        try await second.content(of: digest, publishedAs: request.publication).post?.announced == false)
+      #expect(
+        try await second.content(of: digest, publishedAs: request.publication).post?.announced == true)
+    },
     CatalogPromise("what a reader found is told for many at once") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
