@@ -23,7 +23,18 @@ let configuration = Target.Dependency.product(name: "Configuration", package: "s
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+
+/// What only the uploaders that speak HTTP need: SwiftNIO and what stands on it.
+let withHTTP = TargetDependencyCondition.when(traits: ["HTTP"])
+let httpClient: [Target.Dependency] = [
+  .product(name: "AsyncHTTPClient", package: "async-http-client", condition: withHTTP),
+  .product(name: "NIOCore", package: "swift-nio", condition: withHTTP),
+  .product(name: "NIOPosix", package: "swift-nio", condition: withHTTP),
+  .product(name: "NIOHTTP1", package: "swift-nio", condition: withHTTP),
+  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: withHTTP),
+]
 
 let package = Package(
   name: "reel",
@@ -33,18 +44,28 @@ let package = Package(
     .library(
       name: "Reel",
       targets: [
-        "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelIngest",
+        "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCommand", "ReelHTTP", "ReelS3",
+        "ReelTus",
+        "ReelCatalog", "ReelIngest",
       ]),
     .library(name: "ReelUploaderPromises", targets: ["ReelUploaderPromises"]),
+  ],
+  traits: [
+    .default(enabledTraits: ["HTTP"]),
+    .trait(name: "HTTP", description: "Uploaders that speak HTTP (S3, tus), over async-http-client"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
   ],
   targets: [
     // The floor: C, the system, the values.
@@ -53,7 +74,9 @@ let package = Package(
       linkerSettings: [
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
       ]),
+    .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
     .target(name: "CFileSystem"),
+    .target(name: "CCommand"),
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     room("ReelModel"),
     room("ReelSystem"),
@@ -71,6 +94,10 @@ let package = Package(
 
     // Where it goes, and what remembers it.
     room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", crypto]),
+    room("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CCommand", crypto]),
+    room("ReelHTTP", ["ReelModel", "ReelSystem", "ReelUploading", httpTypes] + httpClient),
+    room("ReelS3", ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, crypto]),
+    room("ReelTus", ["ReelModel", "ReelUploading", "ReelHTTP", httpTypes, crypto]),
     room("ReelUploaderPromises", ["ReelModel", crypto]),
     room("ReelCatalog", ["ReelModel", "ReelSystem", "CFileSystem", grdb]),
     room("ReelDoctor", ["ReelModel"]),
@@ -85,8 +112,11 @@ let package = Package(
       name: "reel",
       dependencies: [
         "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
-        "ReelIngest", "ReelTerminal", "ReelValidation", argumentParser, configuration,
+        "ReelIngest", "ReelTerminal", "ReelValidation", "ReelCommand", "ReelUploaderPromises", argumentParser,
+        configuration,
         systemPackage,
+        .target(name: "ReelHTTP", condition: withHTTP), .target(name: "ReelS3", condition: withHTTP),
+        .target(name: "ReelTus", condition: withHTTP),
       ],
       swiftSettings: strict),
 
@@ -117,18 +147,38 @@ let package = Package(
       ["ReelHostileFiles", "reel", "reel-probe-worker", "reel-sabotaged-worker"]),
     tests(
       "ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", crypto]),
+    tests("ReelCommandTests", ["ReelCommand", "ReelUploaderPromises", "ReelModel", crypto]),
+    .target(
+      name: "ReelHTTPDoubles", dependencies: ["ReelHTTP", "ReelModel", httpTypes, crypto] + httpClient,
+      path: "Tests/HTTPDoubles", swiftSettings: strict),
+    .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
+    tests(
+      "ReelHTTPTests",
+      ["ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelUploading", httpTypes, crypto] + httpClient),
+    tests(
+      "ReelS3Tests",
+      [
+        "ReelS3", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelModel", "ReelSystem",
+        "ReelUploading", "ReelUploaderPromises",
+        httpTypes, crypto,
+      ]),
+    tests(
+      "ReelTusTests",
+      ["ReelTus", "ReelHTTP", "ReelUploading", "ReelUploaderPromises", "ReelModel", httpTypes, crypto]
+        + httpClient),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",
       ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", crypto, "ReelSandbox"]),
     tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel"]),
-    tests("ReelTerminalTests", ["ReelTerminal", "ReelIngest", "ReelModel"]),
+    tests("ReelDoctorTests", ["ReelDoctor", "ReelUploading", "ReelModel", crypto]),
+    tests("ReelTerminalTests", ["ReelTerminal", "ReelDoctor", "ReelIngest", "ReelModel"]),
     tests("ReelOnceModelTests", ["ReelIngest"]),
     tests(
       "ReelEndToEndTests",
       [
         "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelModel", "ReelSystem",
-        "ReelValidation", crypto, grdb,
+        "ReelValidation", "ReelHTTP", "ReelHTTPDoubles", "ReelS3", "ReelTestServers", httpTypes, crypto, grdb,
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -11,7 +11,7 @@ enum CatalogSchema {
   static let applicationID = 0x5265_656C
 
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [CatalogSchema.version1]
+  static let migrations = [CatalogSchema.version1, CatalogSchema.version2]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }

@@ -4,8 +4,16 @@ import ReelModel
 public enum DestinationAddress: Hashable, Sendable {
   /// A folder's path, absolute or relative to the working folder.
   case folder(path: String)
+  /// A program that stores, absolute or relative to the working folder, and which of its stores is meant
+  /// (docs/command-uploader.md).
+  case command(path: String, store: String?)
+  /// A tus server: `tus+https://…` or `tus+http://…`, where uploads are created (docs/tus.md).
+  case tus(address: String)
+  /// A bucket of a store that speaks the protocol of Amazon S3.
+  case s3(S3Address)
 
-  /// Reads a folder's path or a `file:` URL (RFC 8089).
+  /// Reads a folder's path, a `file:` URL (RFC 8089), `command:PATH#STORE`, or the address of a tus server or of a
+  /// bucket (``S3Address``).
   ///
   /// What begins with `NAME://` or with `command:` is never taken for a path: write `./` before a folder that
   /// really has such a name.
@@ -17,8 +25,13 @@ public enum DestinationAddress: Hashable, Sendable {
       self = .folder(path: try Self.path(text))
       return
     }
-    guard scheme == "file" else { throw .unsupported(scheme: scheme) }
-    self = .folder(path: try Self.path(ofFileURL: text))
+    switch scheme {
+    case "file": self = .folder(path: try Self.path(ofFileURL: text))
+    case "command": self = try Self.command(text)
+    case "tus+https", "tus+http": self = .tus(address: text)
+    case "s3", "s3+https", "s3+http": self = .s3(try S3Address(parsing: text, scheme: scheme))
+    default: throw .unsupported(scheme: scheme)
+    }
   }
 
   /// The lower-case scheme, or nil when `text` is a path.
@@ -59,6 +72,30 @@ public enum DestinationAddress: Hashable, Sendable {
     return path
   }
 
+  /// The program's path is percent-encoded where it has to be: `#` is `%23`, `%` is `%25`.
+  private static func command(_ text: String) throws(DestinationAddressError) -> DestinationAddress {
+    let halves = text.dropFirst("command:".count)
+      .split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let path = halves.first.flatMap(decoded), !path.isEmpty, !path.utf8.contains(0) else {
+      throw DestinationAddressError(
+        .notAPath, "command: names a program, such as command:./adapter or command:/opt/adapter#store")
+    }
+    let store = halves.count > 1 ? String(halves[1]) : nil
+    guard store.map(isStoreName) ?? true else {
+      throw DestinationAddressError(
+        .notAPath, "what follows # in command:PATH#STORE has letters, digits and -_./ only, 1 to 200 of them")
+    }
+    return .command(path: path, store: store)
+  }
+
+  private static func isStoreName(_ text: String) -> Bool {
+    (1...200).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        (97...122).contains(byte) || (65...90).contains(byte) || (48...57).contains(byte)
+          || "-_./".utf8.contains(byte)
+      }
+  }
+
   private static func decoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -86,6 +123,8 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
     case unsupported
     /// Meant as a path or a file URL, but none.
     case notAPath
+    /// Meant as a bucket's address, but none.
+    case notABucket
   }
   /// The kind of mistake.
   public let code: Code
@@ -108,15 +147,14 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
   static func unsupported(scheme: String) -> DestinationAddressError {
     let kind =
       switch scheme {
-      case "s3": "S3 buckets"
-      case "tus", "tus+http", "tus+https": "tus servers"
+      case "tus": "tus servers under this name (tus+https://host/files/ is one)"
       case "firebase": "Firebase Storage"
-      case "command": "programs of your own"
       default: "places of the kind \(scheme):"
       }
     return DestinationAddressError(
       .unsupported,
-      "Reel \(ReelVersion.current) stores in folders only, not yet in \(kind): name a folder, such as "
-        + "./media or file:///srv/media")
+      "Reel \(ReelVersion.current) does not store in \(kind): name a folder (./media, file:///srv/media), a bucket "
+        + "(s3://bucket/prefix), a tus server (tus+https://host/files/) or a program of yours (command:./adapter)"
+    )
   }
 }

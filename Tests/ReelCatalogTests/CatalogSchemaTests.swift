@@ -49,6 +49,7 @@ import Testing
 
   /// A catalog that a released Reel made must be read for ever.
   @Test func aReleasedVersionStaysAsItIs() {
+    #expect(CatalogSchema.migrations.first == CatalogSchema.version1)
     #expect(
       Self.fingerprint(CatalogSchema.version1) == 7_598_671_208_338_711_369,
       "version 1 was released as it was: append a migration instead")
@@ -85,6 +86,14 @@ import Testing
       let reader = ReaderVersion(reel: "1", ffmpeg: "2")
       try ReadingTable.put("{}", of: sketch.digest(), by: reader, in: db)
       _ = try ReadingTable.find(sketch.digest(), by: reader, in: db)
+      let key = request.newKey
+      let here = request.publication.destination
+      if let checkpoint = UploadCheckpoint("x", of: sketch.digest()) {
+        try CheckpointTable.put(checkpoint, of: key, in: here, at: 0, db: db)
+        _ = try CheckpointTable.find(key, in: here, db: db)
+        _ = try CheckpointTable.keys(in: here, after: key, limit: 9, db: db)
+        try CheckpointTable.remove(checkpoint, of: key, in: here, db: db)
+      }
       try FailureTable.put(nil, at: SourcePath("/f"), in: db)
       _ = try FailureTable.newest(1000, in: db)
       try steps.owners.renew(steps.me, lock: "catalog-x", in: db)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ReelDoctor
 import ReelIngest
 import ReelModel
 import ReelTerminal
@@ -72,6 +73,8 @@ import Testing
       ),
       ("status", StatusView(status(&random), library: HostileText.draw(&random)).text(traits)),
       ("versions", VersionView(worker: HostileText.draw(&random), ffmpeg: nil, sqlite: nil).text(traits)),
+      ("verification", try verification(&random, json: false, traits)),
+      ("promise", promises(&random, traits)),
       ("cache", CacheView(CacheStatus(files: .max, readings: 1, bytes: .max)).text(traits)),
     ]
   }
@@ -85,7 +88,53 @@ import Testing
       try FeedDocument(try page(&random)).json(pretty: true),
       try probed(path, RandomValues.media(&random)).json(pretty: true),
       try StatusView(status(&random), library: HostileText.draw(&random)).json(),
+      try verification(&random, json: true, TerminalTraits()),
+      try PromiseView(
+        [promise(&random)], destination: HostileText.draw(&random), left: 1
+      ).json(),
     ]
+  }
+
+  private func promise(_ random: inout SeededRandomness) -> PromiseView.Entry {
+    PromiseView.Entry(
+      name: "upload.small", sentence: "on return it is there",
+      problem: random.maybe(HostileText.draw(&random)),
+      seconds: 0.5)
+  }
+
+  private func promises(_ random: inout SeededRandomness, _ traits: TerminalTraits) -> String {
+    let entry = promise(&random)
+    let view = PromiseView([entry], destination: HostileText.draw(&random), left: RandomValues.count(&random))
+    return PromiseView.text(entry, traits) + view.summary(traits)
+  }
+
+  private func verification(
+    _ random: inout SeededRandomness, json: Bool, _ traits: TerminalTraits
+  ) throws -> String {
+    var view = VerificationView(
+      library: HostileText.draw(&random), wasRead: random.chance(50), json: json, traits: traits)
+    let store = Destination(HostileText.draw(&random))
+    let error = UploadError(.denied, HostileText.draw(&random))
+    let post = try Samples.post(words: RandomValues.words(&random), media: RandomValues.media(&random))
+    let digest = try #require(ContentDigest(sha256: (0..<32).map { $0 }))
+    let object = ExaminedObject(
+      id: post.id, key: try #require(ObjectKey("k.mp4")), size: RandomValues.bytes(&random), digest: digest,
+      state: .published, changedAt: Samples.moment)
+    var text = view.beginning
+    let verdicts: [ObjectVerdict] = [
+      .sound(digestCompared: true), .missing, .otherLength(RandomValues.bytes(&random)), .otherBytes(digest),
+      .unknown(error),
+    ]
+    for verdict in verdicts {
+      text += try view.text(.verified(VerifiedObject(object, in: store, verdict: verdict)))
+    }
+    text += try view.text(.unreachable(store, error))
+    text += try view.end(isWhole: random.chance(50))
+    if json {
+      let document = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+      #expect(document["problems"]?.elements.count == 5 && document["unreachable"] == .integer(1))
+    }
+    return text
   }
 
   private func probed(_ path: SourcePath, _ media: MediaInfo) -> ProbeDocument {

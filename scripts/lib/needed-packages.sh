@@ -3,9 +3,17 @@
 
 build_packages=(
   # What Reel is linked with.
-  libavformat-dev libavcodec-dev libavutil-dev libseccomp-dev libsqlite3-dev
+  libavformat-dev libavcodec-dev libavutil-dev libseccomp-dev libsqlite3-dev libexpat1-dev
   # What the Swift toolchain compiles and links with, and fetches packages by.
   binutils g++ git ca-certificates pkg-config
   # Libraries that the toolchain's own programs load; curl stands for libcurl, whose name changes.
   libncurses6 libxml2 curl
+)
+
+# shellcheck disable=SC2034  # For scripts/test.
+test_packages=(
+  # Looks over the scripts.
+  shellcheck
+  # Runs the doubles of servers, and installs the real ones from PyPI.
+  python3 python3-venv
 )

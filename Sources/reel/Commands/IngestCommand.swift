@@ -15,6 +15,7 @@ struct IngestCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var intake: IntakeOptions
+  @OptionGroup var store: StoreOptions
   @OptionGroup var reading: ReadingOptions
   @OptionGroup var output: RunOutputOptions
   @OptionGroup var library: LibraryOptions
@@ -59,7 +60,7 @@ struct IngestCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try await SettingsReader.read(
-      flags: Settings(library, reading: reading, intake: intake, output: output, jobs: jobs),
+      flags: Settings(library, reading: reading, intake: intake, output: output, store: store, jobs: jobs),
       file: library.config)
     var inputs = RawArguments.paths(paths).map { SourceInput(path: $0) }
     if let filesFrom { inputs += try readList(filesFrom) }

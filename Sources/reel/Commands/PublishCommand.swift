@@ -17,6 +17,7 @@ struct PublishCommand: AsyncParsableCommand {
   var music: String?
 
   @OptionGroup var intake: IntakeOptions
+  @OptionGroup var store: StoreOptions
   @OptionGroup var reading: ReadingOptions
   @OptionGroup var output: RunOutputOptions
   @OptionGroup var library: LibraryOptions
@@ -26,7 +27,8 @@ struct PublishCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try await SettingsReader.read(
-      flags: Settings(library, reading: reading, intake: intake, output: output), file: library.config)
+      flags: Settings(library, reading: reading, intake: intake, output: output, store: store),
+      file: library.config)
     var options = intake.ingestOptions(settings)
     options.words.caption = caption
     options.words.music = music

@@ -4,7 +4,6 @@ import ReelIngest
 import ReelModel
 import ReelSandbox
 import ReelSource
-import ReelUploading
 import ReelValidation
 
 /// What a command works with, put together from the settings: the one place that knows every implementation.
@@ -24,16 +23,21 @@ struct Workplace: Sendable {
     let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
     let prober = try prober(settings, workers: min(jobs, processors))
     let path = try libraryPath(settings)
-    let (uploader, folder) = try uploader(settings, library: path)
-    let catalog: any PostCatalog =
-      dryRun ? try await reading(settings) ?? MemoryCatalog() : try await writing(at: path)
+    // Before the catalog: a destination that is none makes no library.
+    let planned = Destinations(settings: settings, library: path, checkpoints: MemoryCheckpoints())
+    _ = try planned.decorated(try await planned.open(settings.to))
+    let (catalog, checkpoints) = try await catalog(settings, at: path, dryRun: dryRun)
+    let stores = Destinations(settings: settings, library: path, checkpoints: checkpoints)
+    let store = try await stores.open(settings.to)
     var services = IngestServices(
-      prober: prober, uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog)
+      prober: prober, uploader: try stores.decorated(store), catalog: catalog)
     services.onStep = DebugSteps.observer()
     if let policy { services.policy = policy }
     return Workplace(
       services: services, prober: prober,
-      ownDirectories: [path, folder].compactMap { DirectoryIdentity(at: SourcePath($0)) })
+      ownDirectories: [path, store.folder].compactMap(\.self).compactMap {
+        DirectoryIdentity(at: SourcePath($0))
+      })
   }
 
   /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the
@@ -73,52 +77,21 @@ struct Workplace: Sendable {
     return try await writing(at: try libraryPath(settings))
   }
 
-  private static func writing(at path: String) async throws -> any PostCatalog {
+  private static func catalog(
+    _ settings: Settings, at path: String, dryRun: Bool
+  ) async throws -> (any PostCatalog, any UploadCheckpoints) {
+    if dryRun { return (try await reading(settings) ?? MemoryCatalog(), MemoryCheckpoints()) }
+    let catalog = try await writing(at: path)
+    return (catalog, catalog)
+  }
+
+  private static func writing(at path: String) async throws -> SQLiteCatalog {
     try await orCommandFailure { () async throws(CatalogError) in
       let lease = DebugSteps.lease ?? .seconds(60)
       return try await SQLiteCatalog.open(
         library: try await LibraryFolder.prepare(at: path), lease: lease, heartbeat: lease / 6,
         onWait: { hold in LongWait.tell(hold) })
     }
-  }
-
-  // MARK: The destination
-
-  /// The uploader, and the folder that it stores in.
-  private static func uploader(
-    _ settings: Settings, library: String
-  ) throws -> (uploader: FolderUploader, folder: String) {
-    let mode = try mode(settings.mode)
-    guard let to = settings.to else {
-      let media = library + "/media"
-      return (
-        FolderUploader(
-          root: media, temporaries: library + "/tmp", publicBaseURL: settings.publicBaseURL, mode: mode),
-        media
-      )
-    }
-    switch try address(to) {
-    case .folder(let root):
-      return (FolderUploader(root: root, publicBaseURL: settings.publicBaseURL, mode: mode), root)
-    }
-  }
-
-  private static func address(_ text: String) throws -> DestinationAddress {
-    do throws(DestinationAddressError) {
-      return try DestinationAddress(parsing: text)
-    } catch {
-      throw CommandFailure(.usage, error.message)
-    }
-  }
-
-  private static func mode(_ text: String?) throws -> FolderModes {
-    guard let text else { return .private }
-    guard let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
-    }
-    return FolderModes(file: mode)
   }
 
   // MARK: The prober

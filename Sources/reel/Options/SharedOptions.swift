@@ -66,9 +66,18 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
 /// What happens to the videos, the same for one and for many.
 struct IntakeOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The destination: a folder. Default: media/ in the library.", valueName: "destination")
-  )
+    help: ArgumentHelp(
+      "The destination: a folder, s3://bucket/prefix, tus+https://host/path, or command:PROGRAM. "
+        + "Default: media/ in the library.", valueName: "destination"))
   var to: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Bytes a second for all uploads together, such as 10MB/s or 512KiB/s.", valueName: "rate"))
+  var limitRate: String?
+
+  @Option(help: ArgumentHelp("Uploads at once (default: as many as --jobs).", valueName: "n"))
+  var uploads: Int?
 
   @Option(help: ArgumentHelp("The author's id.", valueName: "id"))
   var author: String?
@@ -80,11 +89,6 @@ struct IntakeOptions: ParsableArguments {
     help:
       "What to do with a video that is a post already: skip it, or make a post of its own (default: skip).")
   var duplicates: DuplicatesChoice = .skip
-
-  @Option(
-    help: ArgumentHelp(
-      "Put before each object's name to make the address that viewers open.", valueName: "url"))
-  var publicBaseURL: String?
 
   @Option(help: ArgumentHelp("Permissions of stored files, octal (default: 600).", valueName: "mode"))
   var mode: String?
@@ -103,6 +107,12 @@ struct IntakeOptions: ParsableArguments {
 
   @Flag(help: "Say what would happen, and write nothing.")
   var dryRun = false
+
+  func validate() throws {
+    if let uploads, !(1...64).contains(uploads) {
+      throw ValidationError("--uploads is a number from 1 to 64.")
+    }
+  }
 }
 
 enum DuplicatesChoice: String, ExpressibleByArgument, CaseIterable {

@@ -22,4 +22,33 @@ struct Settings: Sendable {
   var deadline: Double?
   var isolation: String?
   var progress: String?
+  /// Bytes a second for all uploads together, as ``ByteRate`` reads them.
+  var limitRate: String?
+  /// Uploads at once.
+  var uploads: Int?
+  /// How a store that is no folder is reached.
+  var store = StoreSettings()
+}
+
+/// How a store that is no folder is reached, and what viewers are given of it.
+struct StoreSettings: Sendable {
+  /// The address of a store that is not Amazon's.
+  var endpoint: String?
+  var region: String?
+  /// Whether the bucket stands in the path, not in the host's name.
+  var pathStyle: Bool?
+  /// A profile in AWS's shared files.
+  var profile: String?
+  /// Where credentials come from: `local`, `container`, `instance`.
+  var credentials: String?
+  /// Certificates in PEM form, trusted beside the system's.
+  var caFile: String?
+  /// Plain http to other machines.
+  var insecureHTTP: Bool?
+  /// Seconds that a signed address is good for; nil for an address without a signature.
+  var presign: Int?
+  /// Names of variables that a `command:` adapter gets, separated by commas.
+  var adapterEnv: String?
+  /// Seconds that such an adapter may be silent.
+  var adapterDeadline: Double?
 }

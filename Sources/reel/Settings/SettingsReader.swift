@@ -52,7 +52,25 @@ enum SettingsReader {
       nameLength: try number(reader, "nameLength", within: 16...64), worker: text(reader, "worker"),
       deadline: try seconds(reader, "deadline"),
       isolation: try choice(reader, "isolation", IsolationChoice.allCases.map(\.rawValue)),
-      progress: try choice(reader, "progress", ProgressChoice.allCases.map(\.rawValue)))
+      progress: try choice(reader, "progress", ProgressChoice.allCases.map(\.rawValue)),
+      limitRate: text(reader, "limitRate"), uploads: try number(reader, "uploads", within: 1...64),
+      store: try store(reader))
+  }
+
+  private static func store(_ reader: ConfigReader) throws -> StoreSettings {
+    StoreSettings(
+      endpoint: text(reader, "endpoint"), region: text(reader, "region"),
+      pathStyle: try yesOrNo(reader, "pathStyle"), profile: text(reader, "profile"),
+      credentials: try choice(reader, "credentials", CredentialsChoice.allCases.map(\.rawValue)),
+      caFile: text(reader, "caFile"), insecureHTTP: try yesOrNo(reader, "insecureHTTP"),
+      presign: try number(reader, "presign", within: 1...604_800), adapterEnv: text(reader, "adapterEnv"),
+      adapterDeadline: try seconds(reader, "adapterDeadline"))
+  }
+
+  private static func yesOrNo(_ reader: ConfigReader, _ key: ConfigKey) throws -> Bool? {
+    if let isSet = reader.bool(forKey: key) { return isSet }
+    guard let text = text(reader, key) else { return nil }
+    throw CommandFailure(.couldNotRun, "the setting \(key) is \"\(text)\"; it is true or false")
   }
 
   /// YAML reads `author: 12` as a number; an author is text all the same. Empty says nothing.
@@ -104,6 +122,20 @@ extension Settings {
       authorName: authorName ?? other.authorName, publicBaseURL: publicBaseURL ?? other.publicBaseURL,
       mode: mode ?? other.mode, jobs: jobs ?? other.jobs, nameLength: nameLength ?? other.nameLength,
       worker: worker ?? other.worker, deadline: deadline ?? other.deadline,
-      isolation: isolation ?? other.isolation, progress: progress ?? other.progress)
+      isolation: isolation ?? other.isolation, progress: progress ?? other.progress,
+      limitRate: limitRate ?? other.limitRate, uploads: uploads ?? other.uploads,
+      store: store.completed(by: other.store))
+  }
+}
+
+extension StoreSettings {
+  /// These settings, and `other`'s where these say nothing.
+  func completed(by other: StoreSettings) -> StoreSettings {
+    StoreSettings(
+      endpoint: endpoint ?? other.endpoint, region: region ?? other.region,
+      pathStyle: pathStyle ?? other.pathStyle, profile: profile ?? other.profile,
+      credentials: credentials ?? other.credentials, caFile: caFile ?? other.caFile,
+      insecureHTTP: insecureHTTP ?? other.insecureHTTP, presign: presign ?? other.presign,
+      adapterEnv: adapterEnv ?? other.adapterEnv, adapterDeadline: adapterDeadline ?? other.adapterDeadline)
   }
 }

@@ -1,0 +1,47 @@
+/// The environment that an adapter gets: what every program needs, and what the user lets through by name.
+///
+/// Credentials of other tools that happen to be in our environment are none of an adapter's business.
+public struct AdapterEnvironment: Sendable {
+  /// Passed where they are set, besides `LC_*`.
+  public static let always: Set<String> = [
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
+  ]
+  /// What begins so is meant for an adapter.
+  public static let prefix = "REEL_ADAPTER_"
+
+  /// What the adapter gets.
+  let variables: [String: String]
+  /// What must not show up in what it says: values that were let through by name or prefix, the longest first.
+  private let secrets: [(name: String, value: String)]
+
+  /// - Parameters:
+  ///   - environment: ours.
+  ///   - names: which more of its variables are passed; one that is not set is left out.
+  public init(of environment: [String: String], allowing names: some Sequence<String> = []) {
+    let names = Set(names)
+    var variables: [String: String] = [:]
+    var secrets: [(name: String, value: String)] = []
+    for (name, value) in environment {
+      let isMeant = names.contains(name) || name.hasPrefix(Self.prefix)
+      guard isMeant || Self.always.contains(name) || name.hasPrefix("LC_") else { continue }
+      variables[name] = value
+      if isMeant, value.utf8.count >= Self.shortestSecret { secrets.append((name, value)) }
+    }
+    if variables["PATH"] == nil { variables["PATH"] = "/usr/local/bin:/usr/bin:/bin" }
+    self.variables = variables
+    self.secrets = secrets.sorted { ($0.value.utf8.count, $0.name) > ($1.value.utf8.count, $1.name) }
+  }
+
+  /// A shorter value would turn every message into holes.
+  private static let shortestSecret = 6
+
+  /// `text` with each value that was let through replaced by its name: an adapter that prints its token when it
+  /// fails does not put it into our events.
+  func withoutSecrets(_ text: String) -> String {
+    var text = text
+    for (name, value) in secrets where text.contains(value) {
+      text = text.replacing(value, with: "‹\(name)›")
+    }
+    return text
+  }
+}

@@ -1,0 +1,91 @@
+import FoundationEssentials
+import ReelModel
+
+/// A line that an adapter wrote, as far as it keeps to the protocol. Nothing in it is believed yet.
+enum AdapterLine: Hashable, Sendable {
+  /// So many bytes have been sent.
+  case progress(sent: Int64)
+  /// All bytes are in the store, and nobody sees them yet.
+  case staged
+  /// It is done.
+  case result(AdapterResult)
+  /// It is not.
+  case error(UploadError.Code, message: String, retryAfter: Double?)
+
+  /// Reads one line without its newline.
+  /// - Throws: ``AdapterBreach`` when it is no line of the protocol.
+  init(parsing line: some Collection<UInt8>) throws(AdapterBreach) {
+    let fields: Fields
+    do {
+      fields = try JSONDecoder().decode(Fields.self, from: Data(line))
+    } catch {
+      throw AdapterBreach("what it wrote is no line of the protocol: \(AdapterText.quoted(line))")
+    }
+    switch fields.type {
+    case "progress":
+      guard let sent = fields.sent, sent >= 0 else { throw AdapterBreach("its progress has no \"sent\"") }
+      self = .progress(sent: sent)
+    case "staged": self = .staged
+    case "result": self = .result(AdapterResult(fields))
+    case "error":
+      let code = fields.code.flatMap { UploadError.Code(rawValue: $0) }
+      guard let code, Self.tellable.contains(code) else {
+        throw AdapterBreach("its error has the code \(AdapterText.quoted((fields.code ?? "").utf8))")
+      }
+      let asked = fields.retryAfter.flatMap { $0.isFinite && (0...86_400).contains($0) ? $0 : nil }
+      self = .error(code, message: fields.message ?? "no reason given", retryAfter: asked)
+    default:
+      throw AdapterBreach("a line has the type \(AdapterText.quoted(fields.type.utf8))")
+    }
+  }
+
+  /// What an adapter can know. The others are ours to find out.
+  static let tellable: Set<UploadError.Code> = [
+    .interrupted, .unavailable, .denied, .rejected, .tooLarge, .alreadyExists, .sourceUnreadable,
+    .verificationFailed, .storeFull, .storeUnusable,
+  ]
+
+  /// Everything that may stand in a line.
+  fileprivate struct Fields: Decodable {
+    let type: String
+    var sent: Int64?
+    var `protocol`: Int?
+    var atomicCreate: Bool?
+    var durable: Bool?
+    var found: Bool?
+    var size: Int64?
+    var digest: String?
+    var url: String?
+    var code: String?
+    var message: String?
+    var retryAfter: Double?
+  }
+}
+
+/// What a `result` line says.
+struct AdapterResult: Hashable, Sendable {
+  let version: Int?
+  let atomicCreate: Bool?
+  let durable: Bool?
+  let found: Bool?
+  let size: Int64?
+  let digest: String?
+  let url: String?
+
+  fileprivate init(_ fields: AdapterLine.Fields) {
+    version = fields.protocol
+    atomicCreate = fields.atomicCreate
+    durable = fields.durable
+    found = fields.found
+    size = fields.size
+    digest = fields.digest
+    url = fields.url
+  }
+}
+
+/// How an adapter broke the protocol; a part of a sentence.
+struct AdapterBreach: Error, Hashable {
+  let words: String
+
+  init(_ words: String) { self.words = words }
+}

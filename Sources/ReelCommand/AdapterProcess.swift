@@ -1,0 +1,105 @@
+import CCommand
+import Glibc
+import ReelSystem
+
+/// A running adapter and everything that it started: one process group, ended as one.
+final class AdapterProcess {
+  /// How it ended.
+  enum End: Hashable {
+    case exited(Int32)
+    case signalled
+  }
+
+  /// A socket: what we write, the adapter reads as its standard input.
+  private(set) var input: Descriptor?
+  let output: Descriptor
+  let errors: Descriptor
+  private let child: reel_command_child
+  private let pidfd: Descriptor
+  private var collected: End?
+
+  /// Starts `program` with `environment`, and `object` as its descriptor 3.
+  /// - Throws: ``SystemError`` of posix_spawn and of what it needs.
+  init(_ program: AdapterProgram, _ environment: [String: String], object: Descriptor?) throws(SystemError) {
+    let (ours, theirs) = try Channel.sockets()
+    let out = try Channel.pipe()
+    let err = try Channel.pipe()
+    var child = reel_command_child()
+    let error = Self.withCStrings([program.path]) { arguments in
+      Self.withCStrings(environment.sorted { $0.key < $1.key }.map { $0.key + "=" + $0.value }) { variables in
+        reel_command_spawn(
+          program.path, arguments, variables, theirs.rawValue, out.writing.rawValue, err.writing.rawValue,
+          object?.rawValue ?? -1, &child)
+      }
+    }
+    guard error == 0 else { throw SystemError(code: -error, call: "posix_spawn") }
+    self.child = child
+    pidfd = Descriptor(adopting: child.descriptor)
+    input = ours
+    output = out.reading
+    errors = err.reading
+  }
+
+  deinit {
+    end()
+  }
+
+  /// Readable once the adapter itself has ended.
+  var endDescriptor: Int32 { pidfd.rawValue }
+
+  var hasEnded: Bool {
+    collected != nil || withUnsafePointer(to: child) { reel_command_has_ended($0) != 0 }
+  }
+
+  /// Writes all of `bytes`; an adapter that does not listen is no error here.
+  func say(_ bytes: [UInt8]) {
+    guard let input else { return }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes {
+        send(input.rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// The adapter reads the end of its input.
+  func closeInput() { input = nil }
+
+  /// Asks the whole group to end.
+  func terminate() {
+    guard collected == nil else { return }
+    withUnsafePointer(to: child) { reel_command_signal($0, SIGTERM) }
+  }
+
+  /// Ends the whole group, whatever of it is left, and collects the adapter. It is not left before it is gone: a
+  /// killed process that the kernel holds back (a dead network disk) is waited for 2 s.
+  @discardableResult
+  func end() -> End {
+    if let collected { return collected }
+    input = nil
+    let endedByItself = hasEnded
+    // Before it is collected its number is surely still its group's.
+    withUnsafePointer(to: child) { reel_command_signal($0, SIGKILL) }
+    var status: Int32 = 0
+    let result = withUnsafePointer(to: child) { reel_command_collect($0, 2000, &status) }
+    let code = result == 1 && endedByItself ? reel_command_exit_code(status) : -1
+    let end: End = code >= 0 ? .exited(code) : .signalled
+    collected = end
+    return end
+  }
+
+  private static func withCStrings<Value>(
+    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Value
+  ) -> Value {
+    let copies = strings.map { strdup($0) } + [nil]
+    defer { for copy in copies { free(copy) } }
+    return copies.withUnsafeBufferPointer { buffer in
+      // An array with its NULL is never empty.
+      guard let base = buffer.baseAddress else { preconditionFailure("a list without its end") }
+      return body(base)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+#if HTTP
+  import AsyncHTTPClient
+  import Glibc
+  import NIOCore
+  import NIOHTTP1
+  import NIOPosix
+  import NIOSSL
+  import ReelModel
+  import ReelSystem
+
+  extension HTTPFailure {
+    /// Sorts what async-http-client and SwiftNIO throw.
+    init(_ error: any Error) {
+      switch error {
+      case let failure as HTTPFailure: self = failure
+      case let error as UploadError: self = error.code == .cancelled ? .cancelled : .source(error)
+      case is CancellationError: self = .cancelled
+      case let error as HTTPClientError: self.init(error)
+      case let error as NIOConnectionError: self = .unreachable(Self.reason(error))
+      case let error as IOError: self.init(error)
+      case let error as ChannelError: self.init(error)
+      case let error as NIOSSLError: self = .untrusted(Self.reason(error))
+      case is BoringSSLError: self = .untrusted("the TLS handshake failed: \(error)")
+      case let error as NIOSSLExtraError: self = .untrusted("\(error)")
+      case HTTPParserError.invalidEOFState: self = .broken("it was closed from there")
+      case is HTTPParserError: self = .garbled("\(error)")
+      default: self = .broken("\(error)")
+      }
+    }
+
+    private init(_ error: HTTPClientError) {
+      switch error {
+      case .cancelled, .requestStreamCancelled: self = .cancelled
+      case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
+        self = .unreachable("no connection in time")
+      case .readTimeout: self = .timedOut("no answer in time")
+      case .writeTimeout: self = .timedOut("nothing could be sent for too long")
+      case .deadlineExceeded: self = .timedOut("it took too long in all")
+      case .remoteConnectionClosed, .uncleanShutdown: self = .broken("it was closed from there")
+      default: self = .broken(error.shortDescription)
+      }
+    }
+
+    private init(_ error: ChannelError) {
+      if case .connectTimeout = error {
+        self = .unreachable("no connection in time")
+      } else {
+        self = .broken("it was closed")
+      }
+    }
+
+    /// connect(2) and bind(2) speak of a connection that never was.
+    private init(_ error: IOError) {
+      let reason = SystemError(code: error.errnoCode, call: "").reason
+      let isEarly = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EHOSTDOWN, ENETDOWN, EADDRNOTAVAIL]
+      self = isEarly.contains(error.errnoCode) ? .unreachable(reason) : .broken(reason)
+    }
+
+    /// The name was resolved but nobody answered, or it was not.
+    private static func reason(_ error: NIOConnectionError) -> String {
+      if let first = error.connectionErrors.first {
+        if let error = first.error as? IOError { return SystemError(code: error.errnoCode, call: "").reason }
+        return "no connection in time"
+      }
+      return "there is no host named \(error.host)"
+    }
+
+    private static func reason(_ error: NIOSSLError) -> String {
+      switch error {
+      case .handshakeFailed(let reason): words(reason)
+      case .unableToValidateCertificate: "its certificate is for another name"
+      case .noCertificateToValidate: "it shows no certificate"
+      case .uncleanShutdown: "TLS was cut off"
+      default: "\(error)"
+      }
+    }
+
+    private static func words(_ error: BoringSSLError) -> String {
+      let text = "\(error)"
+      if text.contains("CERTIFICATE_VERIFY_FAILED") {
+        return "its certificate comes from nobody that this machine trusts, or is out of date"
+      }
+      if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") { return "it speaks no TLS" }
+      return "the TLS handshake failed: \(text)"
+    }
+  }
+#endif

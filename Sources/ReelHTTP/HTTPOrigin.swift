@@ -1,0 +1,92 @@
+import FoundationEssentials
+
+/// A scheme, a host and a port (RFC 6454): what a connection is made to, and what a credential is meant for.
+public struct HTTPOrigin: Hashable, Sendable {
+  /// Whether it is spoken to over TLS.
+  public let isSecure: Bool
+  /// Lower-case name or address; an IPv6 address without brackets.
+  public let host: String
+  /// Never nil: 443 or 80 where nobody said.
+  public let port: Int
+
+  /// An origin by its parts. `port` nil is the scheme's own.
+  public init(isSecure: Bool, host: String, port: Int? = nil) {
+    self.isSecure = isSecure
+    self.host = host.lowercased()
+    self.port = port ?? Self.standardPort(isSecure)
+  }
+
+  /// `host`, with the port where it is not the scheme's own: what the Host field says (RFC 9110, 7.2).
+  public var authority: String {
+    let name = host.contains(":") ? "[\(host)]" : host
+    return port == Self.standardPort(isSecure) ? name : "\(name):\(port)"
+  }
+
+  /// Whether what is sent stays on this machine: `localhost` and names below it (RFC 6761), 127.0.0.0/8, ::1.
+  public var isLoopback: Bool {
+    if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
+    let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+    return numbers.count == 4 && numbers[0] == 127 && !numbers.contains(nil)
+  }
+
+  /// The same scheme and port, with another host.
+  public func with(host: String) -> HTTPOrigin { HTTPOrigin(isSecure: isSecure, host: host, port: port) }
+
+  private static func standardPort(_ isSecure: Bool) -> Int { isSecure ? 443 : 80 }
+}
+
+extension HTTPOrigin: CustomStringConvertible {
+  /// Such as `https://store.example:9000`.
+  public var description: String { (isSecure ? "https://" : "http://") + authority }
+}
+
+/// An address as a user writes it: an origin, and the path below it.
+public struct HTTPAddress: Hashable, Sendable {
+  /// Where to connect.
+  public let origin: HTTPOrigin
+  /// Percent-encoded; empty, or begins with a slash and ends with none.
+  public let path: String
+
+  /// Reads `https://host:port/path` or `http://…`.
+  /// - Throws: ``HTTPAddressError`` when it is something else, or holds a password, a query or a fragment.
+  public init(parsing text: String) throws(HTTPAddressError) {
+    guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
+      ["http", "https"].contains(scheme), let host = parts.host, !host.isEmpty
+    else { throw HTTPAddressError("it is written like https://host or http://127.0.0.1:9000") }
+    guard parts.percentEncodedUser == nil, parts.percentEncodedPassword == nil else {
+      throw HTTPAddressError("it holds a user or a password: those stand in the environment or in a file")
+    }
+    guard parts.percentEncodedQuery == nil, parts.percentEncodedFragment == nil else {
+      throw HTTPAddressError("it holds a query or a fragment (? or #): leave it out")
+    }
+    guard parts.port.map({ (1...65_535).contains($0) }) ?? true else {
+      throw HTTPAddressError("its port is no number from 1 to 65535")
+    }
+    guard host.utf8.allSatisfy(Self.isAllowed) else {
+      throw HTTPAddressError("its host holds characters that no host's name has")
+    }
+    let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    origin = HTTPOrigin(isSecure: scheme == "https", host: bare, port: parts.port)
+    path =
+      parts.percentEncodedPath.hasSuffix("/")
+      ? String(parts.percentEncodedPath.dropLast()) : parts.percentEncodedPath
+  }
+
+  /// Letters, digits and what stands between them, in brackets also colons (RFC 3986, 3.2.2).
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "-._:[]".utf8.contains(byte)
+    }
+  }
+}
+
+/// Why an address can't be used. The address itself is not repeated: it may hold a password.
+public struct HTTPAddressError: Error, Hashable, Sendable {
+  /// What to write instead; the end of a sentence.
+  public let reason: String
+
+  init(_ reason: String) { self.reason = reason }
+}

@@ -1,0 +1,103 @@
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+import ReelModel
+
+extension HTTPReply {
+  /// The store's clock when it answered (RFC 9110, 6.6.1), or nil.
+  public var date: Date? { fields[.date].flatMap(HTTPDate.parse) }
+
+  /// Seconds that the store asks us to wait (RFC 9110, 10.2.3): a number, or a date, which is held against the store's
+  /// own clock where it tells it.
+  /// - Parameter now: this machine's clock, for a reply without a date.
+  public func retryAfter(now: Date) -> Double? {
+    guard let text = fields[.retryAfter] else { return nil }
+    if let seconds = Double(text), seconds.isFinite, seconds >= 0 { return seconds }
+    return HTTPDate.parse(text).map { max(0, $0.timeIntervalSince(date ?? now)) }
+  }
+
+  /// What a reply's status means for an upload, where its uploader knows nothing better.
+  ///
+  /// - Parameters:
+  ///   - store: the store's settled name, for the sentence.
+  ///   - task: what was asked for, such as "store abc.mp4".
+  ///   - reason: the store's own words, nil when it said nothing.
+  ///   - now: this machine's clock.
+  public func failure(
+    store: some CustomStringConvertible, task: String, reason: String? = nil, now: Date
+  ) -> UploadError {
+    let code = Self.code(of: status)
+    let said = reason.map { "\(status.code): \(Self.oneLine($0))" } ?? "\(status.code)"
+    return UploadError(
+      code, "the store \(store) did not \(task) (\(said)): \(Self.advice(code, status))",
+      retryAfter: code.isWorthARetry ? retryAfter(now: now) : nil)
+  }
+
+  /// The code for a status (RFC 9110, 15; 507 is RFC 4918, 11.5).
+  public static func code(of status: HTTPResponse.Status) -> UploadError.Code {
+    switch status.code {
+    case 401, 403, 407, 511: .denied
+    case 409: .conflict
+    case 412: .alreadyExists
+    case 413: .tooLarge
+    case 507: .storeFull
+    case 501, 505: .rejected
+    case 408, 423, 425, 429, 500...599: .unavailable
+    default: .rejected
+    }
+  }
+
+  private static func advice(_ code: UploadError.Code, _ status: HTTPResponse.Status) -> String {
+    switch code {
+    case .denied: "check the credentials, and what they are allowed to do"
+    case .conflict: "see what else works on that object"
+    case .alreadyExists: "something is there under that name already"
+    case .tooLarge: "the file is larger than the store takes"
+    case .storeFull: "free some space there, then run the same command again"
+    case .unavailable: "it is busy or down; run the same command again later"
+    default:
+      status.kind == .redirection
+        ? "it sends us elsewhere, where nothing is sent; correct its address"
+        : "check the store and its address"
+    }
+  }
+
+  /// A store's words, so that they can stand in a sentence: printable, on one line, at most 300 characters.
+  public static func oneLine(_ text: String) -> String {
+    let line = text.unicodeScalars.prefix(300).map { scalar in
+      scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format
+        || scalar.properties.generalCategory == .lineSeparator ? " " : String(scalar)
+    }
+    return line.joined().split(separator: " ").joined(separator: " ")
+  }
+}
+
+/// The date of HTTP (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete forms are not read.
+public enum HTTPDate {
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  /// Nil when `text` is no such date. The day's name is not held against the date.
+  public static func parse(_ text: String) -> Date? {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 6, words[0].count == 4, words[0].last == ",", words[5] == "GMT",
+      let month = months.firstIndex(of: String(words[2])), let day = number(words[1], 1...31),
+      let year = number(words[3], 1900...9999)
+    else { return nil }
+    let time = words[4].split(separator: ":", omittingEmptySubsequences: false)
+    guard time.count == 3, let hour = number(time[0], 0...23), let minute = number(time[1], 0...59),
+      let second = number(time[2], 0...60)
+    else { return nil }
+    var parts = tm()
+    (parts.tm_year, parts.tm_mon, parts.tm_mday) = (Int32(year - 1900), Int32(month), Int32(day))
+    (parts.tm_hour, parts.tm_min, parts.tm_sec) = (Int32(hour), Int32(minute), Int32(second))
+    return Date(timeIntervalSince1970: Double(timegm(&parts)))
+  }
+
+  private static func number(_ text: Substring, _ range: ClosedRange<Int>) -> Int? {
+    guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(text), range.contains(number)
+    else { return nil }
+    return number
+  }
+}

@@ -1,0 +1,84 @@
+import HTTPTypes
+
+/// Sends requests: the port that every uploader over HTTP stands on. ``AsyncHTTPTransport`` is the real one; a test's
+/// plays a store's part.
+///
+/// A transport follows no redirect and retries nothing: a reply is given as it came, and the uploader decides. It sends
+/// a credential only to its own origin, and plain http only where it was allowed.
+public protocol HTTPTransport: Sendable {
+  /// Sends `call` and gives the reply, whatever its status, with its body.
+  /// - Throws: ``HTTPFailure`` when there is no whole reply.
+  func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply
+
+  /// Sends `call`, and folds the body of a 2xx reply piece by piece, however long it is; the body of any other reply is
+  /// in the reply.
+  /// - Throws: ``HTTPFailure`` when there is no whole reply.
+  func fetch<Value: Sendable>(
+    _ call: HTTPCall, into initial: Value,
+    _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
+  ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value)
+}
+
+/// How long is waited.
+public struct HTTPTimeouts: Hashable, Sendable {
+  /// For a connection, TLS included.
+  public var connect: Duration
+  /// With no byte in either direction, and for a reply after the last byte was sent.
+  public var idle: Duration
+  /// Bytes a second: who is slower than this on average, with ``HTTPCall/patience`` on top, is given up.
+  public var slowest: Int64
+
+  /// Ten seconds, a minute, and 16 KiB/s.
+  public init(connect: Duration = .seconds(10), idle: Duration = .seconds(60), slowest: Int64 = 16 << 10) {
+    self.connect = connect
+    self.idle = idle
+    self.slowest = max(1, slowest)
+  }
+
+  /// What `call` may take in all.
+  func limit(for call: HTTPCall) -> Duration {
+    call.patience + .seconds((call.body.length + Int64(min(call.replyLimit, 1 << 20))) / slowest)
+  }
+}
+
+/// What a connection must be like.
+public struct HTTPRules: Hashable, Sendable {
+  /// Plain http to other machines, too: what is sent can be read and changed on its way. Loopback is always allowed.
+  public var allowsPlainHTTP: Bool
+  /// A PEM file with certificates that are trusted beside the system's.
+  public var extraCertificates: String?
+  /// How long is waited.
+  public var timeouts: HTTPTimeouts
+  /// Connections to one host at once; more calls wait for one.
+  public var connections: Int
+
+  /// TLS with the system's certificates, or loopback.
+  public init(
+    allowsPlainHTTP: Bool = false, extraCertificates: String? = nil, timeouts: HTTPTimeouts = HTTPTimeouts(),
+    connections: Int = 32
+  ) {
+    self.allowsPlainHTTP = allowsPlainHTTP
+    self.extraCertificates = extraCertificates
+    self.timeouts = timeouts
+    self.connections = max(1, connections)
+  }
+
+  /// Whether `origin` may be spoken to at all.
+  /// - Throws: ``HTTPFailure/plainHTTP(_:)``.
+  public func check(_ origin: HTTPOrigin) throws(HTTPFailure) {
+    guard origin.isSecure || origin.isLoopback || allowsPlainHTTP else { throw .plainHTTP(origin) }
+  }
+}
+
+extension HTTPCall {
+  /// All fields as they go on the wire, secrets among them.
+  /// - Throws: ``HTTPFailure/misdirected(_:)`` when a credential is not for this call's origin.
+  public func fieldsOnWire() throws(HTTPFailure) -> HTTPFields {
+    var all = fields
+    for credential in credentials {
+      guard credential.origin == origin else { throw .misdirected(origin) }
+      all[credential.name] = credential.value.revealed
+    }
+    return all
+  }
+}

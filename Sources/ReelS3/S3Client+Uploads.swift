@@ -1,0 +1,30 @@
+import HTTPTypes
+import ReelModel
+
+extension S3Client {
+  /// The unfinished uploads of exactly `key`, the newest first. None where the access key may not list them: then an
+  /// upload that broke begins anew.
+  func openUploads(of key: ObjectKey) async throws(UploadError) -> [String] {
+    let name = store.prefix + key.rawValue
+    let request = S3Request(
+      .get, nil, query: [("uploads", ""), ("prefix", name)], task: "list the unfinished uploads",
+      permission: "s3:ListBucketMultipartUploads")
+    switch try await outcome(of: request) {
+    case .reply(let reply): return S3Documents.uploads(of: name, in: reply.body) ?? []
+    case .failure(let failure):
+      let error = try await error(failure, request)
+      guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
+      return []
+    }
+  }
+
+  /// Removes an unfinished upload's parts; one that is not there is removed already.
+  func abortUpload(_ id: String, of key: ObjectKey) async throws(UploadError) {
+    let request = S3Request(
+      .delete, key, query: [("uploadId", id)], task: "give up the upload of \(key)",
+      permission: "s3:AbortMultipartUpload")
+    guard case .failure(let failure) = try await outcome(of: request), failure.reply.status != .notFound
+    else { return }
+    throw try await error(failure, request)
+  }
+}

@@ -1,0 +1,82 @@
+/// What `reel uploader check` says of each promise, and at the end.
+public struct PromiseView: Sendable {
+  /// How a promise stands.
+  public struct Entry: Hashable, Sendable {
+    /// Its stable name.
+    public let name: String
+    /// What is promised.
+    public let sentence: String
+    /// What was seen instead, when it is broken.
+    public let problem: String?
+    /// Seconds that finding out took.
+    public let seconds: Double
+
+    /// An entry; `problem` nil is a promise that is kept.
+    public init(name: String, sentence: String, problem: String?, seconds: Double) {
+      self.name = name
+      self.sentence = sentence
+      self.problem = problem
+      self.seconds = seconds
+    }
+  }
+
+  private let destination: String
+  private let entries: [Entry]
+  /// Promises that were not looked at, as something ended it before.
+  private let left: Int
+
+  /// - Parameter destination: the store's settled name.
+  public init(_ entries: [Entry], destination: String, left: Int) {
+    self.entries = entries
+    self.destination = destination
+    self.left = left
+  }
+
+  /// One promise, as it is found out.
+  public static func text(_ entry: Entry, _ traits: TerminalTraits) -> String {
+    let kept = "\(entry.name): \(entry.sentence)"
+    guard let problem = entry.problem else {
+      return traits.wrapped("pass", .success, traits.harmless(kept)).text(traits)
+    }
+    return traits.wrapped("FAIL", .failure, traits.harmless("\(kept): \(problem)")).text(traits)
+  }
+
+  /// The last line.
+  public func summary(_ traits: TerminalTraits) -> String {
+    let broken = entries.count { $0.problem != nil }
+    var words =
+      broken == 0
+      ? "\(destination) keeps \(HumanNumber.count(entries.count, "promise", "promises"))"
+      : "\(destination) breaks \(broken) of \(HumanNumber.count(entries.count, "promise", "promises"))"
+    if left > 0 { words += "; \(left) were not looked at" }
+    return traits.wrapped(traits.harmless(words)).text(traits)
+  }
+}
+
+extension PromiseView: JSONDocument {
+  private enum CodingKeys: String, CodingKey { case destination, promises, kept, broken, notRun }
+
+  /// Throws what the encoder throws.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(destination, forKey: .destination)
+    try container.encode(entries.map(Item.init), forKey: .promises)
+    try container.encode(entries.count { $0.problem == nil }, forKey: .kept)
+    try container.encode(entries.count { $0.problem != nil }, forKey: .broken)
+    try container.encode(left, forKey: .notRun)
+  }
+
+  private struct Item: Encodable {
+    private enum CodingKeys: String, CodingKey { case name, promise, result, problem, seconds }
+    let entry: Entry
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(entry.name, forKey: .name)
+      try container.encode(entry.sentence, forKey: .promise)
+      try container.encode(entry.problem == nil ? "pass" : "fail", forKey: .result)
+      try container.encode(entry.problem, forKey: .problem)
+      try container.encode((entry.seconds * 1000).rounded() / 1000, forKey: .seconds)
+    }
+  }
+}

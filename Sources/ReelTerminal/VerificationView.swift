@@ -1,0 +1,136 @@
+import ReelDoctor
+import ReelModel
+
+/// What `reel verify` says: what is not sound as it is found, and the count at the end.
+///
+/// Nothing is kept, so a library of many posts can be told as it is gone through. The JSON is one document, written
+/// piece by piece.
+public struct VerificationView: Sendable {
+  private let library: String
+  private let wasRead: Bool
+  private let json: Bool
+  private let traits: TerminalTraits
+  private var isFirst = true
+  /// What was counted so far.
+  public private(set) var count = VerificationCount()
+
+  /// - Parameters:
+  ///   - library: the path of the library folder.
+  ///   - wasRead: whether the stored bytes are read.
+  ///   - json: as JSON, else for people.
+  public init(library: String, wasRead: Bool, json: Bool, traits: TerminalTraits) {
+    self.library = library
+    self.wasRead = wasRead
+    self.json = json
+    self.traits = traits
+  }
+
+  /// What is written before the first event.
+  public var beginning: String { json ? "{\"problems\":[" : "" }
+
+  /// What is written for this event; empty for an object that is sound.
+  /// - Throws: what the encoder throws.
+  public mutating func text(_ event: VerificationEvent) throws -> String {
+    count.add(event)
+    guard let problem = Problem(event) else { return "" }
+    guard json else {
+      return traits.wrapped("\(problem.kind):", .warning, traits.harmless(problem.sentence)).text(traits)
+    }
+    defer { isFirst = false }
+    return (isFirst ? "\n" : ",\n") + (try JSONOutput.text(problem)).dropLast()
+  }
+
+  /// What is written after the last one.
+  /// - Parameter isWhole: whether all that was to be looked at was; false for a run that was interrupted.
+  /// - Throws: what the encoder throws.
+  public func end(isWhole: Bool) throws -> String {
+    guard json else { return traits.wrapped(traits.harmless(summary(isWhole))).text(traits) }
+    // The document was opened by ``beginning``.
+    let rest = try JSONOutput.text(Summary(count: count, library: library, read: wasRead, isWhole: isWhole))
+    return (isFirst ? "" : "\n") + "]," + rest.dropFirst()
+  }
+
+  private func summary(_ isWhole: Bool) -> String {
+    let objects = HumanNumber.count(count.objects, "object", "objects")
+    let looked =
+      wasRead ? "\(objects) read and compared" : "\(objects) looked at, not read (--read does)"
+    var problems: [String] = []
+    if count.damaged > 0 { problems.append("\(count.damaged) damaged") }
+    if count.unknown > 0 { problems.append("\(count.unknown) unreadable") }
+    if count.unreachable > 0 {
+      problems.append(HumanNumber.count(count.unreachable, "store", "stores") + " out of reach")
+    }
+    if !isWhole { problems.append("interrupted before the end") }
+    return problems.isEmpty
+      ? "nothing is damaged in \(library): \(looked)"
+      : "\(problems.joined(separator: ", ")) in \(library): \(looked)"
+  }
+}
+
+/// Something that is not sound, as it is told.
+private struct Problem: Encodable {
+  let kind: String
+  let destination: String
+  let message: String
+  var id: String?
+  var key: String?
+  var size: Int64?
+  var found: Int64?
+
+  var sentence: String { message }
+
+  init?(_ event: VerificationEvent) {
+    switch event {
+    case .unreachable(let store, let error):
+      kind = "unreachable"
+      destination = store.name
+      message =
+        "\(store.name) was not looked at, or not to its end: \(error.message) [\(error.code.rawValue)]"
+    case .verified(let verified):
+      guard let code = verified.verdict.code(expecting: verified.object.size) else { return nil }
+      kind = code
+      destination = verified.destination.name
+      id = verified.object.id.description
+      key = verified.object.key.rawValue
+      size = verified.object.size
+      if case .otherLength(let length) = verified.verdict { found = length }
+      message = Self.message(verified)
+    }
+  }
+
+  private static func message(_ verified: VerifiedObject) -> String {
+    let object = verified.object
+    let name = "post \(object.id): \(object.key) in \(verified.destination)"
+    let remedy = "put it back from a backup of the store; its SHA-256 must be \(object.digest)"
+    return switch verified.verdict {
+    case .sound: name
+    case .missing: "\(name) is gone; \(remedy)"
+    case .otherLength(let found): "\(name) has \(found) bytes, not \(object.size); \(remedy)"
+    case .otherBytes(let digest): "\(name) holds other bytes (\(digest)); \(remedy)"
+    case .unknown(let error): "\(name) can't be looked at: \(error.message) [\(error.code.rawValue)]"
+    }
+  }
+}
+
+private struct Summary: Encodable {
+  private enum CodingKeys: String, CodingKey {
+    case library, read, complete, objects, sound, digestsCompared, damaged, unreadable, unreachable
+  }
+  let count: VerificationCount
+  let library: String
+  let read: Bool
+  let isWhole: Bool
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(library, forKey: .library)
+    try container.encode(read, forKey: .read)
+    try container.encode(isWhole, forKey: .complete)
+    try container.encode(count.objects, forKey: .objects)
+    try container.encode(count.sound, forKey: .sound)
+    try container.encode(count.digestsCompared, forKey: .digestsCompared)
+    try container.encode(count.damaged, forKey: .damaged)
+    try container.encode(count.unknown, forKey: .unreadable)
+    try container.encode(count.unreachable, forKey: .unreachable)
+  }
+}

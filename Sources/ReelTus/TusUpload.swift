@@ -1,0 +1,184 @@
+import Crypto
+import ReelModel
+import ReelUploading
+
+/// One upload, begun or gone on with, in parts of which each is written down before it goes out.
+struct TusUpload: Sendable {
+  let source: UploadSource
+  let key: ObjectKey
+  let server: TusServer
+  let client: TusClient
+  let failure: TusFailure
+  let ledger: TusLedger
+  let partSize: Int
+  let reporting: @Sendable (TransferProgress) -> Void
+
+  /// Where the upload stands.
+  private struct State {
+    var checkpoint: UploadCheckpoint
+    var place: TusPlace
+    /// Bytes that the server has acknowledged.
+    var offset: Int64
+  }
+
+  /// Sends what is missing, and gives the object's address.
+  func run() async throws(UploadError) -> TusURL {
+    let earlier = try await earlier()
+    reporting(TransferProgress(sent: earlier?.offset ?? 0, total: source.size))
+    var state = earlier
+    do throws(UploadError) {
+      try await send(&state)
+    } catch {
+      // What was sent is of other bytes: nobody can go on with it. In a task of its own, as this one may be cancelled.
+      if [.sourceChanged, .sourceUnreadable].contains(error.code), let state {
+        await Task { await giveUp(state) }.value
+      }
+      throw error
+    }
+    // An empty source has no part.
+    guard let url = state?.place.url else {
+      return try await begin(replacing: nil, first: [], hash: SHA256()).place.url
+    }
+    return url
+  }
+
+  // MARK: What is there
+
+  /// An earlier upload of these bytes that the server still has.
+  private func earlier() async throws(UploadError) -> State? {
+    guard let kept = try await ledger.kept() else { return nil }
+    guard let place = TusPlace(kept.secret) else {
+      try await ledger.forget(kept)
+      return nil
+    }
+    switch try await client.standing(of: place.url, key) {
+    case .whole: throw failure.taken(key)
+    case .partial(let offset, let length):
+      let state = State(checkpoint: kept, place: place, offset: offset)
+      // A key is one video's: whoever comes with another is a rival, and ends no upload but its own.
+      guard kept.digest == source.digest else { throw failure.taken(key) }
+      if length == source.size, isWithinItsPart(state) { return state }
+      await giveUp(state)
+      return nil
+    case .gone:
+      try await ledger.forget(kept)
+      return nil
+    }
+  }
+
+  /// Whether the server stands in the part that was written down last: what came before it was acknowledged, and what
+  /// it is made of is known. Parts of another size are another version's, or another setting's.
+  private func isWithinItsPart(_ state: State) -> Bool {
+    let through = state.place.through
+    guard through <= source.size, through % Int64(partSize) == 0 || through == source.size else {
+      return false
+    }
+    let start = max(0, through - 1) / Int64(partSize) * Int64(partSize)
+    return (start...through).contains(state.offset)
+  }
+
+  /// Removes what was begun where the server can (else it expires there), and forgets it.
+  private func giveUp(_ state: State) async {
+    if server.canTerminate { try? await client.terminate(state.place.url, key) }
+    try? await ledger.forget(state.checkpoint)
+  }
+
+  // MARK: Sending
+
+  /// Reads the source from its beginning: what the server has already is only hashed, and held against what was
+  /// written down of it.
+  private func send(_ state: inout State?) async throws(UploadError) {
+    var hash = SHA256()
+    var read: Int64 = 0
+    for try await part in SourceChunks(of: source, size: partSize) {
+      let start = read
+      read += Int64(part.count)
+      hash.update(data: part)
+      if state?.place.through == read { state = try await proven(state, by: hash) }
+      if let begun = state {
+        guard read > begun.offset else { continue }
+        state = try await append(
+          Array(part.dropFirst(Int(max(0, begun.offset - start)))), through: read, hash, begun)
+      } else {
+        state = try await beginning(with: part, through: read, hash)
+      }
+      reporting(TransferProgress(sent: state?.offset ?? read, total: source.size))
+    }
+  }
+
+  /// The state, when the bytes that the server has are the source's; nil when they are others and were given up.
+  /// - Throws: `interrupted` in the latter case, as what came before is not in memory any more.
+  private func proven(_ state: State?, by hash: SHA256) async throws(UploadError) -> State? {
+    guard let state, ContentDigest(sha256: hash.finalize()) != state.place.prefix else { return state }
+    await giveUp(state)
+    throw failure.interrupted("what was sent before is not of this file, and was given up")
+  }
+
+  private func beginning(
+    with part: [UInt8], through: Int64, _ hash: SHA256
+  ) async throws(UploadError) -> State {
+    // A creation never makes a whole object: if its answer were lost, nobody would know where that is.
+    let first = server.takesFirstPart && through < source.size ? part : []
+    let begun = try await begin(replacing: nil, first: first, hash: hash)
+    if !first.isEmpty {
+      guard case .partial(let offset, _) = try await client.standing(of: begun.place.url, key) else {
+        throw failure.interrupted("the upload that was begun is not there")
+      }
+      return try await append(
+        Array(part.dropFirst(Int(clamping: offset))), through: through, hash,
+        State(checkpoint: begun.checkpoint, place: begun.place, offset: offset))
+    }
+    return try await append(part, through: through, hash, begun)
+  }
+
+  /// Creates an upload and writes down where it is.
+  private func begin(
+    replacing old: UploadCheckpoint?, first: [UInt8], hash: SHA256
+  ) async throws(UploadError) -> State {
+    let url = try await client.create(on: server, key, source, first: first)
+    let place = TusPlace(
+      url, through: Int64(first.count), prefix: try digest(first.isEmpty ? SHA256() : hash))
+    let checkpoint = try checkpoint(place)
+    let state = State(checkpoint: checkpoint, place: place, offset: 0)
+    guard try await ledger.exchange(old, for: checkpoint) else {
+      if server.canTerminate { try? await client.terminate(url, key) }
+      throw failure.taken(key)
+    }
+    return state
+  }
+
+  /// Sends `bytes`, which end at `through`, where the server stands.
+  private func append(
+    _ bytes: [UInt8], through: Int64, _ hash: SHA256, _ state: State
+  ) async throws(UploadError) -> State {
+    var state = state
+    guard !bytes.isEmpty else { return state }
+    let place = TusPlace(state.place.url, through: through, prefix: try digest(hash))
+    if place != state.place {
+      let checkpoint = try checkpoint(place)
+      guard try await ledger.exchange(state.checkpoint, for: checkpoint) else { throw failure.taken(key) }
+      (state.checkpoint, state.place) = (checkpoint, place)
+    }
+    if Task.isCancelled { throw UploadError(.cancelled, "cancelled; run the same command again to go on") }
+    state.offset = try await client.append(
+      bytes, at: through - Int64(bytes.count), to: place.url, checksum: server.checksum, key)
+    guard state.offset == through else {
+      throw failure.interrupted("the server stands at \(state.offset) bytes instead of \(through)")
+    }
+    return state
+  }
+
+  private func digest(_ hash: SHA256) throws(UploadError) -> ContentDigest {
+    guard let digest = ContentDigest(sha256: hash.finalize()) else {
+      throw UploadError(.rejected, "SHA-256 gave no digest: report this")
+    }
+    return digest
+  }
+
+  private func checkpoint(_ place: TusPlace) throws(UploadError) -> UploadCheckpoint {
+    guard let checkpoint = UploadCheckpoint(place.text, of: source.digest) else {
+      throw failure.badLocation()
+    }
+    return checkpoint
+  }
+}

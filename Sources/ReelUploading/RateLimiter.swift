@@ -1,0 +1,128 @@
+import Dispatch
+import ReelModel
+import Synchronization
+
+/// Lets so many bytes a second through, whoever asks: one limiter for all uploads of a run.
+///
+/// Everybody who asks gets the next free stretch of time, so uploads side by side share the rate, and nobody waits
+/// for what was not used: after a pause it goes on at the same rate, with no burst beyond ``burst``.
+public final class RateLimiter: Sendable {
+  /// Bytes a second, at least 1.
+  public let bytesPerSecond: Int64
+
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private let sleep: @Sendable (Duration) -> Void
+  /// When what was let through so far has taken its time.
+  private let busyUntil: Mutex<ContinuousClock.Instant>
+
+  /// What may go at once after a pause.
+  static let burst = Duration.milliseconds(50)
+
+  /// - Parameters:
+  ///   - bytesPerSecond: at least 1.
+  ///   - now: the time; a test's own.
+  ///   - sleep: blocks the calling thread so long; a test's does not.
+  public init(
+    bytesPerSecond: Int64, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+    sleep: @escaping @Sendable (Duration) -> Void = RateLimiter.block
+  ) {
+    self.bytesPerSecond = max(1, bytesPerSecond)
+    self.now = now
+    self.sleep = sleep
+    busyUntil = Mutex(now())
+  }
+
+  /// What one who asks takes at most, so that nobody holds the line for longer than about 50 ms, and a cancelled
+  /// upload notices soon: at least one byte.
+  public var largestPiece: Int {
+    Int(clamping: max(1, min(bytesPerSecond / 20, 1 << 20)))
+  }
+
+  /// Blocks until `bytes` more may pass.
+  public func pass(_ bytes: Int) {
+    let wait = reserve(bytes)
+    if wait > .zero { sleep(wait) }
+  }
+
+  /// Takes the next stretch of time for `bytes`, and gives how long to wait for its end.
+  func reserve(_ bytes: Int) -> Duration {
+    guard bytes > 0 else { return .zero }
+    let moment = now()
+    let time = Duration.seconds(Double(bytes) / Double(bytesPerSecond))
+    return busyUntil.withLock { busyUntil in
+      busyUntil = max(busyUntil, moment - Self.burst) + time
+      return busyUntil - moment
+    }
+  }
+
+  /// Blocks the calling thread.
+  public static func block(for time: Duration) {
+    // Nobody signals it: it is there to time out.
+    _ = DispatchSemaphore(value: 0).wait(timeout: .now() + time / .seconds(1))
+  }
+}
+
+/// Keeps the sources of another uploader's uploads to a rate, all of them together.
+///
+/// What is read from the source counts, whether it is sent or only hashed: an uploader that reads a file twice takes
+/// twice the time. An uploader that hands the file itself on (`command:`) can't be held to anything here.
+public struct RateLimitedUploader: Uploader {
+  private let base: any Uploader
+  private let limiter: RateLimiter
+
+  /// - Parameter limiter: shared with the other uploaders of the run.
+  public init(base: any Uploader, limiter: RateLimiter) {
+    self.base = base
+    self.limiter = limiter
+  }
+
+  /// As the base's.
+  public var traits: UploadTraits { base.traits }
+
+  /// As the base's.
+  public var destination: Destination { base.destination }
+
+  /// As the base's.
+  public func prepare() async throws(UploadError) { try await base.prepare() }
+
+  /// As the base's, of a source that gives its bytes at the limiter's pace and has no descriptor: the kernel
+  /// copies at no pace.
+  public func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let limited = UploadSource(
+      size: source.size, digest: source.digest, contentType: source.contentType,
+      bytes: LimitedBytes(base: source.bytes, limiter: limiter))
+    return try await base.upload(limited, to: key, reporting: reporting)
+  }
+
+  /// As the base's.
+  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+
+  /// As the base's.
+  public func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+
+  /// As the base's, at any pace.
+  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    try await base.readBack(key)
+  }
+}
+
+/// Bytes that are read at a limiter's pace.
+struct LimitedBytes: ByteSource {
+  let base: any ByteSource
+  let limiter: RateLimiter
+
+  var descriptor: Int32? { nil }
+  var changesShow: Bool { base.changesShow }
+
+  /// Reads at most ``RateLimiter/largestPiece`` and waits its time.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, limiter.largestPiece)])
+    let count = try base.read(into: piece, at: offset)
+    limiter.pass(count)
+    return count
+  }
+
+  func checkUnchanged() throws(SourceError) { try base.checkUnchanged() }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import ReelModel
+import ReelTerminal
+import ReelUploaderPromises
+
+/// `reel uploader …`
+struct UploaderCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "uploader", abstract: "Looks after what stores videos.", subcommands: [CheckCommand.self])
+
+  /// `reel uploader check DESTINATION`
+  struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "check",
+      abstract: "Finds out whether a destination keeps the promises that Reel relies on.",
+      discussion: """
+        Stores objects under random names, and removes them again; other objects are left alone. \
+        docs/adding-an-uploader.md explains the promises. \
+        Exit codes: 0 all are kept · 3 some are broken · 1 the destination could not be made ready.
+        """)
+
+    @OptionGroup var library: LibraryOptions
+    @OptionGroup var store: StoreOptions
+
+    @Option(help: ArgumentHelp("Only promises whose name begins so; may be given again.", valueName: "name"))
+    var only: [String] = []
+
+    @Option(
+      help: ArgumentHelp(
+        "Bytes of the large objects (default: 17825795); they should take several of the store's parts.",
+        valueName: "bytes"))
+    var largeSize: Int = 17 << 20 + 3
+
+    @Option(
+      help: ArgumentHelp("Seconds that one promise may take (default: 300).", valueName: "seconds"))
+    var deadline: Double = 300
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Argument(help: "The destination, as --to takes it.")
+    var destination: String
+
+    func validate() throws {
+      guard (1...(1 << 30)).contains(largeSize) else {
+        throw ValidationError("--large-size is a number of bytes, up to 1073741824.")
+      }
+      guard deadline > 0, deadline <= 86_400 else {
+        throw ValidationError("--deadline is a number of seconds above 0, up to 86400.")
+      }
+    }
+
+    func run() async throws {
+      let settings = try await SettingsReader.read(
+        flags: Settings(library, store: store), file: library.config)
+      let promises = UploaderPromise.all.filter { promise in
+        only.isEmpty || only.contains { promise.name.hasPrefix($0) }
+      }
+      guard !promises.isEmpty else {
+        let names = UploaderPromise.all.map(\.name).joined(separator: ", ")
+        throw CommandFailure(.usage, "--only names no promise; there are \(names)")
+      }
+      let session = PromiseSession(
+        settings: settings, destination: destination, promises: promises, largeSize: largeSize,
+        deadline: .seconds(deadline), json: json)
+      try await session.run().end()
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import ReelModel
+import ReelUploading
+
+#if HTTP
+  import ReelHTTP
+  import ReelS3
+
+  extension Destinations {
+    /// An uploader for a bucket, by the settings and by what AWS's own tools would read: its variables and files.
+    func s3(_ address: S3Address) async throws -> any Uploader {
+      let environment = ProcessInfo.processInfo.environment
+      let local = LocalCredentials(environment: environment, profile: settings.store.profile)
+      let store = try await store(address, local)
+      try await lookFirst(local)
+      let rules = HTTPRules(
+        allowsPlainHTTP: settings.store.insecureHTTP ?? false,
+        extraCertificates: settings.store.caFile ?? environment["AWS_CA_BUNDLE"])
+      do throws(HTTPFailure) {
+        if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
+        return S3Uploader(
+          store, options: S3Options(viewing: viewing), transport: try AsyncHTTPTransport(rules),
+          credentials: try credentials(local, environment))
+      } catch {
+        throw CommandFailure(.couldNotRun, UploadError(error, store: store.destination).message)
+      }
+    }
+
+    private func store(_ address: S3Address, _ local: LocalCredentials) async throws -> S3Store {
+      do throws(UploadError) {
+        let named = address.endpoint ?? settings.store.endpoint
+        let endpoint = try await (named == nil ? local.endpoint() : named)
+        let region = try await (settings.store.region == nil ? local.region() : settings.store.region)
+        return try made(address, endpoint: try endpoint.map(parsed), region: region)
+      } catch {
+        throw CommandFailure(.couldNotRun, error.message)
+      }
+    }
+
+    private func parsed(_ endpoint: String) throws(UploadError) -> HTTPAddress {
+      do throws(HTTPAddressError) {
+        return try HTTPAddress(parsing: endpoint)
+      } catch {
+        throw UploadError(.storeUnusable, "the endpoint can't be used: \(error.reason)")
+      }
+    }
+
+    private func made(
+      _ address: S3Address, endpoint: HTTPAddress?, region: String?
+    ) throws(UploadError) -> S3Store {
+      do throws(S3StoreError) {
+        return try S3Store(
+          bucket: address.bucket, prefix: address.prefix, endpoint: endpoint, region: region ?? "us-east-1",
+          usesPaths: settings.store.pathStyle)
+      } catch {
+        throw UploadError(.storeUnusable, error.message)
+      }
+    }
+
+    private var viewing: S3Viewing {
+      if let seconds = settings.store.presign { return .presigned(seconds: seconds) }
+      return settings.publicBaseURL.map { .publicBase($0) } ?? .address
+    }
+
+    private var place: CredentialPlace {
+      settings.store.credentials.flatMap { CredentialPlace(rawValue: $0) } ?? .local
+    }
+
+    /// Credentials that are not there are told before anything is made; what is found is looked up again when it is
+    /// needed.
+    private func lookFirst(_ local: LocalCredentials) async throws {
+      guard place == .local else { return }
+      do throws(UploadError) {
+        _ = try await local.find()
+      } catch {
+        throw CommandFailure(.couldNotRun, error.message)
+      }
+    }
+
+    private func credentials(
+      _ local: LocalCredentials, _ environment: [String: String]
+    ) throws(HTTPFailure) -> any CredentialSource {
+      if place == .local {
+        return RememberedCredentials { () async throws(UploadError) in try await local.find() }
+      }
+      // Link-local addresses: plain http, and no router passes it on.
+      let transport = try AsyncHTTPTransport(
+        HTTPRules(allowsPlainHTTP: true, timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5))))
+      let endpoint = EndpointCredentials(transport: transport, environment: environment)
+      return RememberedCredentials { () async throws(UploadError) in
+        try await (place == .container ? endpoint.container() : endpoint.instance())
+      }
+    }
+  }
+#else
+  extension Destinations {
+    /// This build speaks no HTTP.
+    func s3(_ address: S3Address) async throws -> any Uploader {
+      throw CommandFailure(
+        .couldNotRun,
+        "this reel was built without the trait HTTP, and can't store in S3 buckets: build it with it")
+    }
+  }
+#endif

@@ -1,0 +1,41 @@
+import Foundation
+import ReelModel
+import ReelUploading
+
+#if HTTP
+  import ReelHTTP
+  import ReelTus
+
+  extension Destinations {
+    /// An uploader for a tus server. Its token comes from the environment alone.
+    func tus(_ address: String) throws -> any Uploader {
+      guard let endpoint = TusEndpoint(address) else {
+        throw CommandFailure(
+          .usage,
+          "a tus server's address is where uploads are created, such as tus+https://host/files/, with no user, "
+            + "password, query or fragment in it")
+      }
+      let rules = HTTPRules(
+        allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
+      let token = ProcessInfo.processInfo.environment["REEL_TUS_TOKEN"].flatMap {
+        $0.isEmpty ? nil : Secret($0)
+      }
+      do throws(HTTPFailure) {
+        return TusUploader(
+          endpoint, transport: try AsyncHTTPTransport(rules), token: token, checkpoints: checkpoints,
+          addresses: TusAddresses(publicBaseURL: settings.publicBaseURL))
+      } catch {
+        throw CommandFailure(.couldNotRun, UploadError(error, store: endpoint.destination).message)
+      }
+    }
+  }
+#else
+  extension Destinations {
+    /// This build speaks no HTTP.
+    func tus(_ address: String) throws -> any Uploader {
+      throw CommandFailure(
+        .couldNotRun,
+        "this reel was built without the trait HTTP, and can't store on tus servers: build it with it")
+    }
+  }
+#endif

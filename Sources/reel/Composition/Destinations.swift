@@ -1,0 +1,111 @@
+import Foundation
+import ReelCommand
+import ReelModel
+import ReelUploading
+
+/// Where an address becomes an uploader: the one place that knows every kind of store.
+struct Destinations: Sendable {
+  let settings: Settings
+  /// The library folder's path: the default destination and its temporaries lie in it.
+  let library: String
+  /// What uploads go on from.
+  let checkpoints: any UploadCheckpoints
+
+  /// A store, and what it is on this machine.
+  struct Opened: Sendable {
+    /// Without decorators.
+    let uploader: any Uploader
+    /// The folder that it stores in, when it is one.
+    let folder: String?
+    /// Whether its uploads read the source themselves, so that they can be held to a rate from outside.
+    let readsSource: Bool
+  }
+
+  /// The store at `to` (`--to`), or the library's own.
+  /// - Throws: ``CommandFailure`` when that is no destination, or a setting can't be used with it.
+  func open(_ to: String?) async throws -> Opened {
+    guard let to else { return try folder(library + "/media", temporaries: library + "/tmp") }
+    return try await open(try Self.address(to))
+  }
+
+  /// A store that the catalog names. Its temporaries are in the library when it is the library's own.
+  func open(_ destination: Destination) async throws -> Opened {
+    let address = try Self.address(destination.name)
+    guard case .folder(let root) = address else { return try await open(address) }
+    return try folder(root, temporaries: library + "/tmp")
+  }
+
+  private func open(_ address: DestinationAddress) async throws -> Opened {
+    switch address {
+    case .folder(let root): return try folder(root, temporaries: nil)
+    case .command(let path, let store): return try command(path, store)
+    case .s3(let bucket): return Opened(uploader: try await s3(bucket), folder: nil, readsSource: true)
+    case .tus(let address): return Opened(uploader: try tus(address), folder: nil, readsSource: true)
+    }
+  }
+
+  private static func address(_ text: String) throws -> DestinationAddress {
+    do throws(DestinationAddressError) {
+      return try DestinationAddress(parsing: text)
+    } catch {
+      throw CommandFailure(.usage, error.message)
+    }
+  }
+
+  // MARK: Kinds
+
+  private func folder(_ root: String, temporaries: String?) throws -> Opened {
+    let uploader = FolderUploader(
+      root: root, temporaries: temporaries, publicBaseURL: settings.publicBaseURL, mode: try mode())
+    return Opened(uploader: uploader, folder: root, readsSource: true)
+  }
+
+  private func command(_ path: String, _ store: String?) throws -> Opened {
+    guard let program = AdapterProgram(path: path, store: store) else {
+      throw CommandFailure(.usage, "command: names a program, such as command:./adapter")
+    }
+    let names = (settings.store.adapterEnv ?? "").split(whereSeparator: { $0 == "," || $0 == " " }).map(
+      String.init)
+    let environment = ProcessInfo.processInfo.environment
+    let uploads = settings.uploads ?? 8
+    let uploader = CommandUploader(
+      program, environment: AdapterEnvironment(of: environment, allowing: names),
+      publicBaseURL: settings.publicBaseURL, temporaries: environment["TMPDIR"] ?? "/tmp",
+      silence: .seconds(settings.store.adapterDeadline ?? 60),
+      limitRate: try limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) }, width: uploads + 4)
+    return Opened(uploader: uploader, folder: nil, readsSource: false)
+  }
+
+  private func mode() throws -> FolderModes {
+    guard let text = settings.mode else { return .private }
+    guard let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else {
+      throw CommandFailure(
+        .couldNotRun,
+        "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
+    }
+    return FolderModes(file: mode)
+  }
+
+  // MARK: Decorators
+
+  /// The uploader of a run: verified, retried, at most `--uploads` at once, at `--limit-rate`.
+  func decorated(_ opened: Opened) throws -> any Uploader {
+    var uploader = opened.uploader
+    if opened.readsSource, let limiter = try limiter() {
+      uploader = RateLimitedUploader(base: uploader, limiter: limiter)
+    }
+    uploader = VerifyingUploader(base: RetryingUploader(base: uploader))
+    if let uploads = settings.uploads { uploader = ConcurrentUploader(base: uploader, uploads: uploads) }
+    return uploader
+  }
+
+  private func limiter() throws -> RateLimiter? {
+    guard let text = settings.limitRate else { return nil }
+    guard let rate = ByteRate(text) else {
+      throw CommandFailure(
+        .usage,
+        "the rate \"\(text)\" can't be used; it is bytes a second, such as 10MB/s, 512KiB/s or 800000")
+    }
+    return RateLimiter(bytesPerSecond: rate.bytesPerSecond)
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import ReelModel
+import ReelTerminal
+import ReelUploaderPromises
+import Synchronization
+
+/// Runs the promises of an uploader against a destination.
+struct PromiseSession: Sendable {
+  let settings: Settings
+  let destination: String
+  let promises: [UploaderPromise]
+  let largeSize: Int
+  let deadline: Duration
+  let json: Bool
+
+  /// Checks each promise and tells how it stands, one after the other.
+  /// - Throws: ``CommandFailure`` when the destination can't be made ready.
+  func run() async throws -> ReelExit {
+    let path = (try? Workplace.libraryPath(settings)) ?? ""
+    let stores = Destinations(settings: settings, library: path, checkpoints: MemoryCheckpoints())
+    let uploader = try await stores.open(destination).uploader
+    do throws(UploadError) {
+      try await uploader.prepare()
+    } catch {
+      throw CommandFailure(error)
+    }
+    let kinds = [
+      Kind(name: "from memory", sources: .bytes),
+      Kind(name: "from a file", sources: .files(folder: FileManager.default.temporaryDirectory.path)),
+    ]
+    let checking = Task { await check(kinds, stores) }
+    let (entries, wasInterrupted) = await Interruption.cancelling(checking)
+    let view = PromiseView(
+      entries, destination: uploader.destination.name, left: promises.count - entries.count)
+    let traits = TerminalTraits.standardOutput()
+    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.summary(traits))
+    if wasInterrupted { return .interrupted }
+    return entries.contains { $0.problem != nil } || entries.count < promises.count ? .someFailed : .done
+  }
+
+  /// What the sources are made of: an uploader may treat a file differently.
+  private struct Kind: Sendable {
+    let name: String
+    let sources: StoreUnderTest.SourceKind
+  }
+
+  private func check(_ kinds: [Kind], _ stores: Destinations) async -> [PromiseView.Entry] {
+    var entries: [PromiseView.Entry] = []
+    for promise in promises where !Task.isCancelled {
+      let start = ContinuousClock.now
+      var problem: String?
+      for kind in kinds where problem == nil {
+        let store = StoreUnderTest(sources: kind.sources, largeSize: largeSize) {
+          try await stores.open(destination).uploader
+        }
+        problem = await self.problem(of: promise, store).map { "\($0) (\(kind.name))" }
+      }
+      if Task.isCancelled { break }
+      let entry = PromiseView.Entry(
+        name: promise.name, sentence: promise.sentence, problem: problem,
+        seconds: (ContinuousClock.now - start) / .seconds(1))
+      entries.append(entry)
+      // Somebody who went away is noticed by the last line.
+      if !json { try? OutputStream.standardOutput.write(PromiseView.text(entry, .standardOutput())) }
+    }
+    return entries
+  }
+
+  /// What is broken, or nil. A check that never ends is a broken promise, too; one that is not even ended by
+  /// cancelling it is left behind.
+  private func problem(of promise: UploaderPromise, _ store: StoreUnderTest) async -> String? {
+    let outcome = FirstOutcome()
+    let check = Task {
+      do throws(PromiseBroken) {
+        try await promise.check(store)
+        outcome.settle(nil)
+      } catch {
+        outcome.settle(error.detail)
+      }
+    }
+    let seconds = deadline / .seconds(1)
+    let limit = Task {
+      guard (try? await Task.sleep(for: deadline)) != nil else { return }
+      check.cancel()
+      guard (try? await Task.sleep(for: .seconds(10))) != nil else { return }
+      outcome.settle("it did not end within \(seconds) s, nor when it was cancelled")
+    }
+    let problem = await withTaskCancellationHandler {
+      await outcome.value
+    } onCancel: {
+      check.cancel()
+    }
+    limit.cancel()
+    return problem
+  }
+}
+
+/// The first of several outcomes, for one who waits.
+private final class FirstOutcome: Sendable {
+  private struct State {
+    var outcome: String??
+    var waiting: CheckedContinuation<String?, Never>?
+  }
+  private let state = Mutex(State())
+
+  func settle(_ problem: String?) {
+    let waiting = state.withLock { state -> CheckedContinuation<String?, Never>? in
+      guard state.outcome == nil else { return nil }
+      state.outcome = .some(problem)
+      return state.waiting.take()
+    }
+    waiting?.resume(returning: problem)
+  }
+
+  var value: String? {
+    get async {
+      await withCheckedContinuation { continuation in
+        let outcome = state.withLock { state -> String?? in
+          if state.outcome == nil { state.waiting = continuation }
+          return state.outcome
+        }
+        if let outcome { continuation.resume(returning: outcome) }
+      }
+    }
+  }
+}

@@ -1,0 +1,170 @@
+import ReelCatalog
+import ReelDoctor
+import ReelModel
+import ReelSystem
+import ReelTerminal
+import ReelUploading
+
+/// What `reel verify` works with, put together from the settings.
+struct VerificationSession: Sendable {
+  let settings: Settings
+  /// `--to`; nil for every store that the catalog names.
+  let to: String?
+  let readsObjects: Bool
+  let width: Int
+  let json: Bool
+
+  /// Looks, and tells as it goes.
+  /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
+  func run() async throws -> ReelExit {
+    let path = try Workplace.libraryPath(settings)
+    let library = try await orCommandFailure { () async throws(CatalogError) in
+      guard let library = try await LibraryFolder.existing(at: path) else {
+        throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
+      }
+      return library
+    }
+    let (examined, reading) = try await orCommandFailure { () async throws(CatalogError) in
+      (
+        try await ExaminedCatalog.open(library: library),
+        try await SQLiteCatalog.openReadOnly(library: library)
+      )
+    }
+    guard let examined, let reading else { return try nothing(path) }
+    let stores = Destinations(settings: settings, library: path, checkpoints: reading)
+    let exit: ReelExit
+    do {
+      exit = try await verify(examined, stores, path)
+    } catch {
+      try? await examined.close()
+      try? await reading.close()
+      throw error
+    }
+    try await orCommandFailure { () async throws(CatalogError) in
+      try await examined.close()
+      try await reading.close()
+    }
+    return exit
+  }
+
+  private func verify(
+    _ catalog: ExaminedCatalog, _ stores: Destinations, _ path: String
+  ) async throws -> ReelExit {
+    let destinations = try await destinations(in: catalog, stores)
+    let verification = StoreVerification(catalog: catalog, width: width, readsObjects: readsObjects) {
+      destination async throws(UploadError) in
+      try await Self.store(destination, stores)
+    }
+    let printer = VerificationPrinter(
+      VerificationView(
+        library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput()))
+    try await printer.begin()
+    let looking = Task { () -> Result<Void, CatalogError> in
+      do throws(CatalogError) {
+        return .success(try await verification.run(destinations) { await printer.tell($0) })
+      } catch {
+        return .failure(error)
+      }
+    }
+    await printer.whenClosed { looking.cancel() }
+    let (result, wasInterrupted) = await Interruption.cancelling(looking)
+    if case .failure(let error) = result, !wasInterrupted, error.code != .cancelled {
+      throw CommandFailure(error)
+    }
+    let count = try await printer.end(isWhole: !wasInterrupted)
+    return wasInterrupted ? .interrupted : ReelExit(count)
+  }
+
+  /// A library without a catalog has no posts.
+  private func nothing(_ path: String) throws -> ReelExit {
+    let view = VerificationView(
+      library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput())
+    try OutputStream.standardOutput.write(view.beginning + (try view.end(isWhole: true)))
+    return .done
+  }
+
+  /// Nil for all.
+  private func destinations(in catalog: ExaminedCatalog, _ stores: Destinations) async throws
+    -> [Destination]?
+  {
+    guard let to else { return nil }
+    let known = try await orCommandFailure { () async throws(CatalogError) in
+      try await catalog.destinations()
+    }
+    if let named = known.first(where: { $0.name == to }) { return [named] }
+    let meant = try await stores.open(to).uploader.destination
+    guard known.contains(meant) else {
+      throw CommandFailure(
+        .couldNotRun,
+        "no post was ever stored in \(meant): `reel status` names the stores that this library has used")
+    }
+    return [meant]
+  }
+
+  private static func store(
+    _ destination: Destination, _ stores: Destinations
+  ) async throws(UploadError) -> any Uploader {
+    do {
+      return RetryingUploader(base: try await stores.open(destination).uploader)
+    } catch let failure as CommandFailure {
+      throw UploadError(.storeUnusable, failure.message)
+    } catch {
+      throw UploadError(.storeUnusable, "\(error)")
+    }
+  }
+}
+
+extension ReelExit {
+  /// How a verification ended.
+  init(_ count: VerificationCount) {
+    if count.damaged + count.unknown > 0 {
+      self = .someFailed
+    } else {
+      self = count.unreachable > 0 ? .couldNotRun : .done
+    }
+  }
+}
+
+/// Prints a verification as it goes. Its reader may be slow: then the verification waits.
+private actor VerificationPrinter {
+  private var view: VerificationView
+  private let queue = BlockingQueue(label: "reel.output", width: 1)
+  private var problem: (any Error)?
+  private var onClose: @Sendable () -> Void = {}
+
+  init(_ view: VerificationView) {
+    self.view = view
+  }
+
+  func begin() async throws {
+    try await write(view.beginning)
+  }
+
+  /// Nobody reads any more: there is no use in going on.
+  func whenClosed(_ body: @escaping @Sendable () -> Void) {
+    onClose = body
+    if problem != nil { body() }
+  }
+
+  func tell(_ event: VerificationEvent) async {
+    guard problem == nil else { return }
+    do {
+      let text = try view.text(event)
+      if !text.isEmpty { try await write(text) }
+    } catch {
+      problem = error
+      onClose()
+    }
+  }
+
+  func end(isWhole: Bool) async throws -> VerificationCount {
+    if let problem { throw problem }
+    try await write(try view.end(isWhole: isWhole))
+    return view.count
+  }
+
+  private func write(_ text: String) async throws {
+    let result = await queue.run { Result { try OutputStream.standardOutput.write(text) } }
+    try result.get()
+  }
+}

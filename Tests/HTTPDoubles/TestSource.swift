@@ -1,0 +1,46 @@
+import Crypto
+import ReelModel
+import Synchronization
+
+/// A source in memory.
+package struct TestSource: ByteSource {
+  package let bytes: [UInt8]
+  package let digest: ContentDigest
+  package var descriptor: Int32? { nil }
+  package var changesShow: Bool { false }
+
+  package init(size: Int, seed: UInt8 = 1, claiming digest: ContentDigest? = nil) {
+    var state = UInt64(seed)
+    let words = (0...(size / 8)).map { _ in
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state
+    }
+    bytes = words.withUnsafeBytes { Array($0.prefix(size)) }
+    guard let actual = ContentDigest(sha256: SHA256.hash(data: bytes)) else {
+      preconditionFailure("no SHA-256")
+    }
+    self.digest = digest ?? actual
+  }
+
+  package var upload: UploadSource {
+    UploadSource(size: Int64(bytes.count), digest: digest, contentType: "video/mp4", bytes: self)
+  }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    guard offset < Int64(bytes.count) else { return 0 }
+    let part = bytes[Int(offset)...].prefix(buffer.count)
+    buffer.copyBytes(from: part)
+    return part.count
+  }
+
+  package func checkUnchanged() throws(SourceError) {}
+}
+
+/// What was reported, in order.
+package final class SentBytes: Sendable {
+  package init() {}
+
+  private let numbers = Mutex<[Int64]>([])
+  package var all: [Int64] { numbers.withLock { $0 } }
+  package func add(_ number: Int64) { numbers.withLock { $0.append(number) } }
+}

@@ -1,0 +1,227 @@
+import Crypto
+import Foundation
+import Glibc
+import ReelModel
+import Synchronization
+import Testing
+
+@testable import ReelCommand
+
+/// Adapters that misbehave, as processes.
+@Suite struct AdapterProcessTests {
+  private func source(_ size: Int = 1000) throws -> UploadSource {
+    let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
+    let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
+    return UploadSource(
+      size: Int64(size), digest: digest, contentType: "video/mp4", bytes: Bytes(bytes: bytes))
+  }
+
+  private func key() throws -> ObjectKey { try #require(ObjectKey("k.mp4")) }
+
+  /// The error of an upload by an adapter that does `body`.
+  private func failure(
+    of body: String, environment: [String: String] = [:], allowing: [String] = [],
+    silence: Duration = .seconds(60)
+  ) async throws -> UploadError {
+    let folder = try AdapterFolder()
+    let uploader = try folder.uploader(
+      try folder.adapter(body), environment: environment, allowing: allowing, silence: silence)
+    let (source, key) = (try source(), try key())
+    return try #require(
+      await #expect(throws: UploadError.self) { try await uploader.upload(source, to: key) { _ in } })
+  }
+
+  @Test(
+    "each way to fail has its code",
+    arguments: [
+      ("exit 1", UploadError.Code.interrupted), ("exit 0", .interrupted), ("no-such-command", .storeUnusable),
+      ("kill -9 $$", .interrupted), ("echo nonsense", .storeUnusable), ("yes", .storeUnusable),
+      ("head -c 99999 /dev/zero", .storeUnusable),
+      ("printf '{\"type\":\"result\",\"size\":1000}'", .storeUnusable),
+      (
+        "echo '{\"type\":\"staged\"}'; read a; echo '{\"type\":\"result\",\"size\":999}'", .verificationFailed
+      ),
+      (
+        "echo '{\"type\":\"staged\"}'; read a; echo '{\"type\":\"result\",\"size\":1000}'; exit 3",
+        .interrupted
+      ),
+      ("echo '{\"type\":\"error\",\"code\":\"tooLarge\",\"message\":\"m\"}'; exit 9", .tooLarge),
+      ("echo '{\"type\":\"error\",\"code\":\"denied\"}'; echo x", .storeUnusable),
+    ])
+  func codes(_ body: String, _ code: UploadError.Code) async throws {
+    let error = try await failure(of: body)
+    #expect(error.code == code, "\(error.message)")
+    #expect(error.message.contains("adapter"))
+  }
+
+  @Test func whatCannotBeStartedSaysSo() async throws {
+    let folder = try AdapterFolder()
+    for (program, hint) in [
+      (folder.path(of: "missing"), "no such file"),
+      (try folder.file("plain", "#!/bin/sh\n", mode: 0o644), "chmod +x"),
+      (try folder.file("text", "hello\n"), "#!/bin/sh"),
+      (try folder.file("lost", "#!/no/such/interpreter\n"), "first line"),
+    ] {
+      let uploader = try folder.uploader(program)
+      let error = try #require(await #expect(throws: UploadError.self) { try await uploader.prepare() })
+      #expect(error.code == .storeUnusable && error.message.contains(hint), "\(error.message)")
+    }
+  }
+
+  @Test func anAdapterOfAnotherProtocolIsRefused() async throws {
+    let folder = try AdapterFolder()
+    for (answer, hint) in [("", "no version"), (",\"protocol\":2", "version 2")] {
+      let uploader = try folder.uploader(try folder.adapter("echo '{\"type\":\"result\"\(answer)}'"))
+      let error = try #require(await #expect(throws: UploadError.self) { try await uploader.prepare() })
+      #expect(error.code == .storeUnusable && error.message.contains(hint))
+    }
+  }
+
+  @Test func itsWordsAreToldWithoutWhatWasPassedToIt() async throws {
+    let error = try await failure(
+      of: "printf 'old\\nHTTP 401 for %s \\033[31m\\n' \"$REEL_ADAPTER_TOKEN\" >&2; exit 1",
+      environment: ["REEL_ADAPTER_TOKEN": "s3cr3t-token"])
+    #expect(error.message.contains("HTTP 401 for ‹REEL_ADAPTER_TOKEN› [31m"))
+    let said = try await failure(
+      of: "printf '{\"type\":\"error\",\"code\":\"denied\",\"message\":\"%s is wrong\"}\\n' \"$MINE\"",
+      environment: ["MINE": "s3cr3t-token"], allowing: ["MINE"])
+    #expect(said.code == .denied && said.message.hasSuffix("‹MINE› is wrong"))
+  }
+
+  @Test func itGetsNoOtherDescriptorAndNoOtherVariable() async throws {
+    let folder = try AdapterFolder()
+    let seen = folder.path(of: "seen")
+    let uploader = try folder.uploader(
+      try folder.adapter(
+        """
+        (cd /proc/self/fd && echo * ) >"\(seen)"
+        tr '\\0' '\\n' </proc/$$/environ | sed 's/=.*//' | sort | tr '\\n' ' ' >>"\(seen)"
+        cat <&3 >"\(seen).bytes"
+        if printf x >&3; then echo writable >>"\(seen)"; fi 2>/dev/null
+        echo '{"type":"staged"}'; read -r answer; echo "$answer" >>"\(seen)"
+        echo '{"type":"result","size":1000}'
+        """), environment: ["SECRET": "x"])
+    let object = try await uploader.upload(try source(), to: try key()) { _ in }
+    #expect(object.url == "https://media.example/k.mp4")
+    let words = try String(contentsOfFile: seen, encoding: .utf8)
+    // 4 is the listing's own, 10 the shell's.
+    let numbers = words.split(separator: "\n").first?.split(separator: " ").compactMap { Int($0) } ?? []
+    #expect(numbers.starts(with: [0, 1]) && Set(numbers).subtracting([0, 1, 2, 3, 4, 10]) == [], "\(words)")
+    #expect(words.contains("PATH REEL_ADAPTER_FOLDER {\"commit\":true}"), "\(words)")
+    #expect(!words.contains("SECRET") && !words.contains("writable"))
+    #expect(FileManager.default.contents(atPath: seen + ".bytes")?.count == 1000)
+  }
+
+  @Test func oneThatFallsSilentIsEndedWithAllThatItStarted() async throws {
+    let folder = try AdapterFolder()
+    let list = folder.path(of: "processes")
+    let uploader = try folder.uploader(
+      try folder.adapter(
+        """
+        trap '' TERM
+        sleep 1000 & echo $! >"\(list)"
+        (trap '' TERM; sleep 1000) & echo $! >>"\(list)"
+        echo $$ >>"\(list)"
+        wait; sleep 1000
+        """), silence: .seconds(3))
+    let (source, key) = (try source(), try key())
+    let error = try #require(
+      await #expect(throws: UploadError.self) { try await uploader.upload(source, to: key) { _ in } })
+    #expect(error.code == .interrupted && error.message.contains("--adapter-deadline"))
+    try await expectGone(list, count: 3)
+  }
+
+  @Test func cancellingEndsItAndNothingIsCommitted() async throws {
+    let folder = try AdapterFolder()
+    let list = folder.path(of: "processes")
+    let answer = folder.path(of: "answer")
+    let uploader = try folder.uploader(
+      try folder.adapter(
+        """
+        trap '' TERM
+        sleep 1000 & echo $! >"\(list)"; echo $$ >>"\(list)"
+        echo '{"type":"progress","sent":500}'
+        echo '{"type":"progress","sent":999}'
+        read -r answer || echo nothing >"\(answer)"
+        sleep 1000
+        """))
+    let (source, key) = (try source(3 << 20), try key())
+    let task = Task { try await uploader.upload(source, to: key) { _ in } }
+    while !FileManager.default.fileExists(atPath: list) { try await Task.sleep(for: .milliseconds(5)) }
+    task.cancel()
+    let result = await task.result
+    #expect(throws: UploadError.self) { try result.get() }
+    if case .failure(let error as UploadError) = result { #expect(error.code == .cancelled) }
+    #expect(try String(contentsOfFile: answer, encoding: .utf8) == "nothing\n")
+    try await expectGone(list, count: 2)
+  }
+
+  @Test func aSourceThatChangedIsNotCommitted() async throws {
+    let folder = try AdapterFolder()
+    let answer = folder.path(of: "answer")
+    let uploader = try folder.uploader(
+      try folder.adapter(
+        "echo '{\"type\":\"staged\"}'; read -r answer && echo \"$answer\" >\"\(answer)\"; echo end >>\"\(answer)\""
+      ))
+    let file = try ChangingFile(folder.path(of: "file"), size: 1000)
+    let source = UploadSource(
+      size: 1000, digest: try source().digest, contentType: "video/mp4", bytes: file)
+    let key = try key()
+    let error = try #require(
+      await #expect(throws: UploadError.self) { try await uploader.upload(source, to: key) { _ in } })
+    #expect(error.code == .sourceChanged)
+    #expect(try String(contentsOfFile: answer, encoding: .utf8) == "end\n")
+  }
+
+  @Test func bytesThatAreReadBackAreHashedHere() async throws {
+    let folder = try AdapterFolder()
+    let (source, key) = (try source(), try key())
+    let honest = try folder.uploader(
+      try folder.adapter("printf abc >&3; echo '{\"type\":\"result\",\"found\":true,\"size\":3}'"))
+    #expect(try await honest.readBack(key) == ContentDigest(sha256: SHA256.hash(data: Data("abc".utf8))))
+    let lying = try folder.uploader(
+      try folder.adapter(
+        "printf abc >&3; echo '{\"type\":\"result\",\"found\":true,\"size\":4,\"digest\":\"\(source.digest)\"}'"
+      ))
+    let error = await #expect(throws: UploadError.self) { try await lying.readBack(key) }
+    #expect(error?.code == .interrupted)
+  }
+
+  /// Every process whose number is in the file at `list` is gone, or is about to be.
+  private func expectGone(_ list: String, count: Int) async throws {
+    let numbers = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n").compactMap {
+      Int32($0)
+    }
+    #expect(numbers.count == count)
+    for number in numbers {
+      var isThere = true
+      for _ in 0..<1000 where isThere {
+        isThere = kill(number, 0) == 0 && !Self.isZombie(number)
+        if isThere { try await Task.sleep(for: .milliseconds(10)) }
+      }
+      #expect(!isThere, "process \(number) is still there")
+    }
+  }
+
+  /// Dead, and not collected by whoever inherits orphans here.
+  private static func isZombie(_ number: Int32) -> Bool {
+    let text = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)) ?? ""
+    return text.split(separator: ")").last?.hasPrefix(" Z") ?? false
+  }
+}
+
+/// A file whose change shows only in the last look.
+private final class ChangingFile: ByteSource {
+  private let file: FileHandle
+  var descriptor: Int32? { file.fileDescriptor }
+  var changesShow: Bool { true }
+
+  init(_ path: String, size: Int) throws {
+    try Data(count: size).write(to: URL(filePath: path))
+    file = try #require(FileHandle(forReadingAtPath: path))
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int { 0 }
+
+  func checkUnchanged() throws(SourceError) { throw SourceError(.sourceChanged, "it changed") }
+}

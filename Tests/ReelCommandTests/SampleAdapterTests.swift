@@ -1,0 +1,28 @@
+import ReelModel
+import ReelUploaderPromises
+import Testing
+
+@testable import ReelCommand
+
+/// The adapters of `Samples/adapters` keep every promise.
+@Suite struct SampleAdapterTests {
+  @Test("with a copy of the bytes", arguments: SampleAdapter.allCases, UploaderPromise.all)
+  func copied(_ adapter: SampleAdapter, _ promise: UploaderPromise) async throws {
+    let folder = try AdapterFolder()
+    try await promise.check(
+      StoreUnderTest(largeSize: 9 << 20 + 3) { try folder.uploader(adapter.path, publicBaseURL: nil) })
+    #expect(folder.names(in: "store") == [])
+    #expect(folder.names(in: "store/.staging") == [])
+  }
+
+  @Test("with the file itself", arguments: SampleAdapter.allCases, UploaderPromise.all)
+  func handedOver(_ adapter: SampleAdapter, _ promise: UploaderPromise) async throws {
+    let folder = try AdapterFolder()
+    try await promise.check(
+      StoreUnderTest(sources: .files(folder: folder.path), largeSize: 9 << 20 + 3) {
+        try folder.uploader(adapter.path, store: "north/clips")
+      })
+    #expect(folder.names(in: "store/north/clips") == [])
+    #expect(folder.names(in: "store/north/clips/.staging") == [])
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import ReelCommand
+import ReelModel
+import Testing
+
+/// A folder of a test's own, with adapters in it; removed with this value.
+final class AdapterFolder: Sendable {
+  let path: String
+
+  init() throws {
+    let url = FileManager.default.temporaryDirectory.appending(path: "reel-command-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    path = url.path
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  func path(of name: String) -> String { path + "/" + name }
+
+  /// What lies in the folder `name` below this one, but for what is hidden.
+  func names(in name: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path(of: name))) ?? []
+    return names.filter { !$0.hasPrefix(".") }
+  }
+
+  /// An adapter in shell that reads its request into `$request`, and then does `body`.
+  func adapter(_ body: String) throws -> String {
+    try file("adapter-\(UUID().uuidString).sh", "#!/bin/sh\nread -r request\n" + body + "\n")
+  }
+
+  /// A program of these words.
+  func file(_ name: String, _ text: String, mode: Int = 0o755) throws -> String {
+    let file = path(of: name)
+    try Data(text.utf8).write(to: URL(filePath: file))
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+    return file
+  }
+
+  /// An uploader by the program at `program`.
+  func uploader(
+    _ program: String, store: String? = nil, environment: [String: String] = [:], allowing: [String] = [],
+    publicBaseURL: String? = "https://media.example", silence: Duration = .seconds(60)
+  ) throws -> CommandUploader {
+    let all = ["PATH": "/usr/bin:/bin", "REEL_ADAPTER_FOLDER": path(of: "store")].merging(environment) { $1 }
+    return CommandUploader(
+      try #require(AdapterProgram(path: program, store: store)),
+      environment: AdapterEnvironment(of: all, allowing: allowing), publicBaseURL: publicBaseURL,
+      temporaries: path, silence: silence)
+  }
+}
+
+/// The adapters that are meant to be copied.
+enum SampleAdapter: String, CaseIterable, Sendable {
+  case python = "folder.py"
+  case shell = "folder.sh"
+
+  var path: String {
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "Samples/adapters/" + rawValue).path
+  }
+}
+
+/// Bytes in memory as a source.
+struct Bytes: ByteSource {
+  let bytes: [UInt8]
+  var descriptor: Int32? { nil }
+  var changesShow: Bool { false }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    let part = bytes.dropFirst(Int(offset)).prefix(buffer.count)
+    buffer.copyBytes(from: part)
+    return part.count
+  }
+
+  func checkUnchanged() throws(SourceError) {}
+}

@@ -1,0 +1,100 @@
+#if HTTP
+  import Foundation
+  import ReelHTTP
+  import ReelHTTPDoubles
+  import NIOSSL
+  import Testing
+
+  /// A certificate that nobody but the test trusts, for `localhost` and not for 127.0.0.1.
+  private final class TestCertificate: Sendable {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "reel-tls-\(UUID().uuidString)")
+    var certificate: String { folder.appending(path: "cert.pem").path }
+    private var key: String { folder.appending(path: "key.pem").path }
+
+    static let openssl = URL(filePath: "/usr/bin/openssl")
+    static var canBeMade: Bool { FileManager.default.isExecutableFile(atPath: openssl.path) }
+
+    init() async throws {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      let process = Process()
+      process.executableURL = Self.openssl
+      process.arguments = [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        "-subj",
+        "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
+      ]
+      process.standardError = FileHandle.nullDevice
+      let status = try await withCheckedThrowingContinuation {
+        (ended: CheckedContinuation<Int32, any Error>) in
+        process.terminationHandler = { ended.resume(returning: $0.terminationStatus) }
+        do { try process.run() } catch { ended.resume(throwing: error) }
+      }
+      try #require(status == 0)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    func server() throws -> TLSConfiguration {
+      .makeServerConfiguration(
+        certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
+        privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
+    }
+  }
+
+  @Suite(
+    "TLS", .enabled(if: TestCertificate.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
+    .timeLimit(.minutes(1)))
+  struct TLSTests {
+    private func outcome(_ rules: HTTPRules, host: String) async throws -> Result<Int, HTTPFailure> {
+      let made = try await TestCertificate()
+      let server = try await LoopbackServer.start(tls: try made.server()) { _ in .reply(204) }
+      var rules = rules
+      if rules.extraCertificates != nil { rules.extraCertificates = made.certificate }
+      let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: host, port: server.port), "/")
+      let result: Result<Int, HTTPFailure>
+      do throws(HTTPFailure) {
+        result = .success(try await AsyncHTTPTransport(rules).send(call).status.code)
+      } catch {
+        result = .failure(error)
+      }
+      await server.stop()
+      return result
+    }
+
+    @Test("a certificate that was named is trusted")
+    func trusted() async throws {
+      #expect(try await outcome(HTTPRules(extraCertificates: "made"), host: "localhost") == .success(204))
+    }
+
+    @Test("one that nobody named is not")
+    func untrusted() async throws {
+      guard case .failure(.untrusted(let reason)) = try await outcome(HTTPRules(), host: "localhost") else {
+        Issue.record("it was trusted")
+        return
+      }
+      #expect(reason.contains("nobody that this machine trusts"), "\(reason)")
+    }
+
+    @Test("nor is one for another name")
+    func otherName() async throws {
+      guard
+        case .failure(.untrusted) = try await outcome(HTTPRules(extraCertificates: "made"), host: "127.0.0.1")
+      else {
+        Issue.record("it was trusted")
+        return
+      }
+    }
+
+    @Test("https to a server that speaks plain http, and certificates that are none")
+    func mistakes() async throws {
+      let server = try await LoopbackServer.start { _ in .reply(204) }
+      let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
+      await #expect(throws: HTTPFailure.self) { _ = try await AsyncHTTPTransport().send(call) }
+      await server.stop()
+      let error = #expect(throws: HTTPFailure.self) {
+        _ = try AsyncHTTPTransport(HTTPRules(extraCertificates: "/dev/null"))
+      }
+      #expect("\(error as Any)".contains("/dev/null"))
+    }
+  }
+#endif

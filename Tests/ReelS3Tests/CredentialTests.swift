@@ -1,0 +1,211 @@
+import FoundationEssentials
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import Testing
+
+@testable import ReelS3
+
+@Suite struct CredentialTests {
+  /// A home with the two files; gone with the test.
+  private final class Home {
+    let folder = FileManager.default.temporaryDirectory.path + "/reel-home-\(UUID().uuidString)"
+
+    init(credentials: String? = nil, config: String? = nil) throws {
+      try FileManager.default.createDirectory(atPath: folder + "/.aws", withIntermediateDirectories: true)
+      try credentials.map { try Data($0.utf8).write(to: URL(filePath: folder + "/.aws/credentials")) }
+      try config.map { try Data($0.utf8).write(to: URL(filePath: folder + "/.aws/config")) }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+  }
+
+  private func find(
+    _ home: Home, profile: String? = nil, _ environment: [String: String] = [:]
+  ) async throws -> S3Credentials {
+    try await LocalCredentials(
+      environment: ["HOME": home.folder].merging(environment) { $1 }, profile: profile
+    ).find()
+  }
+
+  private let pair = "aws_access_key_id = FILE\naws_secret_access_key = fs\n"
+
+  @Test("the environment counts more than a file, and a named profile more than the environment")
+  func order() async throws {
+    let home = try Home(
+      credentials:
+        "[default]\n\(pair)[work]\naws_access_key_id=WORK\naws_secret_access_key=ws\naws_session_token=t\n")
+    let environment = ["AWS_ACCESS_KEY_ID": "ENV", "AWS_SECRET_ACCESS_KEY": "es", "AWS_SESSION_TOKEN": "et"]
+    let fromEnvironment = try await find(home, environment)
+    #expect(fromEnvironment == S3Credentials(keyID: "ENV", secret: Secret("es"), token: Secret("et")))
+    #expect(try await find(home, environment.merging(["AWS_PROFILE": "work"]) { $1 }).keyID == "ENV")
+    #expect(try await find(home, profile: "work", environment).token == Secret("t"))
+    #expect(try await find(home).keyID == "FILE")
+    #expect(try await find(home, ["AWS_PROFILE": "work"]).keyID == "WORK")
+  }
+
+  @Test("the config file may hold them, too; other paths are named by variables")
+  func places() async throws {
+    #expect(try await find(Home(config: "[profile work]\n\(pair)"), profile: "work").keyID == "FILE")
+    let home = try Home(credentials: "[default]\n\(pair)")
+    #expect(
+      try await find(Home(), ["AWS_SHARED_CREDENTIALS_FILE": home.folder + "/.aws/credentials"]).keyID
+        == "FILE")
+  }
+
+  @Test("when there are none, it is said where they were looked for")
+  func missing() async throws {
+    let home = try Home()
+    let error = await #expect(throws: UploadError.self) { try await find(home) }
+    #expect(error?.code == .storeUnusable)
+    for place in ["AWS_ACCESS_KEY_ID", home.folder + "/.aws/credentials", "/.aws/config", "profile default"] {
+      #expect(error?.message.contains(place) == true, "\(error?.message ?? "")")
+    }
+    let named = await #expect(throws: UploadError.self) { try await find(home, profile: "work") }
+    #expect(named?.message.contains("profile work") == true)
+  }
+
+  @Test("half a pair is a mistake, wherever it stands")
+  func half() async throws {
+    for (home, environment) in [
+      (try Home(), ["AWS_ACCESS_KEY_ID": "A"]), (try Home(), ["AWS_SECRET_ACCESS_KEY": "hunter2"]),
+      (try Home(credentials: "[default]\naws_secret_access_key=hunter2\n"), [:]),
+    ] {
+      let error = await #expect(throws: UploadError.self) { try await find(home, environment) }
+      #expect(error?.message.contains("only one") == true)
+      #expect(error?.message.contains("hunter2") == false)
+    }
+  }
+
+  @Test(
+    "what Reel can't do is named, with a way around it",
+    arguments: ["sso_session", "credential_process", "role_arn"])
+  func otherKinds(_ setting: String) async throws {
+    let home = try Home(config: "[default]\n\(setting) = x\n")
+    let error = await #expect(throws: UploadError.self) { try await find(home) }
+    #expect(error?.message.contains(setting) == true && error?.message.contains("export-credentials") == true)
+  }
+
+  @Test("region and endpoint come from the variables, then from the profile")
+  func regionAndEndpoint() async throws {
+    let home = try Home(config: "[default]\nregion = eu-north-1\nendpoint_url = https://h\n")
+    let file = LocalCredentials(environment: ["HOME": home.folder], profile: nil)
+    #expect(try await file.region() == "eu-north-1")
+    #expect(try await file.endpoint() == "https://h")
+    let variables = LocalCredentials(
+      environment: [
+        "HOME": home.folder, "AWS_DEFAULT_REGION": "b", "AWS_REGION": "a", "AWS_ENDPOINT_URL": "https://i",
+        "AWS_ENDPOINT_URL_S3": "https://j",
+      ], profile: nil)
+    #expect(try await variables.region() == "a")
+    #expect(try await variables.endpoint() == "https://j")
+  }
+
+  private static let answer =
+    "{\"AccessKeyId\":\"K\",\"SecretAccessKey\":\"s\",\"Token\":\"t\",\"Expiration\":\"2027-01-15T08:00:00Z\"}"
+
+  @Test("a container's endpoint is asked with its token, and nobody else is sent it")
+  func container() async throws {
+    let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(Self.answer.utf8)) }
+    let environment = [
+      "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/x", "AWS_CONTAINER_AUTHORIZATION_TOKEN": "hunter2",
+    ]
+    let found = try await EndpointCredentials(transport: transport, environment: environment).container()
+    #expect(found.keyID == "K" && found.expires == Date(timeIntervalSince1970: 1_800_000_000))
+    let call = try #require(transport.calls.first?.call)
+    #expect(call.origin.description + call.target == "http://169.254.170.2/v2/x")
+    #expect(call.credentials.first?.value == Secret("hunter2"))
+  }
+
+  @Test("a container's endpoint elsewhere, over plain http, is not asked")
+  func containerElsewhere() async throws {
+    let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(Self.answer.utf8)) }
+    for (address, isAsked) in [
+      ("http://evil.example/x", false), ("http://127.0.0.1:9/x", true), ("https://h.example/x", true),
+      ("http://169.254.170.23/v1", true),
+    ] {
+      let endpoint = EndpointCredentials(
+        transport: transport, environment: ["AWS_CONTAINER_CREDENTIALS_FULL_URI": address])
+      let found = try? await endpoint.container()
+      #expect((found != nil) == isAsked, "\(address)")
+    }
+    #expect(transport.calls.count == 3)
+  }
+
+  @Test("a virtual machine's service is asked for a token first")
+  func instance() async throws {
+    let transport = ScriptedTransport { sent in
+      switch sent.call.target {
+      case "/latest/api/token": HTTPReply(status: .ok, body: Array("hunter2".utf8))
+      case "/latest/meta-data/iam/security-credentials/": HTTPReply(status: .ok, body: Array("role\n".utf8))
+      case "/latest/meta-data/iam/security-credentials/role":
+        HTTPReply(status: .ok, body: Array(Self.answer.utf8))
+      default: HTTPReply(status: .notFound)
+      }
+    }
+    let found = try await EndpointCredentials(transport: transport, environment: [:]).instance()
+    #expect(found.token == Secret("t"))
+    #expect(transport.calls.dropFirst().allSatisfy { $0.call.credentials.first?.value == Secret("hunter2") })
+  }
+}
+
+@Suite struct S3StoreTests {
+  @Test func addresses() throws {
+    let key = try #require(ObjectKey("k.mp4"))
+    let own = try HTTPAddress(parsing: "https://h:9000")
+    for (store, address, name) in [
+      (try S3Store(bucket: "buck"), "https://buck.s3.us-east-1.amazonaws.com/k.mp4", "s3://buck"),
+      (
+        try S3Store(bucket: "buck", prefix: "/ä b//c/", region: "cn-north-1"),
+        "https://buck.s3.cn-north-1.amazonaws.com.cn/%C3%A4%20b/c/k.mp4", "s3://buck/ä b/c"
+      ),
+      (
+        try S3Store(bucket: "my.buck", region: "eu-west-1"),
+        "https://s3.eu-west-1.amazonaws.com/my.buck/k.mp4",
+        "s3://my.buck"
+      ),
+      (try S3Store(bucket: "buck", endpoint: own), "https://h:9000/buck/k.mp4", "s3+https://h:9000/buck"),
+      (
+        try S3Store(bucket: "buck", prefix: "p", endpoint: own, usesPaths: false),
+        "https://buck.h:9000/p/k.mp4",
+        "s3+https://h:9000/buck/p"
+      ),
+    ] {
+      let addressing = S3Addressing(store: store, region: store.region)
+      #expect(addressing.origin.description + addressing.path(of: key) == address)
+      #expect(store.destination.name == name)
+    }
+  }
+
+  @Test(arguments: ["", "ab", "a b", "a/b", "a..b", ".ab", "bücket", String(repeating: "a", count: 256)])
+  func badBuckets(_ name: String) { #expect(throws: S3StoreError.self) { try S3Store(bucket: name) } }
+
+  @Test func badPrefixesRegionsEndpoints() throws {
+    for prefix in ["..", "a/../b", "./a", "a\nb"] {
+      #expect(throws: S3StoreError.self) { try S3Store(bucket: "buck", prefix: prefix) }
+    }
+    #expect(throws: S3StoreError.self) { try S3Store(bucket: "buck", region: "evil.example/") }
+    let address = try HTTPAddress(parsing: "https://h/path")
+    #expect(throws: S3StoreError.self) { try S3Store(bucket: "buck", endpoint: address) }
+  }
+
+  @Test("a viewer's address is the store's, one's own, or signed")
+  func viewing() async throws {
+    let key = try #require(ObjectKey("k.mp4"))
+    let transport = S3Double().transport()
+    for (viewing, prefix) in [
+      (S3Viewing.address, "https://s3.test/bucket/a/b/k.mp4"),
+      (.publicBase("https://cdn.example/v/"), "https://cdn.example/v/k.mp4"),
+      (
+        .presigned(seconds: 60),
+        "https://s3.test/bucket/a/b/k.mp4?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential="
+      ),
+    ] {
+      let uploader = try uploader(transport, S3Options(viewing: viewing))
+      let object = try await uploader.upload(TestSource(size: 3).upload, to: key) { _ in }
+      #expect(viewing == .address ? object.url == prefix : object.url.hasPrefix(prefix))
+      try await uploader.remove(key)
+    }
+  }
+}

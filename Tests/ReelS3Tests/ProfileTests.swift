@@ -1,0 +1,41 @@
+import ReelHTTP
+import ReelModel
+import Testing
+
+@testable import ReelS3
+
+@Suite struct SharedProfileTests {
+  private let text = """
+    # people's own notes
+    [default]
+    aws_access_key_id = A
+    aws_secret_access_key=s#e;c/r+e=t   # why
+    region =
+    [other]
+      aws_access_key_id = nested
+    AWS_Access_Key_ID = B
+    s3 =
+      max_concurrent_requests = 20
+    aws_secret_access_key = ; empty
+    """
+
+  @Test func settings() throws {
+    let profile = try #require(SharedProfile("default", in: text, isConfig: false))
+    #expect(profile["aws_access_key_id"] == "A")
+    #expect(profile["aws_secret_access_key"] == "s#e;c/r+e=t")
+    #expect(profile["region"] == nil)
+    let other = try #require(SharedProfile("other", in: text, isConfig: false))
+    #expect(other["aws_access_key_id"] == "B")
+    #expect(other["max_concurrent_requests"] == nil)
+    #expect(other["aws_secret_access_key"] == nil)
+    #expect(SharedProfile("third", in: text, isConfig: false) == nil)
+  }
+
+  @Test func sectionsOfTheConfigFile() throws {
+    let config = "[default]\nregion=a\n[profile x]\nregion=b\n[x]\nregion=c\n[ profile   y ]\nregion=d\n"
+    #expect(try #require(SharedProfile("default", in: config, isConfig: true))["region"] == "a")
+    #expect(try #require(SharedProfile("x", in: config, isConfig: true))["region"] == "b")
+    #expect(try #require(SharedProfile("y", in: config, isConfig: true))["region"] == "d")
+    #expect(SharedProfile("z", in: config, isConfig: true) == nil)
+  }
+}

@@ -1,0 +1,198 @@
+import Crypto
+import FoundationEssentials
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import Synchronization
+
+@testable import ReelS3
+
+/// A bucket in memory that speaks enough of the protocol: it holds what arrives against what was signed, keeps names
+/// apart, puts parts together, and creates only what is absent. It checks no signature: the vectors and a real server do.
+final class S3Double: Sendable {
+  struct Object: Sendable {
+    var bytes: [UInt8]
+    var type: String
+    var checksum: String?
+  }
+  struct Upload: Sendable {
+    let name: String
+    let type: String
+    var parts: [Int: [UInt8]] = [:]
+  }
+  struct Bucket: Sendable {
+    var objects: [String: Object] = [:]
+    var uploads: [String: Upload] = [:]
+    var begun = 0
+  }
+
+  let bucket = Mutex(Bucket())
+  /// Whether ListParts and HEAD tell checksums, as Amazon does; a store that does not tells MD5 in its tags all the same.
+  let tellsChecksums: Bool
+  /// Looks at each call first; what it gives is the reply.
+  private let interference: @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply?
+
+  init(
+    tellsChecksums: Bool = true,
+    interference: @escaping @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply? = {
+      _ in nil
+    }
+  ) {
+    self.tellsChecksums = tellsChecksums
+    self.interference = interference
+  }
+
+  func transport() -> ScriptedTransport {
+    ScriptedTransport { [self] sent async throws(HTTPFailure) in
+      if let reply = try await interference(sent) { return reply }
+      return answer(sent)
+    }
+  }
+
+  static let store = try? S3Store(
+    bucket: "bucket", prefix: "a/b", endpoint: HTTPAddress(parsing: "https://s3.test"))
+
+  private func answer(_ sent: ScriptedTransport.Sent) -> HTTPReply {
+    let parts = sent.call.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let query = parts.count < 2 ? [:] : Self.query(parts[1])
+    let path = parts[0].dropFirst("/bucket".count)
+    if sent.call.fields[.contentSHA256] != Hexadecimal.text(SHA256.hash(data: sent.body)) {
+      return Self.error(400, "XAmzContentSHA256Mismatch")
+    }
+    if let told = sent.call.fields[.checksumSHA256], told != Self.checksum(sent.body) {
+      return Self.error(400, "BadDigest")
+    }
+    if path.isEmpty || path == "/" {
+      return query["uploads"] != nil ? uploads(query["prefix"] ?? "") : Self.empty(200)
+    }
+    return answer(sent, String(path.dropFirst()), query)
+  }
+
+  private func answer(_ sent: ScriptedTransport.Sent, _ name: String, _ query: [String: String]) -> HTTPReply
+  {
+    let id = query["uploadId"]
+    switch (sent.call.method, id) {
+    case (.post, nil): return begin(name, sent)
+    case (.put, let id?): return part(id, Int(query["partNumber"] ?? "") ?? 0, sent)
+    case (.get, let id?): return parts(id)
+    case (.post, let id?): return complete(id, sent)
+    case (.delete, let id?):
+      return Self.empty(bucket.withLock { $0.uploads.removeValue(forKey: id) } == nil ? 404 : 204)
+    case (.put, nil): return put(name, sent)
+    case (.delete, nil):
+      bucket.withLock { $0.objects[name] = nil }
+      return Self.empty(204)
+    default: return get(name, isHead: sent.call.method == .head)
+    }
+  }
+
+  // MARK: Objects
+
+  private func put(_ name: String, _ sent: ScriptedTransport.Sent) -> HTTPReply {
+    let isNew = bucket.withLock { bucket in
+      guard bucket.objects[name] == nil || sent.call.fields[.ifNoneMatch] != "*" else { return false }
+      bucket.objects[name] = Object(
+        bytes: sent.body, type: sent.call.fields[.contentType] ?? "",
+        checksum: sent.call.fields[.checksumSHA256])
+      return true
+    }
+    guard isNew else { return Self.error(412, "PreconditionFailed") }
+    var fields: HTTPFields = [.eTag: Self.tag(sent.body)]
+    if tellsChecksums { fields[.checksumSHA256] = Self.checksum(sent.body) }
+    return HTTPReply(status: .ok, fields: fields)
+  }
+
+  private func get(_ name: String, isHead: Bool) -> HTTPReply {
+    guard let object = bucket.withLock({ $0.objects[name] }) else {
+      return isHead ? Self.empty(404) : Self.error(404, "NoSuchKey")
+    }
+    var fields: HTTPFields = [.contentLength: "\(object.bytes.count)", .contentType: object.type]
+    if tellsChecksums { fields[.checksumSHA256] = object.checksum }
+    return HTTPReply(status: .ok, fields: fields, body: isHead ? [] : object.bytes)
+  }
+
+  // MARK: Uploads
+
+  private func begin(_ name: String, _ sent: ScriptedTransport.Sent) -> HTTPReply {
+    let id = bucket.withLock { bucket in
+      bucket.begun += 1
+      let id = "upload+\(bucket.begun)/="
+      bucket.uploads[id] = Upload(name: name, type: sent.call.fields[.contentType] ?? "")
+      return id
+    }
+    return Self.xml(
+      "<InitiateMultipartUploadResult><UploadId>\(id)</UploadId></InitiateMultipartUploadResult>")
+  }
+
+  private func part(_ id: String, _ number: Int, _ sent: ScriptedTransport.Sent) -> HTTPReply {
+    let isKnown = bucket.withLock { bucket in
+      bucket.uploads[id]?.parts[number] = sent.body
+      return bucket.uploads[id] != nil
+    }
+    return isKnown
+      ? HTTPReply(status: .ok, fields: [.eTag: Self.tag(sent.body)]) : Self.error(404, "NoSuchUpload")
+  }
+
+  private func parts(_ id: String) -> HTTPReply {
+    guard let upload = bucket.withLock({ $0.uploads[id] }) else { return Self.error(404, "NoSuchUpload") }
+    let listed = upload.parts.sorted { $0.key < $1.key }.map { number, bytes in
+      "<Part><PartNumber>\(number)</PartNumber><ETag>\(xmlEscaped(Self.tag(bytes)))</ETag><Size>\(bytes.count)</Size>"
+        + (tellsChecksums ? "<ChecksumSHA256>\(Self.checksum(bytes))</ChecksumSHA256>" : "") + "</Part>"
+    }
+    return Self.xml("<ListPartsResult>\(listed.joined())<IsTruncated>false</IsTruncated></ListPartsResult>")
+  }
+
+  private func uploads(_ prefix: String) -> HTTPReply {
+    let found = bucket.withLock { $0.uploads }.filter { $0.value.name.hasPrefix(prefix) }.map { id, upload in
+      "<Upload><Key>\(upload.name)</Key><UploadId>\(id)</UploadId><Initiated>\(id)</Initiated></Upload>"
+    }
+    return Self.xml("<ListMultipartUploadsResult>\(found.joined())</ListMultipartUploadsResult>")
+  }
+
+  private func complete(_ id: String, _ sent: ScriptedTransport.Sent) -> HTTPReply {
+    guard let list = XMLNode(parsing: sent.body) else { return Self.error(400, "MalformedXML") }
+    return bucket.withLock { bucket in
+      guard let upload = bucket.uploads[id] else { return Self.error(404, "NoSuchUpload") }
+      if bucket.objects[upload.name] != nil { return Self.error(412, "PreconditionFailed") }
+      var bytes: [UInt8] = []
+      var digests: [UInt8] = []
+      for part in list.all("Part") {
+        let sentPart = upload.parts[Int(part["PartNumber"] ?? "") ?? 0]
+        guard let sentPart, Self.tag(sentPart) == part["ETag"] else { return Self.error(400, "InvalidPart") }
+        bytes += sentPart
+        digests += Array(SHA256.hash(data: sentPart))
+      }
+      let composite = "\(Self.checksum(digests))-\(list.all("Part").count)"
+      bucket.objects[upload.name] = Object(bytes: bytes, type: upload.type, checksum: composite)
+      bucket.uploads[id] = nil
+      let told = tellsChecksums ? "<ChecksumSHA256>\(composite)</ChecksumSHA256>" : ""
+      return Self.xml("<CompleteMultipartUploadResult>\(told)</CompleteMultipartUploadResult>")
+    }
+  }
+
+  // MARK: Replies
+
+  static func error(_ status: Int, _ code: String, fields: HTTPFields = [:], more: String = "") -> HTTPReply {
+    HTTPReply(
+      status: .init(code: status), fields: fields,
+      body: Array("<Error><Code>\(code)</Code><Message>words</Message>\(more)</Error>".utf8))
+  }
+
+  static func empty(_ status: Int, fields: HTTPFields = [:]) -> HTTPReply {
+    HTTPReply(status: .init(code: status), fields: fields)
+  }
+
+  static func xml(_ text: String) -> HTTPReply { HTTPReply(status: .ok, body: Array(text.utf8)) }
+
+  static func checksum(_ bytes: [UInt8]) -> String { Base64.text(Array(SHA256.hash(data: bytes))) }
+
+  static func tag(_ bytes: [UInt8]) -> String { "\"\(Hexadecimal.text(Insecure.MD5.hash(data: bytes)))\"" }
+
+  private static func query(_ text: Substring) -> [String: String] {
+    text.split(separator: "&").reduce(into: [:]) { query, pair in
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      query[String(parts[0])] = parts.count < 2 ? "" : String(parts[1]).removingPercentEncoding ?? ""
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import FoundationEssentials
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import Synchronization
+import Testing
+
+@testable import ReelS3
+
+@Suite("what a store says against a request", .timeLimit(.minutes(2)))
+struct S3ErrorTests {
+  private func failure(_ reply: HTTPReply) async throws -> UploadError? {
+    let double = S3Double { _ in reply }
+    return await #expect(throws: UploadError.self) {
+      _ = try await uploader(double.transport()).upload(
+        TestSource(size: 5).upload, to: try #require(ObjectKey("a.mp4"))
+      ) { _ in }
+    }
+  }
+
+  @Test(
+    "each has its code, and a sentence that says what to do",
+    arguments: [
+      (404, "NoSuchBucket", .storeUnusable, "no bucket named bucket"),
+      (403, "AccessDenied", .denied, "s3:PutObject"),
+      (403, "InvalidAccessKeyId", .storeUnusable, "does not know the access key"),
+      (403, "SignatureDoesNotMatch", .storeUnusable, "secret of the access key"),
+      (400, "ExpiredToken", .storeUnusable, "get new credentials"),
+      (400, "EntityTooLarge", .tooLarge, "larger"),
+      (412, "PreconditionFailed", .alreadyExists, "already"),
+      (409, "ConditionalRequestConflict", .unavailable, "again"),
+      (503, "SlowDown", .unavailable, "busy"), (500, "InternalError", .unavailable, "busy"),
+      (400, "RequestTimeout", .interrupted, "waited too long"),
+      (400, "XAmzContentSHA256Mismatch", .interrupted, "other bytes"),
+      (400, "BadDigest", .interrupted, "other bytes"),
+      (507, "InsufficientStorage", .storeFull, "free some space"),
+      (400, "SomethingNew", .rejected, "SomethingNew: words"),
+    ] as [(Int, String, UploadError.Code, String)])
+  func sentences(_ status: Int, _ code: String, _ expected: UploadError.Code, _ words: String) async throws {
+    let error = try #require(try await failure(S3Double.error(status, code)))
+    #expect(error.code == expected)
+    #expect(error.message.contains(words), "\(error.message)")
+    #expect(!error.message.contains(SignatureV4Tests.s3Key.secret.revealed))
+    #expect(!error.message.contains("\n"))
+  }
+
+  @Test("a store that says how long to wait is listened to")
+  func retryAfter() async throws {
+    let error = try await failure(S3Double.error(503, "SlowDown", fields: [.retryAfter: "7"]))
+    #expect(error?.retryAfter == 7)
+  }
+
+  @Test("replies without a body, and with one that is no XML")
+  func withoutWords() async throws {
+    #expect(try await failure(S3Double.empty(403))?.code == .denied)
+    #expect(try await failure(S3Double.empty(503))?.code == .unavailable)
+    #expect(
+      try await failure(HTTPReply(status: .badGateway, body: Array("<html><p>".utf8)))?.code == .unavailable)
+  }
+
+  @Test("a clock that is wrong is made up for by the store's, once")
+  func skew() async throws {
+    let ahead = StoppedClock().now().addingTimeInterval(3600)
+    let date = HTTPDateText.text(ahead)
+    let isFixed = Mutex(false)
+    let double = S3Double { sent in
+      let isRight = sent.call.fields[.amzDate] == SignatureV4.stamp(ahead)
+      isFixed.withLock { $0 = $0 || isRight }
+      return isRight ? nil : S3Double.error(403, "RequestTimeTooSkewed", fields: [.date: date])
+    }
+    let transport = double.transport()
+    let uploader = try uploader(transport)
+    _ = try await uploader.upload(TestSource(size: 5).upload, to: try #require(ObjectKey("a.mp4"))) { _ in }
+    #expect(transport.calls.count == 2 && isFixed.withLock { $0 })
+    // What was learned is kept.
+    _ = try await uploader.upload(TestSource(size: 5).upload, to: try #require(ObjectKey("b.mp4"))) { _ in }
+    #expect(transport.calls.count == 3)
+  }
+
+  @Test("a store that is never content with the time is not asked for ever")
+  func skewForEver() async throws {
+    let date = HTTPDateText.text(StoppedClock().now().addingTimeInterval(3600))
+    let double = S3Double { _ in S3Double.error(403, "RequestTimeTooSkewed", fields: [.date: date]) }
+    let transport = double.transport()
+    let error = await #expect(throws: UploadError.self) { try await uploader(transport).prepare() }
+    #expect(transport.calls.count == 2)
+    #expect(error?.message.contains("3600 seconds behind the store's") == true, "\(error?.message ?? "")")
+  }
+
+  @Test("Amazon's word for another region is followed within Amazon, at a host of our own making")
+  func regionOfAmazon() async throws {
+    let store = try S3Store(bucket: "bucket")
+    let double = S3Double { sent in
+      sent.call.origin.host == "bucket.s3.eu-west-3.amazonaws.com"
+        ? S3Double.empty(200)
+        : S3Double.empty(
+          301, fields: [.bucketRegion: "eu-west-3", .location: "https://evil.example/"])
+    }
+    let transport = double.transport()
+    try await uploader(transport, store: store).prepare()
+    #expect(
+      transport.calls.map(\.call.origin.host) == [
+        "bucket.s3.us-east-1.amazonaws.com", "bucket.s3.eu-west-3.amazonaws.com",
+      ])
+    #expect(
+      transport.calls.last?.call.credentials.allSatisfy {
+        $0.origin.host == "bucket.s3.eu-west-3.amazonaws.com"
+      } == true)
+  }
+
+  @Test("at an endpoint of one's own only the signature changes, never the host")
+  func regionElsewhere() async throws {
+    let double = S3Double { sent in
+      sent.call.credentials.contains { $0.value.revealed.contains("/garage/s3/") }
+        ? S3Double.empty(200)
+        : S3Double.error(400, "AuthorizationHeaderMalformed", more: "<Region>garage</Region>")
+    }
+    let transport = double.transport()
+    try await uploader(transport).prepare()
+    #expect(transport.calls.map(\.call.origin.host) == ["s3.test", "s3.test"])
+  }
+
+  @Test(
+    "a region that is none is not believed",
+    arguments: ["evil.example/", "", "eu west", "a@b", "-", String(repeating: "a", count: 100)])
+  func badRegion(_ region: String) async throws {
+    let double = S3Double { _ in
+      S3Double.error(
+        301, "PermanentRedirect", more: "<Region>\(region)</Region><Endpoint>evil.example</Endpoint>")
+    }
+    let transport = double.transport()
+    await #expect(throws: UploadError.self) {
+      try await uploader(transport, store: try S3Store(bucket: "bucket")).prepare()
+    }
+    #expect(transport.calls.count == 1)
+    #expect(transport.calls.allSatisfy { $0.call.origin.host == "bucket.s3.us-east-1.amazonaws.com" })
+  }
+
+  @Test("a token that has ended is asked for anew, once")
+  func expired() async throws {
+    let looks = Mutex(0)
+    let source = RememberedCredentials(clock: StoppedClock()) { () async throws(UploadError) in
+      let number = looks.withLock { looks in
+        looks += 1; return looks
+      }
+      return S3Credentials(keyID: "K", secret: Secret("s"), token: Secret("token-\(number)"))
+    }
+    let double = S3Double { sent in
+      sent.call.credentials.contains { $0.value.revealed == "token-1" }
+        ? S3Double.error(400, "ExpiredToken") : nil
+    }
+    try await uploader(double.transport(), credentials: source).prepare()
+    #expect(looks.withLock { $0 } == 2)
+  }
+
+  @Test("credentials that will end soon are looked for anew")
+  func renewal() async throws {
+    let looks = Mutex(0)
+    let source = RememberedCredentials(clock: StoppedClock()) { () async throws(UploadError) in
+      let number = looks.withLock { looks in
+        looks += 1; return looks
+      }
+      let left = number == 1 ? 299.0 : 3600
+      return S3Credentials(
+        keyID: "K", secret: Secret("s"), token: nil, expires: StoppedClock().now().addingTimeInterval(left))
+    }
+    for _ in 0..<3 { _ = try await source.credentials() }
+    #expect(looks.withLock { $0 } == 2)
+  }
+
+  @Test("a store that can't be listed can't be used")
+  func prepareDenied() async throws {
+    let double = S3Double { _ in S3Double.error(403, "AccessDenied") }
+    let error = await #expect(throws: UploadError.self) { try await uploader(double.transport()).prepare() }
+    #expect(error?.code == .storeUnusable)
+    #expect(error?.message.contains("s3:ListBucket") == true)
+  }
+}
+
+/// The date of HTTP, written.
+enum HTTPDateText {
+  static func text(_ date: Date) -> String {
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = .gmt
+    let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second, .weekday], from: date)
+    let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    func two(_ number: Int?) -> String { (number ?? 0) < 10 ? "0\(number ?? 0)" : "\(number ?? 0)" }
+    return
+      "\(days[(parts.weekday ?? 1) - 1]), \(two(parts.day)) \(months[(parts.month ?? 1) - 1]) \(parts.year ?? 0) "
+      + "\(two(parts.hour)):\(two(parts.minute)):\(two(parts.second)) GMT"
+  }
+}

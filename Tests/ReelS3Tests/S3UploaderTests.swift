@@ -1,0 +1,181 @@
+import FoundationEssentials
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import ReelUploaderPromises
+import ReelUploading
+import Synchronization
+import Testing
+
+@testable import ReelS3
+
+/// A clock that stands still.
+struct StoppedClock: WallClock {
+  var time = Date(timeIntervalSince1970: 1_800_000_000)
+  func now() -> Date { time }
+}
+
+/// An uploader over a double, with parts as small as they may be.
+func uploader(
+  _ transport: any HTTPTransport, _ options: S3Options? = nil, store: S3Store? = nil,
+  credentials: (any CredentialSource)? = nil
+) throws -> S3Uploader {
+  S3Uploader(
+    try store ?? #require(S3Double.store),
+    options: options ?? S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 3),
+    transport: transport,
+    credentials: credentials ?? FixedCredentials(SignatureV4Tests.s3Key), clock: StoppedClock())
+}
+
+@Suite("over a bucket in memory", .timeLimit(.minutes(5)))
+struct S3UploaderTests {
+  @Test("it keeps every promise", arguments: UploaderPromise.all, [true, false])
+  func promises(_ promise: UploaderPromise, _ tellsChecksums: Bool) async throws {
+    let double = S3Double(tellsChecksums: tellsChecksums)
+    try await promise.check(StoreUnderTest(largeSize: 11 << 20 + 3) { try uploader(double.transport()) })
+    let left = double.bucket.withLock { ($0.objects.count, $0.uploads.count) }
+    #expect(left.0 == 0 && left.1 == 0)
+  }
+
+  private func source(_ size: Int, seed: UInt8 = 1) -> UploadSource {
+    TestSource(size: size, seed: seed).upload
+  }
+  private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
+
+  @Test("names, types, checksums and conditions go out with what is put")
+  func put() async throws {
+    let double = S3Double()
+    let transport = double.transport()
+    let object = try await uploader(transport).upload(source(10), to: key()) { _ in }
+    #expect(object.url == "https://s3.test/bucket/a/b/abc.mp4")
+    #expect(object.digest == source(10).digest)
+    let call = try #require(transport.calls.first?.call)
+    #expect(call.fields[.ifNoneMatch] == "*" && call.fields[.contentType] == "video/mp4")
+    #expect(call.fields[.contentSHA256] == source(10).digest.hex)
+    #expect(call.fields[.checksumSHA256] == Base64.text(source(10).digest.bytes))
+    #expect(transport.calls.count == 1, "a small object costs one request")
+    #expect(double.bucket.withLock { $0.objects["a/b/abc.mp4"]?.type } == "video/mp4")
+  }
+
+  @Test("a large object is put together from its parts, with the type that it has")
+  func parts() async throws {
+    let double = S3Double()
+    _ = try await uploader(double.transport()).upload(source(11 << 20), to: key()) { _ in }
+    let object = double.bucket.withLock { $0.objects["a/b/abc.mp4"] }
+    #expect(object?.type == "video/mp4")
+    #expect(object?.checksum?.hasSuffix("-3") == true)
+  }
+
+  @Test("an upload that broke goes on with the parts that the store has", arguments: [true, false])
+  func resume(_ tellsChecksums: Bool) async throws {
+    let parts = Mutex(0)
+    let double = S3Double(tellsChecksums: tellsChecksums) { sent async throws(HTTPFailure) in
+      let isPart = sent.call.target.contains("partNumber=")
+      let number =
+        isPart
+        ? parts.withLock { parts in
+          parts += 1; return parts
+        } : 0
+      if number == 4 { throw .broken("a test") }
+      return nil
+    }
+    let transport = double.transport()
+    let large = source(30 << 20 + 5)
+    let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
+    let broken = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport, one).upload(large, to: try key()) { _ in }
+    }
+    #expect(broken?.code == .interrupted)
+    #expect(double.bucket.withLock { $0.uploads.values.first?.parts.count } == 3)
+    // Another process: nothing is known but the key.
+    let again = double.transport()
+    let object = try await uploader(again, one).upload(large, to: try key()) { _ in }
+    #expect(object.size == large.size)
+    let sent = again.calls.filter { $0.call.target.contains("partNumber=") }.reduce(0) { $0 + $1.body.count }
+    #expect(sent == 15 << 20 + 5, "\(sent) bytes were sent again")
+    #expect(try await uploader(again).readBack(key()) == large.digest)
+    #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.begun == 1 })
+  }
+
+  @Test("parts of another content are not taken for ours")
+  func foreignParts() async throws {
+    let double = S3Double()
+    let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
+    let other = source(11 << 20, seed: 7)
+    let failing = S3Double { sent async throws(HTTPFailure) in
+      if sent.call.target.contains("partNumber=3") { throw .broken("a test") }
+      return nil
+    }
+    await #expect(throws: UploadError.self) {
+      _ = try await uploader(failing.transport(), one).upload(other, to: try key()) { _ in }
+    }
+    let left = failing.bucket.withLock { $0 }
+    double.bucket.withLock { $0 = left }
+    let ours = source(11 << 20)
+    _ = try await uploader(double.transport(), one).upload(ours, to: try key()) { _ in }
+    #expect(try await uploader(double.transport()).readBack(key()) == ours.digest)
+  }
+
+  @Test(
+    "a source that changed leaves no parts behind; a connection that broke does", arguments: [true, false])
+  func leftovers(_ changes: Bool) async throws {
+    let double = S3Double { sent async throws(HTTPFailure) in
+      if !changes, sent.call.target.contains("partNumber=2") { throw .broken("a test") }
+      return nil
+    }
+    let honest = TestSource(size: 11 << 20)
+    let changed = TestSource(size: 11 << 20, seed: 2, claiming: honest.digest)
+    await #expect(throws: UploadError.self) {
+      _ = try await uploader(double.transport()).upload((changes ? changed : honest).upload, to: try key()) {
+        _ in
+      }
+    }
+    #expect(double.bucket.withLock { $0.uploads.isEmpty } == changes)
+  }
+
+  @Test("removing an object gives up its unfinished uploads, and no other's")
+  func removing() async throws {
+    let double = S3Double()
+    for name in ["a/b/abc.mp4", "a/b/abc.mp4x", "abc.mp4"] {
+      double.bucket.withLock { $0.uploads[name] = S3Double.Upload(name: name, type: "") }
+    }
+    try await uploader(double.transport()).remove(key())
+    #expect(double.bucket.withLock { Set($0.uploads.keys) } == ["a/b/abc.mp4x", "abc.mp4"])
+  }
+
+  @Test("an error in a reply of status 200 is one")
+  func errorIn200() async throws {
+    let double = S3Double { sent async throws(HTTPFailure) in
+      sent.call.method == .post && sent.call.target.contains("uploadId=")
+        ? S3Double.error(200, "InternalError") : nil
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(double.transport()).upload(source(11 << 20), to: try key()) { _ in }
+    }
+    #expect(error?.code == .unavailable)
+    #expect(double.bucket.withLock { $0.objects.isEmpty && $0.uploads.count == 1 })
+  }
+
+  @Test("a checksum that differs from what was sent is found out")
+  func wrongChecksum() async throws {
+    let wrong = S3Double.checksum([1])
+    for size in [10, 11 << 20] {
+      let double = S3Double { sent async throws(HTTPFailure) in
+        if sent.call.method == .put, size == 10 {
+          return HTTPReply(status: .ok, fields: [.eTag: "x", .checksumSHA256: wrong])
+        }
+        if sent.call.method == .post, sent.call.target.contains("uploadId=") {
+          return S3Double.xml(
+            "<CompleteMultipartUploadResult><ChecksumSHA256>\(wrong)-3</ChecksumSHA256></CompleteMultipartUploadResult>"
+          )
+        }
+        return nil
+      }
+      let error = await #expect(throws: UploadError.self) {
+        _ = try await uploader(double.transport()).upload(source(size), to: try key()) { _ in }
+      }
+      #expect(error?.code == .verificationFailed)
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import ReelS3
+
+@Suite struct XMLNodeTests {
+  private func node(_ text: String) -> XMLNode? { XMLNode(parsing: Array(text.utf8)) }
+
+  @Test("names without prefixes, text without white space around it, children in order")
+  func reads() throws {
+    let root = try #require(
+      node("<?xml version=\"1.0\"?><a:R xmlns:a=\"x\"><K> 1 &amp; 2\n</K><P>x</P><P>y</P><E/></a:R>"))
+    #expect(root.name == "R")
+    #expect(root["K"] == "1 & 2")
+    #expect(root.all("P").map(\.text) == ["x", "y"])
+    #expect(root["E"] == "" && root["none"] == nil)
+  }
+
+  @Test(
+    "what is no reply of a store",
+    arguments: [
+      "", "x", "<a>", "<a></b>", "<a/><b/>", "<a>&unknown;</a>",
+      "<!DOCTYPE a [<!ENTITY e \"x\">]><a>&e;</a>", "<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><a/>",
+      String(repeating: "<a>", count: 40) + String(repeating: "</a>", count: 40),
+    ])
+  func refuses(_ text: String) { #expect(node(text) == nil) }
+
+  @Test func bytesThatAreNoText() {
+    #expect(XMLNode(parsing: [0x3C, 0x61, 0x3E, 0xFF, 0xFE, 0x3C, 0x2F, 0x61, 0x3E]) == nil)
+  }
+
+  @Test("the newest upload of exactly that name comes first")
+  func uploads() {
+    let upload = { (key: String, id: String, at: String) in
+      "<Upload><Key>\(key)</Key><UploadId>\(id)</UploadId><Initiated>\(at)</Initiated></Upload>"
+    }
+    let body =
+      "<ListMultipartUploadsResult>" + upload("p/a", "1", "2026-01-01T00:00:00Z")
+      + upload("p/ab", "2", "2026-01-03T00:00:00Z") + upload("p/a", "3", "2026-01-02T00:00:00Z")
+      + "</ListMultipartUploadsResult>"
+    #expect(S3Documents.uploads(of: "p/a", in: Array(body.utf8)) == ["3", "1"])
+    #expect(S3Documents.uploads(of: "p/a", in: Array("<Error/>".utf8)) == nil)
+  }
+
+  @Test("parts, and where the next page begins")
+  func parts() throws {
+    let body = """
+      <ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>2</NextPartNumberMarker>
+      <Part><PartNumber>1</PartNumber><ETag>"e"</ETag><Size>5</Size><ChecksumSHA256>c</ChecksumSHA256></Part>
+      <Part><PartNumber>2</PartNumber><ETag>"f"</ETag><Size>6</Size></Part><Part><Size>7</Size></Part></ListPartsResult>
+      """
+    let page = try #require(S3Documents.parts(Array(body.utf8)))
+    #expect(
+      page.parts == [
+        StoredPart(number: 1, etag: "\"e\"", size: 5, checksum: "c"),
+        StoredPart(number: 2, etag: "\"f\"", size: 6, checksum: nil),
+      ])
+    #expect(page.next == "2")
+  }
+}
+
+@Suite struct PartPlanTests {
+  @Test(
+    "parts cover the whole, within Amazon's limits",
+    arguments: [1, 5 << 20, 5 << 20 + 1, 16 << 20, 17 << 20 + 3, 1 << 30, 100 << 30, 5 << 40, 48 << 40]
+      as [Int64])
+  func covers(_ size: Int64) {
+    for wanted in [0, 5 << 20, 8 << 20, 64 << 20] as [Int64] {
+      let plan = PartPlan(size: size, wanted: wanted)
+      #expect((1...10_000).contains(plan.count))
+      #expect(plan.partSize >= 5 << 20 && plan.partSize <= 5 << 30)
+      var end: Int64 = 0
+      for number in 1...plan.count {
+        let range = plan.range(of: number)
+        guard range.lowerBound == end, number == plan.count || range.count == plan.partSize else {
+          Issue.record("part \(number) of \(size) is \(range)")
+          return
+        }
+        end = range.upperBound
+      }
+      #expect(end == size)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import ReelHTTP
+import ReelModel
+import Testing
+
+@testable import ReelTus
+
+/// What servers say, and what of it is told.
+@Suite struct TusServerTests {
+  private let endpoint = TusURL(origin: HTTPOrigin(isSecure: true, host: "host.example"), target: "/files/")
+
+  @Test(
+    "endpoints",
+    arguments: [
+      ("tus+https://host.example/files/", "tus+https://host.example/files"),
+      ("TUS+HTTPS://Host.Example:443/files", "tus+https://host.example/files"),
+      ("tus+http://127.0.0.1:1080", "tus+http://127.0.0.1:1080"),
+      ("tus+https://[::1]:8443/a%20b/", "tus+https://[::1]:8443/a%20b"),
+    ])
+  func endpoints(_ text: String, _ name: String) throws {
+    #expect(try #require(TusEndpoint(text)).destination.name == name)
+  }
+
+  @Test(
+    "what is no endpoint",
+    arguments: [
+      "", "tus+", "https://host/files", "tus+ftp://host/", "tus+https:///files", "tus+https://u:p@host/files",
+      "tus+https://u@host/files", "tus+https://host/files?a", "tus+https://host/files#a",
+      "tus+https://host:99999/",
+    ])
+  func noEndpoints(_ text: String) { #expect(TusEndpoint(text) == nil) }
+
+  @Test(
+    "locations",
+    arguments: [
+      ("https://host.example/files/1", "https://host.example/files/1"),
+      ("/x/1?a=b", "https://host.example/x/1?a=b"),
+      ("1", "https://host.example/files/1"), ("//other.example/1", "https://other.example/1"),
+      ("https://other.example:444/1#f", "https://other.example:444/1"),
+      ("HTTP://host.example/1", "http://host.example/1"),
+    ])
+  func locations(_ text: String, _ meaning: String) {
+    #expect(TusURL(location: text, from: endpoint)?.text == meaning)
+  }
+
+  @Test(
+    "what is no location",
+    arguments: [
+      "", "ftp://host/1", "javascript:alert(1)", "../../etc", "a b", "https://u:p@host/1", "/é", "https://",
+    ])
+  func noLocations(_ text: String) { #expect(TusURL(location: text, from: endpoint) == nil) }
+
+  @Test func aPlaceIsReadAsItWasWritten() throws {
+    let digest = try #require(ContentDigest(sha256: SHA256.hash(data: [1])))
+    let place = TusPlace(
+      TusURL(origin: endpoint.origin, target: "/files/1?x=%20"), through: 9, prefix: digest)
+    #expect(TusPlace(place.text) == place)
+    for bad in [
+      "", "tus1", place.text + " x", place.text.replacing("tus1", with: "tus2"), "tus1 -1 \(digest.hex) /1",
+    ] {
+      #expect(TusPlace(bad) == nil)
+    }
+  }
+
+  @Test func capabilitiesAreRead() throws {
+    func server(_ status: Int, _ fields: [(HTTPField.Name, String)]) -> TusServer? {
+      var all = HTTPFields()
+      for (name, value) in fields { all[name] = value }
+      return TusServer(HTTPReply(status: .init(code: status), fields: all), endpoint: endpoint)
+    }
+    let rich = try #require(
+      server(
+        204,
+        [
+          (.tusVersion, "0.2.2, 1.0.0"), (.tusExtension, "Creation, checksum ,termination"),
+          (.tusChecksumAlgorithm, "crc32,MD5, sha1"), (.tusMaxSize, "1000"),
+        ]))
+    #expect(rich.canCreate && rich.canTerminate && rich.checksum == .sha1 && rich.largest == 1000)
+    #expect(!rich.takesFirstPart)
+    let poor = try #require(server(200, [(.tusResumable, "1.0.0"), (.tusExtension, "creation-with-upload")]))
+    #expect(!poor.canCreate && poor.takesFirstPart && poor.checksum == nil && poor.largest == nil)
+    #expect(server(200, []) == nil)
+    #expect(server(404, [(.tusVersion, "1.0.0")]) == nil)
+    #expect(server(200, [(.tusVersion, "0.2.2")]) == nil)
+  }
+
+  @Test func checksumsAreThoseOfTheProtocol() {
+    // The example of tus 1.0.0, "Upload-Checksum".
+    #expect(TusChecksum.sha1.field(of: Array("hello world".utf8)) == "sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=")
+  }
+
+  @Test func addresses() throws {
+    let key = try #require(ObjectKey("k.mp4"))
+    let url = TusURL(origin: endpoint.origin, target: "/files/24e5?x=1")
+    for (base, expected) in [
+      (nil, "https://host.example/files/24e5?x=1"), ("https://cdn.example/v", "https://cdn.example/v/k.mp4"),
+      ("https://cdn.example/{id}/play", "https://cdn.example/24e5/play"),
+      ("https://{id}.cdn.example/{key}", "https://24e5.cdn.example/k.mp4"),
+    ] as [(String?, String)] {
+      #expect(TusAddresses(publicBaseURL: base).url(of: key, at: url) == expected)
+    }
+  }
+
+  @Test(
+    "who speaks no tus is told so in a sentence",
+    .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
+  func noTus() async throws {
+    let double = try await TusDouble.start(TusDouble.everything, ["--token", "t0ken"])
+    let transport = try AsyncHTTPTransport()
+    for (path, code, hint) in [
+      ("/nothing", UploadError.Code.storeUnusable, "speaks no tus 1.0"), ("/files/", .denied, "credentials"),
+    ] {
+      let uploader = TusUploader(
+        try #require(TusEndpoint("tus+http://127.0.0.1:\(double.server.port)\(path)")), transport: transport,
+        checkpoints: MemoryCheckpoints())
+      let error = try #require(await #expect(throws: UploadError.self) { try await uploader.prepare() })
+      #expect(error.code == code && error.message.contains(hint), "\(error.message)")
+    }
+    try await double.uploader(MemoryCheckpoints(), token: Secret("t0ken")).prepare()
+    let bare = try await TusDouble.start("termination")
+    let error = await #expect(throws: UploadError.self) {
+      try await bare.uploader(MemoryCheckpoints()).prepare()
+    }
+    #expect(error?.code == .storeUnusable && error?.message.contains("creates no uploads") == true)
+  }
+
+  @Test("what can't be is said", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
+  func limits() async throws {
+    let bytes = [UInt8](repeating: 7, count: 100)
+    let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
+    let source = UploadSource(
+      size: 100, digest: digest, contentType: "video/mp4", bytes: TestBytes(bytes: bytes))
+    let key = try #require(ObjectKey("k.mp4"))
+
+    let small = try await TusDouble.start("creation", ["--max-size", "99"])
+    let tooLarge = await #expect(throws: UploadError.self) {
+      try await small.uploader(MemoryCheckpoints()).upload(source, to: key) { _ in }
+    }
+    #expect(tooLarge?.code == .tooLarge)
+
+    let checkpoints = MemoryCheckpoints()
+    let mute = try await TusDouble.start("creation", ["--no-get"])
+    let uploader = try mute.uploader(checkpoints)
+    #expect(try await uploader.upload(source, to: key) { _ in }.digest == digest)
+    for task in [{ try await uploader.remove(key) }, { _ = try await uploader.readBack(key) }] {
+      let error = await #expect(throws: UploadError.self) { try await task() }
+      #expect(error?.code == .rejected)
+    }
+    #expect(try await uploader.find(key)?.size == 100)
+
+    // What the server has handed on is looked for where viewers find it.
+    let viewers = try await TusDouble.start("creation")
+    _ = try await viewers.uploader(MemoryCheckpoints()).upload(source, to: key) { _ in }
+    let id = try #require(try await viewers.seen().uploads.first?.id)
+    let elsewhere = try mute.uploader(
+      checkpoints, publicBaseURL: "http://127.0.0.1:\(viewers.server.port)/files/\(id)?{key}")
+    #expect(try await elsewhere.readBack(key) == digest)
+    try await mute.expire(all: true)
+    #expect(try await uploader.find(key) == nil)
+  }
+}
