@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -75,6 +78,14 @@ int reel_child_fork_sister(reel_child *child) {
   child->pid = (pid_t)pid;
   child->descriptor = descriptor;
   return 0;
+}
+
+void reel_child_keep_heap(void) {
+#ifdef __GLIBC__
+  mallopt(M_TRIM_THRESHOLD, 8 << 20);
+  mallopt(M_TOP_PAD, 1 << 20);
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
 }
 
 int reel_child_die_with_parent(void) {

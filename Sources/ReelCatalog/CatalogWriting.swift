@@ -34,6 +34,13 @@ final class CatalogWriting: Sendable {
     heartbeat.cancel()
   }
 
+  /// Hands in what nobody waits for. Where so much of it is waiting that memory counts, this waits, too.
+  func lazily(_ write: @escaping @Sendable (Database) throws -> Void) async {
+    group.lazily(write)
+    // What the disk says to it is for those who wait for a result of their own.
+    if group.isCrowded { try? await group.settle() }
+  }
+
   /// Writes what is pending, gives up what this owner holds, and takes nothing in any more.
   func retire() async throws(CatalogError) {
     guard let lock = abandon() else { return }

@@ -15,6 +15,11 @@ enum FailureTable {
       [Data(path.bytes), failure.code, failure.message, failure.refused, failure.at.milliseconds])
   }
 
+  /// The code of what is remembered of the path.
+  static func code(at path: SourcePath, in db: Database) throws -> String? {
+    try db.row("SELECT code FROM failure WHERE path = ?", [Data(path.bytes)]).map { $0["code"] }
+  }
+
   static func newest(_ limit: Int, in db: Database) throws -> [(path: SourcePath, failure: FailureRecord)] {
     let rows = try db.rows(
       "SELECT path, code, message, refused, at FROM failure ORDER BY at DESC, path LIMIT ?", [limit])

@@ -15,6 +15,7 @@ final class GroupCommit: Sendable {
   private let connection: CatalogConnection
   private let patience: DispatchTimeInterval
   private let queue = Mutex(WriteQueue())
+  private let pace = GroupPace()
 
   /// - Parameter patience: how long a write that nobody waits for may stay uncommitted.
   init(
@@ -40,10 +41,14 @@ final class GroupCommit: Sendable {
     return try result.get()
   }
 
-  /// Hands `write` in without waiting: it is committed with the next group, or after ``patience``.
+  /// Hands `write` in without waiting: it is committed with the next group, or after ``patience``. It is one
+  /// statement, which SQLite carries out whole or not at all; it has no savepoint of its own.
   func lazily(_ write: @escaping @Sendable (Database) throws -> Void) {
     _ = handIn(UnawaitedWrite(write))
   }
+
+  /// Whether more is pending than a few groups.
+  var isCrowded: Bool { queue.withLock { $0.isCrowded } }
 
   /// Waits until everything that was handed in before is committed.
   func settle() async throws(CatalogError) {
@@ -86,7 +91,7 @@ final class GroupCommit: Sendable {
   private func take(_ step: WriteQueue.Step) {
     switch step {
     case .refuse, .wait: break
-    case .commit: commitNext()
+    case .commit: commitInTime()
     case .flushLater: flushLater()
     }
   }
@@ -98,6 +103,14 @@ final class GroupCommit: Sendable {
     }
   }
 
+  private func commitInTime() {
+    let wait = pace.wait()
+    if wait == .zero { return commitNext() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(wait.wholeNanoseconds)) { [self] in
+      commitNext()
+    }
+  }
+
   private func commitNext() {
     guard connection.enter() else {
       let refused = queue.withLock { $0.abandon() }
@@ -106,6 +119,7 @@ final class GroupCommit: Sendable {
     }
     database.asyncWriteWithoutTransaction { [self] db in
       let group = queue.withLock { $0.takeGroup() }
+      pace.begins(with: group.count { $0.isAwaited })
       let failure = commit(group, in: db)
       connection.leave()
       let step = queue.withLock { $0.next(after: group, failed: failure != nil) }
@@ -128,5 +142,12 @@ final class GroupCommit: Sendable {
     } catch {
       return CatalogError.from(error, at: path)
     }
+  }
+}
+
+extension Duration {
+  fileprivate var wholeNanoseconds: Int {
+    let (seconds, attoseconds) = components
+    return Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
   }
 }

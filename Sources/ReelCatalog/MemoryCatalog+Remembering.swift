@@ -6,6 +6,11 @@ extension MemoryCatalog {
     try look { $0.knownFile(identity) }
   }
 
+  /// What is known of each of these.
+  public func recall(_ files: [RecalledFile]) async throws(CatalogError) -> [Recollection?] {
+    try look { library in files.map { library.recall($0, by: me) } }
+  }
+
   /// Call it when the file has been hashed; one whose status changed less than 2 s ago is not remembered.
   public func remember(_ digest: ContentDigest, of identity: FileIdentity) async {
     guard identity.isSettled(at: clock.now()) else { return }
@@ -17,6 +22,15 @@ extension MemoryCatalog {
     of digest: ContentDigest, by reader: ReaderVersion
   ) async throws(CatalogError) -> ProbeOutcome? {
     try look { $0.readings[MemoryLibrary.Reading(digest: digest, reader: reader)] }
+  }
+
+  /// All readings of these bytes, and the post.
+  public func content(
+    of digest: ContentDigest, publishedAs publication: Publication?
+  ) async throws(CatalogError) -> KnownContent {
+    var post: PublishedPost?
+    if let publication { post = try await published(publication) }
+    return try look { KnownContent(post: post, readings: $0.readings(of: digest)) }
   }
 
   /// Remembers what `reader` found; of failures only those that are about the bytes.

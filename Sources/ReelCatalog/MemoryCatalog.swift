@@ -8,7 +8,7 @@ import Synchronization
 /// on the same library, ``die()`` a process that is killed.
 public final class MemoryCatalog: PostCatalog, Sendable {
   private let shared: Shared
-  private let me: Int
+  let me: Int
   let clock: any WallClock
 
   /// What several owners hold together.

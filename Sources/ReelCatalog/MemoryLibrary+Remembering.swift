@@ -20,6 +20,11 @@ extension MemoryLibrary {
     return known.digest
   }
 
+  func readings(of digest: ContentDigest) -> [ReaderVersion: ProbeOutcome] {
+    let found = readings.filter { $0.key.digest == digest }
+    return Dictionary(found.map { ($0.key.reader, $0.value) }) { first, _ in first }
+  }
+
   mutating func remember(_ digest: ContentDigest, of identity: FileIdentity) {
     files[Inode(identity)] = (identity: identity, digest: digest)
   }

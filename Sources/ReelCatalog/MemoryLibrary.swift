@@ -132,13 +132,26 @@ struct MemoryLibrary {
     places[id].map { posts[$0] }
   }
 
+  func recall(_ file: RecalledFile, by owner: Int) -> Recollection? {
+    guard let digest = knownFile(file.identity) else { return nil }
+    let publication = Publication(digest: digest, destination: file.destination, authorID: file.authorID)
+    let found = look(for: publication, by: owner)
+    return Recollection(
+      digest: digest, post: found?.announced == true ? found : nil, failureCode: failures[file.path]?.code)
+  }
+
   mutating func published(_ publication: Publication, by owner: Int) -> PublishedPost? {
+    let found = look(for: publication, by: owner)
+    if let found, !found.announced { untold[found.post.id] = owner }
+    return found
+  }
+
+  private func look(for publication: Publication, by owner: Int) -> PublishedPost? {
     let index = ofPublication[publication]?.first { rows[$0].state == .published }
     guard let index, let post = post(rows[index].intent) else { return nil }
     guard let teller = untold[post.id], teller != owner, !alive.contains(teller) else {
       return PublishedPost(post: post, announced: true)
     }
-    untold[post.id] = owner
     return PublishedPost(post: post, announced: false)
   }
 }

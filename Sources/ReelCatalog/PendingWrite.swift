@@ -49,7 +49,7 @@ final class AwaitedWrite<Value: Sendable>: PendingWrite {
   }
 }
 
-/// A write that nobody waits for.
+/// A write that nobody waits for: one statement.
 struct UnawaitedWrite: PendingWrite {
   let isAwaited = false
   private let write: @Sendable (Database) throws -> Void
@@ -60,7 +60,7 @@ struct UnawaitedWrite: PendingWrite {
 
   func perform(in db: Database) throws {
     do {
-      try db.inOwnSavepoint { try write(db) }
+      try write(db)
     } catch  where !db.endsGroup(error) {
       // One row of a cache less: it is found out anew.
     }

@@ -11,6 +11,12 @@ enum ReadingTable {
     ).map { $0["outcome"] }
   }
 
+  /// By every reader that there was.
+  static func all(of digest: ContentDigest, in db: Database) throws -> [(ReaderVersion, String)] {
+    try db.rows("SELECT reel, ffmpeg, outcome FROM reading WHERE digest = ?", [Data(digest.bytes)])
+      .map { (ReaderVersion(reel: $0["reel"], ffmpeg: $0["ffmpeg"]), $0["outcome"]) }
+  }
+
   static func put(
     _ outcome: String, of digest: ContentDigest, by reader: ReaderVersion, in db: Database
   ) throws {

@@ -6,16 +6,46 @@ import ReelSystem
 extension SQLiteCatalog {
   /// Looking is one read; only an event that a dead process left untold makes it write.
   public func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost? {
-    guard let writing = writableIfAny else {
-      // Who only reads tells nothing.
-      let found = try await connection.look { db in try PostTable.find(publication, in: db)?.post }
-      return try found.map { stored throws(CatalogError) in
-        PublishedPost(post: try stored.post(at: path), announced: true)
-      }
+    let steps = writableIfAny?.steps
+    let found = try await connection.look { db in try Self.look(for: publication, steps, in: db) }
+    return try await tellable(found, publication)
+  }
+
+  /// What is read besides the post need not be of the same moment.
+  public func content(
+    of digest: ContentDigest, publishedAs publication: Publication?
+  ) async throws(CatalogError) -> KnownContent {
+    let steps = writableIfAny?.steps
+    let (found, readings) = try await connection.look { db in
+      (
+        try publication.flatMap { try Self.look(for: $0, steps, in: db) },
+        try ReadingTable.all(of: digest, in: db)
+      )
+    }
+    var post: PublishedPost?
+    if let publication { post = try await tellable(found, publication) }
+    let known = readings.compactMap { reader, text in ProbeOutcome(document: text).map { (reader, $0) } }
+    return KnownContent(post: post, readings: Dictionary(known) { first, _ in first })
+  }
+
+  /// Who only reads tells nothing.
+  private static func look(
+    for publication: Publication, _ steps: PublishingSteps?, in db: Database
+  ) throws -> PublishingSteps.Found? {
+    if let steps { return try steps.look(for: publication, in: db) }
+    return try PostTable.find(publication, in: db).map {
+      PublishingSteps.Found(stored: $0.post, announced: true)
+    }
+  }
+
+  /// A post whose event a dead process has left to be told becomes this one's to tell.
+  private func tellable(
+    _ found: PublishingSteps.Found?, _ publication: Publication
+  ) async throws(CatalogError) -> PublishedPost? {
+    guard let writing = writableIfAny, let found, !found.announced else {
+      return try found?.published(at: path)
     }
     let steps = writing.steps
-    let found = try await connection.look { db in try steps.look(for: publication, in: db) }
-    guard let found, !found.announced else { return try found?.published(at: path) }
     return try await writing.group.durably { db in try steps.published(publication, in: db) }?
       .published(at: path)
   }
@@ -60,9 +90,11 @@ extension SQLiteCatalog {
   /// The events of `posts` have been told. Committed with the next group, or soon after.
   public func announced(_ posts: [PostID]) async {
     guard let writing = writableIfAny, !posts.isEmpty else { return }
-    writing.group.lazily { db in
-      for post in posts { try Outbox.strike(post, in: db) }
-      try Failpoint.toldWritten.reachInDatabase()
+    for post in posts {
+      await writing.lazily { db in
+        try Outbox.strike(post, in: db)
+        try Failpoint.toldWritten.reachInDatabase()
+      }
     }
   }
 

@@ -12,7 +12,7 @@ extension SQLiteCatalog {
   /// another change might leave the same times behind.
   public func remember(_ digest: ContentDigest, of identity: FileIdentity) async {
     guard let writing = writableIfAny, identity.isSettled(at: clock.now()) else { return }
-    writing.group.lazily { db in try KnownFileTable.put(digest, of: identity, in: db) }
+    await writing.lazily { db in try KnownFileTable.put(digest, of: identity, in: db) }
   }
 
   /// What `reader` found in these bytes, from a commit before this call.
@@ -20,8 +20,32 @@ extension SQLiteCatalog {
     of digest: ContentDigest, by reader: ReaderVersion
   ) async throws(CatalogError) -> ProbeOutcome? {
     let document = try await connection.look { db in try ReadingTable.find(digest, by: reader, in: db) }
-    // What another build wrote and this one can't read is found out anew.
-    return document.flatMap { try? JSONDecoder().decode(KeptReading.self, from: Data($0.utf8)).outcome }
+    return document.flatMap { ProbeOutcome(document: $0) }
+  }
+
+  /// What `reader` found in each of these, from a commit before this call.
+  public func probeOutcomes(
+    of digests: [ContentDigest], by reader: ReaderVersion
+  ) async throws(CatalogError) -> [ProbeOutcome?] {
+    let documents = try await connection.read { db in
+      try digests.map { try ReadingTable.find($0, by: reader, in: db) }
+    }
+    var reading = OutcomeReading()
+    return documents.map { $0.flatMap { reading.outcome($0) } }
+  }
+
+  /// What is known of each of these, from commits before this call. A failure is told beside a post, too: it is an
+  /// older one then, to be forgotten.
+  ///
+  /// A post whose event is still to be told is left to ``published(_:)``, which sees to that.
+  public func recall(_ files: [RecalledFile]) async throws(CatalogError) -> [Recollection?] {
+    let steps = writableIfAny?.steps
+    let found = try await connection.read { db in
+      try files.map { try RecallQuery.find($0, steps, in: db) }
+    }
+    var answers: [Recollection?] = []
+    for found in found { answers.append(try found?.recollection(at: path)) }
+    return answers
   }
 
   /// Remembers what `reader` found; of failures only those that are about the bytes.
@@ -29,7 +53,7 @@ extension SQLiteCatalog {
     guard let writing = writableIfAny, outcome.isWorthRemembering,
       let document = try? JSONEncoder().encode(KeptReading(outcome))
     else { return }
-    writing.group.lazily { db in
+    await writing.lazily { db in
       try ReadingTable.put(String(decoding: document, as: UTF8.self), of: digest, by: reader, in: db)
     }
   }
@@ -37,7 +61,7 @@ extension SQLiteCatalog {
   /// Remembers that the file at `path` was not published, in place of what was remembered before.
   public func remember(_ failure: FailureRecord?, at path: SourcePath) async {
     guard let writing = writableIfAny else { return }
-    writing.group.lazily { db in try FailureTable.put(failure, at: path, in: db) }
+    await writing.lazily { db in try FailureTable.put(failure, at: path, in: db) }
   }
 
   /// How much is remembered, after all that was handed in before.
@@ -75,5 +99,27 @@ extension ProbeOutcome {
     case .media: true
     case .failure(let error): error.code.isAboutTheBytes
     }
+  }
+}
+
+extension ProbeOutcome {
+  /// Nil for what another build wrote and this one can't read: that is found out anew.
+  init?(document: String) {
+    guard let kept = try? JSONDecoder().decode(KeptReading.self, from: Data(document.utf8)) else {
+      return nil
+    }
+    self = kept.outcome
+  }
+}
+
+/// Reads documents of which many in a row are the same, as of files that are no videos.
+private struct OutcomeReading {
+  private var last: (document: String, outcome: ProbeOutcome?)?
+
+  mutating func outcome(_ document: String) -> ProbeOutcome? {
+    if let last, last.document == document { return last.outcome }
+    let outcome = ProbeOutcome(document: document)
+    last = (document, outcome)
+    return outcome
   }
 }

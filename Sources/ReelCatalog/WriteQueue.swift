@@ -17,10 +17,15 @@ struct WriteQueue {
   /// Writes that nobody waits for are kept over a failure while fewer than this are pending.
   static let mostKept = 10_000
 
+  /// Whoever hands in what nobody waits for waits while more than this is pending.
+  static let crowd = 4 * largestGroup
+
   private(set) var pending: [any PendingWrite] = []
   private var isCommitting = false
   private var isFlushDue = false
   private var isClosed = false
+
+  var isCrowded: Bool { pending.count > Self.crowd }
 
   /// Takes a write in. An idle queue writes one that somebody waits for at once.
   mutating func handIn(_ write: any PendingWrite) -> Step {

@@ -26,15 +26,31 @@ final class EventHub: Sendable {
   }
 
   func emit(_ body: IngestEvent.Body) {
+    emit([body])
+  }
+
+  /// Tells several that became true together, at the cost of hardly more than one.
+  func emit(_ bodies: [IngestEvent.Body]) {
+    guard !bodies.isEmpty else { return }
     let at = clock.now()
     let waiting = state.withLock { state in
       guard !state.isFinished else { return [Subscription.Wakeup]() }
-      state.sequence += 1
-      state.folded.apply(body)
-      let event = IngestEvent(sequence: state.sequence, at: at, body: body)
-      return state.subscriptions.values.compactMap { $0.offer(event) }
+      let events = bodies.map { body in
+        state.sequence += 1
+        state.folded.apply(body)
+        return IngestEvent(sequence: state.sequence, at: at, body: body)
+      }
+      return state.subscriptions.values.compactMap { $0.offer(events) }
     }
     for wakeup in waiting { wakeup.fire() }
+  }
+
+  /// Waits while an observer that does read is far behind, so that what it has not read yet does not pile up. One
+  /// that has stopped reading is not waited for.
+  func observersToCatchUp() async {
+    while state.withLock({ $0.subscriptions.values.contains { $0.isFarBehind } }) {
+      guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return }
+    }
   }
 
   /// Ends every observer's stream, after what is still in its buffer.

@@ -1,14 +1,28 @@
 import ReelModel
 import ReelSource
+import ReelSystem
 
 /// The steps of one file, from its name to its post (docs/publish.md numbers them).
 struct FileIntake: Sendable {
   let services: IngestServices
   let options: IngestOptions
-  let ledger: DryRunLedger
   let hub: EventHub
+  let ledger = DryRunLedger()
   /// Called for each file that nobody has published yet, and that will most likely have to be read.
   let expectReading: @Sendable () -> Void
+  /// Where files are read and judged: as many as there are jobs. Who waits for the disk afterwards keeps no desk.
+  private let desks: AsyncPlaces
+
+  init(
+    services: IngestServices, options: IngestOptions, hub: EventHub,
+    expectReading: @escaping @Sendable () -> Void
+  ) {
+    self.services = services
+    self.options = options
+    self.hub = hub
+    self.expectReading = expectReading
+    desks = AsyncPlaces(count: options.jobs)
+  }
 
   /// How a file's steps end when nothing went wrong.
   enum Ending {
@@ -17,38 +31,81 @@ struct FileIntake: Sendable {
     case planned(FilePlanned)
   }
 
+  /// What reading a file led to.
+  private enum Outcome {
+    case ended(Ending)
+    /// It is to become a post.
+    case wanted(UploadSource, PostDraft, Publication, Reading)
+  }
+
   /// Takes one file in. The caller tells its terminal event.
-  func takeIn(_ found: FoundFile, as file: FileReference) async throws(StepFailure) -> Ending {
+  /// - Parameter known: its digest, where an earlier run has seen it in this state.
+  func takeIn(
+    _ found: FoundFile, known: ContentDigest?, as file: FileReference
+  ) async throws(StepFailure) -> Ending {
+    switch try await readAtDesk(found, known, file) {
+    case .ended(let ending): return ending
+    case .wanted(let source, let draft, let publication, let reading):
+      do throws(StepFailure) {
+        return try await publish(source, as: draft, publication, file)
+      } catch {
+        await remember(reading)
+        throw error
+      }
+    }
+  }
+
+  private func readAtDesk(
+    _ found: FoundFile, _ known: ContentDigest?, _ file: FileReference
+  ) async throws(StepFailure) -> Outcome {
+    let desk = await desks.take()
+    defer { desks.giveBack(desk) }
+    if Task.isCancelled { throw .failed(.cancelled) }
+    return try await read(found, known, file)
+  }
+
+  private func read(
+    _ found: FoundFile, _ known: ContentDigest?, _ file: FileReference
+  ) async throws(StepFailure) -> Outcome {
     let said = said(of: found)
     // Only a trusted sidecar has a say in who the author is, and so in what is a duplicate.
     let author = options.trustSidecars ? said.completed(by: try await sidecar(of: found)) : said
-    let known = try await knownDigest(of: found.identity)
-    if let known, let post = try await existingPost(publication(known, by: author)) { return post }
+    var content: KnownContent?
+    if let known {
+      content = try await self.content(of: known, by: author)
+      if let post = content?.post { return .ended(ending(of: post)) }
+    }
 
-    let source = try await open(found)
-    services.onStep(.opened)
-    let hashedAt = services.clock.now()
-    let digest: ContentDigest
-    if let known { digest = known } else { digest = try await hash(source) }
-    services.onStep(.hashed)
-    let publication = publication(digest, by: author)
-    if known == nil, let post = try await existingPost(publication) { return post }
-    let words = options.trustSidecars ? author : said.completed(by: try await sidecar(of: found))
+    let hashed = try await openAndHash(found, known)
+    let publication = publication(hashed.digest, by: author)
+    if content == nil {
+      content = try await self.content(of: hashed.digest, by: author)
+      if let post = content?.post { return .ended(ending(of: post)) }
+    }
+    let words = options.trustSidecars ? author : said.completed(by: try hashed.words())
 
-    let report = try await probe(source, digest: digest, isNew: known == nil)
+    let reading = try await probe(hashed, content?.readings ?? [:], isNew: known == nil)
     services.onStep(.probed)
-    hub.emit(.fileProbed(file, report))
-    let violations = services.policy.violations(in: report.media, of: source.path)
-    if let refusal = FileRefused(violations) { throw .refused(refusal) }
+    hub.emit(.fileProbed(file, reading.report))
+    return try await judge(reading, of: hashed, words: words, publication)
+  }
 
+  private func judge(
+    _ reading: Reading, of hashed: HashedFile, words: PostWords, _ publication: Publication
+  ) async throws(StepFailure) -> Outcome {
+    let source = hashed.source
+    let violations = services.policy.violations(in: reading.report.media, of: source.path)
+    if let refusal = FileRefused(violations) {
+      await remember(reading)
+      throw .refused(refusal)
+    }
     services.onStep(.judged)
-    let draft = draft(report, words: words)
-    if options.dryRun { return plan(draft, publication) }
-    return try await publish(
-      UploadSource(
-        size: source.size, digest: digest, contentType: report.media.container.contentType,
-        bytes: SourceFileBytes(source, hashedFrom: hashedAt)),
-      as: draft, publication, file)
+    let draft = draft(reading.report, words: words)
+    if options.dryRun { return .ended(plan(draft, publication)) }
+    let upload = UploadSource(
+      size: source.size, digest: hashed.digest, contentType: draft.media.container.contentType,
+      bytes: SourceFileBytes(source, hashedFrom: hashed.at))
+    return .wanted(upload, draft, publication, reading)
   }
 
   // MARK: Words
@@ -89,20 +146,20 @@ struct FileIntake: Sendable {
     Publication(digest: digest, destination: services.uploader.destination, authorID: words.authorID)
   }
 
-  /// A file in a state that an earlier run has hashed needs no look at its bytes.
-  private func knownDigest(of identity: FileIdentity) async throws(StepFailure) -> ContentDigest? {
-    do throws(CatalogError) {
-      return try await services.catalog.knownFile(identity)
-    } catch {
-      throw StepFailure(error)
-    }
+  /// Where the publication of `found` would be told apart from others, before anybody opens it.
+  func question(about found: FoundFile) -> RecalledFile {
+    RecalledFile(
+      identity: found.identity, path: options.absolute(found.path),
+      destination: services.uploader.destination, authorID: said(of: found).authorID)
   }
 
-  private func existingPost(_ publication: Publication) async throws(StepFailure) -> Ending? {
-    guard options.duplicates == .skip else { return nil }
+  /// Its post is of no interest where one more is to be made.
+  private func content(
+    of digest: ContentDigest, by author: PostWords
+  ) async throws(StepFailure) -> KnownContent {
+    let publication = options.duplicates == .skip ? publication(digest, by: author) : nil
     do throws(CatalogError) {
-      guard let existing = try await services.catalog.published(publication) else { return nil }
-      return ending(of: existing)
+      return try await services.catalog.content(of: digest, publishedAs: publication)
     } catch {
       throw StepFailure(error)
     }
@@ -111,93 +168,6 @@ struct FileIntake: Sendable {
   /// A post whose publishing process died before it could tell is told now, once.
   func ending(of existing: PublishedPost) -> Ending {
     existing.announced || options.dryRun ? .duplicate(existing.post) : .published(existing.post)
-  }
-
-  // MARK: Reading
-
-  private func open(_ found: FoundFile) async throws(StepFailure) -> SourceFile {
-    do throws(SourceError) {
-      return try await services.disk.run { () throws(SourceError) in try found.open() }
-    } catch {
-      throw StepFailure(error)
-    }
-  }
-
-  private func hash(_ source: SourceFile) async throws(StepFailure) -> ContentDigest {
-    let disk = services.disk
-    let cancellation = CancellationFlag()
-    let startedAt = services.clock.now()
-    let hashed: ContentDigest?
-    do throws(SourceError) {
-      hashed = try await cancellation.whileRunning { () async throws(SourceError) in
-        try await disk.run { () throws(SourceError) in
-          try SourceDigest.sha256(of: source, isCancelled: { cancellation.isSet })
-        }
-      }
-    } catch {
-      throw StepFailure(error)
-    }
-    guard let digest = hashed else { throw .failed(.cancelled) }
-    // A state that was settled when hashing began: a change since then would show in its times.
-    if !options.dryRun, source.identity.isSettled(by: startedAt) {
-      await services.catalog.remember(digest, of: source.identity)
-    }
-    return digest
-  }
-
-  private func probe(
-    _ source: SourceFile, digest: ContentDigest, isNew: Bool
-  ) async throws(StepFailure) -> ProbeReport {
-    try await firstLook(at: source)
-    // What was hashed in an earlier run was read in it, too, and that is remembered.
-    if isNew { expectReading() }
-    let reader = try await readerVersion()
-    switch try await rememberedOutcome(of: digest, by: reader) {
-    case .media(let report): return report
-    case .failure(let error): throw StepFailure(error)
-    case nil: break
-    }
-    do throws(ProbeError) {
-      let report = try await services.prober.probe(source)
-      await remember(.media(report), of: digest, by: reader)
-      return report
-    } catch {
-      if error.code.isAboutTheBytes { await remember(.failure(error), of: digest, by: reader) }
-      throw StepFailure(error)
-    }
-  }
-
-  /// What is no video by its first bytes needs no reader to say so.
-  private func firstLook(at source: SourceFile) async throws(StepFailure) {
-    do throws(ProbeError) {
-      try await services.prober.firstLook(at: source)
-    } catch {
-      throw StepFailure(error)
-    }
-  }
-
-  /// Asked for only here: a run whose files are all known starts no reader.
-  private func readerVersion() async throws(StepFailure) -> ReaderVersion {
-    do throws(ProbeError) {
-      return try await services.prober.readerVersion()
-    } catch {
-      throw StepFailure(error)
-    }
-  }
-
-  private func rememberedOutcome(
-    of digest: ContentDigest, by reader: ReaderVersion
-  ) async throws(StepFailure) -> ProbeOutcome? {
-    do throws(CatalogError) {
-      return try await services.catalog.probeOutcome(of: digest, by: reader)
-    } catch {
-      throw StepFailure(error)
-    }
-  }
-
-  private func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
-    guard !options.dryRun else { return }
-    await services.catalog.remember(outcome, of: digest, by: reader)
   }
 
   private func plan(_ draft: PostDraft, _ publication: Publication) -> Ending {

@@ -17,7 +17,8 @@ public struct IngestOptions: Sendable {
   public var dryRun = false
   /// What a failed file means for the others.
   public var onError = OnError.continue
-  /// Files worked on at once; at least 1.
+  /// Files read, judged and sent at once; at least 1. Those that only wait until they are durable in a store that
+  /// lets many wait together (``UploadTraits/waitsTogether``) come on top, up to 32 for each job.
   public var jobs = 4
   /// Characters of an object's name before the dot, 16 ... 64.
   public var nameLength = 22
@@ -36,5 +37,13 @@ public struct IngestOptions: Sendable {
     case `continue`
     /// Start no further file; those in flight come to their end.
     case stop
+  }
+}
+
+extension IngestOptions {
+  /// As `path` is remembered.
+  func absolute(_ path: SourcePath) -> SourcePath {
+    guard let workingDirectory, path.bytes.first != UInt8(ascii: "/") else { return path }
+    return workingDirectory.appending(path.bytes)
   }
 }

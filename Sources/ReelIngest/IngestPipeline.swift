@@ -1,12 +1,19 @@
 import AsyncAlgorithms
 import ReelModel
 import ReelSource
+import ReelSystem
 
-/// One run: the walk feeds the files to a few jobs, each of which takes one file at a time through its steps.
+/// One run. The walk goes ahead by a batch; the reception ends what is known; the others are taken through their
+/// steps, each in a task of its own. Between the stages nothing piles up: each waits until the next has room.
 struct IngestPipeline: Sendable {
   let services: IngestServices
   let options: IngestOptions
   let hub: EventHub
+
+  /// Names in a batch of the walk.
+  private static let batch = 256
+  /// How many files of each job may wait for the disk.
+  private static let waitingForEachJob = 32
 
   /// Runs to the end, or until the surrounding task is cancelled. Tells `run.started` first and `run.finished`
   /// last.
@@ -26,30 +33,32 @@ struct IngestPipeline: Sendable {
 
   private func takeAllIn(_ makeWalk: () -> SourceWalk) async -> RunEnding {
     let brake = RunBrake()
+    let teller = FileTeller(services: services, options: options, hub: hub)
+    let (expected, expectation) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
+    let intake = FileIntake(
+      services: services, options: options, hub: hub, expectReading: { expectation.yield() })
+    let reception = Reception(intake: intake, teller: teller)
     do throws(StepFailure) {
       try await prepare()
-      let jobs = max(1, options.jobs)
-      let (expected, expectation) = AsyncStream.makeStream(
-        of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
-      let intake = FileIntake(
-        services: services, options: options, ledger: DryRunLedger(), hub: hub,
-        expectReading: { expectation.yield() })
-      let feed = AsyncChannel<NumberedItem>()
-      let (walk, ahead) = (makeWalk(), options.countsAhead ? makeWalk() : nil)
-      async let warming: Void = warmUp(expected, atMost: jobs)
-      await withTaskGroup { group in
-        group.addTask { await self.feed(walk, into: feed, brake) }
-        if let ahead { group.addTask { await count(ahead, brake) } }
-        for _ in 0..<jobs {
-          group.addTask { await work(through: feed, intake, brake) }
-        }
-        for await _ in group where brake.isAborted { group.cancelAll() }
-      }
-      expectation.finish()
-      await warming
     } catch {
-      brake.press(.aborted(error.failure))
+      return .aborted(error.failure)
     }
+    let found = AsyncChannel<[NumberedItem]>()
+    let admitted = AsyncChannel<Reception.Admitted>()
+    let (walk, ahead) = (makeWalk(), options.countsAhead ? makeWalk() : nil)
+    async let warming: Void = warmUp(expected, atMost: jobs)
+    await withTaskGroup { group in
+      group.addTask { await scan(walk, into: found, brake) }
+      if let ahead { group.addTask { await count(ahead, brake) } }
+      group.addTask { await receive(found, reception, into: admitted, brake) }
+      for _ in 0..<window {
+        group.addTask { await work(through: admitted, intake, teller, brake) }
+      }
+      for await _ in group where brake.isAborted { group.cancelAll() }
+    }
+    expectation.finish()
+    await warming
     return brake.ending ?? (Task.isCancelled ? .cancelled : .completed)
   }
 
@@ -69,6 +78,16 @@ struct IngestPipeline: Sendable {
     }
   }
 
+  private var jobs: Int { max(1, options.jobs) }
+
+  /// Files in flight at once. Each holds a folder, a source and a copy open.
+  private var window: Int {
+    guard services.uploader.traits.waitsTogether, options.onError == .continue, !options.dryRun else {
+      return jobs
+    }
+    return max(jobs, min(jobs * Self.waitingForEachJob, Descriptor.limit / 6))
+  }
+
   /// Starts readers for the first files that will have to be read, all at once, while the walk and the hashing of
   /// others go on. A run whose files are all published starts none.
   private func warmUp(_ expected: AsyncStream<Void>, atMost jobs: Int) async {
@@ -84,27 +103,23 @@ struct IngestPipeline: Sendable {
 
   // MARK: The walk
 
-  private func feed(_ walk: SourceWalk, into feed: AsyncChannel<NumberedItem>, _ brake: RunBrake) async {
+  private func scan(_ walk: SourceWalk, into found: AsyncChannel<[NumberedItem]>, _ brake: RunBrake) async {
+    defer { found.finish() }
     var scan = ScanCount()
-    while !brake.isPressed, !Task.isCancelled {
-      let items = await services.disk.run { walk.next(upTo: 64) }
-      if items.isEmpty {
-        scan.isComplete = true
-        break
-      }
+    while !brake.isPressed, !Task.isCancelled, !scan.isComplete {
+      let items = await services.disk.run { walk.next(upTo: Self.batch) }
+      scan.isComplete = items.isEmpty
       let numbered = items.compactMap { scan.count($0) }
       if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
-      for item in numbered where !brake.isPressed { await feed.send(item) }
+      if !numbered.isEmpty { await found.send(numbered) }
     }
-    if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
-    feed.finish()
   }
 
   /// Tells how much there is, while others work on it.
   private func count(_ walk: SourceWalk, _ brake: RunBrake) async {
     var scan = ScanCount()
     while !brake.isPressed, !Task.isCancelled {
-      let items = await services.disk.run { walk.next(upTo: 256) }
+      let items = await services.disk.run { walk.next(upTo: Self.batch) }
       for item in items { _ = scan.count(item) }
       scan.isComplete = items.isEmpty
       hub.emit(.runScanned(scan.facts))
@@ -112,70 +127,49 @@ struct IngestPipeline: Sendable {
     }
   }
 
-  // MARK: The jobs
+  // MARK: The reception
 
-  private func work(through feed: AsyncChannel<NumberedItem>, _ intake: FileIntake, _ brake: RunBrake) async {
-    for await item in feed {
+  private func receive(
+    _ found: AsyncChannel<[NumberedItem]>, _ reception: Reception,
+    into admitted: AsyncChannel<Reception.Admitted>, _ brake: RunBrake
+  ) async {
+    defer { admitted.finish() }
+    do throws(StepFailure) {
+      for await items in found where !brake.isPressed && !Task.isCancelled {
+        await hub.observersToCatchUp()
+        for one in try await reception.receive(items) where !brake.isPressed { await admitted.send(one) }
+      }
+    } catch {
+      // One that was cancelled ends because the run does.
+      if !error.failure.isCancellation { brake.press(.aborted(error.failure)) }
+    }
+  }
+
+  // MARK: The files
+
+  private func work(
+    through admitted: AsyncChannel<Reception.Admitted>, _ intake: FileIntake, _ teller: FileTeller,
+    _ brake: RunBrake
+  ) async {
+    for await one in admitted {
       if brake.isPressed { continue }
-      if let pressed = await end(item, intake) { brake.press(pressed) }
+      if let pressed = await end(one, intake, teller) { brake.press(pressed) }
       if brake.isAborted { return }
     }
   }
 
   /// Takes the file through its steps and tells its one terminal event. Gives the end of the run, when the
   /// file's end is that too.
-  private func end(_ item: NumberedItem, _ intake: FileIntake) async -> RunEnding? {
-    let file = item.file
-    hub.emit(.fileStarted(file, size: item.size))
+  private func end(_ one: Reception.Admitted, _ intake: FileIntake, _ teller: FileTeller) async -> RunEnding?
+  {
+    let file = one.item.file
+    hub.emit(.fileStarted(file, size: one.item.size))
     do throws(StepFailure) {
-      switch try await intake.takeIn(try item.candidate(), as: file) {
-      case .published(let post):
-        await note(nil, file)
-        hub.emit(.postPublished(file, post))
-        services.onStep(.told)
-        await services.catalog.announced([post.id])
-      case .duplicate(let post):
-        await note(nil, file)
-        hub.emit(.fileDuplicate(file, FileDuplicate(post: post)))
-      case .planned(let plan): hub.emit(.filePlanned(file, plan))
-      }
+      await teller.tell(
+        try await intake.takeIn(try one.item.candidate(), known: one.known, as: file), of: file)
       return nil
     } catch {
-      return await tell(error, of: file)
+      return await teller.tell(error, of: file)
     }
-  }
-
-  private func tell(_ failure: StepFailure, of file: FileReference) async -> RunEnding? {
-    switch failure {
-    case .refused(let refusal):
-      await note(record(code: refusal.code, refusal.message, refused: true), file)
-      hub.emit(.fileRefused(file, refusal))
-      return nil
-    case .failed(let failure):
-      if !failure.isCancellation {
-        await note(record(code: failure.code, failure.message, refused: false), file)
-      }
-      hub.emit(.fileFailed(file, failure))
-      return options.onError == .stop && !failure.isCancellation ? .stopped : nil
-    case .endsTheRun(let failure):
-      hub.emit(.fileFailed(file, failure))
-      return .aborted(failure)
-    }
-  }
-
-  // MARK: What `reel status` shows
-
-  private func record(code: String, _ message: String, refused: Bool) -> FailureRecord {
-    FailureRecord(code: code, message: message, refused: refused, at: services.clock.now())
-  }
-
-  private func note(_ record: FailureRecord?, _ file: FileReference) async {
-    guard !options.dryRun else { return }
-    await services.catalog.remember(record, at: absolute(file.path))
-  }
-
-  private func absolute(_ path: SourcePath) -> SourcePath {
-    guard let folder = options.workingDirectory, path.bytes.first != UInt8(ascii: "/") else { return path }
-    return folder.appending(path.bytes)
   }
 }

@@ -18,24 +18,28 @@ final class Subscription: Sendable {
     /// Where the newest progress of each file stands in `buffer`; 0 is the walk's.
     var progress: [Int: Int] = [:]
     var isFinished = false
+    var lastRead = ContinuousClock.now
     var readers: [CheckedContinuation<Void, Never>] = []
   }
   private let state = Mutex(State())
 
-  /// Takes `event` in. The result is to be fired when no lock is held.
-  func offer(_ event: IngestEvent) -> Wakeup? {
+  /// Takes `events` in. The result is to be fired when no lock is held.
+  func offer(_ events: [IngestEvent]) -> Wakeup? {
     state.withLock { state in
-      if event.body.coalesces {
-        let file = event.body.file?.number ?? 0
-        if let older = state.progress[file] {
-          state.buffer[older] = nil
-          state.overtaken += 1
-        }
-        state.progress[file] = state.buffer.count
-      }
-      state.buffer.append(event)
-      state.compactIfWorthwhile()
+      for event in events { state.append(event) }
       return state.takeReaders()
+    }
+  }
+
+  /// Events in the buffer from which on a reader is far behind: some 10 MB.
+  private static let far = 8192
+  /// A reader that has taken nothing for so long has stopped.
+  private static let patience = Duration.seconds(5)
+
+  /// Whether much is unread although somebody reads.
+  var isFarBehind: Bool {
+    state.withLock { state in
+      state.buffer.count > Self.far && state.lastRead.duration(to: .now) < Self.patience
     }
   }
 
@@ -81,7 +85,21 @@ extension Subscription.State {
     return Subscription.Wakeup(continuations: readers)
   }
 
+  fileprivate mutating func append(_ event: IngestEvent) {
+    if event.body.coalesces {
+      let file = event.body.file?.number ?? 0
+      if let older = progress[file] {
+        buffer[older] = nil
+        overtaken += 1
+      }
+      progress[file] = buffer.count
+    }
+    buffer.append(event)
+    compactIfWorthwhile()
+  }
+
   fileprivate mutating func drain() -> [IngestEvent] {
+    lastRead = .now
     defer { self.forgetBuffer() }
     return buffer.compactMap { $0 }
   }

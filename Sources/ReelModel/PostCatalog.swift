@@ -9,6 +9,13 @@ public protocol PostCatalog: Sendable {
   /// The post that `publication` is already, if it is one.
   func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost?
 
+  /// What readers have found in these bytes, and the post that `publication` of them is already, as ``published(_:)``
+  /// gives it. One look.
+  /// - Parameter publication: nil when no post is looked for.
+  func content(
+    of digest: ContentDigest, publishedAs publication: Publication?
+  ) async throws(CatalogError) -> KnownContent
+
   /// T1: the intent to publish, written down before a byte goes out.
   func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim
 
@@ -42,12 +49,21 @@ public protocol PostCatalog: Sendable {
   /// What is known of a file in this state, from an earlier run.
   func knownFile(_ identity: FileIdentity) async throws(CatalogError) -> ContentDigest?
 
+  /// What is known of each of `files`, in their order; nil for one that no earlier run has seen in this state. One
+  /// look, however many they are.
+  func recall(_ files: [RecalledFile]) async throws(CatalogError) -> [Recollection?]
+
   /// Remembers a file's digest; not awaited to be durable.
   func remember(_ digest: ContentDigest, of identity: FileIdentity) async
 
   /// What `reader` found in these bytes, from an earlier run.
   func probeOutcome(of digest: ContentDigest, by reader: ReaderVersion) async throws(CatalogError)
     -> ProbeOutcome?
+
+  /// What `reader` found in each of `digests`, in their order. One look, however many they are.
+  func probeOutcomes(
+    of digests: [ContentDigest], by reader: ReaderVersion
+  ) async throws(CatalogError) -> [ProbeOutcome?]
 
   /// Remembers what `reader` found; not awaited to be durable.
   func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async

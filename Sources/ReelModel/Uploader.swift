@@ -45,16 +45,21 @@ public struct UploadTraits: Hashable, Sendable {
   public var durable: Bool
   /// Bytes; nil when there is no limit that we know.
   public var largestObject: Int64?
+  /// Whether uploads that are under way at once wait together for what makes them durable, so that many at once
+  /// take hardly longer than one.
+  public var waitsTogether: Bool
 
   /// The traits of a store; `largestObject` nil is "no limit that we know".
   public init(
-    atomicCreate: Bool, resumable: Bool, verifiesChecksums: Bool, durable: Bool, largestObject: Int64? = nil
+    atomicCreate: Bool, resumable: Bool, verifiesChecksums: Bool, durable: Bool, largestObject: Int64? = nil,
+    waitsTogether: Bool = false
   ) {
     self.atomicCreate = atomicCreate
     self.resumable = resumable
     self.verifiesChecksums = verifiesChecksums
     self.durable = durable
     self.largestObject = largestObject
+    self.waitsTogether = waitsTogether
   }
 }
 

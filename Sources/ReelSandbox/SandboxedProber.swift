@@ -55,6 +55,20 @@ public final class SandboxedProber: MediaProber {
     }
   }
 
+  /// - Throws: as ``probe(_:)``.
+  public func probe(
+    _ file: SourceFile, sniffed container: MediaContainer?
+  ) async throws(ProbeError) -> ProbeReport {
+    guard let container else { return try await probe(file) }
+    // Opening alone is not worth a thread of its own.
+    return try await withSeat { seat, interruption throws(ProbeError) in
+      try seat.read(
+        ReadJob(
+          size: file.size, container: container, descriptor: try .reopening(file.handle),
+          interruption: interruption))
+    }
+  }
+
   /// Starts a worker unless one has said its version already.
   public func readerVersion() async throws(ProbeError) -> ReaderVersion {
     if let known = version.withLock({ $0 }) { return known }
@@ -76,9 +90,12 @@ public final class SandboxedProber: MediaProber {
 
   /// Looks at the first bytes.
   /// - Throws: what the sniffer says of them; `unreadable`, `sourceChanged`.
-  public func firstLook(at file: SourceFile) async throws(ProbeError) {
-    _ = try await queue.run { () throws(ProbeError) in try FirstBytes.container(of: file) }
+  public func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer? {
+    try FirstBytes.container(of: file)
   }
+
+  /// The sniffer is as old as Reel.
+  public var firstLookVersion: ReaderVersion? { .firstBytes }
 
   /// Starts workers, all at once, until there is one for each of `files` files, or as many as this may have.
   public func warmUp(for files: Int) async {

@@ -10,8 +10,9 @@ public final class AsyncPlaces: Sendable {
   }
   private let state: Mutex<State>
 
-  /// - Parameter count: at least 1.
+  /// - Parameter count: how many there are; at least 1.
   public init(count: Int) {
+    let count = max(1, count)
     state = Mutex(State(free: Array((0..<count).reversed())))
   }
 

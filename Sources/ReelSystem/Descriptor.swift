@@ -15,3 +15,12 @@ public final class Descriptor: Sendable {
     close(rawValue)
   }
 }
+
+extension Descriptor {
+  /// How many this process may have open at once (`RLIMIT_NOFILE`).
+  public static var limit: Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    return Int(clamping: limit.rlim_cur)
+  }
+}

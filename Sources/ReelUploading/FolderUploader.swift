@@ -11,7 +11,7 @@ import Synchronization
 public final class FolderUploader: Uploader {
   /// Durable and atomic; the digest is proved by the copy.
   public let traits = UploadTraits(
-    atomicCreate: true, resumable: false, verifiesChecksums: true, durable: true)
+    atomicCreate: true, resumable: false, verifiesChecksums: true, durable: true, waitsTogether: true)
   /// `file://` and the folder's real path, percent-encoded.
   public let destination: Destination
 
@@ -55,7 +55,8 @@ public final class FolderUploader: Uploader {
     opened.withLock { $0 = store }
   }
 
-  /// Copies `source` beside the folder's objects, syncs it, and names it `key`.
+  /// Copies `source` beside the folder's objects, syncs it, and names it `key`; syncing is shared with the uploads
+  /// that are under way at the same time.
   ///
   /// The digest of the result is proved: by hashing what was written, or, for a source whose changes show, by
   /// a copy within the kernel between two looks at the source.
@@ -66,19 +67,11 @@ public final class FolderUploader: Uploader {
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
     let store = try preparedStore()
-    try await queue.runCancellable { [self] cancellation throws(UploadError) in
-      let placing = ObjectPlacing(store: store, key: key, mode: mode.file, failure: failure)
-      try placing.run(source, cancellation, reporting)
+    let copy = try await queue.runCancellable { [self] cancellation throws(UploadError) in
+      try ObjectCopying(store: store, key: key, mode: mode.file, failure: failure)
+        .run(source, cancellation, reporting)
     }
-    do throws(SystemError) {
-      try await store.durable.sync()
-      try Failpoint.folderSynced.reach()
-    } catch {
-      _ = await queue.run { [failure] () throws(Never) in
-        try? StoredFile.remove(key, from: store.root, failure)
-      }
-      throw failure(error, "sync the folder")
-    }
+    try await store.placing.place(copy, failure)
     return StoredObject(key: key, url: addresses.url(of: key), size: source.size, digest: source.digest)
   }
 

@@ -8,6 +8,7 @@ final class OpenStore: Sendable {
   let root: Descriptor
   let temporaries: Descriptor
   let durable: DurableFolder
+  let placing: GroupPlacing
   private let lock: OwnerLock
   private let attempts = Atomic<Int>(0)
 
@@ -16,6 +17,7 @@ final class OpenStore: Sendable {
     self.temporaries = temporaries
     self.lock = lock
     durable = DurableFolder(root)
+    placing = GroupPlacing(root: root)
   }
 
   deinit {

@@ -46,6 +46,7 @@ struct SourceCopy {
         // Nothing, before the end: a source cut short, or a file system that only pretends. Reading tells.
         if copied == 0 { return false }
         try Failpoint.bytesWritten.reach()
+        beginWriting(Int64(copied), from: sent)
         sent += Int64(copied)
       } catch  where [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM, ETXTBSY, EBADF].contains(error.code) {
         return false
@@ -55,6 +56,12 @@ struct SourceCopy {
       report(sent)
     }
     return true
+  }
+
+  /// Has the disk begin with what was copied, so that the sync that comes later finds little left to wait for. Only
+  /// a hint: what the kernel says to it changes nothing.
+  private func beginWriting(_ count: Int64, from offset: Int64) {
+    _ = reel_start_writing(target, off_t(offset), off_t(count))
   }
 
   /// The source may have grown since: its end must be where it was.
@@ -82,6 +89,7 @@ struct SourceCopy {
       try write(chunk, at: sent)
       sent += Int64(count)
       if sent - reported >= Self.reportEvery || sent == source.size {
+        beginWriting(sent - reported, from: reported)
         report(sent)
         reported = sent
       }

@@ -33,7 +33,7 @@ struct TemporaryFile: ~Copyable {
     return file
   }
 
-  /// Makes the bytes durable. Called once: an fsync that failed must not be asked again.
+  /// Makes the bytes durable. Called once for each file: an fsync that failed must not be asked again.
   func sync() throws(SystemError) {
     _ = try retryingInterrupts("fsync") { fsync(descriptor.rawValue) }
   }

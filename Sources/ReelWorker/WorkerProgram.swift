@@ -28,6 +28,7 @@ public enum WorkerProgram {
 
   private static func serve(_ reader: some FileReader) {
     _ = reel_child_die_with_parent()
+    reel_child_keep_heap()
     reel_confine_prepare()
     let channel = WorkerChannel()
     let greeting = Greeting(channel: channel, version: reader.version)

@@ -54,7 +54,9 @@ struct DoctorTests {
   func crash(step: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(3)
-    let killed = try await bench.reel("ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": step])
+    // One after the other: nothing of the others waits for the disk meanwhile.
+    let killed = try await bench.reel(
+      "ingest", "clips", "--jobs", "1", "--on-error", "stop", environment: ["REEL_DIE_AT": step])
     #expect(killed.wasKilled)
     let found = try await doctor(bench)
     #expect(found.status == 3 && found.left.contains("owner.dead"), "\(found)")

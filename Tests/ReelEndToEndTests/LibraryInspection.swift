@@ -35,7 +35,8 @@ struct LibraryInspection {
     let copy = files.temporaryDirectory.appendingPathComponent("reel-inspection-\(UUID().uuidString)")
     defer { try? files.removeItem(at: copy) }
     try files.createDirectory(at: copy, withIntermediateDirectories: true)
-    for name in ["catalog.sqlite", "catalog.sqlite-wal"] {
+    // The journal is there while the catalog is made, before it has a write-ahead log.
+    for name in ["catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-journal"] {
       let original = library.appendingPathComponent(name)
       guard files.fileExists(atPath: original.path) else { continue }
       try files.copyItem(at: original, to: copy.appendingPathComponent(name))

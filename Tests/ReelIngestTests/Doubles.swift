@@ -9,15 +9,21 @@ import Synchronization
 
 /// Says of every file what the test wants, without looking at it.
 final class ScriptedProber: MediaProber {
+  typealias Look = @Sendable (SourceFile) throws(ProbeError) -> Void
   typealias Script = @Sendable (SourceFile) async throws(ProbeError) -> MediaInfo
   private let script: Script
   private let installation: ProbeError?
+  private let look: Look?
   private let count = Mutex(0)
 
   var calls: Int { count.withLock { $0 } }
 
-  init(installation: ProbeError? = nil, _ script: @escaping Script = { ScriptedProber.video($0) }) {
+  init(
+    installation: ProbeError? = nil, _ script: @escaping Script = { ScriptedProber.video($0) },
+    look: Look? = nil
+  ) {
     self.script = script
+    self.look = look
     self.installation = installation
   }
 
@@ -37,6 +43,13 @@ final class ScriptedProber: MediaProber {
     return ProbeReport(
       media: try await script(file),
       provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0"))
+  }
+
+  var firstLookVersion: ReaderVersion? { look == nil ? nil : ReaderVersion(reel: "test", ffmpeg: "") }
+
+  func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer? {
+    try look?(file)
+    return nil
   }
 
   func readerVersion() async throws(ProbeError) -> ReaderVersion {

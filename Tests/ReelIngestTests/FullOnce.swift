@@ -24,6 +24,11 @@ final class FullOnce: PostCatalog {
   func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost? {
     try await base.published(publication)
   }
+  func content(
+    of digest: ContentDigest, publishedAs publication: Publication?
+  ) async throws(CatalogError) -> KnownContent {
+    try await base.content(of: digest, publishedAs: publication)
+  }
   func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim { try await base.claim(request) }
   func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
     try await base.release(intent, because: reason)

@@ -36,6 +36,8 @@ struct OnceModelTests {
       (.eventForgotten, [.aRunComesToItsEnd]),
       (.neverRecorded, [.publishedPostIsRecorded]),
       (.removedBeforeWithdrawn, [.nobodyIsShownWhatIsRemoved]),
+      (.toldBeforeTheGroupIsSynced, [.publishedObjectIsWhole]),
+      (.joinsASyncThatIsRunning, [.publishedObjectIsWhole]),
     ] as [(Mistake, Set<Invariant>)])
   func notices(mistake: Mistake, by invariants: Set<Invariant>) {
     let violation = (0...2).lazy.compactMap { OnceSearch(faults: $0, mistake: mistake).run().violation }.first

@@ -89,5 +89,6 @@ enum Invariant: String, CaseIterable {
     if state.workers.allSatisfy({ $0.step == .ended }) { return state.posts.count == 1 && state.told > 0 }
     return state.doctor != .idle || state.workers.contains { !$0.hasLease }
       || state.workers.indices.contains { !state.step($0, mistake).isEmpty }
+      || !state.groupSteps(mistake).isEmpty
   }
 }

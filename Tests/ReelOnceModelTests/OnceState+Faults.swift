@@ -10,6 +10,7 @@ extension OnceState {
     guard mayHappen(.crash), workers[index].step != .ended else { return nil }
     var next = suffering(.crash)
     next.workers[index] = Worker(owner: workers[index].owner + 2)
+    next.syncing.removeAll { $0 == index }
     return next
   }
 
@@ -18,6 +19,8 @@ extension OnceState {
     guard mayHappen(.powerLoss) else { return nil }
     var next = suffering(.powerLoss)
     next.objects = objects.filter { $0.value.isDurable }
+    for (key, object) in next.objects where !object.isSynced { next.objects[key]?.isWhole = false }
+    next.syncing = []
     next.workers = workers.map { Worker(owner: $0.owner + 2) }
     next.doctor = .idle
     return next

@@ -1,7 +1,8 @@
 /// What can happen next: the steps of docs/publish.md, one effect each.
 extension OnceState {
   func successors(with mistake: Mistake?) -> [OnceState] {
-    workers.indices.flatMap { step($0, mistake) } + doctorSteps(mistake) + faultsHappening()
+    workers.indices.flatMap { step($0, mistake) } + groupSteps(mistake) + doctorSteps(mistake)
+      + faultsHappening()
   }
 
   /// What worker `index` may do now.
@@ -9,7 +10,9 @@ extension OnceState {
     switch workers[index].step {
     case .judged: claim(index, mistake)
     case .intended: place(index, mistake)
-    case .named: [syncing(index)]
+    case .copied: []
+    case .synced: name(index, mistake)
+    case .named: [syncingFolder(index)]
     case .uploaded: verify(index, mistake)
     case .verified: [recording(index, mistake)]
     case .recorded: [completing(index, mistake)]
@@ -89,7 +92,21 @@ extension OnceState {
       }
       return [next]
     }
-    next.objects[worker.key] = Object(writer: worker.owner)
+    next.workers[index].isSynced = false
+    next.workers[index].step = mistake == .toldBeforeTheGroupIsSynced ? .synced : .copied
+    return [next]
+  }
+
+  private func name(_ index: Int, _ mistake: Mistake?) -> [OnceState] {
+    let worker = workers[index]
+    var next = self
+    next.workers[index].isSynced = false
+    if objects[worker.key] != nil, mistake != .objectsOverwritten {
+      // Somebody was faster: looked at as one that was found.
+      next.workers[index].step = .named
+      return [next]
+    }
+    next.objects[worker.key] = Object(writer: worker.owner, isSynced: worker.isSynced)
     next.workers[index].step = mistake == .folderNotSynced ? .uploaded : .named
     var states = [next]
     if mayHappen(.lostReply) {
@@ -101,7 +118,7 @@ extension OnceState {
     return states
   }
 
-  private func syncing(_ index: Int) -> OnceState {
+  private func syncingFolder(_ index: Int) -> OnceState {
     var next = self
     next.objects[workers[index].key]?.isDurable = true
     next.workers[index].step = .uploaded

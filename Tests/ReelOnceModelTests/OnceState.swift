@@ -6,6 +6,10 @@ struct OnceState: Hashable {
     case judged
     /// Holds the intent: T1 is durable.
     case intended
+    /// The bytes lie beside the store, without a name; they wait for a group to be synced.
+    case copied
+    /// A group's sync has ended that they were in.
+    case synced
     /// The object has its name; the folder is not synced.
     case named
     case uploaded
@@ -33,6 +37,9 @@ struct OnceState: Hashable {
     /// Who wrote it; a published one keeps its.
     var writer: Int
     var isWhole = true
+    /// Its bytes are on the disk.
+    var isSynced = true
+    /// Its name is on the disk.
     var isDurable = false
     /// Somebody else's, under a name that we drew, too.
     var isForeign = false
@@ -45,6 +52,8 @@ struct OnceState: Hashable {
     var key = 0
     var attempt = 0
     var hasLease = true
+    /// Its copy is on the disk.
+    var isSynced = false
     /// Looked for the post and found none: only where claiming is not atomic.
     var sawNothing = false
   }
@@ -79,6 +88,8 @@ struct OnceState: Hashable {
   var told = 0
   var workers = [Worker(owner: 0), Worker(owner: 1)]
   var doctor = Doctor.idle
+  /// Whose copies the sync that is running makes durable: those that were there when it began.
+  var syncing: [Int] = []
   /// How many faults may still happen, each at most twice.
   var faultsLeft: Int
   var faults: [Fault: Int] = [:]
@@ -124,4 +135,6 @@ enum Mistake: String, CaseIterable, Sendable {
   case eventForgotten
   case neverRecorded
   case removedBeforeWithdrawn
+  case toldBeforeTheGroupIsSynced
+  case joinsASyncThatIsRunning
 }

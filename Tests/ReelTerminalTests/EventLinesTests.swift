@@ -52,6 +52,28 @@ import Testing
     #expect(try EventLines().event(line.utf8) == event)
   }
 
+  @Test func manyLinesAreThoseOfEach() throws {
+    let file = FileReference(number: 7, path: SourcePath("a/b c'<>.mp4"))
+    var events = try Samples.everySortOfEvent()
+    for path in ["a.mp4", "a\"b", "a\\b", "a##b", "a::b", "a#:b", "é", "\u{7F}", "\n", "a/b", ""] {
+      for text in ["it is broken", "it is \"broken\"", "##[error]", "…"] {
+        events.append(Samples.failed(path, text))
+      }
+    }
+    for seed in 0..<200 as Range<UInt64> {
+      var random = SeededRandomness(seed: seed)
+      events.append(RandomValues.end(&random))
+    }
+    for (index, size) in [nil, 0, 1, Int64.max].enumerated() {
+      events.append(
+        IngestEvent(
+          sequence: index, at: Date(timeIntervalSince1970: Double(index) * 1000.0015),
+          body: .fileStarted(file, size: size)))
+    }
+    let each = try events.flatMap { try EventLines().line($0) }
+    #expect(try EventLines().lines(events) == each)
+  }
+
   @Test func hostileEventsReadBackAndAreHarmless() throws {
     for seed in 0..<500 as Range<UInt64> {
       var random = SeededRandomness(seed: seed)

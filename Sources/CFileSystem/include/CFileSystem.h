@@ -10,6 +10,10 @@
 /// position. The bytes copied, 0 at the source's end, or -1 with errno.
 ssize_t reel_copy_file_range(int source, off_t source_offset, int target, off_t target_offset, size_t count);
 
+/// sync_file_range(2) with SYNC_FILE_RANGE_WRITE: the kernel begins to write `count` bytes from `offset` on (0: to the
+/// end) to the disk, and does not wait for it. It makes nothing durable. 0, or -1 with errno.
+int reel_start_writing(int file, off_t offset, off_t count);
+
 /// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST when `new_name` is taken, and with EINVAL where the file
 /// system knows no such rename.
 int reel_rename_without_replacing(int old_folder, const char *old_name, int new_folder, const char *new_name);

@@ -34,6 +34,10 @@ int reel_child_fork_sister(reel_child *child);
 // Asks the kernel to end this process when its parent is gone. The kernel means the *thread* that started it.
 int reel_child_die_with_parent(void);
 
+// What one file took from the heap stays for the next, up to a few megabytes, instead of going back to the kernel and
+// coming anew, page by page. Does nothing where the C library has no such setting.
+void reel_child_keep_heap(void);
+
 // Sends SIGKILL.
 int reel_child_kill(const reel_child *child);
 

@@ -27,7 +27,8 @@ struct IngestCommand: AsyncParsableCommand {
   var filesFrom: String?
 
   @Option(
-    help: ArgumentHelp("Files worked on at once (default: twice the processors, at least 4).", valueName: "n")
+    help: ArgumentHelp(
+      "Files read or sent at once (default: twice the processors, at least 4).", valueName: "n")
   )
   var jobs: Int?
 

@@ -27,7 +27,7 @@ struct RunSession: Sendable {
   func ingest(_ inputs: [SourceInput], walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
     var options = options
     options.countsAhead = style == .bar
-    let (end, exit) = try await run(inputs, walk, options)
+    let (end, exit) = try await run(inputs, walk, options, wantsResult: false)
     let report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     try write(
       json: { try RunDocument(report).json(pretty: $0) },
@@ -41,7 +41,7 @@ struct RunSession: Sendable {
     options.jobs = 1
     var walk = walk
     walk.entersFolders = false
-    let (end, exit) = try await run([file], walk, options)
+    let (end, exit) = try await run([file], walk, options, wantsResult: true)
     let failure = end.summary.error ?? .cancelledBeforeItsTurn
     let outcome = PublishOutcome(path: file.path, result: end.result ?? .failed(failure))
     try write(json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) })
@@ -51,13 +51,13 @@ struct RunSession: Sendable {
   // MARK: Running
 
   private func run(
-    _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions
+    _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions, wantsResult: Bool
   ) async throws -> (End, ReelExit) {
     let model = await IngestModel(
       inputs: inputs, walkOptions: walk, options: options, services: workplace.services)
     let end: End
     do {
-      end = try await watch(model)
+      end = try await watch(model, wantsResult: wantsResult)
     } catch {
       // What went wrong first is what is told.
       try? await workplace.close()
@@ -68,10 +68,11 @@ struct RunSession: Sendable {
     return (end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted))
   }
 
-  private func watch(_ model: IngestModel) async throws -> End {
+  private func watch(_ model: IngestModel, wantsResult: Bool) async throws -> End {
     let display = ProgressDisplay(style: style)
-    let (seen, read) = await (model.events(), model.events())
+    let seen = await model.events()
     // Nobody subscribes who does not read: an unread stream keeps every event.
+    let read = wantsResult ? await model.events() : nil
     let written = target == nil ? nil : await model.events()
     async let listening: Void = display.listen(to: seen)
     async let result = Self.result(in: read)
@@ -88,7 +89,8 @@ struct RunSession: Sendable {
   }
 
   /// The last file's end.
-  private static func result(in events: IngestEvents) async -> PublishResult? {
+  private static func result(in events: IngestEvents?) async -> PublishResult? {
+    guard let events else { return nil }
     var last: PublishResult?
     for await event in events { last = PublishResult(event.body) ?? last }
     return last

@@ -12,7 +12,7 @@ struct EventWriter: Sendable {
     let queue = BlockingQueue(label: "reel.events", width: 1)
     let lines = EventLines()
     for await batch in events.batches() {
-      let bytes = try batch.flatMap { try lines.line($0) }
+      let bytes = try lines.lines(batch)
       let stream = target.stream
       let result = await queue.run { Result { try stream.write(bytes) } }
       try result.get()

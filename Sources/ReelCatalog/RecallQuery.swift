@@ -1,0 +1,35 @@
+import GRDB
+import ReelModel
+
+/// All that is known of a file that nobody has opened yet.
+enum RecallQuery {
+  /// What was found, its post not yet read: that is done off the database's thread.
+  struct Found: Sendable {
+    let digest: ContentDigest
+    let post: PostTable.Stored?
+    let failureCode: String?
+  }
+
+  /// - Parameter steps: of the owner who asks; nil for one who only reads, and tells nothing.
+  static func find(_ file: RecalledFile, _ steps: PublishingSteps?, in db: Database) throws -> Found? {
+    guard let digest = try KnownFileTable.find(file.identity, in: db) else { return nil }
+    let publication = Publication(digest: digest, destination: file.destination, authorID: file.authorID)
+    let post =
+      if let steps {
+        try steps.look(for: publication, in: db).flatMap { $0.announced ? $0.stored : nil }
+      } else {
+        try PostTable.find(publication, in: db)?.post
+      }
+    return Found(
+      digest: digest, post: post,
+      failureCode: try FailureTable.code(at: file.path, in: db))
+  }
+}
+
+extension RecallQuery.Found {
+  func recollection(at path: String) throws(CatalogError) -> Recollection {
+    var known: PublishedPost?
+    if let post { known = PublishedPost(post: try post.post(at: path), announced: true) }
+    return Recollection(digest: digest, post: known, failureCode: failureCode)
+  }
+}

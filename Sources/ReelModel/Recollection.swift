@@ -1,0 +1,80 @@
+/// A file that was found, and what is to be known of it before anybody opens it.
+public struct RecalledFile: Hashable, Sendable {
+  /// The state that it was found in.
+  public let identity: FileIdentity
+  /// Where failures of it are remembered.
+  public let path: SourcePath
+  /// Where it would be stored.
+  public let destination: Destination
+  /// Who would publish it.
+  public let authorID: String?
+
+  /// A question about one file.
+  public init(identity: FileIdentity, path: SourcePath, destination: Destination, authorID: String?) {
+    self.identity = identity
+    self.path = path
+    self.destination = destination
+    self.authorID = authorID
+  }
+}
+
+/// What an earlier run has left about a file in the very state that it is in now.
+public struct Recollection: Hashable, Sendable {
+  /// The digest of its bytes.
+  public let digest: ContentDigest
+  /// The post that it is already, in that destination and of that author.
+  public let post: PublishedPost?
+  /// The code of its failure or refusal, where that was its latest end.
+  public let failureCode: String?
+
+  /// What is known; `post` and `failureCode` are nil when there is none.
+  public init(digest: ContentDigest, post: PublishedPost?, failureCode: String?) {
+    self.digest = digest
+    self.post = post
+    self.failureCode = failureCode
+  }
+}
+
+/// What is known of some bytes.
+public struct KnownContent: Hashable, Sendable {
+  /// The post that they are already, in that destination and of that author.
+  public let post: PublishedPost?
+  /// What was found in them, and by whom.
+  public let readings: [ReaderVersion: ProbeOutcome]
+
+  /// What is known; nil and none when nothing is.
+  public init(post: PublishedPost? = nil, readings: [ReaderVersion: ProbeOutcome] = [:]) {
+    self.post = post
+    self.readings = readings
+  }
+}
+
+extension PostCatalog {
+  /// The post alone: what was read before is read again.
+  public func content(
+    of digest: ContentDigest, publishedAs publication: Publication?
+  ) async throws(CatalogError) -> KnownContent {
+    guard let publication else { return KnownContent() }
+    return KnownContent(post: try await published(publication))
+  }
+
+  /// One question after the other. Posts are not looked for: ``published(_:)`` finds them, and whether they have
+  /// been told.
+  public func recall(_ files: [RecalledFile]) async throws(CatalogError) -> [Recollection?] {
+    var answers: [Recollection?] = []
+    for file in files {
+      let digest = try await knownFile(file.identity)
+      answers.append(digest.map { Recollection(digest: $0, post: nil, failureCode: nil) })
+    }
+    return answers
+  }
+
+  /// One question after the other.
+  public func probeOutcomes(
+    of digests: [ContentDigest], by reader: ReaderVersion
+  ) async throws(CatalogError) -> [ProbeOutcome?] {
+    var answers: [ProbeOutcome?] = []
+    for digest in digests { answers.append(try await probeOutcome(of: digest, by: reader)) }
+    return answers
+  }
+}

