@@ -11,7 +11,7 @@ Prints "ready PORT", and ends when its standard input does. Beside the uploads, 
     status       answer "status" instead, and do nothing
     corrupt      change a byte of the body before it is looked at
     lag          acknowledge the bytes, and keep only "after" of them
-  POST /expire   forgets every upload that is not whole; with {"all": true} those that are whole too
+  POST /expire   forgets every upload that is not whole; with {"all": true} those that are whole too, and what it has seen
 """
 
 import argparse
@@ -269,6 +269,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 store.faults, store.counts = json.loads(text), {}
             if self.path == "/expire":
                 every = json.loads(text or "{}").get("all", False)
+                store.requests = [] if every else store.requests
                 store.uploads = {
                     name: upload for name, upload in store.uploads.items()
                     if not every and len(upload["bytes"]) == upload["length"]
