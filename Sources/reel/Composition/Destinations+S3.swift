@@ -12,6 +12,7 @@ import ReelUploading
       let environment = ProcessInfo.processInfo.environment
       let local = LocalCredentials(environment: environment, profile: settings.store.profile)
       let store = try await store(address, local)
+      try await lookFirst(local)
       let rules = HTTPRules(
         allowsPlainHTTP: settings.store.insecureHTTP ?? false,
         extraCertificates: settings.store.caFile ?? environment["AWS_CA_BUNDLE"])
@@ -61,10 +62,24 @@ import ReelUploading
       return settings.publicBaseURL.map { .publicBase($0) } ?? .address
     }
 
+    private var place: CredentialPlace {
+      settings.store.credentials.flatMap { CredentialPlace(rawValue: $0) } ?? .local
+    }
+
+    /// Credentials that are not there are told before anything is made; what is found is looked up again when it is
+    /// needed.
+    private func lookFirst(_ local: LocalCredentials) async throws {
+      guard place == .local else { return }
+      do throws(UploadError) {
+        _ = try await local.find()
+      } catch {
+        throw CommandFailure(.couldNotRun, error.message)
+      }
+    }
+
     private func credentials(
       _ local: LocalCredentials, _ environment: [String: String]
     ) throws(HTTPFailure) -> any CredentialSource {
-      let place = settings.store.credentials.flatMap { CredentialPlace(rawValue: $0) } ?? .local
       if place == .local {
         return RememberedCredentials { () async throws(UploadError) in try await local.find() }
       }
