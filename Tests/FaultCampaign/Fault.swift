@@ -28,13 +28,33 @@
     /// In one campaign each has its own.
     package let name: String
     package let effect: Effect
-    /// Whether a client has to get over it without being run again, when it strikes once.
-    package let passes: Bool
+    /// Whether a client has to get over it without being run again, when it strikes once,
+    let passes: Bool
+    /// and strikes a request by one of these methods; nil for all.
+    let methods: Set<String>?
     /// Whether it may ask the other server; never with a credential.
     package let mayLead: Bool
 
-    package init(_ name: String, _ effect: Effect, passes: Bool = true, mayLead: Bool = false) {
-      (self.name, self.effect, self.passes, self.mayLead) = (name, effect, passes, mayLead)
+    package init(
+      _ name: String, _ effect: Effect, passes: Bool = true, on methods: Set<String>? = nil,
+      mayLead: Bool = false
+    ) {
+      (self.name, self.effect, self.passes, self.methods, self.mayLead) = (
+        name, effect, passes, methods, mayLead
+      )
+    }
+
+    /// Whether a client has to get over it, when it strikes one request of that shape.
+    func passes(on shape: String) -> Bool {
+      passes && (methods?.contains(String(shape.prefix { $0 != " " })) ?? true)
+    }
+
+    /// Whether a client hears nothing until it loses its patience.
+    var isStall: Bool {
+      switch effect {
+      case .stallRequest, .stallReply, .misstateLength: true
+      default: false
+      }
     }
 
     /// Whether only a checksum beside the bytes can tell.

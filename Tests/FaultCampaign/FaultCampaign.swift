@@ -35,7 +35,7 @@
     let makeStore: @Sendable () async throws -> any StoreBehindProxy
 
     package init(
-      _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 4, samples: Int = 2,
+      _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 12, samples: Int = 2,
       makeStore: @escaping @Sendable () async throws -> any StoreBehindProxy
     ) {
       (self.name, self.size, self.kinds, self.lanes, self.samples) = (name, size, kinds, lanes, samples)
@@ -60,6 +60,7 @@
       print(
         "faults, \(name): \(faults.count) scenarios of \(kinds.count) kinds over \(requests.count) requests "
           + "(\(requests.joined(separator: ", "))): \(tally); REEL_SEED=\(setting.seed)")
+      for broken in tally.broken { print("  broken: \(broken)") }
       return tally.broken.map { "\(name): \($0) (REEL_SEED=\(setting.seed))" }
     }
 
@@ -82,10 +83,12 @@
     private func outcome(of fault: Fault, _ seed: UInt64) async throws -> ScenarioOutcome {
       let stage = try await Stage(self, seed: seed)
       stage.proxy.plan(fault)
-      let first = try await stage.publish(.milliseconds(700))
-      var outcome = ScenarioOutcome(fault: fault, result: first, struck: stage.proxy.struck)
+      let first = try await stage.publish(fault.kind.isStall ? .milliseconds(1200) : .seconds(20))
+      var outcome = ScenarioOutcome(fault: fault.description, result: first, struck: stage.proxy.struck)
       outcome.broken = try await stage.broken(after: first)
-      if fault.kind.passes, fault.reach == .once, case .failed(let failure) = first {
+      if fault.reach == .once, stage.proxy.requests.count >= fault.request,
+        fault.kind.passes(on: stage.proxy.requests[fault.request - 1]), case .failed(let failure) = first
+      {
         outcome.broken.append("it did not get over it: \(failure.code), \(failure.message)")
       }
       stage.proxy.plan(nil)
@@ -143,38 +146,6 @@
       await proxy.stop()
       await elsewhere.stop()
       await store.stop()
-    }
-  }
-
-  /// How one scenario ended.
-  struct ScenarioOutcome: Sendable {
-    let fault: Fault
-    let result: PublishResult
-    let struck: Int
-    var broken: [String] = []
-  }
-
-  /// What came of a campaign.
-  struct CampaignTally: CustomStringConvertible {
-    private(set) var broken: [String] = []
-    private var published = 0
-    private var failures: [String: Int] = [:]
-    private var unstruck = 0
-
-    mutating func add(_ outcome: ScenarioOutcome) {
-      broken += outcome.broken.map { "\(outcome.fault): \($0)" }
-      if outcome.struck == 0 { unstruck += 1 }
-      if case .failed(let failure) = outcome.result {
-        failures[failure.code, default: 0] += 1
-      } else {
-        published += 1
-      }
-    }
-
-    var description: String {
-      let codes = failures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-      return "\(published) published in spite of it, failed first: \(codes.joined(separator: ", "))"
-        + (unstruck > 0 ? ", \(unstruck) never struck" : "")
     }
   }
 #endif

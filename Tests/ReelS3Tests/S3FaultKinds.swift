@@ -1,14 +1,17 @@
 #if HTTP
   import ReelFaultCampaign
 
+  /// A reply to HEAD has no body.
+  private let withWords: Set = ["GET", "PUT", "POST"]
+
   extension FaultKind {
     /// What only a store that speaks S3 can say, or lie about.
     static let s3: [FaultKind] = [
       FaultKind("InternalError", .answer(.s3(500, "InternalError"))),
       FaultKind("SlowDown", .answer(.s3(503, "SlowDown", [("retry-after", "1")]))),
-      FaultKind("RequestTimeout", .answer(.s3(400, "RequestTimeout"))),
-      FaultKind("IncompleteBody", .answer(.s3(400, "IncompleteBody"))),
-      FaultKind("BadDigest", .answer(.s3(400, "BadDigest"))),
+      FaultKind("RequestTimeout", .answer(.s3(400, "RequestTimeout")), on: withWords),
+      FaultKind("IncompleteBody", .answer(.s3(400, "IncompleteBody")), on: withWords),
+      FaultKind("BadDigest", .answer(.s3(400, "BadDigest")), on: withWords),
       FaultKind("ConditionalRequestConflict", .answer(.s3(409, "ConditionalRequestConflict"))),
       FaultKind("PreconditionFailed", .answer(.s3(412, "PreconditionFailed")), passes: false),
       FaultKind("AccessDenied", .answer(.s3(403, "AccessDenied")), passes: false),
@@ -19,7 +22,7 @@
       FaultKind(
         "RequestTimeTooSkewed",
         .answer(.s3(403, "RequestTimeTooSkewed", [("date", "Sun, 06 Nov 1994 08:49:37 GMT")])), passes: false),
-      FaultKind("ExpiredToken", .answer(.s3(400, "ExpiredToken"))),
+      FaultKind("ExpiredToken", .answer(.s3(400, "ExpiredToken")), on: withWords),
       FaultKind("200 with InternalError", .answer(.s3(200, "InternalError"))),
       FaultKind("200 with SlowDown, after it was done", .replace(.s3(200, "SlowDown"))),
       FaultKind("InternalError after it was done", .replace(.s3(500, "InternalError"))),

@@ -17,7 +17,7 @@
     @Test("over a double", arguments: StoreSize.allCases)
     func double(_ size: StoreSize) async throws {
       let campaign = FaultCampaign(
-        "S3 double, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
+        "S3 double, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, samples: 1
       ) { try await DoubleBehindProxy.start() }
       #expect(try await campaign.run() == [])
     }
@@ -48,9 +48,9 @@
     var testDescription: String { rawValue }
   }
 
-  private struct Keys {
-    static let id = "test:tester"
-    static let secret = "testing"
+  private enum Keys {
+    static let credentials = FixedCredentials(
+      S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret)))
   }
 
   /// A bucket in memory, on a port of 127.0.0.1.
@@ -65,7 +65,7 @@
     }
 
     var port: Int { server.port }
-    var secrets: [String] { [Keys.secret] }
+    var secrets: [String] { [SwiftS3Server.key.secret] }
 
     func uploader(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
       -> any Uploader
@@ -73,8 +73,7 @@
       S3Uploader(
         try S3Store(
           bucket: "bucket", prefix: "a/b", endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
-        options: StoreSize.options, transport: transport,
-        credentials: FixedCredentials(S3Credentials(keyID: Keys.id, secret: Secret(Keys.secret))))
+        options: StoreSize.options, transport: transport, credentials: Keys.credentials)
     }
 
     func contents() async throws -> StoreContents {
@@ -106,31 +105,26 @@
     }
   }
 
-  /// A prefix of its own in a bucket of OpenStack Swift, read with Swift's own protocol.
+  /// A prefix of its own in a bucket of OpenStack Swift, read by requests of the test's own.
   private struct SwiftBehindProxy: StoreBehindProxy {
     let port: Int
     let prefix: String
-    let transport: AsyncHTTPTransport
-    let token: Secret
+    let client: S3Client
 
     private static let bucket = "faults"
 
     static func make() async throws -> SwiftBehindProxy {
       let port = try BesideSwiftS3.server().port
-      let transport = try AsyncHTTPTransport(HTTPRules(timeouts: HTTPTimeouts(idle: .seconds(60))))
-      let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: port)
-      let login = try await transport.send(
-        HTTPCall(
-          .get, origin, "/auth/v1.0",
-          fields: [.ours("X-Auth-User"): Keys.id, .ours("X-Auth-Key"): Keys.secret]))
-      let token = try #require(login.fields[.ours("X-Auth-Token")])
-      let store = SwiftBehindProxy(
-        port: port, prefix: "p" + UUID().uuidString, transport: transport, token: Secret(token))
-      for name in [bucket, bucket + "+segments"] { _ = try await store.ask(.put, "/" + name) }
-      return store
+      let client = S3Client(
+        try S3Store(bucket: bucket, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
+        transport: try AsyncHTTPTransport(), credentials: Keys.credentials, clock: SystemWallClock())
+      // It is there already but for the first time.
+      _ = try await client.outcome(
+        of: S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket"))
+      return SwiftBehindProxy(port: port, prefix: "p" + UUID().uuidString, client: client)
     }
 
-    var secrets: [String] { [Keys.secret] }
+    var secrets: [String] { [SwiftS3Server.key.secret] }
 
     func uploader(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
       -> any Uploader
@@ -138,38 +132,30 @@
       S3Uploader(
         try S3Store(
           bucket: Self.bucket, prefix: prefix, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
-        options: StoreSize.options, transport: transport,
-        credentials: FixedCredentials(S3Credentials(keyID: Keys.id, secret: Secret(Keys.secret))))
+        options: StoreSize.options, transport: transport, credentials: Keys.credentials)
     }
 
     func contents() async throws -> StoreContents {
       var objects: [(name: String, digest: ContentDigest?)] = []
-      for name in try await names(in: Self.bucket) {
-        let bytes = try await ask(.get, "/\(Self.bucket)/\(prefix)/\(name)").body
-        objects.append((name, ContentDigest(sha256: SHA256.hash(data: bytes))))
+      for name in try await names("Contents", [("list-type", "2")]) {
+        let key = try #require(ObjectKey(name))
+        let store = try S3Store(bucket: Self.bucket, prefix: prefix, endpoint: client.store.endpoint)
+        let reader = S3Client(
+          store, transport: try AsyncHTTPTransport(), credentials: Keys.credentials, clock: SystemWallClock())
+        let (_, hash) = try await reader.fetch(
+          S3Request(.get, key, task: "read", permission: "s3:GetObject"), into: SHA256()
+        ) { $0.update(bufferPointer: $1) }
+        objects.append((name, ContentDigest(sha256: hash.finalize())))
       }
-      // An upload that was begun is marked by KEY/ID; its parts, which an object may refer to, are KEY/ID/NUMBER.
-      let marks = try await names(in: Self.bucket + "+segments").map { $0.split(separator: "/") }
-      return StoreContents(
-        objects: objects, unfinished: marks.filter { $0.count == 2 }.map { String($0[0]) })
+      return StoreContents(objects: objects, unfinished: try await names("Upload", [("uploads", "")]))
     }
 
-    private func names(in container: String) async throws -> [String] {
-      let reply = try await ask(.get, "/\(container)?format=json&prefix=\(prefix)/")
-      struct Entry: Decodable { let name: String }
-      return try JSONDecoder().decode([Entry].self, from: Data(reply.body)).map {
-        String($0.name.dropFirst(prefix.count + 1))
-      }
-    }
-
-    private func ask(_ method: HTTPRequest.Method, _ target: String) async throws -> HTTPReply {
-      var call = HTTPCall(
-        method, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: port), "/v1/AUTH_test" + target,
-        fields: [.ours("X-Auth-Token"): token.revealed])
-      call.replyLimit = 16 << 20
-      let reply = try await transport.send(call)
-      try #require(reply.isSuccess, "\(method) \(target): \(reply.status)")
-      return reply
+    private func names(_ element: String, _ query: [(String, String)]) async throws -> [String] {
+      let reply = try await client.send(
+        S3Request(
+          .get, nil, query: query + [("prefix", prefix + "/")], task: "list", permission: "s3:ListBucket"))
+      let names = try #require(XMLNode(parsing: reply.body)).all(element).compactMap { $0["Key"] }
+      return names.map { String($0.dropFirst(prefix.count + 1)) }
     }
 
     func stop() async {}

@@ -289,6 +289,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(200, [("Content-Type", "application/json")], json.dumps(seen).encode())
 
 
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        # A client that goes away is nothing to talk about.
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--extensions", default=ALL)
@@ -296,9 +306,7 @@ def main():
     parser.add_argument("--token")
     parser.add_argument("--max-size", type=int)
     Handler.store = Store(parser.parse_args())
-    http.server.ThreadingHTTPServer.request_queue_size = 128
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("ready", server.server_port, flush=True)
     sys.stdin.read()
