@@ -48,7 +48,7 @@ struct CommandFaultTests {
       let all = (1...requests).flatMap { request in
         Self.reaches.map { Sabotage(fault: kind, request: request, reach: $0) }
       }
-      return setting.draw(2, of: all, draws)
+      return setting.draw(1, of: all, draws)
     }.filter { sabotage in setting.only.map { sabotage.description.contains($0) } ?? true }
   }
 

@@ -30,9 +30,10 @@
   struct RealS3FaultTests {
     @Test(arguments: StoreSize.allCases)
     func swift(_ size: StoreSize) async throws {
+      let bucket = try await SwiftBehindProxy.make()
       let campaign = FaultCampaign(
         "OpenStack Swift, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, samples: 1
-      ) { try await SwiftBehindProxy.make() }
+      ) { try await SwiftBehindProxy.open(bucket) }
       #expect(try await campaign.run() == [])
     }
   }
@@ -108,20 +109,30 @@
   /// A prefix of its own in a bucket of OpenStack Swift, read by requests of the test's own.
   private struct SwiftBehindProxy: StoreBehindProxy {
     let port: Int
+    let bucket: String
     let prefix: String
     let client: S3Client
 
-    private static let bucket = "faults"
+    /// Makes the bucket.
+    static func make() async throws -> String {
+      let name = "b\(UUID().uuidString.lowercased())"
+      let store = try await SwiftBehindProxy.open(name)
+      let request = S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket")
+      // On a busy machine a server that has just begun may need a moment.
+      for _ in 0..<20 {
+        if case .reply = try await store.client.outcome(of: request) { break }
+        try await Task.sleep(for: .seconds(1))
+      }
+      return name
+    }
 
-    static func make() async throws -> SwiftBehindProxy {
+    /// A place in `bucket`.
+    static func open(_ bucket: String) async throws -> SwiftBehindProxy {
       let port = try BesideSwiftS3.server().port
       let client = S3Client(
         try S3Store(bucket: bucket, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
         transport: try AsyncHTTPTransport(), credentials: Keys.credentials, clock: SystemWallClock())
-      // It is there already but for the first time.
-      _ = try await client.outcome(
-        of: S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket"))
-      return SwiftBehindProxy(port: port, prefix: "p" + UUID().uuidString, client: client)
+      return SwiftBehindProxy(port: port, bucket: bucket, prefix: "p" + UUID().uuidString, client: client)
     }
 
     var secrets: [String] { [SwiftS3Server.key.secret] }
@@ -131,7 +142,7 @@
     {
       S3Uploader(
         try S3Store(
-          bucket: Self.bucket, prefix: prefix, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
+          bucket: bucket, prefix: prefix, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
         options: StoreSize.options, transport: transport, credentials: Keys.credentials)
     }
 
@@ -139,7 +150,7 @@
       var objects: [(name: String, digest: ContentDigest?)] = []
       for name in try await names("Contents", [("list-type", "2")]) {
         let key = try #require(ObjectKey(name))
-        let store = try S3Store(bucket: Self.bucket, prefix: prefix, endpoint: client.store.endpoint)
+        let store = try S3Store(bucket: bucket, prefix: prefix, endpoint: client.store.endpoint)
         let reader = S3Client(
           store, transport: try AsyncHTTPTransport(), credentials: Keys.credentials, clock: SystemWallClock())
         let (_, hash) = try await reader.fetch(
