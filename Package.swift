@@ -156,7 +156,12 @@ let package = Package(
       ["ReelHostileFiles", "reel", "reel-probe-worker", "reel-sabotaged-worker"]),
     tests(
       "ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", crypto]),
-    tests("ReelCommandTests", ["ReelCommand", "ReelUploaderPromises", "ReelModel", crypto]),
+    tests(
+      "ReelCommandTests",
+      [
+        "ReelCommand", "ReelFaultCampaign", "ReelCatalog", "ReelIngest", "ReelUploaderPromises", "ReelModel",
+        crypto,
+      ]),
     .target(
       name: "ReelHTTPDoubles", dependencies: ["ReelHTTP", "ReelModel", httpTypes, crypto] + httpClient,
       path: "Tests/HTTPDoubles", swiftSettings: strict),
@@ -164,6 +169,13 @@ let package = Package(
       name: "ReelGoogleDouble",
       dependencies: ["ReelFirebase", "ReelHTTP", "ReelHTTPDoubles", "ReelModel", crypto, cryptoExtras],
       path: "Tests/GoogleDouble", swiftSettings: strict),
+    .target(
+      name: "ReelFaultCampaign",
+      dependencies: [
+        "ReelModel", "ReelSource", "ReelSystem", "ReelUploading", "ReelCatalog", "ReelIngest", "ReelHTTP",
+        "ReelHTTPDoubles", crypto, grdb,
+      ] + httpClient,
+      path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
@@ -171,13 +183,16 @@ let package = Package(
     tests(
       "ReelS3Tests",
       [
-        "ReelS3", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelModel", "ReelSystem",
-        "ReelUploading", "ReelUploaderPromises",
+        "ReelS3", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", "ReelCatalog",
+        "ReelModel", "ReelSystem", "ReelUploading", "ReelUploaderPromises",
         httpTypes, crypto,
       ]),
     tests(
       "ReelTusTests",
-      ["ReelTus", "ReelHTTP", "ReelUploading", "ReelUploaderPromises", "ReelModel", httpTypes, crypto]
+      [
+        "ReelTus", "ReelHTTP", "ReelFaultCampaign", "ReelCatalog", "ReelUploading", "ReelUploaderPromises",
+        "ReelModel", httpTypes, crypto,
+      ]
         + httpClient),
     tests(
       "ReelFirebaseTests",

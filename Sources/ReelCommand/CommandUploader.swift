@@ -98,7 +98,14 @@ public final class CommandUploader: Uploader {
         throw error
       }
     }
-    let object = try claims.object(key, result, size: source.size)
+    let object: StoredObject
+    do throws(UploadError) {
+      object = try claims.object(key, result, size: source.size)
+    } catch {
+      // It says that it has stored what can't be right: then it was this very upload, and does not stay.
+      try? await remove(key)
+      throw error
+    }
     reporting(TransferProgress(sent: source.size, total: source.size))
     return object
   }

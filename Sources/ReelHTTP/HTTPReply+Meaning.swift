@@ -37,12 +37,12 @@ extension HTTPReply {
   public static func code(of status: HTTPResponse.Status) -> UploadError.Code {
     switch status.code {
     case 401, 403, 407, 511: .denied
-    case 409: .conflict
     case 412: .alreadyExists
     case 413: .tooLarge
     case 507: .storeFull
     case 501, 505: .rejected
-    case 408, 423, 425, 429, 500...599: .unavailable
+    // 409 speaks of the moment ("might be able to resolve the conflict and resubmit"), not of an object that is there.
+    case 408, 409, 423, 425, 429, 500...599: .unavailable
     default: .rejected
     }
   }
@@ -50,11 +50,13 @@ extension HTTPReply {
   private static func advice(_ code: UploadError.Code, _ status: HTTPResponse.Status) -> String {
     switch code {
     case .denied: "check the credentials, and what they are allowed to do"
-    case .conflict: "see what else works on that object"
     case .alreadyExists: "something is there under that name already"
     case .tooLarge: "the file is larger than the store takes"
     case .storeFull: "free some space there, then run the same command again"
-    case .unavailable: "it is busy or down; run the same command again later"
+    case .unavailable:
+      status.code == 409
+        ? "something else is at it; run the same command again later"
+        : "it is busy or down; run the same command again later"
     default:
       status.kind == .redirection
         ? "it sends us elsewhere, where nothing is sent; correct its address"

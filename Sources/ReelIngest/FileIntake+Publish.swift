@@ -104,7 +104,7 @@ extension FileIntake {
           progress.retrying == nil ? .uploadProgress(file, progress) : .uploadRetrying(file, progress))
       }
       services.onStep(.uploaded)
-      return try await proven(stored, is: source)
+      return try await ours(stored, is: source)
     } catch {
       guard error.code == .alreadyExists else { throw error }
     }
@@ -114,6 +114,23 @@ extension FileIntake {
         "\(services.uploader.destination) says that \(intent.key) exists, and then that it doesn't")
     }
     return try await proven(stored, is: source)
+  }
+
+  /// As ``proven(_:is:)``, of what this very attempt has created: if that is not `source`, it does not stay.
+  private func ours(_ stored: StoredObject, is source: UploadSource) async throws(UploadError) -> StoredObject
+  {
+    do throws(UploadError) {
+      return try await proven(stored, is: source)
+    } catch {
+      guard error.code == .conflict else { throw error }
+      let isGone = (try? await services.uploader.remove(stored.key)) != nil
+      throw UploadError(
+        .verificationFailed,
+        "\(services.uploader.destination) holds something else than was sent as \(stored.key): "
+          + (isGone
+            ? "it was removed; run the same command again, and look at the store if it stays so"
+            : "remove it there, then run the same command again"))
+    }
   }
 
   /// `stored` with a proven digest; `conflict` when it is not `source`.

@@ -10,7 +10,14 @@ extension S3Client {
       .get, nil, query: [("uploads", ""), ("prefix", name)], task: "list the unfinished uploads",
       permission: "s3:ListBucketMultipartUploads")
     switch try await outcome(of: request) {
-    case .reply(let reply): return S3Documents.uploads(of: name, in: reply.body) ?? []
+    case .reply(let reply):
+      // Some stores take this for another question, and answer that. What is no answer at all is none.
+      guard XMLNode(parsing: reply.body) != nil else {
+        throw UploadError(
+          .interrupted,
+          "\(store.destination) did not list its unfinished uploads: run the same command again")
+      }
+      return S3Documents.uploads(of: name, in: reply.body) ?? []
     case .failure(let failure):
       let error = try await error(failure, request)
       guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
@@ -25,6 +32,26 @@ extension S3Client {
       permission: "s3:AbortMultipartUpload")
     guard case .failure(let failure) = try await outcome(of: request), failure.reply.status != .notFound
     else { return }
+    throw try await error(failure, request)
+  }
+
+  /// Removes an object that was just created and, as the store says itself, is not what was sent. Gives the sentence.
+  func damaged(_ key: ObjectKey) async -> UploadError {
+    var advice = "it was removed; run the same command again, and look at the store if it stays so"
+    do throws(UploadError) {
+      try await shielded { () async throws(UploadError) in try await self.removeObject(key) }
+    } catch {
+      advice = "remove it there, then run the same command again"
+    }
+    return UploadError(
+      .verificationFailed,
+      "\(store.destination) says that it holds something else than was sent as \(key): \(advice)")
+  }
+
+  /// Removes the object; one that is not there is removed already.
+  func removeObject(_ key: ObjectKey) async throws(UploadError) {
+    let request = S3Request(.delete, key, task: "remove \(key)", permission: "s3:DeleteObject")
+    guard case .failure(let failure) = try await outcome(of: request), !failure.isMissing else { return }
     throw try await error(failure, request)
   }
 }

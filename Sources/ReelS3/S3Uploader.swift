@@ -79,10 +79,7 @@ public struct S3Uploader: Uploader {
 
   /// Removes the object, and the parts of unfinished uploads under the same name.
   public func remove(_ key: ObjectKey) async throws(UploadError) {
-    let request = S3Request(.delete, key, task: "remove \(key)", permission: "s3:DeleteObject")
-    if case .failure(let failure) = try await client.outcome(of: request), !failure.isMissing {
-      throw try await client.error(failure, request)
-    }
+    try await client.removeObject(key)
     for id in try await client.openUploads(of: key) { try await client.abortUpload(id, of: key) }
   }
 
@@ -112,10 +109,15 @@ extension S3Uploader {
     request.payload = source.digest.hex
     request.body = .source(SourceBody(whole: source) { meter.set(part: 1, to: $0) })
     let reply = try await client.send(request)
+    // A store names what it has stored (AWS, PutObject); what stands before one and answers 200 itself does not.
+    guard reply.fields[.eTag] != nil else {
+      throw UploadError(
+        .interrupted,
+        "\(destination) did not say how storing \(key) ended: run the same command again, and check its address if "
+          + "it stays so")
+    }
     guard let told = reply.fields[.checksumSHA256], told != Base64.text(source.digest.bytes) else { return }
-    throw UploadError(
-      .verificationFailed,
-      "\(destination) says that it holds something else than was sent as \(key): remove it there")
+    throw await client.damaged(key)
   }
 
   private func putParts(

@@ -9,6 +9,8 @@ package final class ScriptedTransport: HTTPTransport {
   package struct Sent: Sendable {
     package let call: HTTPCall
     package let body: [UInt8]
+
+    package init(call: HTTPCall, body: [UInt8]) { (self.call, self.body) = (call, body) }
   }
 
   private let answer: @Sendable (Sent) async throws(HTTPFailure) -> HTTPReply

@@ -86,7 +86,7 @@ import Testing
   @Test(
     arguments: [
       (401, UploadError.Code.denied), (403, .denied), (400, .rejected), (404, .rejected), (408, .unavailable),
-      (409, .conflict), (412, .alreadyExists), (413, .tooLarge), (429, .unavailable), (500, .unavailable),
+      (409, .unavailable), (412, .alreadyExists), (413, .tooLarge), (429, .unavailable), (500, .unavailable),
       (501, .rejected), (503, .unavailable), (507, .storeFull), (301, .rejected),
     ] as [(Int, UploadError.Code)])
   func codes(_ status: Int, _ code: UploadError.Code) {

@@ -53,7 +53,7 @@ final class S3Double: Sendable {
   static let store = try? S3Store(
     bucket: "bucket", prefix: "a/b", endpoint: HTTPAddress(parsing: "https://s3.test"))
 
-  private func answer(_ sent: ScriptedTransport.Sent) -> HTTPReply {
+  func answer(_ sent: ScriptedTransport.Sent) -> HTTPReply {
     let parts = sent.call.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let query = parts.count < 2 ? [:] : Self.query(parts[1])
     let path = parts[0].dropFirst("/bucket".count)

@@ -69,7 +69,7 @@ enum Project {
 /// Our double, and what it has seen.
 struct TusDouble {
   let server: PythonServer
-  private let transport: AsyncHTTPTransport
+  let transport: AsyncHTTPTransport
 
   static let everything = "creation,creation-with-upload,termination,checksum,expiration,concatenation"
 

@@ -11,7 +11,7 @@ Prints "ready PORT", and ends when its standard input does. Beside the uploads, 
     status       answer "status" instead, and do nothing
     corrupt      change a byte of the body before it is looked at
     lag          acknowledge the bytes, and keep only "after" of them
-  POST /expire   forgets every upload that is not whole; with {"all": true} those that are whole too
+  POST /expire   forgets every upload that is not whole; with {"all": true} those that are whole too, and what it has seen
 """
 
 import argparse
@@ -269,6 +269,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 store.faults, store.counts = json.loads(text), {}
             if self.path == "/expire":
                 every = json.loads(text or "{}").get("all", False)
+                store.requests = [] if every else store.requests
                 store.uploads = {
                     name: upload for name, upload in store.uploads.items()
                     if not every and len(upload["bytes"]) == upload["length"]
@@ -288,6 +289,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(200, [("Content-Type", "application/json")], json.dumps(seen).encode())
 
 
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        # A client that goes away is nothing to talk about.
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--extensions", default=ALL)
@@ -295,9 +306,7 @@ def main():
     parser.add_argument("--token")
     parser.add_argument("--max-size", type=int)
     Handler.store = Store(parser.parse_args())
-    http.server.ThreadingHTTPServer.request_queue_size = 128
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("ready", server.server_port, flush=True)
     sys.stdin.read()

@@ -1,0 +1,38 @@
+import Foundation
+
+/// Which scenarios of a campaign are run: `REEL_LONG=1` all of them, else some of each kind, drawn by `REEL_SEED`.
+/// `REEL_FAULT` leaves only those whose description holds it, such as `swallow the reply, request 2, once`.
+package struct CampaignSetting: Sendable {
+  package let seed: UInt64
+  package let isLong: Bool
+  package let only: String?
+
+  package init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
+    seed = environment["REEL_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...(.max))
+    isLong = environment["REEL_LONG"] == "1"
+    only = environment["REEL_FAULT"]
+  }
+
+  /// Draws `count` of `all`, without drawing one twice; the same ones from the same seed.
+  package func draw<Element>(_ count: Int, of all: [Element], _ draws: SeededDraws) -> [Element] {
+    guard !isLong, only == nil else { return all }
+    var left = all
+    return (0..<min(count, all.count)).map { _ in
+      left.remove(at: Int(draws.number(below: UInt64(left.count))))
+    }
+  }
+}
+
+#if HTTP
+  extension CampaignSetting {
+    func choose(from kinds: [FaultKind], requests: Int, samples: Int) -> [Fault] {
+      let draws = SeededDraws(seed: seed)
+      return kinds.flatMap { kind in
+        let all = (1...max(1, requests)).flatMap { request in
+          Fault.Reach.allCases.map { Fault(kind, at: request, $0) }
+        }
+        return draw(samples, of: all, draws)
+      }.filter { fault in only.map { fault.description.contains($0) } ?? true }
+    }
+  }
+#endif

@@ -1,0 +1,43 @@
+import ReelIngest
+
+/// How one scenario ended.
+package struct ScenarioOutcome: Sendable {
+  /// Such as `swallow the reply, request 2, once`.
+  package let fault: String
+  /// Of the run through the fault.
+  package let result: PublishResult
+  /// How often the fault struck.
+  package let struck: Int
+  /// What does not hold.
+  package var broken: [String]
+
+  package init(fault: String, result: PublishResult, struck: Int, broken: [String] = []) {
+    (self.fault, self.result, self.struck, self.broken) = (fault, result, struck, broken)
+  }
+}
+
+/// What came of a campaign.
+package struct CampaignTally: CustomStringConvertible {
+  package private(set) var broken: [String] = []
+  private var published = 0
+  private var failures: [String: Int] = [:]
+  private var unstruck = 0
+
+  package init() {}
+
+  package mutating func add(_ outcome: ScenarioOutcome) {
+    broken += outcome.broken.map { "\(outcome.fault): \($0)" }
+    if outcome.struck == 0 { unstruck += 1 }
+    if case .failed(let failure) = outcome.result {
+      failures[failure.code, default: 0] += 1
+    } else {
+      published += 1
+    }
+  }
+
+  package var description: String {
+    let codes = failures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+    return "\(published) published in spite of it, failed first: \(codes.joined(separator: ", "))"
+      + (unstruck > 0 ? ", \(unstruck) never struck" : "")
+  }
+}

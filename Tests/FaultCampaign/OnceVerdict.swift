@@ -1,0 +1,75 @@
+import ReelIngest
+import ReelModel
+
+/// What a store holds, read beside the uploader.
+package struct StoreContents: Sendable {
+  /// Whole objects: the name that the uploader gave, and the digest of the bytes. A name may stand twice.
+  package let objects: [(name: String, digest: ContentDigest?)]
+  /// Names of uploads that were begun, and are neither objects nor given up.
+  package let unfinished: [String]
+
+  package init(objects: [(name: String, digest: ContentDigest?)], unfinished: [String] = []) {
+    (self.objects, self.unfinished) = (objects, unfinished)
+  }
+}
+
+/// Holds what publishing one video has left against what docs/publish.md promises.
+package struct OnceVerdict: Sendable {
+  let digest: ContentDigest
+  /// Never told to anybody.
+  let secrets: [String]
+
+  package init(of digest: ContentDigest, secrets: [String] = []) {
+    (self.digest, self.secrets) = (digest, secrets)
+  }
+
+  /// Every sentence that does not hold after a run that ended with `result`.
+  package func broken(
+    after result: PublishResult, _ store: StoreContents, _ catalog: CatalogLook
+  ) -> [String] {
+    switch result {
+    case .published, .duplicate: afterPublishing(result, store, catalog)
+    case .failed(let failure): afterFailing(failure, store, catalog)
+    default: ["it ended with \(result)"]
+    }
+  }
+
+  private func afterPublishing(
+    _ result: PublishResult, _ store: StoreContents, _ catalog: CatalogLook
+  ) -> [String] {
+    var broken: [String] = []
+    let published = catalog.rows.filter(\.isPublished)
+    if catalog.posts != 1 || published.count != 1 {
+      broken.append("\(catalog.posts) posts and \(published.count) published intents instead of one")
+    }
+    if store.objects.count != 1 {
+      broken.append("\(store.objects.count) objects instead of one: \(store.objects.map(\.name))")
+    }
+    for object in store.objects {
+      if object.digest != digest { broken.append("the object \(object.name) holds other bytes") }
+      if object.name != published.first?.key { broken.append("\(object.name) is stored, and is no post") }
+    }
+    if published.first.map({ $0.digest != digest }) ?? false { broken.append("the post is of other bytes") }
+    if !store.unfinished.isEmpty { broken.append("begun and left: \(store.unfinished)") }
+    if catalog.untold > 0 { broken.append("\(catalog.untold) posts were not told") }
+    return broken
+  }
+
+  private func afterFailing(
+    _ failure: FileFailure, _ store: StoreContents, _ catalog: CatalogLook
+  ) -> [String] {
+    var broken: [String] = []
+    if catalog.posts != 0 || catalog.rows.contains(where: \.isPublished) {
+      broken.append("it failed, and there is a post")
+    }
+    let named = Set(catalog.rows.map(\.key))
+    for stray in (store.objects.map(\.name) + store.unfinished) where !named.contains(stray) {
+      broken.append("no row names \(stray)")
+    }
+    if failure.code.isEmpty || failure.code == "unknown" { broken.append("no code: \(failure)") }
+    let isSentence = failure.message.contains(" ") && !failure.message.contains("\n")
+    if !isSentence || failure.message.contains("Error(") { broken.append("no sentence: \(failure.message)") }
+    for secret in secrets where failure.message.contains(secret) { broken.append("it tells a secret") }
+    return broken
+  }
+}

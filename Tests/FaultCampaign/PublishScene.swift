@@ -1,0 +1,103 @@
+import Crypto
+import Foundation
+import ReelCatalog
+import ReelIngest
+import ReelModel
+import ReelSource
+import ReelUploading
+import Synchronization
+
+/// One video and one library in a folder of a test's own, and the real pipeline between them and a store.
+package final class PublishScene: Sendable {
+  package let folder: String
+  package let digest: ContentDigest
+  private let file: String
+  private let randomness: SeededDraws
+
+  /// - Parameters:
+  ///   - size: bytes of the video.
+  ///   - seed: draws its bytes, and what the pipeline draws.
+  package init(size: Int, seed: UInt64) throws {
+    folder = FileManager.default.temporaryDirectory.path + "/reel-faults-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    file = folder + "/clip.mp4"
+    randomness = SeededDraws(seed: seed)
+    var state = seed | 1
+    let words = (0...(size / 8)).map { _ in
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state
+    }
+    let bytes = words.withUnsafeBytes { Data($0.prefix(size)) }
+    try bytes.write(to: URL(filePath: file))
+    guard let digest = ContentDigest(sha256: SHA256.hash(data: bytes)) else {
+      preconditionFailure("no SHA-256")
+    }
+    self.digest = digest
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  package var library: String { folder + "/library" }
+
+  /// Publishes the video as `reel publish` does: verified, retried (without waiting), and recorded in the catalog.
+  package func publish(
+    _ makeUploader: @Sendable (SQLiteCatalog) async throws -> any Uploader
+  ) async throws -> PublishResult {
+    let catalog = try await SQLiteCatalog.open(
+      library: try await LibraryFolder.prepare(at: library), randomness: randomness)
+    let uploader = VerifyingUploader(
+      base: RetryingUploader(
+        base: try await makeUploader(catalog), clock: HurriedClock(), randomness: randomness))
+    let services = IngestServices(
+      prober: TrustingProber(), uploader: uploader, catalog: catalog, randomness: randomness)
+    let path = SourcePath(file)
+    let model = await MediaModel(file: SourceInput(path: path), options: IngestOptions(), services: services)
+    let result = await model.publish()
+    try await catalog.close()
+    return result
+  }
+}
+
+/// Takes every file for a small video.
+private struct TrustingProber: MediaProber {
+  func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
+    var media = MediaInfo(container: .mp4, size: file.size)
+    var video = VideoFacts()
+    (video.width, video.height, video.hasSamples) = (640, 480, true)
+    media.video = video
+    return ProbeReport(
+      media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0"))
+  }
+
+  func readerVersion() async throws(ProbeError) -> ReaderVersion {
+    ReaderVersion(reel: "test", ffmpeg: "0.0.0")
+  }
+}
+
+/// Draws the same again from the same seed (SplitMix64).
+package final class SeededDraws: Randomness {
+  private let state: Mutex<UInt64>
+
+  package init(seed: UInt64) { state = Mutex(seed) }
+
+  package func number(below bound: UInt64) -> UInt64 {
+    state.withLock { state in
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = state
+      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+      return (mixed ^ (mixed >> 31)) % bound
+    }
+  }
+}
+
+/// A clock on which every wait is over at once: it is only cancelled.
+private struct HurriedClock: Clock {
+  var now: ContinuousClock.Instant { .now }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    try Task.checkCancellation()
+    await Task.yield()
+  }
+}

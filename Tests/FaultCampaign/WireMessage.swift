@@ -1,0 +1,159 @@
+#if HTTP
+  import NIOCore
+
+  /// The head of a request, byte for byte as it came.
+  package struct WireHead: Sendable {
+    let bytes: [UInt8]
+    let method: String
+    let target: String
+    let bodyLength: Int
+
+    init?(_ bytes: [UInt8]) {
+      let lines = WireFields.lines(bytes)
+      let words = lines.first?.split(separator: " ") ?? []
+      guard words.count == 3 else { return nil }
+      self.bytes = bytes
+      (method, target) = (String(words[0]), String(words[1]))
+      bodyLength =
+        WireFields.parse(lines.dropFirst()).first { $0.0.lowercased() == "content-length" }
+        .flatMap { Int($0.1) } ?? 0
+    }
+
+    /// The method and the names in the query: requests of one shape do the same to different things.
+    var shape: String {
+      let query = target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+      let names = query.split(separator: "&").map { $0.prefix { $0 != "=" } }
+      return ([method] + names.map(String.init).sorted()).joined(separator: " ")
+    }
+  }
+
+  /// A whole reply.
+  package struct WireReply: Sendable {
+    package var status: Int
+    package var fields: [(String, String)]
+    package var body: [UInt8]
+
+    package subscript(name: String) -> String? {
+      get { fields.first { $0.0.lowercased() == name.lowercased() }?.1 }
+      set {
+        fields.removeAll { $0.0.lowercased() == name.lowercased() }
+        if let newValue { fields.append((name, newValue)) }
+      }
+    }
+
+    /// Changes a text that stands between two others in the body, and the length with it.
+    package mutating func replaceText(after start: String, before end: String, with text: String) {
+      let whole = String(decoding: body, as: UTF8.self)
+      guard let first = whole.firstRange(of: start),
+        let last = whole[first.upperBound...].firstRange(of: end)
+      else { return }
+      body = Array((whole[..<first.upperBound] + text + whole[last.lowerBound...]).utf8)
+      self["content-length"] = "\(body.count)"
+    }
+
+    var bytes: [UInt8] {
+      let head = fields.map { "\($0): \($1)\r\n" }.joined()
+      return Array("HTTP/1.1 \(status) Said\r\n\(head)\r\n".utf8) + body
+    }
+  }
+
+  enum WireFields {
+    static func lines(_ head: [UInt8]) -> [Substring] {
+      String(decoding: head, as: UTF8.self).split(separator: "\r\n")
+    }
+
+    static func parse(_ lines: some Sequence<Substring>) -> [(String, String)] {
+      lines.compactMap { line in
+        guard let colon = line.firstIndex(of: ":") else { return nil }
+        return (String(line[..<colon]), String(line[line.index(after: colon)...].drop { $0 == " " }))
+      }
+    }
+  }
+
+  /// Reads messages from a connection, with as much framing as that takes (RFC 9112, 6).
+  struct WireReader {
+    private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
+    private var held: [UInt8] = []
+
+    init(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) { self.inbound = inbound.makeAsyncIterator() }
+
+    /// Nil at the connection's end.
+    mutating func request() async throws -> WireHead? {
+      guard let head = try await head() else { return nil }
+      return WireHead(head)
+    }
+
+    /// The final reply to a request by `method`; nil when the connection ended before it was whole.
+    mutating func reply(to method: String) async throws -> WireReply? {
+      while let head = try await head() {
+        let lines = WireFields.lines(head)
+        let words = lines.first?.split(separator: " ") ?? []
+        guard words.count >= 2, let status = Int(words[1]) else { return nil }
+        var reply = WireReply(status: status, fields: WireFields.parse(lines.dropFirst()), body: [])
+        if (100..<200).contains(status) { continue }
+        if method == "HEAD" || status == 204 || status == 304 { return reply }
+        if reply["transfer-encoding"]?.lowercased() == "chunked" {
+          guard let body = try await chunks() else { return nil }
+          reply["transfer-encoding"] = nil
+          reply.body = body
+        } else if let length = reply["content-length"].flatMap({ Int($0) }) {
+          reply.body = try await take(length)
+          if reply.body.count < length { return nil }
+        } else {
+          while try await more() {}
+          (reply.body, held) = (held, [])
+        }
+        reply["content-length"] = "\(reply.body.count)"
+        return reply
+      }
+      return nil
+    }
+
+    /// So many bytes, fewer only at the connection's end.
+    mutating func take(_ count: Int) async throws -> [UInt8] {
+      while held.count < count, try await more() {}
+      let taken = Array(held.prefix(count))
+      held.removeFirst(taken.count)
+      return taken
+    }
+
+    /// Reads on, for nothing, until the other side ends the connection.
+    mutating func drain() async throws {
+      while try await more() { held = [] }
+    }
+
+    private mutating func head() async throws -> [UInt8]? {
+      try await through(Array("\r\n\r\n".utf8))
+    }
+
+    private mutating func chunks() async throws -> [UInt8]? {
+      var body: [UInt8] = []
+      while let line = try await through(Array("\r\n".utf8)) {
+        let digits = String(decoding: line.prefix { $0 != UInt8(ascii: ";") && $0 != 13 }, as: UTF8.self)
+        guard let length = Int(digits, radix: 16) else { return nil }
+        let piece = try await take(length + 2)
+        if length == 0 { return body }
+        body += piece.dropLast(2)
+      }
+      return nil
+    }
+
+    /// Everything through the first `end`; nil when it does not come.
+    private mutating func through(_ end: [UInt8]) async throws -> [UInt8]? {
+      while true {
+        if let range = held.firstRange(of: end) {
+          let found = Array(held[..<range.upperBound])
+          held.removeFirst(found.count)
+          return found
+        }
+        guard try await more() else { return nil }
+      }
+    }
+
+    private mutating func more() async throws -> Bool {
+      guard let buffer = try await inbound.next() else { return false }
+      held += buffer.readableBytesView
+      return true
+    }
+  }
+#endif

@@ -1,0 +1,174 @@
+#if HTTP
+  import Crypto
+  import Foundation
+  import HTTPTypes
+  import ReelCatalog
+  import ReelFaultCampaign
+  import ReelHTTP
+  import ReelHTTPDoubles
+  import ReelModel
+  import ReelTestServers
+  import Testing
+
+  @testable import ReelS3
+
+  @Suite("one object and one post through every fault", .serialized, .timeLimit(.minutes(30)))
+  struct S3FaultTests {
+    @Test("over a double", arguments: StoreSize.allCases)
+    func double(_ size: StoreSize) async throws {
+      let campaign = FaultCampaign(
+        "S3 double, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, samples: 1
+      ) { try await DoubleBehindProxy.start() }
+      #expect(try await campaign.run() == [])
+    }
+  }
+
+  @Suite(
+    "one object and one post through every fault, over a real server",
+    .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3, .serialized,
+    .timeLimit(.minutes(60)))
+  struct RealS3FaultTests {
+    @Test(arguments: StoreSize.allCases)
+    func swift(_ size: StoreSize) async throws {
+      let bucket = try await SwiftBehindProxy.make()
+      let campaign = FaultCampaign(
+        "OpenStack Swift, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, samples: 1
+      ) { try await SwiftBehindProxy.open(bucket) }
+      #expect(try await campaign.run() == [])
+    }
+  }
+
+  /// How an object is sent.
+  enum StoreSize: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case inOne, inParts
+
+    static let options = S3Options(singleLimit: 1 << 20, partSize: 5 << 20, partsAtOnce: 1)
+
+    /// The smallest that there can be of two parts.
+    var bytes: Int { self == .inOne ? 70_001 : 5 << 20 + 70_001 }
+    var testDescription: String { rawValue }
+  }
+
+  private enum Keys {
+    static let credentials = FixedCredentials(
+      S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret)))
+  }
+
+  /// A bucket in memory, on a port of 127.0.0.1.
+  private struct DoubleBehindProxy: StoreBehindProxy {
+    let double: S3Double
+    let server: LoopbackServer
+
+    static func start() async throws -> DoubleBehindProxy {
+      let double = S3Double()
+      return DoubleBehindProxy(
+        double: double, server: try await LoopbackServer.start { double.answer(received: $0) })
+    }
+
+    var port: Int { server.port }
+    var secrets: [String] { [SwiftS3Server.key.secret] }
+
+    func uploader(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
+      -> any Uploader
+    {
+      S3Uploader(
+        try S3Store(
+          bucket: "bucket", prefix: "a/b", endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
+        options: StoreSize.options, transport: transport, credentials: Keys.credentials)
+    }
+
+    func contents() async throws -> StoreContents {
+      let bucket = double.bucket.withLock { $0 }
+      return StoreContents(
+        objects: bucket.objects.map {
+          ($0.key.replacing("a/b/", with: ""), ContentDigest(sha256: SHA256.hash(data: $0.value.bytes)))
+        },
+        unfinished: bucket.uploads.values.map { $0.name.replacing("a/b/", with: "") })
+    }
+
+    func stop() async { await server.stop() }
+  }
+
+  extension S3Double {
+    /// Plays the bucket on the wire.
+    func answer(received: ReceivedRequest) -> ServerAction {
+      var fields = HTTPFields()
+      for (name, value) in received.headers {
+        if let name = HTTPField.Name(name) { fields[name] = value }
+      }
+      guard let method = HTTPRequest.Method(received.method) else { return .close }
+      let call = HTTPCall(
+        method, HTTPOrigin(isSecure: false, host: "127.0.0.1"), received.target, fields: fields,
+        body: .bytes(received.body))
+      let reply = answer(ScriptedTransport.Sent(call: call, body: received.body))
+      return .reply(
+        reply.status.code, headers: reply.fields.map { ($0.name.rawName, $0.value) }, body: reply.body)
+    }
+  }
+
+  /// A prefix of its own in a bucket of OpenStack Swift, read by requests of the test's own.
+  private struct SwiftBehindProxy: StoreBehindProxy {
+    let port: Int
+    let bucket: String
+    let prefix: String
+    let client: S3Client
+
+    /// Makes the bucket.
+    static func make() async throws -> String {
+      let name = "b\(UUID().uuidString.lowercased())"
+      let store = try await SwiftBehindProxy.open(name)
+      let request = S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket")
+      // On a busy machine a server that has just begun may need a moment.
+      for _ in 0..<20 {
+        if case .reply = try await store.client.outcome(of: request) { break }
+        try await Task.sleep(for: .seconds(1))
+      }
+      return name
+    }
+
+    /// A place in `bucket`.
+    static func open(_ bucket: String) async throws -> SwiftBehindProxy {
+      let port = try BesideSwiftS3.server().port
+      let client = S3Client(
+        try S3Store(bucket: bucket, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
+        transport: try AsyncHTTPTransport(), credentials: Keys.credentials, clock: SystemWallClock())
+      return SwiftBehindProxy(port: port, bucket: bucket, prefix: "p" + UUID().uuidString, client: client)
+    }
+
+    var secrets: [String] { [SwiftS3Server.key.secret] }
+
+    func uploader(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
+      -> any Uploader
+    {
+      S3Uploader(
+        try S3Store(
+          bucket: bucket, prefix: prefix, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
+        options: StoreSize.options, transport: transport, credentials: Keys.credentials)
+    }
+
+    func contents() async throws -> StoreContents {
+      var objects: [(name: String, digest: ContentDigest?)] = []
+      for name in try await names("Contents", [("list-type", "2")]) {
+        let key = try #require(ObjectKey(name))
+        let store = try S3Store(bucket: bucket, prefix: prefix, endpoint: client.store.endpoint)
+        let reader = S3Client(
+          store, transport: try AsyncHTTPTransport(), credentials: Keys.credentials, clock: SystemWallClock())
+        let (_, hash) = try await reader.fetch(
+          S3Request(.get, key, task: "read", permission: "s3:GetObject"), into: SHA256()
+        ) { $0.update(bufferPointer: $1) }
+        objects.append((name, ContentDigest(sha256: hash.finalize())))
+      }
+      return StoreContents(objects: objects, unfinished: try await names("Upload", [("uploads", "")]))
+    }
+
+    private func names(_ element: String, _ query: [(String, String)]) async throws -> [String] {
+      let reply = try await client.send(
+        S3Request(
+          .get, nil, query: query + [("prefix", prefix + "/")], task: "list", permission: "s3:ListBucket"))
+      let names = try #require(XMLNode(parsing: reply.body)).all(element).compactMap { $0["Key"] }
+      return names.map { String($0.dropFirst(prefix.count + 1)) }
+    }
+
+    func stop() async {}
+  }
+#endif
