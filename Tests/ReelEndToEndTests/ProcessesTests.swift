@@ -45,7 +45,7 @@ struct ProcessesTests {
     let sleeper = try ReelBinary.start(
       ["ingest", "clips", "--jobs", "1", "--library", bench.library.path], in: bench.folder,
       environment: ["REEL_FAILPOINT": "\(step)=stop", "REEL_LEASE_SECONDS": "1"])
-    try await waitUntilStopped(sleeper)
+    try await sleeper.untilStopped()
     try await Task.sleep(for: .microseconds(Int(1_300_000)))
     let beside = try ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path], in: bench.folder,
@@ -78,7 +78,7 @@ struct ProcessesTests {
       let sleeper = try ReelBinary.start(
         ["ingest", "clips", "--jobs", "1", "--library", bench.library.path], in: bench.folder,
         environment: ["REEL_FAILPOINT": "\(place)=stop"])
-      try await waitUntilStopped(sleeper)
+      try await sleeper.untilStopped()
       let others = try (0..<2).map { _ in
         try ReelBinary.start(["ingest", "clips", "--library", bench.library.path], in: bench.folder)
       }
@@ -152,18 +152,5 @@ struct ProcessesTests {
     let inspection = try LibraryInspection(library: bench.library)
     #expect(try inspection.brokenAfterCompletion() == [])
     #expect(inspection.published.count == 4)
-  }
-
-  private struct NeverStopped: Error {}
-
-  private func waitUntilStopped(_ running: ReelBinary.Running) async throws {
-    let path = "/proc/\(running.process.processIdentifier)/stat"
-    for _ in 0..<2000 {
-      let stat = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-      if stat.split(separator: ")").last?.hasPrefix(" T") == true { return }
-      try await Task.sleep(for: .microseconds(Int(10_000)))
-    }
-    running.send(SIGKILL)
-    throw NeverStopped()
   }
 }

@@ -1,0 +1,17 @@
+import Foundation
+
+extension ReelBinary.Running {
+  private struct NeverStopped: Error {}
+
+  /// Waits until the process has stopped itself, as `REEL_FAILPOINT=…=stop` makes it.
+  func untilStopped() async throws {
+    let path = "/proc/\(process.processIdentifier)/stat"
+    for _ in 0..<6000 {
+      let stat = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+      if stat.split(separator: ")").last?.hasPrefix(" T") == true { return }
+      try await Task.sleep(for: .microseconds(Int(10_000)))
+    }
+    send(SIGKILL)
+    throw NeverStopped()
+  }
+}
