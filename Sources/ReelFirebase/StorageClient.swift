@@ -93,7 +93,8 @@ struct StorageClient: Sendable {
     }
   }
 
-  /// "bytes=0-41" is 42 bytes; without the field there is none.
+  /// "bytes=0-41" is 42 bytes; without the field there is none. So it is with "bytes=0-0": parts are multiples of
+  /// 256 KiB, so an unfinished session never holds one byte, and gcp-storage-emulator says that of nothing.
   private func acknowledged(_ reply: HTTPReply, _ key: ObjectKey) throws(UploadError) -> Int64 {
     guard let range = reply.fields[.range] else { return 0 }
     let ends = range.drop { $0 != "=" }.dropFirst().split(separator: "-", maxSplits: 1)
@@ -102,7 +103,7 @@ struct StorageClient: Sendable {
         .interrupted,
         "the store \(google.store) does not tell how far the upload of \(key) has come: try again")
     }
-    return last + 1
+    return last == 0 ? 0 : last + 1
   }
 
   // MARK: Objects
