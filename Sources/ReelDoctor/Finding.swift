@@ -65,15 +65,20 @@ public struct Diagnosis: Sendable {
   public let mended: [Finding]
   /// Still there.
   public let left: [Finding]
+  /// Why what is left could not be mended, as far as mending was tried.
+  public let failures: [MendingFailure]
   /// Objects that rows name and that were looked at.
   public let objects: Int
   /// Whether the stored bytes were read.
   public let wasRead: Bool
 
   /// A diagnosis by its parts.
-  public init(mended: [Finding], left: [Finding], objects: Int, wasRead: Bool) {
+  public init(
+    mended: [Finding], left: [Finding], failures: [MendingFailure] = [], objects: Int, wasRead: Bool
+  ) {
     self.mended = mended
     self.left = left
+    self.failures = failures
     self.objects = objects
     self.wasRead = wasRead
   }

@@ -24,31 +24,47 @@ public struct LibraryMending: Sendable {
     self.supply = supply
   }
 
-  /// Mends what `--fix` may mend. What could not be mended is found again by the next look.
+  /// Mends what `--fix` may mend, and gives what it could not: that is found again by the next look, too.
   /// - Throws: ``CatalogError`` when the catalog can't be written.
-  public func run() async throws(CatalogError) {
-    guard try await examination.catalog.damage().isEmpty else { return }
+  public func run() async throws(CatalogError) -> [MendingFailure] {
+    guard try await examination.catalog.damage().isEmpty else { return [] }
     try await catalog.releaseWhatTheDeadHold()
+    var failures: [MendingFailure] = []
     for destination in try await examination.catalog.destinations() {
-      guard let store = try? await examination.stores(destination) else { continue }
-      try? await store.removeLeftovers()
-      guard (try? await store.names()) != nil else { continue }
-      try await giveStaleUp(in: destination, store)
-      guard let supply else { continue }
-      try await ObjectReturn(catalog: examination.catalog, store: store, supply: supply).run()
+      failures += try await mend(destination)
     }
+    return failures
+  }
+
+  private func mend(_ destination: Destination) async throws(CatalogError) -> [MendingFailure] {
+    let store: LibraryExamination.Store
+    do throws(UploadError) {
+      // One that can't be looked at by its kind is told by the look.
+      guard let opened = try await examination.stores(destination) else { return [] }
+      store = opened
+      try await store.removeLeftovers()
+      _ = try await store.names()
+    } catch {
+      return [MendingFailure(destination.name, error)]
+    }
+    var failures = try await giveStaleUp(in: destination, store)
+    if let supply {
+      failures += try await ObjectReturn(catalog: examination.catalog, store: store, supply: supply).run()
+    }
+    return failures
   }
 
   private func giveStaleUp(
     in destination: Destination, _ store: LibraryExamination.Store
-  ) async throws(CatalogError) {
+  ) async throws(CatalogError) -> [MendingFailure] {
     let staleBefore = examination.clock.now() - examination.grace.seconds
+    var failures: [MendingFailure] = []
     var last: ObjectKey?
     while true {
       let batch = try await examination.catalog.objects(in: destination, after: last, limit: 500)
-      guard let end = batch.last else { return }
+      guard let end = batch.last else { return failures }
       for object in batch where object.state == .waiting && object.changedAt < staleBefore {
-        try await giveUp(object, store)
+        if let failure = try await giveUp(object, store) { failures.append(failure) }
       }
       last = end.key
     }
@@ -56,29 +72,32 @@ public struct LibraryMending: Sendable {
 
   /// The intent is ours before its post and its object go, and is given up only after: whoever dies in between leaves a row
   /// that names what may be there.
-  private func giveUp(_ object: ExaminedObject, _ store: LibraryExamination.Store) async throws(CatalogError)
-  {
-    guard let intent = try await catalog.takeOver(object.id), intent.key == object.key else { return }
+  private func giveUp(
+    _ object: ExaminedObject, _ store: LibraryExamination.Store
+  ) async throws(CatalogError) -> MendingFailure? {
+    guard let intent = try await catalog.takeOver(object.id), intent.key == object.key else { return nil }
     do throws(UploadError) {
       // The post first: nobody is to be shown one whose object is gone.
       try await recorders(store.destination)?.withdraw(object.id)
       try await store.remove(object.key)
     } catch {
       // It stays ours until this process ends; then it waits again.
-      return
+      return MendingFailure(object.key.rawValue, error)
     }
     try await catalog.giveUp(intent)
+    return nil
   }
 }
 
 extension Diagnosis {
   /// What two looks, before and after mending, say together.
   public init(
-    before: [Finding], after: (findings: [Finding], objects: Int), wasRead: Bool
+    before: [Finding], after: (findings: [Finding], objects: Int), failures: [MendingFailure] = [],
+    wasRead: Bool
   ) {
     let left = Set(after.findings.map(\.identity))
     self.init(
-      mended: before.filter { !left.contains($0.identity) }, left: after.findings, objects: after.objects,
-      wasRead: wasRead)
+      mended: before.filter { !left.contains($0.identity) }, left: after.findings, failures: failures,
+      objects: after.objects, wasRead: wasRead)
   }
 }

@@ -2,8 +2,11 @@ import ReelModel
 
 /// Where the bytes of objects that are gone may come from.
 public protocol ObjectSupply: Sendable {
-  /// Calls `take` with a source for each of `wanted` that it has the bytes of, by length and digest.
-  func supply(_ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void) async
+  /// Calls `take` with a source for each of `wanted` that it has the bytes of, by length and digest, and gives what
+  /// it could not look at.
+  func supply(
+    _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
+  ) async -> [MendingFailure]
 }
 
 /// Puts the objects of posts back where there is none any more.
@@ -15,18 +18,37 @@ struct ObjectReturn {
   let store: LibraryExamination.Store
   let supply: any ObjectSupply
 
-  /// What can't be put back is found missing again by the next look.
+  /// Gives what can't be put back, and why; it is found missing again by the next look.
   /// - Throws: ``CatalogError`` when the rows can't be read.
-  func run() async throws(CatalogError) {
-    let missing = try await missing()
-    guard !missing.isEmpty, (try? await store.prepare()) != nil else { return }
-    await supply.supply(missing) { object, source in
-      _ = try? await store.upload(source, to: object.key) { _ in }
+  func run() async throws(CatalogError) -> [MendingFailure] {
+    let names: Set<String>
+    do throws(UploadError) {
+      names = Set(try await store.names())
+    } catch {
+      return [MendingFailure(store.destination.name, error)]
     }
+    let missing = try await missing(from: names)
+    return missing.isEmpty ? [] : await putBack(missing)
   }
 
-  private func missing() async throws(CatalogError) -> [ExaminedObject] {
-    guard let names = (try? await store.names()).map({ Set($0) }) else { return [] }
+  private func putBack(_ missing: [ExaminedObject]) async -> [MendingFailure] {
+    do throws(UploadError) {
+      try await store.prepare()
+    } catch {
+      return [MendingFailure(store.destination.name, error)]
+    }
+    var failures: [MendingFailure] = []
+    let unread = await supply.supply(missing) { object, source in
+      do throws(UploadError) {
+        _ = try await store.upload(source, to: object.key) { _ in }
+      } catch {
+        failures.append(MendingFailure(object.key.rawValue, error))
+      }
+    }
+    return failures + unread
+  }
+
+  private func missing(from names: Set<String>) async throws(CatalogError) -> [ExaminedObject] {
     var missing: [ExaminedObject] = []
     var last: ObjectKey?
     while true {

@@ -2,6 +2,7 @@ import Crypto
 import HTTPTypes
 import ReelHTTP
 import ReelModel
+import ReelUploading
 
 /// One large object on its way, part by part.
 ///

@@ -1,5 +1,6 @@
 import HTTPTypes
 import ReelModel
+import ReelUploading
 
 extension S3Client {
   /// The unfinished uploads of exactly `key`, the newest first. None where the access key may not list them: then an

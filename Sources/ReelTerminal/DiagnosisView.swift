@@ -21,6 +21,14 @@ public struct DiagnosisView: Sendable {
   public func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
     var lines = told(diagnosis.mended, "mended:", .success, traits, listing, remedy: false)
     lines += told(diagnosis.left, "found:", .warning, traits, listing, remedy: true)
+    lines += diagnosis.failures.prefix(max(0, listing)).flatMap { failure in
+      let sentence = Sentence.naming(failure.subject, failure.message) + " [\(failure.code)]"
+      return traits.wrapped("not mended:", .warning, traits.harmless(sentence))
+    }
+    if diagnosis.failures.count > listing {
+      lines += traits.wrapped(
+        "and \(diagnosis.failures.count - max(0, listing)) more not mended: --json lists all", .dim)
+    }
     return (lines + traits.wrapped(traits.harmless(summary))).text(traits)
   }
 
@@ -68,7 +76,7 @@ public struct DiagnosisView: Sendable {
 }
 
 extension DiagnosisView: JSONDocument {
-  private enum CodingKeys: String, CodingKey { case library, mended, left, objects, read }
+  private enum CodingKeys: String, CodingKey { case library, mended, left, failures, objects, read }
 
   /// Throws what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
@@ -76,6 +84,7 @@ extension DiagnosisView: JSONDocument {
     try container.encode(library, forKey: .library)
     try container.encode(diagnosis.mended.map(FindingEntry.init), forKey: .mended)
     try container.encode(diagnosis.left.map(FindingEntry.init), forKey: .left)
+    try container.encode(diagnosis.failures.map(FailureEntry.init), forKey: .failures)
     try container.encode(diagnosis.objects, forKey: .objects)
     try container.encode(diagnosis.wasRead, forKey: .read)
   }
@@ -91,6 +100,16 @@ extension DiagnosisView: JSONDocument {
       try container.encode(finding.meaning, forKey: .meaning)
       try container.encode(finding.remedy, forKey: .remedy)
       try container.encode(finding.mending, forKey: .mending)
+    }
+  }
+
+  private struct FailureEntry: Encodable {
+    let subject: String
+    let code: String
+    let message: String
+
+    init(_ failure: MendingFailure) {
+      (subject, code, message) = (failure.subject, failure.code, failure.message)
     }
   }
 }

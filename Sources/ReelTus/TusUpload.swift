@@ -9,7 +9,7 @@ struct TusUpload: Sendable {
   let server: TusServer
   let client: TusClient
   let failure: TusFailure
-  let ledger: TusLedger
+  let ledger: CheckpointLedger
   let partSize: Int
   let reporting: @Sendable (TransferProgress) -> Void
 

@@ -71,7 +71,7 @@ public final class TusUploader: Uploader {
     if let largest = server.largest, source.size > largest { throw failure.tooLarge(source.size, largest) }
     let upload = TusUpload(
       source: source, key: key, server: server, client: client, failure: failure,
-      ledger: TusLedger(checkpoints: checkpoints, key: key, destination: destination), partSize: partSize,
+      ledger: CheckpointLedger(checkpoints, of: key, in: destination), partSize: partSize,
       reporting: reporting)
     let url = try await upload.run()
     return StoredObject(
@@ -98,7 +98,7 @@ public final class TusUploader: Uploader {
   /// Ends the upload on the server, whole or not, and forgets where it was.
   /// - Throws: `rejected` when the server has no termination extension.
   public func remove(_ key: ObjectKey) async throws(UploadError) {
-    let ledger = TusLedger(checkpoints: checkpoints, key: key, destination: destination)
+    let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
     guard let kept = try await ledger.kept() else { return }
     if let place = TusPlace(kept.secret) {
       guard try await server().canTerminate else {
@@ -134,7 +134,7 @@ public final class TusUploader: Uploader {
   }
 
   private func place(of key: ObjectKey) async throws(UploadError) -> TusPlace? {
-    let ledger = TusLedger(checkpoints: checkpoints, key: key, destination: destination)
+    let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
     return try await ledger.kept().flatMap { TusPlace($0.secret) }
   }
 

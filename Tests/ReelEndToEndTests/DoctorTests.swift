@@ -137,6 +137,23 @@ struct DoctorTests {
     #expect(try await bench.reel("doctor", "--from", "clips").status == 64)
   }
 
+  @Test("what an object could not be put back from is told, with why")
+  func notPutBack() async throws {
+    let bench = try await published(1)
+    let key = try #require(try LibraryInspection(library: bench.library).published.first?.key)
+    try FileManager.default.removeItem(at: bench.media.appendingPathComponent(key))
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.folder.appendingPathComponent("link.mp4").path,
+      withDestinationPath: "clips/clip-00000.mp4")
+    let fixing = ["doctor", "--fix", "--from", "link.mp4", "--library", bench.library.path]
+    let told = try await ReelBinary.run(fixing + ["--json"], in: bench.folder)
+    #expect(told.status == 3)
+    let failures = try told.object()["failures"] as? [[String: Any]] ?? []
+    #expect(failures.map { $0["code"] as? String } == ["isLink"], "\(told.output)")
+    let shown = try await ReelBinary.run(fixing, in: bench.folder)
+    #expect(shown.output.contains("not mended: link.mp4"), "\(shown.output)")
+  }
+
   @Test("what stands under the name of an object is never replaced, whatever it is put back from")
   func neverReplaced() async throws {
     let bench = try await published(1)

@@ -1,15 +1,12 @@
 import Foundation
-import Glibc
-import Synchronization
 import Testing
 
 /// One of the emulators of Google's services, a process on a port of 127.0.0.1 that ends with this value.
 package final class GoogleEmulator: Sendable {
   /// 127.0.0.1's port.
-  package let port: Int
+  package var port: Int { server.port }
 
-  private let process: Process
-  private let input: Pipe
+  private let server: ServerProcess
 
   /// Cloud Storage: gcp-storage-emulator (PyPI), where `scripts/test` installs it.
   package static let storage: String? = existing(root.appending(path: ".build/servers/gcs/bin/python").path)
@@ -47,36 +44,15 @@ package final class GoogleEmulator: Sendable {
   private static func start(_ python: String?, _ script: String, _ arguments: [String]) async throws
     -> GoogleEmulator
   {
-    let (process, input) = (Process(), Pipe())
-    process.executableURL = URL(filePath: try #require(python))
-    let output = FileManager.default.temporaryDirectory.appending(path: "reel-google-\(UUID().uuidString)")
-    try Data().write(to: output)
-    defer { try? FileManager.default.removeItem(at: output) }
-    process.arguments = [root.appending(path: "Tests/GoogleServers/\(script)").path] + arguments
-    process.standardInput = input
-    process.standardOutput = try FileHandle(forWritingTo: output)
-    // The server ends when this pipe does: nobody else may hold it open.
-    _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
-    try process.run()
-    while process.isRunning {
-      let said = String(decoding: try Data(contentsOf: output), as: UTF8.self)
-      if said.hasPrefix("ready "), said.hasSuffix("\n"), let port = Int(said.dropFirst(6).dropLast()) {
-        return GoogleEmulator(port: port, process, input)
-      }
-      try await Task.sleep(for: .milliseconds(20))
-    }
-    throw ServerError(description: "\(script) did not start")
+    let python = URL(filePath: try #require(python))
+    let script = root.appending(path: "Tests/GoogleServers/\(script)").path
+    return GoogleEmulator(try await ServerProcess.start(python, [script] + arguments))
   }
 
-  private init(port: Int, _ process: Process, _ input: Pipe) {
-    (self.port, self.process, self.input) = (port, process, input)
+  private init(_ server: ServerProcess) {
+    self.server = server
   }
-
-  deinit { try? input.fileHandleForWriting.close() }
 
   /// Ends it, and waits until it is gone.
-  package func stop() async {
-    try? input.fileHandleForWriting.close()
-    while process.isRunning { try? await Task.sleep(for: .milliseconds(20)) }
-  }
+  package func stop() async { await server.stop() }
 }

@@ -1,22 +1,19 @@
 import Foundation
-import Glibc
-import Synchronization
 import Testing
 
 /// OpenStack Swift with its S3 protocol, a real server that checks signatures, hashes and checksums: on a port of
 /// 127.0.0.1, in a folder of its own, gone with the tests.
 package final class SwiftS3Server: Sendable {
   /// Such as `http://127.0.0.1:20000`.
-  package let endpoint: String
+  package var endpoint: String { "http://127.0.0.1:\(port)" }
   /// 127.0.0.1's port.
-  package let port: Int
+  package var port: Int { server.port }
   /// May do everything.
   package static let key = (id: "test:tester", secret: "testing")
   /// May do nothing.
   package static let guest = (id: "test:guest", secret: "guessing")
 
-  private let process: Process
-  private let input: Pipe
+  private let server: ServerProcess
 
   /// `$REEL_SWIFT_VENV`, else where `scripts/test` installs it.
   static let environment =
@@ -35,43 +32,17 @@ package final class SwiftS3Server: Sendable {
 
   /// Starts one, and returns when it answers.
   package static func start() async throws -> SwiftS3Server {
-    let (process, input) = (Process(), Pipe())
-    process.executableURL = root.appending(path: "scripts/lib/swift-s3")
     let folder = FileManager.default.temporaryDirectory.appending(path: "reel-swift-\(UUID().uuidString)")
-    let output = folder.appendingPathExtension("out")
-    defer { try? FileManager.default.removeItem(at: output) }
-    try Data().write(to: output)
-    process.arguments = ["run", environment, folder.path]
-    process.standardInput = input
-    process.standardOutput = try FileHandle(forWritingTo: output)
-    // The server ends when this pipe does: nobody else may hold it open.
-    _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
-    try process.run()
-    while process.isRunning {
-      let said = String(decoding: try Data(contentsOf: output), as: UTF8.self)
-      if said.hasPrefix("ready "), said.hasSuffix("\n"), let port = Int(said.dropFirst(6).dropLast()) {
-        return SwiftS3Server(port: port, process, input)
-      }
-      try await Task.sleep(for: .milliseconds(50))
-    }
-    throw ServerError(description: "the S3 server did not start")
+    let program = root.appending(path: "scripts/lib/swift-s3")
+    return SwiftS3Server(try await ServerProcess.start(program, ["run", environment, folder.path]))
   }
 
-  private init(port: Int, _ process: Process, _ input: Pipe) {
-    (self.port, self.process, self.input) = (port, process, input)
-    endpoint = "http://127.0.0.1:\(port)"
+  private init(_ server: ServerProcess) {
+    self.server = server
   }
 
   /// Ends it, and waits until it is gone.
-  package func stop() async {
-    try? input.fileHandleForWriting.close()
-    while process.isRunning { try? await Task.sleep(for: .milliseconds(20)) }
-  }
-}
-
-/// A server that does not start.
-struct ServerError: Error, CustomStringConvertible {
-  let description: String
+  package func stop() async { await server.stop() }
 }
 
 /// Runs a suite beside one server, which its tests share; each takes a bucket of its own.

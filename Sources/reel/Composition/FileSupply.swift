@@ -14,14 +14,23 @@ struct FileSupply: ObjectSupply {
   }
 
   /// Reads only files that have the length of something that is wanted.
-  func supply(_ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void) async {
+  func supply(
+    _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
+  ) async -> [MendingFailure] {
     let walk = SourceWalk(inputs: inputs)
+    var failures: [MendingFailure] = []
     var wanted = Dictionary(grouping: wanted, by: \.size)
     while !wanted.isEmpty, !Task.isCancelled {
       let items = await disk.run { walk.next(upTo: 64) }
-      if items.isEmpty { return }
-      for case .candidate(let found) in items {
-        guard let alike = wanted[found.identity.size], let (file, digest, moment) = await hashed(found) else {
+      if items.isEmpty { break }
+      for item in items {
+        if case .failed(let path, let error) = item { failures.append(MendingFailure(path, error)) }
+        guard case .candidate(let found) = item, let alike = wanted[found.identity.size] else { continue }
+        let (file, digest, moment): (SourceFile, ContentDigest?, Date)
+        do throws(SourceError) {
+          (file, digest, moment) = try await hashed(found)
+        } catch {
+          failures.append(MendingFailure(found.path, error))
           continue
         }
         for object in alike where object.digest == digest {
@@ -31,14 +40,14 @@ struct FileSupply: ObjectSupply {
         wanted[found.identity.size] = rest.isEmpty ? nil : rest
       }
     }
+    return failures
   }
 
-  /// Nil for a file that can't be read now: another may have the same bytes.
-  private func hashed(_ found: FoundFile) async -> (SourceFile, ContentDigest, Date)? {
-    await disk.run {
+  private func hashed(_ found: FoundFile) async throws(SourceError) -> (SourceFile, ContentDigest?, Date) {
+    try await disk.run { () throws(SourceError) in
       let moment = Date()
-      guard let file = try? found.open(), let digest = try? SourceDigest.sha256(of: file) else { return nil }
-      return (file, digest, moment)
+      let file = try found.open()
+      return (file, try SourceDigest.sha256(of: file), moment)
     }
   }
 
@@ -48,5 +57,11 @@ struct FileSupply: ObjectSupply {
       size: object.size, digest: object.digest,
       contentType: container?.contentType ?? "application/octet-stream",
       bytes: SourceFileBytes(file, hashedFrom: moment))
+  }
+}
+
+extension MendingFailure {
+  fileprivate init(_ path: SourcePath, _ error: SourceError) {
+    self.init(subject: path.text, code: error.code.rawValue, message: error.message)
   }
 }

@@ -25,9 +25,13 @@ struct Surgery: Sendable {
       let isWorthIt = before.findings.contains {
         $0.mending == .byFix || $0.kind == .objectMissing && supply != nil
       }
-      if fixing, isWorthIt { try await mend(library) }
-      let after = fixing && isWorthIt ? try await look(at: library) : before
-      return Diagnosis(before: before.findings, after: after, wasRead: readsObjects)
+      guard fixing, isWorthIt else {
+        return Diagnosis(before: before.findings, after: before, wasRead: readsObjects)
+      }
+      let failures = try await mend(library)
+      return Diagnosis(
+        before: before.findings, after: try await look(at: library), failures: failures,
+        wasRead: readsObjects)
     }
   }
 
@@ -42,16 +46,17 @@ struct Surgery: Sendable {
     }
   }
 
-  private func mend(_ library: LibraryFolder) async throws(CatalogError) {
-    guard let looking = try await ExaminedCatalog.open(library: library) else { return }
+  private func mend(_ library: LibraryFolder) async throws(CatalogError) -> [MendingFailure] {
+    guard let looking = try await ExaminedCatalog.open(library: library) else { return [] }
     let writing = try await SQLiteCatalog.open(library: library)
     let stores = Destinations(settings: settings, library: library.path, checkpoints: writing)
-    try await LibraryMending(
+    let failures = try await LibraryMending(
       catalog: writing, examination: examination(of: library, looking, checkpoints: writing), supply: supply,
       recorders: { destination async throws(UploadError) in try await Self.recorder(destination, stores) }
     ).run()
     try await looking.close()
     try await writing.close()
+    return failures
   }
 
   private func examination(

@@ -2,7 +2,9 @@ import ReelModel
 
 /// Runs `body` to its end even when the surrounding task is cancelled meanwhile: for a step after which an object is
 /// visible. To break off in the middle of it would be to say "nothing is stored" without knowing.
-func shielded<Value: Sendable>(
+///
+/// - Throws: what `body` throws.
+package func shielded<Value: Sendable>(
   _ body: @escaping @Sendable () async throws(UploadError) -> Value
 ) async throws(UploadError) -> Value {
   let task = Task { () async -> Result<Value, UploadError> in

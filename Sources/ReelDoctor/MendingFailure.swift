@@ -1,0 +1,20 @@
+import ReelModel
+
+/// Something that mending came upon and could not do.
+public struct MendingFailure: Hashable, Sendable {
+  /// The object's name, the store or the file.
+  public let subject: String
+  /// For programs: that of the error.
+  public let code: String
+  /// Why.
+  public let message: String
+
+  /// A failure by its parts.
+  public init(subject: String, code: String, message: String) {
+    (self.subject, self.code, self.message) = (subject, code, message)
+  }
+
+  init(_ subject: String, _ error: UploadError) {
+    self.init(subject: subject, code: error.code.rawValue, message: error.message)
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Glibc
+
+/// A server that says `ready PORT` when it answers, and ends when its standard input does: with this value, or with the
+/// process of the tests, however that ends.
+final class ServerProcess: Sendable {
+  /// 127.0.0.1's port.
+  let port: Int
+
+  private let process: Process
+  private let input: Pipe
+
+  /// Starts `program`, and returns when it answers.
+  static func start(_ program: URL, _ arguments: [String]) async throws -> ServerProcess {
+    let (process, input) = (Process(), Pipe())
+    process.executableURL = program
+    let output = FileManager.default.temporaryDirectory.appending(path: "reel-server-\(UUID().uuidString)")
+    try Data().write(to: output)
+    defer { try? FileManager.default.removeItem(at: output) }
+    process.arguments = arguments
+    process.standardInput = input
+    process.standardOutput = try FileHandle(forWritingTo: output)
+    // The server ends when this pipe does: nobody else may hold it open.
+    _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
+    try process.run()
+    while process.isRunning {
+      let said = String(decoding: try Data(contentsOf: output), as: UTF8.self)
+      if said.hasPrefix("ready "), said.hasSuffix("\n"), let port = Int(said.dropFirst(6).dropLast()) {
+        return ServerProcess(port: port, process, input)
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    throw ServerError(description: "\(([program.path] + arguments).joined(separator: " ")) did not start")
+  }
+
+  private init(port: Int, _ process: Process, _ input: Pipe) {
+    (self.port, self.process, self.input) = (port, process, input)
+  }
+
+  deinit { try? input.fileHandleForWriting.close() }
+
+  /// Ends it, and waits until it is gone.
+  func stop() async {
+    try? input.fileHandleForWriting.close()
+    while process.isRunning { try? await Task.sleep(for: .milliseconds(20)) }
+  }
+}
+
+/// A server that does not start.
+struct ServerError: Error, CustomStringConvertible {
+  let description: String
+}
