@@ -27,9 +27,11 @@ final class AdapterProcess {
     var child = reel_command_child()
     let error = Self.withCStrings([program.path]) { arguments in
       Self.withCStrings(environment.sorted { $0.key < $1.key }.map { $0.key + "=" + $0.value }) { variables in
-        reel_command_spawn(
-          program.path, arguments, variables, theirs.rawValue, out.writing.rawValue, err.writing.rawValue,
-          object?.rawValue ?? -1, &child)
+        Self.waitingForItsWriter {
+          reel_command_spawn(
+            program.path, arguments, variables, theirs.rawValue, out.writing.rawValue, err.writing.rawValue,
+            object?.rawValue ?? -1, &child)
+        }
       }
     }
     guard error == 0 else { throw SystemError(code: -error, call: "posix_spawn") }
@@ -89,6 +91,17 @@ final class AdapterProcess {
     let end: End = code >= 0 ? .exited(code) : .signalled
     collected = end
     return end
+  }
+
+  /// A program that somebody holds open for writing can't be started (ETXTBSY, execve(2)): one that is just being
+  /// put in place, or that a process forked meanwhile still holds. That is over in a moment, so it is tried for 2 s.
+  private static func waitingForItsWriter(_ spawn: () -> Int32) -> Int32 {
+    for _ in 0..<100 {
+      let error = spawn()
+      guard error == -ETXTBSY else { return error }
+      usleep(20_000)
+    }
+    return spawn()
   }
 
   private static func withCStrings<Value>(

@@ -68,6 +68,17 @@ import Testing
     }
   }
 
+  @Test func oneThatIsJustBeingPutInPlaceIsWaitedFor() async throws {
+    let folder = try AdapterFolder()
+    let program = try folder.adapter("echo '{\"type\":\"result\",\"protocol\":1}'")
+    let writer = try #require(FileHandle(forWritingAtPath: program))
+    let uploader = try folder.uploader(program)
+    async let prepared: Void = uploader.prepare()
+    try await Task.sleep(for: .milliseconds(200))
+    try writer.close()
+    try await prepared
+  }
+
   @Test func anAdapterOfAnotherProtocolIsRefused() async throws {
     let folder = try AdapterFolder()
     for (answer, hint) in [("", "no version"), (",\"protocol\":2", "version 2")] {
