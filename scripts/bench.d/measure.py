@@ -7,6 +7,8 @@ What goes before each run of a command is not measured.
 A line of output: NAME, seconds of processor time, seconds of wall time. Processor time is user and system time
 of the whole tree: this process is the reaper of orphans, so that nobody's time is lost. The order changes from
 round to round; a first round, not counted, warms the caches.
+
+With MEASURE_BESIDE=PID a fourth column: the processor time that PID and its descendants (a server) took meanwhile.
 """
 
 import ctypes
@@ -33,16 +35,41 @@ def reap_the_rest():
         total += processor_seconds(usage)
 
 
-def measure(command):
+def clock_of(process):
+    """Its parent, and its processor time with that of the children it has collected."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[1]), sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def tree_seconds(root):
+    clocks = {int(name): clock_of(name) for name in os.listdir("/proc") if name.isdigit()}
+    clocks = {process: clock for process, clock in clocks.items() if clock}
+    tree, grew = {root}, True
+    while grew:
+        more = {process for process, (parent, _) in clocks.items() if parent in tree} - tree
+        tree |= more
+        grew = bool(more)
+    return sum(clocks[process][1] for process in tree if process in clocks)
+
+
+def measure(command, beside):
+    before = tree_seconds(beside) if beside else 0.0
     start = time.monotonic()
     child = os.posix_spawn("/bin/sh", ["sh", "-c", command], os.environ)
     _, status, usage = os.wait4(child, 0)
     wall = time.monotonic() - start
-    return processor_seconds(usage) + reap_the_rest(), wall, os.waitstatus_to_exitcode(status)
+    cpu = processor_seconds(usage) + reap_the_rest()
+    served = tree_seconds(beside) - before if beside else 0.0
+    return (cpu, wall, served), os.waitstatus_to_exitcode(status)
 
 
 def main():
     rounds = int(sys.argv[1])
+    beside = int(os.environ.get("MEASURE_BESIDE", "0"))
     commands = [(line.rstrip("\n").split("\t") + [""])[:3] for line in sys.stdin if line.strip()]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     times = {name: [] for name, _, _ in commands}
@@ -51,16 +78,15 @@ def main():
         for name, command, before in commands[turn:] + commands[:turn]:
             if before and os.system(before) != 0:
                 sys.exit(f"{name} could not be prepared: {before}")
-            cpu, wall, code = measure(command)
+            sample, code = measure(command, beside)
             if code not in (0, 1, 3, 4, 123):
                 sys.exit(f"{name} ended with {code}: {command}")
             if number > 0:
-                times[name].append((cpu, wall))
+                times[name].append(sample)
         print(f"round {number} of {rounds}", file=sys.stderr)
     for name, _, _ in commands:
-        cpu = statistics.median(sample[0] for sample in times[name])
-        wall = statistics.median(sample[1] for sample in times[name])
-        print(f"{name}\t{cpu:.4f}\t{wall:.4f}")
+        columns = [statistics.median(column) for column in zip(*times[name])]
+        print("\t".join([name] + [f"{column:.4f}" for column in columns[: 3 if beside else 2]]))
 
 
 main()

