@@ -163,7 +163,8 @@ let package = Package(
         crypto,
       ]),
     .target(
-      name: "ReelHTTPDoubles", dependencies: ["ReelHTTP", "ReelModel", httpTypes, crypto] + httpClient,
+      name: "ReelHTTPDoubles",
+      dependencies: ["ReelHTTP", "ReelModel", "ReelUploading", httpTypes, crypto] + httpClient,
       path: "Tests/HTTPDoubles", swiftSettings: strict),
     .target(
       name: "ReelGoogleDouble",

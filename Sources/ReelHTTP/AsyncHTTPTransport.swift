@@ -5,6 +5,8 @@
   import NIOHTTP1
   import NIOSSL
   import ReelModel
+  import ReelSystem
+  import ReelUploading
 
   /// HTTP/1.1 over async-http-client: connections are kept and shared, TLS is verified, redirects are not followed, and
   /// a request that failed is not sent again.
@@ -14,11 +16,18 @@
   public final class AsyncHTTPTransport: HTTPTransport {
     private let client: HTTPClient
     private let rules: HTTPRules
+    private let limiter: RateLimiter?
+    /// As many as there are connections: who waits for one waits here, where the time that a connection may take to be
+    /// made does not run.
+    private let places: AsyncPlaces
 
     /// A client of its own; its connections end with it.
+    /// - Parameter limiter: keeps the bodies of all requests together to a rate; what is sent again counts again.
     /// - Throws: ``HTTPFailure/untrusted(_:)`` when the file of extra certificates can't be read.
-    public init(_ rules: HTTPRules = HTTPRules()) throws(HTTPFailure) {
+    public init(_ rules: HTTPRules = HTTPRules(), limiter: RateLimiter? = nil) throws(HTTPFailure) {
       self.rules = rules
+      self.limiter = limiter
+      places = AsyncPlaces(count: rules.connections)
       client = HTTPClient(
         eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: try Self.configuration(rules))
     }
@@ -51,26 +60,40 @@
       _ read: @escaping @Sendable (WireReply) async throws(HTTPFailure) -> Value
     ) async throws(HTTPFailure) -> Value {
       try rules.check(call.origin)
-      let request = try Self.request(call)
-      return try await Deadline.run(rules.timeouts.limit(for: call)) { [client] () throws(HTTPFailure) in
-        try await read(try await client.reply(to: request))
+      let watch = BodyWatch()
+      let request = try self.request(call, watch)
+      let limit = rules.timeouts.limit(for: call, at: limiter?.bytesPerSecond)
+      let patience = Patience(idle: rules.timeouts.idle, answer: rules.timeouts.answerLimit(for: call))
+      let place = await places.take()
+      defer { places.giveBack(place) }
+      if Task.isCancelled { throw .cancelled }
+      let deadline = Deadline(limit: limit, idle: rules.timeouts.idle, watch: watch)
+      return try await deadline.run { [client] () throws(HTTPFailure) in
+        try await read(try await client.reply(to: request, patience))
       }
     }
 
-    private static func request(_ call: HTTPCall) throws(HTTPFailure) -> HTTPClientRequest {
+    private func request(_ call: HTTPCall, _ watch: BodyWatch) throws(HTTPFailure) -> HTTPClientRequest {
       var request = HTTPClientRequest(url: call.url)
       request.method = HTTPMethod(rawValue: call.method.rawValue)
       for field in try call.fieldsOnWire() {
         request.headers.add(name: field.name.rawName, value: field.value)
       }
-      request.body =
-        switch call.body {
-        case .none: nil
-        case .bytes(let bytes): .bytes(ByteBuffer(bytes: bytes))
-        case .source(let body):
-          .stream(SourceBodyChunks(body).map { ByteBuffer(bytes: $0) }, length: .known(call.body.length))
-        }
+      request.body = body(of: call, watch)
       return request
+    }
+
+    private func body(of call: HTTPCall, _ watch: BodyWatch) -> HTTPClientRequest.Body? {
+      let length = HTTPClientRequest.Body.Length.known(call.body.length)
+      switch call.body {
+      case .none: return nil
+      case .bytes(let bytes):
+        return .stream(
+          BodyPieces(base: OneChunk(bytes: bytes), watch: watch, limiter: limiter), length: length)
+      case .source(let body):
+        return .stream(
+          BodyPieces(base: SourceBodyChunks(body), watch: watch, limiter: limiter), length: length)
+      }
     }
 
     private static func configuration(_ rules: HTTPRules) throws(HTTPFailure) -> HTTPClient.Configuration {
@@ -79,9 +102,10 @@
         // Shorter than any store's own: a connection that the store has closed is no use.
         idleTimeout: .seconds(4), concurrentHTTP1ConnectionsPerHostSoftLimit: rules.connections)
       pool.retryConnectionEstablishment = false
+      // No limit on writing: that would be the time that we take to make a piece, which may wait for a rate, or a disk.
       var configuration = HTTPClient.Configuration(
         tlsConfiguration: try tls(rules), redirectConfiguration: .disallow,
-        timeout: .init(connect: TimeAmount(rules.timeouts.connect), read: idle, write: idle),
+        timeout: .init(connect: TimeAmount(rules.timeouts.connect), read: idle),
         connectionPool: pool, decompression: .disabled)
       configuration.httpVersion = .http1Only
       return configuration
@@ -103,12 +127,26 @@
     }
   }
 
+  /// How much silence there may be.
+  private struct Patience: Sendable {
+    let idle: Duration
+    /// Until the reply begins; nil leaves that to ``idle``.
+    let answer: Duration?
+
+    var deadline: NIODeadline { answer.map { .now() + TimeAmount($0) } ?? .distantFuture }
+
+    func failure(_ error: any Error) -> HTTPFailure { HTTPFailure(error, idle: idle, answer: answer ?? idle) }
+  }
+
   extension HTTPClient {
-    fileprivate func reply(to request: HTTPClientRequest) async throws(HTTPFailure) -> WireReply {
+    fileprivate func reply(
+      to request: HTTPClientRequest, _ patience: Patience
+    ) async throws(HTTPFailure) -> WireReply {
       do {
-        return WireReply(response: try await execute(request, deadline: .distantFuture))
+        return WireReply(
+          response: try await execute(request, deadline: patience.deadline), patience: patience)
       } catch {
-        throw HTTPFailure(error)
+        throw patience.failure(error)
       }
     }
   }
@@ -116,6 +154,7 @@
   /// A reply whose body is still on its way.
   private struct WireReply: Sendable {
     let response: HTTPClientResponse
+    let patience: Patience
 
     var isSuccess: Bool { (200..<300).contains(response.status.code) }
 
@@ -139,7 +178,7 @@
       } catch is NIOTooManyBytesError {
         throw .replyTooLarge(limit: limit)
       } catch {
-        throw HTTPFailure(error)
+        throw patience.failure(error)
       }
     }
 
@@ -151,7 +190,7 @@
         for try await piece in response.body { piece.withUnsafeReadableBytes { update(&value, $0) } }
         return value
       } catch {
-        throw HTTPFailure(error)
+        throw patience.failure(error)
       }
     }
   }

@@ -10,11 +10,16 @@
 
   extension HTTPFailure {
     /// Sorts what async-http-client and SwiftNIO throw.
-    init(_ error: any Error) {
+    /// - Parameters:
+    ///   - idle: how long nothing may come or go.
+    ///   - answer: how long the reply may take to begin.
+    init(_ error: any Error, idle: Duration, answer: Duration) {
       switch error {
       case let failure as HTTPFailure: self = failure
       case let error as UploadError: self = error.code == .cancelled ? .cancelled : .source(error)
       case is CancellationError: self = .cancelled
+      case let error as HTTPClientError where error == .readTimeout: self = .silent(idle)
+      case let error as HTTPClientError where error == .deadlineExceeded: self = .silent(answer)
       case let error as HTTPClientError: self.init(error)
       case let error as NIOConnectionError: self = .unreachable(Self.reason(error))
       case let error as IOError: self.init(error)
@@ -33,9 +38,6 @@
       case .cancelled, .requestStreamCancelled: self = .cancelled
       case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
         self = .unreachable("no connection in time")
-      case .readTimeout: self = .timedOut("no answer in time")
-      case .writeTimeout: self = .timedOut("nothing could be sent for too long")
-      case .deadlineExceeded: self = .timedOut("it took too long in all")
       case .remoteConnectionClosed, .uncleanShutdown: self = .broken("it was closed from there")
       default: self = .broken(error.shortDescription)
       }

@@ -4,7 +4,9 @@ import ReelModel
 public enum HTTPFailure: Error, Hashable, Sendable {
   /// No connection: refused, no such host, no way there.
   case unreachable(String)
-  /// Too slow: connecting, sending or answering.
+  /// The connection was there, and nothing came or went for so long.
+  case silent(Duration)
+  /// Too slow in all.
   case timedOut(String)
   /// The connection was there, and broke.
   case broken(String)
@@ -34,6 +36,11 @@ extension UploadError {
         .unavailable,
         "the store \(store) can't be reached (\(reason)): check its address and the network, then run the same "
           + "command again")
+    case .silent(let time):
+      self.init(
+        .interrupted,
+        "the store \(store) gives no answer (\(time.formatted) passed without any): check its address and the network, "
+          + "then run the same command again to go on", silence: time / .seconds(1))
     case .timedOut(let reason):
       self.init(
         .interrupted, "the store \(store) was too slow (\(reason)): run the same command again to go on")
@@ -64,5 +71,14 @@ extension UploadError {
         .rejected, "what answers at the store \(store) speaks no HTTP (\(reason)): check its address and port"
       )
     }
+  }
+}
+
+extension Duration {
+  /// Such as `20 seconds`.
+  fileprivate var formatted: String {
+    let seconds = self / .seconds(1)
+    return seconds == 1
+      ? "1 second" : "\(seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)") seconds"
   }
 }

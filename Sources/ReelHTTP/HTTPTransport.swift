@@ -25,20 +25,41 @@ public struct HTTPTimeouts: Hashable, Sendable {
   public var connect: Duration
   /// With no byte in either direction, and for a reply after the last byte was sent.
   public var idle: Duration
-  /// Bytes a second: who is slower than this on average, with ``HTTPCall/patience`` on top, is given up.
+  /// For the beginning of a reply to a request that sends nothing: there is little to think about.
+  public var answer: Duration
+  /// Bytes a second of a body: who is slower than this on average, with ``HTTPCall/patience`` on top, is given up.
   public var slowest: Int64
 
-  /// Ten seconds, a minute, and 16 KiB/s.
-  public init(connect: Duration = .seconds(10), idle: Duration = .seconds(60), slowest: Int64 = 16 << 10) {
+  /// 10 s, 50 s, 20 s, and 1 KiB/s: many uploads may share a slow line.
+  public init(
+    connect: Duration = .seconds(10), idle: Duration = .seconds(50), answer: Duration = .seconds(20),
+    slowest: Int64 = 1 << 10
+  ) {
     self.connect = connect
     self.idle = idle
+    self.answer = answer
     self.slowest = max(1, slowest)
   }
 
   /// What `call` may take in all.
-  func limit(for call: HTTPCall) -> Duration {
-    call.patience + .seconds((call.body.length + Int64(min(call.replyLimit, 1 << 20))) / slowest)
+  /// - Parameter rate: bytes a second that all calls together are held to, which is no fault of the other side's.
+  func limit(for call: HTTPCall, at rate: Int64?) -> Duration {
+    let sending = rate.map { min(slowest, max(1, $0 / Self.callsAtOnce)) } ?? slowest
+    return call.patience + .seconds(call.body.length / sending)
+      + .seconds(min(call.replyLimit, 1 << 20) / Self.slowestReply)
   }
+
+  /// Until the reply to `call` has to begin; nil for one with a body, which goes out as slowly as it must.
+  func answerLimit(for call: HTTPCall) -> Duration? {
+    if case .none = call.body { return answer }
+    return nil
+  }
+
+  /// Bytes a second of a reply that is kept whole.
+  private static let slowestReply = 16 << 10
+
+  /// More than share a rate in earnest: with all of them a call has this part of it.
+  private static let callsAtOnce: Int64 = 256
 }
 
 /// What a connection must be like.

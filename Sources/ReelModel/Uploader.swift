@@ -45,8 +45,8 @@ public struct UploadTraits: Hashable, Sendable {
   public var durable: Bool
   /// Bytes; nil when there is no limit that we know.
   public var largestObject: Int64?
-  /// Whether uploads that are under way at once wait together for what makes them durable, so that many at once
-  /// take hardly longer than one.
+  /// Whether an upload mostly waits, for a disk to sync or for a network, so that many at once take hardly longer than
+  /// one.
   public var waitsTogether: Bool
 
   /// The traits of a store; `largestObject` nil is "no limit that we know".
@@ -172,11 +172,19 @@ public struct UploadError: Error, Hashable, Sendable, Codable {
   public let message: String
   /// How long the store asked us to wait, in seconds.
   public let retryAfter: Double?
+  /// Seconds without any sign of life from the store (no byte taken, no answer) before it was given up; nil when that is
+  /// not why. For whoever tries again; it is not encoded.
+  public private(set) var silence: Double?
 
-  /// An error. `retryAfter` is in seconds, nil when the store asked for no pause.
-  public init(_ code: Code, _ message: String, retryAfter: Double? = nil) {
+  private enum CodingKeys: String, CodingKey {
+    case code, message, retryAfter
+  }
+
+  /// An error. `retryAfter` is in seconds, nil when the store asked for no pause; `silence` too, nil when it was none.
+  public init(_ code: Code, _ message: String, retryAfter: Double? = nil, silence: Double? = nil) {
     self.code = code
     self.message = message
     self.retryAfter = retryAfter
+    self.silence = silence
   }
 }

@@ -27,7 +27,8 @@ public struct S3Uploader: Uploader {
   /// Resumable and verified. Atomic at Amazon, which documents it; other stores may let two win at once.
   public var traits: UploadTraits {
     UploadTraits(
-      atomicCreate: client.store.endpoint == nil, resumable: true, verifiesChecksums: true, durable: true)
+      atomicCreate: client.store.endpoint == nil, resumable: true, verifiesChecksums: true, durable: true,
+      waitsTogether: true)
   }
 
   /// As ``S3Store/destination``.

@@ -12,6 +12,7 @@ public final class RateLimiter: Sendable {
 
   private let now: @Sendable () -> ContinuousClock.Instant
   private let sleep: @Sendable (Duration) -> Void
+  private let suspend: @Sendable (Duration) async throws(CancellationError) -> Void
   /// When what was let through so far has taken its time.
   private let busyUntil: Mutex<ContinuousClock.Instant>
 
@@ -22,13 +23,16 @@ public final class RateLimiter: Sendable {
   ///   - bytesPerSecond: at least 1.
   ///   - now: the time; a test's own.
   ///   - sleep: blocks the calling thread so long; a test's does not.
+  ///   - suspend: lets the calling task wait so long, and throws when it is cancelled; a test's does not wait.
   public init(
     bytesPerSecond: Int64, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-    sleep: @escaping @Sendable (Duration) -> Void = RateLimiter.block
+    sleep: @escaping @Sendable (Duration) -> Void = RateLimiter.block,
+    suspend: @escaping @Sendable (Duration) async throws(CancellationError) -> Void = RateLimiter.wait
   ) {
     self.bytesPerSecond = max(1, bytesPerSecond)
     self.now = now
     self.sleep = sleep
+    self.suspend = suspend
     busyUntil = Mutex(now())
   }
 
@@ -42,6 +46,13 @@ public final class RateLimiter: Sendable {
   public func pass(_ bytes: Int) {
     let wait = reserve(bytes)
     if wait > .zero { sleep(wait) }
+  }
+
+  /// Waits until `bytes` more may pass; no thread is held.
+  /// - Throws: when the task is cancelled meanwhile.
+  public func passing(_ bytes: Int) async throws(CancellationError) {
+    let wait = reserve(bytes)
+    if wait > .zero { try await suspend(wait) }
   }
 
   /// Takes the next stretch of time for `bytes`, and gives how long to wait for its end.
@@ -60,12 +71,22 @@ public final class RateLimiter: Sendable {
     // Nobody signals it: it is there to time out.
     _ = DispatchSemaphore(value: 0).wait(timeout: .now() + time / .seconds(1))
   }
+
+  /// Lets the calling task wait.
+  public static func wait(for time: Duration) async throws(CancellationError) {
+    do {
+      try await Task.sleep(for: time)
+    } catch {
+      throw CancellationError()
+    }
+  }
 }
 
 /// Keeps the sources of another uploader's uploads to a rate, all of them together.
 ///
-/// What is read from the source counts, whether it is sent or only hashed: an uploader that reads a file twice takes
-/// twice the time. An uploader that hands the file itself on (`command:`) can't be held to anything here.
+/// What is read from the source counts, whether it is sent or only hashed: for uploaders that read a file once, and
+/// send what they read. What goes out over HTTP is held to the rate where it is sent (`AsyncHTTPTransport`). An uploader
+/// that hands the file itself on (`command:`) can't be held to anything here.
 public struct RateLimitedUploader: Uploader {
   private let base: any Uploader
   private let limiter: RateLimiter

@@ -23,26 +23,37 @@ final class Retries: Sendable {
   /// The budget of retries is whole again.
   func beginRun() { left.withLock { $0 = policy.retriesPerRun } }
 
-  /// - Parameter announce: told of each attempt above the first, with what the one before it died of.
+  /// - Parameters:
+  ///   - announce: told of each attempt above the first, with what the one before it died of.
+  ///   - body: an attempt, with what the one before it died of.
   /// - Throws: the last attempt's error.
   func run<Value: Sendable>(
     announcing announce: (Int, UploadError) -> Void = { _, _ in },
-    _ body: (Int) async throws(UploadError) -> Value
+    _ body: (Int, UploadError?) async throws(UploadError) -> Value
   ) async throws(UploadError) -> Value {
-    var attempt = 1
+    var (attempt, last, silence) = (1, UploadError?.none, Duration.zero)
     while true {
       let failure: UploadError
       do throws(UploadError) {
-        return try await body(attempt)
+        return try await body(attempt, last)
       } catch {
         failure = error
       }
+      silence = failure.silence.map { silence + .seconds($0) } ?? .zero
+      if silence >= policy.longestSilence { throw failure }
       guard let delay = policy.delay(after: attempt, failure, randomness) else { throw failure }
       try spend(after: failure)
-      attempt += 1
+      (attempt, last) = (attempt + 1, failure)
       announce(attempt, failure)
       try await wait(delay)
     }
+  }
+
+  /// As ``run(announcing:_:)``, where all attempts are the same.
+  func run<Value: Sendable>(
+    _ body: () async throws(UploadError) -> Value
+  ) async throws(UploadError) -> Value {
+    try await run { _, _ throws(UploadError) in try await body() }
   }
 
   private func spend(after failure: UploadError) throws(UploadError) {

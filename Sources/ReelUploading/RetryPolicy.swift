@@ -16,17 +16,22 @@ public struct RetryPolicy: Hashable, Sendable {
   public var longestDelay: Duration
   /// A store that asks for more than this is given up.
   public var longestAsked: Duration
+  /// A store that let so much time pass without a sign of life (no byte taken, no answer), attempts one after the other
+  /// taken together, is not asked again.
+  public var longestSilence: Duration
 
-  /// Five attempts within seconds, two hundred retries in a run.
+  /// Five attempts within seconds, two hundred retries in a run; none after a minute of silence.
   public init(
     attempts: Int = 5, retriesPerRun: Int = 200, firstDelay: Duration = .milliseconds(250),
-    longestDelay: Duration = .seconds(20), longestAsked: Duration = .seconds(120)
+    longestDelay: Duration = .seconds(20), longestAsked: Duration = .seconds(120),
+    longestSilence: Duration = .seconds(60)
   ) {
     self.attempts = max(1, attempts)
     self.retriesPerRun = max(0, retriesPerRun)
     self.firstDelay = max(.zero, firstDelay)
     self.longestDelay = max(.zero, longestDelay)
     self.longestAsked = max(.zero, longestAsked)
+    self.longestSilence = max(.zero, longestSilence)
   }
 
   /// The wait after attempt number `attempt` (from 1) failed with `error`; nil when it is not to be retried.

@@ -25,16 +25,16 @@ public final class RetryingRecorder: PostRecorder {
   /// As the base's, asked again where that may help. A new run begins: its budget of retries is whole again.
   public func prepare() async throws(UploadError) {
     retries.beginRun()
-    try await retries.run { _ throws(UploadError) in try await self.base.prepare() }
+    try await retries.run { () throws(UploadError) in try await self.base.prepare() }
   }
 
   /// As the base's, asked again where that may help.
   public func record(_ post: Post) async throws(UploadError) -> RecordedPost {
-    try await retries.run { _ throws(UploadError) in try await self.base.record(post) }
+    try await retries.run { () throws(UploadError) in try await self.base.record(post) }
   }
 
   /// As the base's, asked again where that may help.
   public func withdraw(_ id: PostID) async throws(UploadError) {
-    try await retries.run { _ throws(UploadError) in try await self.base.withdraw(id) }
+    try await retries.run { () throws(UploadError) in try await self.base.withdraw(id) }
   }
 }

@@ -29,20 +29,21 @@ public final class RetryingUploader: Uploader {
   /// As the base's, asked again where that may help. A new run begins: its budget of retries is whole again.
   public func prepare() async throws(UploadError) {
     retries.beginRun()
-    try await retries.run { _ throws(UploadError) in try await self.base.prepare() }
+    try await retries.run { () throws(UploadError) in try await self.base.prepare() }
   }
 
   /// As the base's, asked again where that may help. Each attempt above the first is announced by a report
   /// with what the one before it died of.
   /// - Throws: the last attempt's error; `conflict` when what is found after a lost reply is not what was
-  ///   sent.
+  ///   sent; `storeUnusable` when the store fell silent in the middle, and stayed so when it was asked for the object.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
     let report = AttemptReporter(total: source.size, reporting: reporting)
     do throws(UploadError) {
-      return try await retries.run(announcing: report.announce) { attempt throws(UploadError) in
-        if attempt > 1, let object = try await self.stored(source, key) {
+      return try await retries.run(announcing: report.announce) {
+        attempt, last throws(UploadError) in
+        if let last, let object = try await self.stored(source, key, after: last) {
           report.finish(attempt)
           return object
         }
@@ -57,17 +58,17 @@ public final class RetryingUploader: Uploader {
 
   /// As the base's, asked again where that may help.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
-    try await retries.run { _ throws(UploadError) in try await self.base.find(key) }
+    try await retries.run { () throws(UploadError) in try await self.base.find(key) }
   }
 
   /// As the base's, asked again where that may help.
   public func remove(_ key: ObjectKey) async throws(UploadError) {
-    try await retries.run { _ throws(UploadError) in try await self.base.remove(key) }
+    try await retries.run { () throws(UploadError) in try await self.base.remove(key) }
   }
 
   /// As the base's, asked again where that may help.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
-    try await retries.run { _ throws(UploadError) in try await self.base.readBack(key) }
+    try await retries.run { () throws(UploadError) in try await self.base.readBack(key) }
   }
 }
 
@@ -85,6 +86,19 @@ extension RetryingUploader {
       }
       report.finish(attempt)
       return object
+    }
+  }
+
+  /// As ``stored(_:_:)``, after an attempt that ended with `failure`.
+  /// - Throws: `storeUnusable` when the store says nothing, twice: no other file will fare better.
+  private func stored(
+    _ source: UploadSource, _ key: ObjectKey, after failure: UploadError
+  ) async throws(UploadError) -> StoredObject? {
+    do throws(UploadError) {
+      return try await stored(source, key)
+    } catch {
+      guard error.silence != nil, failure.silence != nil else { throw error }
+      throw UploadError(.storeUnusable, error.message)
     }
   }
 

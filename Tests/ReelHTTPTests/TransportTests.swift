@@ -4,16 +4,18 @@
   import ReelHTTP
   import ReelHTTPDoubles
   import ReelModel
+  import ReelUploading
   import Testing
 
   @Suite("the transport over async-http-client", .timeLimit(.minutes(2)))
   struct TransportTests {
     private func serve(
-      _ rules: HTTPRules = HTTPRules(), _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction,
+      _ rules: HTTPRules = HTTPRules(), limiter: RateLimiter? = nil,
+      _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction,
       _ body: (LoopbackServer, AsyncHTTPTransport, HTTPOrigin) async throws -> Void
     ) async throws {
       let server = try await LoopbackServer.start(answer)
-      let transport = try AsyncHTTPTransport(rules)
+      let transport = try AsyncHTTPTransport(rules, limiter: limiter)
       do {
         try await body(server, transport, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port))
       } catch {
@@ -165,7 +167,61 @@
       try await serve(rules) { _ in
         .silence
       } _: { _, transport, origin in
-        #expect(await failure(transport, HTTPCall(.get, origin, "/")) == .timedOut("no answer in time"))
+        #expect(await failure(transport, HTTPCall(.get, origin, "/")) == .silent(.milliseconds(300)))
+        let put = HTTPCall(.put, origin, "/", body: .bytes([1]))
+        #expect(await failure(transport, put) == .silent(.milliseconds(300)))
+      }
+    }
+
+    @Test("who is asked for little has less time to begin an answer, and what is sent takes what it takes")
+    func answer() async throws {
+      let rules = HTTPRules(timeouts: HTTPTimeouts(idle: .seconds(90), answer: .milliseconds(300)))
+      try await serve(rules) {
+        $0.method == "PUT" ? .reply(200) : .silence
+      } _: { _, transport, origin in
+        let failure = await failure(transport, HTTPCall(.get, origin, "/"))
+        #expect(failure == .silent(.milliseconds(300)))
+        #expect(failure.map { UploadError($0, store: "s3://b") }?.silence == 0.3)
+        let limiter = RateLimiter(bytesPerSecond: 1000)
+        let slow = try AsyncHTTPTransport(rules, limiter: limiter)
+        let reply = try await slow.send(
+          HTTPCall(.put, origin, "/", body: .bytes([UInt8](repeating: 1, count: 700))))
+        #expect(reply.isSuccess)
+      }
+    }
+
+    @Test(
+      "all that goes out keeps to a rate together: sources, parts of them, bytes at hand, and what is sent again"
+    )
+    func pace() async throws {
+      let time = PassingTime()
+      let source = TestSource(size: 3_000_000)
+      try await serve(limiter: time.limiter(1_000_000)) { _ in
+        .reply(200)
+      } _: { server, transport, origin in
+        let bodies: [HTTPBody] = [
+          .source(SourceBody(whole: source.upload)), .source(SourceBody(whole: source.upload)),
+          .source(SourceBody(1_000_000..<2_500_000, of: source.upload)),
+          .bytes([UInt8](repeating: 7, count: 2_500_000)), .none,
+        ]
+        for body in bodies { _ = try await transport.send(HTTPCall(.put, origin, "/", body: body)) }
+        #expect(time.seconds > 9.9 && time.seconds <= 10, "\(time.seconds) s")
+        #expect(server.requests.map(\.body.count) == [3_000_000, 3_000_000, 1_500_000, 2_500_000, 0])
+        #expect(server.requests.first?.body == source.bytes)
+      }
+    }
+
+    @Test("a cancelled upload does not wait for its turn")
+    func cancellingTheWait() async throws {
+      try await serve(limiter: RateLimiter(bytesPerSecond: 1)) { _ in
+        .reply(200)
+      } _: { server, transport, origin in
+        let task = Task {
+          await failure(transport, HTTPCall(.put, origin, "/", body: .bytes([1, 2, 3, 4, 5, 6, 7, 8, 9])))
+        }
+        while server.bodyBytes == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        task.cancel()
+        #expect(await task.value == .cancelled)
       }
     }
 
@@ -189,6 +245,22 @@
         while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
         task.cancel()
         #expect(await task.value == .cancelled)
+      }
+    }
+
+    @Test("who waits for a connection is not taken for one that gets none")
+    func waiting() async throws {
+      let rules = HTTPRules(timeouts: HTTPTimeouts(connect: .seconds(2)), connections: 1)
+      try await serve(rules) {
+        $0.method == "PUT" ? .silence : .reply(200)
+      } _: { server, transport, origin in
+        let long = Task { await failure(transport, HTTPCall(.put, origin, "/", body: .bytes([1]))) }
+        while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        let next = Task { await failure(transport, HTTPCall(.get, origin, "/")) }
+        try await Task.sleep(for: .seconds(2.5))
+        long.cancel()
+        #expect(await long.value == .cancelled)
+        #expect(await next.value == nil)
       }
     }
 

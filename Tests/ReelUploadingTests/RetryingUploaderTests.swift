@@ -110,6 +110,39 @@ import Testing
     #expect(reports.last?.sent == 10)
   }
 
+  @Test(
+    "a store that is silent for a minute is not asked again",
+    arguments: [(20.0, 3), (45, 2), (59, 2), (60, 1)])
+  func silence(_ seconds: Double, _ asked: Int) async throws {
+    let silent = UploadError(.interrupted, "silent (a test)", silence: seconds)
+    let flaky = FlakyUploader(over: memory, .refused, failures: .max, error: silent)
+    #expect(await uploadCode { try await retrying(flaky).find(key("a.mp4")) as Any } == .interrupted)
+    #expect(flaky.count(of: "find") == asked)
+  }
+
+  @Test func anAnswerEndsTheSilence() async throws {
+    let moods = Mutex([20.0, 20, nil, 20, 20, 20] as [Double?])
+    let base = Moody(base: memory) { moods.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+    let uploader = retrying(base, RetryPolicy(attempts: 100))
+    #expect(await uploadCode { try await uploader.find(key("a.mp4")) as Any } == .interrupted)
+    #expect(moods.withLock { $0.isEmpty })
+  }
+
+  @Test func aStoreThatFallsSilentInTheMiddleEndsTheRun() async throws {
+    let silent = UploadError(.interrupted, "silent (a test)", silence: 45)
+    let flaky = FlakyUploader(over: memory, .refused, failures: .max, error: silent)
+    let code = await uploadCode { try await retrying(flaky).upload(.filled(10), to: key("a.mp4")) }
+    #expect(code == .storeUnusable)
+    #expect(flaky.count(of: "upload") == 1)
+    #expect(flaky.count(of: "find") == 1)
+  }
+
+  @Test func oneSilentConnectionIsNoSilentStore() async throws {
+    let silent = UploadError(.interrupted, "silent (a test)", silence: 45)
+    let base = SilentOnce(base: memory, error: silent)
+    #expect(try await retrying(base).upload(.filled(10), to: key("a.mp4")).size == 10)
+  }
+
   @Test func cancellingEndsTheWait() async throws {
     let flaky = FlakyUploader(over: memory, .refused, failures: .max)
     let uploader = RetryingUploader(
@@ -188,6 +221,49 @@ private struct Replacing: Uploader {
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     try await base.find(key).map { StoredObject(key: $0.key, url: $0.url, size: $0.size, digest: nil) }
   }
+  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
+}
+
+/// Fails each look: silent for so many seconds, or with a refusal.
+private struct Moody: Uploader {
+  let base: MemoryUploader
+  let mood: @Sendable () -> Double?
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+  func prepare() async throws(UploadError) {}
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    try await base.upload(source, to: key, reporting: reporting)
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    throw UploadError(.interrupted, "moody (a test)", silence: mood())
+  }
+  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
+}
+
+/// The first upload hears nothing; everything else is answered.
+private final class SilentOnce: Uploader {
+  let base: MemoryUploader
+  let error: UploadError
+  private let asked = Mutex(0)
+  init(base: MemoryUploader, error: UploadError) { (self.base, self.error) = (base, error) }
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+  func prepare() async throws(UploadError) {}
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let number = asked.withLock { asked in
+      asked += 1
+      return asked
+    }
+    if number == 1 { throw error }
+    return try await base.upload(source, to: key, reporting: reporting)
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
   func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }

@@ -134,7 +134,7 @@ print_upload_table() {
     END {
       for (row = 1; row <= NR; row++)
         printf "| %s | %.2f | %.2f | %.2f | %.0f | %s |\n", name[row], cpu[row], served[row], wall[row],
-          bytes / wall[row] / 1e6, other > 0 ? sprintf("%.2f", wall[row] / other) : ""
+          bytes / wall[row] / 1e6, (other > 0 ? sprintf("%.2f", wall[row] / other) : "")
     }
   ' "$1"
 }

@@ -15,10 +15,11 @@ import ReelUploading
       let firestore = try emulators.firestore()
       let rules = HTTPRules(
         allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
+      let limiter = try self.limiter()
       let transport: AsyncHTTPTransport
       do throws(HTTPFailure) {
         for emulator in [bucket.emulator, firestore] { if let emulator { try rules.check(emulator) } }
-        transport = try AsyncHTTPTransport(rules)
+        transport = try AsyncHTTPTransport(rules, limiter: limiter)
       } catch {
         throw CommandFailure(.couldNotRun, UploadError(error, store: bucket.destination).message)
       }
@@ -29,7 +30,7 @@ import ReelUploading
       let uploader = FirebaseUploader(
         bucket, transport: transport, tokens: try Self.tokens(tokens, isEmulated: bucket.emulator != nil),
         checkpoints: checkpoints, publicBaseURL: settings.publicBaseURL)
-      return Opened(uploader: uploader, folder: nil, readsSource: true) {
+      return Opened(uploader: uploader, folder: nil, keepsToRate: true) {
         FirestorePosts(
           try Self.database(project, firestore), of: bucket.destination, transport: transport,
           tokens: try Self.tokens(tokens, isEmulated: firestore != nil))

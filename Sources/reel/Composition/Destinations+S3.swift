@@ -16,10 +16,12 @@ import ReelUploading
       let rules = HTTPRules(
         allowsPlainHTTP: settings.store.insecureHTTP ?? false,
         extraCertificates: settings.store.caFile ?? environment["AWS_CA_BUNDLE"])
+      let limiter = try self.limiter()
       do throws(HTTPFailure) {
         if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
         return S3Uploader(
-          store, options: S3Options(viewing: viewing), transport: try AsyncHTTPTransport(rules),
+          store, options: S3Options(viewing: viewing),
+          transport: try AsyncHTTPTransport(rules, limiter: limiter),
           credentials: try credentials(local, environment))
       } catch {
         throw CommandFailure(.couldNotRun, UploadError(error, store: store.destination).message)

@@ -20,9 +20,11 @@ import ReelUploading
       let token = ProcessInfo.processInfo.environment["REEL_TUS_TOKEN"].flatMap {
         $0.isEmpty ? nil : Secret($0)
       }
+      let limiter = try self.limiter()
       do throws(HTTPFailure) {
         return TusUploader(
-          endpoint, transport: try AsyncHTTPTransport(rules), token: token, checkpoints: checkpoints,
+          endpoint, transport: try AsyncHTTPTransport(rules, limiter: limiter), token: token,
+          checkpoints: checkpoints,
           addresses: TusAddresses(publicBaseURL: settings.publicBaseURL))
       } catch {
         throw CommandFailure(.couldNotRun, UploadError(error, store: endpoint.destination).message)

@@ -17,8 +17,10 @@ struct Destinations: Sendable {
     let uploader: any Uploader
     /// The folder that it stores in, when it is one.
     let folder: String?
-    /// Whether its uploads read the source themselves, so that they can be held to a rate from outside.
-    let readsSource: Bool
+    /// Whether it holds what it sends to `--limit-rate` itself, or else what it reads is.
+    let keepsToRate: Bool
+    /// Uploads at once where nobody says how many; nil for as many as there are files in work.
+    var uploadsAtOnce: Int?
     /// What writes posts down beside the objects; nil for a store that keeps none. Throws when a setting is missing.
     var recorder: (@Sendable () throws -> any PostRecorder)?
   }
@@ -41,8 +43,10 @@ struct Destinations: Sendable {
     switch address {
     case .folder(let root): return try folder(root, temporaries: nil)
     case .command(let path, let store): return try command(path, store)
-    case .s3(let bucket): return Opened(uploader: try await s3(bucket), folder: nil, readsSource: true)
-    case .tus(let address): return Opened(uploader: try tus(address), folder: nil, readsSource: true)
+    case .s3(let bucket):
+      return Opened(
+        uploader: try await s3(bucket), folder: nil, keepsToRate: true, uploadsAtOnce: Self.uploadsToS3)
+    case .tus(let address): return Opened(uploader: try tus(address), folder: nil, keepsToRate: true)
     case .firebase(let address): return try await firebase(address)
     }
   }
@@ -55,12 +59,15 @@ struct Destinations: Sendable {
     }
   }
 
+  /// A small object is one request, and most of its time is the way there and back.
+  private static let uploadsToS3 = 16
+
   // MARK: Kinds
 
   private func folder(_ root: String, temporaries: String?) throws -> Opened {
     let uploader = FolderUploader(
       root: root, temporaries: temporaries, publicBaseURL: settings.publicBaseURL, mode: try mode())
-    return Opened(uploader: uploader, folder: root, readsSource: true)
+    return Opened(uploader: uploader, folder: root, keepsToRate: false)
   }
 
   private func command(_ path: String, _ store: String?) throws -> Opened {
@@ -76,7 +83,7 @@ struct Destinations: Sendable {
       publicBaseURL: settings.publicBaseURL, temporaries: environment["TMPDIR"] ?? "/tmp",
       silence: .seconds(settings.store.adapterDeadline ?? 60),
       limitRate: try limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) }, width: uploads + 4)
-    return Opened(uploader: uploader, folder: nil, readsSource: false)
+    return Opened(uploader: uploader, folder: nil, keepsToRate: true)
   }
 
   private func mode() throws -> FolderModes {
@@ -94,11 +101,13 @@ struct Destinations: Sendable {
   /// The uploader of a run: verified, retried, at most `--uploads` at once, at `--limit-rate`.
   func decorated(_ opened: Opened) throws -> any Uploader {
     var uploader = opened.uploader
-    if opened.readsSource, let limiter = try limiter() {
+    if !opened.keepsToRate, let limiter = try limiter() {
       uploader = RateLimitedUploader(base: uploader, limiter: limiter)
     }
     uploader = VerifyingUploader(base: RetryingUploader(base: uploader))
-    if let uploads = settings.uploads { uploader = ConcurrentUploader(base: uploader, uploads: uploads) }
+    if let uploads = settings.uploads ?? opened.uploadsAtOnce {
+      uploader = ConcurrentUploader(base: uploader, uploads: uploads)
+    }
     return uploader
   }
 
@@ -107,7 +116,8 @@ struct Destinations: Sendable {
     try opened.recorder.map { RetryingRecorder(base: try $0()) }
   }
 
-  private func limiter() throws -> RateLimiter? {
+  /// Bytes a second for all uploads of a store together; nil for as fast as it goes.
+  func limiter() throws -> RateLimiter? {
     guard let text = settings.limitRate else { return nil }
     guard let rate = ByteRate(text) else {
       throw CommandFailure(

@@ -76,7 +76,8 @@ struct IntakeOptions: ParsableArguments {
       "Bytes a second for all uploads together, such as 10MB/s or 512KiB/s.", valueName: "rate"))
   var limitRate: String?
 
-  @Option(help: ArgumentHelp("Uploads at once (default: as many as --jobs).", valueName: "n"))
+  @Option(
+    help: ArgumentHelp("Uploads at once (default: 16 to S3, elsewhere as many as --jobs).", valueName: "n"))
   var uploads: Int?
 
   @Option(help: ArgumentHelp("The author's id.", valueName: "id"))
