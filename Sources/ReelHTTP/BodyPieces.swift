@@ -26,7 +26,7 @@
       let watch: BodyWatch
       let limiter: RateLimiter?
       let size: Int
-      private var rest = ByteBuffer()
+      private var rest: ArraySlice<UInt8> = []
 
       init(base: Base.AsyncIterator, watch: BodyWatch, limiter: RateLimiter?, size: Int) {
         self.base = base
@@ -38,13 +38,14 @@
       /// The next bytes that may go; nil after the last.
       mutating func next(isolation actor: isolated (any Actor)?) async throws(UploadError) -> ByteBuffer? {
         watch.isTaken()
-        if rest.readableBytes == 0 {
+        if rest.isEmpty {
           guard let chunk = try await base.next(isolation: actor) else { return nil }
-          rest = ByteBuffer(bytes: chunk)
+          rest = chunk[...]
         }
-        let piece = rest.readSlice(length: Swift.min(size, rest.readableBytes))
+        let piece = ByteBuffer(bytes: rest.prefix(size))
+        rest = rest.dropFirst(size)
         do throws(CancellationError) {
-          try await limiter?.passing(piece?.readableBytes ?? 0)
+          try await limiter?.passing(piece.readableBytes)
         } catch {
           throw UploadError(.cancelled, "cancelled while it was sent")
         }

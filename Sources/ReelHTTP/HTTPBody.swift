@@ -28,14 +28,21 @@ public struct SourceBody: Sendable {
   /// Whether the last chunk is held back until all bytes together have the source's length and digest
   /// (`SourceChunks`); only for the whole source.
   public let isProved: Bool
+  /// Whether the store was told the digest of these bytes, and refuses others.
+  public let isSigned: Bool
   /// Called with the bytes handed to the connection so far, growing, from any thread: about twice a megabyte.
   public let reporting: @Sendable (Int64) -> Void
 
   /// All of a source, proved before its last chunk is sent.
-  public init(whole source: UploadSource, reporting: @escaping @Sendable (Int64) -> Void = { _ in }) {
+  /// - Parameter isSigned: the store was told the digest too; what need not be hashed once more then is not.
+  public init(
+    whole source: UploadSource, isSigned: Bool = false,
+    reporting: @escaping @Sendable (Int64) -> Void = { _ in }
+  ) {
     self.source = source
     range = 0..<source.size
     isProved = true
+    self.isSigned = isSigned
     self.reporting = reporting
   }
 
@@ -46,6 +53,7 @@ public struct SourceBody: Sendable {
     self.source = source
     self.range = range
     isProved = false
+    isSigned = true
     self.reporting = reporting
   }
 }

@@ -31,7 +31,8 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
       self.body = body
       proved =
         body.isProved
-        ? SourceChunks(of: body.source, size: SourceBodyChunks.chunkSize).makeAsyncIterator() : nil
+        ? SourceChunks(of: body.source, size: SourceBodyChunks.chunkSize, isSigned: body.isSigned)
+          .makeAsyncIterator() : nil
     }
 
     /// The next chunk; nil after the last. What was given before is reported as sent.

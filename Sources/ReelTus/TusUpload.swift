@@ -97,8 +97,10 @@ struct TusUpload: Sendable {
       if state?.place.through == read { state = try await proven(state, by: hash) }
       if let begun = state {
         guard read > begun.offset else { continue }
-        state = try await append(
-          Array(part.dropFirst(Int(max(0, begun.offset - start)))), through: read, hash, begun)
+        let known = Int(max(0, begun.offset - start))
+        // Several uploads hold a part each: one that goes out whole is not copied.
+        let missing = known == 0 ? part : Array(part.dropFirst(known))
+        state = try await append(missing, through: read, hash, begun)
       } else {
         state = try await beginning(with: part, through: read, hash)
       }

@@ -35,4 +35,42 @@ import Testing
     }
     #expect(seen < 8)
   }
+
+  @Test("one that would show a change is asked, and not hashed again where the store looks at every byte")
+  func signed() async throws {
+    let claimed = try UploadSource.of([1, 2, 3, 4])
+    for (isSigned, shows, changed) in [
+      (true, true, false), (true, true, true), (true, false, false), (false, true, false),
+    ] {
+      let bytes = AskedBytes(base: HeldBytes(held: [1, 2, 3, 9]), changesShow: shows, hasChanged: changed)
+      let source = UploadSource(
+        size: claimed.size, digest: claimed.digest, contentType: "video/mp4", bytes: bytes)
+      var all: [UInt8] = []
+      var code: UploadError.Code?
+      do throws(UploadError) {
+        for try await chunk in SourceChunks(of: source, size: 2, isSigned: isSigned) { all += chunk }
+      } catch {
+        code = error.code
+      }
+      let isSent = isSigned && shows && !changed
+      #expect(all == (isSent ? [1, 2, 3, 9] : [1, 2]))
+      #expect(code == (isSent ? nil : .sourceChanged))
+    }
+  }
+
+  /// Bytes that know whether they changed.
+  private struct AskedBytes: ByteSource {
+    let base: HeldBytes
+    let descriptor: Int32? = nil
+    let changesShow: Bool
+    let hasChanged: Bool
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+      try base.read(into: buffer, at: offset)
+    }
+
+    func checkUnchanged() throws(SourceError) {
+      if hasChanged { throw SourceError(.sourceChanged, "changed (a test)") }
+    }
+  }
 }

@@ -60,7 +60,7 @@ start_s3() {
 
 # await_word FILE WORD: until the server $store has said it.
 await_word() {
-  until grep -q "$2" "$1"; do
+  until grep -qs "$2" "$1"; do
     kill -0 "$store" 2>/dev/null || give_up "the server did not start: $(cat "$1")"
     sleep 0.2
   done
