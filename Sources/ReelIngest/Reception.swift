@@ -68,7 +68,7 @@ struct Reception: Sendable {
   private func outcomes(
     of recollections: [Recollection?]
   ) async throws(StepFailure) -> [ContentDigest: ProbeOutcome] {
-    let digests = recollections.compactMap { $0 }.filter { $0.post == nil }.map(\.digest)
+    let digests = recollections.compactMap { $0 }.filter { !$0.isPublished }.map(\.digest)
     var outcomes: [ContentDigest: ProbeOutcome] = [:]
     if let firstLook = intake.services.prober.firstLookVersion {
       outcomes = try await self.outcomes(of: digests, by: firstLook)
