@@ -13,11 +13,19 @@
     /// Such as tokens and keys: not to be seen in what is told, nor by others.
     var secrets: [String] { get }
     /// The uploader under test, over the proxy.
-    func uploader(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
+    func uploader(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) async throws
       -> any Uploader
+    /// What keeps its posts, over the proxy; nil for a store without.
+    func recorder(through port: Int, _ transport: any HTTPTransport) async throws -> (any PostRecorder)?
     /// Read directly.
     func contents() async throws -> StoreContents
     func stop() async
+  }
+
+  extension StoreBehindProxy {
+    package func recorder(
+      through port: Int, _ transport: any HTTPTransport
+    ) async throws -> (any PostRecorder)? { nil }
   }
 
   /// Publishes one video through one fault after the other, and once more without when that failed, and holds what is
@@ -129,7 +137,10 @@
       let transport = try AsyncHTTPTransport(
         HTTPRules(timeouts: HTTPTimeouts(connect: .seconds(5), idle: idle)))
       return try await scene.publish { [store, proxy] catalog in
-        try store.uploader(through: proxy.port, transport, catalog)
+        (
+          try await store.uploader(through: proxy.port, transport, catalog),
+          try await store.recorder(through: proxy.port, transport)
+        )
       }
     }
 

@@ -7,9 +7,13 @@ package struct StoreContents: Sendable {
   package let objects: [(name: String, digest: ContentDigest?)]
   /// Names of uploads that were begun, and are neither objects nor given up.
   package let unfinished: [String]
+  /// The posts that the store itself keeps; nil for a store that keeps none.
+  package let documents: Int?
 
-  package init(objects: [(name: String, digest: ContentDigest?)], unfinished: [String] = []) {
-    (self.objects, self.unfinished) = (objects, unfinished)
+  package init(
+    objects: [(name: String, digest: ContentDigest?)], unfinished: [String] = [], documents: Int? = nil
+  ) {
+    (self.objects, self.unfinished, self.documents) = (objects, unfinished, documents)
   }
 }
 
@@ -50,6 +54,9 @@ package struct OnceVerdict: Sendable {
       if object.name != published.first?.key { broken.append("\(object.name) is stored, and is no post") }
     }
     if published.first.map({ $0.digest != digest }) ?? false { broken.append("the post is of other bytes") }
+    if let documents = store.documents, documents != 1 {
+      broken.append("the store keeps \(documents) posts instead of one")
+    }
     if !store.unfinished.isEmpty { broken.append("begun and left: \(store.unfinished)") }
     if catalog.untold > 0 { broken.append("\(catalog.untold) posts were not told") }
     return broken
@@ -61,6 +68,9 @@ package struct OnceVerdict: Sendable {
     var broken: [String] = []
     if catalog.posts != 0 || catalog.rows.contains(where: \.isPublished) {
       broken.append("it failed, and there is a post")
+    }
+    if let documents = store.documents, documents > min(1, store.objects.count) {
+      broken.append("the store keeps \(documents) posts for \(store.objects.count) objects")
     }
     let named = Set(catalog.rows.map(\.key))
     for stray in (store.objects.map(\.name) + store.unfinished) where !named.contains(stray) {

@@ -27,6 +27,8 @@
       /// How often a token is taken before it has ended; nil for ever.
       package var tokenUses: Int?
       package var tokensGiven = 0
+      /// The port of what stands before it; nil for nothing.
+      package var proxyPort: Int?
       package var faults: [Fault] = []
       package var objects: [String: Object] = [:]
       package var sessions: [String: Session] = [:]
@@ -79,8 +81,13 @@
     private init(_ publicKey: _RSA.Signing.PublicKey) { self.publicKey = publicKey }
 
     package var port: Int { server.withLock { $0?.port ?? 0 } }
-    package var origin: HTTPOrigin { HTTPOrigin(isSecure: false, host: "127.0.0.1", port: port) }
+    /// Where clients think that it is: a proxy may stand before it.
+    package var origin: HTTPOrigin {
+      HTTPOrigin(isSecure: false, host: "127.0.0.1", port: state.withLock { $0.proxyPort } ?? port)
+    }
     package var requests: [ReceivedRequest] { server.withLock { $0?.requests ?? [] } }
+
+    package func stop() async { await server.withLock { $0 }?.stop() }
 
     /// Names of objects.
     package var objectNames: [String] { state.withLock { $0.objects.keys.sorted() } }
