@@ -7,11 +7,12 @@ package struct StoreContents: Sendable {
   package let objects: [(name: String, digest: ContentDigest?)]
   /// Names of uploads that were begun, and are neither objects nor given up.
   package let unfinished: [String]
-  /// The posts that the store itself keeps; nil for a store that keeps none.
-  package let documents: Int?
+  /// The posts that the store itself keeps, each by the name of the object that it shows; nil for a store that keeps
+  /// none.
+  package let documents: [String]?
 
   package init(
-    objects: [(name: String, digest: ContentDigest?)], unfinished: [String] = [], documents: Int? = nil
+    objects: [(name: String, digest: ContentDigest?)], unfinished: [String] = [], documents: [String]? = nil
   ) {
     (self.objects, self.unfinished, self.documents) = (objects, unfinished, documents)
   }
@@ -54,8 +55,8 @@ package struct OnceVerdict: Sendable {
       if object.name != published.first?.key { broken.append("\(object.name) is stored, and is no post") }
     }
     if published.first.map({ $0.digest != digest }) ?? false { broken.append("the post is of other bytes") }
-    if let documents = store.documents, documents != 1 {
-      broken.append("the store keeps \(documents) posts instead of one")
+    if let documents = store.documents, documents != published.map(\.key) {
+      broken.append("the store keeps posts that show \(documents) instead of one of \(published.map(\.key))")
     }
     if !store.unfinished.isEmpty { broken.append("begun and left: \(store.unfinished)") }
     if catalog.untold > 0 { broken.append("\(catalog.untold) posts were not told") }
@@ -69,8 +70,11 @@ package struct OnceVerdict: Sendable {
     if catalog.posts != 0 || catalog.rows.contains(where: \.isPublished) {
       broken.append("it failed, and there is a post")
     }
-    if let documents = store.documents, documents > min(1, store.objects.count) {
-      broken.append("the store keeps \(documents) posts for \(store.objects.count) objects")
+    if let documents = store.documents, documents.count > 1 {
+      broken.append("the store keeps \(documents.count) posts")
+    }
+    for shown in store.documents ?? [] where !store.objects.contains(where: { $0.name == shown }) {
+      broken.append("a post shows \(shown), which is not stored")
     }
     let named = Set(catalog.rows.map(\.key))
     for stray in (store.objects.map(\.name) + store.unfinished) where !named.contains(stray) {

@@ -20,6 +20,7 @@
     package let state = Mutex(State())
     let publicKey: _RSA.Signing.PublicKey
     private let server = Mutex<LoopbackServer?>(nil)
+    private let proxy = Mutex<Int?>(nil)
 
     /// What it knows.
     package struct State {
@@ -27,8 +28,6 @@
       /// How often a token is taken before it has ended; nil for ever.
       package var tokenUses: Int?
       package var tokensGiven = 0
-      /// The port of what stands before it; nil for nothing.
-      package var proxyPort: Int?
       package var faults: [Fault] = []
       package var objects: [String: Object] = [:]
       package var sessions: [String: Session] = [:]
@@ -81,10 +80,12 @@
     private init(_ publicKey: _RSA.Signing.PublicKey) { self.publicKey = publicKey }
 
     package var port: Int { server.withLock { $0?.port ?? 0 } }
-    /// Where clients think that it is: a proxy may stand before it.
+    /// Where clients think that it is.
     package var origin: HTTPOrigin {
-      HTTPOrigin(isSecure: false, host: "127.0.0.1", port: state.withLock { $0.proxyPort } ?? port)
+      HTTPOrigin(isSecure: false, host: "127.0.0.1", port: proxy.withLock { $0 } ?? port)
     }
+    /// From now on clients come by what listens at `port`.
+    package func stand(behind port: Int) { proxy.withLock { $0 = port } }
     package var requests: [ReceivedRequest] { server.withLock { $0?.requests ?? [] } }
 
     package func stop() async { await server.withLock { $0 }?.stop() }
