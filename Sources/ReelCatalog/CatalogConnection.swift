@@ -44,14 +44,16 @@ final class CatalogConnection: Sendable {
   func look<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(CatalogError) -> Value {
-    try await using { database in try await database.unsafeRead(body) }
+    if BlockingThread.isCurrent { return try usingNow { database in try database.unsafeRead(body) } }
+    return try await using { database in try await database.unsafeRead(body) }
   }
 
   /// Reads with several statements, all of the same moment.
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(CatalogError) -> Value {
-    try await using { database in try await database.read(body) }
+    if BlockingThread.isCurrent { return try usingNow { database in try database.read(body) } }
+    return try await using { database in try await database.read(body) }
   }
 
   private func using<Value: Sendable>(
@@ -61,6 +63,19 @@ final class CatalogConnection: Sendable {
     defer { leave() }
     do {
       return try await body(database)
+    } catch {
+      throw CatalogError.from(error, at: path)
+    }
+  }
+
+  /// Blocks: for a thread that may.
+  private func usingNow<Value>(
+    _ body: (any DatabaseReader) throws -> Value
+  ) throws(CatalogError) -> Value {
+    guard enter() else { throw CatalogError.closed(at: path) }
+    defer { leave() }
+    do {
+      return try body(database)
     } catch {
       throw CatalogError.from(error, at: path)
     }

@@ -7,7 +7,10 @@ extension MemoryCatalog {
   }
 
   /// What is known of each of these.
-  public func recall(_ files: [RecalledFile]) async throws(CatalogError) -> [Recollection?] {
+  /// The posts cost nothing here, and are given in any case.
+  public func recall(
+    _ files: [RecalledFile], readingPosts: Bool
+  ) async throws(CatalogError) -> [Recollection?] {
     try look { library in files.map { library.recall($0, by: me) } }
   }
 

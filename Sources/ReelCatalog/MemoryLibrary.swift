@@ -136,8 +136,10 @@ struct MemoryLibrary {
     guard let digest = knownFile(file.identity) else { return nil }
     let publication = Publication(digest: digest, destination: file.destination, authorID: file.authorID)
     let found = look(for: publication, by: owner)
+    let isPublished = found?.announced == true
     return Recollection(
-      digest: digest, post: found?.announced == true ? found : nil, failureCode: failures[file.path]?.code)
+      digest: digest, isPublished: isPublished, post: isPublished ? found?.post : nil,
+      failureCode: failures[file.path]?.code)
   }
 
   mutating func published(_ publication: Publication, by owner: Int) -> PublishedPost? {

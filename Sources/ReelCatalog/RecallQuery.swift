@@ -27,9 +27,9 @@ enum RecallQuery {
 }
 
 extension RecallQuery.Found {
-  func recollection(at path: String) throws(CatalogError) -> Recollection {
-    var known: PublishedPost?
-    if let post { known = PublishedPost(post: try post.post(at: path), announced: true) }
-    return Recollection(digest: digest, post: known, failureCode: failureCode)
+  func recollection(readingPost: Bool, at path: String) throws(CatalogError) -> Recollection {
+    Recollection(
+      digest: digest, isPublished: post != nil, post: readingPost ? try post?.post(at: path) : nil,
+      failureCode: failureCode)
   }
 }

@@ -38,13 +38,50 @@ extension SQLiteCatalog {
   /// older one then, to be forgotten.
   ///
   /// A post whose event is still to be told is left to ``published(_:)``, which sees to that.
-  public func recall(_ files: [RecalledFile]) async throws(CatalogError) -> [Recollection?] {
+  public func recall(
+    _ files: [RecalledFile], readingPosts: Bool
+  ) async throws(CatalogError) -> [Recollection?] {
     let steps = writableIfAny?.steps
     let found = try await connection.read { db in
       try files.map { try RecallQuery.find($0, steps, in: db) }
     }
+    guard readingPosts else {
+      var answers: [Recollection?] = []
+      for found in found { answers.append(try found?.recollection(readingPost: false, at: path)) }
+      return answers
+    }
+    return try await Self.withPosts(found, at: path)
+  }
+
+  /// How many posts of a batch one task reads.
+  private static let postsForEachTask = 64
+
+  /// In the order of `found`.
+  private static func withPosts(
+    _ found: [RecallQuery.Found?], at path: String
+  ) async throws(CatalogError) -> [Recollection?] {
+    typealias Part = Result<[Recollection?], CatalogError>
+    let starts = Array(stride(from: 0, to: found.count, by: postsForEachTask))
+    let parts = await withTaskGroup(of: (Int, Part).self) { tasks in
+      for start in starts {
+        tasks.addTask {
+          let part = found[start..<min(start + postsForEachTask, found.count)]
+          return (
+            start,
+            Part { () throws(CatalogError) in
+              var answers: [Recollection?] = []
+              for found in part { answers.append(try found?.recollection(readingPost: true, at: path)) }
+              return answers
+            }
+          )
+        }
+      }
+      var parts: [Int: Part] = [:]
+      for await (start, part) in tasks { parts[start] = part }
+      return parts
+    }
     var answers: [Recollection?] = []
-    for found in found { answers.append(try found?.recollection(at: path)) }
+    for start in starts { answers += try parts[start]?.get() ?? [] }
     return answers
   }
 

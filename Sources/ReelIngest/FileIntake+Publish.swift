@@ -175,7 +175,7 @@ extension FileIntake {
     _ intent: Intent, draft: PostDraft, stored: StoredObject
   ) async -> Result<Post, CatalogError> {
     let catalog = services.catalog
-    return await Task { () async -> Result<Post, CatalogError> in
+    return await Task(executorPreference: threads) { () async -> Result<Post, CatalogError> in
       do throws(CatalogError) {
         return .success(try await catalog.complete(intent, draft: draft, stored: stored))
       } catch {
@@ -187,6 +187,6 @@ extension FileIntake {
   private func release(_ intent: Intent, because reason: ReleaseReason) async {
     let catalog = services.catalog
     // A release that can't be written is no loss: the lease ends with this process.
-    _ = await Task { try? await catalog.release(intent, because: reason) }.value
+    _ = await Task(executorPreference: threads) { try? await catalog.release(intent, because: reason) }.value
   }
 }

@@ -7,6 +7,8 @@ struct FileIntake: Sendable {
   let services: IngestServices
   let options: IngestOptions
   let hub: EventHub
+  /// Where a file's steps run, which block.
+  let threads: BlockingThreads
   let ledger = DryRunLedger()
   /// Called for each file that nobody has published yet, and that will most likely have to be read.
   let expectReading: @Sendable () -> Void
@@ -14,12 +16,13 @@ struct FileIntake: Sendable {
   private let desks: AsyncPlaces
 
   init(
-    services: IngestServices, options: IngestOptions, hub: EventHub,
+    services: IngestServices, options: IngestOptions, hub: EventHub, threads: BlockingThreads,
     expectReading: @escaping @Sendable () -> Void
   ) {
     self.services = services
     self.options = options
     self.hub = hub
+    self.threads = threads
     self.expectReading = expectReading
     desks = AsyncPlaces(count: options.jobs)
   }

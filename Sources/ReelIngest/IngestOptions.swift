@@ -26,6 +26,9 @@ public struct IngestOptions: Sendable {
   public var demoCounts = false
   /// Walk ahead to count the files, so that a view can show how much is left. Costs a look at each name.
   public var countsAhead = false
+  /// Whether the event of a file that is known as a post tells which post. Reading it is most of what such a file costs;
+  /// a run whose events nobody reads can do without.
+  public var tellsKnownPosts = true
   /// Put before relative paths where they are remembered, so that `reel status` names them from anywhere.
   public var workingDirectory: SourcePath?
 

@@ -14,6 +14,8 @@ struct IngestPipeline: Sendable {
   private static let batch = 256
   /// How many files of each job may wait for the disk.
   private static let waitingForEachJob = 32
+  /// Threads beyond those of the jobs, for the copies.
+  private static let moreThreads = 4
 
   /// Runs to the end, or until the surrounding task is cancelled. Tells `run.started` first and `run.finished`
   /// last.
@@ -36,8 +38,10 @@ struct IngestPipeline: Sendable {
     let teller = FileTeller(services: services, options: options, hub: hub)
     let (expected, expectation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
+    let threads = BlockingThreads(label: "reel.ingest", count: jobs + Self.moreThreads)
     let intake = FileIntake(
-      services: services, options: options, hub: hub, expectReading: { expectation.yield() })
+      services: services, options: options, hub: hub, threads: threads,
+      expectReading: { expectation.yield() })
     let reception = Reception(intake: intake, teller: teller)
     do throws(StepFailure) {
       try await prepare()
@@ -51,9 +55,9 @@ struct IngestPipeline: Sendable {
     await withTaskGroup { group in
       group.addTask { await scan(walk, into: found, brake) }
       if let ahead { group.addTask { await count(ahead, brake) } }
-      group.addTask { await receive(found, reception, into: admitted, brake) }
+      group.addTask(executorPreference: threads) { await receive(found, reception, into: admitted, brake) }
       for _ in 0..<window {
-        group.addTask { await work(through: admitted, intake, teller, brake) }
+        group.addTask(executorPreference: threads) { await work(through: admitted, intake, teller, brake) }
       }
       for await _ in group where brake.isAborted { group.cancelAll() }
     }

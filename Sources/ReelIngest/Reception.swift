@@ -55,7 +55,8 @@ struct Reception: Sendable {
     let questions = found.compactMap { $0 }.map { intake.question(about: $0) }
     guard !questions.isEmpty else { return items.map { _ in nil } }
     do throws(CatalogError) {
-      var answers = try await intake.services.catalog.recall(questions)[...]
+      var answers = try await intake.services.catalog.recall(
+        questions, readingPosts: intake.options.tellsKnownPosts)[...]
       return found.map { $0 == nil ? nil : answers.popFirst() ?? nil }
     } catch {
       throw StepFailure(error)
@@ -67,7 +68,7 @@ struct Reception: Sendable {
   private func outcomes(
     of recollections: [Recollection?]
   ) async throws(StepFailure) -> [ContentDigest: ProbeOutcome] {
-    let digests = recollections.compactMap { $0 }.filter { $0.post == nil }.map(\.digest)
+    let digests = recollections.compactMap { $0 }.filter { !$0.isPublished }.map(\.digest)
     var outcomes: [ContentDigest: ProbeOutcome] = [:]
     if let firstLook = intake.services.prober.firstLookVersion {
       outcomes = try await self.outcomes(of: digests, by: firstLook)
@@ -108,10 +109,10 @@ struct Reception: Sendable {
   ) -> KnownEnd? {
     // A sidecar may name another author, and one more post of a known video is a new post.
     guard !intake.options.trustSidecars, intake.options.duplicates == .skip else { return nil }
-    if let post = recollection.post {
-      guard case .duplicate(let post) = intake.ending(of: post) else { return nil }
+    if recollection.isPublished {
       return KnownEnd(
-        file: item.file, events: item.told([.fileDuplicate(item.file, FileDuplicate(post: post))]),
+        file: item.file,
+        events: item.told([.fileDuplicate(item.file, FileDuplicate(post: recollection.post))]),
         memory: recollection.failureCode == nil ? .staysAsItIs : .goes)
     }
     // To stop at the first failure is to come to them one after the other.

@@ -51,7 +51,8 @@ public protocol PostCatalog: Sendable {
 
   /// What is known of each of `files`, in their order; nil for one that no earlier run has seen in this state. One
   /// look, however many they are.
-  func recall(_ files: [RecalledFile]) async throws(CatalogError) -> [Recollection?]
+  /// - Parameter readingPosts: whether the posts are to be given, too. Reading them is most of what a known file costs.
+  func recall(_ files: [RecalledFile], readingPosts: Bool) async throws(CatalogError) -> [Recollection?]
 
   /// Remembers a file's digest; not awaited to be durable.
   func remember(_ digest: ContentDigest, of identity: FileIdentity) async

@@ -22,14 +22,17 @@ public struct RecalledFile: Hashable, Sendable {
 public struct Recollection: Hashable, Sendable {
   /// The digest of its bytes.
   public let digest: ContentDigest
-  /// The post that it is already, in that destination and of that author.
-  public let post: PublishedPost?
+  /// Whether it is a post already, in that destination and of that author, whose event has been told.
+  public let isPublished: Bool
+  /// That post, where posts were asked for.
+  public let post: Post?
   /// The code of its failure or refusal, where that was its latest end.
   public let failureCode: String?
 
   /// What is known; `post` and `failureCode` are nil when there is none.
-  public init(digest: ContentDigest, post: PublishedPost?, failureCode: String?) {
+  public init(digest: ContentDigest, isPublished: Bool, post: Post?, failureCode: String?) {
     self.digest = digest
+    self.isPublished = isPublished
     self.post = post
     self.failureCode = failureCode
   }
@@ -60,11 +63,13 @@ extension PostCatalog {
 
   /// One question after the other. Posts are not looked for: ``published(_:)`` finds them, and whether they have
   /// been told.
-  public func recall(_ files: [RecalledFile]) async throws(CatalogError) -> [Recollection?] {
+  public func recall(
+    _ files: [RecalledFile], readingPosts: Bool
+  ) async throws(CatalogError) -> [Recollection?] {
     var answers: [Recollection?] = []
     for file in files {
       let digest = try await knownFile(file.identity)
-      answers.append(digest.map { Recollection(digest: $0, post: nil, failureCode: nil) })
+      answers.append(digest.map { Recollection(digest: $0, isPublished: false, post: nil, failureCode: nil) })
     }
     return answers
   }

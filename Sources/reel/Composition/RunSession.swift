@@ -27,6 +27,8 @@ struct RunSession: Sendable {
   func ingest(_ inputs: [SourceInput], walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
     var options = options
     options.countsAhead = style == .bar
+    // Bars and lines only count them.
+    options.tellsKnownPosts = target != nil
     let (end, exit) = try await run(inputs, walk, options, wantsResult: false)
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     report.isTakenAtItsWord = workplace.services.uploader.traits.isTakenAtItsWord
