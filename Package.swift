@@ -198,8 +198,8 @@ let package = Package(
     tests(
       "ReelFirebaseTests",
       [
-        "ReelFirebase", "ReelGoogleDouble", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelModel",
-        "ReelUploading",
+        "ReelFirebase", "ReelGoogleDouble", "ReelFaultCampaign", "ReelCatalog", "ReelHTTP", "ReelHTTPDoubles",
+        "ReelTestServers", "ReelModel", "ReelUploading",
         "ReelUploaderPromises", httpTypes, crypto, cryptoExtras,
       ]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),

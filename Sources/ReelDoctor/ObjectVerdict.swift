@@ -2,24 +2,31 @@ import ReelModel
 
 /// How a post's object stands in its store.
 public enum ObjectVerdict: Hashable, Sendable {
-  /// There, as long as it should be, and, where that was found out, with the right digest.
-  case sound(digestCompared: Bool)
+  /// There, as long as it should be, and, where that was found out, with the right digest; and shown by its record,
+  /// in a store that keeps posts.
+  case sound(digestCompared: Bool, recordCompared: Bool = false)
   /// The store says that there is none.
   case missing
   /// Bytes that the store holds instead.
   case otherLength(Int64)
   /// Its bytes are not those that were published.
   case otherBytes(ContentDigest)
+  /// It is sound, but the store's database has no record of the post: viewers do not see it.
+  case unrecorded
+  /// It is sound, but what the store's database has under the post's id shows another object, or none (nil).
+  case recordShows(ObjectKey?)
   /// The store did not tell; whether it is damaged is not known.
   case unknown(UploadError)
 
-  /// For programs: `missing`, `truncated`, `longer`, `differs`, `unreadable`; nil when nothing is wrong.
+  /// For programs: `missing`, `truncated`, `longer`, `differs`, `unrecorded`, `misrecorded`, `unreadable`; nil when nothing is wrong.
   public func code(expecting size: Int64) -> String? {
     switch self {
     case .sound: nil
     case .missing: "missing"
     case .otherLength(let found): found < size ? "truncated" : "longer"
     case .otherBytes: "differs"
+    case .unrecorded: "unrecorded"
+    case .recordShows: "misrecorded"
     case .unknown: "unreadable"
     }
   }
@@ -56,7 +63,9 @@ public struct VerificationCount: Hashable, Sendable {
   public var sound = 0
   /// Of these, those whose digest was compared.
   public var digestsCompared = 0
-  /// Missing, of another length, or other bytes.
+  /// Of these, those whose record in the store's database was compared.
+  public var recordsCompared = 0
+  /// Missing, of another length, other bytes, or not recorded.
   public var damaged = 0
   /// The store did not tell.
   public var unknown = 0
@@ -75,10 +84,11 @@ public struct VerificationCount: Hashable, Sendable {
     case .unreachable: unreachable += 1
     case .verified(let verified):
       switch verified.verdict {
-      case .sound(let compared):
+      case .sound(let digest, let record):
         sound += 1
-        digestsCompared += compared ? 1 : 0
-      case .missing, .otherLength, .otherBytes: damaged += 1
+        digestsCompared += digest ? 1 : 0
+        recordsCompared += record ? 1 : 0
+      case .missing, .otherLength, .otherBytes, .unrecorded, .recordShows: damaged += 1
       case .unknown: unknown += 1
       }
     }

@@ -5,10 +5,22 @@ import ReelModel
 /// Goes through the catalog by pages and keeps nothing of what it has passed, so a library of many posts takes no
 /// more memory than a small one.
 public struct StoreVerification: Sendable {
+  /// Where objects are, and what keeps their posts.
+  public struct Store: Sendable {
+    let uploader: any Uploader
+    let recorder: (any PostRecorder)?
+
+    /// - Parameter recorder: nil for a store that keeps no posts.
+    public init(_ uploader: any Uploader, recorder: (any PostRecorder)? = nil) {
+      self.uploader = uploader
+      self.recorder = recorder
+    }
+  }
+
   private let catalog: any CatalogExamination
   private let width: Int
   private let readsObjects: Bool
-  private let store: @Sendable (Destination) async throws(UploadError) -> any Uploader
+  private let store: @Sendable (Destination) async throws(UploadError) -> Store
 
   /// - Parameters:
   ///   - width: objects looked at, at once; at least 1.
@@ -17,7 +29,7 @@ public struct StoreVerification: Sendable {
   ///   - store: the store of that name; throws when this installation can't reach such a store.
   public init(
     catalog: any CatalogExamination, width: Int = 8, readsObjects: Bool = false,
-    store: @escaping @Sendable (Destination) async throws(UploadError) -> any Uploader
+    store: @escaping @Sendable (Destination) async throws(UploadError) -> Store
   ) {
     self.catalog = catalog
     self.width = max(1, width)
@@ -43,7 +55,7 @@ public struct StoreVerification: Sendable {
   private func verify(
     _ destination: Destination, _ tell: (VerificationEvent) async -> Void
   ) async throws(CatalogError) {
-    var opened: (any Uploader)?
+    var opened: Store?
     var last: ObjectKey?
     while true {
       let page = try await catalog.objects(in: destination, after: last, limit: Self.pageSize)
@@ -52,7 +64,7 @@ public struct StoreVerification: Sendable {
       let published = page.filter { $0.state == .published }
       if published.isEmpty { continue }
       do throws(UploadError) {
-        let store: any Uploader
+        let store: Store
         if let opened { store = opened } else { store = try await self.store(destination) }
         opened = store
         for verified in try await look(at: published, in: store, destination) {
@@ -70,7 +82,7 @@ public struct StoreVerification: Sendable {
   /// The verdicts on `objects` in their order.
   /// - Throws: what says that the store as a whole is not to be had; `cancelled`.
   private func look(
-    at objects: [ExaminedObject], in store: any Uploader, _ destination: Destination
+    at objects: [ExaminedObject], in store: Store, _ destination: Destination
   ) async throws(UploadError) -> [VerifiedObject] {
     let result = await withTaskGroup(of: (Int, Result<ObjectVerdict, UploadError>).self) { group in
       var verdicts = [Result<ObjectVerdict, UploadError>?](repeating: nil, count: objects.count)
@@ -103,14 +115,24 @@ public struct StoreVerification: Sendable {
 
   /// A failure when no other object will fare better.
   private func verdict(
-    on object: ExaminedObject, in store: any Uploader
+    on object: ExaminedObject, in store: Store
   ) async -> Result<ObjectVerdict, UploadError> {
     do throws(UploadError) {
-      return .success(try await compared(object, store))
+      return .success(try await recorded(object, try await compared(object, store.uploader), store.recorder))
     } catch {
       let endsIt = error.code.endsTheRun || error.code == .cancelled
       return endsIt ? .failure(error) : .success(.unknown(error))
     }
+  }
+
+  /// The record of an object that is sound.
+  private func recorded(
+    _ object: ExaminedObject, _ verdict: ObjectVerdict, _ recorder: (any PostRecorder)?
+  ) async throws(UploadError) -> ObjectVerdict {
+    guard let recorder, case .sound(let digestCompared, _) = verdict else { return verdict }
+    guard let record = try await recorder.find(object.id) else { return .unrecorded }
+    return record.video == object.key
+      ? .sound(digestCompared: digestCompared, recordCompared: true) : .recordShows(record.video)
   }
 
   private func compared(

@@ -184,7 +184,9 @@ struct FirebaseUpload: Sendable {
     _ object: StorageObject, _ state: State, _ sums: SourceSums
   ) async throws(UploadError) -> StorageObject {
     try await ledger.forget(state.checkpoint)
-    guard let difference = sums.difference(of: object, from: source) else { return object }
+    let name = client.bucket.objectName(of: key)
+    let other = object.name == name ? nil : "the name \(HTTPReply.oneLine(object.name)) instead of \(name)"
+    guard let difference = other ?? sums.difference(of: object, from: source) else { return object }
     let removal = await shieldedRemoval(of: object)
     throw UploadError(
       .verificationFailed,

@@ -92,12 +92,25 @@ struct FirestoreClient: Sendable {
     let call = try google.call(
       .post, database.target("commit"), json: Commit(writes: writes, transaction: transaction))
     let reply = try await google.send(call)
-    if reply.isSuccess { return .committed }
+    if reply.isSuccess { return try committed(reply, writes.count) }
     switch (reply.status.code, GoogleFailure(reply).status) {
     case (409, "ABORTED"): return .aborted
     case (409, "ALREADY_EXISTS"): return .alreadyExists
     default: throw failure(reply, "write the post down")
     }
+  }
+
+  /// Only Firestore's own words say that it is written: what stands before it may answer 200, too, with a page.
+  private func committed(_ reply: HTTPReply, _ count: Int) throws(UploadError) -> Outcome {
+    struct Answer: Decodable {
+      struct Result: Decodable {}
+      let writeResults: [Result]
+    }
+    let answer = try google.decoded(Answer.self, reply, "write the post down")
+    guard answer.writeResults.count == count else {
+      throw UploadError(.interrupted, "Firestore did not say how writing the post down ended: try again")
+    }
+    return .committed
   }
 
   /// Gives up a transaction, so that nobody waits for it. One that is not given up ends by itself.
@@ -120,6 +133,10 @@ struct FirestoreClient: Sendable {
     // Also where a read waited for somebody's lock.
     case (409, "ABORTED"):
       return UploadError(.unavailable, "Firestore of the project \(database.project) is busy\(words)")
+    // As Google's own libraries do: the message is all that tells it from other mistakes.
+    case (400, "INVALID_ARGUMENT") where said.message?.contains("transaction has expired") ?? false:
+      return UploadError(
+        .unavailable, "Firestore of the project \(database.project) did not \(task)\(words): try again")
     case (404, _):
       return UploadError(
         .storeUnusable,

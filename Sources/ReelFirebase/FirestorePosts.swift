@@ -73,6 +73,14 @@ public struct FirestorePosts: PostRecorder {
         + "write there all the time; run the same command again")
   }
 
+  /// The document's `video`.
+  public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
+    let found = try await client.read([name(of: id)], in: nil)
+    return found[name(of: id)].map { document in
+      PostRecord(video: (document.fields?["video"]?.string).flatMap { ObjectKey($0) })
+    }
+  }
+
   /// Deletes the document. The counter stays: no number is given twice.
   public func withdraw(_ id: PostID) async throws(UploadError) {
     for attempt in 1...TransactionPauses.attempts {

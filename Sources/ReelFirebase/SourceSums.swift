@@ -25,6 +25,10 @@ struct SourceSums: Sendable {
     if let theirs = object.md5Hash, theirs != ours {
       return "the MD5 \(HTTPReply.oneLine(theirs)) instead of \(ours)"
     }
+    // What would be taken for its digest later.
+    if let theirs = object.metadata?[StorageObject.Custom.digest], theirs != source.digest.hex {
+      return "the SHA-256 \(HTTPReply.oneLine(theirs)) instead of \(source.digest.hex)"
+    }
     return object.crc32c == nil && object.md5Hash == nil ? "no checksum" : nil
   }
 

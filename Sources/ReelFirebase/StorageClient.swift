@@ -75,7 +75,7 @@ struct StorageClient: Sendable {
   func cancel(_ session: StorageSession, _ key: ObjectKey) async throws(UploadError) {
     let reply = try await google.send(google.call(.delete, session.target))
     // 499 is how Cloud Storage says "done".
-    guard reply.isSuccess || [404, 410, 499].contains(reply.status.code) else {
+    guard reply.isDone || [404, 410, 499].contains(reply.status.code) else {
       throw refusal(reply, "give up the upload of \(key)", key)
     }
   }
@@ -121,7 +121,7 @@ struct StorageClient: Sendable {
   func remove(_ key: ObjectKey, generation: String? = nil) async throws(UploadError) {
     let condition = generation.map { "?ifGenerationMatch=" + PercentEncoding.all($0) } ?? ""
     let reply = try await google.send(google.call(.delete, bucket.target(of: key) + condition))
-    guard reply.isSuccess || reply.status.code == 404 else { throw refusal(reply, "remove \(key)", key) }
+    guard reply.isDone || reply.status.code == 404 else { throw refusal(reply, "remove \(key)", key) }
   }
 
   /// The digest of an object's bytes; nil when there is none.

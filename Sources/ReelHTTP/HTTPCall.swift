@@ -74,4 +74,8 @@ public struct HTTPReply: Sendable {
 
   /// Whether the status is 2xx.
   public var isSuccess: Bool { status.kind == .successful }
+
+  /// Whether something is done that there is nothing to say about, such as a removal. What stands before a store and
+  /// answers 200 itself (a proxy, a page to log in) has something to say.
+  public var isDone: Bool { isSuccess && body.isEmpty }
 }

@@ -26,6 +26,8 @@
       case let error as ChannelError: self.init(error)
       case let error as NIOSSLError: self = .untrusted(Self.reason(error))
       case is BoringSSLError: self = .untrusted("the TLS handshake failed: \(error)")
+      case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+        self = .untrusted("its certificate is for another name")
       case let error as NIOSSLExtraError: self = .untrusted("\(error)")
       case HTTPParserError.invalidEOFState: self = .broken("it was closed from there")
       case is HTTPParserError: self = .garbled("\(error)")

@@ -133,11 +133,12 @@ extension FileIntake {
     }
   }
 
-  /// `stored` with a proven digest; `conflict` when it is not `source`.
+  /// `stored` with a proven digest, or with the one that a store was handed and acknowledges, which proves nothing more;
+  /// `conflict` when it is not `source`.
   private func proven(_ stored: StoredObject, is source: UploadSource) async throws(UploadError)
     -> StoredObject
   {
-    var digest = stored.digest
+    var digest = stored.digest ?? stored.handedOver
     if stored.size == source.size, digest == nil { digest = try await services.uploader.readBack(stored.key) }
     guard stored.size == source.size, digest == source.digest else {
       throw UploadError(.conflict, "\(stored.key) in \(services.uploader.destination) is not what was sent")

@@ -22,8 +22,20 @@ public protocol PostRecorder: Sendable {
   /// - Throws: `rejected` when something else is recorded under the post's id.
   func record(_ post: Post) async throws(UploadError) -> RecordedPost
 
+  /// What is recorded under that id; nil when nothing is. Changes nothing.
+  func find(_ id: PostID) async throws(UploadError) -> PostRecord?
+
   /// Removes what is recorded of a post; what is not there is removed already. Its place stays empty.
   func withdraw(_ id: PostID) async throws(UploadError)
+}
+
+/// What a store's database shows viewers of a post.
+public struct PostRecord: Hashable, Sendable {
+  /// The object; nil when it names none that Reel could have made.
+  public let video: ObjectKey?
+
+  /// A record that shows `video`.
+  public init(video: ObjectKey?) { self.video = video }
 }
 
 /// A post as a store's database has it.

@@ -41,6 +41,9 @@ public struct UploadTraits: Hashable, Sendable {
   public var resumable: Bool
   /// Whether the store proves the digest of what it holds.
   public var verifiesChecksums: Bool
+  /// Whether what stands in it rests on its word that every byte arrived: nothing proves a digest, and nothing is read
+  /// back when it is stored (``StoredObject/handedOver``).
+  public var isTakenAtItsWord: Bool
   /// Whether it is durable (on disk, not only in memory) when `upload` returns.
   public var durable: Bool
   /// Bytes; nil when there is no limit that we know.
@@ -52,7 +55,7 @@ public struct UploadTraits: Hashable, Sendable {
   /// The traits of a store; `largestObject` nil is "no limit that we know".
   public init(
     atomicCreate: Bool, resumable: Bool, verifiesChecksums: Bool, durable: Bool, largestObject: Int64? = nil,
-    waitsTogether: Bool = false
+    waitsTogether: Bool = false, isTakenAtItsWord: Bool = false
   ) {
     self.atomicCreate = atomicCreate
     self.resumable = resumable
@@ -60,6 +63,7 @@ public struct UploadTraits: Hashable, Sendable {
     self.durable = durable
     self.largestObject = largestObject
     self.waitsTogether = waitsTogether
+    self.isTakenAtItsWord = isTakenAtItsWord
   }
 }
 
@@ -99,13 +103,19 @@ public struct StoredObject: Hashable, Sendable, Codable {
   public let size: Int64
   /// The digest that the store, or the copy into it, has proved; nil when nothing proves it.
   public let digest: ContentDigest?
+  /// The digest of the bytes that this very upload handed over, each acknowledged by a store that proves no digest: what
+  /// was sent, not what is stored. Nil for what was found, and where ``digest`` says more.
+  public let handedOver: ContentDigest?
 
   /// An object as the store tells it.
-  public init(key: ObjectKey, url: String, size: Int64, digest: ContentDigest?) {
+  public init(
+    key: ObjectKey, url: String, size: Int64, digest: ContentDigest?, handedOver: ContentDigest? = nil
+  ) {
     self.key = key
     self.url = url
     self.size = size
     self.digest = digest
+    self.handedOver = handedOver
   }
 }
 

@@ -31,9 +31,7 @@ extension S3Client {
     let request = S3Request(
       .delete, key, query: [("uploadId", id)], task: "give up the upload of \(key)",
       permission: "s3:AbortMultipartUpload")
-    guard case .failure(let failure) = try await outcome(of: request), failure.reply.status != .notFound
-    else { return }
-    throw try await error(failure, request)
+    try await done(request) { $0.reply.status == .notFound }
   }
 
   /// Removes an object that was just created and, as the store says itself, is not what was sent. Gives the sentence.
@@ -52,7 +50,23 @@ extension S3Client {
   /// Removes the object; one that is not there is removed already.
   func removeObject(_ key: ObjectKey) async throws(UploadError) {
     let request = S3Request(.delete, key, task: "remove \(key)", permission: "s3:DeleteObject")
-    guard case .failure(let failure) = try await outcome(of: request), !failure.isMissing else { return }
-    throw try await error(failure, request)
+    try await done(request) { $0.isMissing }
+  }
+
+  /// Asks for what there is nothing to say about when it is done.
+  /// - Parameter isGone: whether a refusal says that there is nothing to be done.
+  private func done(
+    _ request: S3Request, unless isGone: (S3Failure) -> Bool
+  ) async throws(UploadError) {
+    switch try await outcome(of: request) {
+    case .reply(let reply):
+      guard !reply.isDone else { return }
+      throw UploadError(
+        .interrupted,
+        "\(store.destination) did not say that it did \(request.task): run the same command again, and check its "
+          + "address if it stays so")
+    case .failure(let failure):
+      if !isGone(failure) { throw try await error(failure, request) }
+    }
   }
 }

@@ -13,6 +13,8 @@ public struct RunReport: Hashable, Sendable {
   public var unfinished: Int?
   /// The files that failed or were refused.
   public var troubles: TroubleList
+  /// Whether the store's word is all that there is for its objects (`UploadTraits.isTakenAtItsWord`).
+  public var isTakenAtItsWord = false
 
   /// From its parts.
   public init(
@@ -102,6 +104,11 @@ extension RunReport {
     if dryRun { return summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [] }
     var advice: [String] = []
     if summary.published > 0 { advice.append("See them: " + hint.text("feed")) }
+    if summary.published > 0, isTakenAtItsWord {
+      advice.append(
+        "The server acknowledged every byte, and proves no checksum. What it holds is read and compared by: "
+          + hint.text("verify --read"))
+    }
     if summary.failed + summary.refused > 0 {
       advice.append("What failed and why, at any time: " + hint.text("status"))
     }

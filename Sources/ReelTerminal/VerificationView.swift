@@ -107,6 +107,12 @@ private struct Problem: Encodable {
     case .missing: "\(name) is gone; \(remedy)"
     case .otherLength(let found): "\(name) has \(found) bytes, not \(object.size); \(remedy)"
     case .otherBytes(let digest): "\(name) holds other bytes (\(digest)); \(remedy)"
+    case .unrecorded:
+      "\(name) is whole, but the store's database has no record of the post, so nobody sees it; put the record back "
+        + "from a backup of the database"
+    case .recordShows(let other):
+      "\(name) is whole, but what the store's database has under the post's id shows "
+        + "\(other.map { "\($0)" } ?? "no object"); put the record back from a backup of the database"
     case .unknown(let error): "\(name) can't be looked at: \(error.message) [\(error.code.rawValue)]"
     }
   }
@@ -114,7 +120,8 @@ private struct Problem: Encodable {
 
 private struct Summary: Encodable {
   private enum CodingKeys: String, CodingKey {
-    case library, read, complete, objects, sound, digestsCompared, damaged, unreadable, unreachable
+    case library, read, complete, objects, sound, digestsCompared, recordsCompared, damaged, unreadable,
+      unreachable
   }
   let count: VerificationCount
   let library: String
@@ -129,6 +136,7 @@ private struct Summary: Encodable {
     try container.encode(count.objects, forKey: .objects)
     try container.encode(count.sound, forKey: .sound)
     try container.encode(count.digestsCompared, forKey: .digestsCompared)
+    try container.encode(count.recordsCompared, forKey: .recordsCompared)
     try container.encode(count.damaged, forKey: .damaged)
     try container.encode(count.unknown, forKey: .unreadable)
     try container.encode(count.unreachable, forKey: .unreachable)

@@ -90,7 +90,7 @@ struct TusClient: Sendable {
   /// DELETE: ends the upload and frees what it holds (the termination extension).
   func terminate(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) {
     let reply = try await send(call(.delete, url))
-    guard reply.isSuccess || [404, 410].contains(reply.status.code) else {
+    guard reply.isDone || [404, 410].contains(reply.status.code) else {
       throw failure(reply, "remove \(key)")
     }
   }

@@ -51,7 +51,7 @@ public final class TusUploader: Uploader {
     let server = known.withLock { $0 }
     return UploadTraits(
       atomicCreate: true, resumable: true, verifiesChecksums: server?.checksum != nil, durable: true,
-      largestObject: server?.largest)
+      largestObject: server?.largest, isTakenAtItsWord: server?.checksum == nil)
   }
 
   /// Finds out what the server can do.
@@ -60,8 +60,8 @@ public final class TusUploader: Uploader {
 
   /// Sends the source in parts, from where an earlier upload of the same bytes has come to, if there is one.
   ///
-  /// The digest is proved: what was handed over hashes to it, whoever sent it, and the server has acknowledged every
-  /// byte, each part by its checksum where it knows how.
+  /// What was handed over hashes to the source's digest, whoever sent it, and the server has acknowledged every byte. The
+  /// digest is proved where the server holds each part against a checksum; else it is only what was handed over.
   /// - Throws: `alreadyExists`, `tooLarge`, `sourceChanged`, `sourceUnreadable`, `interrupted`, `unavailable`,
   ///   `denied`, `rejected`, `storeFull`, `storeUnusable`, `cancelled`.
   public func upload(
@@ -75,7 +75,9 @@ public final class TusUploader: Uploader {
       reporting: reporting)
     let url = try await upload.run()
     return StoredObject(
-      key: key, url: addresses.url(of: key, at: url), size: source.size, digest: source.digest)
+      key: key, url: addresses.url(of: key, at: url), size: source.size,
+      digest: server.checksum == nil ? nil : source.digest,
+      handedOver: server.checksum == nil ? source.digest : nil)
   }
 
   /// What the server says of the upload that the checkpoint names; nil while it is not whole. One that the server has

@@ -71,6 +71,17 @@ public struct PostRecorderPromise: Sendable, CustomStringConvertible {
       try scene.expect(code == .rejected, "it ends with \(code.map(\.rawValue) ?? "no error")")
       try scene.expect(try await scene.record(post, by: scene.recorder) == place, "the first one has moved")
     },
+    PostRecorderPromise("find.record", "what is recorded is found with its object, and nothing else is") {
+      scene in
+      let post = try scene.newPost()
+      try scene.expect(try await scene.recorder.find(post.id) == nil, "it finds what was never recorded")
+      _ = try await scene.record(post, by: scene.recorder)
+      let found = try await scene.another().find(post.id)
+      try scene.expect(
+        found == PostRecord(video: post.video), "it finds \(found.map { "\($0)" } ?? "nothing")")
+      try await scene.recorder.withdraw(post.id)
+      try scene.expect(try await scene.recorder.find(post.id) == nil, "it finds what was withdrawn")
+    },
     PostRecorderPromise("withdraw.gone", "what was withdrawn is gone, and its place is not given again") {
       scene in
       let (post, other) = (try scene.newPost(), try scene.newPost())

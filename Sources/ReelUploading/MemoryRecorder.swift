@@ -43,6 +43,11 @@ public final class MemoryRecorder: PostRecorder {
     return RecordedPost(id: post.id, pageNumber: number)
   }
 
+  /// The object of the post that is kept.
+  public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
+    state.withLock { $0.posts[id] }.map { PostRecord(video: $0.video) }
+  }
+
   /// Forgets the post.
   public func withdraw(_ id: PostID) async throws(UploadError) {
     state.withLock { $0.posts[id] = nil }

@@ -34,6 +34,11 @@ public final class RetryingRecorder: PostRecorder {
   }
 
   /// As the base's, asked again where that may help.
+  public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
+    try await retries.run { _ throws(UploadError) in try await self.base.find(id) }
+  }
+
+  /// As the base's, asked again where that may help.
   public func withdraw(_ id: PostID) async throws(UploadError) {
     try await retries.run { () throws(UploadError) in try await self.base.withdraw(id) }
   }

@@ -7,7 +7,7 @@
       case once
       /// The nth one and every one after it.
       case always
-      /// From the nth one on, those with its method and the same names in the query.
+      /// From the nth one on, those of its shape.
       case alike
     }
     package let kind: FaultKind
@@ -30,23 +30,23 @@
     package let effect: Effect
     /// Whether a client has to get over it without being run again, when it strikes once,
     let passes: Bool
-    /// and strikes a request by one of these methods; nil for all.
-    let methods: Set<String>?
+    /// and strikes a request whose shape has one of these words, such as its method; nil for all.
+    let words: Set<String>?
     /// Whether it may ask the other server; never with a credential.
     package let mayLead: Bool
 
     package init(
-      _ name: String, _ effect: Effect, passes: Bool = true, on methods: Set<String>? = nil,
+      _ name: String, _ effect: Effect, passes: Bool = true, on words: Set<String>? = nil,
       mayLead: Bool = false
     ) {
-      (self.name, self.effect, self.passes, self.methods, self.mayLead) = (
-        name, effect, passes, methods, mayLead
+      (self.name, self.effect, self.passes, self.words, self.mayLead) = (
+        name, effect, passes, words, mayLead
       )
     }
 
     /// Whether a client has to get over it, when it strikes one request of that shape.
     func passes(on shape: String) -> Bool {
-      passes && (methods?.contains(String(shape.prefix { $0 != " " })) ?? true)
+      passes && (words.map { !$0.isDisjoint(with: shape.split(separator: " ").map(String.init)) } ?? true)
     }
 
     /// Whether a client hears nothing until it loses its patience.
@@ -101,6 +101,9 @@
       case misstateLength(Int)
       /// It arrives, and the connection ends without a word about that.
       case closeAfterReply(Ending)
+      /// It arrives, and the connection, kept open, ends when the next request comes on it: the store lost its patience
+      /// at that very moment.
+      case closeAtNextRequest(Ending)
     }
   }
 

@@ -12,9 +12,9 @@
     var port: Int { get }
     /// Such as tokens and keys: not to be seen in what is told, nor by others.
     var secrets: [String] { get }
-    /// The uploader under test, over the proxy.
-    func uploader(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
-      -> any Uploader
+    /// The uploader under test, over the proxy, and what keeps the store's posts; nil for a store that keeps none.
+    func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) async throws
+      -> (any Uploader, (any PostRecorder)?)
     /// Read directly.
     func contents() async throws -> StoreContents
     func stop() async
@@ -32,20 +32,24 @@
     let lanes: Int
     /// Of every kind so many scenarios are drawn in the short form.
     let samples: Int
+    /// Whether a kind is left out at requests of that shape.
+    let spares: @Sendable (FaultKind, String) -> Bool
     let makeStore: @Sendable () async throws -> any StoreBehindProxy
 
     package init(
-      _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 12, samples: Int = 2,
+      _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 12, samples: Int = 1,
+      sparing spares: @escaping @Sendable (FaultKind, String) -> Bool = { _, _ in false },
       makeStore: @escaping @Sendable () async throws -> any StoreBehindProxy
     ) {
       (self.name, self.size, self.kinds, self.lanes, self.samples) = (name, size, kinds, lanes, samples)
+      self.spares = spares
       self.makeStore = makeStore
     }
 
     /// Everything that does not hold, each with the scenario that shows it.
     package func run(_ setting: CampaignSetting = CampaignSetting()) async throws -> [String] {
       let requests = try await undisturbed(seed: setting.seed)
-      let faults = setting.choose(from: kinds, requests: requests.count, samples: samples)
+      let faults = setting.choose(from: kinds, requests, samples: samples, sparing: spares)
       var tally = CampaignTally()
       try await withThrowingTaskGroup(of: ScenarioOutcome.self) { group in
         var waiting = faults.makeIterator()
@@ -82,9 +86,9 @@
 
     private func outcome(of fault: Fault, _ seed: UInt64) async throws -> ScenarioOutcome {
       let stage = try await Stage(self, seed: seed)
-      stage.proxy.plan(fault)
+      stage.proxy.plan(fault, sparing: { spares(fault.kind, $0) })
       // Who waits so shortly may lose its patience with a busy machine, too: after a stall only the end counts.
-      let first = try await stage.publish(fault.kind.isStall ? .milliseconds(1200) : .seconds(20))
+      let first = try await stage.publish(fault.kind.isStall ? .milliseconds(500) : .seconds(20))
       var outcome = ScenarioOutcome(fault: fault.description, result: first, struck: stage.proxy.struck)
       outcome.broken = try await stage.broken(after: first)
       if !fault.kind.isStall, fault.reach == .once, stage.proxy.requests.count >= fault.request,
@@ -129,7 +133,7 @@
       let transport = try AsyncHTTPTransport(
         HTTPRules(timeouts: HTTPTimeouts(connect: .seconds(5), idle: idle)))
       return try await scene.publish { [store, proxy] catalog in
-        try store.uploader(through: proxy.port, transport, catalog)
+        try await store.services(through: proxy.port, transport, catalog)
       }
     }
 

@@ -19,6 +19,8 @@
       FaultKind("reset in the reply", .cutReply(.halfBody, .reset)),
       FaultKind("close after the reply", .closeAfterReply(.close)),
       FaultKind("reset after the reply", .closeAfterReply(.reset)),
+      FaultKind("close while idle", .closeAtNextRequest(.close)),
+      FaultKind("reset while idle", .closeAtNextRequest(.reset)),
     ]
 
     /// Time.

@@ -17,7 +17,11 @@
     package var struck: Int { script.state.withLock { $0.struck } }
 
     /// Does `fault` from now on, nothing when it is nil, and numbers from 1 again.
-    package func plan(_ fault: Fault?) { script.state.withLock { $0 = FaultScript.State(fault: fault) } }
+    /// - Parameter spares: requests by their shape that it leaves alone.
+    package func plan(_ fault: Fault?, sparing spares: @escaping @Sendable (String) -> Bool = { _ in false })
+    {
+      script.state.withLock { $0 = FaultScript.State(fault: fault, spares: spares) }
+    }
 
     /// - Parameters:
     ///   - target: the store's port.
@@ -61,6 +65,7 @@
   final class FaultScript: Sendable {
     struct State: Sendable {
       var fault: Fault?
+      var spares: @Sendable (String) -> Bool = { _ in false }
       var shapes: [String] = []
       var struck = 0
     }
@@ -70,7 +75,9 @@
     func effect(on head: WireHead) -> FaultKind.Effect? {
       state.withLock { state in
         state.shapes.append(head.shape)
-        guard let fault = state.fault, state.shapes.count >= fault.request else { return nil }
+        guard let fault = state.fault, state.shapes.count >= fault.request, !state.spares(head.shape) else {
+          return nil
+        }
         let strikes =
           switch fault.reach {
           case .once: state.shapes.count == fault.request

@@ -7,9 +7,14 @@ package struct StoreContents: Sendable {
   package let objects: [(name: String, digest: ContentDigest?)]
   /// Names of uploads that were begun, and are neither objects nor given up.
   package let unfinished: [String]
+  /// The posts that the store itself keeps, each by the name of the object that it shows; nil for a store that keeps
+  /// none.
+  package let documents: [String]?
 
-  package init(objects: [(name: String, digest: ContentDigest?)], unfinished: [String] = []) {
-    (self.objects, self.unfinished) = (objects, unfinished)
+  package init(
+    objects: [(name: String, digest: ContentDigest?)], unfinished: [String] = [], documents: [String]? = nil
+  ) {
+    (self.objects, self.unfinished, self.documents) = (objects, unfinished, documents)
   }
 }
 
@@ -50,6 +55,9 @@ package struct OnceVerdict: Sendable {
       if object.name != published.first?.key { broken.append("\(object.name) is stored, and is no post") }
     }
     if published.first.map({ $0.digest != digest }) ?? false { broken.append("the post is of other bytes") }
+    if let documents = store.documents, documents != published.map(\.key) {
+      broken.append("the store keeps posts that show \(documents) instead of one of \(published.map(\.key))")
+    }
     if !store.unfinished.isEmpty { broken.append("begun and left: \(store.unfinished)") }
     if catalog.untold > 0 { broken.append("\(catalog.untold) posts were not told") }
     return broken
@@ -61,6 +69,12 @@ package struct OnceVerdict: Sendable {
     var broken: [String] = []
     if catalog.posts != 0 || catalog.rows.contains(where: \.isPublished) {
       broken.append("it failed, and there is a post")
+    }
+    if let documents = store.documents, documents.count > 1 {
+      broken.append("the store keeps \(documents.count) posts")
+    }
+    for shown in store.documents ?? [] where !store.objects.contains(where: { $0.name == shown }) {
+      broken.append("a post shows \(shown), which is not stored")
     }
     let named = Set(catalog.rows.map(\.key))
     for stray in (store.objects.map(\.name) + store.unfinished) where !named.contains(stray) {

@@ -138,8 +138,13 @@
       default: break
       }
       try await write(reply.bytes, client)
-      if case .closeAfterReply(let ending) = effect { return ending }
-      return nil
+      switch effect {
+      case .closeAfterReply(let ending): return ending
+      case .closeAtNextRequest(let ending):
+        _ = try await reader.request()
+        return ending
+      default: return nil
+      }
     }
 
     private func drip(_ pieces: [[UInt8]], _ to: Writer) async throws {

@@ -41,15 +41,18 @@ package final class PublishScene: Sendable {
 
   /// Publishes the video as `reel publish` does: verified, retried (without waiting), and recorded in the catalog.
   package func publish(
-    _ makeUploader: @Sendable (SQLiteCatalog) async throws -> any Uploader
+    _ makeStore: @Sendable (SQLiteCatalog) async throws -> (any Uploader, (any PostRecorder)?)
   ) async throws -> PublishResult {
     let catalog = try await SQLiteCatalog.open(
       library: try await LibraryFolder.prepare(at: library), randomness: randomness)
+    let (store, recorder) = try await makeStore(catalog)
     let uploader = VerifyingUploader(
-      base: RetryingUploader(
-        base: try await makeUploader(catalog), clock: HurriedClock(), randomness: randomness))
+      base: RetryingUploader(base: store, clock: HurriedClock(), randomness: randomness))
     let services = IngestServices(
-      prober: TrustingProber(), uploader: uploader, catalog: catalog, randomness: randomness)
+      prober: TrustingProber(), uploader: uploader,
+      recorder: recorder.map {
+        RetryingRecorder(base: $0, clock: HurriedClock(), randomness: randomness)
+      }, catalog: catalog, randomness: randomness)
     let path = SourcePath(file)
     let model = await MediaModel(file: SourceInput(path: path), options: IngestOptions(), services: services)
     let result = await model.publish()

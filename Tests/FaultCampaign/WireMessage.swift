@@ -19,11 +19,16 @@
         .flatMap { Int($0.1) } ?? 0
     }
 
-    /// The method and the names in the query: requests of one shape do the same to different things.
+    /// The method, what the path says of the work (a method of Google's APIs such as `:commit`, or the only word that it
+    /// has) and the names in the query: requests of one shape do the same to different things.
     var shape: String {
-      let query = target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
-      let names = query.split(separator: "&").map { $0.prefix { $0 != "=" } }
-      return ([method] + names.map(String.init).sorted()).joined(separator: " ")
+      let halves = target.split(separator: "?", maxSplits: 1)
+      let path = halves.first?.split(separator: "/") ?? []
+      let work = path.last?.lastIndex(of: ":").map { String(path[path.count - 1][$0...]) }
+      let names =
+        halves.dropFirst().first?.split(separator: "&").map { String($0.prefix { $0 != "=" }) } ?? []
+      let words = work.map { [$0] } ?? (path.count == 1 ? ["/" + path[0]] : [])
+      return ([method] + words + names.sorted()).joined(separator: " ")
     }
   }
 

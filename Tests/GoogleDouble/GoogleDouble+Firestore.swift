@@ -19,6 +19,19 @@
       }
     }
 
+    /// As somebody's hand does it in Google's console.
+    package func remove(_ path: String) {
+      state.withLock { $0.documents[Self.root + "/" + path] = nil }
+    }
+
+    /// Changes a document's `video`.
+    package func show(_ video: String, in path: String) {
+      guard var fields = fields(path) else { return }
+      fields["video"] = ["stringValue": video]
+      guard let data = try? JSONSerialization.data(withJSONObject: fields) else { return }
+      state.withLock { $0.documents[Self.root + "/" + path]?.fields = data }
+    }
+
     /// The documents of a collection, by their ids.
     package func ids(in collection: String) -> [String] {
       let prefix = Self.root + "/" + collection + "/"

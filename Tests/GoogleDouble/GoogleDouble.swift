@@ -20,6 +20,7 @@
     package let state = Mutex(State())
     let publicKey: _RSA.Signing.PublicKey
     private let server = Mutex<LoopbackServer?>(nil)
+    private let proxy = Mutex<Int?>(nil)
 
     /// What it knows.
     package struct State {
@@ -79,8 +80,15 @@
     private init(_ publicKey: _RSA.Signing.PublicKey) { self.publicKey = publicKey }
 
     package var port: Int { server.withLock { $0?.port ?? 0 } }
-    package var origin: HTTPOrigin { HTTPOrigin(isSecure: false, host: "127.0.0.1", port: port) }
+    /// Where clients think that it is.
+    package var origin: HTTPOrigin {
+      HTTPOrigin(isSecure: false, host: "127.0.0.1", port: proxy.withLock { $0 } ?? port)
+    }
+    /// From now on clients come by what listens at `port`.
+    package func stand(behind port: Int) { proxy.withLock { $0 = port } }
     package var requests: [ReceivedRequest] { server.withLock { $0?.requests ?? [] } }
+
+    package func stop() async { await server.withLock { $0 }?.stop() }
 
     /// Names of objects.
     package var objectNames: [String] { state.withLock { $0.objects.keys.sorted() } }

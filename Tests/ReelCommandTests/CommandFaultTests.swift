@@ -127,11 +127,12 @@ private struct SabotageBench: Sendable {
   @discardableResult
   func publish(patience: Duration) async throws -> PublishResult {
     try await scene.publish { [scene, store] _ in
-      CommandUploader(
+      let uploader = CommandUploader(
         try #require(AdapterProgram(path: Sabotage.adapter, store: nil)),
         environment: AdapterEnvironment(
           of: ["PATH": "/usr/bin:/bin", "REEL_ADAPTER_FOLDER": store], allowing: []),
         publicBaseURL: "https://media.example", temporaries: scene.folder, silence: patience)
+      return (uploader, nil)
     }
   }
 

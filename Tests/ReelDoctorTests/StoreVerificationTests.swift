@@ -39,6 +39,39 @@ import Testing
     #expect(codes(events) == ["a-sound", "b-flipped differs"])
   }
 
+  @Test func inAStoreThatKeepsPostsARecordIsLookedForToo() async throws {
+    let store = DamagedStore()
+    let rows = [
+      try store.row("a-sound", .whole), try store.row("b-unrecorded", .whole),
+      try store.row("c-other", .whole),
+      try store.row("d-gone", .missing),
+    ]
+    let recorder = MemoryRecorder(of: here)
+    for row in [rows[0], rows[2]] {
+      let shown = row.key == rows[2].key ? rows[0].key : row.key
+      let publication = Publication(digest: row.digest, destination: here, authorID: nil)
+      _ = try await recorder.record(
+        Post(
+          draft: PostDraft(
+            media: MediaInfo(container: .mp4, size: 100),
+            provenance: ProbeProvenance(method: .header, isolation: .none, ffmpeg: "0"), words: PostWords(),
+            commentID: "c"),
+          intent: Intent(id: row.id, key: shown, publication: publication, attempt: 1),
+          stored: StoredObject(key: shown, url: "memory:", size: 100, digest: row.digest), pageNumber: 1,
+          createdAt: Date(timeIntervalSince1970: 0)))
+    }
+    let events = try await collected { [here] tell in
+      try await StoreVerification(catalog: Rows(here, rows)) { _ throws(UploadError) in
+        StoreVerification.Store(store, recorder: recorder)
+      }.run(tell: tell)
+    }
+    #expect(
+      codes(events) == ["a-sound", "b-unrecorded unrecorded", "c-other misrecorded", "d-gone missing"])
+    var count = VerificationCount()
+    for event in events { count.add(event) }
+    #expect(count.damaged == 3 && count.recordsCompared == 1)
+  }
+
   /// However many there are: pages of the catalog, and so many at once in the store.
   @Test func aLargeLibraryIsGoneThroughInPages() async throws {
     let store = DamagedStore()
@@ -47,8 +80,10 @@ import Testing
     }
     let catalog = Rows(here, rows)
     let seen = Mutex<[String]>([])
-    try await StoreVerification(catalog: catalog, width: 5) { [store] _ throws(UploadError) in store }
-      .run { event in seen.withLock { $0 += codes([event]) } }
+    try await StoreVerification(catalog: catalog, width: 5) { [store] _ throws(UploadError) in
+      StoreVerification.Store(store)
+    }
+    .run { event in seen.withLock { $0 += codes([event]) } }
     #expect(seen.withLock { $0.count } == 5000)
     #expect(seen.withLock { $0 == $0.sorted() })
     #expect(seen.withLock { $0.filter { $0.contains(" ") } } == ["k14321 missing"])
@@ -80,8 +115,10 @@ import Testing
     let store = DamagedStore()
     let rows = [try store.row("a", .whole)]
     let other = try await collected { [store] tell in
-      try await StoreVerification(catalog: Rows(here, rows)) { _ throws(UploadError) in store }
-        .run([Destination("memory:there")], tell: tell)
+      try await StoreVerification(catalog: Rows(here, rows)) { [store] _ throws(UploadError) in
+        StoreVerification.Store(store)
+      }
+      .run([Destination("memory:there")], tell: tell)
     }
     #expect(other.isEmpty)
   }
@@ -92,7 +129,9 @@ import Testing
     let catalog = Rows(here, rows)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      try await StoreVerification(catalog: catalog) { [store] _ throws(UploadError) in store }.run { _ in }
+      try await StoreVerification(catalog: catalog) { [store] _ throws(UploadError) in
+        StoreVerification.Store(store)
+      }.run { _ in }
     }
     let result = await task.result
     #expect(throws: CatalogError.self) { try result.get() }
@@ -105,7 +144,7 @@ import Testing
   ) async throws -> [VerificationEvent] {
     try await collected { [here] tell in
       try await StoreVerification(catalog: Rows(here, rows), width: 3, readsObjects: reading) {
-        _ throws(UploadError) in store
+        _ throws(UploadError) in StoreVerification.Store(store)
       }.run(tell: tell)
     }
   }

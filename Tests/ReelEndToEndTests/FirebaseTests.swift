@@ -62,6 +62,7 @@
         environment: Self.environment(double))
       #expect(verified.status == 0, "\(verified.errors)")
       #expect(try verified.object()["digestsCompared"] as? Int == 12)
+      #expect(try verified.object()["recordsCompared"] as? Int == 12)
       for file in try FileManager.default.subpathsOfDirectory(atPath: bench.folder.path) {
         guard let data = try? Data(contentsOf: bench.folder.appendingPathComponent(file)) else { continue }
         #expect(
@@ -89,6 +90,27 @@
       let again = try await ingest(bench, double)
       #expect(again.status == 0, "\(again.errors)")
       try expectWhole(bench, double, 4)
+    }
+
+    @Test("`reel verify` tells of a document that is gone, and of one that shows something else")
+    func verify() async throws {
+      let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+      try bench.addDistinct(3)
+      #expect(try await ingest(bench, double).status == 0)
+      let ids = double.ids(in: "Post")
+      double.remove("Post/\(ids[0])")
+      double.show("nobody.mp4", in: "Post/\(ids[1])")
+      let before = double.state.withLock { $0.commits }
+      let outcome = try await ReelBinary.run(
+        ["verify", "--json", "--library", bench.library.path], in: bench.folder,
+        environment: Self.environment(double))
+      #expect(outcome.status == 3, "\(outcome.errors)")
+      let problems = try #require(try outcome.object()["problems"] as? [[String: Any]])
+      let kinds = Dictionary(
+        problems.map { ($0["id"] as? String ?? "", $0["kind"] as? String ?? "") }, uniquingKeysWith: { $1 })
+      #expect(kinds == [ids[0]: "unrecorded", ids[1]: "misrecorded"])
+      #expect(try outcome.object()["recordsCompared"] as? Int == 1)
+      #expect(double.state.withLock { $0.commits } == before)
     }
 
     @Test("two libraries that publish at once get different numbers")

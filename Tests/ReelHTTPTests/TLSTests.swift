@@ -78,11 +78,13 @@
     @Test("nor is one for another name")
     func otherName() async throws {
       guard
-        case .failure(.untrusted) = try await outcome(HTTPRules(extraCertificates: "made"), host: "127.0.0.1")
+        case .failure(.untrusted(let reason)) = try await outcome(
+          HTTPRules(extraCertificates: "made"), host: "127.0.0.1")
       else {
         Issue.record("it was trusted")
         return
       }
+      #expect(reason == "its certificate is for another name")
     }
 
     @Test("https to a server that speaks plain http, and certificates that are none")

@@ -156,6 +156,8 @@ private final class BrokenRecorder: PostRecorder {
     return recorded
   }
 
+  func find(_ id: PostID) async throws(UploadError) -> PostRecord? { try await base.find(id) }
+
   func withdraw(_ id: PostID) async throws(UploadError) {
     if refusesToWithdraw.withLock({ $0 }) { throw UploadError(.denied, "not now (a test)") }
     try await base.withdraw(id)

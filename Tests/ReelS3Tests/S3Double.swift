@@ -1,3 +1,4 @@
+import Foundation
 import Crypto
 import FoundationEssentials
 import HTTPTypes

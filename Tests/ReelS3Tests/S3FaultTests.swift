@@ -17,7 +17,7 @@
     @Test("over a double", arguments: StoreSize.allCases)
     func double(_ size: StoreSize) async throws {
       let campaign = FaultCampaign(
-        "S3 double, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, samples: 1
+        "S3 double, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
       ) { try await DoubleBehindProxy.start() }
       #expect(try await campaign.run() == [])
     }
@@ -32,7 +32,7 @@
     func swift(_ size: StoreSize) async throws {
       let bucket = try await SwiftBehindProxy.make()
       let campaign = FaultCampaign(
-        "OpenStack Swift, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, samples: 1
+        "OpenStack Swift, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
       ) { try await SwiftBehindProxy.open(bucket) }
       #expect(try await campaign.run() == [])
     }
@@ -68,13 +68,15 @@
     var port: Int { server.port }
     var secrets: [String] { [SwiftS3Server.key.secret] }
 
-    func uploader(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
-      -> any Uploader
+    func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
+      -> (any Uploader, (any PostRecorder)?)
     {
-      S3Uploader(
-        try S3Store(
-          bucket: "bucket", prefix: "a/b", endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
-        options: StoreSize.options, transport: transport, credentials: Keys.credentials)
+      let store = try S3Store(
+        bucket: "bucket", prefix: "a/b", endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)"))
+      return (
+        S3Uploader(
+          store, options: StoreSize.options, transport: transport, credentials: Keys.credentials), nil
+      )
     }
 
     func contents() async throws -> StoreContents {
@@ -137,13 +139,15 @@
 
     var secrets: [String] { [SwiftS3Server.key.secret] }
 
-    func uploader(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
-      -> any Uploader
+    func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
+      -> (any Uploader, (any PostRecorder)?)
     {
-      S3Uploader(
-        try S3Store(
-          bucket: bucket, prefix: prefix, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
-        options: StoreSize.options, transport: transport, credentials: Keys.credentials)
+      let store = try S3Store(
+        bucket: bucket, prefix: prefix, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)"))
+      return (
+        S3Uploader(
+          store, options: StoreSize.options, transport: transport, credentials: Keys.credentials), nil
+      )
     }
 
     func contents() async throws -> StoreContents {

@@ -123,7 +123,7 @@ import Testing
     var text = view.beginning
     let verdicts: [ObjectVerdict] = [
       .sound(digestCompared: true), .missing, .otherLength(RandomValues.bytes(&random)), .otherBytes(digest),
-      .unknown(error),
+      .unrecorded, .recordShows(nil), .recordShows(object.key), .unknown(error),
     ]
     for verdict in verdicts {
       text += try view.text(.verified(VerifiedObject(object, in: store, verdict: verdict)))
@@ -132,7 +132,7 @@ import Testing
     text += try view.end(isWhole: random.chance(50))
     if json {
       let document = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
-      #expect(document["problems"]?.elements.count == 5 && document["unreachable"] == .integer(1))
+      #expect(document["problems"]?.elements.count == 8 && document["unreachable"] == .integer(1))
     }
     return text
   }

@@ -42,7 +42,7 @@
           "double.py", ["--extensions", kind.extensions, "--token", TusToken.text],
           python: try #require(Project.python))
       }
-      let campaign = FaultCampaign("tus double, \(kind)", size: Self.size, kinds: kind.faults, samples: 1) {
+      let campaign = FaultCampaign("tus double, \(kind)", size: Self.size, kinds: kind.faults) {
         DoubleBehindProxy(server: try await pool.take(), pool: pool, transport: try AsyncHTTPTransport())
       }
       #expect(try await campaign.run() == [])
@@ -63,7 +63,7 @@
         folders.withLock { $0[server.port] = folder }
         return server
       }
-      let campaign = FaultCampaign("tuspyserver", size: Self.size, kinds: Kind.core.faults, samples: 1) {
+      let campaign = FaultCampaign("tuspyserver", size: Self.size, kinds: Kind.core.faults) {
         let server = try await pool.take()
         return TuspyBehindProxy(
           server: server, pool: pool, folder: folders.withLock { $0[server.port] } ?? "")
@@ -134,12 +134,16 @@
     var port: Int { server.port }
     var secrets: [String] { [TusToken.text] }
 
-    func uploader(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
-      -> any Uploader
+    func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
+      -> (any Uploader, (any PostRecorder)?)
     {
-      TusUploader(
-        try #require(TusEndpoint("tus+http://127.0.0.1:\(port)/files/")), transport: transport,
-        token: Secret(TusToken.text), checkpoints: catalog, partSize: 1 << 16)
+      let endpoint = try #require(TusEndpoint("tus+http://127.0.0.1:\(port)/files/"))
+      return (
+        TusUploader(
+          endpoint, transport: transport, token: Secret(TusToken.text), checkpoints: catalog,
+          partSize: 1 << 16),
+        nil
+      )
     }
   }
 

@@ -30,7 +30,8 @@ struct RunSession: Sendable {
     // Bars and lines only count them.
     options.tellsKnownPosts = target != nil
     let (end, exit) = try await run(inputs, walk, options, wantsResult: false)
-    let report = RunReport(end.summary, state: end.state, troubles: end.troubles)
+    var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
+    report.isTakenAtItsWord = workplace.services.uploader.traits.isTakenAtItsWord
     try write(
       json: { try RunDocument(report).json(pretty: $0) },
       text: { report.text($0, listing: toldAlready(on: $0) ? 0 : 20, hint: hint) })

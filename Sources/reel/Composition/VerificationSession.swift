@@ -103,9 +103,11 @@ struct VerificationSession: Sendable {
 
   private static func store(
     _ destination: Destination, _ stores: Destinations
-  ) async throws(UploadError) -> any Uploader {
+  ) async throws(UploadError) -> StoreVerification.Store {
     do {
-      return RetryingUploader(base: try await stores.open(destination).uploader)
+      let opened = try await stores.open(destination)
+      return StoreVerification.Store(
+        RetryingUploader(base: opened.uploader), recorder: try stores.decoratedRecorder(opened))
     } catch let failure as CommandFailure {
       throw UploadError(.storeUnusable, failure.message)
     } catch {
