@@ -35,7 +35,7 @@ public final class RetryingRecorder: PostRecorder {
 
   /// As the base's, asked again where that may help.
   public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
-    try await retries.run { _ throws(UploadError) in try await self.base.find(id) }
+    try await retries.run { () throws(UploadError) in try await self.base.find(id) }
   }
 
   /// As the base's, asked again where that may help.
