@@ -58,6 +58,7 @@ struct TusClient: Sendable {
   }
 
   /// HEAD: how far the upload has come.
+  /// - Throws: `interrupted` when the answer contradicts itself, beside what every call throws.
   func standing(of url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Standing {
     let reply = try await send(call(.head, url))
     // "404 Not Found, 410 Gone or 403 Forbidden", without an offset: there is none (tus 1.0.0, "HEAD"). With a
@@ -68,6 +69,10 @@ struct TusClient: Sendable {
       throw failure(reply, "say how far the upload of \(key) has come")
     }
     let length = Self.number(reply.fields[.uploadLength])
+    // No upload is longer than itself: such an answer is no reason to give up one that may be whole.
+    if let length, offset > length {
+      throw failure.interrupted("it says that it has \(offset) bytes of an upload of \(length)")
+    }
     return offset == length ? .whole(offset) : .partial(offset: offset, length: length)
   }
 

@@ -41,18 +41,39 @@ struct ReleaseFailpointTests {
       let seed = UInt64.random(in: 0...(.max))
       var generator = SeededGenerator(seed: seed)
       let scene = FailpointScene(place: place)
+      var tally = Tally()
       for round in 0..<Self.rounds {
         for kind in Kind.allCases where scene.isPossible {
-          let nth = round == 0 ? 1 : 1 + Int(generator.next() % 5)
+          let nth = round == 0 ? 1 : 1 + Int(generator.next() % UInt64(tally.most))
           let at: Comment = "\(place):\(nth)=\(kind), round \(round), seed \(seed)"
-          try await run(scene, place, nth, kind, at)
+          tally.add(try await run(scene, place, nth, kind, at), nth, kind)
         }
+      }
+      if Self.rounds > 1 { print("\(place), seed \(seed): \(tally)") }
+    }
+
+    /// How many runs came to the place as often as they were to, of each kind.
+    private struct Tally: CustomStringConvertible {
+      private var runs: [Kind: Int] = [:]
+      private var reached: [Kind: Int] = [:]
+      /// The most often that a run came there.
+      private(set) var most = 1
+
+      mutating func add(_ count: Int, _ nth: Int, _ kind: Kind) {
+        most = max(most, count)
+        runs[kind, default: 0] += 1
+        if count >= nth { reached[kind, default: 0] += 1 }
+      }
+
+      var description: String {
+        Kind.allCases.map { "\($0) \(reached[$0] ?? 0) of \(runs[$0] ?? 0)" }.joined(separator: ", ")
       }
     }
 
+    /// Gives how often the run came to the place.
     private func run(
       _ scene: FailpointScene, _ place: String, _ nth: Int, _ kind: Kind, _ at: Comment
-    ) async throws {
+    ) async throws -> Int {
       let bench = try Workbench()
       try bench.addDistinct(Self.clips)
       try await scene.prepare(bench)
@@ -77,6 +98,7 @@ struct ReleaseFailpointTests {
       judge(outcome, kind, wasReached: count >= nth, at)
       try await bench.expectKept(announcedIn: "events.jsonl", at)
       try await bench.expectWhole(Self.clips, at)
+      return count
     }
 
     private func judge(_ outcome: ReelBinary.Outcome, _ kind: Kind, wasReached: Bool, _ at: Comment) {

@@ -10,9 +10,12 @@ struct PolicyCommand: AsyncParsableCommand {
     commandName: "policy", abstract: "Policies: what is asked of videos.",
     subcommands: [List.self, Show.self, Check.self, Init.self, Schema.self])
 
+  // Each is named: the argument parser asks for all names, often, and to make one up it asks the runtime.
+
   /// `reel policy list`
   struct List: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "The policies that come with Reel.")
+    static let configuration = CommandConfiguration(
+      commandName: "list", abstract: "The policies that come with Reel.")
 
     func run() async throws {
       let columns = Preset.all.map(\.name.count).max() ?? 0
@@ -26,6 +29,7 @@ struct PolicyCommand: AsyncParsableCommand {
   /// `reel policy show NAME`
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "show",
       abstract: "A policy's text, to begin one of your own from.")
 
     @Argument(help: "A preset.")
@@ -45,6 +49,7 @@ struct PolicyCommand: AsyncParsableCommand {
   /// `reel policy check FILE…`
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "check",
       abstract: "Whether policy files can be used; says every problem with its line and column.")
 
     @Argument(help: "Policy files or presets.")
@@ -65,6 +70,7 @@ struct PolicyCommand: AsyncParsableCommand {
   /// `reel policy init FILE`
   struct Init: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "init",
       abstract: "A policy made from a good example, to look through and commit.")
 
     @OptionGroup var options: ValidationOptions
@@ -88,6 +94,7 @@ struct PolicyCommand: AsyncParsableCommand {
   /// `reel policy schema`
   struct Schema: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "schema",
       abstract: "The JSON Schema of policy files, for editors.")
 
     func run() async throws {
