@@ -17,7 +17,8 @@ public struct S3Store: Hashable, Sendable {
   /// - Parameters:
   ///   - prefix: slashes at its ends are taken as they should be.
   ///   - usesPaths: nil chooses: paths at an endpoint of one's own, whose name servers seldom know every bucket, and for
-  ///     a bucket with a dot, whose name no certificate of Amazon's covers; names else.
+  ///     a bucket whose name is no label of a host's (a dot, which no certificate of Amazon's covers, or Amazon's old
+  ///     upper case and underscores); names else.
   /// - Throws: ``S3StoreError`` when it can be no bucket.
   public init(
     bucket: String, prefix: String = "", endpoint: HTTPAddress? = nil, region: String = "us-east-1",
@@ -45,7 +46,12 @@ public struct S3Store: Hashable, Sendable {
     self.prefix = folders.map { $0 + "/" }.joined()
     self.endpoint = endpoint
     self.region = region
-    self.usesPaths = usesPaths ?? (endpoint != nil || bucket.contains("."))
+    guard usesPaths != false || bucket.contains(".") || Self.isHostLabel(bucket) else {
+      throw S3StoreError(
+        "\"\(bucket)\" can't stand in a host's name, which has lower case letters, digits and dashes: leave out "
+          + "--no-path-style")
+    }
+    self.usesPaths = usesPaths ?? (endpoint != nil || !Self.isHostLabel(bucket))
   }
 
   /// `s3://bucket/prefix`, and at an endpoint of one's own `s3+https://host/bucket/prefix`.
@@ -60,6 +66,9 @@ public struct S3Store: Hashable, Sendable {
       && text.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 }
       && text.first != "-" && text.last != "-"
   }
+
+  /// What the part of a host's name before a dot may be (RFC 1123, 2.1), in the lower case that signatures need.
+  private static func isHostLabel(_ text: String) -> Bool { text.utf8.count <= 63 && isRegion(text) }
 
   /// Amazon's old rule, the widest one: 255 characters, upper case and underscores too.
   private static func isBucket(_ text: String) -> Bool {

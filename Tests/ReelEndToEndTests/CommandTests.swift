@@ -174,6 +174,22 @@ struct CommandTests {
     #expect(missing.status == 1)
   }
 
+  @Test("a publish that fails says why once, on standard error; --json and --quiet keep what they promise")
+  func failedPublish() async throws {
+    let bench = try Workbench()
+    try bench.write("just text", to: "text.mp4")
+    for flags in [[], ["--quiet"], ["--progress", "plain"]] {
+      let run = try await ReelBinary.run(
+        ["publish", "clips/text.mp4", "--library", bench.library.path] + flags, in: bench.folder)
+      #expect(run.status == 3)
+      #expect(run.output.isEmpty, "\(run.output)")
+      #expect(run.errors.components(separatedBy: "notMedia").count == 2, "\(flags): \(run.errors)")
+    }
+    let run = try await bench.reel("publish", "clips/text.mp4", "--json")
+    #expect((try run.object()["error"] as? [String: Any])?["code"] as? String == "notMedia")
+    #expect(run.errors.components(separatedBy: "notMedia").count == 2, "\(run.errors)")
+  }
+
   @Test("Reel's own objects are never taken in, neither by publish nor by ingest")
   func ownObjects() async throws {
     let bench = try Workbench()

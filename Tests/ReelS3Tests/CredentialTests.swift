@@ -165,6 +165,10 @@ import Testing
         "https://s3.eu-west-1.amazonaws.com/my.buck/k.mp4",
         "s3://my.buck"
       ),
+      (
+        try S3Store(bucket: "Old_Buck", region: "us-east-1"),
+        "https://s3.us-east-1.amazonaws.com/Old_Buck/k.mp4", "s3://Old_Buck"
+      ),
       (try S3Store(bucket: "buck", endpoint: own), "https://h:9000/buck/k.mp4", "s3+https://h:9000/buck"),
       (
         try S3Store(bucket: "buck", prefix: "p", endpoint: own, usesPaths: false),
@@ -180,6 +184,11 @@ import Testing
 
   @Test(arguments: ["", "ab", "a b", "a/b", "a..b", ".ab", "bücket", String(repeating: "a", count: 256)])
   func badBuckets(_ name: String) { #expect(throws: S3StoreError.self) { try S3Store(bucket: name) } }
+
+  @Test(arguments: ["Old_Buck", "old_buck", String(repeating: "a", count: 64)])
+  func noHostsName(_ bucket: String) {
+    #expect(throws: S3StoreError.self) { try S3Store(bucket: bucket, usesPaths: false) }
+  }
 
   @Test func badPrefixesRegionsEndpoints() throws {
     for prefix in ["..", "a/../b", "./a", "a\nb"] {

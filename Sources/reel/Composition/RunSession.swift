@@ -47,7 +47,10 @@ struct RunSession: Sendable {
     let (end, exit) = try await run([file], walk, options, wantsResult: true)
     let failure = end.summary.error ?? .cancelledBeforeItsTurn
     let outcome = PublishOutcome(path: file.path, result: end.result ?? .failed(failure))
-    try write(json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) })
+    // Standard output carries the post, if there is one.
+    try write(
+      json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) },
+      asError: outcome.isTrouble && !output.json)
     return exit
   }
 
@@ -72,7 +75,8 @@ struct RunSession: Sendable {
   }
 
   private func watch(_ model: IngestModel, wantsResult: Bool) async throws -> End {
-    let display = ProgressDisplay(style: style)
+    // The one file's end is the outcome, which is told once.
+    let display = ProgressDisplay(style: style, tellsTroubles: !wantsResult || output.json)
     let seen = await model.events()
     // Nobody subscribes who does not read: an unread stream keeps every event.
     let read = wantsResult ? await model.events() : nil
@@ -129,11 +133,11 @@ struct RunSession: Sendable {
   // MARK: Reporting
 
   private func write(
-    json: (Bool) throws -> String, text: (TerminalTraits) -> String
+    json: (Bool) throws -> String, text: (TerminalTraits) -> String, asError: Bool = false
   ) throws {
-    let eventsTakeOutput = target?.isStandardOutput == true
-    let traits = eventsTakeOutput ? TerminalTraits.standardError() : TerminalTraits.standardOutput()
-    let stream = eventsTakeOutput ? OutputStream.standardError : .standardOutput
+    let toStandardError = asError || target?.isStandardOutput == true
+    let traits = toStandardError ? TerminalTraits.standardError() : TerminalTraits.standardOutput()
+    let stream = toStandardError ? OutputStream.standardError : .standardOutput
     try stream.write(output.json ? json(traits.isTerminal) : text(traits))
   }
 }

@@ -5,6 +5,7 @@ import ReelTerminal
 /// Shows a run on stderr: events as they come, bars or lines on a clock.
 actor ProgressDisplay {
   private let style: ProgressStyle
+  private let tellsTroubles: Bool
   private let stream = OutputStream.standardError
   private let queue = BlockingQueue(label: "reel.progress", width: 1)
   private var bars = BarsRenderer()
@@ -14,8 +15,10 @@ actor ProgressDisplay {
   private(set) var troubles = TroubleList()
   private var isBroken = false
 
-  init(style: ProgressStyle) {
+  /// - Parameter tellsTroubles: whether a file that failed gets a line as it ends.
+  init(style: ProgressStyle, tellsTroubles: Bool) {
     self.style = style
+    self.tellsTroubles = tellsTroubles
   }
 
   /// How often it is drawn.
@@ -26,7 +29,7 @@ actor ProgressDisplay {
     for await batch in events.batches() {
       for event in batch {
         troubles.note(event)
-        if style == .plain || style == .bar, event.body.isTerminal { pending.append(event) }
+        if tellsTroubles, style == .plain || style == .bar, event.body.isTerminal { pending.append(event) }
       }
     }
   }

@@ -7,13 +7,20 @@ struct PublishOutcome {
   let path: SourcePath
   let result: PublishResult
 
+  /// Whether there is no post to print, but a reason.
+  var isTrouble: Bool {
+    switch result {
+    case .refused, .failed: true
+    case .published, .duplicate, .planned: false
+    }
+  }
+
   func text(_ traits: TerminalTraits) -> String {
     switch result {
     case .published(let post): PostCard.text(post, title: .published, traits)
     case .duplicate(let post?): PostCard.text(post, title: .duplicate, traits)
     case .duplicate(nil): traits.harmless("\(path.text) would be a duplicate") + "\n"
     case .planned(let plan): PlanCard.text(plan, of: path, traits)
-    // Said on stderr as it happened, and once more here for those who look only at the end.
     case .refused(let refusal): trouble(refusal.code, refusal.message, refused: true, traits)
     case .failed(let failure): trouble(failure.code, failure.message, refused: false, traits)
     }
