@@ -27,7 +27,12 @@ struct ReleaseFailpointTests {
     /// `REEL_ROUNDS` makes another number of them.
     static let rounds =
       ProcessInfo.processInfo.environment["REEL_ROUNDS"].flatMap { Int($0) } ?? (CrashTests.isLong ? 100 : 1)
-    static let places = Failpoint.allCases.map { "\($0)" } + IntakeStep.allCases.map(\.rawValue)
+    /// All, or those that `REEL_PLACES` names, with commas between them.
+    static let places =
+      (Failpoint.allCases.map { "\($0)" } + IntakeStep.allCases.map(\.rawValue)).filter { place in
+        ProcessInfo.processInfo.environment["REEL_PLACES"]?.split(separator: ",").contains(Substring(place))
+          ?? true
+      }
     static let clips = 4
 
     enum Kind: String, CaseIterable {
