@@ -44,18 +44,30 @@ struct LeftoverSweep {
   /// The folder of temporaries.
   let folder: String
 
-  /// - Returns: how many files were removed.
+  /// What a sweep came to.
+  struct Outcome: Hashable {
+    /// Files.
+    var removed = 0
+    /// Owners that live, or whose state can't be found out.
+    var living: Set<String> = []
+  }
+
   /// - Throws: when the folder can't be listed. A file that can't be judged or removed stays.
   @discardableResult
-  func run() throws(SystemError) -> Int {
-    var removed = 0
+  func run() throws(SystemError) -> Outcome {
+    var outcome = Outcome()
     for (owner, parts) in try leftovers() {
-      guard (try? OwnerLock.isAlive(directory: folder, name: owner)) == false else { continue }
-      removed += parts.count { unlink(folder + "/" + $0) == 0 }
+      guard (try? OwnerLock.isAlive(directory: folder, name: owner)) == false else {
+        outcome.living.insert(owner)
+        continue
+      }
+      outcome.removed += parts.count { unlink(folder + "/" + $0) == 0 }
       Failpoint.leftoverRemoved.pass()
-      if (try? OwnerLock.removeIfDead(directory: folder, name: owner)) == true { removed += 1 }
+      if (try? OwnerLock.removeIfDead(directory: folder, name: owner)) == true {
+        outcome.removed += 1
+      }
     }
-    return removed
+    return outcome
   }
 
   /// The names of what ``run()`` would remove.

@@ -10,18 +10,31 @@ final class OpenStore: Sendable {
   let durable: DurableFolder
   let placing: GroupPlacing
   private let lock: OwnerLock
+  private let leftovers: LeftoverSweep
+  private let foundOthers = Atomic<Bool>(false)
   private let attempts = Atomic<Int>(0)
 
-  init(root: Descriptor, temporaries: Descriptor, lock: OwnerLock) {
+  init(root: Descriptor, temporaries: Descriptor, lock: OwnerLock, leftovers: LeftoverSweep) {
     self.root = root
     self.temporaries = temporaries
     self.lock = lock
+    self.leftovers = leftovers
     durable = DurableFolder(root)
     placing = GroupPlacing(root: root)
   }
 
   deinit {
     lock.retire()
+    // Who seemed to live may have died since, or was dead already: a child on its way to another program holds its
+    // parent's descriptors, and so its lock, for a moment longer. What can't be removed now is the next one's.
+    if foundOthers.load(ordering: .relaxed) { _ = try? leftovers.run() }
+  }
+
+  /// Removes what dead uploaders left; once more at the end, when there were others that live.
+  /// - Throws: when the folder of temporaries can't be listed.
+  func sweep() throws(SystemError) {
+    let living = try leftovers.run().living.subtracting([lock.name])
+    foundOthers.store(!living.isEmpty, ordering: .relaxed)
   }
 
   /// A name for a temporary file that nobody else has.

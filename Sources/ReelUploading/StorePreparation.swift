@@ -20,8 +20,9 @@ struct StorePreparation {
     let (path, folder) = try temporaryFolder(beside: rootFolder)
     return try doing("write into the folder") { () throws(SystemError) in
       let lock = try OwnerLock(directory: path, name: TemporaryName.newOwner())
-      let store = OpenStore(root: rootFolder, temporaries: folder, lock: lock)
-      try LeftoverSweep(folder: path).run()
+      let store = OpenStore(
+        root: rootFolder, temporaries: folder, lock: lock, leftovers: LeftoverSweep(folder: path))
+      try store.sweep()
       return store
     }
   }

@@ -19,7 +19,8 @@ import Testing
     store = OpenStore(
       root: try StoreFolder.open(folder.path(of: "root")),
       temporaries: try StoreFolder.open(folder.path(of: "tmp")),
-      lock: try OwnerLock(directory: folder.path(of: "tmp"), name: TemporaryName.newOwner()))
+      lock: try OwnerLock(directory: folder.path(of: "tmp"), name: TemporaryName.newOwner()),
+      leftovers: LeftoverSweep(folder: folder.path(of: "tmp")))
   }
 
   private func copy(_ name: String) throws -> CopiedObject {

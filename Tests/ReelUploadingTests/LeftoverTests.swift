@@ -57,6 +57,22 @@ import Testing
     Issue.record("the dead one's files are still there: \(try names())")
   }
 
+  @Test func whoDiesMeanwhileIsSweptAtTheEnd() async throws {
+    var lock: OwnerLock? = try OwnerLock(directory: folder.path(of: "tmp"), name: dead)
+    try folder.write([1], to: "tmp/\(dead).1.part")
+    var uploader: FolderUploader? = try await prepare()
+    #expect(try names().filter { $0.hasPrefix(dead) }.count == 2)
+    withExtendedLifetime((lock, uploader)) {}
+    lock = nil
+    // The next one's sweep would do as well: this asks what the end of this one does.
+    for _ in 0..<1000 where try OwnerLock.isAlive(directory: folder.path(of: "tmp"), name: dead) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    uploader = nil
+    for _ in 0..<1000 where try !names().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(try names().isEmpty)
+  }
+
   @Test(
     "what is not ours stays",
     arguments: [
