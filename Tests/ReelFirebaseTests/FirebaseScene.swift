@@ -21,9 +21,9 @@
     /// An uploader with a connection and a token of its own.
     func uploader(
       _ checkpoints: any UploadCheckpoints = MemoryCheckpoints(), bucket: String = GoogleDouble.bucket,
-      publicBaseURL: String? = nil, partSize: Int = 1 << 18
+      publicBaseURL: String? = nil, partSize: Int = 1 << 18, limiter: RateLimiter? = nil
     ) async throws -> FirebaseUploader {
-      let transport = try AsyncHTTPTransport()
+      let transport = try AsyncHTTPTransport(limiter: limiter)
       return FirebaseUploader(
         try StorageBucket(bucket, prefix: "videos", emulator: origin), transport: transport,
         tokens: try await tokens(transport), checkpoints: checkpoints, publicBaseURL: publicBaseURL,

@@ -2,6 +2,7 @@
   import Foundation
   import ReelGoogleDouble
   import ReelHTTP
+  import ReelHTTPDoubles
   import ReelModel
   import ReelUploading
   import Synchronization
@@ -35,6 +36,19 @@
       #expect(try await uploader.find(key) == stored)
       #expect(try await uploader.readBack(key) == content.digest)
       #expect(stored.url == "\(double.origin)/storage/v1/b/\(GoogleDouble.bucket)/o/videos%2Fk.mp4?alt=media")
+    }
+
+    @Test(
+      "a rate is one of what goes out: bytes that are read twice, to be hashed and to be sent, count once",
+      arguments: [1 << 18, 1 << 22])
+    func rate(_ partSize: Int) async throws {
+      let double = try await GoogleDouble.start()
+      let time = PassingTime()
+      let uploader = try await double.uploader(partSize: partSize, limiter: time.limiter(1 << 18))
+      _ = try await uploader.upload(content.source, to: key) { _ in }
+      // What asks for the token and begins the upload comes on top; a burst of 50 ms may go at once.
+      #expect(time.seconds > 4.9 && time.seconds < 5.1, "\(time.seconds) s")
+      #expect(double.object(key)?.bytes == content.bytes)
     }
 
     @Test("what another put there, or what was damaged there, has no digest until it is read")

@@ -173,6 +173,20 @@
       }
     }
 
+    @Test("a server that takes nothing of a body is given up")
+    func deaf() async throws {
+      let server = try DeafServer()
+      let transport = try AsyncHTTPTransport(HTTPRules(timeouts: HTTPTimeouts(idle: .milliseconds(300))))
+      let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
+      // More than the kernel keeps for a connection.
+      let large = TestSource(size: 32 << 20)
+      for body in [HTTPBody.source(SourceBody(whole: large.upload)), .bytes(large.bytes)] {
+        let failure = await failure(transport, HTTPCall(.put, origin, "/", body: body))
+        #expect(failure == .silent(.milliseconds(300)))
+      }
+      withExtendedLifetime(server) {}
+    }
+
     @Test("who is asked for little has less time to begin an answer, and what is sent takes what it takes")
     func answer() async throws {
       let rules = HTTPRules(timeouts: HTTPTimeouts(idle: .seconds(90), answer: .milliseconds(300)))

@@ -1,0 +1,64 @@
+#if HTTP
+  import Foundation
+  import ReelGoogleDouble
+  import Testing
+
+  /// Uploads hold a part each, whatever the size of the file. (`scripts/bench upload` measures S3 and tus, over real
+  /// servers.)
+  @Suite("memory of uploads", .timeLimit(.minutes(30)))
+  struct UploadMemoryTests {
+    /// The long form takes what the goal names: files of 1 GB.
+    private static let size = UInt64(CrashTests.isLong ? 1 << 30 : 48 << 20)
+    private static let goal = 150 << 20
+
+    @Test("four large files at once to Firebase stay under 150 MB")
+    func firebase() async throws {
+      let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+      try bench.addDistinct(4)
+      for clip in try FileManager.default.contentsOfDirectory(
+        at: bench.clips, includingPropertiesForKeys: nil)
+      {
+        try Self.lengthen(clip)
+      }
+      let run = try ReelBinary.start(
+        [
+          "ingest", "clips", "--to", "firebase://\(GoogleDouble.bucket)/videos", "--jobs", "4", "--uploads",
+          "4",
+          "--library", bench.library.path,
+        ],
+        in: bench.folder,
+        environment: [
+          "STORAGE_EMULATOR_HOST": "127.0.0.1:\(double.port)",
+          "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(double.port)",
+          "GOOGLE_CLOUD_PROJECT": GoogleDouble.project,
+        ])
+      var peak = 0
+      while run.process.isRunning {
+        peak = max(peak, Self.peak(of: run.process.processIdentifier) ?? 0)
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      let outcome = try await run.outcome()
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      #expect(double.objectNames.count == 4)
+      print("4 uploads of \(Self.size >> 20) MiB at once to Firebase: at most \(peak >> 10) KiB")
+      #expect(peak > 0 && peak < Self.goal)
+    }
+
+    /// A `free` box behind the video (ISO/IEC 14496-12, 8.1.2), with a hole in the file for its bytes.
+    private static func lengthen(_ clip: URL) throws {
+      let file = try FileHandle(forWritingTo: clip)
+      defer { try? file.close() }
+      let end = try file.seekToEnd()
+      let size = UInt32(size).bigEndian
+      try file.write(contentsOf: withUnsafeBytes(of: size) { Data($0) } + Data("free".utf8))
+      try file.truncate(atOffset: end + UInt64(Self.size))
+    }
+
+    /// The most memory that the process ever had (`VmHWM`, proc_pid_status(5)), in bytes.
+    private static func peak(of process: Int32) -> Int? {
+      let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+      let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+      return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 << 10 }
+    }
+  }
+#endif
