@@ -180,7 +180,9 @@ let package = Package(
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
-      ["ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes, crypto] + httpClient),
+      [
+        "ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes, crypto,
+      ] + httpClient),
     tests(
       "ReelS3Tests",
       [
@@ -191,8 +193,8 @@ let package = Package(
     tests(
       "ReelTusTests",
       [
-        "ReelTus", "ReelHTTP", "ReelFaultCampaign", "ReelCatalog", "ReelUploading", "ReelUploaderPromises",
-        "ReelModel", httpTypes, crypto,
+        "ReelTus", "ReelHTTP", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelUploading",
+        "ReelUploaderPromises", "ReelModel", httpTypes, crypto,
       ]
         + httpClient),
     tests(

@@ -101,12 +101,13 @@ struct TusClient: Sendable {
   }
 
   /// GET, which is no part of tus, but of most servers: the length and digest of what is there; nil when nothing is.
+  /// - Parameter length: bytes that are there; nil when nobody knows, and an hour has to do.
   /// - Throws: `rejected` when the server gives nothing back.
-  func read(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) -> (
-    size: Int64, digest: ContentDigest?
-  )? {
+  func read(
+    _ url: TusURL, _ key: ObjectKey, length: Int64?
+  ) async throws(UploadError) -> (size: Int64, digest: ContentDigest?)? {
     var call = call(.get, url)
-    call.patience = .seconds(3600)
+    call.patience = length.map { .seconds(120 + $0 / (16 << 10)) } ?? .seconds(3600)
     do throws(HTTPFailure) {
       let (reply, read) = try await transport.fetch(call, into: (hash: SHA256(), size: Int64(0))) {
         read, piece in

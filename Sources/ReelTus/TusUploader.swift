@@ -119,20 +119,21 @@ public final class TusUploader: Uploader {
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     guard let url = try await place(of: key)?.url else { return nil }
     let elsewhere = addresses.other(than: url, key)
+    let length: Int64
     switch try await client.standing(of: url, key) {
     case .partial: return nil
     case .gone:
       guard let elsewhere else { return nil }
-      return try await client.read(elsewhere, key)?.digest
-    case .whole: break
+      return try await client.read(elsewhere, key, length: nil)?.digest
+    case .whole(let size): length = size
     }
     do throws(UploadError) {
-      if let read = try await client.read(url, key) { return read.digest }
+      if let read = try await client.read(url, key, length: length) { return read.digest }
     } catch {
       guard error.code == .rejected, elsewhere != nil else { throw error }
     }
     guard let elsewhere else { throw client.givesNothingBack(key) }
-    return try await client.read(elsewhere, key)?.digest
+    return try await client.read(elsewhere, key, length: length)?.digest
   }
 
   private func place(of key: ObjectKey) async throws(UploadError) -> TusPlace? {

@@ -1,0 +1,56 @@
+import Crypto
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import Testing
+
+@testable import ReelTus
+
+@Suite struct TusReadTests {
+  @Test(
+    "what is read back has the time that its length needs",
+    arguments: [(0, 120), (1 << 20, 184), (100 << 30, 6_553_720)] as [(Int64, Int64)])
+  func patience(_ length: Int64, _ seconds: Int64) async throws {
+    let transport = ScriptedTransport { sent in
+      guard sent.call.method == .head else { return HTTPReply(status: .ok) }
+      return HTTPReply(
+        status: .ok, fields: [.tusResumable: "1.0.0", .uploadOffset: "\(length)", .uploadLength: "\(length)"])
+    }
+    let (uploader, key) = try await stored(transport)
+    _ = try await uploader.readBack(key)
+    #expect(transport.calls.map(\.call.method) == [.head, .get])
+    #expect(transport.calls.last?.call.patience == .seconds(seconds))
+  }
+
+  @Test("where nobody tells the length, an hour has to do")
+  func unknown() async throws {
+    let transport = ScriptedTransport { sent in
+      sent.call.method == .head
+        ? HTTPReply(status: .gone, fields: [.tusResumable: "1.0.0"]) : HTTPReply(status: .ok)
+    }
+    let (uploader, key) = try await stored(transport, publicBaseURL: "https://cdn.example/")
+    _ = try await uploader.readBack(key)
+    #expect(transport.calls.last?.call.patience == .seconds(3600))
+  }
+
+  /// An uploader that thinks of an upload that was made.
+  private func stored(
+    _ transport: ScriptedTransport, publicBaseURL: String? = nil
+  ) async throws -> (TusUploader, ObjectKey) {
+    let endpoint = try #require(TusEndpoint("tus+https://host.example/files/"))
+    let key = try #require(ObjectKey("k.mp4"))
+    let digest = try #require(ContentDigest(sha256: SHA256.hash(data: [UInt8]())))
+    let place = TusPlace(
+      TusURL(origin: HTTPOrigin(isSecure: true, host: "host.example"), target: "/files/1"), through: 0,
+      prefix: digest)
+    let checkpoints = MemoryCheckpoints()
+    let checkpoint = try #require(UploadCheckpoint(place.text, of: digest))
+    #expect(try await checkpoints.exchange(nil, for: checkpoint, of: key, in: endpoint.destination))
+    return (
+      TusUploader(
+        endpoint, transport: transport, checkpoints: checkpoints,
+        addresses: TusAddresses(publicBaseURL: publicBaseURL)), key
+    )
+  }
+}
