@@ -8,6 +8,8 @@ import ReelModel
 struct TusClient: Sendable {
   let transport: any HTTPTransport
   let failure: TusFailure
+  /// Where the user says that uploads are created.
+  let endpoint: TusURL
   /// Sent to the origin of the server alone; nil for a server that asks for none.
   let credential: HTTPCredential?
 
@@ -19,18 +21,23 @@ struct TusClient: Sendable {
     case whole(Int64)
   }
 
-  /// OPTIONS: what the server at `endpoint` can do. One that sends us to the same address with a slash behind it is
-  /// asked there.
-  func server(at endpoint: TusURL) async throws(UploadError) -> TusServer {
+  /// OPTIONS: what the server can do. One that sends us to the same address with a slash behind it is asked there.
+  func server() async throws(UploadError) -> TusServer {
+    let (server, reply) = try await introduction()
+    guard let server else { throw failure.noTus(reply) }
+    return server
+  }
+
+  /// The server, nil when what answers speaks no tus, and what was answered.
+  private func introduction() async throws(UploadError) -> (TusServer?, HTTPReply) {
     let reply = try await send(call(.options, endpoint))
-    if let server = TusServer(reply, endpoint: endpoint) { return server }
+    if let server = TusServer(reply, endpoint: endpoint) { return (server, reply) }
     let slashed = TusURL(origin: endpoint.origin, target: endpoint.target + "/")
     guard reply.status.kind == .redirection || reply.status.code == 404 || reply.status.code == 405,
       !endpoint.target.hasSuffix("/")
-    else { throw failure.noTus(reply) }
+    else { return (nil, reply) }
     let second = try await send(call(.options, slashed))
-    guard let server = TusServer(second, endpoint: slashed) else { throw failure.noTus(second) }
-    return server
+    return (TusServer(second, endpoint: slashed), second)
   }
 
   /// POST: a new upload, perhaps with its first bytes.
@@ -58,13 +65,11 @@ struct TusClient: Sendable {
   }
 
   /// HEAD: how far the upload has come.
-  /// - Throws: `interrupted` when the answer contradicts itself, beside what every call throws.
+  /// - Throws: `interrupted` when the answer contradicts itself, or says that there is none and is not the server's,
+  ///   beside what every call throws.
   func standing(of url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Standing {
-    let reply = try await send(call(.head, url))
-    // "404 Not Found, 410 Gone or 403 Forbidden", without an offset: there is none (tus 1.0.0, "HEAD"). With a
-    // credential 403 may as well mean the credential.
-    let isGone = [404, 410].contains(reply.status.code) || (reply.status.code == 403 && credential == nil)
-    if isGone { return .gone }
+    let reply = try await sendToUpload(call(.head, url))
+    if isGone(reply) { return .gone }
     guard reply.isSuccess, let offset = Self.number(reply.fields[.uploadOffset]) else {
       throw failure(reply, "say how far the upload of \(key) has come")
     }
@@ -93,8 +98,9 @@ struct TusClient: Sendable {
   }
 
   /// DELETE: ends the upload and frees what it holds (the termination extension).
+  /// - Throws: as ``standing(of:_:)``.
   func terminate(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) {
-    let reply = try await send(call(.delete, url))
+    let reply = try await sendToUpload(call(.delete, url))
     guard reply.isDone || [404, 410].contains(reply.status.code) else {
       throw failure(reply, "remove \(key)")
     }
@@ -146,6 +152,26 @@ struct TusClient: Sendable {
     if method != .options, method != .get { call.fields[.tusResumable] = TusServer.version }
     if let credential, credential.origin == url.origin { call.credentials = [credential] }
     return call
+  }
+
+  /// Sends what is for an upload. An answer that there is none counts when the server itself gave it: what stands before
+  /// it (a proxy, while the server is restarted) says 404, too. Not every server signs its refusals, so one that bears
+  /// no mark of tus is believed when tus is spoken there, and it is said again.
+  private func sendToUpload(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
+    let reply = try await send(call)
+    guard isGone(reply), reply.fields[.tusResumable] == nil else { return reply }
+    let (server, answer) = try await introduction()
+    guard server == nil else { return try await send(call) }
+    let error = failure.noTus(answer)
+    throw error.code == .storeUnusable
+      ? failure.interrupted("something else answers in the place of the tus server (\(answer.status.code))")
+      : error
+  }
+
+  /// "404 Not Found, 410 Gone or 403 Forbidden", without an offset: there is none (tus 1.0.0, "HEAD"). With a credential
+  /// 403 may as well mean the credential.
+  private func isGone(_ reply: HTTPReply) -> Bool {
+    [404, 410].contains(reply.status.code) || (reply.status.code == 403 && credential == nil)
   }
 
   private func send(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {

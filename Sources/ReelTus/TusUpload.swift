@@ -23,11 +23,11 @@ struct TusUpload: Sendable {
 
   /// Sends what is missing, and gives the object's address.
   func run() async throws(UploadError) -> TusURL {
-    let earlier = try await earlier()
-    reporting(TransferProgress(sent: earlier?.offset ?? 0, total: source.size))
-    var state = earlier
+    let found = try await earlier()
+    var state = found.state
+    reporting(TransferProgress(sent: state?.offset ?? 0, total: source.size))
     do throws(UploadError) {
-      try await send(&state)
+      try await send(&state, insteadOf: found.gone)
     } catch {
       // What was sent is of other bytes: nobody can go on with it. In a task of its own, as this one may be cancelled.
       if [.sourceChanged, .sourceUnreadable].contains(error.code), let state {
@@ -37,32 +37,35 @@ struct TusUpload: Sendable {
     }
     // An empty source has no part.
     guard let url = state?.place.url else {
-      return try await begin(replacing: nil, first: [], hash: SHA256()).place.url
+      return try await begin(replacing: found.gone, first: [], hash: SHA256()).place.url
     }
     return url
   }
 
   // MARK: What is there
 
-  /// An earlier upload of these bytes that the server still has.
-  private func earlier() async throws(UploadError) -> State? {
-    guard let kept = try await ledger.kept() else { return nil }
-    guard let place = TusPlace(kept.secret) else {
-      try await ledger.forget(kept)
-      return nil
-    }
+  /// What was written down of an earlier upload.
+  private struct Earlier {
+    /// One of these bytes that the server still has.
+    var state: State?
+    /// One that it has no more, or whose address can't be read. It stays written down until another is created in its
+    /// place.
+    var gone: UploadCheckpoint?
+  }
+
+  private func earlier() async throws(UploadError) -> Earlier {
+    guard let kept = try await ledger.kept() else { return Earlier() }
+    guard let place = TusPlace(kept.secret) else { return Earlier(gone: kept) }
     switch try await client.standing(of: place.url, key) {
     case .whole: throw failure.taken(key)
     case .partial(let offset, let length):
       let state = State(checkpoint: kept, place: place, offset: offset)
       // A key is one video's: whoever comes with another is a rival, and ends no upload but its own.
       guard kept.digest == source.digest else { throw failure.taken(key) }
-      if length == source.size, isWithinItsPart(state) { return state }
+      if length == source.size, isWithinItsPart(state) { return Earlier(state: state) }
       await giveUp(state)
-      return nil
-    case .gone:
-      try await ledger.forget(kept)
-      return nil
+      return Earlier()
+    case .gone: return Earlier(gone: kept)
     }
   }
 
@@ -87,7 +90,7 @@ struct TusUpload: Sendable {
 
   /// Reads the source from its beginning: what the server has already is only hashed, and held against what was
   /// written down of it.
-  private func send(_ state: inout State?) async throws(UploadError) {
+  private func send(_ state: inout State?, insteadOf gone: UploadCheckpoint?) async throws(UploadError) {
     var hash = SHA256()
     var read: Int64 = 0
     for try await part in SourceChunks(of: source, size: partSize) {
@@ -102,7 +105,7 @@ struct TusUpload: Sendable {
         let missing = known == 0 ? part : Array(part.dropFirst(known))
         state = try await append(missing, through: read, hash, begun)
       } else {
-        state = try await beginning(with: part, through: read, hash)
+        state = try await beginning(with: part, through: read, hash, insteadOf: gone)
       }
       reporting(TransferProgress(sent: state?.offset ?? read, total: source.size))
     }
@@ -117,11 +120,11 @@ struct TusUpload: Sendable {
   }
 
   private func beginning(
-    with part: [UInt8], through: Int64, _ hash: SHA256
+    with part: [UInt8], through: Int64, _ hash: SHA256, insteadOf gone: UploadCheckpoint?
   ) async throws(UploadError) -> State {
     // A creation never makes a whole object: if its answer were lost, nobody would know where that is.
     let first = server.takesFirstPart && through < source.size ? part : []
-    let begun = try await begin(replacing: nil, first: first, hash: hash)
+    let begun = try await begin(replacing: gone, first: first, hash: hash)
     if !first.isEmpty {
       guard case .partial(let offset, _) = try await client.standing(of: begun.place.url, key) else {
         throw failure.interrupted("the upload that was begun is not there")

@@ -14,7 +14,6 @@ public final class TusUploader: Uploader {
   /// `tus+`, the scheme, the host and the path, without a slash at its end.
   public let destination: Destination
 
-  private let endpoint: TusURL
   private let client: TusClient
   private let failure: TusFailure
   private let checkpoints: any UploadCheckpoints
@@ -35,11 +34,10 @@ public final class TusUploader: Uploader {
     partSize: Int = 4 << 20, now: @escaping @Sendable () -> Date = { Date() }
   ) {
     destination = endpoint.destination
-    self.endpoint = endpoint.url
     failure = TusFailure(store: endpoint.destination, now: now)
     let origin = endpoint.url.origin
     client = TusClient(
-      transport: transport, failure: failure,
+      transport: transport, failure: failure, endpoint: endpoint.url,
       credential: token.map { HTTPCredential(.authorization, Secret("Bearer " + $0.revealed), for: origin) })
     self.checkpoints = checkpoints
     self.addresses = addresses
@@ -143,7 +141,7 @@ public final class TusUploader: Uploader {
 
   private func server() async throws(UploadError) -> TusServer {
     if let server = known.withLock({ $0 }) { return server }
-    let server = try await client.server(at: endpoint)
+    let server = try await client.server()
     guard server.canCreate else { throw failure.noCreation }
     known.withLock { $0 = server }
     return server

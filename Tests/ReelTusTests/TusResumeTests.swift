@@ -183,6 +183,90 @@
       #expect(try await double.seen().whole.map(\.sha256) == [digest.hex])
     }
 
+    // MARK: Who says that there is none
+
+    /// One that stands in the middle, and its uploader's checkpoints.
+    private func brokenOff(
+      _ extensions: String = "creation,termination"
+    ) async throws -> (TusDouble, MemoryCheckpoints) {
+      let double = try await TusDouble.start(extensions)
+      let checkpoints = MemoryCheckpoints()
+      try await double.break_([.init(nth: 4, do: "reset", after: 0)])
+      await #expect(throws: UploadError.self) {
+        try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      }
+      return (double, checkpoints)
+    }
+
+    private func proxy(_ method: String, _ nth: Int, _ status: Int = 404) -> TusDouble.Fault {
+      .init(method: method, nth: nth, do: "proxy", status: status)
+    }
+
+    /// Answers in the server's place, as an ingress does while it is restarted. The first OPTIONS is that of the run.
+    @Test(arguments: [(404, 404), (410, 404), (403, 404), (404, 200)])
+    func whatStandsBeforeTheServerMakesNoUploadForgotten(_ head: Int, _ options: Int) async throws {
+      let (double, checkpoints) = try await brokenOff()
+      try await double.break_([proxy("HEAD", 1, head), proxy("OPTIONS", 2, options)])
+      let error = await #expect(throws: UploadError.self) {
+        try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      }
+      #expect(error?.code == .interrupted, "\(error?.message ?? "")")
+      #expect(error?.message.contains("in the place of the tus server") == true)
+      _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      let seen = try await double.seen()
+      #expect(seen.uploads.map(\.sha256) == [digest.hex] && seen.received == bytes.count)
+    }
+
+    @Test func aServerThatIsBackBetweenTwoQuestionsIsAskedOnceMore() async throws {
+      let (double, checkpoints) = try await brokenOff()
+      try await double.break_([proxy("HEAD", 1)])
+      _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      let seen = try await double.seen()
+      #expect(seen.uploads.map(\.sha256) == [digest.hex] && seen.received == bytes.count)
+    }
+
+    @Test func aWholeObjectIsNotMissingBecauseAProxySaysSo() async throws {
+      let double = try await TusDouble.start("creation,termination")
+      let uploader = try double.uploader(MemoryCheckpoints())
+      _ = try await uploader.upload(source(), to: key) { _ in }
+      let tasks: [(String, @Sendable () async throws -> Void)] = [
+        ("HEAD", { _ = try await uploader.find(key) }), ("HEAD", { _ = try await uploader.readBack(key) }),
+        ("DELETE", { try await uploader.remove(key) }),
+      ]
+      for (method, task) in tasks {
+        try await double.break_([proxy(method, 1), proxy("OPTIONS", 1)])
+        let error = await #expect(throws: UploadError.self) { try await task() }
+        #expect(error?.code == .interrupted, "\(method): \(error?.message ?? "")")
+      }
+      #expect(try await uploader.find(key)?.size == Int64(bytes.count))
+      try await uploader.remove(key)
+      #expect(try await double.seen().uploads.isEmpty)
+    }
+
+    /// Not every server marks its refusals: such a one is asked twice, and believed.
+    @Test func aServerThatSaysTwiceThatThereIsNoneIsBelieved() async throws {
+      let (double, checkpoints) = try await brokenOff("creation,expiration")
+      try await double.expire()
+      try await double.break_([proxy("HEAD", 1), proxy("HEAD", 2)])
+      _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      #expect(try await double.seen().uploads.map(\.sha256) == [digest.hex])
+    }
+
+    @Test func whatIsGoneIsForgottenWhenAnotherStandsInItsPlace() async throws {
+      let (double, checkpoints) = try await brokenOff("creation,expiration")
+      let place = try double.uploader(checkpoints).destination
+      let kept = try await checkpoints.checkpoint(of: key, in: place)
+      try await double.expire()
+      try await double.break_([.init(method: "POST", do: "status", status: 503)])
+      await #expect(throws: UploadError.self) {
+        try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      }
+      #expect(try await checkpoints.checkpoint(of: key, in: place) == kept && kept != nil)
+      _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      #expect(try await checkpoints.checkpoint(of: key, in: place) != kept)
+      #expect(try await double.seen().whole.map(\.sha256) == [digest.hex])
+    }
+
     @Test func ofUploadsOfOneNameOneWinsAndTheOthersLeaveNothing() async throws {
       let double = try await TusDouble.start("creation,termination")
       let checkpoints = MemoryCheckpoints()

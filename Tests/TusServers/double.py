@@ -9,6 +9,7 @@ Prints "ready PORT", and ends when its standard input does. Beside the uploads, 
     reset        close after "after" bytes of the body, which count
     swallow      do it, and close without a reply
     status       answer "status" instead, and do nothing
+    proxy        the same, as something before the server would: without a mark of tus
     corrupt      change a byte of the body before it is looked at
     lag          acknowledge the bytes, and keep only "after" of them
   POST /expire   forgets every upload that is not whole; with {"all": true} those that are whole too, and what it has seen
@@ -50,9 +51,10 @@ class Store:
 
 
 class Refusal(Exception):
-    def __init__(self, status, text=""):
+    def __init__(self, status, text="", marked=True):
         super().__init__(text)
         self.status = status
+        self.marked = marked
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -63,9 +65,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def answer(self, status, headers=(), body=b""):
+    def answer(self, status, headers=(), body=b"", marked=True):
         self.send_response(status)
-        if self.path.startswith("/files"):
+        if marked and self.path.startswith("/files"):
             self.send_header("Tus-Resumable", "1.0.0")
         for name, value in headers:
             self.send_header(name, value)
@@ -103,9 +105,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             fault = self.store.fault(self.command)
             with self.store.lock:
                 self.store.requests.append([self.command, self.path, dict(self.headers.items())])
-            if fault.get("do") == "status":
+            if fault.get("do") in ("status", "proxy"):
                 self.body()
-                raise Refusal(fault["status"])
+                raise Refusal(fault["status"], marked=fault["do"] == "status")
             token = self.store.options.token
             if token and self.path.startswith("/files/") and self.headers.get("Authorization") != "Bearer " + token:
                 self.body()
@@ -120,7 +122,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except Refusal as refusal:
             if fault.get("do") in ("reset", "swallow"):
                 return self.hang_up()
-            self.answer(refusal.status)
+            self.answer(refusal.status, marked=refusal.marked)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
