@@ -17,8 +17,8 @@ public enum DestinationAddress: Hashable, Sendable {
   /// Reads a folder's path, a `file:` URL (RFC 8089), `command:PATH#STORE`, or the address of a tus server or of a
   /// bucket (``S3Address``, ``FirebaseAddress``).
   ///
-  /// What begins with `NAME://` or with `command:` is never taken for a path: write `./` before a folder that
-  /// really has such a name.
+  /// What begins with `NAME://`, with `command:` or with a store's name and a colon (`s3:`, `tus+https:`) is never taken
+  /// for a path: write `./` before a folder that really has such a name.
   /// - Throws: ``DestinationAddressError``, with a sentence for the user.
   public init(parsing text: String) throws(DestinationAddressError) {
     guard !text.isEmpty else { throw DestinationAddressError(.empty, "an empty destination: name a folder") }
@@ -30,9 +30,17 @@ public enum DestinationAddress: Hashable, Sendable {
     switch scheme {
     case "file": self = .folder(path: try Self.path(ofFileURL: text))
     case "command": self = try Self.command(text)
-    case "tus+https", "tus+http": self = .tus(address: text)
-    case "s3", "s3+https", "s3+http": self = .s3(try S3Address(parsing: text, scheme: scheme))
+    case "tus+https", "tus+http":
+      try Self.checkSlashes(text, scheme, like: "\(scheme)://host/files/", .notAServer)
+      self = .tus(address: text)
+    case "tus":
+      try Self.checkSlashes(text, scheme, like: "tus+https://host/files/", .notAServer)
+      throw .unsupported(scheme: scheme)
+    case "s3", "s3+https", "s3+http":
+      try Self.checkSlashes(text, scheme, like: Self.bucket(scheme), .notABucket)
+      self = .s3(try S3Address(parsing: text, scheme: scheme))
     case "firebase", "firebase+https", "firebase+http":
+      try Self.checkSlashes(text, scheme, like: Self.bucket(scheme), .notABucket)
       self = .firebase(try FirebaseAddress(parsing: text, scheme: scheme))
     default: throw .unsupported(scheme: scheme)
     }
@@ -46,8 +54,28 @@ public enum DestinationAddress: Hashable, Sendable {
       (97...122).contains(byte) || (48...57).contains(byte) || "+-.".utf8.contains(byte)
     }
     guard isName, let first = scheme.utf8.first, (97...122).contains(first) else { return nil }
-    let isAddress = text[colon...].hasPrefix("://") || ["file", "command"].contains(scheme)
-    return isAddress ? scheme : nil
+    return text[colon...].hasPrefix("://") || known.contains(scheme) ? scheme : nil
+  }
+
+  /// Nobody means a folder by what begins like this.
+  private static let known: Set = [
+    "file", "command", "tus", "tus+https", "tus+http", "s3", "s3+https", "s3+http", "firebase",
+    "firebase+https", "firebase+http",
+  ]
+
+  /// A slash that was forgotten makes no folder. The address itself is not repeated: it may hold a password.
+  private static func checkSlashes(
+    _ text: String, _ scheme: String, like example: String, _ code: DestinationAddressError.Code
+  ) throws(DestinationAddressError) {
+    guard !text.dropFirst(scheme.count).hasPrefix("://") else { return }
+    throw DestinationAddressError(
+      code,
+      "a destination that begins with \(scheme): is written like \(example) (for a folder of that name write "
+        + "./\(scheme):…)")
+  }
+
+  private static func bucket(_ scheme: String) -> String {
+    scheme.contains("+") ? "\(scheme)://host/bucket/prefix" : "\(scheme)://bucket/prefix"
   }
 
   private static func path(_ text: String) throws(DestinationAddressError) -> String {
@@ -129,6 +157,8 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
     case notAPath
     /// Meant as a bucket's address, but none.
     case notABucket
+    /// Meant as a tus server's address, but none.
+    case notAServer
   }
   /// The kind of mistake.
   public let code: Code

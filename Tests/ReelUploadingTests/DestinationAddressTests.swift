@@ -8,6 +8,7 @@ import Testing
       ("media", "media"), ("/srv/media", "/srv/media"), ("./a:b", "./a:b"), ("a:b", "a:b"), ("C:x", "C:x"),
       ("~user", "~user"), ("./~", "./~"), ("a/b://c", "a/b://c"), ("100%", "100%"), ("ä b", "ä b"),
       (".", "."),
+      ("./s3:media", "./s3:media"), ("a/s3:x", "a/s3:x"), ("s4:x", "s4:x"), ("s3", "s3"),
       ("file:///srv/media", "/srv/media"), ("FILE:///srv", "/srv"), ("file:/srv", "/srv"),
       ("file://localhost/srv", "/srv"), ("file:///a%20b/%C3%A4", "/a b/ä"), ("file:///", "/"),
     ])
@@ -38,6 +39,28 @@ import Testing
     let error = #expect(throws: DestinationAddressError.self) { try DestinationAddress(parsing: text) }
     #expect(error?.code == code)
     #expect(error?.message.isEmpty == false)
+  }
+
+  @Test(
+    "a store's name without // makes no folder",
+    arguments: [
+      ("s3:media/2026", "s3://bucket/prefix"), ("S3:/media", "s3://bucket/prefix"),
+      ("s3:", "s3://bucket/prefix"),
+      ("s3+https:/h/b", "s3+https://host/bucket/prefix"), ("s3+http:h/b", "s3+http://host/bucket/prefix"),
+      ("tus:/host/files", "tus+https://host/files/"), ("tus+https:/host/files", "tus+https://host/files/"),
+      ("tus+http:host", "tus+http://host/files/"), ("firebase:my-app", "firebase://bucket/prefix"),
+      ("firebase+https:/h/b", "firebase+https://host/bucket/prefix"),
+      ("firebase+http:/h/b", "firebase+http://host/bucket/prefix"),
+      ("s3:me:secret@b", "s3://bucket/prefix"),
+    ])
+  func slashes(_ text: String, _ example: String) throws {
+    let error = try #require(
+      #expect(throws: DestinationAddressError.self) { try DestinationAddress(parsing: text) })
+    let scheme = text.prefix { $0 != ":" }.lowercased()
+    #expect(
+      error.message == "a destination that begins with \(scheme): is written like \(example) "
+        + "(for a folder of that name write ./\(scheme):…)")
+    #expect(error.code == (scheme.hasPrefix("tus") ? .notAServer : .notABucket))
   }
 
   @Test(
