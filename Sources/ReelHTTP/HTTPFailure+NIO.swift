@@ -24,8 +24,9 @@
       case let error as NIOConnectionError: self = .unreachable(Self.reason(error))
       case let error as IOError: self.init(error)
       case let error as ChannelError: self.init(error)
-      case let error as NIOSSLError: self = .untrusted(Self.reason(error))
-      case is BoringSSLError: self = .untrusted("the TLS handshake failed: \(error)")
+      case let error as NIOSSLError: self.init(error)
+      // Of a record that can't be read, on a connection that was trusted: the handshake's are told as such.
+      case is BoringSSLError: self = .broken("what came over TLS could not be read")
       case let error as NIOSSLExtraError where error == .failedToValidateHostname:
         self = .untrusted("its certificate is for another name")
       case let error as NIOSSLExtraError: self = .untrusted("\(error)")
@@ -60,6 +61,26 @@
       self = isEarly.contains(error.errnoCode) ? .unreachable(reason) : .broken(reason)
     }
 
+    /// A connection that ends in the middle of TLS says nothing about who is trusted.
+    private init(_ error: NIOSSLError) {
+      switch error {
+      case .handshakeFailed(let reason) where Self.isCut(reason):
+        self = .unreachable("it was closed during the TLS handshake")
+      case .uncleanShutdown, .writeDuringTLSShutdown, .shutdownFailed, .readInInvalidTLSState:
+        self = .broken("TLS was cut off")
+      default: self = .untrusted(Self.reason(error))
+      }
+    }
+
+    private static func isCut(_ error: BoringSSLError) -> Bool {
+      switch error {
+      case .syscallError, .zeroReturn: true
+      case .sslError(let stack), .unknownError(let stack):
+        stack.contains { $0 == .eofDuringHandshake || $0 == .eofDuringAdditionalCertficiateChainValidation }
+      default: false
+      }
+    }
+
     /// The name was resolved but nobody answered, or it was not.
     private static func reason(_ error: NIOConnectionError) -> String {
       if let first = error.connectionErrors.first {
@@ -74,7 +95,6 @@
       case .handshakeFailed(let reason): words(reason)
       case .unableToValidateCertificate: "its certificate is for another name"
       case .noCertificateToValidate: "it shows no certificate"
-      case .uncleanShutdown: "TLS was cut off"
       default: "\(error)"
       }
     }

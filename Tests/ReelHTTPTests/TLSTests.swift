@@ -2,6 +2,7 @@
   import Foundation
   import ReelHTTP
   import ReelHTTPDoubles
+  import ReelModel
   import NIOSSL
   import Testing
 
@@ -85,6 +86,16 @@
         return
       }
       #expect(reason == "its certificate is for another name")
+    }
+
+    @Test("a connection that is closed in the middle of the handshake may be made a moment later")
+    func closed() async throws {
+      let server = try await HangingUpServer.start()
+      let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
+      let failure = await #expect(throws: HTTPFailure.self) { _ = try await AsyncHTTPTransport().send(call) }
+      await server.stop()
+      let error = try #require(failure.map { UploadError($0, store: "s3://b") })
+      #expect(error.code.isWorthARetry, "\(failure as Any)")
     }
 
     @Test("https to a server that speaks plain http, and certificates that are none")
