@@ -42,7 +42,7 @@ struct AdapterClaims: Sendable {
         AdapterBreach("it gives no \"url\" that viewers can open, and there is no --public-base-url"))
     }
     guard Self.isAddress(claimed) else {
-      throw wording.wrong("the address it gives for \(key) is none: \(AdapterText.quoted(claimed.utf8))")
+      throw wording.wrong("the address it gives for \(key) is none", quoting: claimed)
     }
     return claimed
   }

@@ -25,11 +25,29 @@ public struct AdapterEnvironment: Sendable {
       let isMeant = names.contains(name) || name.hasPrefix(Self.prefix)
       guard isMeant || Self.always.contains(name) || name.hasPrefix("LC_") else { continue }
       variables[name] = value
-      if isMeant, value.utf8.count >= Self.shortestSecret { secrets.append((name, value)) }
+      if isMeant { secrets += Self.forms(of: value).map { (name, $0) } }
     }
     if variables["PATH"] == nil { variables["PATH"] = "/usr/local/bin:/usr/bin:/bin" }
     self.variables = variables
-    self.secrets = secrets.sorted { ($0.value.utf8.count, $0.name) > ($1.value.utf8.count, $1.name) }
+    self.secrets = secrets.sorted {
+      ($0.value.utf8.count, $0.name, $0.value) > ($1.value.utf8.count, $1.name, $1.value)
+    }
+  }
+
+  /// How `value` may show up: as it is, line by line (what quotes a key of several lines often prints one of them), and
+  /// as JSON writes it.
+  private static func forms(of value: String) -> Set<String> {
+    let lines = value.split(whereSeparator: \.isNewline).map { line in
+      let begun = line.drop(while: \.isWhitespace)
+      return String(begun.prefix(begun.count - begun.reversed().prefix(while: \.isWhitespace).count))
+    }
+    let plain = [value] + lines
+    let json = plain.map { text in
+      [("\\", "\\\\"), ("\"", "\\\""), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")]
+        .reduce(text) { $0.replacing($1.0, with: $1.1) }
+    }
+    let slashed = json.map { $0.replacing("/", with: "\\/") }
+    return Set((plain + json + slashed).filter { $0.utf8.count >= shortestSecret })
   }
 
   /// A shorter value would turn every message into holes.

@@ -19,7 +19,7 @@ enum AdapterLine: Hashable, Sendable {
     do {
       fields = try JSONDecoder().decode(Fields.self, from: Data(line))
     } catch {
-      throw AdapterBreach("what it wrote is no line of the protocol: \(AdapterText.quoted(line))")
+      throw AdapterBreach("what it wrote is no line of the protocol", quoting: line)
     }
     switch fields.type {
     case "progress":
@@ -30,12 +30,12 @@ enum AdapterLine: Hashable, Sendable {
     case "error":
       let code = fields.code.flatMap { UploadError.Code(rawValue: $0) }
       guard let code, Self.tellable.contains(code) else {
-        throw AdapterBreach("its error has the code \(AdapterText.quoted((fields.code ?? "").utf8))")
+        throw AdapterBreach("its error has a code that is none", quoting: (fields.code ?? "").utf8)
       }
       let asked = fields.retryAfter.flatMap { $0.isFinite && (0...86_400).contains($0) ? $0 : nil }
       self = .error(code, message: fields.message ?? "no reason given", retryAfter: asked)
     default:
-      throw AdapterBreach("a line has the type \(AdapterText.quoted(fields.type.utf8))")
+      throw AdapterBreach("a line has a type that is none", quoting: fields.type.utf8)
     }
   }
 
@@ -86,6 +86,12 @@ struct AdapterResult: Hashable, Sendable {
 /// How an adapter broke the protocol; a part of a sentence.
 struct AdapterBreach: Error, Hashable {
   let words: String
+  /// What the adapter wrote, whole: secrets are cut out of it before it is cut short.
+  let quote: String?
 
-  init(_ words: String) { self.words = words }
+  init(_ words: String) { (self.words, quote) = (words, nil) }
+
+  init(_ words: String, quoting bytes: some Collection<UInt8>) {
+    (self.words, quote) = (words, String(decoding: bytes, as: UTF8.self))
+  }
 }

@@ -51,7 +51,7 @@ struct AdapterWording: Sendable {
   func breach(_ breach: AdapterBreach) -> UploadError {
     UploadError(
       .storeUnusable,
-      "\(who) breaks the protocol: \(environment.withoutSecrets(breach.words)); "
+      "\(who) breaks the protocol: \(breach.words)\(quoted(breach.quote)); "
         + "`reel uploader check` shows what it is to do")
   }
 
@@ -86,7 +86,12 @@ struct AdapterWording: Sendable {
   }
 
   /// What it claims can't be.
-  func wrong(_ claim: String) -> UploadError {
-    UploadError(.verificationFailed, "\(who) is not to be believed: \(claim)")
+  /// - Parameter quote: its own words, whole.
+  func wrong(_ claim: String, quoting quote: String? = nil) -> UploadError {
+    UploadError(.verificationFailed, "\(who) is not to be believed: \(claim)\(quoted(quote))")
+  }
+
+  private func quoted(_ text: String?) -> String {
+    text.map { ": " + AdapterText.quoted(environment.withoutSecrets($0)) } ?? ""
   }
 }

@@ -99,6 +99,19 @@ import Testing
     #expect(said.code == .denied && said.message.hasSuffix("‹MINE› is wrong"))
   }
 
+  /// Wherever its words are quoted, and however long they are: what is cut first can't be found.
+  @Test(arguments: [
+    "printf '%s\\n' \"$REEL_ADAPTER_TOKEN\"", "printf '{\"type\":\"%s\"}\\n' \"$REEL_ADAPTER_TOKEN\"",
+    "printf '{\"type\":\"error\",\"code\":\"%s\"}\\n' \"$REEL_ADAPTER_TOKEN\"",
+    "printf '%s' \"$REEL_ADAPTER_TOKEN\" >&2; exit 1",
+  ])
+  func aLongSecretIsNotHalfTold(_ script: String) async throws {
+    let secret = (0..<60).map { "part-\($0)-" }.joined()
+    let error = try await failure(of: script, environment: ["REEL_ADAPTER_TOKEN": secret])
+    #expect(!error.message.contains("part-"), "\(error.message)")
+    #expect(error.message.contains("‹REEL_ADAPTER_TOKEN›"), "\(error.message)")
+  }
+
   @Test func itGetsNoOtherDescriptorAndNoOtherVariable() async throws {
     let folder = try AdapterFolder()
     let seen = folder.path(of: "seen")

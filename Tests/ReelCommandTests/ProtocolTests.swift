@@ -131,6 +131,19 @@ import Testing
     #expect(throws: UploadError.self) { try claims().object(key, result, size: 9) }
   }
 
+  @Test func anAddressThatIsNoneIsToldWithoutSecrets() throws {
+    let secret = (0..<60).map { "part-\($0)-" }.joined()
+    let claims = AdapterClaims(
+      wording: AdapterWording(
+        program: try #require(AdapterProgram(path: "/adapter")),
+        environment: AdapterEnvironment(of: ["REEL_ADAPTER_TOKEN": secret])), publicBaseURL: nil)
+    let (key, result) = (
+      try #require(ObjectKey("k.mp4")), try result(",\"size\":9,\"url\":\"ftp://h/\(secret)\"")
+    )
+    let error = #expect(throws: UploadError.self) { try claims.object(key, result, size: 9) }
+    #expect(error?.message.hasSuffix("\"ftp://h/‹REEL_ADAPTER_TOKEN›\"") == true, "\(error?.message ?? "")")
+  }
+
   @Test func whatCanBeIsBelieved() throws {
     let key = try #require(ObjectKey("k.mp4"))
     for url in ["https://a/b", "http://[::1]:80/x?y=%20#z", "file:///srv/k.mp4"] {
@@ -176,6 +189,24 @@ import Testing
       environment.withoutSecrets("token-1 for bucket-7 in /bin")
         == "‹REEL_ADAPTER_TOKEN› for ‹BUCKET› in /bin")
     #expect(AdapterEnvironment(of: [:]).variables == ["PATH": "/usr/local/bin:/usr/bin:/bin"])
+  }
+
+  @Test(
+    "a value of several lines is cut out line by line, and as JSON writes it",
+    arguments: [
+      ("a key MIIEvQIBADANBg+/x= here", "a key ‹KEY› here"), ("MIIEvQIBADANBg+\\/x=", "‹KEY›"),
+      ("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg+/x=\n-----END PRIVATE KEY-----\n", "‹KEY›"),
+      ("-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBg+/x=\\n-----END PRIVATE KEY-----\\n", "‹KEY›"),
+      ("> MIIEvQIBADANBg+/x=\r\n> -----END PRIVATE KEY-----", "> ‹KEY›\r\n> ‹KEY›"),
+      ("it has said \\\"hush\\\" now", "it has ‹SAID› now"), ("(indented-1)", "(‹LIST›)"), ("b c", "b c"),
+    ])
+  func severalLines(_ text: String, _ clean: String) {
+    let environment = AdapterEnvironment(
+      of: [
+        "KEY": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg+/x=\n-----END PRIVATE KEY-----\n",
+        "SAID": "said \"hush\"", "LIST": "  indented-1\t\nb c\n",
+      ], allowing: ["KEY", "SAID", "LIST"])
+    #expect(environment.withoutSecrets(text) == clean)
   }
 
   @Test func itsWordsAreMadeHarmless() {
