@@ -21,12 +21,13 @@ struct MultipartUpload: Sendable {
   /// Sends what is missing and makes the object visible.
   ///
   /// On a failure that another attempt may get over, and when it is cancelled, the parts stay for the next attempt or
-  /// run; on every other they are removed.
+  /// run; on every other they are removed. Where the store lists no unfinished uploads nobody would find them, and they
+  /// are removed always.
   func run() async throws(UploadError) {
     let open = try await openUploads()
     let id: String
     var stored: [Int: StoredPart] = [:]
-    if let newest = open.first, let parts = try await storedParts(newest) {
+    if let newest = open?.first, let parts = try await storedParts(newest) {
       (id, stored) = (newest, parts)
     } else {
       id = try await begin()
@@ -35,11 +36,12 @@ struct MultipartUpload: Sendable {
       let parts = try await sendParts(id, stored)
       try await shielded { () async throws(UploadError) in try await complete(id, parts) }
     } catch {
-      if !Self.leavesParts(error) { await abort(id) }
+      if open == nil || !Self.leavesParts(error) { await abort(id) }
       throw error
     }
     // What is left of earlier attempts under this very name, and of a request that something on its way sent twice.
     // The object stands: what can't be looked up now is left to the bucket's own rule for leftovers.
+    guard let open else { return }
     for old in (try? await openUploads()) ?? open where old != id { await abort(old) }
   }
 
@@ -49,7 +51,7 @@ struct MultipartUpload: Sendable {
 
   // MARK: Beginning
 
-  private func openUploads() async throws(UploadError) -> [String] {
+  private func openUploads() async throws(UploadError) -> [String]? {
     try await client.openUploads(of: key)
   }
 

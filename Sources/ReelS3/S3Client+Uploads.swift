@@ -3,9 +3,9 @@ import ReelModel
 import ReelUploading
 
 extension S3Client {
-  /// The unfinished uploads of exactly `key`, the newest first. None where the access key may not list them: then an
-  /// upload that broke begins anew.
-  func openUploads(of key: ObjectKey) async throws(UploadError) -> [String] {
+  /// The unfinished uploads of exactly `key`, the newest first. Nil where they can't be listed, as the access key may
+  /// not or the store knows no such question: then nobody finds again what an upload that broke leaves.
+  func openUploads(of key: ObjectKey) async throws(UploadError) -> [String]? {
     let name = store.prefix + key.rawValue
     let request = S3Request(
       .get, nil, query: [("uploads", ""), ("prefix", name)], task: "list the unfinished uploads",
@@ -18,11 +18,11 @@ extension S3Client {
           .interrupted,
           "\(store.destination) did not list its unfinished uploads: run the same command again")
       }
-      return S3Documents.uploads(of: name, in: reply.body) ?? []
+      return S3Documents.uploads(of: name, in: reply.body)
     case .failure(let failure):
       let error = try await error(failure, request)
       guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
-      return []
+      return nil
     }
   }
 

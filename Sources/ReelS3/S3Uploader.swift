@@ -81,7 +81,7 @@ public struct S3Uploader: Uploader {
   /// Removes the object, and the parts of unfinished uploads under the same name.
   public func remove(_ key: ObjectKey) async throws(UploadError) {
     try await client.removeObject(key)
-    for id in try await client.openUploads(of: key) { try await client.abortUpload(id, of: key) }
+    for id in try await client.openUploads(of: key) ?? [] { try await client.abortUpload(id, of: key) }
   }
 
   /// Reads the object and hashes it.

@@ -159,6 +159,33 @@ struct S3UploaderTests {
     #expect(double.bucket.withLock { $0.uploads.isEmpty } == changes)
   }
 
+  @Test(
+    "where unfinished uploads can't be listed nobody would find the parts again: they go with what broke",
+    arguments: ["denied", "not implemented", "another answer"])
+  func unlisted(_ kind: String) async throws {
+    let breaks = Mutex(true)
+    let double = S3Double { sent async throws(HTTPFailure) in
+      if sent.call.method == .get, sent.call.target.contains("uploads=") {
+        switch kind {
+        case "denied": return S3Double.error(403, "AccessDenied")
+        case "not implemented": return S3Double.error(501, "NotImplemented")
+        default: return S3Double.xml("<ListBucketResult></ListBucketResult>")
+        }
+      }
+      if sent.call.target.contains("partNumber=2"), breaks.withLock({ $0 }) { throw .broken("a test") }
+      return nil
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(double.transport()).upload(source(11 << 20), to: try key()) { _ in }
+    }
+    #expect(error?.code == .interrupted)
+    #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.begun == 1 })
+    breaks.withLock { $0 = false }
+    _ = try await uploader(double.transport()).upload(source(11 << 20), to: try key()) { _ in }
+    #expect(try await uploader(double.transport()).readBack(key()) == source(11 << 20).digest)
+    #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.begun == 2 })
+  }
+
   @Test("removing an object gives up its unfinished uploads, and no other's")
   func removing() async throws {
     let double = S3Double()
