@@ -1,4 +1,3 @@
-import Glibc
 import ReelHTTP
 import ReelModel
 import ReelSystem
@@ -9,7 +8,7 @@ public struct LocalCredentials: Sendable {
   /// By `--profile`, which counts more than a key pair in the environment.
   private let isNamed: Bool
   private let profile: String
-  private let queue = BlockingQueue(label: "reel.s3-credentials", width: 1)
+  private let files = CredentialFiles()
 
   /// - Parameters:
   ///   - environment: the process's.
@@ -106,37 +105,13 @@ public struct LocalCredentials: Sendable {
     guard let path else { return nil }
     let text: String?
     do throws(SystemError) {
-      text = try await queue.run { () throws(SystemError) in try Self.contents(of: path) }
+      text = try await files.text(of: path)
     } catch {
       throw UploadError(
         .storeUnusable, "the file \(path) can't be read (\(error.reason)): check its owner and its mode")
     }
     guard let text else { return nil }
     return SharedProfile(name, in: text, isConfig: isConfig)
-  }
-
-  /// Nil when there is no such file; at most a mebibyte of it.
-  private static func contents(of path: String) throws(SystemError) -> String? {
-    let descriptor: Descriptor
-    do throws(SystemError) {
-      descriptor = Descriptor(
-        adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
-    } catch  where error.code == ENOENT || error.code == ENOTDIR {
-      return nil
-    } catch {
-      throw error
-    }
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
-    defer { buffer.deallocate() }
-    var filled = 0
-    while filled < buffer.count {
-      let count = try retryingInterrupts("read") {
-        read(descriptor.rawValue, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
-      }
-      if count == 0 { break }
-      filled += count
-    }
-    return String(decoding: buffer[..<filled], as: UTF8.self)
   }
 
   private func value(_ name: String) -> String? { Self.value(name, environment) }

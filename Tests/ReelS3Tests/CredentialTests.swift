@@ -118,6 +118,80 @@ import Testing
     #expect(call.credentials.first?.value == Secret("hunter2"))
   }
 
+  /// As on EKS, where the file is written anew from time to time.
+  @Test("a token in a file counts more than one in the environment, and is read at each look")
+  func tokenFile() async throws {
+    let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(Self.answer.utf8)) }
+    let home = try Home(credentials: "first\n")
+    let endpoint = EndpointCredentials(
+      transport: transport,
+      environment: [
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://169.254.170.23/v1/credentials",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN": "of-the-environment",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": home.folder + "/.aws/credentials",
+      ])
+    _ = try await endpoint.container()
+    try Data(" second ".utf8).write(to: URL(filePath: home.folder + "/.aws/credentials"))
+    _ = try await endpoint.container()
+    let credentials = transport.calls.flatMap(\.call.credentials)
+    #expect(credentials.map(\.value) == [Secret("first"), Secret("second")])
+    #expect(credentials.allSatisfy { $0.origin.host == "169.254.170.23" })
+  }
+
+  @Test(
+    "a token's file that can't be used is named", arguments: ["", "two words", "d\u{1}", nil] as [String?])
+  func badTokenFile(_ content: String?) async throws {
+    let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(Self.answer.utf8)) }
+    let home = try Home(credentials: content)
+    let file = home.folder + "/.aws/credentials"
+    let endpoint = EndpointCredentials(
+      transport: transport,
+      environment: [
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/x", "AWS_CONTAINER_AUTHORIZATION_TOKEN": "t",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": file,
+      ])
+    let error = await #expect(throws: UploadError.self) { try await endpoint.container() }
+    #expect(error?.code == .storeUnusable && error?.message.contains(file) == true)
+    #expect(error?.message.contains("two words") == false)
+    #expect(transport.calls.isEmpty)
+  }
+
+  @Test(
+    "an endpoint that is busy is asked again; one that has nothing is not",
+    arguments: [
+      (.success(429), .unavailable), (.success(500), .unavailable), (.success(503), .unavailable),
+      (.failure(.silent(.seconds(5))), .unavailable), (.failure(.broken("reset")), .unavailable),
+      (.failure(.timedOut("60 s")), .unavailable), (.failure(.unreachable("no route")), .storeUnusable),
+      (.failure(.garbled("HPE")), .storeUnusable), (.failure(.replyTooLarge(limit: 1)), .storeUnusable),
+      (.success(403), .storeUnusable), (.success(404), .storeUnusable), (.failure(.cancelled), .cancelled),
+    ] as [(Result<Int, HTTPFailure>, UploadError.Code)])
+  func endpointFailures(_ outcome: Result<Int, HTTPFailure>, _ code: UploadError.Code) async throws {
+    let transport = ScriptedTransport { _ async throws(HTTPFailure) in
+      HTTPReply(status: .init(code: try outcome.get()))
+    }
+    let endpoint = EndpointCredentials(
+      transport: transport, environment: ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/x"])
+    for look in [{ try await endpoint.container() }, { try await endpoint.instance() }] {
+      let error = await #expect(throws: UploadError.self) { _ = try await look() }
+      #expect(error?.code == code, "\(error?.message ?? "")")
+      for raw in ["garbled(", "silent(", "broken(", "status", "HPE"] {
+        #expect(error?.message.contains(raw) == false, "\(error?.message ?? "")")
+      }
+    }
+  }
+
+  @Test("a machine without a role is told so")
+  func noRole() async throws {
+    let transport = ScriptedTransport { sent in
+      sent.call.method == .put
+        ? HTTPReply(status: .ok, body: Array("t".utf8)) : HTTPReply(status: .notFound)
+    }
+    let error = await #expect(throws: UploadError.self) {
+      try await EndpointCredentials(transport: transport, environment: [:]).instance()
+    }
+    #expect(error?.message.contains("this machine has no role") == true)
+  }
+
   @Test("a container's endpoint elsewhere, over plain http, is not asked")
   func containerElsewhere() async throws {
     let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(Self.answer.utf8)) }
