@@ -180,9 +180,8 @@ let package = Package(
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
-      [
-        "ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes, crypto,
-      ] + httpClient),
+      ["ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes, crypto]
+        + httpClient),
     tests(
       "ReelS3Tests",
       [

@@ -5,6 +5,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 ssize_t reel_copy_file_range(int source, off_t source_offset, int target, off_t target_offset, size_t count) {
@@ -17,6 +18,11 @@ int reel_start_writing(int file, off_t offset, off_t count) {
 
 int reel_rename_without_replacing(int old_folder, const char *old_name, int new_folder, const char *new_name) {
   return renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE);
+}
+
+uint32_t reel_file_system_type(const char *path) {
+  struct statfs facts;
+  return statfs(path, &facts) == 0 ? (uint32_t)facts.f_type : 0;
 }
 
 const uint64_t reel_resolve_beneath = RESOLVE_BENEATH;

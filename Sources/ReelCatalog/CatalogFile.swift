@@ -6,11 +6,19 @@ import ReelSystem
 enum CatalogFile {
   /// Makes an empty file, 0600, unless one of ours is there. SQLite would make it readable for everybody; the
   /// files beside it take their mode from this one.
+  ///
+  /// One that is there is not opened: closing it again would let go of every lock that another connection of this
+  /// process has on it (fcntl(2), "Record locks").
   static func make(_ path: String) throws(CatalogError) {
-    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
-    guard file >= 0 else { throw failure(errno, path) }
-    close(file)
-    _ = try hasContent(path)
+    let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if file >= 0 {
+      close(file)
+    } else if errno != EEXIST {
+      throw failure(errno, path)
+    }
+    var facts = stat()
+    guard stat(path, &facts) == 0 else { throw failure(errno, path) }
+    try check(facts, of: path)
   }
 
   /// Whether there is a file at `path` that is not empty.

@@ -41,6 +41,15 @@ final class CatalogWriting: Sendable {
     if group.isCrowded { try? await group.settle() }
   }
 
+  /// Whether `intent` is still this owner's, whose lease begins anew then.
+  func holds(_ intent: Intent, in db: Database) throws -> Bool {
+    guard let name = lock.withLock({ $0?.name }),
+      try IntentTable.isHeld(intent, by: steps.me, in: db)
+    else { return false }
+    try steps.owners.renew(steps.me, lock: name, in: db)
+    return true
+  }
+
   /// Writes what is pending, gives up what this owner holds, and takes nothing in any more.
   func retire() async throws(CatalogError) {
     guard let lock = abandon() else { return }

@@ -8,6 +8,20 @@ enum HostIdentity {
     line(of: "/proc/sys/kernel/random/boot_id") + " " + line(of: "/etc/machine-id")
   }
 
+  /// Whether what `host` named has ended: it is this machine before it was started anew.
+  static func hasEnded(_ host: String, on current: String) -> Bool {
+    let (then, now) = (parts(of: host), parts(of: current))
+    guard let then, let now else { return false }
+    return then.machine == now.machine && then.boot != now.boot
+  }
+
+  /// Nil when one of both is unknown.
+  private static func parts(of host: String) -> (boot: Substring, machine: Substring)? {
+    let parts = host.split(separator: " ", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
+    return (parts[0], parts[1])
+  }
+
   /// The first line of a small file, or nothing when it can't be read.
   private static func line(of path: String) -> String {
     let file = open(path, O_RDONLY | O_CLOEXEC)

@@ -99,6 +99,13 @@ enum IntentTable {
     ).map { ($0["number"], $0["destination"]) }
   }
 
+  /// Whether this attempt still holds the intent.
+  static func isHeld(_ intent: Intent, by owner: Int64, in db: Database) throws -> Bool {
+    try db.number(
+      "SELECT 1 FROM intent WHERE postID = ? AND attempt = ? AND owner = ? AND state = 0",
+      [intent.id.uuid, intent.attempt, owner]) != nil
+  }
+
   /// Gives the intent up, if this attempt still holds it.
   static func release(
     _ intent: Intent, because reason: ReleaseReason, owner: Int64, at now: Int64, in db: Database

@@ -37,6 +37,7 @@ public struct LibraryFolder: Hashable, Sendable {
     try await BlockingQueue(label: "reel.library", width: 1).run { () throws(CatalogError) in
       try FolderCheck.make(path)
       let library = LibraryFolder(checked: try FolderCheck.settled(path))
+      try NetworkFileSystem.check(library.path)
       try FolderCheck.make(library.temporaryPath)
       return library
     }

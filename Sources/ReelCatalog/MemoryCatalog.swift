@@ -70,7 +70,7 @@ public final class MemoryCatalog: PostCatalog, Sendable {
   /// The events of `posts` have been told.
   public func announced(_ posts: [PostID]) async {
     try? open { library in
-      for post in posts { library.untold[post] = nil }
+      for post in posts where library.untold[post] == me { library.untold[post] = nil }
     }
   }
 

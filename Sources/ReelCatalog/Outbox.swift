@@ -12,8 +12,10 @@ enum Outbox {
     try db.run("UPDATE outbox SET owner = ? WHERE pageNumber = ?", [owner, pageNumber])
   }
 
-  static func strike(_ post: PostID, in db: Database) throws {
+  /// Strikes out what `owner` has told. What became another's to tell meanwhile stays that one's.
+  static func strike(_ post: PostID, owner: Int64, in db: Database) throws {
     try db.run(
-      "DELETE FROM outbox WHERE pageNumber = (SELECT pageNumber FROM post WHERE id = ?)", [post.uuid])
+      "DELETE FROM outbox WHERE pageNumber = (SELECT pageNumber FROM post WHERE id = ?) AND owner = ?",
+      [post.uuid, owner])
   }
 }

@@ -21,7 +21,7 @@ extension OwnerRoll {
     if row["host"] == host {
       life = isDead(row["lockName"]) ? .dead : isOver ? .overdue : .alive
     } else {
-      life = isOver ? .dead : .alive
+      life = isOver || HostIdentity.hasEnded(row["host"], on: host) ? .dead : .alive
     }
     return ExaminedOwner(name: row["lockName"], pid: row["pid"], leaseUntil: leaseUntil, life: life)
   }

@@ -7,7 +7,7 @@ import ReelSystem
 /// Who works on this library, and who of them is alive.
 ///
 /// An owner is a row with a lease and a locked file. It is dead when the row is gone, when its lease ran out,
-/// or when its file is free (which only a process under the same kernel can tell).
+/// when its machine was started anew, or when its file is free (which only a process under the same kernel can tell).
 struct OwnerRoll: Sendable {
   let library: LibraryFolder
   let clock: any WallClock
@@ -67,7 +67,10 @@ struct OwnerRoll: Sendable {
     guard let found else { return false }
     let leaseUntil: Int64 = found["leaseUntil"]
     if leaseUntil <= clock.now().milliseconds { return false }
-    return found["host"] != host || holdsLock(found["lockName"])
+    let itsHost: String = found["host"]
+    // Whatever the clock was set to since: nothing lives on from before.
+    if HostIdentity.hasEnded(itsHost, on: host) { return false }
+    return itsHost != host || holdsLock(found["lockName"])
   }
 
   private var leaseEnd: Int64 {
@@ -84,9 +87,13 @@ struct OwnerRoll: Sendable {
     where !holdsLock(owner["lockName"]) {
       try db.run("DELETE FROM owner WHERE id = ?", [owner["id"] as Int64])
     }
-    // Of another machine, or of this one before it was started anew: a day after the last sign of life.
+    // Of another machine: a day after the last sign of life.
     let yesterday = clock.now().milliseconds - 86_400_000
     try db.run("DELETE FROM owner WHERE host <> ? AND leaseUntil < ?", [host, yesterday])
+    for owner in try db.rows("SELECT id, host FROM owner WHERE host <> ?", [host])
+    where HostIdentity.hasEnded(owner["host"], on: host) {
+      try db.run("DELETE FROM owner WHERE id = ?", [owner["id"] as Int64])
+    }
     removeDeadLocks()
   }
 

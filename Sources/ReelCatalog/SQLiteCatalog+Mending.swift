@@ -15,6 +15,12 @@ extension SQLiteCatalog: CatalogMending {
     return try await writing.group.durably { db in try writing.steps.takeOver(id, in: db) }
   }
 
+  /// Renews this process's lease in the same transaction.
+  public func holds(_ intent: Intent) async throws(CatalogError) -> Bool {
+    let writing = try writable()
+    return try await writing.group.durably { db in try writing.holds(intent, in: db) }
+  }
+
   /// The next claim for the same video draws another key.
   public func giveUp(_ intent: Intent) async throws(CatalogError) {
     try await release(intent, because: .keyUnusable)

@@ -92,7 +92,7 @@ extension SQLiteCatalog {
     guard let writing = writableIfAny, !posts.isEmpty else { return }
     for post in posts {
       await writing.lazily { db in
-        try Outbox.strike(post, in: db)
+        try Outbox.strike(post, owner: writing.steps.me, in: db)
         try Failpoint.toldWritten.reachInDatabase()
       }
     }

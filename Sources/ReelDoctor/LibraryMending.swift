@@ -79,9 +79,15 @@ public struct LibraryMending: Sendable {
     do throws(UploadError) {
       // The post first: nobody is to be shown one whose object is gone.
       try await recorders(store.destination)?.withdraw(object.id)
-      try await store.remove(object.key)
     } catch {
       // It stays ours until this process ends; then it waits again.
+      return MendingFailure(object.key.rawValue, error)
+    }
+    // Whoever was stopped for longer than a lease (a suspended job, a sleeping laptop) may find it published.
+    guard try await catalog.holds(intent) else { return nil }
+    do throws(UploadError) {
+      try await store.remove(object.key)
+    } catch {
       return MendingFailure(object.key.rawValue, error)
     }
     try await catalog.giveUp(intent)

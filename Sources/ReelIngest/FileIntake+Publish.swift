@@ -38,11 +38,11 @@ extension FileIntake {
       services.onStep(.recorded)
     } catch {
       guard error.code == .conflict else {
-        await release(intent, because: .retryLater)
+        try await release(intent, because: .retryLater)
         throw StepFailure(error)
       }
       try await withdraw(intent)
-      await release(intent, because: .keyUnusable)
+      try await release(intent, because: .keyUnusable)
       return nil
     }
     switch await complete(intent, draft: draft, stored: stored) {
@@ -51,7 +51,7 @@ extension FileIntake {
       return .published(post)
     case .failure(let error) where error.code == .leaseLost: return nil
     case .failure(let error):
-      await release(intent, because: .retryLater)
+      try? await release(intent, because: .retryLater)
       throw StepFailure(error)
     }
   }
@@ -165,7 +165,7 @@ extension FileIntake {
     do throws(UploadError) {
       try await recorder.withdraw(intent.id)
     } catch {
-      await release(intent, because: .retryLater)
+      try await release(intent, because: .retryLater)
       throw StepFailure(error)
     }
   }
@@ -184,9 +184,19 @@ extension FileIntake {
     }.value
   }
 
-  private func release(_ intent: Intent, because reason: ReleaseReason) async {
+  /// Gives the intent up, also in a cancelled task.
+  /// - Throws: what ends the run, when that can't be written down: a copy of the same video would wait for this process,
+  ///   which lives on.
+  private func release(_ intent: Intent, because reason: ReleaseReason) async throws(StepFailure) {
     let catalog = services.catalog
-    // A release that can't be written is no loss: the lease ends with this process.
-    _ = await Task(executorPreference: threads) { try? await catalog.release(intent, because: reason) }.value
+    let failure = await Task(executorPreference: threads) { () async -> CatalogError? in
+      do throws(CatalogError) {
+        try await catalog.release(intent, because: reason)
+        return nil
+      } catch {
+        return error
+      }
+    }.value
+    if let failure { throw StepFailure(failure) }
   }
 }

@@ -12,7 +12,7 @@ struct FileTeller: Sendable {
       await note(nil, file)
       hub.emit(.postPublished(file, post))
       services.onStep(.told)
-      await services.catalog.announced([post.id])
+      if !options.isAcknowledged { await services.catalog.announced([post.id]) }
     case .duplicate(let post):
       await note(nil, file)
       hub.emit(.fileDuplicate(file, FileDuplicate(post: post)))

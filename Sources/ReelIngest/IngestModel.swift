@@ -38,6 +38,12 @@ public final class IngestModel {
     IngestEvents(hub: pipeline.hub)
   }
 
+  /// Says that `events` have gone where they were to go: what is told of posts in them is not told again. Call it before the
+  /// catalog is closed, of each batch in order. See ``IngestOptions/isAcknowledged``.
+  public nonisolated func acknowledge(_ events: [IngestEvent]) async {
+    await pipeline.acknowledge(events)
+  }
+
   /// Takes everything in, and ends with the one summary that `run.finished` tells too. Cancelling the calling task
   /// cancels the run: what is in flight is rolled back or finished. A second call gives the first one's result.
   @discardableResult

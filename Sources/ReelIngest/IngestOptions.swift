@@ -29,6 +29,9 @@ public struct IngestOptions: Sendable {
   /// Whether the event of a file that is known as a post tells which post. Reading it is most of what such a file costs;
   /// a run whose events nobody reads can do without.
   public var tellsKnownPosts = true
+  /// Whether somebody says which events have been passed on (``IngestModel/acknowledge(_:)``). Else a post counts as told
+  /// once its event waits in the observers' buffers; should the process die before they are read, nobody tells it.
+  public var isAcknowledged = false
   /// Put before relative paths where they are remembered, so that `reel status` names them from anywhere.
   public var workingDirectory: SourcePath?
 

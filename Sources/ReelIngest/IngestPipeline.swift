@@ -33,6 +33,15 @@ struct IngestPipeline: Sendable {
     return summary
   }
 
+  /// The events have been passed on.
+  func acknowledge(_ events: [IngestEvent]) async {
+    guard options.isAcknowledged else { return }
+    let told = events.compactMap { event in
+      if case .postPublished(_, let post) = event.body { post.id } else { nil }
+    }
+    await services.catalog.announced(told)
+  }
+
   private func takeAllIn(_ makeWalk: () -> SourceWalk) async -> RunEnding {
     let brake = RunBrake()
     let teller = FileTeller(services: services, options: options, hub: hub)

@@ -25,6 +25,10 @@ public protocol CatalogMending: Sendable {
   /// Takes an unfinished intent over; nil when it is published, given up, or held by somebody alive.
   func takeOver(_ id: PostID) async throws(CatalogError) -> Intent?
 
+  /// Whether an intent that was taken over is still ours; it is for the length of a lease from now on then. False when
+  /// this process was stopped for so long that somebody else has gone on with it.
+  func holds(_ intent: Intent) async throws(CatalogError) -> Bool
+
   /// Gives an intent that was taken over up for good. Its row goes on naming the object.
   func giveUp(_ intent: Intent) async throws(CatalogError)
 }

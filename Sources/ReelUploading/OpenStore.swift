@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import ReelModel
 import ReelSystem
@@ -64,9 +65,19 @@ enum StoreFolder {
     if errno != EEXIST { throw SystemError.last("mkdir") }
   }
 
-  /// Which file system an open file is on.
-  static func device(_ descriptor: Descriptor) throws(SystemError) -> dev_t {
-    try status(descriptor).st_dev
+  /// Whether a file can be renamed from one open folder into the other: one file system, and one mount of it, as two
+  /// of one file system are two to rename(2).
+  static func isOneMount(_ one: Descriptor, _ other: Descriptor) throws(SystemError) -> Bool {
+    guard try status(one).st_dev == status(other).st_dev else { return false }
+    let mounts = [mount(of: one), mount(of: other)]
+    return mounts.contains(nil) || mounts[0] == mounts[1]
+  }
+
+  /// The mount that an open file was opened on (proc_pid_fdinfo(5)); nil where `/proc` does not say.
+  private static func mount(of descriptor: Descriptor) -> Substring? {
+    let path = "/proc/self/fdinfo/\(descriptor.rawValue)"
+    guard let facts = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+    return facts.split(separator: "\n").first { $0.hasPrefix("mnt_id:") }
   }
 
   /// The folder of temporaries must be nobody's but ours: what lies there is about to get its name.

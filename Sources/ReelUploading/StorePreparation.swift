@@ -31,7 +31,7 @@ struct StorePreparation {
     if let temporaries {
       let folder = try openPrivate(temporaries.text)
       let isBeside = try doing("look at the folder") { () throws(SystemError) in
-        try StoreFolder.device(folder) == StoreFolder.device(rootFolder)
+        try StoreFolder.isOneMount(folder, rootFolder)
       }
       if isBeside { return (temporaries.text, folder) }
     }

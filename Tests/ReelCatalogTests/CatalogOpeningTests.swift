@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 import ReelModel
 import Testing
 
@@ -30,6 +31,43 @@ import Testing
     }
     let after = try? Data(contentsOf: URL(fileURLWithPath: library.catalogPath))
     #expect(after == before)
+  }
+
+  @Test("opening a second time in one process lets go of no lock of the first")
+  func locksStay() async throws {
+    let temporary = try await TemporaryLibrary()
+    try await SQLiteCatalog.open(library: temporary.library).close()
+    let path = temporary.library.catalogPath
+    let file = open(path, O_RDWR | O_CLOEXEC)
+    try #require(file >= 0)
+    defer { close(file) }
+    // Beyond where SQLite locks: it is only to be seen whether it stays.
+    var lock = flock()
+    (lock.l_type, lock.l_whence, lock.l_start, lock.l_len) = (Int16(F_WRLCK), Int16(SEEK_SET), 1 << 40, 1)
+    try #require(fcntl(file, F_SETLK, &lock) == 0)
+    var facts = stat()
+    try #require(stat(path, &facts) == 0)
+    let inode = UInt64(facts.st_ino)
+    func holders() -> [Int32] {
+      LockTable.holders(in: SmallFile.text(of: "/proc/locks"), kind: "POSIX", inode: inode)
+    }
+    try #require(holders().contains(getpid()))
+    try CatalogFile.make(path)
+    #expect(holders().contains(getpid()))
+  }
+
+  @Test func linksToNothingAreRefused() async throws {
+    let temporary = try await TemporaryLibrary()
+    let path = temporary.library.catalogPath
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere.sqlite")
+    #expect(throws: CatalogError.self) { try CatalogFile.make(path) }
+  }
+
+  @Test(arguments: [
+    (0x6969, "NFS"), (0xFF53_4D42, "CIFS"), (0xEF53, nil), (0x0102_1994, nil), (0x794C_7630, nil),
+  ])
+  func networkFileSystems(_ type: UInt32, _ name: String?) {
+    #expect(NetworkFileSystem.name(of: type) == name)
   }
 
   @Test func aNewCatalogIsWhatItShouldBe() async throws {

@@ -41,6 +41,55 @@ import Testing
     }
   }
 
+  @Test("a machine that was started anew has nobody left from before, whatever its clock says")
+  func startedAnew() async throws {
+    let stage = try await SQLiteStage()
+    let publication = sketch.publication()
+    let first = try await stage.openSQLite(host: "boot-1 machine")
+    let post = try #require(
+      try await first.publish(sketch.request(sketch.publication()), with: sketch))
+    _ = try await first.claim(sketch.request(publication))
+    first.abandon()
+    stage.clock.advance(by: -86_400 * 365)
+    let another = try await stage.openSQLite(host: "boot-2 other")
+    #expect(try await !resumes(another, publication))
+    try await another.close()
+    let second = try await stage.openSQLite(host: "boot-2 machine")
+    #expect(try await resumes(second, publication))
+    #expect(try await second.status().posts == 1)
+    #expect(try await second.post(post.id) != nil)
+  }
+
+  @Test(arguments: [
+    ("b1 m", "b2 m", true), ("b1 m", "b1 m", false), ("b1 m", "b2 n", false), (" m", "b2 m", false),
+    ("b1 ", "b2 ", false), ("", "b2 m", false), ("elsewhere", "b2 m", false),
+  ])
+  func ended(_ then: String, _ now: String, _ hasEnded: Bool) {
+    #expect(HostIdentity.hasEnded(then, on: now) == hasEnded)
+  }
+
+  @Test("what was taken over is held until somebody else has it, and holding it renews the lease")
+  func holding() async throws {
+    let stage = try await SQLiteStage()
+    let publication = sketch.publication()
+    let dead = try await stage.openSQLite(host: "elsewhere")
+    let begun = try #require(try await dead.claim(sketch.request(publication)).intent)
+    dead.abandon()
+    let first = try await stage.openSQLite(host: "elsewhere")
+    let intent = try #require(try await first.takeOver(begun.id))
+    let second = try await stage.openSQLite()
+    stage.clock.advance(by: 50)
+    #expect(try await first.holds(intent))
+    stage.clock.advance(by: 50)
+    #expect(try await !resumes(second, publication))
+    // Stopped for longer than a lease: its heartbeat, too.
+    stage.clock.advance(by: 61)
+    let new = try #require(try await second.claim(sketch.request(publication)).intent)
+    #expect(try await !first.holds(intent))
+    _ = try await second.complete(new, draft: sketch.draft(), stored: sketch.stored(new))
+    #expect(try await !first.holds(intent))
+  }
+
   @Test func aClockThatJumpsAheadCostsAnAttemptAndNoMore() async throws {
     let stage = try await SQLiteStage()
     let (first, second) = (try await stage.openSQLite(), try await stage.openSQLite())

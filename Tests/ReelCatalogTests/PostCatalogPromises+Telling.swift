@@ -41,6 +41,20 @@ extension PostCatalogPromises {
       #expect(try await second.claim(request).post?.announced == true)
       #expect(try await second.published(request.publication)?.announced == true)
     },
+    CatalogPromise("what became another's to tell is not struck out by who had it before") { stage in
+      let sketch = Sketch()
+      let request = sketch.request(sketch.publication())
+      let first = try await stage.open()
+      let post = try #require(try await first.publish(request, with: sketch))
+      stage.kill(first)
+      let second = try await stage.open()
+      #expect(try await second.published(request.publication)?.announced == false)
+      await first.announced([post.id])
+      try await Task.sleep(for: .milliseconds(300))
+      stage.kill(second)
+      let third = try await stage.open()
+      #expect(try await third.published(request.publication)?.announced == false)
+    },
     CatalogPromise("who closes without telling leaves it to the next") { stage in
       let sketch = Sketch()
       let requests = (0..<3).map { _ in sketch.request(sketch.publication()) }

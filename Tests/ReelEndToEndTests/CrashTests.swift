@@ -39,7 +39,8 @@ struct CrashTests {
       let files = 3 + Int(generator.next() % 10)
       try bench.addDistinct(files)
       let running = try ReelBinary.start(
-        ["ingest", "clips", "--library", bench.library.path, "--jobs", "3"], in: bench.folder)
+        ["ingest", "clips", "--library", bench.library.path, "--jobs", "3", "--events", "killed-0.jsonl"],
+        in: bench.folder)
       try await Task.sleep(for: .microseconds(Int(generator.next() % window)))
       running.send(SIGKILL)
       let wasKilled = try await running.outcome().wasKilled
@@ -53,7 +54,7 @@ struct CrashTests {
       } else {
         tally.count(nil, of: files, wasKilled: wasKilled)
       }
-      try await expectWholeAfterRerun(bench, count: files, "seed \(seed), round \(round)")
+      try await expectWholeAfterRerun(bench, count: files, killed: 1, "seed \(seed), round \(round)")
       if (round + 1).isMultiple(of: 100) { print("after \(round + 1) kills, seed \(seed): \(tally)") }
     }
     print("random kills, seed \(seed): \(tally)")
@@ -65,9 +66,11 @@ struct CrashTests {
     var generator = SeededGenerator(seed: seed)
     let bench = try Workbench()
     try bench.addDistinct(60)
-    for round in 0..<(Self.isLong ? 25 : 8) {
+    let rounds = Self.isLong ? 25 : 8
+    for round in 0..<rounds {
       let running = try ReelBinary.start(
-        ["ingest", "clips", "--library", bench.library.path], in: bench.folder)
+        ["ingest", "clips", "--library", bench.library.path, "--events", "killed-\(round).jsonl"],
+        in: bench.folder)
       try await Task.sleep(for: .microseconds(Int(generator.next() % 150_000)))
       running.send(SIGKILL)
       _ = try await running.outcome()
@@ -75,17 +78,24 @@ struct CrashTests {
         expectNothing(try LibraryInspection(library: bench.library).broken(), "seed \(seed), round \(round)")
       }
     }
-    try await expectWholeAfterRerun(bench, count: 60, "seed \(seed)")
+    try await expectWholeAfterRerun(bench, count: 60, killed: rounds, "seed \(seed)")
   }
 
-  private func expectWholeAfterRerun(_ bench: Workbench, count: Int, _ comment: Comment? = nil) async throws {
+  /// - Parameter killed: how many runs wrote their events; what those told and what the next one tells is every post.
+  private func expectWholeAfterRerun(
+    _ bench: Workbench, count: Int, killed: Int = 0, _ comment: Comment? = nil
+  ) async throws {
     let feed = try await bench.reel("feed", "--json")
     #expect(feed.status == 0, "the feed can't be read after a crash: \(feed.errors) \(comment ?? "")")
-    let again = try await bench.reel("ingest", "clips")
+    let again = try await bench.reel("ingest", "clips", "--events", "again.jsonl")
     #expect(again.status == 0, "\(again.errors) \(comment ?? "")")
     let inspection = try LibraryInspection(library: bench.library)
     expectNothing(try inspection.brokenAfterCompletion(), comment)
     #expect(inspection.published.count == count, comment)
+    if killed > 0 {
+      let told = try bench.told(in: (0..<killed).map { "killed-\($0).jsonl" } + ["again.jsonl"])
+      #expect(inspection.published.filter { !told.contains($0.key) }.map(\.key) == [], comment)
+    }
     let third = try await bench.reel("ingest", "clips", "--json")
     let summary = try third.object()["summary"] as? [String: Any]
     #expect(summary?["published"] as? Int == 0, comment)

@@ -20,6 +20,14 @@ extension Workbench {
     expectNothing(inspection.missing(of: announced), comment)
   }
 
+  /// The objects' names of all posts that these files of events tell; one that is not there tells nothing.
+  func told(in files: [String]) throws -> Set<String> {
+    files.reduce(into: []) { told, name in
+      let text = try? String(decoding: Data(contentsOf: folder.appendingPathComponent(name)), as: UTF8.self)
+      told.formUnion(Announcements(text ?? "").keys)
+    }
+  }
+
   /// Runs the same batch again, and holds that each of `count` videos is a post then, once, and nothing is left over.
   func expectWhole(_ count: Int, _ comment: Comment, environment: [String: String] = [:]) async throws {
     let again = try await reel("ingest", clips.path, environment: environment)

@@ -12,7 +12,7 @@
 
   @testable import ReelS3
 
-  @Suite("one object and one post through every fault", .serialized, .timeLimit(.minutes(30)))
+  @Suite("one object and one post through every fault", .serialized, .timeLimit(.minutes(120)))
   struct S3FaultTests {
     @Test("over a double", arguments: StoreSize.allCases)
     func double(_ size: StoreSize) async throws {
@@ -26,7 +26,7 @@
   @Suite(
     "one object and one post through every fault, over a real server",
     .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3, .serialized,
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(120)))
   struct RealS3FaultTests {
     @Test(arguments: StoreSize.allCases)
     func swift(_ size: StoreSize) async throws {

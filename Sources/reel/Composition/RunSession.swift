@@ -59,6 +59,8 @@ struct RunSession: Sendable {
   private func run(
     _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions, wantsResult: Bool
   ) async throws -> (End, ReelExit) {
+    var options = options
+    options.isAcknowledged = target != nil
     let model = await IngestModel(
       inputs: inputs, walkOptions: walk, options: options, services: workplace.services)
     let end: End
@@ -85,7 +87,7 @@ struct RunSession: Sendable {
     async let result = Self.result(in: read)
     let run = Task { await model.run() }
     let drawing = Task { await display.draw(model) }
-    async let closed = Self.write(written, to: target) { run.cancel() }
+    async let closed = Self.write(written, of: model, to: target) { run.cancel() }
     let (summary, wasInterrupted) = await Interruption.cancelling(run)
     await listening
     drawing.cancel()
@@ -105,11 +107,12 @@ struct RunSession: Sendable {
 
   /// Gives true when the reader of the events went away; the run ends then.
   private static func write(
-    _ events: IngestEvents?, to target: EventTarget?, orEnd end: @Sendable () -> Void
+    _ events: IngestEvents?, of model: IngestModel, to target: EventTarget?,
+    orEnd end: @Sendable () -> Void
   ) async throws -> Bool {
     guard let events, let target else { return false }
     do {
-      try await EventWriter(target: target).write(events)
+      try await EventWriter(target: target) { await model.acknowledge($0) }.write(events)
       return false
     } catch is OutputClosed {
       end()

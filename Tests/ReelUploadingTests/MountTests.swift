@@ -1,0 +1,26 @@
+import Glibc
+import ReelModel
+import Testing
+
+@testable import ReelUploading
+
+@Suite(
+  "two mounts of one file system are two to rename(2)",
+  .enabled(if: MountedFolder.isPossible, "needs the right to mount"))
+struct MountTests {
+  @Test func temporariesLieBesideTheObjects() async throws {
+    let folder = try TemporaryFolder()
+    for name in ["library", "library/tmp", "library/media", "elsewhere"] {
+      try #require(mkdir(folder.path(of: name), 0o700) == 0)
+    }
+    let media = folder.path(of: "library/media")
+    try #require(mount(folder.path(of: "elsewhere"), media, nil, UInt(MS_BIND), nil) == 0)
+    defer { umount2(media, Int32(MNT_DETACH)) }
+    try #require(MountedFolder.device(media) == MountedFolder.device(folder.path(of: "library/tmp")))
+    let uploader = FolderUploader(root: media, temporaries: folder.path(of: "library/tmp"))
+    try await uploader.prepare()
+    try await uploader.upload(.filled(1000), to: key("a.mp4"))
+    #expect(try folder.names(in: "elsewhere").contains("a.mp4"))
+    #expect(try folder.names(in: "library/tmp") == [])
+  }
+}
