@@ -32,15 +32,23 @@ struct MultipartUpload: Sendable {
     } else {
       id = try await begin()
     }
+    var areSent = false
     do throws(UploadError) {
       let parts = try await sendParts(id, stored)
+      areSent = true
       try await shielded { () async throws(UploadError) in try await complete(id, parts) }
     } catch {
       if open == nil || !Self.leavesParts(error) { await abort(id) }
+      // The object may stand all the same, its answer lost: then nobody comes here again.
+      if areSent, error.silence == nil { await abortOthers(than: id, of: open) }
       throw error
     }
-    // What is left of earlier attempts under this very name, and of a request that something on its way sent twice.
-    // The object stands: what can't be looked up now is left to the bucket's own rule for leftovers.
+    await abortOthers(than: id, of: open)
+  }
+
+  /// What is left of earlier attempts under this very name, and of a request that something on its way sent twice.
+  /// What can't be looked up now is left to the bucket's own rule for leftovers.
+  private func abortOthers(than id: String, of open: [String]?) async {
     guard let open else { return }
     for old in (try? await openUploads()) ?? open where old != id { await abort(old) }
   }
