@@ -76,6 +76,8 @@ public struct LibraryMending: Sendable {
     _ object: ExaminedObject, _ store: LibraryExamination.Store
   ) async throws(CatalogError) -> MendingFailure? {
     guard let intent = try await catalog.takeOver(object.id), intent.key == object.key else { return nil }
+    // Whoever was stopped for longer than a lease (a suspended job, a sleeping laptop) may find it published.
+    guard try await catalog.holds(intent) else { return nil }
     do throws(UploadError) {
       // The post first: nobody is to be shown one whose object is gone.
       try await recorders(store.destination)?.withdraw(object.id)
@@ -83,7 +85,7 @@ public struct LibraryMending: Sendable {
       // It stays ours until this process ends; then it waits again.
       return MendingFailure(object.key.rawValue, error)
     }
-    // Whoever was stopped for longer than a lease (a suspended job, a sleeping laptop) may find it published.
+    // Withdrawing may have taken its time.
     guard try await catalog.holds(intent) else { return nil }
     do throws(UploadError) {
       try await store.remove(object.key)

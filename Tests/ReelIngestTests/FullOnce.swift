@@ -1,23 +1,33 @@
 import ReelModel
 import Synchronization
 
-/// A catalog whose disk is full when the first post is to be written.
+/// A catalog whose disk is full when something is written for the first time.
 final class FullOnce: PostCatalog {
+  enum Write {
+    case post, release
+  }
   private let base: any PostCatalog
+  private let write: Write
   private let isFirst = Mutex(true)
 
-  init(base: any PostCatalog) {
+  init(base: any PostCatalog, at write: Write) {
     self.base = base
+    self.write = write
   }
 
-  func complete(
-    _ intent: Intent, draft: PostDraft, stored: StoredObject
-  ) async throws(CatalogError) -> Post {
+  private func fail(at write: Write) throws(CatalogError) {
+    guard write == self.write else { return }
     let isFirst = isFirst.withLock { first in
       defer { first = false }
       return first
     }
     if isFirst { throw CatalogError(.diskFull, "no space left") }
+  }
+
+  func complete(
+    _ intent: Intent, draft: PostDraft, stored: StoredObject
+  ) async throws(CatalogError) -> Post {
+    try fail(at: .post)
     return try await base.complete(intent, draft: draft, stored: stored)
   }
 
@@ -31,6 +41,7 @@ final class FullOnce: PostCatalog {
   }
   func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim { try await base.claim(request) }
   func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
+    try fail(at: .release)
     try await base.release(intent, because: reason)
   }
   func announced(_ posts: [PostID]) async { await base.announced(posts) }

@@ -200,13 +200,41 @@ struct IngestModelTests {
   @Test("an intent whose completion fails is given back, and the next run takes it up")
   func completionFails() async throws {
     let folder = ClipFolder(["a.mp4"])
-    let onceFull = FullOnce(base: catalog)
+    let onceFull = FullOnce(base: catalog, at: .post)
     var mine = services()
     mine.catalog = onceFull
     let first = await model(folder, mine).run()
     #expect(first.outcome == .aborted && first.error?.code == "catalog.diskFull")
     let second = await model(folder, mine).run()
     #expect(second.published == 1)
+    #expect(store.keys.count == 1)
+  }
+
+  @Test("an intent that can't be given back ends the run: a copy of the same video would wait for ever")
+  func releaseFails() async throws {
+    let folder = ClipFolder(["a.mp4", "b.mp4"])
+    let full = BrokenUploader(base: store) { _ throws(UploadError) in throw UploadError(.storeFull, "full") }
+    var mine = services(uploader: full)
+    mine.catalog = FullOnce(base: catalog, at: .release)
+    let summary = await model(folder, mine).run()
+    #expect(summary.outcome == .aborted && summary.error?.code == "catalog.diskFull")
+  }
+
+  @Test(
+    "with a reader who says what it has passed on, a post counts as told from then on",
+    arguments: [true, false])
+  func acknowledged(_ passesOn: Bool) async throws {
+    let folder = ClipFolder(["a.mp4"])
+    let mortal = catalog.another()
+    var mine = services()
+    mine.catalog = mortal
+    let model = model(folder, mine) { $0.isAcknowledged = true }
+    let events = model.events()
+    #expect(await model.run().published == 1)
+    for await batch in events.batches() where passesOn { await model.acknowledge(batch) }
+    mortal.die()
+    let second = await self.model(folder, services()).run()
+    #expect(second.published == (passesOn ? 0 : 1) && second.duplicates == (passesOn ? 1 : 0))
     #expect(store.keys.count == 1)
   }
 
