@@ -16,16 +16,23 @@
 
     @Test func aCrashCostsOnePart() async throws {
       let bench = try Workbench()
-      let size = try makeLarge(bench, bytes: 40 << 20)
+      try bench.addLarge(40 << 20)
+      let size = try Data(contentsOf: bench.clips.appendingPathComponent("large.mp4")).count
       let server = try await Server.start()
-      let arguments = ["ingest", "clips", "--to", "tus+http://127.0.0.1:\(server.port)/files", "--json"]
-      let first = try ReelBinary.start(
-        arguments + ["--limit-rate", "20MB/s", "--library", bench.library.path], in: bench.folder)
-      while try await server.seen().received < 15 << 20 { try await Task.sleep(for: .milliseconds(20)) }
+      // How long asking takes is nobody's to say: the server itself stops in the middle, and waits for the kill.
+      try await server.hang(part: 4)
+      let arguments = [
+        "ingest", "clips", "--to", "tus+http://127.0.0.1:\(server.port)/files", "--json", "--library",
+        bench.library.path,
+      ]
+      let first = try ReelBinary.start(arguments, in: bench.folder)
+      while first.process.isRunning, try await server.seen().hanging == 0 {
+        try await Task.sleep(for: .milliseconds(20))
+      }
       first.send(SIGKILL)
       #expect(try await first.outcome().wasKilled)
 
-      let second = try await ReelBinary.run(arguments + ["--library", bench.library.path], in: bench.folder)
+      let second = try await ReelBinary.run(arguments, in: bench.folder)
       #expect(second.status == 0, "\(second.errors)")
       let summary = try #require(try second.object()["summary"] as? [String: Any])
       #expect(summary["published"] as? Int == 1)
@@ -41,16 +48,6 @@
       #expect(!second.errors.contains(id) && !verified.output.contains(id) && !verified.errors.contains(id))
     }
 
-    /// A video with a tail that every reader skips. Gives its size.
-    private func makeLarge(_ bench: Workbench, bytes: Int) throws -> Int {
-      var data = try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
-      withUnsafeBytes(of: UInt32(bytes).bigEndian) { data.append(contentsOf: $0) }
-      data += Data("free".utf8)
-      data += Data((0..<bytes - 8).map { UInt8(truncatingIfNeeded: $0 &* 7 ^ $0 >> 11) })
-      try data.write(to: bench.clips.appendingPathComponent("large.mp4"))
-      return data.count
-    }
-
     /// Tests/TusServers/double.py; it ends with this value.
     private final class Server {
       struct Seen: Decodable {
@@ -59,6 +56,7 @@
           let offset: Int
         }
         let received: Int
+        let hanging: Int
         let uploads: [Upload]
       }
       let port: Int
@@ -98,12 +96,28 @@
         process.terminate()
       }
 
-      /// What went over the wire so far; asked by another program, as this one may have no HTTP.
+      /// What went over the wire so far.
       func seen() async throws -> Seen {
-        let script = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
+        try JSONDecoder().decode(Seen.self, from: Data(try await ask("stats").utf8))
+      }
+
+      /// Takes the `part`th part from now on, and says nothing until the other side is gone.
+      func hang(part: Int) async throws {
+        _ = try await ask("faults", #"[{"method": "PATCH", "nth": \#(part), "do": "hang"}]"#)
+      }
+
+      /// Asked by another program, as this one may have no HTTP.
+      private func ask(_ path: String, _ body: String? = nil) async throws -> String {
+        let script = """
+          import sys, urllib.request
+          body = sys.argv[2].encode() if len(sys.argv) > 2 else None
+          print(urllib.request.urlopen(sys.argv[1], body).read().decode())
+          """
         let asked = try await ReelBinary.runProgram(
-          Python.path ?? "", ["-c", script, "http://127.0.0.1:\(port)/stats"], in: folder.folder)
-        return try JSONDecoder().decode(Seen.self, from: Data(asked.output.utf8))
+          Python.path ?? "", ["-c", script, "http://127.0.0.1:\(port)/\(path)"] + (body.map { [$0] } ?? []),
+          in: folder.folder)
+        try #require(asked.status == 0, "\(asked.errors)")
+        return asked.output
       }
     }
   }

@@ -12,6 +12,7 @@ Prints "ready PORT", and ends when its standard input does. Beside the uploads, 
     proxy        the same, as something before the server would: without a mark of tus
     corrupt      change a byte of the body before it is looked at
     lag          acknowledge the bytes, and keep only "after" of them
+    hang         take the body, do nothing with it, and say nothing until the other side is gone
   POST /expire   forgets every upload that is not whole; with {"all": true} those that are whole too, and what it has seen
 """
 
@@ -21,6 +22,7 @@ import email.utils
 import hashlib
 import http.server
 import json
+import select
 import sys
 import threading
 import time
@@ -40,6 +42,7 @@ class Store:
         self.faults = []
         self.counts = {}
         self.received = 0
+        self.hanging = 0
 
     def fault(self, method):
         with self.lock:
@@ -96,6 +99,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with self.store.lock:
                 self.store.received += len(piece)
         return b"".join(pieces), left == 0
+
+    def hang(self):
+        # All of it: the end of a connection comes behind what was sent before, and is not seen while that waits.
+        self.body()
+        with self.store.lock:
+            self.store.hanging += 1
+        gone = select.poll()
+        gone.register(self.connection, select.POLLRDHUP)
+        gone.poll()
+        raise ConnectionResetError
 
     def handle_one(self, action):
         fault = {}
@@ -216,6 +229,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if int(self.headers["Upload-Offset"]) != len(upload["bytes"]):
                 self.body()
                 raise Refusal(409)
+            if fault.get("do") == "hang":
+                self.hang()
             bytes_, whole = self.body(fault.get("after") if fault.get("do") == "reset" else None)
             if fault.get("do") == "corrupt":
                 bytes_ = bytes([bytes_[0] ^ 1]) + bytes_[1:]
@@ -278,12 +293,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 }
             seen = {
                 "received": store.received,
+                "hanging": store.hanging,
                 "requests": store.requests,
                 "uploads": [
                     {
                         "id": name, "length": upload["length"], "offset": len(upload["bytes"]),
                         "metadata": upload["metadata"], "concat": upload["concat"],
-                        "sha256": hashlib.sha256(upload["bytes"]).hexdigest(),
+                        # Of a copy: while the bytes themselves are read, a part that comes could not be added to them.
+                        "sha256": hashlib.sha256(bytes(upload["bytes"])).hexdigest(),
                     }
                     for name, upload in store.uploads.items()
                 ],
