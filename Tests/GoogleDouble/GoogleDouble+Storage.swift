@@ -10,6 +10,8 @@
       package var contentType: String
       package var metadata: [String: String]
       package var generation: Int
+      /// What is told of it where the bytes are not kept.
+      var told: (length: Int, crc32c: String?)?
 
       package init(bytes: [UInt8], contentType: String, metadata: [String: String], generation: Int) {
         (self.bytes, self.contentType) = (bytes, contentType)
@@ -23,6 +25,8 @@
       let metadata: [String: String]
       let crc32c: String?
       let generationMatch: Int?
+      /// Bytes that arrived.
+      var length = 0
       var bytes: [UInt8] = []
       /// The object that came of it.
       package var generation: Int?
@@ -83,14 +87,20 @@
     }
 
     static func resource(_ name: String, _ object: Object) -> [String: Any] {
-      var crc = CRC32C()
-      crc.update(object.bytes)
-      let resource: [String: Any] = [
+      var resource: [String: Any] = [
         "kind": "storage#object", "name": name, "bucket": bucket, "generation": "\(object.generation)",
-        "size": "\(object.bytes.count)", "crc32c": crc.text,
-        "md5Hash": Data(Insecure.MD5.hash(data: object.bytes)).base64EncodedString(),
         "contentType": object.contentType, "metadata": object.metadata,
       ]
+      if let told = object.told {
+        resource["size"] = "\(told.length)"
+        resource["crc32c"] = told.crc32c
+        return resource
+      }
+      var crc = CRC32C()
+      crc.update(object.bytes)
+      resource["size"] = "\(object.bytes.count)"
+      resource["crc32c"] = crc.text
+      resource["md5Hash"] = Data(Insecure.MD5.hash(data: object.bytes)).base64EncodedString()
       return resource
     }
 
@@ -129,7 +139,7 @@
         return .error(400, "invalid", "Invalid request.")
       }
       if let first = range.first {
-        guard first == session.bytes.count else {
+        guard first == session.length else {
           return .error(
             400, "invalid", "According to the Content-Range header, the upload offset does not match")
         }
@@ -138,24 +148,27 @@
           return .error(400, "invalid", "The chunk is no multiple of 256 KiB")
         }
         let kept = isShort ? request.body.count / Self.kept * Self.kept : request.body.count
-        session.bytes += request.body.prefix(kept)
+        session.length += kept
+        if keepsBytes { session.bytes += request.body.prefix(kept) }
         state.bytesKept += kept
       }
       state.sessions[id] = session
-      if session.bytes.count < range.total ?? .max {
-        let last = session.bytes.count - 1
+      if session.length < range.total ?? .max {
+        let last = session.length - 1
         return .reply(308, headers: last < 0 ? [] : [("Range", "bytes=0-\(last)")])
       }
       return finish(id, session, &state)
     }
 
     private func finish(_ id: String, _ session: Session, _ state: inout State) -> ServerAction {
-      var crc = CRC32C()
-      crc.update(session.bytes)
-      if let said = session.crc32c, said != crc.text {
-        state.sessions[id] = nil
-        return .error(
-          400, "invalid", "Provided CRC32C \"\(said)\" doesn't match calculated CRC32C \"\(crc.text)\".")
+      if keepsBytes, let said = session.crc32c {
+        var crc = CRC32C()
+        crc.update(session.bytes)
+        guard said == crc.text else {
+          state.sessions[id] = nil
+          return .error(
+            400, "invalid", "Provided CRC32C \"\(said)\" doesn't match calculated CRC32C \"\(crc.text)\".")
+        }
       }
       if session.generationMatch == 0, state.objects[session.name] != nil {
         state.sessions[id] = nil
@@ -163,9 +176,10 @@
           412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.")
       }
       let generation = state.tick()
-      let object = Object(
+      var object = Object(
         bytes: session.bytes, contentType: session.contentType, metadata: session.metadata,
         generation: generation)
+      if !keepsBytes { object.told = (session.length, session.crc32c) }
       state.objects[session.name] = object
       state.sessions[id]?.generation = generation
       state.sessions[id]?.bytes = []

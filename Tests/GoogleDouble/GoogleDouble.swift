@@ -19,6 +19,7 @@
 
     package let state = Mutex(State())
     let publicKey: _RSA.Signing.PublicKey
+    let keepsBytes: Bool
     private let server = Mutex<LoopbackServer?>(nil)
     private let proxy = Mutex<Int?>(nil)
 
@@ -70,14 +71,20 @@
       package var description: String { "\(effect) at \(nth). \(words)" }
     }
 
-    package static func start(key: _RSA.Signing.PrivateKey = TestKey.key) async throws -> GoogleDouble {
-      let double = GoogleDouble(key.publicKey)
-      let server = try await LoopbackServer.start { double.answer($0) }
+    /// - Parameter keepsBytes: whether it has the objects' bytes and sums them up. One that does not counts them, and
+    ///   takes its client's word for their checksum: where gigabytes come, it must not be what everything waits for.
+    package static func start(
+      key: _RSA.Signing.PrivateKey = TestKey.key, keepsBytes: Bool = true
+    ) async throws -> GoogleDouble {
+      let double = GoogleDouble(key.publicKey, keepsBytes: keepsBytes)
+      let server = try await LoopbackServer.start(keepsBodies: keepsBytes) { double.answer($0) }
       double.server.withLock { $0 = server }
       return double
     }
 
-    private init(_ publicKey: _RSA.Signing.PublicKey) { self.publicKey = publicKey }
+    private init(_ publicKey: _RSA.Signing.PublicKey, keepsBytes: Bool) {
+      (self.publicKey, self.keepsBytes) = (publicKey, keepsBytes)
+    }
 
     package var port: Int { server.withLock { $0?.port ?? 0 } }
     /// Where clients think that it is.
@@ -159,10 +166,6 @@
 
     var json: [String: Any] {
       (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:]
-    }
-
-    func cut(to count: Int) -> ReceivedRequest {
-      ReceivedRequest(method: method, target: target, headers: headers, body: Array(body.prefix(count)))
     }
 
     var corrupted: ReceivedRequest {

@@ -6,11 +6,17 @@
   /// What a server has seen, from whatever loop.
   final class RequestLog: Sendable {
     private let state = Mutex<(requests: [ReceivedRequest], bodyBytes: Int)>(([], 0))
+    private let keepsBodies: Bool
+
+    init(keepsBodies: Bool) { self.keepsBodies = keepsBodies }
 
     var requests: [ReceivedRequest] { state.withLock { $0.requests } }
     var bodyBytes: Int { state.withLock { $0.bodyBytes } }
 
-    func add(_ request: ReceivedRequest) { state.withLock { $0.requests.append(request) } }
+    func add(_ request: ReceivedRequest) {
+      let kept = keepsBodies ? request : request.cut(to: 0)
+      state.withLock { $0.requests.append(kept) }
+    }
     func count(_ bytes: Int) { state.withLock { $0.bodyBytes += bytes } }
   }
 

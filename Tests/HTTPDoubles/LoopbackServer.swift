@@ -17,6 +17,11 @@
       (self.method, self.target, self.headers, self.body) = (method, target, headers, body)
     }
 
+    /// The same, when no more than that of the body arrives.
+    package func cut(to count: Int) -> ReceivedRequest {
+      ReceivedRequest(method: method, target: target, headers: headers, body: Array(body.prefix(count)))
+    }
+
     /// The first field of that name.
     package func header(_ name: String) -> String? {
       headers.first { $0.name.lowercased() == name.lowercased() }?.value
@@ -42,16 +47,19 @@
     private let channel: any Channel
     private let log: RequestLog
 
-    /// Everything that arrived whole, in order.
+    /// Everything that arrived whole, in order; without the bodies if they are not kept.
     package var requests: [ReceivedRequest] { log.requests }
     /// Bytes of bodies that arrived, whole or not.
     package var bodyBytes: Int { log.bodyBytes }
 
-    /// - Parameter tls: certificate and key; nil for plain http.
+    /// - Parameters:
+    ///   - tls: certificate and key; nil for plain http.
+    ///   - keepsBodies: whether ``requests`` has the bodies; not where gigabytes come.
     package static func start(
-      tls: TLSConfiguration? = nil, _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction
+      tls: TLSConfiguration? = nil, keepsBodies: Bool = true,
+      _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction
     ) async throws -> LoopbackServer {
-      let log = RequestLog()
+      let log = RequestLog(keepsBodies: keepsBodies)
       let context = try tls.map { try NIOSSLContext(configuration: $0) }
       let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .serverChannelOption(.backlog, value: 256)

@@ -90,8 +90,8 @@ struct InterruptionTests {
   func once(number: Int32) async throws {
     let bench = try Workbench()
     try bench.addDistinct(400)
-    // A run that stops itself in the middle of its commits is surely met midway, on a crowded machine too.
-    let midway = ReelBinary.hasFailpoints ? ["REEL_FAILPOINT": "groupBegun:6=stop"] : [:]
+    // A run that stops itself at a file in the middle is surely met midway, on a crowded machine too.
+    let midway = ReelBinary.hasFailpoints ? ["REEL_FAILPOINT": "bytesCopied:100=stop"] : [:]
     let running = try ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path, "--events", "events", "--jobs", "2"],
       in: bench.folder, environment: midway)
@@ -121,7 +121,7 @@ struct InterruptionTests {
   func twice() async throws {
     let bench = try Workbench()
     try bench.addDistinct(800)
-    let midway = ReelBinary.hasFailpoints ? ["REEL_FAILPOINT": "groupBegun:6=stop"] : [:]
+    let midway = ReelBinary.hasFailpoints ? ["REEL_FAILPOINT": "bytesCopied:200=stop"] : [:]
     let running = try ReelBinary.start(
       ["ingest", "clips", "--library", bench.library.path, "--jobs", "1"], in: bench.folder,
       environment: midway)

@@ -36,7 +36,7 @@ struct ProbeCommand: AsyncParsableCommand {
       inputs: RawArguments.paths(files).map { SourceInput(path: $0) },
       walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: workers)
     let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
-    let (problem, wasInterrupted) = await Interruption.cancelling(Task { await probe(run, printer) })
+    let (problem, wasInterrupted) = await Interruption().cancelling(Task { await probe(run, printer) })
     await prober.close()
     if let problem { throw CommandFailure(problem) }
     try printer.finish(wantsList: files.count > 1, wasInterrupted: wasInterrupted).end()

@@ -28,8 +28,9 @@ struct PromiseSession: Sendable {
       Kind(name: "from memory", sources: .bytes),
       Kind(name: "from a file", sources: .files(folder: FileManager.default.temporaryDirectory.path)),
     ]
+    let interruption = Interruption()
     let checking = Task { await check(kinds, stores) }
-    let (entries, wasInterrupted) = await Interruption.cancelling(checking)
+    let (entries, wasInterrupted) = await interruption.cancelling(checking)
     let view = PromiseView(
       entries, destination: uploader.destination.name, left: promises.count - entries.count)
     let traits = TerminalTraits.standardOutput()

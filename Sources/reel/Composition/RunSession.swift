@@ -85,10 +85,11 @@ struct RunSession: Sendable {
     let written = target == nil ? nil : await model.events()
     async let listening: Void = display.listen(to: seen)
     async let result = Self.result(in: read)
+    let interruption = Interruption()
     let run = Task { await model.run() }
     let drawing = Task { await display.draw(model) }
     async let closed = Self.write(written, of: model, to: target) { run.cancel() }
-    let (summary, wasInterrupted) = await Interruption.cancelling(run)
+    let (summary, wasInterrupted) = await interruption.cancelling(run)
     await listening
     drawing.cancel()
     await drawing.value

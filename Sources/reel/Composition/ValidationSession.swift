@@ -41,10 +41,11 @@ struct ValidationSession: Sendable {
     let scan = FixtureScan(
       inputs: inputs, followLinks: followLinks, filter: filter.names, prober: prober, hashing: hashing,
       width: width)
+    let interruption = Interruption()
     let reading = Task { () -> Result<[FixtureFacts], ProbeError> in
       do throws(ProbeError) { return .success(try await scan.run()) } catch { return .failure(error) }
     }
-    let (result, wasInterrupted) = await Interruption.cancelling(reading)
+    let (result, wasInterrupted) = await interruption.cancelling(reading)
     await prober.close()
     switch result {
     case .success(let facts): return judgement(facts, wasInterrupted)

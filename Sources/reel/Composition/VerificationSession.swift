@@ -59,6 +59,7 @@ struct VerificationSession: Sendable {
       VerificationView(
         library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput()))
     try await printer.begin()
+    let interruption = Interruption()
     let looking = Task { () -> Result<Void, CatalogError> in
       do throws(CatalogError) {
         return .success(try await verification.run(destinations) { await printer.tell($0) })
@@ -67,7 +68,7 @@ struct VerificationSession: Sendable {
       }
     }
     await printer.whenClosed { looking.cancel() }
-    let (result, wasInterrupted) = await Interruption.cancelling(looking)
+    let (result, wasInterrupted) = await interruption.cancelling(looking)
     if case .failure(let error) = result, !wasInterrupted, error.code != .cancelled {
       throw CommandFailure(error)
     }

@@ -1,0 +1,53 @@
+#define _GNU_SOURCE
+#include "CSignals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+// A handler is told nothing but the number: what it needs is the process's (signal-safety(7)).
+static atomic_int seen;
+static atomic_int told = -1;
+static atomic_int exit_status;
+
+static void handle(int number) {
+  (void)number;
+  int before = errno;
+  if (atomic_fetch_add(&seen, 1) > 0) _exit(atomic_load(&exit_status));
+  // One byte into an empty pipe always fits.
+  ssize_t written = write(atomic_load(&told), "", 1);
+  (void)written;
+  errno = before;
+}
+
+static int is_ignored(int number) {
+  struct sigaction current;
+  return sigaction(number, NULL, &current) == 0 && current.sa_handler == SIG_IGN;
+}
+
+int reel_signals_listen(const int *numbers, int count, int status) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) return -errno;
+  atomic_store(&seen, 0);
+  atomic_store(&told, ends[1]);
+  atomic_store(&exit_status, status);
+  // System calls that can go on do.
+  struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  for (int index = 0; index < count; index++) {
+    if (!is_ignored(numbers[index])) sigaction(numbers[index], &action, NULL);
+  }
+  return ends[0];
+}
+
+int reel_signals_count(void) { return atomic_load(&seen); }
+
+void reel_signals_stop(const int *numbers, int count) {
+  struct sigaction action = {.sa_handler = SIG_DFL};
+  for (int index = 0; index < count; index++) {
+    if (!is_ignored(numbers[index])) sigaction(numbers[index], &action, NULL);
+  }
+}
