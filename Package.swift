@@ -83,7 +83,7 @@ let package = Package(
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
     .target(name: "CFileSystem"),
     .target(name: "CCommand"),
-    .target(name: "CSignals"),
+    .target(name: "CProcess"),
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     room("ReelModel"),
     room("ReelSystem"),
@@ -122,7 +122,7 @@ let package = Package(
       name: "reel",
       dependencies: [
         "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
-        "ReelIngest", "ReelTerminal", "ReelValidation", "ReelCommand", "ReelUploaderPromises", "CSignals",
+        "ReelIngest", "ReelTerminal", "ReelValidation", "ReelCommand", "ReelUploaderPromises", "CProcess",
         argumentParser, configuration, systemPackage,
         .target(name: "ReelHTTP", condition: withHTTP), .target(name: "ReelS3", condition: withHTTP),
         .target(name: "ReelTus", condition: withHTTP), .target(name: "ReelFirebase", condition: withHTTP),

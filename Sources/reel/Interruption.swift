@@ -1,4 +1,4 @@
-import CSignals
+import CProcess
 import Dispatch
 import Glibc
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CProcess
 import Glibc
 import ReelModel
 
@@ -23,6 +24,7 @@ struct ReelTool: AsyncParsableCommand {
 @main
 enum Main {
   static func main() async {
+    reel_heap_gives_back()
     StandardDescriptors.fill()
     // A reader that went away is told by the write, not by the end of this process.
     signal(SIGPIPE, SIG_IGN)

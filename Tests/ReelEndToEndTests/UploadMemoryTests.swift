@@ -7,8 +7,8 @@
   /// servers.)
   @Suite("memory of uploads", .timeLimit(.minutes(30)))
   struct UploadMemoryTests {
-    private static let size: UInt64 = 256 << 20
-    private static let goal = 150 << 20
+    private static let size: UInt64 = 1 << 30
+    private static let goal = 150_000_000
 
     // Alone: a gigabyte on its way leaves the doubles of other tests in this process little.
     @Test(

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "CSignals.h"
+#include "reel_signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
