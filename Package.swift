@@ -130,12 +130,13 @@ let package = Package(
       swiftSettings: strict),
 
     // Tests, a target for each room.
+    .target(name: "ReelTestRandomness", path: "Tests/Randomness", swiftSettings: strict),
     tests("ReelModelTests", ["ReelModel"]),
     tests("ReelSystemTests", ["ReelSystem"]),
-    tests("ReelSnifferTests", ["ReelSniffer", "ReelModel"]),
-    tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer"]),
-    tests("ReelWireTests", ["ReelWire", "ReelModel"]),
-    tests("ReelProbeTests", ["ReelProbe", "ReelModel", "ReelSniffer"]),
+    tests("ReelSnifferTests", ["ReelSniffer", "ReelModel", "ReelTestRandomness"]),
+    tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer", "ReelTestRandomness"]),
+    tests("ReelWireTests", ["ReelWire", "ReelModel", "ReelTestRandomness"]),
+    tests("ReelProbeTests", ["ReelProbe", "ReelModel", "ReelSniffer", "ReelTestRandomness"]),
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
       name: "reel-sabotaged-worker",
@@ -206,16 +207,22 @@ let package = Package(
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",
-      ["ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", crypto, "ReelSandbox"]),
-    tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel"]),
+      [
+        "ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", "ReelSandbox",
+        "ReelTestRandomness", crypto,
+      ]),
+    tests(
+      "ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel", "ReelTestRandomness"]),
     tests("ReelDoctorTests", ["ReelDoctor", "ReelUploading", "ReelModel", crypto]),
-    tests("ReelTerminalTests", ["ReelTerminal", "ReelDoctor", "ReelIngest", "ReelModel"]),
+    tests(
+      "ReelTerminalTests", ["ReelTerminal", "ReelDoctor", "ReelIngest", "ReelModel", "ReelTestRandomness"]),
     tests("ReelOnceModelTests", ["ReelIngest"]),
     tests(
       "ReelEndToEndTests",
       [
         "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelModel", "ReelSystem",
-        "ReelValidation", "ReelGoogleDouble", "ReelHTTP", "ReelHTTPDoubles", "ReelS3", "ReelTestServers",
+        "ReelValidation", "ReelTestRandomness", "ReelGoogleDouble", "ReelHTTP", "ReelHTTPDoubles", "ReelS3",
+        "ReelTestServers",
         httpTypes,
         crypto, grdb,
       ]),

@@ -12,8 +12,11 @@ final class Subscription: Sendable {
   }
 
   fileprivate struct State {
-    /// Nil where progress was overtaken.
+    /// Nil where progress was overtaken, and before `head`.
     var buffer: [IngestEvent?] = []
+    /// Where what is unread begins in `buffer`.
+    var head = 0
+    /// How much of what is unread was overtaken.
     var overtaken = 0
     /// Where the newest progress of each file stands in `buffer`; 0 is the walk's.
     var progress: [Int: Int] = [:]
@@ -35,11 +38,13 @@ final class Subscription: Sendable {
   private static let far = 8192
   /// A reader that has taken nothing for so long has stopped.
   private static let patience = Duration.seconds(5)
+  /// As many are read at once at most. One who takes longer than `patience` for so few reads less than a hundred a second.
+  private static let batch = 512
 
   /// Whether much is unread although somebody reads.
   var isFarBehind: Bool {
     state.withLock { state in
-      state.buffer.count > Self.far && state.lastRead.duration(to: .now) < Self.patience
+      state.unread > Self.far && state.lastRead.duration(to: .now) < Self.patience
     }
   }
 
@@ -50,12 +55,15 @@ final class Subscription: Sendable {
     }
   }
 
-  /// Everything that has come since the last call; waits for the first; nil at the end or when the reading task
-  /// is cancelled.
+  /// What has come since the last call, or the first of it; waits for some; nil at the end or when the reading task is
+  /// cancelled.
   func nextBatch() async -> [IngestEvent]? {
     while !Task.isCancelled {
-      let (batch, isFinished) = state.withLock { state in (state.drain(), state.isFinished) }
-      if !batch.isEmpty { return batch }
+      let (batch, isFinished) = state.withLock { state in (state.take(Self.batch), state.isFinished) }
+      if let batch {
+        if batch.isEmpty { continue }
+        return batch
+      }
       if isFinished { return nil }
       await waitForMore()
     }
@@ -66,7 +74,7 @@ final class Subscription: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isReady = state.withLock { state in
-          if !state.buffer.isEmpty || state.isFinished || Task.isCancelled { return true }
+          if state.unread > 0 || state.isFinished || Task.isCancelled { return true }
           state.readers.append(continuation)
           return false
         }
@@ -85,35 +93,49 @@ extension Subscription.State {
     return Subscription.Wakeup(continuations: readers)
   }
 
+  /// Events in the buffer, and places of overtaken ones.
+  fileprivate var unread: Int { buffer.count - head }
+
   fileprivate mutating func append(_ event: IngestEvent) {
     if event.body.coalesces {
       let file = event.body.file?.number ?? 0
-      if let older = progress[file] {
+      if let older = progress[file], older >= head {
         buffer[older] = nil
         overtaken += 1
       }
       progress[file] = buffer.count
     }
     buffer.append(event)
-    compactIfWorthwhile()
+    if overtaken > 64, overtaken > unread / 2 { compact() }
   }
 
-  fileprivate mutating func drain() -> [IngestEvent] {
+  /// The first events of at most `count` places; nil when there is none.
+  fileprivate mutating func take(_ count: Int) -> [IngestEvent]? {
     lastRead = .now
-    defer { self.forgetBuffer() }
-    return buffer.compactMap { $0 }
+    guard unread > 0 else { return nil }
+    let taken = head..<min(head + count, buffer.count)
+    let events = buffer[taken].compactMap { $0 }
+    overtaken -= taken.count - events.count
+    head = taken.upperBound
+    if head == buffer.count {
+      forgetBuffer()
+    } else if head > buffer.count / 2 {
+      compact()
+    } else {
+      for index in taken { buffer[index] = nil }
+    }
+    return events
   }
 
   private mutating func forgetBuffer() {
     buffer.removeAll(keepingCapacity: buffer.count < 1024)
     progress.removeAll(keepingCapacity: true)
-    overtaken = 0
+    (head, overtaken) = (0, 0)
   }
 
-  /// Keeps a stuck observer's buffer from growing by progress alone.
-  fileprivate mutating func compactIfWorthwhile() {
-    guard overtaken > 64, overtaken > buffer.count / 2 else { return }
-    let kept = buffer.compactMap { $0 }
+  /// Keeps a stuck observer's buffer from growing by progress alone, and a slow one's by what it has read.
+  private mutating func compact() {
+    let kept = buffer[head...].compactMap { $0 }
     forgetBuffer()
     buffer = kept
     for (index, event) in kept.enumerated() where event.body.coalesces {

@@ -1,5 +1,6 @@
 import Foundation
 import ReelIngest
+import ReelTestRandomness
 import Testing
 
 /// `kill -9`, for real, and the same command again: every file is published exactly once.
@@ -32,7 +33,7 @@ struct CrashTests {
     let environment = ProcessInfo.processInfo.environment
     let seed = environment["REEL_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...(.max))
     let rounds = environment["REEL_KILLS"].flatMap { Int($0) } ?? (Self.isLong ? 2000 : 30)
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     var tally = KillTally()
     for round in 0..<rounds {
       let bench = try Workbench()
@@ -63,7 +64,7 @@ struct CrashTests {
   @Test("again and again, the same batch comes to its end in the end")
   func repeatedly() async throws {
     let seed = UInt64.random(in: 0...(.max))
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     let bench = try Workbench()
     try bench.addDistinct(60)
     let rounds = Self.isLong ? 25 : 8
@@ -137,22 +138,5 @@ struct KillTally: CustomStringConvertible {
     \(midway) midway, \(whole) with every post; \(unfinished) with unfinished intents, \(untold) with untold posts, \
     \(leftovers) with temporary files
     """
-  }
-}
-
-/// SplitMix64: the same numbers again for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

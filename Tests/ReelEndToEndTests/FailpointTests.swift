@@ -1,6 +1,7 @@
 import Foundation
 import ReelIngest
 import ReelSystem
+import ReelTestRandomness
 import Testing
 
 @Suite("Failpoints in a release")
@@ -44,7 +45,7 @@ struct ReleaseFailpointTests {
       arguments: places)
     func at(place: String) async throws {
       let seed = UInt64.random(in: 0...(.max))
-      var generator = SeededGenerator(seed: seed)
+      var generator = SplitMix64(seed: seed)
       let scene = FailpointScene(place: place)
       var tally = Tally()
       for round in 0..<Self.rounds {

@@ -1,4 +1,5 @@
 import Foundation
+import ReelTestRandomness
 import Testing
 
 /// A library with a history that was written down: a run that was killed, one to its end, and the doctor's.
@@ -52,7 +53,7 @@ struct PowerLossScene {
     try? FileManager.default.removeItem(at: bench.library)
     var disk = ImaginedDisk(root: bench.folder, rule: rule)
     for step in record.steps.prefix(cut) { disk.play(step) }
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     try disk.leave(fate, &generator)
     announced = Announcements(String(decoding: disk.told, as: UTF8.self)).keys
   }

@@ -1,4 +1,5 @@
 import Foundation
+import ReelTestRandomness
 import Testing
 
 /// The power goes: what two runs and the doctor wrote is played up to every point, what was not synced is lost in
@@ -22,7 +23,7 @@ struct PowerLossTests {
   func replayed(rule: ImaginedDisk.Rule) async throws {
     var scene = try await PowerLossScene(clips: Self.clips)
     let seed = UInt64.random(in: 0...(.max))
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     let cases = Self.cases(of: scene.record, rule, &generator)
     let chosen = Set((0..<Self.broughtUp).map { _ in Int.random(in: cases.indices, using: &generator) })
     for (index, found) in cases.enumerated() {
@@ -37,7 +38,7 @@ struct PowerLossTests {
   /// Every point: in the long form with all that was not synced lost, kept, and twice lost in part; in the short
   /// form with one of these.
   private static func cases(
-    of record: DiskRecord, _ rule: ImaginedDisk.Rule, _ generator: inout SeededGenerator
+    of record: DiskRecord, _ rule: ImaginedDisk.Rule, _ generator: inout SplitMix64
   ) -> [Case] {
     (0...record.steps.count).flatMap { cut in
       let fates = ImaginedDisk.Fate.allCases

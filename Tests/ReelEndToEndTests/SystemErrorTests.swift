@@ -1,4 +1,5 @@
 import Foundation
+import ReelTestRandomness
 import Testing
 
 /// Every system call that Reel makes on its files fails once, or is the last of its process: the nth of the process, for every n that a run to its
@@ -47,7 +48,7 @@ struct SystemErrorTests {
     let count = try await Self.clean.value[fault.call] ?? 0
     #expect(count > 0, "a clean run never makes this call")
     let seed = UInt64.random(in: 0...(.max))
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     let all = Array(1...max(1, count))
     let places = CrashTests.isLong ? all : Array(all.shuffled(using: &generator).prefix(Self.sample))
     for nth in places { try await run(fault, at: nth) }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ReelModel
+import ReelTestRandomness
 import Testing
 
 @testable import ReelIngest
@@ -52,6 +53,49 @@ struct EventHubTests {
     hub.finish()
     let heard = await all(stuck)
     #expect(heard.map(\.sequence) == [10_000, 10_001, 20_001, 20_002])
+  }
+
+  @Test(
+    "read a little at a time, nothing is lost, told twice or out of order, and only progress is overtaken")
+  func littleByLittle() async throws {
+    let seed = UInt64.random(in: 0...(.max))
+    var generator = SplitMix64(seed: seed)
+    let hub = EventHub(clock: SystemWallClock())
+    let slow = hub.subscribe()
+    var (told, isProgress) = ([Int](), [false])
+    for number in 1...40_000 {
+      let progresses = Int.random(in: 0..<3, using: &generator) == 0
+      isProgress.append(progresses)
+      let file = FileReference(number: number % 7, path: SourcePath("\(number % 7)"))
+      hub.emit(progresses ? Self.progress(Int64(number), of: file) : Self.failed(number))
+      if Int.random(in: 0..<900, using: &generator) == 0 {
+        let batch = try #require(await slow.nextBatch())
+        #expect(!batch.isEmpty && batch.count <= 512, "seed \(seed)")
+        told += batch.map(\.sequence)
+      }
+    }
+    hub.finish()
+    while let batch = await slow.nextBatch() { told += batch.map(\.sequence) }
+    #expect(told == Set(told).sorted(), "seed \(seed)")
+    #expect(Set(1...40_000).subtracting(told).allSatisfy { isProgress[$0] }, "seed \(seed)")
+    // The newest progress of each file is not overtaken.
+    let newest = (0..<7).compactMap { file in (1...40_000).last { $0 % 7 == file && isProgress[$0] } }
+    #expect(Set(newest).isSubset(of: told), "seed \(seed)")
+  }
+
+  @Test("one who takes long for much is waited for as long as it reads")
+  func slowReader() async {
+    let hub = EventHub(clock: SystemWallClock())
+    let slow = hub.subscribe()
+    for number in 1...20_000 { hub.emit(Self.failed(number)) }
+    #expect(slow.isFarBehind)
+    var unread = 20_000
+    while let batch = await slow.nextBatch() {
+      unread -= batch.count
+      if unread <= 8192 { break }
+      #expect(slow.isFarBehind, "\(unread) unread")
+    }
+    #expect(!slow.isFarBehind)
   }
 
   @Test("an observer who never reads slows nobody")

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ReelModel
+import ReelTestRandomness
 import Testing
 
 @testable import ReelIngest
@@ -40,7 +41,7 @@ struct IngestStateTests {
   @Test("every terminal event counts as one file, whatever came before")
   func random() {
     let seed = UInt64.random(in: 0...(.max))
-    var generator = Generator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     for _ in 0..<200 {
       var bodies: [IngestEvent.Body] = []
       let count = Int.random(in: 0..<30, using: &generator)
@@ -60,17 +61,6 @@ struct IngestStateTests {
       let state = Self.fold(bodies)
       #expect(state.done == count && state.inFlight.isEmpty, "seed \(seed)")
       #expect(state.reasons.values.reduce(0, +) == state.failed + state.refused, "seed \(seed)")
-    }
-  }
-
-  private struct Generator: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed | 1 }
-    mutating func next() -> UInt64 {
-      state ^= state << 13
-      state ^= state >> 7
-      state ^= state << 17
-      return state
     }
   }
 }

@@ -1,5 +1,6 @@
 import ReelModel
 import ReelProbe
+import ReelTestRandomness
 import Testing
 
 /// What Matroska cuts off its pictures (PixelCrop…, RFC 9559) is not shown; each file made byte by byte.
@@ -73,7 +74,7 @@ struct MatroskaCropTests {
   }
 
   @Test func flippedBitsNeverTrap() throws {
-    var generator = SeededGenerator(seed: 23)
+    var generator = SplitMix64(seed: 23)
     let whole = SmallMatroska(crop: (8, 8, 2, 2), display: (64, 48, 0), tracksBefore: 1).bytes
     for _ in 0..<500 {
       var bytes = whole

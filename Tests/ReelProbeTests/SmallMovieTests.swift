@@ -1,6 +1,7 @@
 import FoundationEssentials
 import ReelModel
 import ReelProbe
+import ReelTestRandomness
 import Testing
 
 /// Corner cases of ISO base media files, each made byte by byte.
@@ -208,7 +209,7 @@ struct SmallMovieTests {
   }
 
   @Test func garbageBehindTheBrandIsAnErrorAndNoTrap() {
-    var generator = SeededGenerator(seed: 7)
+    var generator = SplitMix64(seed: 7)
     for _ in 0..<50 {
       let noise = (0..<2000).map { _ in UInt8.random(in: 0...255, using: &generator) }
       let code = failure(Array(SmallMovie().bytes.prefix(20)) + noise)?.code
@@ -217,7 +218,7 @@ struct SmallMovieTests {
   }
 
   @Test func flippedBitsNeverTrap() throws {
-    var generator = SeededGenerator(seed: 11)
+    var generator = SplitMix64(seed: 11)
     let whole = SmallMovie(edits: [(2000, 0)], declaresFragments: true).bytes
     for _ in 0..<500 {
       var bytes = whole
@@ -344,21 +345,6 @@ struct SmallMovieTests {
     #expect(media.title == "A title")
     #expect(media.artist == "Somebody")
     #expect(media.hasLocation == true)
-  }
-}
-
-/// SplitMix64: the same numbers on every run.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
   }
 }
 

@@ -1,5 +1,6 @@
 import ReelModel
 import ReelSniffer
+import ReelTestRandomness
 import Testing
 
 /// Any bytes have a verdict. A trap would end the test run, so these need few expectations.
@@ -16,7 +17,7 @@ struct TotalityTests {
 
   @Test("every known head with bytes changed", arguments: [1, 2, 3, 4] as [UInt64])
   func mutations(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(seed: seed)
     for known in KnownHead.containers + KnownHead.refusals {
       for _ in 0..<60 {
         var bytes = Array(known.bytes.prefix(2000))
@@ -33,7 +34,7 @@ struct TotalityTests {
 
   @Test("noise", arguments: [11, 12, 13] as [UInt64])
   func noise(seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(seed: seed)
     for _ in 0..<300 {
       let bytes = (0..<Int.random(in: 0...3000, using: &random)).map { _ in
         UInt8.random(in: 0...255, using: &random)
@@ -62,18 +63,5 @@ struct TotalityTests {
       [0xFF, 0xF1, 0, 3, 0xFF, 0xFF, 0xFF],
     ]
     for bait in baits { _ = Sniffer.verdict(head: bait, size: .max) }
-  }
-}
-
-/// Steele, Lea and Flood's generator: the same numbers from the same seed.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import ReelModel
+import ReelTestRandomness
 import Testing
 
 @testable import ReelSource
@@ -44,7 +45,7 @@ struct SeparatedValuesTests {
 
   @Test("any fields, written and read back, are the same", arguments: 1...50)
   func roundTrip(_ seed: UInt64) throws {
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(seed: seed)
     let letters = Array("ab,\"\r\n é\u{301}")
     let rows = (0..<5).map { _ in
       (0..<3).map { _ in
@@ -61,7 +62,7 @@ struct SeparatedValuesTests {
 
   @Test("any bytes end in rows or an error", arguments: 1...200)
   func total(_ seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(seed: seed)
     let letters: [UInt8] = [0x61, 0x2C, 0x22, 0x0D, 0x0A, 0xC3, 0xA9, 0x00, 0xEF, 0xBB, 0xBF]
     let bytes = (0..<40).compactMap { _ in letters.randomElement(using: &random) }
     _ = try? SeparatedValues.records(bytes)
@@ -136,18 +137,5 @@ struct FileListTests {
     let path = try folder.write("list", [0xFF, 0x00, 0x61])
     #expect(try FileList.inputs(from: path).map(\.path.bytes) == [[0xFF], [0x61]])
     #expect(throws: SourceError.self) { try FileList.inputs(from: folder.source("none")) }
-  }
-}
-
-/// Steele, Lea and Flood's generator: the same numbers from the same seed.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,6 +1,7 @@
 import ReelIngest
 import ReelModel
 import ReelTerminal
+import ReelTestRandomness
 import Testing
 
 @Suite struct BarsRendererTests {
@@ -68,7 +69,7 @@ import Testing
 
   @Test func anyRunOfFramesLeavesOneFrame() {
     for seed in 0..<300 as Range<UInt64> {
-      var random = SeededRandomness(seed: seed)
+      var random = SplitMix64(seed: seed)
       var renderer = BarsRenderer(filesShown: Int.random(in: 0...6, using: &random))
       var screen = ScreenModel(columns: Int.random(in: 8...120, using: &random))
       var said: [String] = []

@@ -2,6 +2,7 @@ import Foundation
 import ReelIngest
 import ReelModel
 import ReelTerminal
+import ReelTestRandomness
 import Testing
 
 @Suite struct EventLinesTests {
@@ -61,7 +62,7 @@ import Testing
       }
     }
     for seed in 0..<200 as Range<UInt64> {
-      var random = SeededRandomness(seed: seed)
+      var random = SplitMix64(seed: seed)
       events.append(RandomValues.end(&random))
     }
     for (index, size) in [nil, 0, 1, Int64.max].enumerated() {
@@ -76,7 +77,7 @@ import Testing
 
   @Test func hostileEventsReadBackAndAreHarmless() throws {
     for seed in 0..<500 as Range<UInt64> {
-      var random = SeededRandomness(seed: seed)
+      var random = SplitMix64(seed: seed)
       let event = RandomValues.end(&random)
       let line = try EventLines().line(event)
       let text = String(decoding: line, as: UTF8.self)

@@ -3,6 +3,7 @@ import ReelDoctor
 import ReelIngest
 import ReelModel
 import ReelTerminal
+import ReelTestRandomness
 import Testing
 
 /// Whatever a stranger writes into names and tags, and however absurd the numbers: no line is wider than the
@@ -11,7 +12,7 @@ import Testing
   @Test(arguments: 0..<6)
   func isHarmlessAndFits(part: UInt64) throws {
     for seed in part * 25..<(part + 1) * 25 {
-      var random = SeededRandomness(seed: seed)
+      var random = SplitMix64(seed: seed)
       let traits = TerminalTraits(
         isTerminal: true, columns: Int.random(in: 2...160, using: &random),
         rows: random.maybe(Int.random(in: 1...60, using: &random)), colour: random.chance(50),
@@ -23,7 +24,7 @@ import Testing
   @Test(arguments: 0..<4)
   func isHarmlessInALog(part: UInt64) throws {
     for seed in 10_000 + part * 25..<10_000 + (part + 1) * 25 {
-      var random = SeededRandomness(seed: seed)
+      var random = SplitMix64(seed: seed)
       for (name, text) in try outputs(&random, TerminalTraits()) { check(text, name, TerminalTraits(), seed) }
       for text in try documents(&random) { check(text, "JSON", TerminalTraits(), seed) }
     }
@@ -40,7 +41,7 @@ import Testing
     }
   }
 
-  private func outputs(_ random: inout SeededRandomness, _ traits: TerminalTraits) throws -> [(
+  private func outputs(_ random: inout SplitMix64, _ traits: TerminalTraits) throws -> [(
     String, String
   )] {
     let state = RandomValues.state(&random)
@@ -79,7 +80,7 @@ import Testing
     ]
   }
 
-  private func documents(_ random: inout SeededRandomness) throws -> [String] {
+  private func documents(_ random: inout SplitMix64) throws -> [String] {
     let events = (0..<5).map { _ in RandomValues.end(&random) }
     let report = report(RandomValues.state(&random), events, &random)
     let path = RandomValues.path(&random)
@@ -95,21 +96,21 @@ import Testing
     ]
   }
 
-  private func promise(_ random: inout SeededRandomness) -> PromiseView.Entry {
+  private func promise(_ random: inout SplitMix64) -> PromiseView.Entry {
     PromiseView.Entry(
       name: "upload.small", sentence: "on return it is there",
       problem: random.maybe(HostileText.draw(&random)),
       seconds: 0.5)
   }
 
-  private func promises(_ random: inout SeededRandomness, _ traits: TerminalTraits) -> String {
+  private func promises(_ random: inout SplitMix64, _ traits: TerminalTraits) -> String {
     let entry = promise(&random)
     let view = PromiseView([entry], destination: HostileText.draw(&random), left: RandomValues.count(&random))
     return PromiseView.text(entry, traits) + view.summary(traits)
   }
 
   private func verification(
-    _ random: inout SeededRandomness, json: Bool, _ traits: TerminalTraits
+    _ random: inout SplitMix64, json: Bool, _ traits: TerminalTraits
   ) throws -> String {
     var view = VerificationView(
       library: HostileText.draw(&random), wasRead: random.chance(50), json: json, traits: traits)
@@ -141,7 +142,7 @@ import Testing
     ProbeDocument(path: path, result: .success(ProbeReport(media: media, provenance: Samples.provenance)))
   }
 
-  private func page(_ random: inout SeededRandomness) throws -> FeedPage {
+  private func page(_ random: inout SplitMix64) throws -> FeedPage {
     let posts = try (0..<3).map { _ in
       try Samples.post(
         words: RandomValues.words(&random), place: RandomValues.count(&random) + 1,
@@ -150,7 +151,7 @@ import Testing
     return FeedPage(posts: posts, next: FeedCursor(pageNumber: .max))
   }
 
-  private func status(_ random: inout SeededRandomness) -> CatalogStatus {
+  private func status(_ random: inout SplitMix64) -> CatalogStatus {
     let failure = FailureRecord(
       code: "x", message: HostileText.draw(&random), refused: false, at: Samples.moment)
     return CatalogStatus(
@@ -160,7 +161,7 @@ import Testing
   }
 
   private func report(
-    _ state: IngestState, _ events: [IngestEvent], _ random: inout SeededRandomness
+    _ state: IngestState, _ events: [IngestEvent], _ random: inout SplitMix64
   ) -> RunReport {
     let outcomes = RunSummary.Outcome.allCases
     var summary = RunSummary(

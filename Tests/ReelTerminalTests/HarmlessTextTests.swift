@@ -1,4 +1,5 @@
 import ReelTerminal
+import ReelTestRandomness
 import Testing
 
 @Suite struct HarmlessTextTests {
@@ -78,7 +79,7 @@ import Testing
 
   @Test func whatIsShownIsHarmlessWhateverItWas() {
     for seed in 0..<2000 as Range<UInt64> {
-      var random = SeededRandomness(seed: seed)
+      var random = SplitMix64(seed: seed)
       let text = HostileText.draw(&random)
       let shown = HarmlessText.line(text)
       #expect(HostileText.problem(in: shown) == nil, "seed \(seed)")

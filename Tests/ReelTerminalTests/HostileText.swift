@@ -1,3 +1,4 @@
+import ReelTestRandomness
 /// Names and tags as a stranger would make them.
 enum HostileText {
   private static let pieces = [
@@ -12,7 +13,7 @@ enum HostileText {
     "a/b", "-", "…", "\u{600}",
   ]
 
-  static func draw(_ random: inout SeededRandomness) -> String {
+  static func draw(_ random: inout SplitMix64) -> String {
     (0..<Int.random(in: 1...14, using: &random)).reduce(into: "") { text, _ in
       if random.chance(90) {
         text += pieces[Int.random(in: pieces.indices, using: &random)]

@@ -1,30 +1,31 @@
 import FoundationEssentials
 import ReelIngest
 import ReelModel
+import ReelTestRandomness
 
 /// Values as hostile and absurd as their types allow.
 enum RandomValues {
-  static func path(_ random: inout SeededRandomness) -> SourcePath {
+  static func path(_ random: inout SplitMix64) -> SourcePath {
     if random.chance(10) {
       return SourcePath(bytes: (0..<9).map { _ in UInt8.random(in: 1...255, using: &random) })
     }
     return SourcePath(HostileText.draw(&random))
   }
 
-  static func file(_ random: inout SeededRandomness) -> FileReference {
+  static func file(_ random: inout SplitMix64) -> FileReference {
     FileReference(number: Int.random(in: 1...1_000_000, using: &random), path: path(&random))
   }
 
-  static func bytes(_ random: inout SeededRandomness) -> Int64 {
+  static func bytes(_ random: inout SplitMix64) -> Int64 {
     let bits = Int64.random(in: 0...62, using: &random)
     return Int64.random(in: 0...(1 << bits), using: &random)
   }
 
-  static func count(_ random: inout SeededRandomness) -> Int {
+  static func count(_ random: inout SplitMix64) -> Int {
     random.chance(40) ? 0 : Int(bytes(&random) >> 20)
   }
 
-  static func state(_ random: inout SeededRandomness) -> IngestState {
+  static func state(_ random: inout SplitMix64) -> IngestState {
     var state = IngestState()
     state.phase = .running
     state.dryRun = random.chance(20)
@@ -36,7 +37,7 @@ enum RandomValues {
     return state
   }
 
-  private static func inFlight(_ random: inout SeededRandomness) -> FileInFlight {
+  private static func inFlight(_ random: inout SplitMix64) -> FileInFlight {
     let transfer = TransferProgress(
       sent: bytes(&random) >> 8, total: bytes(&random) >> 8, attempt: random.chance(90) ? 2 : .max)
     let steps: [FileInFlight.Step] = [.reading, .probed, .named, .uploading(transfer), .retrying(transfer)]
@@ -44,7 +45,7 @@ enum RandomValues {
       file: file(&random), size: random.maybe(17), step: steps[Int.random(in: steps.indices, using: &random)])
   }
 
-  static func pace(_ random: inout SeededRandomness) -> RunPaceParts {
+  static func pace(_ random: inout SplitMix64) -> RunPaceParts {
     RunPaceParts(
       bytesPerSecond: random.maybe(Double(bytes(&random))), filesPerSecond: random.maybe(0.37),
       secondsLeft: random.maybe(Double.random(in: 0...360_000, using: &random)))
@@ -57,12 +58,12 @@ enum RandomValues {
     let secondsLeft: Double?
   }
 
-  static func failure(_ random: inout SeededRandomness) -> FileFailure {
+  static func failure(_ random: inout SplitMix64) -> FileFailure {
     FileFailure(code: "corrupt", message: HostileText.draw(&random))
   }
 
   /// An event that ends its file, or tells of a retry.
-  static func end(_ random: inout SeededRandomness) -> IngestEvent {
+  static func end(_ random: inout SplitMix64) -> IngestEvent {
     let file = file(&random)
     let violations = [PolicyViolation(rule: "video.none", message: HostileText.draw(&random))]
     let error = UploadError(.interrupted, HostileText.draw(&random))
@@ -76,13 +77,13 @@ enum RandomValues {
     return Samples.event(bodies[Int.random(in: bodies.indices, using: &random)])
   }
 
-  static func words(_ random: inout SeededRandomness) -> PostWords {
+  static func words(_ random: inout SplitMix64) -> PostWords {
     PostWords(
       authorID: random.maybe(HostileText.draw(&random)), authorName: random.maybe(HostileText.draw(&random)),
       caption: random.maybe(HostileText.draw(&random)), music: random.maybe(HostileText.draw(&random)))
   }
 
-  static func media(_ random: inout SeededRandomness) -> MediaInfo {
+  static func media(_ random: inout SplitMix64) -> MediaInfo {
     var media = MediaInfo(container: .mp4, size: bytes(&random))
     media.duration = random.maybe(Double.random(in: 0.001...31_000_000, using: &random))
     media.durationSource = media.duration.map { _ in .estimated }
@@ -99,7 +100,7 @@ enum RandomValues {
     return media
   }
 
-  private static func video(_ random: inout SeededRandomness) -> VideoFacts {
+  private static func video(_ random: inout SplitMix64) -> VideoFacts {
     var video = random.chance(50) ? Samples.video : VideoFacts()
     video.codec = random.maybe(HostileText.draw(&random))
     video.profile = random.maybe(HostileText.draw(&random))

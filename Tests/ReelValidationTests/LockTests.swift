@@ -1,4 +1,5 @@
 import ReelModel
+import ReelTestRandomness
 import ReelValidation
 import Testing
 
@@ -105,7 +106,7 @@ import Testing
 
   @Test("any bytes are a lock or an error, and no crash", arguments: 0..<20)
   func anyBytes(seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let good = Array(LockText.text(LockFile(entries: [path: entry(digest)])).utf8)
     for _ in 0..<40 {
       var bytes = good

@@ -1,4 +1,5 @@
 import ReelModel
+import ReelTestRandomness
 import ReelValidation
 import Testing
 
@@ -117,7 +118,7 @@ import Testing
 
   @Test("any bytes are a policy or an error, and no crash", arguments: 0..<40)
   func anyBytes(seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let words = [
       "rules", ":", "\n", "  ", "- ", "[", "]", "{", "}", "duration.max", "60s", "overrides", "files", "*",
       "&a", "*a",
@@ -168,20 +169,5 @@ import Testing
       }
       #expect(broken == [])
     }
-  }
-}
-
-/// SplitMix64.
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }
