@@ -21,20 +21,14 @@ struct MultipartUpload: Sendable {
   /// Sends what is missing and makes the object visible.
   ///
   /// On a failure that another attempt may get over, and when it is cancelled, the parts stay for the next attempt or
-  /// run; on every other they are removed. Where the store lists no unfinished uploads nobody would find them, and they
-  /// are removed always.
+  /// run; on every other they are removed. Where the store lists no unfinished uploads, or not their parts, nobody could
+  /// go on with them, and they are removed always.
   func run() async throws(UploadError) {
-    let open = try await openUploads()
-    let id: String
-    var stored: [Int: StoredPart] = [:]
-    if let newest = open?.first, let parts = try await storedParts(newest) {
-      (id, stored) = (newest, parts)
-    } else {
-      id = try await begin()
-    }
+    let start = try await start()
+    let (id, open) = (start.id, start.open)
     var areSent = false
     do throws(UploadError) {
-      let parts = try await sendParts(id, stored)
+      let parts = try await sendParts(id, start.stored)
       areSent = true
       try await shielded { () async throws(UploadError) in try await complete(id, parts) }
     } catch {
@@ -59,6 +53,26 @@ struct MultipartUpload: Sendable {
 
   // MARK: Beginning
 
+  /// Where the upload goes on, or begins.
+  private struct Start {
+    let id: String
+    var stored: [Int: StoredPart] = [:]
+    /// The uploads of this name that were found; nil where another attempt could not go on with what this one leaves.
+    let open: [String]?
+  }
+
+  private func start() async throws(UploadError) -> Start {
+    let open = try await openUploads()
+    guard let open, let newest = open.first else { return Start(id: try await begin(), open: open) }
+    switch try await storedParts(newest) {
+    case .listed(let parts): return Start(id: newest, stored: parts, open: open)
+    case .gone: return Start(id: try await begin(), open: open)
+    case .unlisted:
+      for old in open { await abort(old) }
+      return Start(id: try await begin(), open: nil)
+    }
+  }
+
   private func openUploads() async throws(UploadError) -> [String]? {
     try await client.openUploads(of: key)
   }
@@ -77,8 +91,15 @@ struct MultipartUpload: Sendable {
     return id
   }
 
-  /// What the store has of upload `id`; nil when it is gone.
-  private func storedParts(_ id: String) async throws(UploadError) -> [Int: StoredPart]? {
+  /// What the store has of an upload.
+  private enum Stored {
+    case listed([Int: StoredPart])
+    case gone
+    /// The access key may not ask, or the store knows no such question.
+    case unlisted
+  }
+
+  private func storedParts(_ id: String) async throws(UploadError) -> Stored {
     var found: [Int: StoredPart] = [:]
     var marker: String?
     repeat {
@@ -87,17 +108,19 @@ struct MultipartUpload: Sendable {
         task: "list the parts of \(key)", permission: "s3:ListMultipartUploadParts")
       switch try await client.outcome(of: request) {
       case .failure(let failure):
-        if failure.isMissingUpload { return nil }
-        throw try await client.error(failure, request)
+        if failure.isMissingUpload { return .gone }
+        let error = try await client.error(failure, request)
+        guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
+        return .unlisted
       case .reply(let reply):
         guard let page = S3Documents.parts(reply.body), page.next == nil || page.next != marker else {
-          return found
+          return .listed(found)
         }
         for part in page.parts { found[part.number] = part }
         marker = page.next
       }
     } while marker != nil
-    return found
+    return .listed(found)
   }
 
   // MARK: Parts

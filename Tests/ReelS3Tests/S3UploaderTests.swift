@@ -186,6 +186,32 @@ struct S3UploaderTests {
     #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.begun == 2 })
   }
 
+  @Test(
+    "where parts can't be listed an upload that broke begins anew, and leaves nothing", arguments: [403, 501])
+  func unlistedParts(_ status: Int) async throws {
+    let breaks = Mutex(true)
+    let double = S3Double { sent async throws(HTTPFailure) in
+      if sent.call.method == .get, sent.call.target.contains("uploadId=") {
+        return S3Double.error(status, status == 403 ? "AccessDenied" : "NotImplemented")
+      }
+      if sent.call.target.contains("partNumber=2"), breaks.withLock({ $0 }) { throw .broken("a test") }
+      return nil
+    }
+    for begun in 1...2 {
+      let error = await #expect(throws: UploadError.self) {
+        _ = try await uploader(double.transport()).upload(source(11 << 20), to: try key()) { _ in }
+      }
+      #expect(error?.code == .interrupted)
+      // The first attempt has not asked yet: what it leaves goes with the next.
+      #expect(double.bucket.withLock { $0.uploads.count } == (begun == 1 ? 1 : 0))
+      #expect(double.bucket.withLock { $0.begun } == begun)
+    }
+    breaks.withLock { $0 = false }
+    _ = try await uploader(double.transport()).upload(source(11 << 20), to: try key()) { _ in }
+    #expect(try await uploader(double.transport()).readBack(key()) == source(11 << 20).digest)
+    #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.begun == 3 })
+  }
+
   @Test("removing an object gives up its unfinished uploads, and no other's")
   func removing() async throws {
     let double = S3Double()
