@@ -149,14 +149,14 @@ extension ProbeOutcome {
   }
 }
 
-/// Reads documents of which many in a row are the same, as of files that are no videos.
+/// Reads documents of which many are the same, as of files that are no videos: each of these once.
 private struct OutcomeReading {
-  private var last: (document: String, outcome: ProbeOutcome?)?
+  private var known: [String: ProbeOutcome?] = [:]
 
   mutating func outcome(_ document: String) -> ProbeOutcome? {
-    if let last, last.document == document { return last.outcome }
+    if let outcome = known[document] { return outcome }
     let outcome = ProbeOutcome(document: document)
-    last = (document, outcome)
+    known[document] = .some(outcome)
     return outcome
   }
 }

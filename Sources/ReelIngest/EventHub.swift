@@ -11,6 +11,7 @@ final class EventHub: Sendable {
     var sequence = 0
     var folded = IngestState()
     var subscriptions: [ObjectIdentifier: Subscription] = [:]
+    var watchers: [AsyncStream<Void>.Continuation] = []
     var isFinished = false
   }
   private let state = Mutex(State())
@@ -33,16 +34,17 @@ final class EventHub: Sendable {
   func emit(_ bodies: [IngestEvent.Body]) {
     guard !bodies.isEmpty else { return }
     let at = clock.now()
-    let waiting = state.withLock { state in
-      guard !state.isFinished else { return [Subscription.Wakeup]() }
+    let (waiting, watchers) = state.withLock { state in
+      guard !state.isFinished else { return ([Subscription.Wakeup](), [AsyncStream<Void>.Continuation]()) }
       let events = bodies.map { body in
         state.sequence += 1
         state.folded.apply(body)
         return IngestEvent(sequence: state.sequence, at: at, body: body)
       }
-      return state.subscriptions.values.compactMap { $0.offer(events) }
+      return (state.subscriptions.values.compactMap { $0.offer(events) }, state.watchers)
     }
     for wakeup in waiting { wakeup.fire() }
+    for watcher in watchers { watcher.yield() }
   }
 
   /// Waits while an observer that does read is far behind, so that what it has not read yet does not pile up. One
@@ -55,11 +57,24 @@ final class EventHub: Sendable {
 
   /// Ends every observer's stream, after what is still in its buffer.
   func finish() {
-    let waiting = state.withLock { state in
+    let (waiting, watchers) = state.withLock { state in
       state.isFinished = true
-      return state.subscriptions.values.compactMap { $0.finish() }
+      defer { state.watchers = [] }
+      return (state.subscriptions.values.compactMap { $0.finish() }, state.watchers)
     }
     for wakeup in waiting { wakeup.fire() }
+    for watcher in watchers { watcher.finish() }
+  }
+
+  /// Says that something came, however much it was, until the run's end: for who looks at ``snapshot`` then.
+  func changes() -> AsyncStream<Void> {
+    let (stream, watcher) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let isFinished = state.withLock { state in
+      if !state.isFinished { state.watchers.append(watcher) }
+      return state.isFinished
+    }
+    if isFinished { watcher.finish() }
+    return stream
   }
 
   /// A stream of the events from now on.

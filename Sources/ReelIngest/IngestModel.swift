@@ -66,10 +66,10 @@ public final class IngestModel {
   func launch() -> Task<RunSummary, Never> {
     if let running { return running }
     let (pipeline, makeWalk) = (pipeline, makeWalk)
-    let changes = events()
+    let changes = pipeline.hub.changes()
     let task = Task { [weak self] in
       async let summary = pipeline.run(makeWalk)
-      for await _ in changes.batches() {
+      for await _ in changes {
         self?.state = pipeline.hub.snapshot
         // A cancelled run hurries; its last state is set below all the same.
         try? await Task.sleep(for: .milliseconds(16))

@@ -3,8 +3,8 @@ import ReelModel
 import ReelSource
 import ReelSystem
 
-/// One run. The walk goes ahead by a batch; the reception ends what is known; the others are taken through their
-/// steps, each in a task of its own. Between the stages nothing piles up: each waits until the next has room.
+/// One run. The walk goes ahead by a batch, and so does looking up what is known; the reception ends that; the others are
+/// taken through their steps, each in a task of its own. Between the stages nothing piles up: each waits until the next has room.
 struct IngestPipeline: Sendable {
   let services: IngestServices
   let options: IngestOptions
@@ -58,13 +58,27 @@ struct IngestPipeline: Sendable {
       return .aborted(error.failure)
     }
     let found = AsyncChannel<[NumberedItem]>()
+    let recalled = AsyncChannel<Reception.Recalled>()
+    let remembered = AsyncChannel<Reception.Remembered>()
     let admitted = AsyncChannel<Reception.Admitted>()
     let (walk, ahead) = (makeWalk(), options.countsAhead ? makeWalk() : nil)
     async let warming: Void = warmUp(expected, atMost: jobs)
     await withTaskGroup { group in
       group.addTask { await scan(walk, into: found, brake) }
       if let ahead { group.addTask { await count(ahead, brake) } }
-      group.addTask(executorPreference: threads) { await receive(found, reception, into: admitted, brake) }
+      group.addTask {
+        await pass(found, into: recalled, brake) { items async throws(StepFailure) in
+          try await reception.recall(items)
+        }
+      }
+      group.addTask {
+        await pass(recalled, into: remembered, brake) { batch async throws(StepFailure) in
+          try await reception.remember(batch)
+        }
+      }
+      group.addTask(executorPreference: threads) {
+        await receive(remembered, reception, into: admitted, brake)
+      }
       for _ in 0..<window {
         group.addTask(executorPreference: threads) { await work(through: admitted, intake, teller, brake) }
       }
@@ -142,19 +156,30 @@ struct IngestPipeline: Sendable {
 
   // MARK: The reception
 
-  private func receive(
-    _ found: AsyncChannel<[NumberedItem]>, _ reception: Reception,
-    into admitted: AsyncChannel<Reception.Admitted>, _ brake: RunBrake
+  /// A step of the reception, batch by batch.
+  private func pass<Batch: Sendable, Looked: Sendable>(
+    _ batches: AsyncChannel<Batch>, into next: AsyncChannel<Looked>, _ brake: RunBrake,
+    _ step: (Batch) async throws(StepFailure) -> Looked
   ) async {
-    defer { admitted.finish() }
+    defer { next.finish() }
     do throws(StepFailure) {
-      for await items in found where !brake.isPressed && !Task.isCancelled {
-        await hub.observersToCatchUp()
-        for one in try await reception.receive(items) where !brake.isPressed { await admitted.send(one) }
+      for await batch in batches where !brake.isPressed && !Task.isCancelled {
+        await next.send(try await step(batch))
       }
     } catch {
       // One that was cancelled ends because the run does.
       if !error.failure.isCancellation { brake.press(.aborted(error.failure)) }
+    }
+  }
+
+  private func receive(
+    _ remembered: AsyncChannel<Reception.Remembered>, _ reception: Reception,
+    into admitted: AsyncChannel<Reception.Admitted>, _ brake: RunBrake
+  ) async {
+    defer { admitted.finish() }
+    for await batch in remembered where !brake.isPressed && !Task.isCancelled {
+      await hub.observersToCatchUp()
+      for one in await reception.receive(batch) where !brake.isPressed { await admitted.send(one) }
     }
   }
 

@@ -4,6 +4,8 @@ import ReelSource
 /// The first look at what the walk has found, a batch at a time: a file that an earlier run knows in this very state
 /// has its end here, for the price of a look into the catalog. It is not opened, and a reader is started for it at most
 /// to say of which version it is.
+///
+/// Its three steps are for three batches at once: what one looks up costs as much as the others.
 struct Reception: Sendable {
   let intake: FileIntake
   let teller: FileTeller
@@ -29,16 +31,25 @@ struct Reception: Sendable {
     case becomes(FailureRecord)
   }
 
+  /// A batch, and which of its files earlier runs know.
+  struct Recalled: Sendable {
+    fileprivate let items: [NumberedItem]
+    fileprivate let recollections: [Recollection?]
+  }
+
+  /// A batch, and all that earlier runs know of it.
+  struct Remembered: Sendable {
+    fileprivate let recalled: Recalled
+    fileprivate let outcomes: [ContentDigest: ProbeOutcome]
+  }
+
   /// Ends those that are known, and gives the others.
-  /// - Throws: what ends the run: a catalog that can't be read, a reader that isn't there.
-  func receive(_ items: [NumberedItem]) async throws(StepFailure) -> [Admitted] {
-    let recollections = try await recall(items)
-    let outcomes = try await outcomes(of: recollections)
+  func receive(_ batch: Remembered) async -> [Admitted] {
     var admitted: [Admitted] = []
     var ends: [KnownEnd] = []
-    for (index, item) in items.enumerated() {
-      let recollection = recollections[index]
-      if let recollection, let end = end(of: item, recollection, outcomes[recollection.digest]) {
+    for (index, item) in batch.recalled.items.enumerated() {
+      let recollection = batch.recalled.recollections[index]
+      if let recollection, let end = end(of: item, recollection, batch.outcomes[recollection.digest]) {
         ends.append(end)
       } else {
         admitted.append(Admitted(item: item, known: recollection?.digest))
@@ -50,17 +61,26 @@ struct Reception: Sendable {
 
   // MARK: Looking
 
-  private func recall(_ items: [NumberedItem]) async throws(StepFailure) -> [Recollection?] {
+  /// Which of these earlier runs know.
+  /// - Throws: what ends the run: a catalog that can't be read.
+  func recall(_ items: [NumberedItem]) async throws(StepFailure) -> Recalled {
     let found = items.map { try? $0.candidate() }
     let questions = found.compactMap { $0 }.map { intake.question(about: $0) }
-    guard !questions.isEmpty else { return items.map { _ in nil } }
+    guard !questions.isEmpty else { return Recalled(items: items, recollections: items.map { _ in nil }) }
     do throws(CatalogError) {
       var answers = try await intake.services.catalog.recall(
         questions, readingPosts: intake.options.tellsKnownPosts)[...]
-      return found.map { $0 == nil ? nil : answers.popFirst() ?? nil }
+      return Recalled(
+        items: items, recollections: found.map { $0 == nil ? nil : answers.popFirst() ?? nil })
     } catch {
       throw StepFailure(error)
     }
+  }
+
+  /// What is known of them beside.
+  /// - Throws: what ends the run: a catalog that can't be read, a reader that isn't there.
+  func remember(_ recalled: Recalled) async throws(StepFailure) -> Remembered {
+    Remembered(recalled: recalled, outcomes: try await outcomes(of: recalled.recollections))
   }
 
   /// What was found in those that are no posts. The reader is asked who it is only for what it has read: most files

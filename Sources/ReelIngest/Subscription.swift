@@ -12,14 +12,14 @@ final class Subscription: Sendable {
   }
 
   fileprivate struct State {
-    /// Nil where progress was overtaken, and before `head`.
-    var buffer: [IngestEvent?] = []
-    /// Where what is unread begins in `buffer`.
-    var head = 0
-    /// How much of what is unread was overtaken.
+    /// What is unread, the oldest first, as it is handed out. Nil where progress was overtaken.
+    var batches: [[IngestEvent?]] = []
+    var unread = 0
     var overtaken = 0
-    /// Where the newest progress of each file stands in `buffer`; 0 is the walk's.
-    var progress: [Int: Int] = [:]
+    /// How many batches came before the first of `batches`.
+    var taken = 0
+    /// Where the newest progress of each file stands; 0 is the walk's.
+    var progress: [Int: (batch: Int, index: Int)] = [:]
     var isFinished = false
     var lastRead = ContinuousClock.now
     var readers: [CheckedContinuation<Void, Never>] = []
@@ -39,7 +39,7 @@ final class Subscription: Sendable {
   /// A reader that has taken nothing for so long has stopped.
   private static let patience = Duration.seconds(5)
   /// As many are read at once at most. One who takes longer than `patience` for so few reads less than a hundred a second.
-  private static let batch = 512
+  fileprivate static let batch = 512
 
   /// Whether much is unread although somebody reads.
   var isFarBehind: Bool {
@@ -59,7 +59,7 @@ final class Subscription: Sendable {
   /// cancelled.
   func nextBatch() async -> [IngestEvent]? {
     while !Task.isCancelled {
-      let (batch, isFinished) = state.withLock { state in (state.take(Self.batch), state.isFinished) }
+      let (batch, isFinished) = state.withLock { state in (state.takeBatch(), state.isFinished) }
       if let batch {
         if batch.isEmpty { continue }
         return batch
@@ -93,53 +93,44 @@ extension Subscription.State {
     return Subscription.Wakeup(continuations: readers)
   }
 
-  /// Events in the buffer, and places of overtaken ones.
-  fileprivate var unread: Int { buffer.count - head }
-
   fileprivate mutating func append(_ event: IngestEvent) {
-    if event.body.coalesces {
-      let file = event.body.file?.number ?? 0
-      if let older = progress[file], older >= head {
-        buffer[older] = nil
-        overtaken += 1
-      }
-      progress[file] = buffer.count
-    }
-    buffer.append(event)
-    if overtaken > 64, overtaken > unread / 2 { compact() }
+    place(event)
+    if overtaken > 64, overtaken > unread / 2 { closeGaps() }
   }
 
-  /// The first events of at most `count` places; nil when there is none.
-  fileprivate mutating func take(_ count: Int) -> [IngestEvent]? {
-    lastRead = .now
-    guard unread > 0 else { return nil }
-    let taken = head..<min(head + count, buffer.count)
-    let events = buffer[taken].compactMap { $0 }
-    overtaken -= taken.count - events.count
-    head = taken.upperBound
-    if head == buffer.count {
-      forgetBuffer()
-    } else if head > buffer.count / 2 {
-      compact()
-    } else {
-      for index in taken { buffer[index] = nil }
+  private mutating func place(_ event: IngestEvent) {
+    if batches.last.map({ $0.count == Subscription.batch }) ?? true { batches.append([]) }
+    let newest = batches.count - 1
+    if event.body.coalesces {
+      let file = event.body.file?.number ?? 0
+      if let older = progress[file], older.batch >= taken {
+        batches[older.batch - taken][older.index] = nil
+        overtaken += 1
+      }
+      progress[file] = (taken + newest, batches[newest].count)
     }
+    batches[newest].append(event)
+    unread += 1
+  }
+
+  /// The oldest batch, which may have been overtaken as a whole; nil when there is none.
+  fileprivate mutating func takeBatch() -> [IngestEvent]? {
+    lastRead = .now
+    guard !batches.isEmpty else { return nil }
+    let oldest = batches.removeFirst()
+    let events = oldest.compactMap { $0 }
+    taken += 1
+    unread -= oldest.count
+    overtaken -= oldest.count - events.count
+    if batches.isEmpty { progress.removeAll(keepingCapacity: true) }
     return events
   }
 
-  private mutating func forgetBuffer() {
-    buffer.removeAll(keepingCapacity: buffer.count < 1024)
+  /// Keeps a stuck observer's buffer from growing by progress alone.
+  private mutating func closeGaps() {
+    let kept = batches.joined().compactMap { $0 }
+    (batches, unread, overtaken) = ([], 0, 0)
     progress.removeAll(keepingCapacity: true)
-    (head, overtaken) = (0, 0)
-  }
-
-  /// Keeps a stuck observer's buffer from growing by progress alone, and a slow one's by what it has read.
-  private mutating func compact() {
-    let kept = buffer[head...].compactMap { $0 }
-    forgetBuffer()
-    buffer = kept
-    for (index, event) in kept.enumerated() where event.body.coalesces {
-      progress[event.body.file?.number ?? 0] = index
-    }
+    for event in kept { place(event) }
   }
 }
