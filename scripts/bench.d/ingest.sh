@@ -111,24 +111,24 @@ bench_ingest() {
   sync && sleep 3
   print_intake_circumstances "$lab"
   for part in ${only:-small again large many many-again many-events feed}; do
-    "bench_part_${part//-/_}" "$lab"
+    "bench_ingest_part_${part//-/_}" "$lab"
   done
   rm -rf "$lab"/{library,library-large,library-many,library-feed,by-rclone,by-floor} "$lab"/*.done.??????
 }
 
-bench_part_small() {
+bench_ingest_part_small() {
   commands_of_small "$1" | in_turn "$1" small "$rounds"
   print_intake_table "$1/small.times" "$small_count files, $((small_bytes / 1000000)) MB"
 }
 
-bench_part_again() {
+bench_ingest_part_again() {
   local lab=$1
   [[ -e $lab/library ]] || ( eval "$(reel_ingest "$lab/library" "$lab/small")" )
   printf 'nothing changed\t%s\tsync\n' "$(reel_ingest "$lab/library" "$lab/small")" | in_turn "$lab" again "$rounds"
   print_again "$lab"
 }
 
-bench_part_large() {
+bench_ingest_part_large() {
   commands_of_large "$1" | in_turn "$1" large "$rounds"
   print_intake_table "$1/large.times" "one file, $((large_bytes / 1000000)) MB"
 }
@@ -142,24 +142,24 @@ run_many() {
     "$reel" ingest --library "$lab/library-many" --json --quiet "$@" "$lab/many" >"$lab/$name.json"
 }
 
-bench_part_many() {
+bench_ingest_part_many() {
   rm -rf "$1/library-many"
   run_many "$1" many
   print_many "$1/many.peak" "the first time"
 }
 
-bench_part_many_again() {
+bench_ingest_part_many_again() {
   run_many "$1" many-again
   print_many "$1/many-again.peak" "nothing changed"
 }
 
-bench_part_many_events() {
+bench_ingest_part_many_events() {
   run_many "$1" many-events --events "$1/events.jsonl"
   rm -f "$1/events.jsonl"
   print_many "$1/many-events.peak" "nothing changed, with --events"
 }
 
-bench_part_feed() {
+bench_ingest_part_feed() {
   local lab=$1
   if [[ ! -e $lab/library-feed ]]; then
     ( eval "$(reel_ingest "$lab/library-feed" "$root/Samples/clips/faststart.mp4")" )

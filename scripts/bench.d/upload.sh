@@ -139,8 +139,8 @@ print_upload_table() {
   ' "$1"
 }
 
-# bench_part_objects LAB NAME COUNT BYTES: as many objects of that size, by everybody in turn.
-bench_part_objects() {
+# bench_upload_part_objects LAB NAME COUNT BYTES: as many objects of that size, by everybody in turn.
+bench_upload_part_objects() {
   local files=$1/$2 at=$1/store-$2
   make_uploads "$root/Samples/clips/faststart.mp4" "$files" "$3" "$4"
   rm -rf "$at" && mkdir -p "$at"
@@ -154,12 +154,12 @@ bench_part_objects() {
   rm -rf "$at"
 }
 
-bench_part_small() { bench_part_objects "$1" small 1000 $((200 << 10)); }
+bench_upload_part_small() { bench_upload_part_objects "$1" small 1000 $((200 << 10)); }
 
-bench_part_large() { bench_part_objects "$1" large 4 $((256 << 20)); }
+bench_upload_part_large() { bench_upload_part_objects "$1" large 4 $((256 << 20)); }
 
-# bench_part_memory LAB: four objects of 1 GB at once, to each kind of store that can be had here.
-bench_part_memory() {
+# bench_upload_part_memory LAB: four objects of 1 GB at once, to each kind of store that can be had here.
+bench_upload_part_memory() {
   make_uploads "$root/Samples/clips/faststart.mp4" "$1/giant" 4 1000000000
   printf '\n4 uploads of 1 GB at once\n\n| to | CPU s | wall s | MB at most (goal: 150) |\n| --- | ---: | ---: | ---: |\n'
   local kind
