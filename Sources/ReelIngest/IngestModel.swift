@@ -38,8 +38,8 @@ public final class IngestModel {
     IngestEvents(hub: pipeline.hub)
   }
 
-  /// Says that `events` have gone where they were to go: what is told of posts in them is not told again. Call it before the
-  /// catalog is closed, of each batch in order. See ``IngestOptions/isAcknowledged``.
+  /// Says that `events` have gone where they were to go: what is told of posts in them is not told again. Call it
+  /// before the catalog is closed, of each batch in order. See ``IngestOptions/isAcknowledged``.
   public nonisolated func acknowledge(_ events: [IngestEvent]) async {
     await pipeline.acknowledge(events)
   }

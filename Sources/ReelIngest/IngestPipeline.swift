@@ -3,8 +3,9 @@ import ReelModel
 import ReelSource
 import ReelSystem
 
-/// One run. The walk goes ahead by a batch, and so does looking up what is known; the reception ends that; the others are
-/// taken through their steps, each in a task of its own. Between the stages nothing piles up: each waits until the next has room.
+/// One run. The walk goes ahead by a batch, and so does looking up what is known; the reception ends that; the others
+/// are taken through their steps, each in a task of its own. Between the stages nothing piles up: each waits until the
+/// next has room.
 struct IngestPipeline: Sendable {
   let services: IngestServices
   let options: IngestOptions

@@ -38,7 +38,7 @@ final class Subscription: Sendable {
   private static let far = 8192
   /// A reader that has taken nothing for so long has stopped.
   private static let patience = Duration.seconds(5)
-  /// As many are read at once at most. One who takes longer than `patience` for so few reads less than a hundred a second.
+  /// As many are read at once at most. Who takes longer than `patience` for so few reads some hundred a second.
   fileprivate static let batch = 512
 
   /// Whether much is unread although somebody reads.

@@ -21,8 +21,8 @@ struct MultipartUpload: Sendable {
   /// Sends what is missing and makes the object visible.
   ///
   /// On a failure that another attempt may get over, and when it is cancelled, the parts stay for the next attempt or
-  /// run; on every other they are removed. Where the store lists no unfinished uploads, or not their parts, nobody could
-  /// go on with them, and they are removed always.
+  /// run; on every other they are removed. Where the store lists no unfinished uploads, or not their parts, nobody
+  /// could go on with them, and they are removed always.
   func run() async throws(UploadError) {
     let start = try await start()
     let (id, open) = (start.id, start.open)

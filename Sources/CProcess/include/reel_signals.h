@@ -2,8 +2,8 @@
 #define REEL_C_SIGNALS_H
 
 // From now on the first of these signals makes a descriptor readable, which is returned, and the second ends the
-// process at once with `status`, whatever its threads are at. No signal is lost from the return on, and none is needed to
-// be looked at in time. Those that the process ignores (nohup) stay ignored.
+// process at once with `status`, whatever its threads are at. From the return on no signal is lost, however late somebody
+// looks. Those that the process ignores (nohup) stay ignored.
 // One at a time in a process. The descriptor is closed on exec, and never before: a handler may be writing to it.
 // Returns it, or -errno.
 int reel_signals_listen(const int *numbers, int count, int status);
