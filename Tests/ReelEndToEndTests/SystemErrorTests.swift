@@ -2,8 +2,8 @@ import Foundation
 import ReelTestRandomness
 import Testing
 
-/// Every system call that Reel makes on its files fails once, or is the last of its process: the nth of the process, for every n that a run to its
-/// end comes to. The short form draws a few n for each.
+/// Every system call that Reel makes on its files fails once, or is the last of its process: the nth of the process, for
+/// every n that a run to its end comes to. The short form draws a few n for each.
 @Suite(
   "When a system call fails", .timeLimit(.minutes(240)), .serialized, .enabled(if: SystemShim.isPossible))
 struct SystemErrorTests {

@@ -154,20 +154,7 @@ struct ValidateTests {
     arguments: [SIGINT, SIGTERM])
   func interrupted(number: Int32) async throws {
     let bench = try Workbench()
-    // The sabotaged worker never comes back from this file; only the signal ends the run soon.
-    let movie = Data([0, 0, 0, 24]) + Data("ftypisom".utf8) + Data([0, 0, 2, 0]) + Data("isomiso2".utf8)
-    try (movie + Data([0, 0, 0, 8]) + Data("moovsleep".utf8))
-      .write(to: bench.clips.appendingPathComponent("a.mp4"))
-    let worker = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
-    let running = try ReelBinary.start(
-      ["validate", "clips", "--worker", worker, "--deadline", "120", "--report", "junit=out.xml"],
-      in: bench.folder)
-    let process = running.process.processIdentifier
-    for _ in 0..<3000 {
-      if Self.hasChild(process) { break }
-      try await Task.sleep(for: .milliseconds(20))
-    }
-    // Whoever starts a worker listens to signals already.
+    let running = try await Self.stuck(in: bench)
     let start = ContinuousClock.now
     running.send(number)
     let run = try await running.outcome()
@@ -175,6 +162,44 @@ struct ValidateTests {
     #expect(ContinuousClock.now - start < .seconds(100))
     let report = bench.folder.appendingPathComponent("out.xml").path
     #expect((try? String(contentsOfFile: report, encoding: .utf8)) ?? "" == "")
+  }
+
+  @Test("what nohup told it to ignore stays ignored")
+  func ignored() async throws {
+    let bench = try Workbench()
+    let running = try await Self.stuck(
+      in: bench, launcher: ["/bin/sh", "-c", "trap '' HUP; exec \"$0\" \"$@\""])
+    running.send(SIGHUP)
+    #expect(Self.ignores(SIGHUP, running.process.processIdentifier))
+    running.send(SIGTERM)
+    #expect(try await running.outcome().status == 130)
+  }
+
+  /// A run whose worker never comes back from its file (the sabotaged one): only a signal ends it soon. It listens to
+  /// signals before it starts a worker.
+  private static func stuck(
+    in bench: Workbench, launcher: [String] = []
+  ) async throws -> ReelBinary.Running {
+    let movie = Data([0, 0, 0, 24]) + Data("ftypisom".utf8) + Data([0, 0, 2, 0]) + Data("isomiso2".utf8)
+    try (movie + Data([0, 0, 0, 8]) + Data("moovsleep".utf8))
+      .write(to: bench.clips.appendingPathComponent("a.mp4"))
+    let worker = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
+    let running = try ReelBinary.start(
+      ["validate", "clips", "--worker", worker, "--deadline", "120", "--report", "junit=out.xml"],
+      in: bench.folder, launcher: launcher)
+    for _ in 0..<3000 {
+      if hasChild(running.process.processIdentifier) { break }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    return running
+  }
+
+  /// proc_pid_status(5): `SigIgn` is a mask, the lowest bit signal 1.
+  private static func ignores(_ number: Int32, _ process: Int32) -> Bool {
+    let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") }
+    let mask = line?.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) } ?? 0
+    return mask & 1 << UInt64(number - 1) != 0
   }
 
   private static func hasChild(_ process: Int32) -> Bool {

@@ -98,6 +98,22 @@ struct EventHubTests {
     #expect(!slow.isFarBehind)
   }
 
+  @Test(
+    "who only wants to know that something came is told once for much, is waited for by nobody, and hears the end"
+  )
+  func changes() async {
+    let hub = EventHub(clock: SystemWallClock())
+    let changes = hub.changes()
+    for number in 1...20_000 { hub.emit(Self.failed(number)) }
+    // It would never return.
+    await hub.observersToCatchUp()
+    hub.finish()
+    var heard = 0
+    for await _ in changes { heard += 1 }
+    #expect(heard == 1 && hub.snapshot.failed == 20_000)
+    for await _ in hub.changes() { Issue.record("after the end there is nothing") }
+  }
+
   @Test("an observer who never reads slows nobody")
   func stuckObserver() async {
     let hub = EventHub(clock: SystemWallClock())
