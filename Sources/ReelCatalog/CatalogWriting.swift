@@ -34,6 +34,9 @@ final class CatalogWriting: Sendable {
     heartbeat.cancel()
   }
 
+  /// The name of this owner's lock; nil once it was let go of.
+  var lockName: String? { lock.withLock { $0?.name } }
+
   /// Hands in what nobody waits for. Where so much of it is waiting that memory counts, this waits, too.
   func lazily(_ write: @escaping @Sendable (Database) throws -> Void) async {
     group.lazily(write)
@@ -43,7 +46,7 @@ final class CatalogWriting: Sendable {
 
   /// Whether `intent` is still this owner's, whose lease begins anew then.
   func holds(_ intent: Intent, in db: Database) throws -> Bool {
-    guard let name = lock.withLock({ $0?.name }),
+    guard let name = lockName,
       try IntentTable.isHeld(intent, by: steps.me, in: db)
     else { return false }
     try steps.owners.renew(steps.me, lock: name, in: db)
@@ -68,5 +71,10 @@ final class CatalogWriting: Sendable {
   func abandon() -> OwnerLock? {
     heartbeat.cancel()
     return lock.withLock { $0.take() }
+  }
+
+  /// Waits, after ``abandon()``, for the heartbeat that may have been handed in before: for tests.
+  func heartbeatEnds() async {
+    await heartbeat.value
   }
 }

@@ -95,7 +95,7 @@ final class AdapterProcess {
 
   /// A program that somebody holds open for writing can't be started (ETXTBSY, execve(2)): one that is just being
   /// put in place, or that a process forked meanwhile still holds. That is over in a moment, so it is tried for 2 s.
-  private static func waitingForItsWriter(_ spawn: () -> Int32) -> Int32 {
+  static func waitingForItsWriter(_ spawn: () -> Int32) -> Int32 {
     for _ in 0..<100 {
       let error = spawn()
       guard error == -ETXTBSY else { return error }

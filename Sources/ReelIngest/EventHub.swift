@@ -16,9 +16,12 @@ final class EventHub: Sendable {
   }
   private let state = Mutex(State())
   private let clock: any WallClock
+  private let patience: Duration
 
-  init(clock: any WallClock) {
+  /// - Parameter patience: an observer that has taken nothing for so long has stopped reading.
+  init(clock: any WallClock, patience: Duration = .seconds(5)) {
     self.clock = clock
+    self.patience = patience
   }
 
   /// The state after the last event.
@@ -79,7 +82,7 @@ final class EventHub: Sendable {
 
   /// A stream of the events from now on.
   func subscribe() -> Subscription {
-    let subscription = Subscription()
+    let subscription = Subscription(patience: patience)
     let isFinished = state.withLock { state in
       if !state.isFinished { state.subscriptions[ObjectIdentifier(subscription)] = subscription }
       return state.isFinished

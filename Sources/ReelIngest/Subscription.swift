@@ -26,6 +26,10 @@ final class Subscription: Sendable {
   }
   private let state = Mutex(State())
 
+  init(patience: Duration) {
+    self.patience = patience
+  }
+
   /// Takes `events` in. The result is to be fired when no lock is held.
   func offer(_ events: [IngestEvent]) -> Wakeup? {
     state.withLock { state in
@@ -37,14 +41,14 @@ final class Subscription: Sendable {
   /// Events in the buffer from which on a reader is far behind: some 10 MB.
   private static let far = 8192
   /// A reader that has taken nothing for so long has stopped.
-  private static let patience = Duration.seconds(5)
+  private let patience: Duration
   /// As many are read at once at most. Who takes longer than `patience` for so few reads some hundred a second.
   fileprivate static let batch = 512
 
   /// Whether much is unread although somebody reads.
   var isFarBehind: Bool {
     state.withLock { state in
-      state.unread > Self.far && state.lastRead.duration(to: .now) < Self.patience
+      state.unread > Self.far && state.lastRead.duration(to: .now) < patience
     }
   }
 

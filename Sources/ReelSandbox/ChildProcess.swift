@@ -6,7 +6,8 @@ import Synchronization
 /// A worker's process. It is killed and collected when nobody holds this any more.
 final class ChildProcess: Sendable {
   private let child: reel_child
-  private let descriptor: Descriptor
+  /// A pidfd: readable once the process has ended.
+  let descriptor: Descriptor
   private let end = Mutex<WorkerEnd?>(nil)
   private let isKilled = Mutex(false)
 
@@ -55,8 +56,11 @@ final class ChildProcess: Sendable {
   private func collectKilled() -> WorkerEnd {
     kill()
     // It may have ended by itself before the kill.
-    if case .signalled(let signal)? = collect(Self.patience), signal != SIGKILL { return .signalled(signal) }
-    return .killed
+    switch collect(Self.patience) {
+    case .exited(let status)?: return .exited(status)
+    case .signalled(let signal)? where signal != SIGKILL: return .signalled(signal)
+    default: return .killed
+    }
   }
 
   private func collect(_ milliseconds: Int32) -> WorkerEnd? {

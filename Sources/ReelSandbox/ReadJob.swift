@@ -34,7 +34,6 @@ extension ReadJob {
 
   private func exchange(with reader: GreetedWorker, _ settings: WorkerSettings) -> ReadOutcome {
     let worker = reader.worker
-    let deadline = ContinuousClock.now + settings.deadline
     guard let request = try? settings.request(size: size, container: container).encoded() else {
       return .failure(ProbeError(.unreadable, "its size is no size"))
     }
@@ -42,7 +41,7 @@ extension ReadJob {
     guard worker.send(request, descriptor: descriptor) else {
       return .loss(worker.process.finish().failure)
     }
-    switch worker.receive(until: deadline) {
+    switch worker.receive(until: .now + settings.deadline) {
     case .frame(let frame): return outcome(of: frame, from: reader)
     case .late:
       worker.process.kill()

@@ -30,7 +30,8 @@ public final class SandboxedProber: MediaProber {
   ) {
     let settings = WorkerSettings(
       location: worker, isolation: isolation, limits: limits, deadline: deadline,
-      startDeadline: max(deadline, .seconds(10)), filesPerWorker: max(1, filesPerWorker))
+      // Loading FFmpeg takes 30 ms, and ten seconds on a machine that is busy enough: no reason to end a run.
+      startDeadline: max(deadline, .seconds(60)), filesPerWorker: max(1, filesPerWorker))
     thread = SpawnThread()
     location = worker
     let starter = WorkerStarter(settings: settings, thread: thread, breaker: StartBreaker())
@@ -118,6 +119,9 @@ public final class SandboxedProber: MediaProber {
   public func close() async {
     await line.close()
   }
+
+  /// How many files have a seat, and how many stand in line for one: what the tests wait for.
+  var counts: (seated: Int, inLine: Int) { line.counts }
 
   /// Runs `body` with a seat, on a thread that may block.
   private func withSeat<Value: Sendable>(

@@ -20,6 +20,11 @@ final class SeatLine: Sendable {
     state = Mutex(State(idle: seats))
   }
 
+  /// How many have a seat, and how many stand in line for one.
+  var counts: (seated: Int, inLine: Int) {
+    state.withLock { (seated: $0.busy.count, inLine: $0.waiting.count) }
+  }
+
   /// A seat, to be given back; nil when `interruption` has come meanwhile, or the line is closed.
   func take(_ interruption: Interruption) async -> Seat? {
     interruption.onArrival { [weak self, weak interruption] in

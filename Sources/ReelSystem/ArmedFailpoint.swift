@@ -57,7 +57,10 @@
       case .crash: kill(getpid(), SIGKILL)
       // To this thread: one to the process may be taken by another, and this one goes on for a while.
       case .stop: raise(SIGSTOP)
-      case .delay(let milliseconds): usleep(milliseconds * 1000)
+      case .delay(let milliseconds):
+        let end = ContinuousClock.now + .milliseconds(milliseconds)
+        // To its end: this thread may be the one that a signal is given to.
+        while ContinuousClock.now < end { usleep(min(milliseconds * 1000, 10_000)) }
       case .error(let code): throw SystemError(code: code, call: place)
       }
     }

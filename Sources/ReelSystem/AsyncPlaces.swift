@@ -16,6 +16,9 @@ public final class AsyncPlaces: Sendable {
     state = Mutex(State(free: Array((0..<count).reversed())))
   }
 
+  /// How many wait for a place now.
+  var waitingCount: Int { state.withLock { $0.waiting.count - $0.served } }
+
   /// Waits for a place, and gives its number: 0 ..< count.
   public func take() async -> Int {
     await withCheckedContinuation { continuation in

@@ -17,6 +17,9 @@ public final class BlockingQueue: Sendable {
     places = AsyncPlaces(count: count)
   }
 
+  /// How many calls wait for a thread now.
+  var waitingCount: Int { places.waitingCount }
+
   /// Runs `body` on a thread of its own, or on the current one where that is of ``BlockingThreads``, and gives its
   /// result.
   ///

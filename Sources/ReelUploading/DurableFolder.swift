@@ -16,6 +16,8 @@ actor DurableFolder {
   private var newest: Pass?
   /// The pass that has not begun, if there is one: it serves whoever asks now.
   private var upcoming: Pass?
+  /// How often ``sync()`` was called.
+  private(set) var asked = 0
 
   /// - Parameter flush: makes the folder of that descriptor durable; a test counts.
   init(
@@ -30,6 +32,7 @@ actor DurableFolder {
   /// - Throws: what that flush said. It is not asked again: after a failure the kernel may have dropped the
   ///   pages it could not write, and the next fsync would say that all is well.
   func sync() async throws(SystemError) {
+    asked += 1
     try await (upcoming ?? appendPass()).value.get()
   }
 

@@ -37,6 +37,9 @@ final class GroupPlacing: Sendable {
     self.flush = flush
   }
 
+  /// How many copies wait for the next group.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
+
   /// On return `copy` has its name, and both are durable; on throw it has none.
   func place(_ copy: CopiedObject, _ failure: FolderFailure) async throws(UploadError) {
     let cancellation = CancellationFlag()

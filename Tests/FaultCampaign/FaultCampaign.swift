@@ -71,7 +71,7 @@
     /// The requests of a publish that nothing disturbs.
     private func undisturbed(seed: UInt64) async throws -> [String] {
       let stage = try await Stage(self, seed: seed)
-      let result = try await stage.publish(.seconds(30))
+      let result = try await stage.publish()
       let broken = try await stage.broken(after: result)
       let requests = stage.proxy.requests
       await stage.stop()
@@ -88,7 +88,7 @@
       let stage = try await Stage(self, seed: seed)
       stage.proxy.plan(fault, sparing: { spares(fault.kind, $0) })
       // Who waits so shortly may lose its patience with a busy machine, too: after a stall only the end counts.
-      let first = try await stage.publish(fault.kind.isStall ? .milliseconds(500) : .seconds(20))
+      let first = try await stage.publish(fault.kind.isStall ? .milliseconds(500) : Stage.patience)
       var outcome = ScenarioOutcome(fault: fault.description, result: first, struck: stage.proxy.struck)
       outcome.broken = try await stage.broken(after: first)
       if !fault.kind.isStall, fault.reach == .once, stage.proxy.requests.count >= fault.request,
@@ -97,7 +97,7 @@
         outcome.broken.append("it did not get over it: \(failure.code), \(failure.message)")
       }
       stage.proxy.plan(nil)
-      let second = try await stage.publish(.seconds(30))
+      let second = try await stage.publish()
       if case .failed(let failure) = second {
         outcome.broken.append("the run after it failed: \(failure.code), \(failure.message)")
       }
@@ -121,6 +121,9 @@
     let elsewhere: LoopbackServer
     let scene: PublishScene
 
+    /// Nothing but a stall takes so long, however busy the machine is.
+    static let patience = Duration.seconds(60)
+
     init(_ campaign: FaultCampaign, seed: UInt64) async throws {
       store = try await campaign.makeStore()
       elsewhere = try await LoopbackServer.start { _ in .reply(404) }
@@ -129,16 +132,18 @@
     }
 
     /// - Parameter idle: how long the client waits for a byte.
-    func publish(_ idle: Duration) async throws -> PublishResult {
+    func publish(_ idle: Duration = patience) async throws -> PublishResult {
       let transport = try AsyncHTTPTransport(
-        HTTPRules(timeouts: HTTPTimeouts(connect: .seconds(5), idle: idle)))
+        HTTPRules(timeouts: HTTPTimeouts(connect: Self.patience, idle: idle, answer: Self.patience)))
       return try await scene.publish { [store, proxy] catalog in
         try await store.services(through: proxy.port, transport, catalog)
       }
     }
 
     func broken(after result: PublishResult) async throws -> [String] {
-      OnceVerdict(of: scene.digest, secrets: store.secrets).broken(
+      // What the client gave up may still be on its way to the store, or hold an upload there.
+      try await proxy.settle()
+      return OnceVerdict(of: scene.digest, secrets: store.secrets).broken(
         after: result, try await store.contents(), try CatalogLook(library: scene.library))
     }
 

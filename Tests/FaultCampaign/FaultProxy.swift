@@ -41,7 +41,13 @@
         _ = try? await listening.executeThenClose { clients in
           await withDiscardingTaskGroup { group in
             do {
-              for try await client in clients { group.addTask { await connection.serve(client) } }
+              for try await client in clients {
+                script.connections.withLock { $0 += 1 }
+                group.addTask {
+                  await connection.serve(client)
+                  script.connections.withLock { $0 -= 1 }
+                }
+              }
             } catch {}
             group.cancelAll()
           }
@@ -52,6 +58,11 @@
 
     private init(port: Int, _ script: FaultScript, _ serving: Task<Void, Never>) {
       (self.port, self.script, self.serving) = (port, script, serving)
+    }
+
+    /// Waits until every connection has ended, and what was asked on it: for after a client that is gone.
+    package func settle() async throws {
+      while script.connections.withLock({ $0 }) > 0 { try await Task.sleep(for: .milliseconds(2)) }
     }
 
     /// Ends it and every connection through it.
@@ -70,6 +81,8 @@
       var struck = 0
     }
     let state = Mutex(State())
+    /// Clients' connections that are open.
+    let connections = Mutex(0)
 
     /// What is done to the request that comes next.
     func effect(on head: WireHead) -> FaultKind.Effect? {

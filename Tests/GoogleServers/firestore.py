@@ -6,6 +6,7 @@ Prints "ready PORT" when it answers, and ends with it when its standard input do
 """
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -15,9 +16,14 @@ import time
 
 
 def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
+    """Below those that the kernel gives to clients: until the emulator takes it, none of them can get it."""
+    while True:
+        with socket.socket() as held:
+            try:
+                held.bind(("127.0.0.1", random.randrange(10000, 20000)))
+                return held.getsockname()[1]
+            except OSError:
+                pass
 
 
 def main():

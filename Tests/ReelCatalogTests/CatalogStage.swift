@@ -10,8 +10,8 @@ protocol CatalogStage: Sendable {
   /// One more process.
   func open() async throws -> any PostCatalog
 
-  /// Ends a process without a word.
-  func kill(_ catalog: any PostCatalog)
+  /// Ends a process without a word, and comes back when the others can see that it is dead.
+  func kill(_ catalog: any PostCatalog) async throws
 }
 
 /// The catalogs that keep the promises.
@@ -34,12 +34,14 @@ struct SQLiteStage: CatalogStage {
 
   func open() async throws -> any PostCatalog { try await openSQLite() }
 
-  func openSQLite(host: String? = nil, busyTimeout: Duration = .seconds(10)) async throws -> SQLiteCatalog {
+  /// Nobody sees a holder in its own process, so a wait has the time-out alone: it is long, for slow disks. And a
+  /// heartbeat between the setting of the clock and what a check then does would renew the lease.
+  func openSQLite(host: String? = nil, heartbeat: Duration = .seconds(86_400)) async throws -> SQLiteCatalog {
     try await SQLiteCatalog.open(
-      library: temporary.library, clock: clock, busyTimeout: busyTimeout, host: host)
+      library: temporary.library, clock: clock, heartbeat: heartbeat, busyTimeout: .seconds(600), host: host)
   }
 
-  func kill(_ catalog: any PostCatalog) { (catalog as? SQLiteCatalog)?.abandon() }
+  func kill(_ catalog: any PostCatalog) async throws { try await (catalog as? SQLiteCatalog)?.die() }
 }
 
 struct MemoryStage: CatalogStage {

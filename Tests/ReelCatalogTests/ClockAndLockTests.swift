@@ -45,7 +45,7 @@ import Testing
     _ = try await first.claim(sketch.request(publication))
     stage.clock.advance(by: -86_400 * 365)
     #expect(try await second.claim(sketch.request(publication)).intent == nil)
-    first.abandon()
+    try await first.die()
     #expect(try await second.claim(sketch.request(publication)).intent != nil)
   }
 }

@@ -21,7 +21,7 @@ import Testing
     _ = try await first.claim(sketch.request(publication))
     stage.clock.advance(by: 59)
     #expect(try await !resumes(second, publication))
-    first.abandon()
+    try await first.die()
     #expect(try await resumes(second, publication))
   }
 
@@ -31,7 +31,7 @@ import Testing
     let second = try await stage.openSQLite()
     let publication = sketch.publication()
     let old = try #require(try await first.claim(sketch.request(publication)).intent)
-    first.abandon()
+    try await first.die()
     stage.clock.advance(by: 59.9)
     #expect(try await !resumes(second, publication))
     stage.clock.advance(by: 0.1)
@@ -49,7 +49,7 @@ import Testing
     let post = try #require(
       try await first.publish(sketch.request(sketch.publication()), with: sketch))
     _ = try await first.claim(sketch.request(publication))
-    first.abandon()
+    try await first.die()
     stage.clock.advance(by: -86_400 * 365)
     let another = try await stage.openSQLite(host: "boot-2 other")
     #expect(try await !resumes(another, publication))
@@ -74,7 +74,7 @@ import Testing
     let publication = sketch.publication()
     let dead = try await stage.openSQLite(host: "elsewhere")
     let begun = try #require(try await dead.claim(sketch.request(publication)).intent)
-    dead.abandon()
+    try await dead.die()
     let first = try await stage.openSQLite(host: "elsewhere")
     let intent = try #require(try await first.takeOver(begun.id))
     let second = try await stage.openSQLite()
@@ -129,18 +129,23 @@ import Testing
 
   @Test func aHeartbeatKeepsTheLease() async throws {
     let stage = try await SQLiteStage()
-    let first = try await SQLiteCatalog.open(
-      library: stage.temporary.library, clock: stage.clock, heartbeat: .milliseconds(10), host: "elsewhere")
+    let first = try await stage.openSQLite(host: "elsewhere", heartbeat: .milliseconds(10))
     let second = try await stage.openSQLite()
     let publication = sketch.publication()
     _ = try await first.claim(sketch.request(publication))
+    let owner = try first.writable().steps.me
     for _ in 0..<4 {
       stage.clock.advance(by: 40)
-      try await Task.sleep(for: .milliseconds(150))
+      let leaseEnd = stage.clock.now().milliseconds + 60_000
+      let isRenewed = try await comesTrue {
+        try await second.connection.look { db in
+          try db.number("SELECT leaseUntil FROM owner WHERE id = ?", [owner]) == leaseEnd
+        }
+      }
+      #expect(isRenewed)
       #expect(try await !resumes(second, publication))
     }
-    first.abandon()
-    try await Task.sleep(for: .milliseconds(50))
+    try await first.die()
     stage.clock.advance(by: 61)
     #expect(try await resumes(second, publication))
   }
@@ -164,8 +169,9 @@ import Testing
     let folder = stage.temporary.library.temporaryPath
     let dead = try await stage.openSQLite()
     let alive = try await stage.openSQLite()
-    dead.abandon()
+    try await dead.die()
     _ = try OwnerLock(directory: folder, name: "catalog-diedBeforeItHadARow")
+    try await waitForDeath(of: "catalog-diedBeforeItHadARow", in: stage.temporary.library)
     _ = try OwnerLock(directory: folder, name: "upload-somebodyElses")
     try Data().write(to: URL(fileURLWithPath: folder + "/catalog-something.part"))
     let last = try await stage.openSQLite()
@@ -190,11 +196,7 @@ import Testing
     let second = try await stage.openSQLite()
     #expect(try await !resumes(second, publication))
     first = nil
-    var isFree = false
-    for _ in 0..<200 where !isFree {
-      isFree = try await resumes(second, publication)
-      if !isFree { try await Task.sleep(for: .milliseconds(10)) }
-    }
+    let isFree = try await comesTrue { try await resumes(second, publication) }
     #expect(isFree)
   }
 }

@@ -33,7 +33,7 @@ extension PostCatalogPromises {
       let sketch = Sketch()
       let publication = sketch.publication()
       let old = try #require(try await first.claim(sketch.request(publication)).intent)
-      stage.kill(first)
+      try await stage.kill(first)
       let new = try #require(try await second.claim(sketch.request(publication)).intent)
       await expect(.leaseLost) {
         _ = try await first.complete(old, draft: sketch.draft(), stored: sketch.stored(old))

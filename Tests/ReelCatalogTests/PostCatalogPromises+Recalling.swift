@@ -67,7 +67,7 @@ extension PostCatalogPromises {
       #expect(
         try await second.recall([asked], readingPosts: true)[0]?.post != nil,
         "its publisher lives, and tells it")
-      stage.kill(first)
+      try await stage.kill(first)
       for _ in 0..<2 {
         #expect(try await second.recall([asked], readingPosts: false)[0]?.isPublished == false)
       }
@@ -91,7 +91,7 @@ extension PostCatalogPromises {
       #expect(known.post?.announced == true)
       #expect(try await first.content(of: digest, publishedAs: nil).post == nil)
       let second = try await stage.open()
-      stage.kill(first)
+      try await stage.kill(first)
       #expect(try await second.content(of: digest, publishedAs: nil).readings == known.readings)
       #expect(
         try await second.content(of: digest, publishedAs: request.publication).post?.announced == false)

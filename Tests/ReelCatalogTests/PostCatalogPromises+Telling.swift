@@ -10,7 +10,7 @@ extension PostCatalogPromises {
       _ = try await first.publish(request, with: sketch)
       #expect(try await second.claim(request).post?.announced == true)
       #expect(try await second.published(request.publication)?.announced == true)
-      stage.kill(first)
+      try await stage.kill(first)
       #expect(try await second.claim(request).post?.announced == false)
       #expect(try await second.claim(request).post?.announced == true)
       #expect(try await second.published(request.publication)?.announced == true)
@@ -21,12 +21,12 @@ extension PostCatalogPromises {
       var told: [Bool?] = []
       let first = try await stage.open()
       _ = try await first.publish(request, with: sketch)
-      stage.kill(first)
+      try await stage.kill(first)
       for _ in 0..<3 {
         let next = try await stage.open()
         told.append(try await next.published(request.publication)?.announced)
         told.append(try await next.published(request.publication)?.announced)
-        stage.kill(next)
+        try await stage.kill(next)
       }
       #expect(told == [false, true, false, true, false, true])
     },
@@ -46,12 +46,12 @@ extension PostCatalogPromises {
       let request = sketch.request(sketch.publication())
       let first = try await stage.open()
       let post = try #require(try await first.publish(request, with: sketch))
-      stage.kill(first)
+      try await stage.kill(first)
       let second = try await stage.open()
       #expect(try await second.published(request.publication)?.announced == false)
       await first.announced([post.id])
       try await Task.sleep(for: .milliseconds(300))
-      stage.kill(second)
+      try await stage.kill(second)
       let third = try await stage.open()
       #expect(try await third.published(request.publication)?.announced == false)
     },
@@ -73,7 +73,7 @@ extension PostCatalogPromises {
       let request = sketch.request(sketch.publication())
       let first = try await stage.open()
       _ = try await first.publish(request, with: sketch)
-      stage.kill(first)
+      try await stage.kill(first)
       let others = [try await stage.open(), try await stage.open()]
       let tellers = try await withThrowingTaskGroup(of: Bool.self) { group in
         for index in 0..<40 {

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Bad input", .timeLimit(.minutes(5)))
+@Suite("Bad input", .timeLimit(.minutes(60)))
 struct BadInputTests {
   private func codes(_ bench: Workbench, _ arguments: String...) async throws -> (
     ReelBinary.Outcome, [String: String]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The other commands", .timeLimit(.minutes(5)))
+@Suite("The other commands", .timeLimit(.minutes(60)))
 struct CommandTests {
   @Test("publish makes one post, prints it, and says plainly when it is a post already")
   func publish() async throws {

@@ -4,7 +4,7 @@
   import Testing
 
   /// What a user reads who has named a store wrongly. S3Tests and FirebaseTests have the mistakes with credentials.
-  @Suite("mistakes in a destination, one sentence each", .timeLimit(.minutes(5)))
+  @Suite("mistakes in a destination, one sentence each", .timeLimit(.minutes(60)))
   struct DestinationMistakeTests {
     private static let environment = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hunter2"]
 

@@ -4,7 +4,7 @@ import GRDB
 import Testing
 
 /// `reel doctor` and `reel backup` against what crashes, people and bugs leave over.
-@Suite("reel doctor and reel backup", .timeLimit(.minutes(5)))
+@Suite("reel doctor and reel backup", .timeLimit(.minutes(60)))
 struct DoctorTests {
   private struct Diagnosis {
     let status: Int32

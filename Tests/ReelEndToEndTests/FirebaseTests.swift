@@ -3,7 +3,7 @@
   import ReelGoogleDouble
   import Testing
 
-  @Suite("the binary, over a double of Google's services", .timeLimit(.minutes(10)))
+  @Suite("the binary, over a double of Google's services", .timeLimit(.minutes(60)))
   struct FirebaseTests {
     private static func environment(_ double: GoogleDouble) -> [String: String] {
       [

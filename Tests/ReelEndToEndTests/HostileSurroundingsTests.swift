@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// Disks that are small or read-only, and files that somebody works on.
-@Suite("In hostile surroundings", .timeLimit(.minutes(10)))
+@Suite("In hostile surroundings", .timeLimit(.minutes(60)))
 struct HostileSurroundingsTests {
   @Test(
     "a store that fills up midway: what fits is published, the rest when there is space",

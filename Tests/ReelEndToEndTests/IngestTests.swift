@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("reel ingest", .timeLimit(.minutes(5)))
+@Suite("reel ingest", .timeLimit(.minutes(60)))
 struct IngestTests {
   static let clips = ReelBinary.project.appendingPathComponent("Samples/clips").path
   static let broken = ReelBinary.project.appendingPathComponent("Samples/broken").path

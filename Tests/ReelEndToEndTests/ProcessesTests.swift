@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Several processes at one library.
-@Suite("Several processes", .timeLimit(.minutes(10)))
+@Suite("Several processes", .timeLimit(.minutes(60)))
 struct ProcessesTests {
   @Test("publish every video once, without an error, whoever comes first", arguments: [2, 4, 8])
   func together(count: Int) async throws {
@@ -32,10 +32,11 @@ struct ProcessesTests {
   func stopped(step: String) async throws {
     // A process that is stopped within a commit (the heartbeat's comes at any moment) keeps SQLite's lock, and the
     // others wait for it. What is looked at here is the lease.
-    for _ in 0..<5 {
+    // On a slow disk it is within a commit more often than not.
+    for _ in 0..<60 {
       if try await stopsBetweenCommits(at: step) { return }
     }
-    Issue.record("five times out of five it was stopped within a commit")
+    Issue.record("each of sixty times it was stopped within a commit")
   }
 
   /// Gives false when it was stopped within a commit.
@@ -88,11 +89,15 @@ struct ProcessesTests {
       }
       // Longer than they used to wait.
       if CrashTests.isLong { try await Task.sleep(for: .microseconds(Int(14_000_000))) }
+      for other in others {
+        // Once for each wait, and this is the first one.
+        let said = other.errorsSoFar()
+        #expect(said.components(separatedBy: "waiting for process").count == 2, "\(said)")
+      }
       sleeper.send(SIGCONT)
       for run in others + [sleeper] {
         let outcome = try await run.outcome()
         #expect(outcome.status == 0, "\(outcome.errors)")
-        #expect(outcome.errors.components(separatedBy: "waiting for process").count <= 2, "\(outcome.errors)")
       }
       let inspection = try LibraryInspection(library: bench.library)
       #expect(try inspection.brokenAfterCompletion() == [])
@@ -112,7 +117,6 @@ struct ProcessesTests {
       var runs: [ReelBinary.Running] = []
       for (number, shift) in shifts.enumerated() {
         var environment = try await SystemShim.environment(root: bench.folder, ["REEL_SHIM_CLOCK": shift])
-        environment["REEL_LEASE_SECONDS"] = "1"
         // One of them dies on its way.
         if number == 0 { environment["REEL_DIE_AT"] = "uploaded:5" }
         runs.append(
@@ -123,8 +127,8 @@ struct ProcessesTests {
       for run in runs {
         let outcome = try await run.outcome()
         #expect(outcome.status == 0 || outcome.wasKilled, "\(outcome.errors)")
-        expectNothing(try LibraryInspection(library: library).broken())
       }
+      expectNothing(try LibraryInspection(library: library).broken())
       let again = try await ReelBinary.run(
         ["ingest", "clips", "--library", library.path], in: bench.folder)
       #expect(again.status == 0, "\(again.errors)")

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Readers start when a file needs one, and only then.
-@Suite("When readers start", .timeLimit(.minutes(5)))
+@Suite("When readers start", .timeLimit(.minutes(60)))
 struct ReaderStartTests {
   let bench: Workbench
   /// A worker that leaves a mark for each start, and then is the real one.

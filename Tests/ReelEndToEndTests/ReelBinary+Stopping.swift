@@ -14,4 +14,17 @@ extension ReelBinary.Running {
     }
     throw NeverStopped()
   }
+
+  /// Whether `signal` was sent to it and not taken yet; two of the same at once are one.
+  func hasPending(_ signal: Int32) -> Bool {
+    let path = "/proc/\(process.processIdentifier)/status"
+    let status = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    return status.split(separator: "\n").contains { line in
+      let words = line.split(separator: "\t")
+      guard let name = words.first, ["ShdPnd:", "SigPnd:"].contains(name), words.count == 2 else {
+        return false
+      }
+      return UInt64(words[1], radix: 16).map { $0 & (1 << UInt64(signal - 1)) != 0 } ?? false
+    }
+  }
 }

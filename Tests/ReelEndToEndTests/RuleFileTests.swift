@@ -97,7 +97,8 @@ struct RuleFiles: Sendable {
   ]
 }
 
-@Suite("Every rule has a real file that passes, and one that breaks it and no other", .timeLimit(.minutes(5)))
+@Suite(
+  "Every rule has a real file that passes, and one that breaks it and no other", .timeLimit(.minutes(60)))
 struct RuleFileTests {
   @Test("each, judged by the real program in one run")
   func each() async throws {

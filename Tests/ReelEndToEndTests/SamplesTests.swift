@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The probe, held to what `Samples/manifest.json` says of each sample.
-@Suite("Every sample is what the manifest says", .timeLimit(.minutes(5)))
+@Suite("Every sample is what the manifest says", .timeLimit(.minutes(60)))
 struct SamplesTests {
   static var samples: [[String: Any]] {
     let file = ReelBinary.project.appendingPathComponent("Samples/manifest.json")

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Started with some of its standard descriptors closed, as by `2>&-` or a careless service manager.
-@Suite("Closed standard descriptors", .timeLimit(.minutes(5)))
+@Suite("Closed standard descriptors", .timeLimit(.minutes(60)))
 struct StandardDescriptorTests {
   private func run(
     _ bench: Workbench, closing: String, _ arguments: [String], through wrapper: [String] = []
@@ -37,10 +37,7 @@ struct StandardDescriptorTests {
     #expect(!ours.isEmpty)
     let low = ours.filter { $0.firstMatch(of: #/\) += [012]$/#) != nil }
     #expect(low.allSatisfy { $0.contains("/dev/null") }, "\(low)")
-    #expect(try LibraryInspection(library: bench.library).broken() == [])
-    // An output that can't be written ends the run; how many files were posted by then is a matter of moments.
-    _ = try await bench.reel("ingest", "clips")
-    #expect(try bench.objects().count == 2)
+    #expect(try bench.objects().count == 2, "\(outcome.errors)")
     #expect(try LibraryInspection(library: bench.library).broken() == [])
   }
 

@@ -6,7 +6,7 @@
 
   @Suite(
     "the binary, over TLS", .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(60)))
   struct TLSTests {
     private static let environment = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s3cret"]
 

@@ -5,7 +5,7 @@
 
   /// Uploads hold a part each, whatever the size of the file. (`scripts/bench upload` measures S3 and tus, over real
   /// servers.)
-  @Suite("memory of uploads", .timeLimit(.minutes(30)))
+  @Suite("memory of uploads", .timeLimit(.minutes(60)))
   struct UploadMemoryTests {
     private static let size: UInt64 = 1 << 30
     private static let goal = 150_000_000

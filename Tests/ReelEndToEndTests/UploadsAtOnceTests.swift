@@ -3,7 +3,7 @@
   import ReelHTTPDoubles
   import Testing
 
-  @Suite("how many uploads are under way at once", .timeLimit(.minutes(5)))
+  @Suite("how many uploads are under way at once", .timeLimit(.minutes(60)))
   struct UploadsAtOnceTests {
     @Test(
       "16 to S3, whatever --jobs is; as many as --uploads says",

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("reel validate", .timeLimit(.minutes(5)))
+@Suite("reel validate", .timeLimit(.minutes(60)))
 struct ValidateTests {
   private func reel(_ bench: Workbench, _ arguments: String...) async throws -> ReelBinary.Outcome {
     try await ReelBinary.run(arguments, in: bench.folder)

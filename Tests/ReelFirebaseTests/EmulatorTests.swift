@@ -2,6 +2,7 @@
   import Foundation
   import HTTPTypes
   import ReelHTTP
+  import ReelHTTPDoubles
   import ReelModel
   import ReelTestServers
   import ReelUploaderPromises
@@ -14,7 +15,7 @@
   /// and not at `ifGenerationMatch`.
   @Suite(
     "over gcp-storage-emulator",
-    .enabled(if: GoogleEmulator.storage != nil, GoogleEmulator.storageAbsence), .timeLimit(.minutes(10)))
+    .enabled(if: GoogleEmulator.storage != nil, GoogleEmulator.storageAbsence), .timeLimit(.minutes(30)))
   struct StorageEmulatorTests {
     private static let bucket = "my-app.appspot.com"
 
@@ -31,7 +32,7 @@
     func promises(_ promise: UploaderPromise) async throws {
       let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
       let checkpoints = MemoryCheckpoints()
-      let transport = try AsyncHTTPTransport()
+      let transport = try AsyncHTTPTransport.patient()
       try await promise.check(
         StoreUnderTest(largeSize: 3 << 18 + 3) {
           try uploader(server.port, checkpoints, transport: transport)
@@ -45,10 +46,10 @@
       let checkpoints = MemoryCheckpoints()
       let content = TestContent(5 << 18 + 17)
       let key = try #require(ObjectKey("k.mp4"))
-      let breaking = BreakingTransport(base: try AsyncHTTPTransport(), words: "PUT", from: 4)
+      let breaking = BreakingTransport(base: try AsyncHTTPTransport.patient(), words: "PUT", from: 4)
       let first = try uploader(server.port, checkpoints, transport: breaking)
       await #expect(throws: UploadError.self) { try await first.upload(content.source, to: key) { _ in } }
-      let counting = BreakingTransport(base: try AsyncHTTPTransport(), words: "PUT", from: .max)
+      let counting = BreakingTransport(base: try AsyncHTTPTransport.patient(), words: "PUT", from: .max)
       let second = try uploader(server.port, checkpoints, transport: counting)
       #expect(try await second.find(key) == nil)
       let stored = try await second.upload(content.source, to: key) { _ in }
@@ -62,7 +63,7 @@
     @Test("it refuses bytes of another checksum, and nothing is stored")
     func otherBytes() async throws {
       let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
-      let corrupting = BreakingTransport(base: try AsyncHTTPTransport(), words: "PUT", corrupting: 1)
+      let corrupting = BreakingTransport(base: try AsyncHTTPTransport.patient(), words: "PUT", corrupting: 1)
       let uploader = try uploader(server.port, MemoryCheckpoints(), transport: corrupting)
       let key = try #require(ObjectKey("k.mp4"))
       let error = await #expect(throws: UploadError.self) {
@@ -79,7 +80,8 @@
     func noBucket() async throws {
       let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
       let uploader = try uploader(
-        server.port, MemoryCheckpoints(), transport: try AsyncHTTPTransport(), bucket: "no-such-bucket")
+        server.port, MemoryCheckpoints(), transport: try AsyncHTTPTransport.patient(),
+        bucket: "no-such-bucket")
       let error = await #expect(throws: UploadError.self) { try await uploader.prepare() }
       #expect(error?.code == .storeUnusable && error?.message.contains("no-such-bucket") == true)
       await server.stop()
@@ -89,7 +91,7 @@
   /// Over Google's Firestore emulator: transactions, preconditions, ABORTED.
   @Suite(
     "over the Firestore emulator",
-    .enabled(if: GoogleEmulator.firestore != nil, GoogleEmulator.firestoreAbsence), .timeLimit(.minutes(10)))
+    .enabled(if: GoogleEmulator.firestore != nil, GoogleEmulator.firestoreAbsence), .timeLimit(.minutes(30)))
   struct FirestoreEmulatorTests {
     /// One emulator holds many projects, which know nothing of each other.
     private func posts(_ port: Int, project: String) throws -> FirestorePosts {
@@ -97,7 +99,8 @@
         try #require(
           FirestoreDatabase(
             project: project, emulator: HTTPOrigin(isSecure: false, host: "127.0.0.1", port: port))),
-        of: Destination("firebase://my-app"), transport: try AsyncHTTPTransport(), tokens: EmulatorToken())
+        of: Destination("firebase://my-app"), transport: try AsyncHTTPTransport.patient(),
+        tokens: EmulatorToken())
     }
 
     @Test("the recorder keeps every promise")
@@ -136,7 +139,7 @@
       let database = try #require(
         FirestoreDatabase(
           project: "lost-reply", emulator: HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)))
-      let losing = BreakingTransport(base: try AsyncHTTPTransport(), words: ":commit", losing: 1)
+      let losing = BreakingTransport(base: try AsyncHTTPTransport.patient(), words: ":commit", losing: 1)
       let posts = RetryingRecorder(
         base: FirestorePosts(
           database, of: Destination("firebase://my-app"), transport: losing, tokens: EmulatorToken()))

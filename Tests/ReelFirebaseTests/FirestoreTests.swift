@@ -9,7 +9,7 @@
   @testable import ReelFirebase
 
   /// Posts as documents.
-  @Suite(.timeLimit(.minutes(5))) struct FirestoreTests {
+  @Suite(.timeLimit(.minutes(30))) struct FirestoreTests {
     private func retrying(_ base: any PostRecorder) -> any PostRecorder {
       RetryingRecorder(
         base: base, policy: RetryPolicy(attempts: 4, firstDelay: .zero, longestDelay: .zero))

@@ -2,6 +2,7 @@
   import Foundation
   import ReelGoogleDouble
   import ReelHTTP
+  import ReelHTTPDoubles
   import ReelModel
   import ReelUploading
   import Testing
@@ -9,7 +10,7 @@
   @testable import ReelFirebase
 
   /// The key, the tokens and the addresses of uploads are said nowhere, whatever goes wrong and however it is printed.
-  @Suite(.timeLimit(.minutes(5))) struct SecretTests {
+  @Suite(.timeLimit(.minutes(60))) struct SecretTests {
     @Test("errors hold no secret, whatever the services answer")
     func errors() async throws {
       let key = try #require(ObjectKey("k.mp4"))
@@ -51,7 +52,7 @@
       let double = try await GoogleDouble.start()
       let checkpoints = MemoryCheckpoints()
       let file = try ServiceAccountKey(TestKey.file("\(double.origin)"), path: "k.json")
-      let tokens = try await ServiceAccountTokens(file, transport: try AsyncHTTPTransport())
+      let tokens = try await ServiceAccountTokens(file, transport: try AsyncHTTPTransport.patient())
       let token = try await tokens.token()
       double.break_(.init(words: "PUT", nth: 2, effect: .reset))
       let uploader = try await double.uploader(checkpoints)

@@ -11,7 +11,7 @@
   @testable import ReelFirebase
 
   /// Uploads to Cloud Storage: what is asked for, what breaks, and how they go on.
-  @Suite(.timeLimit(.minutes(5))) struct FirebaseUploadTests {
+  @Suite(.timeLimit(.minutes(30))) struct FirebaseUploadTests {
     private let key: ObjectKey
     private static let large = TestContent(5 << 18 + 17)
     private var content: TestContent { Self.large }
@@ -276,11 +276,11 @@
     func lies(_ what: String) async throws {
       let double = try await GoogleDouble.start()
       let uploader = try await double.uploader()
-      let transport = LyingTransport(base: try AsyncHTTPTransport(), field: what)
+      let transport = LyingTransport(base: try AsyncHTTPTransport.patient(), field: what)
       let lied = FirebaseUploader(
         try StorageBucket(GoogleDouble.bucket, prefix: "videos", emulator: double.origin),
         transport: transport,
-        tokens: try await double.tokens(try AsyncHTTPTransport()), checkpoints: MemoryCheckpoints())
+        tokens: try await double.tokens(try AsyncHTTPTransport.patient()), checkpoints: MemoryCheckpoints())
       let error = await #expect(throws: UploadError.self) {
         try await lied.upload(TestContent(1000).source, to: key) { _ in }
       }

@@ -44,12 +44,13 @@
 
   @Suite(
     "TLS", .enabled(if: TestCertificate.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(30)))
   struct TLSTests {
     private func outcome(_ rules: HTTPRules, host: String) async throws -> Result<Int, HTTPFailure> {
       let made = try await TestCertificate()
       let server = try await LoopbackServer.start(tls: try made.server()) { _ in .reply(204) }
       var rules = rules
+      rules.timeouts = .patient()
       if rules.extraCertificates != nil { rules.extraCertificates = made.certificate }
       let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: host, port: server.port), "/")
       let result: Result<Int, HTTPFailure>
@@ -92,7 +93,9 @@
     func closed() async throws {
       let server = try await HangingUpServer.start()
       let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
-      let failure = await #expect(throws: HTTPFailure.self) { _ = try await AsyncHTTPTransport().send(call) }
+      let failure = await #expect(throws: HTTPFailure.self) {
+        _ = try await AsyncHTTPTransport.patient().send(call)
+      }
       await server.stop()
       let error = try #require(failure.map { UploadError($0, store: "s3://b") })
       #expect(error.code.isWorthARetry, "\(failure as Any)")

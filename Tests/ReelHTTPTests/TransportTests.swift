@@ -5,12 +5,13 @@
   import ReelHTTPDoubles
   import ReelModel
   import ReelUploading
+  import Synchronization
   import Testing
 
-  @Suite("the transport over async-http-client", .timeLimit(.minutes(2)))
+  @Suite("the transport over async-http-client", .timeLimit(.minutes(30)))
   struct TransportTests {
     private func serve(
-      _ rules: HTTPRules = HTTPRules(), limiter: RateLimiter? = nil,
+      _ rules: HTTPRules = HTTPRules(timeouts: .patient()), limiter: RateLimiter? = nil,
       _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction,
       _ body: (LoopbackServer, AsyncHTTPTransport, HTTPOrigin) async throws -> Void
     ) async throws {
@@ -152,7 +153,8 @@
           #expect("\(failure as Any)".contains(kind), "\(action): \(failure as Any)")
         }
       }
-      let transport = try AsyncHTTPTransport()
+      // A name that nobody knows takes the resolver its own time: 10 s and more where it gets no answer.
+      let transport = try AsyncHTTPTransport.patient()
       let nobody = await failure(
         transport, HTTPCall(.get, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: 1), "/"))
       guard case .unreachable = nobody else { Issue.record("\(nobody as Any)"); return }
@@ -163,7 +165,7 @@
 
     @Test("a server that says nothing is given up")
     func idle() async throws {
-      let rules = HTTPRules(timeouts: HTTPTimeouts(idle: .milliseconds(300)))
+      let rules = HTTPRules(timeouts: .patient(idle: .milliseconds(300)))
       try await serve(rules) { _ in
         .silence
       } _: { _, transport, origin in
@@ -176,7 +178,7 @@
     @Test("a server that takes nothing of a body is given up")
     func deaf() async throws {
       let server = try DeafServer()
-      let transport = try AsyncHTTPTransport(HTTPRules(timeouts: HTTPTimeouts(idle: .milliseconds(300))))
+      let transport = try AsyncHTTPTransport(HTTPRules(timeouts: .patient(idle: .milliseconds(300))))
       let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
       // More than the kernel keeps for a connection.
       let large = TestSource(size: 32 << 20)
@@ -189,7 +191,7 @@
 
     @Test("who is asked for little has less time to begin an answer, and what is sent takes what it takes")
     func answer() async throws {
-      let rules = HTTPRules(timeouts: HTTPTimeouts(idle: .seconds(90), answer: .milliseconds(300)))
+      let rules = HTTPRules(timeouts: .patient(answer: .milliseconds(300)))
       try await serve(rules) {
         $0.method == "PUT" ? .reply(200) : .silence
       } _: { _, transport, origin in
@@ -230,9 +232,9 @@
       try await serve(limiter: RateLimiter(bytesPerSecond: 1)) { _ in
         .reply(200)
       } _: { server, transport, origin in
-        let task = Task {
-          await failure(transport, HTTPCall(.put, origin, "/", body: .bytes([1, 2, 3, 4, 5, 6, 7, 8, 9])))
-        }
+        // So many seconds: they do not pass before somebody looks.
+        let bytes = [UInt8](repeating: 1, count: 1000)
+        let task = Task { await failure(transport, HTTPCall(.put, origin, "/", body: .bytes(bytes))) }
         while server.bodyBytes == 0 { try await Task.sleep(for: .milliseconds(5)) }
         task.cancel()
         #expect(await task.value == .cancelled)
@@ -264,14 +266,22 @@
 
     @Test("who waits for a connection is not taken for one that gets none")
     func waiting() async throws {
-      let rules = HTTPRules(timeouts: HTTPTimeouts(connect: .seconds(2)), connections: 1)
+      // The time in which even a busy machine makes a connection.
+      let rules = HTTPRules(timeouts: .patient(connect: .seconds(10)), connections: 1)
       try await serve(rules) {
         $0.method == "PUT" ? .silence : .reply(200)
       } _: { server, transport, origin in
-        let long = Task { await failure(transport, HTTPCall(.put, origin, "/", body: .bytes([1]))) }
-        while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        let hasEnded = Mutex(false)
+        let long = Task {
+          let failure = await failure(transport, HTTPCall(.put, origin, "/", body: .bytes([1])))
+          hasEnded.withLock { $0 = true }
+          return failure
+        }
+        while server.requests.isEmpty, !hasEnded.withLock({ $0 }) {
+          try await Task.sleep(for: .milliseconds(5))
+        }
         let next = Task { await failure(transport, HTTPCall(.get, origin, "/")) }
-        try await Task.sleep(for: .seconds(2.5))
+        try await Task.sleep(for: .seconds(10.5))
         long.cancel()
         #expect(await long.value == .cancelled)
         #expect(await next.value == nil)
@@ -281,12 +291,13 @@
     @Test("plain http to another machine is refused before anything is sent")
     func plain() async throws {
       let origin = HTTPOrigin(isSecure: false, host: "192.0.2.1")
-      #expect(await failure(try AsyncHTTPTransport(), HTTPCall(.get, origin, "/")) == .plainHTTP(origin))
+      let transport = try AsyncHTTPTransport.patient()
+      #expect(await failure(transport, HTTPCall(.get, origin, "/")) == .plainHTTP(origin))
     }
 
     @Test("many at once share few connections and all arrive")
     func many() async throws {
-      try await serve(HTTPRules(connections: 4)) {
+      try await serve(HTTPRules(timeouts: .patient(), connections: 4)) {
         .reply(200, body: Array($0.target.utf8))
       } _: {
         _, transport, origin in

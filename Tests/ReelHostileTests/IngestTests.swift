@@ -2,7 +2,7 @@ import Foundation
 import ReelHostileFiles
 import Testing
 
-@Suite("Hostile files, taken in", .serialized, .timeLimit(.minutes(10)))
+@Suite("Hostile files, taken in", .serialized, .timeLimit(.minutes(30)))
 struct IngestTests {
   @Test("a dry run gives each exactly one end, and writes nothing")
   func dryRun() throws {

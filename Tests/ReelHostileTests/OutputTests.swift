@@ -3,7 +3,7 @@ import FoundationXML
 import ReelHostileFiles
 import Testing
 
-@Suite("Strangers' words in every output", .serialized, .timeLimit(.minutes(5)))
+@Suite("Strangers' words in every output", .serialized, .timeLimit(.minutes(30)))
 struct OutputTests {
   private static let groups = ["tagged", "sidecars", "names"]
   let bench: Bench

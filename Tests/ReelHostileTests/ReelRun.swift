@@ -9,9 +9,6 @@ struct ReelRun {
   let status: Int32?
   /// Peak resident memory, in bytes, of the largest process: `reel` itself, or a worker that it waited for.
   let peakMemory: Int
-  let seconds: Double
-  /// The longest time without a line of output, in seconds.
-  let longestSilence: Double
 
   var text: String { String(decoding: output, as: UTF8.self) }
   var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: true) }
@@ -65,24 +62,18 @@ struct ReelRun {
       throw Failure(what: "socketpair", code: errno)
     }
     defer { close(ends[0]) }
-    let start = ContinuousClock.now
     let child: pid_t
     do {
       defer { close(ends[1]) }
       child = try spawn(command, home: folder, output: ends[1], errors: errors.path)
     }
-    let (output, silence) = drain(ends[0])
+    let output = drain(ends[0])
     var status: Int32 = 0
     var usage = rusage()
     while wait4(child, &status, 0, &usage) == -1, errno == EINTR {}
     return ReelRun(
       output: output, errors: Array(try Data(contentsOf: errors)),
-      status: status & 0x7F == 0 ? status >> 8 & 0xFF : nil, peakMemory: usage.ru_maxrss << 10,
-      seconds: seconds(since: start), longestSilence: silence)
-  }
-
-  private static func seconds(since start: ContinuousClock.Instant) -> Double {
-    (ContinuousClock.now - start) / .seconds(1)
+      status: status & 0x7F == 0 ? status >> 8 & 0xFF : nil, peakMemory: usage.ru_maxrss << 10)
   }
 
   private static func spawn(
@@ -94,9 +85,13 @@ struct ReelRun {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    // A machine that has much to do may stand still for a while: a file has more time than it needs, and a worker for
+    // its start as well. What is slow for its own sake is ended by the processor time that a file may take.
     let environment =
-      ["HOME=\(folder.path)", "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TERM=xterm-256color"]
-      + sanitizerOptions
+      [
+        "HOME=\(folder.path)", "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TERM=xterm-256color",
+        "REEL_DEADLINE=120",
+      ] + sanitizerOptions
     var arguments = command.map { strdup($0) } + [nil]
     var variables = environment.map { strdup($0) } + [nil]
     defer { (arguments + variables).forEach { free($0) } }
@@ -107,17 +102,13 @@ struct ReelRun {
   }
 
   /// Reads to the end.
-  private static func drain(_ descriptor: Int32) -> (bytes: [UInt8], longestSilence: Double) {
+  private static func drain(_ descriptor: Int32) -> [UInt8] {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    var last = ContinuousClock.now
-    var longest = 0.0
     while true {
       let count = read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
-      longest = max(longest, seconds(since: last))
-      last = .now
-      guard count > 0 else { return (bytes, longest) }
+      guard count > 0 else { return bytes }
       bytes += buffer.prefix(count)
     }
   }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReelIngest
 
-@Suite("The view model of a batch", .timeLimit(.minutes(1)))
+@Suite("The view model of a batch", .timeLimit(.minutes(30)))
 @MainActor
 struct IngestModelTests {
   let catalog = MemoryCatalog()

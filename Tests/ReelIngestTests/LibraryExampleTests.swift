@@ -7,7 +7,7 @@ import ReelUploading
 import Synchronization
 import Testing
 
-@Suite("The examples of docs/library.md do what they say", .timeLimit(.minutes(1)))
+@Suite("The examples of docs/library.md do what they say", .timeLimit(.minutes(30)))
 @MainActor
 struct LibraryExampleTests {
   let store = MemoryUploader()

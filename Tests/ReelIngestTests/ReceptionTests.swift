@@ -9,7 +9,7 @@ import Testing
 @testable import ReelIngest
 
 /// What is known already is not looked at again.
-@Suite("The same again", .timeLimit(.minutes(1)))
+@Suite("The same again", .timeLimit(.minutes(30)))
 @MainActor
 struct ReceptionTests {
   /// So late that every file has been left alone for long enough to be trusted.

@@ -9,7 +9,7 @@ import Testing
 @testable import ReelIngest
 
 /// A store that keeps posts beside its objects.
-@Suite("Recording posts", .timeLimit(.minutes(1)))
+@Suite("Recording posts", .timeLimit(.minutes(30)))
 @MainActor
 struct RecordingTests {
   let catalog = MemoryCatalog()

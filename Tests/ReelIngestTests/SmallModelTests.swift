@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReelIngest
 
-@Suite("The view model of one video", .timeLimit(.minutes(1)))
+@Suite("The view model of one video", .timeLimit(.minutes(30)))
 @MainActor
 struct MediaModelTests {
   let catalog = MemoryCatalog()
@@ -100,7 +100,7 @@ struct MediaModelTests {
   }
 }
 
-@Suite("The view model of the feed", .timeLimit(.minutes(1)))
+@Suite("The view model of the feed", .timeLimit(.minutes(30)))
 @MainActor
 struct FeedModelTests {
   @Test("pages from the newest to the oldest, each post once")

@@ -4,6 +4,11 @@ import ReelModel
 import ReelProbe
 import ReelSniffer
 
+extension ReadingLimits {
+  /// With more time than a file needs, because a machine that has much to do may stand still for a while.
+  static let patient = ReadingLimits(seconds: 120)
+}
+
 /// A file opened for a test, closed when it goes.
 final class OpenFile {
   let descriptor: Int32
@@ -48,7 +53,7 @@ final class OpenFile {
   }
 
   func read(
-    as container: MediaContainer, limits: ReadingLimits = .default, alwaysFull: Bool = false
+    as container: MediaContainer, limits: ReadingLimits = .patient, alwaysFull: Bool = false
   ) throws(ProbeError) -> Reading {
     try FFmpegReader(limits: limits, alwaysFull: alwaysFull).read(
       descriptor: descriptor, size: size, container: container)

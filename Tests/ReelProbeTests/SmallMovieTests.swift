@@ -6,16 +6,16 @@ import Testing
 
 /// Corner cases of ISO base media files, each made byte by byte.
 struct SmallMovieTests {
-  private func read(_ movie: SmallMovie, limits: ReadingLimits = .default) throws -> MediaInfo {
+  private func read(_ movie: SmallMovie, limits: ReadingLimits = .patient) throws -> MediaInfo {
     try read(movie.bytes, limits: limits)
   }
 
-  private func read(_ bytes: [UInt8], limits: ReadingLimits = .default) throws -> MediaInfo {
+  private func read(_ bytes: [UInt8], limits: ReadingLimits = .patient) throws -> MediaInfo {
     let file = try #require(OpenFile(holding: bytes))
     return try file.read(as: .mp4, limits: limits).media
   }
 
-  private func failure(_ bytes: [UInt8], limits: ReadingLimits = .default) -> ProbeError? {
+  private func failure(_ bytes: [UInt8], limits: ReadingLimits = .patient) -> ProbeError? {
     #expect(throws: ProbeError.self) { _ = try read(bytes, limits: limits) }
   }
 
@@ -254,7 +254,7 @@ struct SmallMovieTests {
   }
 
   @Test func moreStreamsThanAnyVideoHasAreRefused() {
-    let error = failure(SmallMovie(tracks: 40).bytes, limits: ReadingLimits(streams: 30))
+    let error = failure(SmallMovie(tracks: 40).bytes, limits: ReadingLimits(seconds: 120, streams: 30))
     #expect(error?.code == .unsupported)
     #expect(error?.message.contains("30 streams") == true)
   }
@@ -300,7 +300,7 @@ struct SmallMovieTests {
   }
 
   @Test func aBudgetThatIsTooSmallForTheHeaderIsSaid() {
-    let error = failure(SmallMovie().bytes, limits: ReadingLimits(bytes: 100))
+    let error = failure(SmallMovie().bytes, limits: ReadingLimits(bytes: 100, seconds: 120))
     #expect(error?.code == .corrupt)
     #expect(error?.message.contains("100 bytes") == true)
   }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReelS3
 
-@Suite("what a store says against a request", .timeLimit(.minutes(2)))
+@Suite("what a store says against a request", .timeLimit(.minutes(30)))
 struct S3ErrorTests {
   private func failure(_ reply: HTTPReply) async throws -> UploadError? {
     let double = S3Double { _ in reply }

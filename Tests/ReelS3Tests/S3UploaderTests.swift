@@ -28,7 +28,7 @@ func uploader(
     credentials: credentials ?? FixedCredentials(SignatureV4Tests.s3Key), clock: StoppedClock())
 }
 
-@Suite("over a bucket in memory", .timeLimit(.minutes(5)))
+@Suite("over a bucket in memory", .timeLimit(.minutes(30)))
 struct S3UploaderTests {
   @Test("it keeps every promise", arguments: UploaderPromise.all, [true, false])
   func promises(_ promise: UploaderPromise, _ tellsChecksums: Bool) async throws {
@@ -77,7 +77,7 @@ struct S3UploaderTests {
       do {
         let endpoint = try HTTPAddress(parsing: "http://127.0.0.1:\(server.port)")
         let uploader = try uploader(
-          AsyncHTTPTransport(limiter: time.limiter(1 << 20)),
+          AsyncHTTPTransport.patient(limiter: time.limiter(1 << 20)),
           S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1),
           store: S3Store(bucket: "bucket", endpoint: endpoint))
         _ = try await uploader.upload(source(11 << 20), to: key()) { _ in }

@@ -15,31 +15,34 @@ import Testing
 
   @Test(arguments: [IsolationRequest.auto, .strict])
   func whileItIsRead(_ isolation: IsolationRequest) async throws {
-    let prober = SandboxedProber(
-      worker: Sabotaged.worker, isolation: isolation, workers: 1, deadline: .seconds(60))
+    let prober = Sabotaged.prober(isolation, deadline: .seconds(600))
     await prober.warmUp(for: .max)
-    let file = try folder.file("bad.mp4", order("hang"))
-    let start = ContinuousClock.now
+    let file = try folder.file("bad.mp4", order("sleep"))
     let task = Task { await prober.code(file) }
+    #expect(try await eventually { prober.counts.seated == 1 })
+    // Most likely its worker has it by then.
     try await Task.sleep(for: .milliseconds(300))
+    let start = ContinuousClock.now
     task.cancel()
     #expect(await task.value == .cancelled)
-    #expect(ContinuousClock.now - start < .seconds(30))
+    // Not by its deadline.
+    #expect(ContinuousClock.now - start < .seconds(300))
     #expect(await prober.code(try folder.file("good.mp4", order("read"))) == nil)
     await prober.close()
   }
 
   @Test func whileItWaitsInLine() async throws {
-    let prober = SandboxedProber(worker: Sabotaged.worker, workers: 1, deadline: .seconds(60))
-    let (bad, good) = (try folder.file("bad.mp4", order("hang")), try folder.file("good.mp4", order("read")))
-    let hanging = Task { await prober.code(bad) }
-    try await Task.sleep(for: .milliseconds(300))
+    let prober = Sabotaged.prober(deadline: .seconds(600))
+    let bad = try folder.file("bad.mp4", order("sleep"))
+    let good = try folder.file("good.mp4", order("read"))
+    let sleeping = Task { await prober.code(bad) }
+    #expect(try await eventually { prober.counts.seated == 1 })
     let waiting = Task { await prober.code(good) }
-    try await Task.sleep(for: .milliseconds(100))
+    #expect(try await eventually { prober.counts.inLine == 1 })
     waiting.cancel()
     #expect(await waiting.value == .cancelled)
-    hanging.cancel()
-    #expect(await hanging.value == .cancelled)
+    sleeping.cancel()
+    #expect(await sleeping.value == .cancelled)
     await prober.close()
   }
 
@@ -55,9 +58,11 @@ import Testing
   }
 
   @Test func closeInterruptsWhatIsRead() async throws {
-    let prober = SandboxedProber(worker: Sabotaged.worker, workers: 2, deadline: .seconds(60))
-    let file = try folder.file("bad.mp4", order("hang"))
+    let prober = Sabotaged.prober(workers: 2, deadline: .seconds(600))
+    let file = try folder.file("bad.mp4", order("sleep"))
     let tasks = (0..<4).map { _ in Task { await prober.code(file) } }
+    #expect(try await eventually { prober.counts == (2, 2) })
+    // Most likely their workers have two of them by then.
     try await Task.sleep(for: .milliseconds(300))
     await prober.close()
     for task in tasks { #expect(await task.value == .cancelled) }

@@ -17,7 +17,7 @@ import Testing
 
   @Test(arguments: attempts, [IsolationRequest.auto, .strict])
   func isTheEnd(_ attempt: String, _ isolation: IsolationRequest) async throws {
-    let prober = SandboxedProber(worker: Sabotaged.worker, isolation: isolation, workers: 1)
+    let prober = Sabotaged.prober(isolation)
     let failure = await prober.failure(try folder.file("bad.mp4", order("escape \(attempt)")))
     #expect(failure?.code == .sandboxViolation, "\(failure?.message ?? "no failure")")
     await prober.close()
@@ -26,7 +26,7 @@ import Testing
   /// The attempts are real: without confinement most get through.
   @Test(arguments: ["open", "openat2", "socket", "fork", "memfd", "executable-memory", "stat", "kill-parent"])
   func getsThroughUnconfined(_ attempt: String) async throws {
-    let prober = SandboxedProber(worker: Sabotaged.worker, isolation: .none, workers: 1)
+    let prober = Sabotaged.prober(.none)
     let failure = await prober.failure(try folder.file("bad.mp4", order("escape \(attempt)")))
     #expect(failure?.message == "escaped by \(attempt)")
     await prober.close()

@@ -37,6 +37,17 @@ final class TestFolder: Sendable {
     }
   }
 
+  /// Writes a shell script that can be started at once.
+  ///
+  /// By `cp`: what this process has open for writing, a child that another test starts at that moment has open as
+  /// well, until it becomes its program, and the kernel starts nothing that somebody may write to (`ETXTBSY`).
+  func script(_ name: String, _ commands: String) throws {
+    try write("\(name).text", Array("#!/bin/sh\n\(commands)\n".utf8), mode: 0o700)
+    guard try Program.run(at: "/bin/cp", ["\(path)/\(name).text", "\(path)/\(name)"]) == 0 else {
+      throw SourceError(.unreadable, "\(name) could not be copied")
+    }
+  }
+
   func open(_ name: String) throws -> SourceFile {
     try Self.open("\(path)/\(name)")
   }

@@ -6,6 +6,16 @@ import ReelModel
 enum Sabotaged {
   static let name = "reel-sabotaged-worker"
   static var worker: WorkerLocation { .path(Program.path(name)) }
+
+  /// A pool of them.
+  static func prober(
+    _ isolation: IsolationRequest = .auto, workers: Int = 1, deadline: Duration = patience,
+    filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits()
+  ) -> SandboxedProber {
+    SandboxedProber(
+      worker: worker, isolation: isolation, workers: workers, deadline: deadline,
+      filesPerWorker: filesPerWorker, limits: limits)
+  }
 }
 
 /// An MP4, as far as the sniffer looks, with an order for the sabotaged reader behind its first 32 bytes.

@@ -26,15 +26,20 @@ enum Program {
 
   /// Runs it to its end and gives its exit status, -1 when a signal ended it. What it says goes to `output`.
   static func run(_ name: String, _ arguments: [String], output: String = "/dev/null") throws -> Int32 {
-    var pointers = ([name] + arguments).map { strdup($0) } + [nil]
+    try run(at: path(name), arguments, output: output)
+  }
+
+  /// The same for any program.
+  static func run(at path: String, _ arguments: [String], output: String = "/dev/null") throws -> Int32 {
+    var pointers = ([path] + arguments).map { strdup($0) } + [nil]
     defer { for pointer in pointers { free(pointer) } }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 2, output, O_WRONLY | O_CREAT, 0o600)
     var pid: pid_t = 0
-    let error = posix_spawn(&pid, path(name), &actions, nil, &pointers, environ)
-    guard error == 0 else { throw SourceError(.unreadable, "\(name) could not be started: error \(error)") }
+    let error = posix_spawn(&pid, path, &actions, nil, &pointers, environ)
+    guard error == 0 else { throw SourceError(.unreadable, "\(path) could not be started: error \(error)") }
     var status: Int32 = 0
     waitpid(pid, &status, 0)
     return status & 0x7f == 0 ? status >> 8 & 0xff : -1

@@ -17,8 +17,8 @@ import Testing
   /// No system call is missing that an honest file takes, and no fact changes.
   @Test(arguments: [(IsolationRequest.auto, IsolationLevel.full), (.strict, .strict)])
   func confinedSaysWhatUnconfinedSays(_ isolation: IsolationRequest, _ level: IsolationLevel) async throws {
-    let confined = SandboxedProber(isolation: isolation, workers: 2)
-    let unconfined = SandboxedProber(isolation: .none, workers: 1)
+    let confined = SandboxedProber(isolation: isolation, workers: 2, deadline: patience)
+    let unconfined = SandboxedProber(isolation: .none, workers: 1, deadline: patience)
     for path in Self.clips + Self.broken {
       let file = try TestFolder.open(path)
       let (report, plain) = (await confined.outcome(file), await unconfined.outcome(file))
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func itSaysItsVersion() async throws {
-    let prober = SandboxedProber(workers: 1)
+    let prober = SandboxedProber(workers: 1, deadline: patience)
     let version = try await prober.readerVersion()
     #expect(version.reel == ReelVersion.current)
     #expect(version.ffmpeg.split(separator: ".").count == 3)

@@ -3,7 +3,7 @@ import ReelModel
 import ReelSource
 import Testing
 
-@Suite("Deep trees", .timeLimit(.minutes(5)))
+@Suite("Deep trees", .timeLimit(.minutes(30)))
 struct DeepTreeTests {
   /// Folders within folders, and a file in the last one and beside each thousandth.
   private func dig(_ folder: TemporaryFolder, levels: Int, name: String) throws {

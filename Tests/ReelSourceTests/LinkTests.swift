@@ -3,7 +3,7 @@ import ReelModel
 import ReelSource
 import Testing
 
-@Suite("Links", .timeLimit(.minutes(1)))
+@Suite("Links", .timeLimit(.minutes(30)))
 struct LinkTests {
   let folder: TemporaryFolder
   let following = WalkOptions(followLinks: true)

@@ -2,7 +2,7 @@ import ReelModel
 import ReelSource
 import Testing
 
-@Suite("Inputs that overlap, and ground that is skipped", .timeLimit(.minutes(1)))
+@Suite("Inputs that overlap, and ground that is skipped", .timeLimit(.minutes(30)))
 struct OverlapTests {
   let folder: TemporaryFolder
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReelSource
 
-@Suite("Sidecars", .timeLimit(.minutes(1)))
+@Suite("Sidecars", .timeLimit(.minutes(30)))
 struct SidecarTests {
   let folder: TemporaryFolder
 

@@ -4,7 +4,7 @@ import ReelModel
 import ReelSource
 import Testing
 
-@Suite("What a walk takes, and in which order", .timeLimit(.minutes(1)))
+@Suite("What a walk takes, and in which order", .timeLimit(.minutes(30)))
 struct SourceWalkTests {
   let folder: TemporaryFolder
 

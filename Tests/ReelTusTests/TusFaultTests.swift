@@ -4,6 +4,7 @@
   import ReelCatalog
   import ReelFaultCampaign
   import ReelHTTP
+  import ReelHTTPDoubles
   import ReelModel
   import Synchronization
   import Testing
@@ -43,7 +44,8 @@
           python: try #require(Project.python))
       }
       let campaign = FaultCampaign("tus double, \(kind)", size: Self.size, kinds: kind.faults) {
-        DoubleBehindProxy(server: try await pool.take(), pool: pool, transport: try AsyncHTTPTransport())
+        DoubleBehindProxy(
+          server: try await pool.take(), pool: pool, transport: try AsyncHTTPTransport.patient())
       }
       #expect(try await campaign.run() == [])
     }

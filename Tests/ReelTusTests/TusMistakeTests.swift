@@ -3,19 +3,20 @@
   import Foundation
   import HTTPTypes
   import ReelHTTP
+  import ReelHTTPDoubles
   import ReelModel
   import Testing
 
   @testable import ReelTus
 
   /// What servers can't do, and what is no tus server.
-  @Suite struct TusMistakeTests {
+  @Suite(.timeLimit(.minutes(60))) struct TusMistakeTests {
     @Test(
       "who speaks no tus is told so in a sentence",
       .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
     func noTus() async throws {
       let double = try await TusDouble.start(TusDouble.everything, ["--token", "t0ken"])
-      let transport = try AsyncHTTPTransport()
+      let transport = try AsyncHTTPTransport.patient()
       for (path, code, hint) in [
         ("/nothing", UploadError.Code.storeUnusable, "speaks no tus 1.0"),
         ("/files/", .denied, "credentials"),

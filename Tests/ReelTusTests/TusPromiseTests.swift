@@ -1,6 +1,7 @@
 #if HTTP
   import Foundation
   import ReelHTTP
+  import ReelHTTPDoubles
   import ReelModel
   import ReelUploaderPromises
   import ReelUploading
@@ -9,7 +10,7 @@
   @testable import ReelTus
 
   /// The promises, over our double and over tuspyserver.
-  @Suite struct TusPromiseTests {
+  @Suite(.timeLimit(.minutes(60))) struct TusPromiseTests {
     enum Kind: String, CaseIterable, Sendable {
       case everything, core, checksums, firstPart
 
@@ -47,7 +48,7 @@
       let server = try await PythonServer.start(
         "tuspy.py", [folder.path], python: try #require(Project.tuspyserver))
       let checkpoints = MemoryCheckpoints()
-      let transport = try AsyncHTTPTransport()
+      let transport = try AsyncHTTPTransport.patient()
       let endpoint = try #require(TusEndpoint("tus+http://127.0.0.1:\(server.port)/files"))
       try await promise.check(
         StoreUnderTest(largeSize: 3 << 20 + 3) {

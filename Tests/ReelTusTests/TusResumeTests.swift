@@ -10,7 +10,8 @@
   @testable import ReelTus
 
   /// Uploads that break, and go on.
-  @Suite(.enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
+  @Suite(
+    .enabled(if: Project.python != nil, "SKIPPED: there is no python3"), .timeLimit(.minutes(60)))
   struct TusResumeTests {
     private static let size = 5 << 20 + 17
     private let key: ObjectKey

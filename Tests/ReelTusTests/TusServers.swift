@@ -2,6 +2,7 @@
   import Foundation
   import HTTPTypes
   import ReelHTTP
+  import ReelHTTPDoubles
   import ReelModel
   import Testing
 
@@ -27,17 +28,15 @@
       process.standardInput = input
       process.standardOutput = try FileHandle(forWritingTo: output)
       try process.run()
-      for _ in 0..<6000 {
+      while process.isRunning {
         let said = try String(contentsOf: output, encoding: .utf8)
         if said.hasSuffix("\n"),
           let port = said.split(whereSeparator: \.isWhitespace).last.flatMap({ Int($0) })
         {
           return PythonServer(port, process, input)
         }
-        guard process.isRunning else { break }
         try await Task.sleep(for: .milliseconds(10))
       }
-      process.terminate()
       throw Unready(script: script)
     }
 
@@ -80,7 +79,7 @@
     {
       let server = try await PythonServer.start(
         "double.py", ["--extensions", extensions] + arguments, python: try #require(Project.python))
-      return TusDouble(server: server, transport: try AsyncHTTPTransport())
+      return TusDouble(server: server, transport: try AsyncHTTPTransport.patient())
     }
 
     var endpoint: String { "tus+http://127.0.0.1:\(server.port)/files/" }

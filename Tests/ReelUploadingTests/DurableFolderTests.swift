@@ -25,8 +25,7 @@ import Testing
         try await group.waitForAll()
       }
     }
-    // Long enough for the others to have asked.
-    try await Task.sleep(for: .milliseconds(100))
+    while await durable.asked < 101 { try await Task.sleep(for: .milliseconds(1)) }
     flushes.release()
     try await first
     try await others.value

@@ -56,8 +56,7 @@ import Testing
         try await group.waitForAll()
       }
     }
-    // Long enough for the others to have asked.
-    try await Task.sleep(for: .milliseconds(100))
+    while placing.waitingCount < 100 { try await Task.sleep(for: .milliseconds(1)) }
     #expect(try names() == ["first.mp4"], "a name before its own sync")
     gate.open()
     try await first.value

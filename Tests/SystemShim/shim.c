@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -200,7 +201,28 @@ static int was_there(int folder, const char *path) {
   return syscall(SYS_newfstatat, folder, path, &facts, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+// On a crowded machine libdispatch looks at each of its threads in /proc once a second, and ends the process with an
+// illegal instruction if it can't (_dispatch_workq_count_runnable_workers). Nothing that Reel does can be tried there.
+static int is_of_a_thread(const char *path) {
+  int tid, end = 0;
+  return sscanf(path, "/proc/%d/stat%n", &tid, &end) == 1 && end > 0 && path[end] == 0;
+}
+
+// Succeeds when there is no descriptor left, too.
+static int open_of_a_thread(const char *path, int flags) {
+  struct rlimit limit, more;
+  int result = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+  if (result >= 0 || errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) != 0) return result;
+  more = limit;
+  more.rlim_cur += 8;
+  setrlimit(RLIMIT_NOFILE, &more);
+  result = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  return result;
+}
+
 static int do_open(int folder, const char *path, int flags, mode_t mode) {
+  if (active && is_of_a_thread(path)) return open_of_a_thread(path, flags);
   if (fault(CALL_open)) return -1;
   if (active && boot_path && strcmp(path, "/proc/sys/kernel/random/boot_id") == 0) path = boot_path;
   lock();

@@ -223,7 +223,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         upload = self.upload()
         if self.headers.get("Content-Type") != "application/offset+octet-stream":
             raise Refusal(415)
-        if not upload["lock"].acquire(blocking=False):
+        # As tusd does: whoever holds it may not have noticed yet that its client is gone.
+        if not upload["lock"].acquire(timeout=60):
             raise Refusal(423)
         try:
             if int(self.headers["Upload-Offset"]) != len(upload["bytes"]):
