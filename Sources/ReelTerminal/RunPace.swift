@@ -54,12 +54,18 @@ public struct PaceWindow: Sendable {
     return RunPace(
       bytesPerSecond: stored > 0 ? stored : nil,
       filesPerSecond: files > 0 ? files : nil,
-      secondsLeft: secondsLeft(state, bytesPerSecond: (last.worked - first.worked) / seconds))
+      secondsLeft: secondsLeft(state, worked: last.worked - first.worked, in: seconds))
   }
 
-  private func secondsLeft(_ state: IngestState, bytesPerSecond: Double) -> Double? {
-    guard state.scanComplete, bytesPerSecond > 0 else { return nil }
-    let left = Double(max(0, state.foundBytes - state.workedBytes)) / bytesPerSecond
+  /// The least that tells how fast bytes go, however few there are: a text of ten bytes that was refused does not.
+  private static let tellingBytes = 65_536.0
+  /// The share of all bytes that tells it, however few those are.
+  private static let tellingShare = 0.01
+
+  private func secondsLeft(_ state: IngestState, worked: Double, in seconds: Double) -> Double? {
+    let telling = min(Self.tellingBytes, Double(state.foundBytes) * Self.tellingShare)
+    guard state.scanComplete, worked > 0, worked >= telling else { return nil }
+    let left = Double(max(0, state.foundBytes - state.workedBytes)) / worked * seconds
     // Above four days it is a guess that helps nobody.
     return left < 360_000 ? left : nil
   }

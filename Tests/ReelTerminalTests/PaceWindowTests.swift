@@ -30,6 +30,18 @@ import Testing
     #expect(pace == RunPace(bytesPerSecond: 1000, filesPerSecond: 1, secondsLeft: 8))
   }
 
+  @Test(
+    "a few bytes tell no time",
+    arguments: [
+      (10, 24_600, nil), (246, 24_600, 99.0), (65_535, 1 << 30, nil), (65_536, 1 << 30, 16_383),
+    ] as [(Int64, Int64, Double?)])
+  func fewBytes(worked: Int64, found: Int64, expected: Double?) {
+    var window = PaceWindow()
+    _ = window.pace(of: state(done: 0, published: 0, found: found), at: start)
+    let pace = window.pace(of: state(done: 1, published: worked, found: found), at: start + .seconds(1))
+    #expect(pace.secondsLeft.map { $0.rounded() } == expected)
+  }
+
   @Test func whatIsLongPastIsForgotten() {
     var window = PaceWindow(span: .seconds(10))
     _ = window.pace(of: state(done: 0, published: 0), at: start)
