@@ -63,7 +63,8 @@
       let watch = BodyWatch()
       let request = try self.request(call, watch)
       let limit = rules.timeouts.limit(for: call, at: limiter?.bytesPerSecond)
-      let patience = Patience(idle: rules.timeouts.idle, answer: rules.timeouts.answerLimit(for: call))
+      let patience = Patience(
+        idle: rules.timeouts.idle, answer: rules.timeouts.answerLimit(for: call), watch: watch)
       let place = await places.take()
       defer { places.giveBack(place) }
       if Task.isCancelled { throw .cancelled }
@@ -132,10 +133,13 @@
     let idle: Duration
     /// Until the reply begins; nil leaves that to ``idle``.
     let answer: Duration?
+    let watch: BodyWatch
 
     var deadline: NIODeadline { answer.map { .now() + TimeAmount($0) } ?? .distantFuture }
 
-    func failure(_ error: any Error) -> HTTPFailure { HTTPFailure(error, idle: idle, answer: answer ?? idle) }
+    func failure(_ error: any Error) -> HTTPFailure {
+      HTTPFailure(error, idle: idle, answer: answer ?? idle, sinceBody: watch.sinceEnd)
+    }
   }
 
   extension HTTPClient {

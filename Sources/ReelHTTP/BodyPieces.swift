@@ -39,7 +39,10 @@
       mutating func next(isolation actor: isolated (any Actor)?) async throws(UploadError) -> ByteBuffer? {
         watch.isTaken()
         if rest.isEmpty {
-          guard let chunk = try await base.next(isolation: actor) else { return nil }
+          guard let chunk = try await base.next(isolation: actor) else {
+            watch.hasEnded()
+            return nil
+          }
           rest = chunk[...]
         }
         let piece = ByteBuffer(bytes: rest.prefix(size))

@@ -13,8 +13,12 @@
     /// - Parameters:
     ///   - idle: how long nothing may come or go.
     ///   - answer: how long the reply may take to begin.
-    init(_ error: any Error, idle: Duration, answer: Duration) {
+    ///   - sinceBody: how long ago the last of the body was the connection's; nil before that.
+    init(_ error: any Error, idle: Duration, answer: Duration, sinceBody: Duration? = nil) {
       switch error {
+      // async-http-client waits for `idle` from there, and then closes the connection before it tells why: where the
+      // end of the body is still to be written, that is what fails (HTTP1ClientChannelHandler, `sendRequestEnd`).
+      case ChannelError.ioOnClosedChannel where sinceBody.map({ $0 >= idle }) ?? false: self = .silent(idle)
       case let failure as HTTPFailure: self = failure
       case let error as UploadError: self = error.code == .cancelled ? .cancelled : .source(error)
       case is CancellationError: self = .cancelled

@@ -1,4 +1,5 @@
 #if HTTP
+  import NIOCore
   import NIOSSL
   import ReelModel
   import Testing
@@ -29,6 +30,20 @@
       let failure = UploadError(HTTPFailure(error, idle: .seconds(1), answer: .seconds(1)), store: "s3://b")
       #expect(failure.code == code, "\(error): \(failure.message)")
       #expect(!failure.message.contains("SSL"), "\(failure.message)")
+    }
+  }
+
+  /// A connection that was closed at our end.
+  @Suite struct ClosedConnectionTests {
+    @Test(
+      "for silence after a body, and when it was not that",
+      arguments: [
+        (nil, false), (Duration.milliseconds(999), false), (.milliseconds(1000), true), (.seconds(60), true),
+      ])
+    func silence(_ sinceBody: Duration?, _ isSilence: Bool) {
+      let failure = HTTPFailure(
+        ChannelError.ioOnClosedChannel, idle: .seconds(1), answer: .seconds(20), sinceBody: sinceBody)
+      #expect(failure == (isSilence ? .silent(.seconds(1)) : .broken("it was closed")))
     }
   }
 #endif
