@@ -18,6 +18,7 @@ public final class CommandUploader: Uploader {
   private let files: AdapterFiles
   private let silence: Duration
   private let limitRate: Int64?
+  private let grace: Duration
   private let queue: BlockingQueue
   private let told = Mutex(
     UploadTraits(
@@ -34,9 +35,11 @@ public final class CommandUploader: Uploader {
   ///   - limitRate: bytes per second that each upload is asked to keep to; the program gets the file itself, so
   ///     only it can.
   ///   - width: how many programs may run at once; at least 1.
+  ///   - grace: how long a program may take to clean up and end once it is asked to; then it is killed.
   public init(
     _ program: AdapterProgram, environment: AdapterEnvironment, publicBaseURL: String? = nil,
-    temporaries: String = "/tmp", silence: Duration = .seconds(60), limitRate: Int64? = nil, width: Int = 8
+    temporaries: String = "/tmp", silence: Duration = .seconds(60), limitRate: Int64? = nil, width: Int = 8,
+    grace: Duration = .seconds(2)
   ) {
     self.program = program
     self.environment = environment
@@ -47,6 +50,7 @@ public final class CommandUploader: Uploader {
       folder: temporaries, queue: BlockingQueue(label: "reel.command-files", width: min(4, max(1, width))))
     self.silence = silence
     self.limitRate = limitRate
+    self.grace = grace
     queue = BlockingQueue(label: "reel.command", width: width)
   }
 
@@ -81,7 +85,8 @@ public final class CommandUploader: Uploader {
     let request = AdapterRequest(
       verb: .upload, store: program.store, key: key, size: source.size, digest: source.digest,
       contentType: source.contentType, limitRate: limitRate)
-    let limits = AdapterLimits(silence: silence, size: source.size, limitRate: limitRate)
+    let limits = AdapterLimits(
+      silence: silence, size: source.size, limitRate: limitRate, grace: grace)
     reporting(TransferProgress(sent: 0, total: source.size))
     let result = try await run { [self] wake throws(UploadError) in
       var reports = SparseReports(total: source.size, reporting)
@@ -134,7 +139,7 @@ public final class CommandUploader: Uploader {
       theirs = nil
       let conversation = AdapterConversation(
         with: process, dialogue: AdapterDialogue(.readBack),
-        limits: AdapterLimits(silence: silence), wording: wording, wake: wake, sink: sink)
+        limits: AdapterLimits(silence: silence, grace: grace), wording: wording, wake: wake, sink: sink)
       let result = try conversation.ask(try line(request), keepsInput: false)
       return (result, (sink.count, sink.digest))
     }
@@ -153,7 +158,7 @@ extension CommandUploader {
     try await run { [self] wake throws(UploadError) in
       let conversation = AdapterConversation(
         with: try start(object: nil), dialogue: AdapterDialogue(request.verb),
-        limits: AdapterLimits(silence: silence), wording: wording, wake: wake)
+        limits: AdapterLimits(silence: silence, grace: grace), wording: wording, wake: wake)
       return try conversation.ask(try line(request), keepsInput: false)
     }
   }

@@ -41,13 +41,14 @@ final class AdapterFolder: Sendable {
   /// An uploader by the program at `program`.
   func uploader(
     _ program: String, store: String? = nil, environment: [String: String] = [:], allowing: [String] = [],
-    publicBaseURL: String? = "https://media.example", silence: Duration = .seconds(60)
+    publicBaseURL: String? = "https://media.example", silence: Duration = .seconds(60),
+    grace: Duration = .seconds(2)
   ) throws -> CommandUploader {
     let all = ["PATH": "/usr/bin:/bin", "REEL_ADAPTER_FOLDER": path(of: "store")].merging(environment) { $1 }
     return CommandUploader(
       try #require(AdapterProgram(path: program, store: store)),
       environment: AdapterEnvironment(of: all, allowing: allowing), publicBaseURL: publicBaseURL,
-      temporaries: path, silence: silence)
+      temporaries: path, silence: silence, grace: grace)
   }
 }
 
