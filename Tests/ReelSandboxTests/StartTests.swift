@@ -127,6 +127,14 @@ import Testing
     await auto.close()
   }
 
+  /// A machine may be that busy; it ended the run after ten seconds.
+  @Test func thatTakesItsTimeToStartIsWaitedFor() async throws {
+    try folder.script("worker", "/bin/sleep 11; exec \(Program.path(Sabotaged.name)) \"$@\"")
+    let prober = SandboxedProber(worker: .path("\(folder.path)/worker"), workers: 1)
+    #expect(await prober.failure(try folder.file("a.mp4", order("read"))) == nil)
+    await prober.close()
+  }
+
   /// One that answers and never receives fills its buffer some day; who writes to it then must not wait for ever.
   @Test(.timeLimit(.minutes(30)))
   func thatNeverListenHoldNobodyUp() throws {
