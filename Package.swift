@@ -181,8 +181,10 @@ let package = Package(
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
-      ["ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes, crypto]
-        + httpClient),
+      [
+        "ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes, crypto,
+        .product(name: "NIOEmbedded", package: "swift-nio", condition: withHTTP),
+      ] + httpClient),
     tests(
       "ReelS3Tests",
       [

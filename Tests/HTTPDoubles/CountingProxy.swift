@@ -14,7 +14,8 @@
     /// Bytes from the client, heads and all, on every connection so far.
     package var sent: Int { meter.state.withLock { $0.sent } }
 
-    /// Passes on no more than `limit` bytes in all; nil for no limit. What is held back then, stays held back.
+    /// Passes on no more than `limit` bytes in all; nil for no limit. A connection of which something was held back
+    /// passes on nothing more, also without a limit: a server never sees bytes that come after bytes it did not get.
     package func stall(after limit: Int?) { meter.state.withLock { $0.limit = limit } }
 
     /// - Parameter target: the server's port.
@@ -40,15 +41,17 @@
     package func stop() async { try? await channel.close() }
   }
 
-  private final class Meter: Sendable {
-    struct State: Sendable {
+  package final class Meter: Sendable {
+    fileprivate struct State: Sendable {
       var sent = 0
       var limit: Int?
     }
-    let state = Mutex(State())
+    fileprivate let state = Mutex(State())
+
+    package init(limit: Int? = nil) { state.withLock { $0.limit = limit } }
 
     /// Whether these bytes may go on.
-    func count(_ bytes: Int) -> Bool {
+    fileprivate func count(_ bytes: Int) -> Bool {
       state.withLock { state in
         if let limit = state.limit, state.sent + bytes > limit { return false }
         state.sent += bytes
@@ -58,29 +61,34 @@
   }
 
   /// Passes on what it reads, and reads on when that was written. Both channels share a loop.
-  private final class PassingHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
+  package final class PassingHandler: ChannelInboundHandler {
+    package typealias InboundIn = ByteBuffer
 
     private let other: any Channel
     private let meter: Meter?
+    private var holdsBack = false
 
-    init(to other: any Channel, _ meter: Meter?) { (self.other, self.meter) = (other, meter) }
+    package init(to other: any Channel, _ meter: Meter?) { (self.other, self.meter) = (other, meter) }
 
     /// The client's channel reads only when it is told to, and can be told only now.
-    func channelActive(context: ChannelHandlerContext) {
+    package func channelActive(context: ChannelHandlerContext) {
       context.read()
       context.fireChannelActive()
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       let bytes = unwrapInboundIn(data)
-      guard meter?.count(bytes.readableBytes) ?? true else { return }
+      // One read hands over several times: a small rest would pass where what came before it did not.
+      guard !holdsBack, meter?.count(bytes.readableBytes) ?? true else {
+        holdsBack = true
+        return
+      }
       let reading = context.channel
       other.writeAndFlush(bytes).whenSuccess { reading.read() }
     }
 
-    func channelInactive(context: ChannelHandlerContext) { other.close(promise: nil) }
+    package func channelInactive(context: ChannelHandlerContext) { other.close(promise: nil) }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
   }
 #endif
