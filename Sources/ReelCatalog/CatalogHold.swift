@@ -54,8 +54,10 @@ public struct CatalogHold: Hashable, Sendable {
   private static func holder(of file: String, kind: String) -> Int32? {
     var facts = stat()
     guard stat(file, &facts) == 0 else { return nil }
-    return LockTable.holders(in: SmallFile.text(of: "/proc/locks"), kind: kind, inode: UInt64(facts.st_ino))
-      .first { $0 != getpid() && kill($0, 0) == 0 }
+    let inode = UInt64(facts.st_ino)
+    return LockTable.first(in: { SmallFile.text(of: "/proc/locks") }) { table in
+      LockTable.holders(in: table, kind: kind, inode: inode).first { $0 != getpid() && kill($0, 0) == 0 }
+    }
   }
 
   /// The letter of proc_pid_stat(5): T is stopped.
@@ -68,6 +70,23 @@ public struct CatalogHold: Hashable, Sendable {
 
 /// Reads `/proc/locks` (proc_locks(5)). Pure.
 enum LockTable {
+  /// What `find` finds in the table.
+  ///
+  /// Linux gives it out a page at a time at most, each from where the one before ended by number: when locks before
+  /// that place went meanwhile, as many lines are left out. So where nothing is found in more than a page, it is read
+  /// anew, a few times.
+  static func first<Found>(
+    in table: () -> String, page: Int = Int(getpagesize()), _ find: (String) -> Found?
+  ) -> Found? {
+    for _ in 0..<4 {
+      let text = table()
+      if let found = find(text) { return found }
+      // The last line of a page may not have fit.
+      if text.utf8.count < page - 256 { return nil }
+    }
+    return nil
+  }
+
   /// The processes that hold a lock for writing on the file with that inode; who waits for one is no holder.
   ///
   /// The device is left out: file systems of several devices (btrfs, overlayfs) show another here than stat(2). Should

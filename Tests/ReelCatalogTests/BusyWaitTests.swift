@@ -47,6 +47,19 @@ import Testing
     #expect(LockTable.holders(in: table, kind: "POSIX", inode: 5_367_821) == [9876])
     #expect(LockTable.holders(in: table, kind: "FLOCK", inode: 5_367_821) == [12])
   }
+
+  @Test(
+    "who is not found in a table of several pages is looked for again, as lines may be missing",
+    arguments: [(1, 4, nil), (4000, 4, 3), (4000, 9, nil)] as [(Int, Int, Int?)])
+  func readAgain(_ length: Int, _ needed: Int, _ found: Int?) {
+    var readings = 0
+    let read = {
+      readings += 1
+      return String(repeating: readings >= needed - 1 ? "x" : " ", count: length)
+    }
+    #expect(LockTable.first(in: read, page: 4096) { $0.contains("x") ? readings : nil } == found)
+    #expect(readings == (length == 1 ? 1 : found ?? 4))
+  }
 }
 
 private final class ToldHolds: Sendable {
