@@ -131,7 +131,7 @@ let package = Package(
 
     // Tests, a target for each room.
     .target(name: "ReelTestRandomness", path: "Tests/Randomness", swiftSettings: strict),
-    tests("ReelModelTests", ["ReelModel"]),
+    tests("ReelModelTests", ["ReelModel", "ReelTestRandomness"]),
     tests("ReelSystemTests", ["ReelSystem"]),
     tests("ReelSnifferTests", ["ReelSniffer", "ReelModel", "ReelTestRandomness"]),
     tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer", "ReelTestRandomness"]),
@@ -175,7 +175,7 @@ let package = Package(
       name: "ReelFaultCampaign",
       dependencies: [
         "ReelModel", "ReelSource", "ReelSystem", "ReelUploading", "ReelCatalog", "ReelIngest", "ReelHTTP",
-        "ReelHTTPDoubles", crypto, grdb,
+        "ReelHTTPDoubles", "ReelTestRandomness", crypto, grdb,
       ] + httpClient,
       path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
@@ -196,7 +196,7 @@ let package = Package(
       "ReelTusTests",
       [
         "ReelTus", "ReelHTTP", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelUploading",
-        "ReelUploaderPromises", "ReelModel", httpTypes, crypto,
+        "ReelUploaderPromises", "ReelModel", "ReelTestServers", httpTypes, crypto,
       ]
         + httpClient),
     tests(

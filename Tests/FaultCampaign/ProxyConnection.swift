@@ -40,10 +40,10 @@
         try await write(canned.reply(to: head, elsewhere: elsewhere).bytes, client)
         return .close
       case .cutRequest(let portion, let ending):
-        try await send([head.bytes, try await reader.take(portion.of(head.bodyLength))])
+        try await send(head, try await reader.take(portion.of(head.bodyLength)))
         return ending
       case .stallRequest:
-        try await send([head.bytes, try await reader.take(head.bodyLength / 2)]) { try await reader.drain() }
+        try await send(head, try await reader.take(head.bodyLength / 2)) { try await reader.drain() }
         return .close
       default: break
       }
@@ -84,11 +84,19 @@
       }
     }
 
-    /// Sends, and ends the connection after `meanwhile`.
-    private func send(_ pieces: [[UInt8]], _ meanwhile: () async throws -> Void = {}) async throws {
+    /// Sends that much of the body, and ends the connection after `meanwhile`.
+    ///
+    /// A request without a body is whole all the same: the store does what it asks, and has done it when this returns.
+    private func send(
+      _ head: WireHead, _ body: [UInt8], _ meanwhile: () async throws -> Void = {}
+    ) async throws {
+      if body.count == head.bodyLength {
+        _ = try await reply(to: head, [head.bytes + body])
+        return try await meanwhile()
+      }
       let store = try await connect()
       try await store.executeThenClose { _, outbound in
-        for piece in pieces { try await write(piece, outbound) }
+        for piece in [head.bytes, body] { try await write(piece, outbound) }
         try await meanwhile()
       }
     }

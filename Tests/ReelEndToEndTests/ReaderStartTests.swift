@@ -1,4 +1,5 @@
 import Foundation
+import ReelTestServers
 import Testing
 
 /// Readers start when a file needs one, and only then.
@@ -14,8 +15,9 @@ struct ReaderStartTests {
     let script = bench.folder.appendingPathComponent("worker")
     marks = bench.folder.appendingPathComponent("starts")
     let real = ReelBinary.folder.appendingPathComponent("reel-probe-worker").path
-    try "#!/bin/sh\necho started >>'\(marks.path)'\nexec '\(real)'\n".write(
-      to: script, atomically: true, encoding: .utf8)
+    // What is open for writing here would be in a child that starts meanwhile, too, and then nothing starts the script.
+    let text = "#!/bin/sh\necho started >>'\(marks.path)'\nexec '\(real)'\n"
+    try Spawning.alone { try text.write(to: script, atomically: true, encoding: .utf8) }
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script.path)
     worker = script.path
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ReelTestServers
 import Synchronization
 
 /// The real binary, as a user runs it: built beside these tests.
@@ -113,7 +114,7 @@ struct ReelBinary {
     process.standardError = errors
     let ended = running.ended
     process.terminationHandler = { _ in ended.fire() }
-    try process.run()
+    try Spawning.alone { try process.run() }
     // Foundation keeps the process and what it holds; and with over a thousand descriptors open its `Process.run`
     // reads beyond the list of them (swift-corelibs-foundation, `findMaximumOpenFromProcSelfFD`).
     try output.close()

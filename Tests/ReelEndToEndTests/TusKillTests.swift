@@ -1,5 +1,6 @@
 #if HTTP
   import Foundation
+  import ReelTestServers
   import Testing
 
   /// The first python3 that is there.
@@ -69,12 +70,15 @@
         let output = folder.folder.appendingPathComponent("said")
         try Data().write(to: output)
         let process = Process()
-        let input = Pipe()
         process.executableURL = URL(fileURLWithPath: Python.path ?? "")
         process.arguments = [ReelBinary.project.appendingPathComponent("Tests/TusServers/double.py").path]
-        process.standardInput = input
         process.standardOutput = try FileHandle(forWritingTo: output)
-        try process.run()
+        let input = try Spawning.alone {
+          let input = Pipe()
+          process.standardInput = input
+          try process.run()
+          return input
+        }
         while true {
           let said = try String(contentsOf: output, encoding: .utf8)
           if said.hasSuffix("\n"),

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ReelTestServers
 import Testing
 
 @Suite("reel validate", .timeLimit(.minutes(60)))
@@ -297,10 +298,13 @@ struct ValidateTests {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = arguments
-    let errors = Pipe()
-    process.standardError = errors
     process.standardOutput = FileHandle.nullDevice
-    try process.run()
+    let errors = try Spawning.alone {
+      let errors = Pipe()
+      process.standardError = errors
+      try process.run()
+      return errors
+    }
     let told = errors.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     return (process.terminationStatus, String(decoding: told, as: UTF8.self))

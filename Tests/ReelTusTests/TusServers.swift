@@ -4,6 +4,7 @@
   import ReelHTTP
   import ReelHTTPDoubles
   import ReelModel
+  import ReelTestServers
   import Testing
 
   @testable import ReelTus
@@ -22,12 +23,15 @@
       try Data().write(to: output)
       defer { try? FileManager.default.removeItem(at: output) }
       let process = Process()
-      let input = Pipe()
       process.executableURL = URL(filePath: python)
       process.arguments = [Project.root.appending(path: "Tests/TusServers/\(script)").path] + arguments
-      process.standardInput = input
       process.standardOutput = try FileHandle(forWritingTo: output)
-      try process.run()
+      let input = try Spawning.alone {
+        let input = Pipe()
+        process.standardInput = input
+        try process.run()
+        return input
+      }
       while process.isRunning {
         let said = try String(contentsOf: output, encoding: .utf8)
         if said.hasSuffix("\n"),

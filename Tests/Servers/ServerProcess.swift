@@ -12,17 +12,21 @@ final class ServerProcess: Sendable {
 
   /// Starts `program`, and returns when it answers.
   static func start(_ program: URL, _ arguments: [String]) async throws -> ServerProcess {
-    let (process, input) = (Process(), Pipe())
+    let process = Process()
     process.executableURL = program
     let output = FileManager.default.temporaryDirectory.appending(path: "reel-server-\(UUID().uuidString)")
     try Data().write(to: output)
     defer { try? FileManager.default.removeItem(at: output) }
     process.arguments = arguments
-    process.standardInput = input
     process.standardOutput = try FileHandle(forWritingTo: output)
-    // The server ends when this pipe does: nobody else may hold it open.
-    _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
-    try process.run()
+    let input = try Spawning.alone {
+      let input = Pipe()
+      process.standardInput = input
+      // The server ends when this pipe does: nobody else may hold it open.
+      _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
+      try process.run()
+      return input
+    }
     while process.isRunning {
       let said = String(decoding: try Data(contentsOf: output), as: UTF8.self)
       if said.hasPrefix("ready "), said.hasSuffix("\n"), let port = Int(said.dropFirst(6).dropLast()) {
