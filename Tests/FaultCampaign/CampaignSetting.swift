@@ -1,4 +1,5 @@
 import Foundation
+import ReelTestRandomness
 
 /// Which scenarios of a campaign are run: `REEL_LONG=1` all of them, else some of each kind, drawn by `REEL_SEED`.
 /// `REEL_FAULT` leaves only those whose description holds it, such as `swallow the reply, request 2, once`.
@@ -8,7 +9,7 @@ package struct CampaignSetting: Sendable {
   package let only: String?
 
   package init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
-    seed = environment["REEL_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...(.max))
+    seed = TestSeed.drawn(environment)
     isLong = environment["REEL_LONG"] == "1"
     only = environment["REEL_FAULT"]
   }

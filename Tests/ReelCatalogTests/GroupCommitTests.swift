@@ -32,6 +32,24 @@ import Testing
     }
   }
 
+  /// Holds one thread up until so many have come.
+  private final class Arrivals: Sendable {
+    private let missing: Mutex<Int>
+    private let none = DispatchSemaphore(value: 0)
+
+    init(of count: Int) { missing = Mutex(count) }
+
+    func come() {
+      let isLast = missing.withLock { missing in
+        missing -= 1
+        return missing == 0
+      }
+      if isLast { none.signal() }
+    }
+
+    func wait() { none.wait() }
+  }
+
   /// Counts commits.
   private final class Commits: TransactionObserver {
     let count = Mutex(0)
@@ -45,11 +63,15 @@ import Testing
     let bench = try await Bench()
     let commits = Commits()
     bench.database.add(transactionObserver: commits)
+    // The first one holds the writer up until the others have come.
+    let others = Arrivals(of: 500)
     await withTaskGroup { group in
       for number in 0..<500 {
         group.addTask {
+          others.come()
           let given = try? await bench.group.durably { db in
             try db.run("INSERT INTO t (n) VALUES (?)", [number])
+            if db.lastInsertedRowID == 1 { others.wait() }
             return number
           }
           #expect(given == number)

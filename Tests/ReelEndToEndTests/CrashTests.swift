@@ -31,7 +31,7 @@ struct CrashTests {
     // Microseconds within which a run is killed. It follows what the machine is like: most are to be killed midway.
     var window: UInt64 = 150_000
     let environment = ProcessInfo.processInfo.environment
-    let seed = environment["REEL_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...(.max))
+    let seed = TestSeed.drawn(environment)
     let rounds = environment["REEL_KILLS"].flatMap { Int($0) } ?? (Self.isLong ? 2000 : 30)
     var generator = SplitMix64(seed: seed)
     var tally = KillTally()
@@ -67,7 +67,7 @@ struct CrashTests {
 
   @Test("again and again, the same batch comes to its end in the end")
   func repeatedly() async throws {
-    let seed = UInt64.random(in: 0...(.max))
+    let seed = TestSeed.drawn()
     var generator = SplitMix64(seed: seed)
     let bench = try Workbench()
     try bench.addDistinct(60)

@@ -44,7 +44,7 @@ struct ReleaseFailpointTests {
       "at each place, of each kind, what always holds holds, and the next run makes everything whole",
       arguments: places)
     func at(place: String) async throws {
-      let seed = UInt64.random(in: 0...(.max))
+      let seed = TestSeed.drawn()
       var generator = SplitMix64(seed: seed)
       let scene = FailpointScene(place: place)
       var tally = Tally()

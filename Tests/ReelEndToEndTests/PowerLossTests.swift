@@ -22,7 +22,7 @@ struct PowerLossTests {
     arguments: ImaginedDisk.Rule.allCases)
   func replayed(rule: ImaginedDisk.Rule) async throws {
     var scene = try await PowerLossScene(clips: Self.clips)
-    let seed = UInt64.random(in: 0...(.max))
+    let seed = TestSeed.drawn()
     var generator = SplitMix64(seed: seed)
     let cases = Self.cases(of: scene.record, rule, &generator)
     let chosen = Set((0..<Self.broughtUp).map { _ in Int.random(in: cases.indices, using: &generator) })

@@ -23,7 +23,16 @@
         credentials: FixedCredentials(
           S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret))),
         clock: SystemWallClock())
-      _ = try await client.send(S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket"))
+      // A server that has just begun may need a moment on a busy machine; then the bucket may be there all the same.
+      let request = S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket")
+      for _ in 0..<60 {
+        switch try await client.outcome(of: request) {
+        case .reply: return
+        case .failure(let failure) where failure.code == "BucketAlreadyOwnedByYou": return
+        case .failure: try await Task.sleep(for: .seconds(1))
+        }
+      }
+      _ = try await client.send(request)
     }
 
     /// As `--to` names it.

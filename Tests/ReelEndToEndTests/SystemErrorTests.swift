@@ -53,7 +53,7 @@ struct SystemErrorTests {
   func failing(fault: Fault) async throws {
     let count = try await Self.clean.value[fault.call] ?? 0
     #expect(count > 0, "a clean run never makes this call")
-    let seed = UInt64.random(in: 0...(.max))
+    let seed = TestSeed.drawn()
     var generator = SplitMix64(seed: seed)
     let all = Array(1...max(1, count))
     let places = CrashTests.isLong ? all : Array(all.shuffled(using: &generator).prefix(Self.sample))

@@ -41,6 +41,7 @@ struct DigestTests {
     let folder = try TemporaryFolder()
     let bytes = [UInt8](repeating: 7, count: 1 << 20)
     let path = try folder.write("f.mp4", bytes)
+    try folder.age("f.mp4")
     let file = try FoundFile.named(path, followLinks: false).open()
     let writer = try #require(FileHandle(forWritingAtPath: path.text))
     let once = Mutex(false)

@@ -38,6 +38,7 @@ struct OpeningTests {
 
   @Test("refuses another file under the same name")
   func replaced() throws {
+    try folder.age("clip.mp4")
     let file = try found()
     try folder.remove("clip.mp4")
     #expect(code { _ = try file.open() } == .notFound)

@@ -46,6 +46,13 @@ final class TemporaryFolder: Sendable {
     return path
   }
 
+  /// Lets a file be of 2020: one that is written at once after it could have its time, where time goes in ticks, and
+  /// even its number.
+  func age(_ name: String) throws {
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1_600_000_000)], ofItemAtPath: path + "/" + name)
+  }
+
   func folder(_ name: String) throws {
     try FileManager.default.createDirectory(atPath: path + "/" + name, withIntermediateDirectories: true)
   }
