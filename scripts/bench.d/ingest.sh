@@ -12,27 +12,43 @@ intake_sizes() {
   fi
 }
 
-# make_intake LAB: what is missing of the files.
+# make_intake LAB PART…: what is missing of the files that these parts read.
 make_intake() {
-  local lab=$1 clips=$root/Samples/clips make=("$(command -v python3)" "$parts/make_intake.py")
+  local lab=$1 part
   mkdir -p "$lab"
-  if [[ ! -e $lab/small ]]; then
-    say "making $small_count videos in $lab/small"
-    "${make[@]}" small "$lab/small.new" "$small_count" "$small_bytes" \
-      "$clips"/{faststart.mp4,moov-at-end.mp4,phone-portrait.mov,ipod.m4v,titled.mp4}
-    mv "$lab/small.new" "$lab/small"
-  fi
-  if [[ ! -e $lab/large.mp4 ]]; then
-    "${make[@]}" large "$lab/large.new" "$large_bytes" "$clips/faststart.mp4"
-    mv "$lab/large.new" "$lab/large.mp4"
-  fi
-  if [[ ! -e $lab/many ]]; then
-    enough_inodes "$lab" $((many_count + many_count / 500))
-    say "making $many_count small files in $lab/many"
-    "${make[@]}" many "$lab/many.new" "$many_count" "$clips/faststart.mp4"
-    mv "$lab/many.new" "$lab/many"
-  fi
+  for part in "${@:2}"; do
+    case $part in
+      small | again) make_intake_small "$lab" ;;
+      large) make_intake_large "$lab" ;;
+      many*) make_intake_many "$lab" ;;
+    esac
+  done
   build_floor "$lab"
+}
+
+# make_intake_files LAB NAME ARGUMENTS…: under another name until all of them are there.
+make_intake_files() {
+  local made=$1/$2
+  python3 "$parts/make_intake.py" "${2%.mp4}" "$made.new" "${@:3}"
+  mv "$made.new" "$made"
+}
+
+make_intake_small() {
+  [[ ! -e $1/small ]] || return 0
+  say "making $small_count videos in $1/small"
+  make_intake_files "$1" small "$small_count" "$small_bytes" \
+    "$root"/Samples/clips/{faststart.mp4,moov-at-end.mp4,phone-portrait.mov,ipod.m4v,titled.mp4}
+}
+
+make_intake_large() {
+  [[ -e $1/large.mp4 ]] || make_intake_files "$1" large.mp4 "$large_bytes" "$root/Samples/clips/faststart.mp4"
+}
+
+make_intake_many() {
+  [[ ! -e $1/many ]] || return 0
+  enough_inodes "$1" $((many_count + many_count / 500))
+  say "making $many_count small files in $1/many"
+  make_intake_files "$1" many "$many_count" "$root/Samples/clips/faststart.mp4"
 }
 
 enough_inodes() {
@@ -99,18 +115,19 @@ in_turn() {
 bench_ingest() {
   intake_sizes
   [[ $peers == false ]] || get_rclone
-  local lab=$keep part
+  local lab=$keep part measured
+  read -ra measured <<<"${only:-small again large many many-again many-events feed}"
   if [[ -z $lab ]]; then
     # Not /tmp, which may be memory: what is measured has to reach a disk.
     lab=$(mktemp -d -p "${TMPDIR:-/var/tmp}")
     # shellcheck disable=SC2064
     trap "rm -rf '$lab'" EXIT
   fi
-  make_intake "$lab"
+  make_intake "$lab" "${measured[@]}"
   # What was changed just now is not trusted to look the same for as long as it is the same.
   sync && sleep 3
   print_intake_circumstances "$lab"
-  for part in ${only:-small again large many many-again many-events feed}; do
+  for part in "${measured[@]}"; do
     "bench_ingest_part_${part//-/_}" "$lab"
   done
   rm -rf "$lab"/{library,library-large,library-many,library-feed,by-rclone,by-floor} "$lab"/*.done.??????
