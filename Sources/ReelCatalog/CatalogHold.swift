@@ -73,16 +73,10 @@ enum LockTable {
   /// What `find` finds in the table.
   ///
   /// Linux gives it out a page at a time at most, each from where the one before ended by number: when locks before
-  /// that place went meanwhile, as many lines are left out. So where nothing is found in more than a page, it is read
-  /// anew, a few times.
-  static func first<Found>(
-    in table: () -> String, page: Int = Int(getpagesize()), _ find: (String) -> Found?
-  ) -> Found? {
+  /// that place went meanwhile, as many lines are left out. So where nothing is found, it is read anew, a few times.
+  static func first<Found>(in table: () -> String, _ find: (String) -> Found?) -> Found? {
     for _ in 0..<4 {
-      let text = table()
-      if let found = find(text) { return found }
-      // The last line of a page may not have fit.
-      if text.utf8.count < page - 256 { return nil }
+      if let found = find(table()) { return found }
     }
     return nil
   }
