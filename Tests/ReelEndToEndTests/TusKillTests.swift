@@ -73,12 +73,7 @@
         process.executableURL = URL(fileURLWithPath: Python.path ?? "")
         process.arguments = [ReelBinary.project.appendingPathComponent("Tests/TusServers/double.py").path]
         process.standardOutput = try FileHandle(forWritingTo: output)
-        let input = try Spawning.alone {
-          let input = Pipe()
-          process.standardInput = input
-          try process.run()
-          return input
-        }
+        let input = try Spawning.start(process)
         while true {
           let said = try String(contentsOf: output, encoding: .utf8)
           if said.hasSuffix("\n"),

@@ -127,7 +127,7 @@ import Testing
     await auto.close()
   }
 
-  /// A machine may be that busy; it ended the run after ten seconds.
+  /// A machine may be that busy.
   @Test func thatTakesItsTimeToStartIsWaitedFor() async throws {
     try folder.script("worker", "/bin/sleep 11; exec \(Program.path(Sabotaged.name)) \"$@\"")
     let prober = SandboxedProber(worker: .path("\(folder.path)/worker"), workers: 1)

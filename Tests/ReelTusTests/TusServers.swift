@@ -26,12 +26,7 @@
       process.executableURL = URL(filePath: python)
       process.arguments = [Project.root.appending(path: "Tests/TusServers/\(script)").path] + arguments
       process.standardOutput = try FileHandle(forWritingTo: output)
-      let input = try Spawning.alone {
-        let input = Pipe()
-        process.standardInput = input
-        try process.run()
-        return input
-      }
+      let input = try Spawning.start(process)
       while process.isRunning {
         let said = try String(contentsOf: output, encoding: .utf8)
         if said.hasSuffix("\n"),

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 
 /// A server that says `ready PORT` when it answers, and ends when its standard input does: with this value, or with the
 /// process of the tests, however that ends.
@@ -19,14 +18,7 @@ final class ServerProcess: Sendable {
     defer { try? FileManager.default.removeItem(at: output) }
     process.arguments = arguments
     process.standardOutput = try FileHandle(forWritingTo: output)
-    let input = try Spawning.alone {
-      let input = Pipe()
-      process.standardInput = input
-      // The server ends when this pipe does: nobody else may hold it open.
-      _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
-      try process.run()
-      return input
-    }
+    let input = try Spawning.start(process)
     while process.isRunning {
       let said = String(decoding: try Data(contentsOf: output), as: UTF8.self)
       if said.hasPrefix("ready "), said.hasSuffix("\n"), let port = Int(said.dropFirst(6).dropLast()) {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// Programs are started one at a time, and what only this process may hold is opened in that turn, too.
 ///
@@ -10,5 +11,17 @@ package enum Spawning {
 
   package static func alone<Result>(_ body: () throws -> Result) rethrows -> Result {
     try turn.withLock(body)
+  }
+
+  /// Starts `process` with a pipe for its standard input that nobody else holds open.
+  /// - Returns: that pipe; a server that reads it ends when its writing end is closed.
+  package static func start(_ process: Process) throws -> Pipe {
+    try alone {
+      let input = Pipe()
+      _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
+      process.standardInput = input
+      try process.run()
+      return input
+    }
   }
 }
