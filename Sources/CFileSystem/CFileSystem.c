@@ -2,14 +2,16 @@
 #include "CFileSystem.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-ssize_t reel_copy_file_range(int source, off_t source_offset, int target, off_t target_offset, size_t count) {
-  return copy_file_range(source, &source_offset, target, &target_offset, count, 0);
+int reel_clone_file(int target, int source) {
+  return ioctl(target, FICLONE, source);
 }
 
 int reel_start_writing(int file, off_t offset, off_t count) {
@@ -29,6 +31,7 @@ const uint64_t reel_resolve_beneath = RESOLVE_BENEATH;
 const uint64_t reel_resolve_no_symlinks = RESOLVE_NO_SYMLINKS;
 const uint64_t reel_resolve_no_magiclinks = RESOLVE_NO_MAGICLINKS;
 const int reel_o_path = O_PATH;
+const int reel_o_tmpfile = O_TMPFILE;
 
 int reel_openat2(int directory, const char *path, uint64_t flags, uint64_t resolve) {
   struct open_how how = {.flags = flags, .resolve = resolve};

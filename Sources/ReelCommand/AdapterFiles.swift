@@ -6,18 +6,17 @@ import ReelUploading
 
 /// Makes of a source a file that an adapter may read and cannot change.
 struct AdapterFiles: Sendable {
-  /// Where copies lie, without a name, of sources that are no files or whose changes would not show.
+  /// Where copies lie, without a name, of sources that are no files or that others may write to.
   let folder: String
   let queue: BlockingQueue
 
   /// A file opened for reading only, at its beginning, and shared with nobody: how far one adapter has read does
   /// not move another.
   ///
-  /// It is the source's own file where changes to it show (they are looked for before the object is made visible),
-  /// else a copy that has been proved.
+  /// It is the source's own file where that is a private copy, else a copy that has been proved.
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `unavailable`, `storeFull` (the folder's), `cancelled`.
   func file(of source: UploadSource) async throws(UploadError) -> Descriptor {
-    if let descriptor = source.bytes.descriptor, source.bytes.changesShow {
+    if let descriptor = source.bytes.descriptor, source.bytes.isPrivate {
       let file = try await doing { () throws(SystemError) in try Self.reopened(descriptor) }
       let size = try await doing { () throws(SystemError) in try Self.size(of: file) }
       guard size == source.size else { throw Self.changed(source, to: size) }

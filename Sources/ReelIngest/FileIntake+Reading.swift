@@ -6,44 +6,86 @@ import ReelSystem
 // Steps 0 to 3: what the file's bytes say.
 
 extension FileIntake {
-  func openAndHash(
-    _ found: FoundFile, _ known: ContentDigest?
-  ) async throws(StepFailure) -> HashedFile {
+  /// Opens the file, looks at its first bytes, and copies it where nobody else writes while its digest is taken: from
+  /// here on everything reads that copy. A dry run makes none.
+  func openAndHash(_ found: FoundFile, _ known: ContentDigest?) async throws(StepFailure) -> HashedFile {
     let cancellation = CancellationFlag()
-    let hashed: HashedFile?
-    do throws(SourceError) {
-      hashed = try await cancellation.whileRunning { () async throws(SourceError) -> HashedFile? in
-        try await services.disk.run { () throws(SourceError) -> HashedFile? in
-          try openAndHash(found, known) { cancellation.isSet }
-        }
+    let hashed = try await cancellation.whileRunning { () async throws(StepFailure) -> HashedFile? in
+      try await services.disk.run { () throws(StepFailure) -> HashedFile? in
+        try openAndHash(found) { cancellation.isSet }
       }
-    } catch {
-      throw StepFailure(error)
     }
     guard let hashed else { throw .failed(.cancelled) }
-    if known == nil { await remember(hashed) }
+    if known != hashed.digest { await remember(hashed) }
     services.onStep(.hashed)
     return hashed
   }
 
   /// Blocks. Nil when it was cancelled.
-  private func openAndHash(
-    _ found: FoundFile, _ known: ContentDigest?, isCancelled: () -> Bool
-  ) throws(SourceError) -> HashedFile? {
-    let source = try found.open()
+  private func openAndHash(_ found: FoundFile, isCancelled: () -> Bool) throws(StepFailure) -> HashedFile? {
+    let source = try opened(found)
     services.onStep(.opened)
     let now = services.clock.now()
-    let computed: ContentDigest? =
-      if let known { known } else { try SourceDigest.sha256(of: source, isCancelled: isCancelled) }
-    guard let digest = computed else { return nil }
+    // What is refused here is copied nowhere, and no hours go into the digest of a file that is large and no video.
+    let firstLook = firstLook(at: source)
+    var isWanted = true
+    if case .failure(let error) = firstLook {
+      guard source.size <= Self.largestDigestOfRefused else { throw StepFailure(error) }
+      isWanted = false
+    }
+    guard let copied = try isWanted ? copy(source, isCancelled) : digest(source, isCancelled) else {
+      return nil
+    }
     return HashedFile(
-      source: source, digest: digest, at: now,
-      firstLook: Result { () throws(ProbeError) in try services.prober.firstLook(at: source) },
+      source: copied.source, digest: copied.digest, at: now,
+      // What counts is what the copy begins with.
+      firstLook: isWanted ? self.firstLook(at: copied.source) : firstLook,
+      bytes: copied.bytes,
       sidecar: Result { () throws(SourceError) -> PostWords in
         // One that is trusted was read before.
         if options.trustSidecars { return PostWords() }
         return try Sidecar.words(beside: found, trustAuthor: false) ?? PostWords()
       })
+  }
+
+  /// Bytes of a file that is no video by its first ones, up to which it is hashed so that the refusal can be remembered.
+  private static let largestDigestOfRefused: Int64 = 16 << 20
+
+  private typealias Copied = (source: SourceFile, digest: ContentDigest, bytes: any ByteSource)
+
+  private func opened(_ found: FoundFile) throws(StepFailure) -> SourceFile {
+    do throws(SourceError) {
+      return try found.open()
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  private func firstLook(at source: SourceFile) -> Result<MediaContainer?, ProbeError> {
+    Result { () throws(ProbeError) in try services.prober.firstLook(at: source) }
+  }
+
+  private func copy(_ source: SourceFile, _ isCancelled: () -> Bool) throws(StepFailure) -> Copied? {
+    if options.dryRun { return try digest(source, isCancelled) }
+    let staging = services.uploader.staging ?? services.staging
+    do throws(PrivateCopy.Failure) {
+      let copy = try PrivateCopy.make(of: source, in: staging, isCancelled: isCancelled)
+      return copy.map { ($0.source, $0.digest, $0) }
+    } catch {
+      switch error {
+      case .source(let error): throw StepFailure(error)
+      case .staging(let error): throw StepFailure(error)
+      }
+    }
+  }
+
+  private func digest(_ source: SourceFile, _ isCancelled: () -> Bool) throws(StepFailure) -> Copied? {
+    do throws(SourceError) {
+      let digest = try SourceDigest.sha256(of: source, isCancelled: isCancelled)
+      return digest.map { (source, $0, SourceFileBytes(source)) }
+    } catch {
+      throw StepFailure(error)
+    }
   }
 
   /// Only of a state that was settled when hashing began: a change since then would show in its times.
@@ -128,12 +170,15 @@ struct Reading: Sendable {
 
 /// What was read of a file by one thread in one go.
 struct HashedFile: Sendable {
+  /// Its private copy, where one was made.
   let source: SourceFile
   let digest: ContentDigest
   /// When hashing began.
   let at: Date
   /// The container that its first bytes tell, or what is wrong with them: it counts only if nobody has published it.
   let firstLook: Result<MediaContainer?, ProbeError>
+  /// What `source` reads, for an uploader.
+  let bytes: any ByteSource
   /// What its sidecar says, and what is wrong with that: it counts only if the file goes on.
   let sidecar: Result<PostWords, SourceError>
 

@@ -81,7 +81,7 @@ struct FileIntake: Sendable {
 
     let hashed = try await openAndHash(found, known)
     let publication = publication(hashed.digest, by: author)
-    if content == nil {
+    if content == nil || hashed.digest != known {
       content = try await self.content(of: hashed.digest, by: author)
       if let post = content?.post { return .ended(ending(of: post)) }
     }
@@ -107,7 +107,7 @@ struct FileIntake: Sendable {
     if options.dryRun { return .ended(plan(draft, publication)) }
     let upload = UploadSource(
       size: source.size, digest: hashed.digest, contentType: draft.media.container.contentType,
-      bytes: SourceFileBytes(source, hashedFrom: hashed.at))
+      bytes: hashed.bytes)
     return .wanted(upload, draft, publication, reading)
   }
 

@@ -1,4 +1,5 @@
 import ReelModel
+import ReelSource
 import ReelSystem
 
 /// What a run works with, each behind its port, so that a test brings its own.
@@ -17,6 +18,8 @@ public struct IngestServices: Sendable {
   public var clock: any WallClock
   /// What names, ids and demo counts are drawn from.
   public var randomness: any Randomness
+  /// Where private copies are made when the uploader has no place for them.
+  public var staging: any StagingArea
   /// Where reading and hashing wait for the disk.
   public var disk: BlockingQueue
   /// Called after each step of each file. For tests; does nothing by default.
@@ -27,7 +30,7 @@ public struct IngestServices: Sendable {
     prober: any MediaProber, uploader: any Uploader, recorder: (any PostRecorder)? = nil,
     catalog: any PostCatalog,
     policy: any IntakePolicy = DefaultIntakePolicy(), clock: any WallClock = SystemWallClock(),
-    randomness: any Randomness = SystemRandomness(),
+    randomness: any Randomness = SystemRandomness(), staging: any StagingArea = TemporaryStaging(),
     disk: BlockingQueue = BlockingQueue(label: "reel.disk", width: 8)
   ) {
     self.prober = prober
@@ -37,6 +40,7 @@ public struct IngestServices: Sendable {
     self.policy = policy
     self.clock = clock
     self.randomness = randomness
+    self.staging = staging
     self.disk = disk
   }
 }

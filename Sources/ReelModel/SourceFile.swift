@@ -1,5 +1,4 @@
-/// A file that was opened once and is held open: what is hashed is what is probed is what is uploaded,
-/// whatever happens to its name meanwhile.
+/// A file that was opened once and is held open, whatever happens to its name meanwhile.
 public struct SourceFile: Sendable {
   /// The path as the user or the walk named it; for people, never opened again.
   public let path: SourcePath

@@ -23,13 +23,20 @@ public protocol ByteSource: Sendable {
   /// A regular file's descriptor that the kernel may copy from, offset 0 on; nil when there is none.
   var descriptor: Int32? { get }
 
-  /// Whether any change of the bytes since the digest was taken is sure to show in ``checkUnchanged()``, so
-  /// that a copy made between two such checks need not be hashed again.
-  var changesShow: Bool { get }
+  /// Whether nobody else can write to the bytes, so that what is read now is what the digest was taken of.
+  var isPrivate: Bool { get }
+
+  /// The private copy that the bytes are read from; a store that made it may make it its object.
+  var stagedFile: (any StagedFile)? { get }
 
   /// Reads up to `buffer.count` bytes at `offset`; 0 at the end. Blocks.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int
 
   /// Throws `sourceChanged` when the bytes may be others than those the digest was taken of. Blocks.
   func checkUnchanged() throws(SourceError)
+}
+
+extension ByteSource {
+  /// There is none.
+  public var stagedFile: (any StagedFile)? { nil }
 }

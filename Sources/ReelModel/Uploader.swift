@@ -12,6 +12,10 @@ public protocol Uploader: Sendable {
   /// Where this uploader stores, as one settled name: two uploaders of the same store have the same.
   var destination: Destination { get }
 
+  /// Where private copies that may become objects of this store are made; nil when it has no such place. Asked for
+  /// after ``prepare()``.
+  var staging: (any StagingArea)? { get }
+
   /// Makes the store ready and removes what dead uploaders left half done. Called once before a run; nothing
   /// is uploaded before it has returned.
   func prepare() async throws(UploadError)
@@ -31,6 +35,11 @@ public protocol Uploader: Sendable {
 
   /// Reads the stored bytes back and gives their digest, or nil when there is no such object.
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest?
+}
+
+extension Uploader {
+  /// There is none.
+  public var staging: (any StagingArea)? { nil }
 }
 
 /// What a store can do.

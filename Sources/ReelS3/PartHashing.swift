@@ -37,7 +37,7 @@ struct PartHashing: Sendable {
   init(_ source: UploadSource, _ plan: PartPlan) {
     self.source = source
     self.plan = plan
-    whole = source.bytes.changesShow ? nil : SHA256()
+    whole = source.bytes.isPrivate ? nil : SHA256()
   }
 
   /// Hashes part `number`; they are asked for in their order.

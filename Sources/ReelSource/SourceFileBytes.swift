@@ -1,17 +1,16 @@
-import FoundationEssentials
 import ReelModel
 
 /// A source file's bytes, as an uploader reads them.
 public struct SourceFileBytes: ByteSource {
   private let file: SourceFile
-  /// True when the file had been left alone for 2 seconds when hashing began.
-  public let changesShow: Bool
 
-  /// - Parameter hashedFrom: when hashing began, this time or, for a digest that was remembered, then.
-  public init(_ file: SourceFile, hashedFrom: Date) {
+  /// The bytes of `file`, which anybody may change.
+  public init(_ file: SourceFile) {
     self.file = file
-    changesShow = file.identity.isSettled(by: hashedFrom)
   }
+
+  /// No.
+  public var isPrivate: Bool { false }
 
   /// The source file itself.
   public var descriptor: Int32? { file.handle.descriptor }

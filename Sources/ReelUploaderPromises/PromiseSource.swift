@@ -3,9 +3,9 @@ import ReelModel
 /// A source that behaves, or misbehaves in one way.
 struct PromiseSource: ByteSource {
   let bytes: [UInt8]
-  /// The same bytes as a file, for uploaders that let the kernel copy.
+  /// The same bytes as a file, for uploaders that hand a private copy on.
   let file: NamelessFile?
-  let changesShow: Bool
+  let isPrivate: Bool
   /// What ``checkUnchanged()`` is to say.
   let hasChanged: Bool
   /// From here on reading fails.
@@ -55,10 +55,10 @@ extension PromiseScene {
       case .grown: content.grown()
       }
     let file = behaviour == .failing ? nil : try file(actual)
-    let changesShow = behaviour == .changedVisibly || (behaviour != .changedSilently && file != nil)
+    let isPrivate = behaviour == .changedVisibly || (behaviour != .changedSilently && file != nil)
     let bytes = PromiseSource(
-      bytes: actual.bytes, file: file, changesShow: changesShow,
-      hasChanged: changesShow && behaviour != .honest,
+      bytes: actual.bytes, file: file, isPrivate: isPrivate,
+      hasChanged: isPrivate && behaviour != .honest,
       failsAt: behaviour == .failing ? content.size / 2 : nil,
       midway: midway)
     return UploadSource(size: content.size, digest: content.digest, contentType: "video/mp4", bytes: bytes)

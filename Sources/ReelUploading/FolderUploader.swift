@@ -55,11 +55,15 @@ public final class FolderUploader: Uploader {
     opened.withLock { $0 = store }
   }
 
+  /// The folder of temporaries; nil before ``prepare()``.
+  public var staging: (any StagingArea)? {
+    opened.withLock { $0 }.map { FolderStaging(store: $0, failure: failure) }
+  }
+
   /// Copies `source` beside the folder's objects, syncs it, and names it `key`; syncing is shared with the uploads
-  /// that are under way at the same time.
+  /// that are under way at the same time. A private copy of ``staging`` is that copy.
   ///
-  /// The digest of the result is proved: by hashing what was written, or, for a source whose changes show, by
-  /// a copy within the kernel between two looks at the source.
+  /// The digest of the result is proved: what was written was hashed.
   /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `storeFull`, `tooLarge`,
   ///   `storeUnusable`, `unavailable` (no descriptors or memory left), `interrupted` (the disk gave an
   ///   error), `cancelled`.

@@ -2,40 +2,45 @@ import Glibc
 import ReelModel
 import ReelSystem
 
-/// Copies what is to be an object beside a folder store, where it has no name yet.
+/// Brings what is to be an object beside a folder store, where it has no name yet.
 struct ObjectCopying {
   let store: OpenStore
   let key: ObjectKey
   let mode: UInt32
   let failure: FolderFailure
 
-  /// Blocks. On return every byte is copied and none need be durable; ``GroupPlacing`` does the rest.
+  /// The private copy itself where it lies in this store, else a copy of it. Blocks. On return every byte is there and
+  /// none need be durable; ``GroupPlacing`` does the rest.
   func run(
     _ source: UploadSource, _ cancellation: CancellationFlag,
     _ reporting: @escaping @Sendable (TransferProgress) -> Void
   ) throws(UploadError) -> CopiedObject {
     try checkFree()
-    let file = try createFile()
-    let copy = SourceCopy(
-      source: source, target: file.descriptor.rawValue, failure: failure, cancellation: cancellation,
-      reporting: reporting)
-    try copy.run()
-    do throws(SystemError) {
-      try Failpoint.bytesCopied.reach()
-    } catch {
-      throw failure(error, "write")
+    try doing("create a file") { () throws(SystemError) in try Failpoint.uploadBegun.reach() }
+    let file: StagedObject
+    if let staged = source.bytes.stagedFile as? StagedObject, staged.store === store, staged.take() {
+      file = staged
+      reporting(TransferProgress(sent: source.size, total: source.size))
+    } else {
+      file = try copy(source, cancellation, reporting)
     }
-    return CopiedObject(key: key, size: source.size, file: file, store: store)
+    try doing("set the mode of a file") { () throws(SystemError) in
+      try file.withFile { file throws(SystemError) in try file.allow(mode_t(mode)) }
+    }
+    return CopiedObject(key: key, size: source.size, file: file)
   }
 
-  private func createFile() throws(UploadError) -> TemporaryFile {
-    do throws(SystemError) {
-      try Failpoint.uploadBegun.reach()
-      return try TemporaryFile.create(
-        store.nextTemporaryName(), in: store.temporaries.rawValue, mode: mode_t(mode))
-    } catch {
-      throw failure(error, "create a file")
-    }
+  private func copy(
+    _ source: UploadSource, _ cancellation: CancellationFlag,
+    _ reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) throws(UploadError) -> StagedObject {
+    let file = try FolderStaging(store: store, failure: failure).makeObject()
+    let copy = SourceCopy(
+      source: source, target: file.descriptor, failure: failure, cancellation: cancellation,
+      reporting: reporting)
+    try copy.run()
+    try file.seal()
+    return file
   }
 
   /// Spares the copy when the name is taken; what counts is the renaming.
@@ -44,29 +49,37 @@ struct ObjectCopying {
       throw failure.taken(key)
     }
   }
+
+  private func doing(_ task: String, _ body: () throws(SystemError) -> Void) throws(UploadError) {
+    do throws(SystemError) {
+      try body()
+    } catch {
+      throw failure(error, task)
+    }
+  }
 }
 
 /// A whole copy that has no name in its store yet. It goes with this object unless it was given one.
 final class CopiedObject: Sendable {
   let key: ObjectKey
   private let size: Int64
-  private let file: TemporaryFile
-  /// The folder of temporaries, and the lock on it, stay for as long as the file may have to go.
-  private let store: OpenStore
+  private let file: StagedObject
 
-  init(key: ObjectKey, size: Int64, file: consuming TemporaryFile, store: OpenStore) {
+  init(key: ObjectKey, size: Int64, file: StagedObject) {
     self.key = key
     self.size = size
     self.file = file
-    self.store = store
   }
 
   /// Makes its bytes durable. Blocks. Called once: an fsync that failed must not be asked again.
   func sync(_ failure: FolderFailure) throws(UploadError) {
     do throws(SystemError) {
-      try file.sync()
-      try Failpoint.temporarySynced.reach()
-      if try file.length() == size { return }
+      let length = try file.withFile { file throws(SystemError) in
+        try file.sync()
+        try Failpoint.temporarySynced.reach()
+        return try file.length()
+      }
+      if length == size { return }
     } catch {
       throw failure(error, "sync a file")
     }
@@ -78,7 +91,9 @@ final class CopiedObject: Sendable {
   /// Gives it its name in `root`, in one step, and never over another one.
   func name(in root: Descriptor, _ failure: FolderFailure) throws(UploadError) {
     do throws(SystemError) {
-      try file.rename(to: key.rawValue, in: root.rawValue)
+      try file.withFile { file throws(SystemError) in
+        try file.rename(to: key.rawValue, in: root.rawValue)
+      }
       try Failpoint.objectNamed.reach()
     } catch {
       throw error.code == EEXIST ? failure.taken(key) : failure(error, "name a file")

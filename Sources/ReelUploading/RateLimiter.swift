@@ -106,8 +106,8 @@ public struct RateLimitedUploader: Uploader {
   /// As the base's.
   public func prepare() async throws(UploadError) { try await base.prepare() }
 
-  /// As the base's, of a source that gives its bytes at the limiter's pace and has no descriptor: the kernel
-  /// copies at no pace.
+  /// As the base's, of a source that gives its bytes at the limiter's pace and has no descriptor. It has no
+  /// ``Uploader/staging``: a private copy that became the object would be made at no pace.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -135,7 +135,7 @@ struct LimitedBytes: ByteSource {
   let limiter: RateLimiter
 
   var descriptor: Int32? { nil }
-  var changesShow: Bool { base.changesShow }
+  var isPrivate: Bool { base.isPrivate }
 
   /// Reads at most ``RateLimiter/largestPiece`` and waits its time.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {

@@ -25,7 +25,7 @@ public struct SourceChunks: AsyncSequence, Sendable {
   public init(of source: UploadSource, size: Int = 1 << 20, isSigned: Bool = false) {
     self.source = source
     self.size = Swift.max(1, size)
-    isHashed = !(isSigned && source.bytes.changesShow)
+    isHashed = !(isSigned && source.bytes.isPrivate)
   }
 
   /// Begins at the first byte.

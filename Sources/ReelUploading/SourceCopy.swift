@@ -14,18 +14,12 @@ struct SourceCopy {
 
   /// Bytes between two reports, at least; the last one comes whenever it comes.
   private static let reportEvery: Int64 = 1 << 20
-  /// What the kernel copies between two looks at the cancellation.
-  private static let kernelChunk: Int64 = 8 << 20
   private static let bufferSize = 1 << 20
 
   /// Copies all of it. On return exactly `source.size` bytes were written, whose digest is the source's.
   func run() throws(UploadError) {
     if source.size == 0 { report(0) }
-    if let descriptor = source.bytes.descriptor, source.bytes.changesShow, try copyInKernel(descriptor) {
-      try checkEnd()
-    } else {
-      try copyThroughHash()
-    }
+    try copyThroughHash()
     do throws(SourceError) {
       try source.bytes.checkUnchanged()
     } catch {
@@ -33,43 +27,10 @@ struct SourceCopy {
     }
   }
 
-  /// False when the kernel cannot copy between these two files; nothing that it wrote counts then.
-  private func copyInKernel(_ descriptor: Int32) throws(UploadError) -> Bool {
-    var sent: Int64 = 0
-    while sent < source.size {
-      try cancellation.check()
-      let count = Int(min(Self.kernelChunk, source.size - sent))
-      do throws(SystemError) {
-        let copied = try retryingInterrupts("copy_file_range") {
-          reel_copy_file_range(descriptor, off_t(sent), target, off_t(sent), count)
-        }
-        // Nothing, before the end: a source cut short, or a file system that only pretends. Reading tells.
-        if copied == 0 { return false }
-        try Failpoint.bytesWritten.reach()
-        beginWriting(Int64(copied), from: sent)
-        sent += Int64(copied)
-      } catch  where [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM, ETXTBSY, EBADF].contains(error.code) {
-        return false
-      } catch {
-        throw failure(error, "write")
-      }
-      report(sent)
-    }
-    return true
-  }
-
   /// Has the disk begin with what was copied, so that the sync that comes later finds little left to wait for. Only
   /// a hint: what the kernel says to it changes nothing.
   private func beginWriting(_ count: Int64, from offset: Int64) {
     _ = reel_start_writing(target, off_t(offset), off_t(count))
-  }
-
-  /// The source may have grown since: its end must be where it was.
-  private func checkEnd() throws(UploadError) {
-    let count = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { byte throws(UploadError) in
-      try read(into: byte, at: source.size)
-    }
-    if count > 0 { throw UploadError.changed(source, "it grew") }
   }
 
   private func copyThroughHash() throws(UploadError) {

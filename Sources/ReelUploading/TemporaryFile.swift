@@ -5,7 +5,7 @@ import ReelSystem
 /// A file that is being written where nobody looks, until it gets its name. It goes with this value unless it
 /// was given one.
 struct TemporaryFile: ~Copyable {
-  let descriptor: Descriptor
+  private(set) var descriptor: Descriptor
   private let folder: Int32
   private let name: String
 
@@ -19,18 +19,28 @@ struct TemporaryFile: ~Copyable {
     if unlinkat(folder, name, 0) == 0 { Failpoint.temporaryRemoved.pass() }
   }
 
-  /// Creates `name`, which must not exist, in the open folder `folder`, with exactly `mode`, whatever the
-  /// umask.
-  static func create(_ name: String, in folder: Int32, mode: mode_t) throws(SystemError) -> TemporaryFile {
+  /// Creates `name`, which must not exist, in the open folder `folder`, with mode 0600.
+  static func create(_ name: String, in folder: Int32) throws(SystemError) -> TemporaryFile {
     let raw = try retryingInterrupts("openat") {
       openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     }
     let file = TemporaryFile(adopting: Descriptor(adopting: raw), folder: folder, name: name)
     try Failpoint.temporaryCreated.reach()
-    if mode != 0o600 {
-      _ = try retryingInterrupts("fchmod") { fchmod(raw, mode) }
-    }
     return file
+  }
+
+  /// From now on it is open for reading only.
+  mutating func seal() throws(SystemError) {
+    let raw = try retryingInterrupts("openat") {
+      openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    }
+    descriptor = Descriptor(adopting: raw)
+  }
+
+  /// Gives it exactly `mode`, whatever the umask.
+  func allow(_ mode: mode_t) throws(SystemError) {
+    guard mode != 0o600 else { return }
+    _ = try retryingInterrupts("fchmod") { fchmod(descriptor.rawValue, mode) }
   }
 
   /// Makes the bytes durable. Called once for each file: an fsync that failed must not be asked again.

@@ -17,6 +17,9 @@ public struct VerifyingUploader: Uploader {
   public var destination: Destination { base.destination }
 
   /// As the base's.
+  public var staging: (any StagingArea)? { base.staging }
+
+  /// As the base's.
   public func prepare() async throws(UploadError) { try await base.prepare() }
 
   /// As the base's, and checked.

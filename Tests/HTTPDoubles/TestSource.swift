@@ -7,7 +7,7 @@ package struct TestSource: ByteSource {
   package let bytes: [UInt8]
   package let digest: ContentDigest
   package var descriptor: Int32? { nil }
-  package var changesShow: Bool { false }
+  package var isPrivate: Bool { false }
 
   package init(size: Int, seed: UInt8 = 1, claiming digest: ContentDigest? = nil) {
     var state = UInt64(seed)

@@ -257,7 +257,7 @@ import Testing
 private final class ChangingFile: ByteSource {
   private let file: FileHandle
   var descriptor: Int32? { file.fileDescriptor }
-  var changesShow: Bool { true }
+  var isPrivate: Bool { true }
 
   init(_ path: String, size: Int) throws {
     try Data(count: size).write(to: URL(filePath: path))

@@ -67,7 +67,7 @@ enum SampleAdapter: String, CaseIterable, Sendable {
 struct Bytes: ByteSource {
   let bytes: [UInt8]
   var descriptor: Int32? { nil }
-  var changesShow: Bool { false }
+  var isPrivate: Bool { false }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
     let part = bytes.dropFirst(Int(offset)).prefix(buffer.count)

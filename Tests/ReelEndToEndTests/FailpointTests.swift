@@ -149,7 +149,7 @@ struct ReleaseFailpointTests {
       case .fresh, .heartbeat, .withoutRename: break
       case .afterCrash:
         _ = try await bench.reel(
-          "ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": "bytesCopied:2"])
+          "ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": "temporarySynced:2"])
       case .givingUp:
         _ = try await bench.reel("ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": "uploaded:2"])
       }

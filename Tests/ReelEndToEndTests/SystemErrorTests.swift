@@ -24,7 +24,6 @@ struct SystemErrorTests {
     ("open", ["EMFILE", "ENFILE", "ENOMEM", "EINTR", "kill"]),
     ("read", ["EIO", "EINTR", "short", "kill"]),
     ("write", ["ENOSPC", "EIO", "EDQUOT", "EINTR", "short", "kill"]),
-    ("copy_file_range", ["ENOSPC", "EIO", "EINTR", "EXDEV", "ENOMEM", "short", "kill"]),
     ("fsync", ["EIO", "ENOSPC", "EINTR", "kill"]),
     ("rename", ["EIO", "ENOSPC", "EINVAL", "EINTR", "kill"]),
     ("unlink", ["EIO", "EROFS", "kill"]),
@@ -61,7 +60,7 @@ struct SystemErrorTests {
   }
 
   @Test(
-    "a disk without space, from any moment on", arguments: ["write", "copy_file_range", "fsync", "rename"])
+    "a disk without space, from any moment on", arguments: ["write", "fsync", "rename"])
   func fromThereOn(call: String) async throws {
     let count = try await Self.clean.value[call] ?? 0
     let places = CrashTests.isLong ? Array(1...max(1, count)) : [1, max(1, count / 2)]

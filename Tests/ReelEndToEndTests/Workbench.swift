@@ -16,7 +16,7 @@ final class Workbench: Sendable {
   }
 
   /// As many clips as asked for, left alone for longer than the 2 s in which a change of a file might not show: only
-  /// such ones are remembered by their state, and copied within the kernel.
+  /// such ones are remembered by their state.
   static func settled(_ count: Int) async throws -> Workbench {
     let bench = try Workbench()
     try bench.addDistinct(count)

@@ -7,7 +7,7 @@ struct TestContent: ByteSource, Equatable {
   let digest: ContentDigest
   var hasChanged = false
   var descriptor: Int32? { nil }
-  var changesShow: Bool { false }
+  var isPrivate: Bool { false }
 
   init(_ size: Int, seed: UInt8 = 1) {
     self.init((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) &+ seed })

@@ -84,7 +84,7 @@ struct BrokenUploader: Uploader {
 struct PlainBytes: ByteSource {
   let content: [UInt8]
   var descriptor: Int32? { nil }
-  var changesShow: Bool { false }
+  var isPrivate: Bool { false }
 
   static func source(_ text: String) throws(UploadError) -> UploadSource {
     let content = Array(text.utf8)

@@ -140,7 +140,7 @@
     var hasChanged = false
     var failsAt: Int64?
     var descriptor: Int32? { nil }
-    var changesShow: Bool { false }
+    var isPrivate: Bool { false }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
       if let failsAt, offset + Int64(buffer.count) > failsAt {

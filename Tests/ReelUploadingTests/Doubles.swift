@@ -7,7 +7,7 @@ import Testing
 struct HeldBytes: ByteSource {
   let held: [UInt8]
   let descriptor: Int32? = nil
-  let changesShow = false
+  let isPrivate = false
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
     let part = held.dropFirst(Int(offset)).prefix(buffer.count)

@@ -89,7 +89,7 @@ private struct BrokenBytes: ByteSource {
   let base: any ByteSource
   let end: Int64
   let descriptor: Int32? = nil
-  let changesShow = false
+  let isPrivate = false
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
     guard offset < end else { throw SourceError(.unreadable, "broken (a test)") }

@@ -136,7 +136,7 @@ import Testing
     let open = try StoreFolder.open(folder.path)
     try folder.write([9], to: "taken")
     do {
-      let file = try TemporaryFile.create("part", in: open.rawValue, mode: 0o600)
+      let file = try TemporaryFile.create("part", in: open.rawValue)
       #expect(throws: SystemError(code: EEXIST, call: "linkat")) {
         try file.link(to: "taken", in: open.rawValue)
       }

@@ -42,7 +42,7 @@ import Testing
     for (isSigned, shows, changed) in [
       (true, true, false), (true, true, true), (true, false, false), (false, true, false),
     ] {
-      let bytes = AskedBytes(base: HeldBytes(held: [1, 2, 3, 9]), changesShow: shows, hasChanged: changed)
+      let bytes = AskedBytes(base: HeldBytes(held: [1, 2, 3, 9]), isPrivate: shows, hasChanged: changed)
       let source = UploadSource(
         size: claimed.size, digest: claimed.digest, contentType: "video/mp4", bytes: bytes)
       var all: [UInt8] = []
@@ -62,7 +62,7 @@ import Testing
   private struct AskedBytes: ByteSource {
     let base: HeldBytes
     let descriptor: Int32? = nil
-    let changesShow: Bool
+    let isPrivate: Bool
     let hasChanged: Bool
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {

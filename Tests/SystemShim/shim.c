@@ -30,11 +30,11 @@
 #include <unistd.h>
 
 enum call {
-  CALL_open, CALL_read, CALL_write, CALL_copy_file_range, CALL_fsync, CALL_rename, CALL_link, CALL_unlink,
+  CALL_open, CALL_read, CALL_write, CALL_fsync, CALL_rename, CALL_link, CALL_unlink,
   CALL_mkdir, CALL_ftruncate, CALL_flock, CALL_fcntl, CALL_mmap, CALL_spawn, CALLS
 };
 static const char *const call_names[CALLS] = {
-  "open", "read", "write", "copy_file_range", "fsync", "rename", "link", "unlink",
+  "open", "read", "write", "fsync", "rename", "link", "unlink",
   "mkdir", "ftruncate", "flock", "fcntl", "mmap", "spawn",
 };
 
@@ -352,25 +352,6 @@ ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {
 }
 ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) {
   return do_pread(descriptor, bytes, count, offset);
-}
-
-ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *to_at, size_t count, unsigned flags) {
-  NEXT(copy_file_range);
-  if (!is_inside(to)) return real(from, at, to, to_at, count, flags);
-  int what = fault(CALL_copy_file_range);
-  if (what == 1) return -1;
-  if (what == 2 && count > 1) count /= 2;
-  lock();
-  long long offset = to_at ? *to_at : lseek(to, 0, SEEK_CUR), source = at ? *at : lseek(from, 0, SEEK_CUR);
-  ssize_t result = real(from, at, to, to_at, count, flags);
-  if (result > 0 && record >= 0) {
-    char *bytes = malloc((size_t)result);
-    if (!bytes || syscall(SYS_pread64, from, bytes, result, source) != result) abort();
-    note_bytes(to, offset, bytes, (size_t)result);
-    free(bytes);
-  }
-  unlock();
-  return result;
 }
 
 static int do_ftruncate(int descriptor, off_t size) {

@@ -16,4 +16,6 @@ test_packages=(
   shellcheck
   # Runs the doubles of servers, and installs the real ones from PyPI.
   python3 python3-venv
+  # Makes a file system that shares blocks.
+  xfsprogs
 )

@@ -6,9 +6,9 @@
 
 // Linux calls that Swift's Glibc module does not carry, because it is built without _GNU_SOURCE.
 
-/// copy_file_range(2) with flags 0: the kernel copies up to `count` bytes between two files, each at its own
-/// position. The bytes copied, 0 at the source's end, or -1 with errno.
-ssize_t reel_copy_file_range(int source, off_t source_offset, int target, off_t target_offset, size_t count);
+/// ioctl_ficlone(2): `target` shares the blocks of all of `source`, as it is now. 0, or -1 with errno where the file
+/// system can't, or the two are on different ones.
+int reel_clone_file(int target, int source);
 
 /// sync_file_range(2) with SYNC_FILE_RANGE_WRITE: the kernel begins to write `count` bytes from `offset` on (0: to the
 /// end) to the disk, and does not wait for it. It makes nothing durable. 0, or -1 with errno.
@@ -30,7 +30,8 @@ extern const uint64_t reel_resolve_beneath;
 extern const uint64_t reel_resolve_no_symlinks;
 extern const uint64_t reel_resolve_no_magiclinks;
 
-/// O_PATH, which only shows itself under _GNU_SOURCE.
+/// O_PATH and O_TMPFILE, which only show themselves under _GNU_SOURCE.
 extern const int reel_o_path;
+extern const int reel_o_tmpfile;
 
 #endif

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import ReelDoctor
 import ReelModel
 import ReelSource
@@ -26,15 +26,15 @@ struct FileSupply: ObjectSupply {
       for item in items {
         if case .failed(let path, let error) = item { failures.append(MendingFailure(path, error)) }
         guard case .candidate(let found) = item, let alike = wanted[found.identity.size] else { continue }
-        let (file, digest, moment): (SourceFile, ContentDigest?, Date)
+        let (file, digest): (SourceFile, ContentDigest?)
         do throws(SourceError) {
-          (file, digest, moment) = try await hashed(found)
+          (file, digest) = try await hashed(found)
         } catch {
           failures.append(MendingFailure(found.path, error))
           continue
         }
         for object in alike where object.digest == digest {
-          await take(object, source(file, object, hashedFrom: moment))
+          await take(object, source(file, object))
         }
         let rest = alike.filter { $0.digest != digest }
         wanted[found.identity.size] = rest.isEmpty ? nil : rest
@@ -43,20 +43,19 @@ struct FileSupply: ObjectSupply {
     return failures
   }
 
-  private func hashed(_ found: FoundFile) async throws(SourceError) -> (SourceFile, ContentDigest?, Date) {
+  private func hashed(_ found: FoundFile) async throws(SourceError) -> (SourceFile, ContentDigest?) {
     try await disk.run { () throws(SourceError) in
-      let moment = Date()
       let file = try found.open()
-      return (file, try SourceDigest.sha256(of: file), moment)
+      return (file, try SourceDigest.sha256(of: file))
     }
   }
 
-  private func source(_ file: SourceFile, _ object: ExaminedObject, hashedFrom moment: Date) -> UploadSource {
+  private func source(_ file: SourceFile, _ object: ExaminedObject) -> UploadSource {
     let container = MediaContainer.allCases.first { object.key.rawValue.hasSuffix("." + $0.fileExtension) }
     return UploadSource(
       size: object.size, digest: object.digest,
       contentType: container?.contentType ?? "application/octet-stream",
-      bytes: SourceFileBytes(file, hashedFrom: moment))
+      bytes: SourceFileBytes(file))
   }
 }
 

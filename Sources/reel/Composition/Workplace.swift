@@ -33,7 +33,7 @@ struct Workplace: Sendable {
     let store = try await stores.open(settings.to)
     var services = IngestServices(
       prober: prober, uploader: try stores.decorated(store), recorder: try stores.decoratedRecorder(store),
-      catalog: catalog)
+      catalog: catalog, staging: TemporaryStaging(folder: path + "/tmp"))
     services.onStep = DebugSteps.observer()
     if let policy { services.policy = policy }
     return Workplace(

@@ -1,0 +1,193 @@
+import CFileSystem
+import Crypto
+import Glibc
+import ReelModel
+import ReelSystem
+
+/// A source that was copied where nobody else writes, with the digest of the copy.
+public struct PrivateCopy: SourceHandle, ByteSource {
+  /// The SHA-256 of the copy's bytes.
+  public let digest: ContentDigest
+  private let original: SourceFile
+  private let file: any StagedFile
+
+  /// The copy, as the source that it is: its path and its state are the original's.
+  public var source: SourceFile {
+    SourceFile(path: original.path, identity: original.identity, handle: self)
+  }
+
+  /// The copy's.
+  public var descriptor: Int32? { file.descriptor }
+  /// Yes.
+  public var isPrivate: Bool { true }
+  /// The copy.
+  public var stagedFile: (any StagedFile)? { file }
+
+  /// Reads the copy. Blocks.
+  public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    do throws(SystemError) {
+      return try Self.fill(buffer, from: file.descriptor, at: offset)
+    } catch {
+      throw SourceError(error)
+    }
+  }
+
+  /// The original's state. Blocks.
+  public func currentIdentity() throws(SourceError) -> FileIdentity { try original.handle.currentIdentity() }
+
+  /// Throws `sourceChanged` when the original shows that it was changed since it was opened: whoever writes to it may not
+  /// have been done when it was copied. Blocks.
+  public func checkUnchanged() throws(SourceError) {
+    guard try currentIdentity() == original.identity else { throw .changed }
+  }
+}
+
+extension PrivateCopy {
+  /// Why a copy could not be made.
+  public enum Failure: Error {
+    case source(SourceError)
+    case staging(UploadError)
+  }
+
+  /// Enough that system calls cost nothing beside hashing, and no more than stays in a core's cache.
+  private static let chunk = 256 * 1024
+  /// Bytes between two hints to the disk.
+  private static let hintEvery: Int64 = 1 << 20
+
+  /// Copies all of `original` into a new file of `staging`, and hashes the bytes that it writes; where the file system
+  /// can share the blocks, it hashes the clone. Blocks, for as long as the disk takes.
+  ///
+  /// - Parameter isCancelled: asked before each chunk.
+  /// - Returns: nil when it was cancelled.
+  /// - Throws: ``Failure``: the source's `sourceChanged` when its length or its times are not what they were when it was
+  ///   opened, `unreadable`; what ``StagingArea/makeFile()`` throws, and `storeFull` and its like of writing.
+  public static func make(
+    of original: SourceFile, in staging: any StagingArea, isCancelled: () -> Bool = { false }
+  ) throws(Failure) -> PrivateCopy? {
+    let file: any StagedFile
+    do throws(UploadError) {
+      file = try staging.makeFile()
+    } catch {
+      throw .staging(error)
+    }
+    (original.handle as? OpenedFile)?.willBeReadInOrder()
+    guard let digest = try CopyPass(original: original, file: file).run(isCancelled) else {
+      return nil
+    }
+    let copy = PrivateCopy(digest: digest, original: original, file: file)
+    do throws(SourceError) {
+      try copy.checkUnchanged()
+    } catch {
+      throw .source(error)
+    }
+    return copy
+  }
+
+  /// The bytes read, fewer than fit only at the end.
+  fileprivate static func fill(
+    _ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int64
+  ) throws(SystemError) -> Int {
+    var filled = 0
+    while filled < buffer.count {
+      let count = try retryingInterrupts("pread") {
+        pread(
+          descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled,
+          off_t(offset) + off_t(filled))
+      }
+      if count == 0 { break }
+      filled += count
+    }
+    return filled
+  }
+
+  /// One way through the bytes.
+  private struct CopyPass {
+    let original: SourceFile
+    let file: any StagedFile
+
+    func run(_ isCancelled: () -> Bool) throws(Failure) -> ContentDigest? {
+      let isClone = original.handle.descriptor.map { reel_clone_file(file.descriptor, $0) == 0 } ?? false
+      if isClone { try seal() }
+      guard let digest = try hash(isClone: isClone, isCancelled) else { return nil }
+      if !isClone { try seal() }
+      return digest
+    }
+
+    private func hash(isClone: Bool, _ isCancelled: () -> Bool) throws(Failure) -> ContentDigest? {
+      let buffer = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: Int(min(Int64(chunk), max(1, original.size + 1))), alignment: 4096)
+      defer { buffer.deallocate() }
+      var hash = SHA256()
+      var offset: Int64 = 0
+      var hinted: Int64 = 0
+      while !isCancelled() {
+        let count = try isClone ? readClone(into: buffer, at: offset) : read(into: buffer, at: offset)
+        if count == 0 { break }
+        let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+        guard offset + Int64(count) <= original.size else { throw .source(.changed) }
+        hash.update(bufferPointer: bytes)
+        offset += Int64(count)
+        if isClone { continue }
+        try write(bytes, at: offset - Int64(count))
+        if offset - hinted >= hintEvery || offset == original.size {
+          hint(from: hinted, to: offset)
+          hinted = offset
+        }
+      }
+      if isCancelled() { return nil }
+      guard offset == original.size, let digest = ContentDigest(sha256: hash.finalize()) else {
+        throw .source(.changed)
+      }
+      return digest
+    }
+
+    private func seal() throws(Failure) {
+      do throws(UploadError) {
+        try file.seal()
+      } catch {
+        throw .staging(error)
+      }
+    }
+
+    private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Failure) -> Int {
+      do throws(SourceError) {
+        return try original.handle.read(into: buffer, at: offset)
+      } catch {
+        throw .source(error)
+      }
+    }
+
+    private func readClone(
+      into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+    ) throws(Failure) -> Int {
+      do throws(SystemError) {
+        return try fill(buffer, from: file.descriptor, at: offset)
+      } catch {
+        throw .staging(file.failure(error.code, "read a private copy"))
+      }
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Failure) {
+      var done = 0
+      while done < bytes.count {
+        do throws(SystemError) {
+          done += try retryingInterrupts("pwrite") {
+            pwrite(
+              file.descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done,
+              off_t(offset) + off_t(done))
+          }
+          try Failpoint.bytesWritten.reach()
+        } catch {
+          throw .staging(file.failure(error.code, "write a private copy"))
+        }
+      }
+    }
+
+    /// Has the disk begin with what was written, so that the sync that comes later finds little left to wait for. What
+    /// the kernel says to it changes nothing.
+    private func hint(from start: Int64, to end: Int64) {
+      guard file.mayBecomeObject, end > start else { return }
+      _ = reel_start_writing(file.descriptor, off_t(start), off_t(end - start))
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import CFileSystem
+import Glibc
+import ReelModel
+import ReelSystem
+import Synchronization
+
+/// Private copies that never become objects: files without a name in a folder, which the system frees when nobody holds
+/// them any more, however the process ends. For stores that bytes are sent to.
+public struct TemporaryStaging: StagingArea {
+  private let folder: String
+  private let randomness: any Randomness
+
+  /// - Parameter folder: must be there; nil for `TMPDIR`, or `/tmp`.
+  public init(folder: String? = nil, randomness: any Randomness = SystemRandomness()) {
+    self.folder = folder ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    self.randomness = randomness
+  }
+
+  /// A file of mode 0600. Blocks.
+  /// - Throws: `storeFull`, `storeUnusable` when nothing can be made in the folder, `unavailable` (no descriptors or
+  ///   memory left), `interrupted` (the disk gave an error).
+  public func makeFile() throws(UploadError) -> any StagedFile {
+    do throws(SystemError) {
+      if let file = try withoutName() { return file }
+      return try unlinked()
+    } catch {
+      throw UnnamedFile.failure(error.code, "make a private copy", in: folder)
+    }
+  }
+
+  /// Nil where the file system knows no O_TMPFILE, or no `/proc` opens it anew.
+  private func withoutName() throws(SystemError) -> UnnamedFile? {
+    do throws(SystemError) {
+      let writer = Descriptor(
+        adopting: try retryingInterrupts("open") { open(folder, reel_o_tmpfile | O_RDWR | O_CLOEXEC, 0o600) })
+      let reader = open("/proc/self/fd/\(writer.rawValue)", O_RDONLY | O_CLOEXEC)
+      return reader < 0 ? nil : UnnamedFile(folder, writer: writer, reader: Descriptor(adopting: reader))
+    } catch  where [EOPNOTSUPP, EISDIR, EINVAL].contains(error.code) {
+      return nil
+    }
+  }
+
+  /// Under a name that any sweep of left over temporaries takes for a dead uploader's, for a moment.
+  private func unlinked() throws(SystemError) -> UnnamedFile {
+    let path = folder + "/upload-" + randomness.name(length: 22) + ".0.part"
+    let writer = Descriptor(
+      adopting: try retryingInterrupts("open") {
+        open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      })
+    defer { unlink(path) }
+    let reader = try retryingInterrupts("open") { open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
+    return UnnamedFile(folder, writer: writer, reader: Descriptor(adopting: reader))
+  }
+}
+
+/// A file of ``TemporaryStaging``.
+private final class UnnamedFile: StagedFile {
+  private let folder: String
+  private let reader: Descriptor
+  /// Nil once it is sealed.
+  private let writer: Mutex<Descriptor?>
+
+  init(_ folder: String, writer: Descriptor, reader: Descriptor) {
+    self.folder = folder
+    self.reader = reader
+    self.writer = Mutex(writer)
+  }
+
+  var descriptor: Int32 { writer.withLock { $0?.rawValue } ?? reader.rawValue }
+  var mayBecomeObject: Bool { false }
+
+  func seal() { writer.withLock { $0 = nil } }
+
+  func failure(_ code: Int32, _ task: String) -> UploadError { Self.failure(code, task, in: folder) }
+
+  static func failure(_ code: Int32, _ task: String, in folder: String) -> UploadError {
+    let reason = SystemError(code: code, call: "").reason
+    let (kind, advice): (UploadError.Code, String) =
+      switch code {
+      case ENOSPC, EDQUOT: (.storeFull, "free some space there, then run the same command again")
+      case EFBIG: (.tooLarge, "the file is larger than that file system, or a limit of this process, allows")
+      case EMFILE, ENFILE, ENOMEM, EAGAIN:
+        (.unavailable, "close other programs, raise the limit (ulimit -n), or use fewer --jobs")
+      case EIO, ESTALE, ETIMEDOUT: (.interrupted, "look at the system's log for errors of that disk")
+      default: (.storeUnusable, "check that the folder is there and writable for this user")
+      }
+    return UploadError(kind, "could not \(task) in \(folder) (\(reason)): \(advice)")
+  }
+}

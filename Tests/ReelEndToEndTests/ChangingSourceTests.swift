@@ -1,0 +1,71 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A file system in memory, where a write through a mapping moves no time stamp. On a disk that is so as long as the page
+/// is dirty already.
+private enum MemoryFolder {
+  static let path = "/dev/shm"
+  static let isThere = access(path, W_OK) == 0
+}
+
+/// A source that is changed while a run is at it, without a trace in its times.
+@Suite(
+  "A source that changes", .enabled(if: ReelBinary.hasFailpoints && MemoryFolder.isThere),
+  .timeLimit(.minutes(2)))
+struct ChangingSourceTests {
+  /// A file mapped for writing.
+  private final class Mapping {
+    private let bytes: UnsafeMutableRawBufferPointer
+
+    init(_ file: URL) throws {
+      let descriptor = open(file.path, O_RDWR | O_CLOEXEC)
+      defer { close(descriptor) }
+      var status = stat()
+      try #require(fstat(descriptor, &status) == 0)
+      let count = Int(status.st_size)
+      let mapped = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+      try #require(mapped != MAP_FAILED)
+      bytes = UnsafeMutableRawBufferPointer(start: mapped, count: count)
+    }
+
+    deinit { munmap(bytes.baseAddress, bytes.count) }
+
+    /// Changes the last byte.
+    func flip() { bytes[bytes.count - 1] ^= 1 }
+  }
+
+  private static let steps = ["hashed", "probed", "judged", "intended", "uploadBegun", "claimCommitted"]
+
+  @Test("is stored as it was hashed, whatever its times say", arguments: steps)
+  func mapped(step: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let clip = URL(filePath: MemoryFolder.path).appendingPathComponent("reel-test-\(UUID().uuidString).mp4")
+    defer { try? FileManager.default.removeItem(at: clip) }
+    try FileManager.default.copyItem(at: bench.clips.appendingPathComponent("clip-00000.mp4"), to: clip)
+    let mapping = try Mapping(clip)
+    let before = try times(of: clip)
+    let run = try ReelBinary.start(
+      ["ingest", clip.path, "--library", bench.library.path], in: bench.folder,
+      environment: ["REEL_FAILPOINT": "\(step)=stop"])
+    try await run.untilStopped()
+    mapping.flip()
+    let after = try times(of: clip)
+    run.send(SIGCONT)
+    let outcome = try await run.outcome()
+    #expect(before == after, "the change showed in the times")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let inspection = try LibraryInspection(library: bench.library)
+    #expect(try inspection.brokenAfterCompletion() == [])
+    #expect(inspection.published.count == 1)
+  }
+
+  private func times(of file: URL) throws -> [Int] {
+    var status = stat()
+    try #require(lstat(file.path, &status) == 0)
+    return [
+      status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+    ]
+  }
+}

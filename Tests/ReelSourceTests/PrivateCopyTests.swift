@@ -1,0 +1,125 @@
+import Crypto
+import Foundation
+import Glibc
+import ReelModel
+import ReelSource
+import Synchronization
+import Testing
+
+@Suite("Private copies", .timeLimit(.minutes(1)))
+struct PrivateCopyTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func source(_ bytes: [UInt8]) throws -> SourceFile {
+    try FoundFile.named(try folder.write("f.mp4", bytes), followLinks: false).open()
+  }
+
+  private func content(of copy: PrivateCopy, count: Int) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count + 1)
+    let read = try bytes.withUnsafeMutableBytes { try copy.read(into: $0, at: 0) }
+    return Array(bytes.prefix(read))
+  }
+
+  @Test(
+    "have the source's bytes and their digest, whatever its length",
+    arguments: [0, 1, 4095, 4096, 262_143, 262_144, 262_145, 2_621_440, 3_000_001])
+  func lengths(_ count: Int) throws {
+    let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    let copy = try #require(
+      try PrivateCopy.make(of: try source(bytes), in: TemporaryStaging(folder: folder.path)))
+    #expect(copy.digest == ContentDigest(sha256: SHA256.hash(data: bytes)))
+    #expect(try content(of: copy, count: count) == bytes)
+    #expect(copy.isPrivate && copy.source.size == Int64(count))
+  }
+
+  @Test("hold what was hashed when the source changes, and can't be written to any more")
+  func changed() throws {
+    let file = try source([UInt8](repeating: 7, count: 10_000))
+    let copy = try #require(try PrivateCopy.make(of: file, in: TemporaryStaging(folder: folder.path)))
+    let writer = try #require(FileHandle(forWritingAtPath: folder.path + "/f.mp4"))
+    try writer.write(contentsOf: Data([1, 2, 3]))
+    #expect(try content(of: copy, count: 10_000) == [UInt8](repeating: 7, count: 10_000))
+    let descriptor = try #require(copy.descriptor)
+    #expect(fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDONLY)
+    let error = #expect(throws: SourceError.self) { try copy.checkUnchanged() }
+    #expect(error?.code == .sourceChanged)
+  }
+
+  @Test("leave no name behind, even while they are held")
+  func nameless() throws {
+    let copy = try PrivateCopy.make(of: try source([1, 2, 3]), in: TemporaryStaging(folder: folder.path))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["f.mp4"])
+    withExtendedLifetime(copy) {}
+  }
+
+  /// Bytes that are others each time they are read, though no state of the file tells.
+  private struct Flickering: SourceHandle {
+    let reads = Counter()
+    let identity: FileIdentity
+    let count: Int
+
+    final class Counter: Sendable {
+      private let value = Mutex(0)
+      func next() -> Int {
+        value.withLock {
+          $0 += 1; return $0
+        }
+      }
+    }
+
+    var descriptor: Int32? { nil }
+    func currentIdentity() throws(SourceError) -> FileIdentity { identity }
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+      let read = max(0, min(buffer.count, count - Int(offset)))
+      for index in 0..<read { buffer[index] = UInt8(truncatingIfNeeded: reads.next()) }
+      return read
+    }
+  }
+
+  @Test("have the digest of what they hold when every look at the source shows other bytes")
+  func flickering() throws {
+    let real = try source([UInt8](repeating: 0, count: 600_000))
+    let file = SourceFile(
+      path: real.path, identity: real.identity,
+      handle: Flickering(identity: real.identity, count: 600_000))
+    let copy = try #require(try PrivateCopy.make(of: file, in: TemporaryStaging(folder: folder.path)))
+    let held = try content(of: copy, count: 600_000)
+    #expect(copy.digest == ContentDigest(sha256: SHA256.hash(data: held)))
+    #expect(try content(of: copy, count: 600_000) == held)
+  }
+
+  /// What the source is while it is copied, seen from its descriptor: another length.
+  @Test("of a source that became shorter or longer are none", arguments: [599_999, 600_001])
+  func otherLength(_ count: Int) throws {
+    let real = try source([UInt8](repeating: 0, count: 600_000))
+    let file = SourceFile(
+      path: real.path, identity: real.identity, handle: Flickering(identity: real.identity, count: count))
+    let staging = TemporaryStaging(folder: folder.path)
+    #expect {
+      try PrivateCopy.make(of: file, in: staging)
+    } throws: { error in
+      if case PrivateCopy.Failure.source(let error) = error { error.code == .sourceChanged } else { false }
+    }
+  }
+
+  @Test("end when cancelled")
+  func cancelled() throws {
+    let file = try source([1])
+    #expect(
+      try PrivateCopy.make(of: file, in: TemporaryStaging(folder: folder.path), isCancelled: { true }) == nil)
+  }
+
+  @Test("that can't be made name the folder and what to do")
+  func noFolder() throws {
+    let file = try source([1])
+    let staging = TemporaryStaging(folder: folder.path + "/nowhere")
+    #expect {
+      try PrivateCopy.make(of: file, in: staging)
+    } throws: { error in
+      guard case PrivateCopy.Failure.staging(let error) = error else { return false }
+      return error.code == .storeUnusable && error.message.contains("/nowhere")
+    }
+  }
+}
