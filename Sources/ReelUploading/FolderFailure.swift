@@ -22,6 +22,14 @@ struct FolderFailure {
       .denied, "may not \(task) \(key) in the store \(store) (\(error.reason)): check its owner and its mode")
   }
 
+  /// The store's path leads elsewhere than when it was opened.
+  var moved: UploadError {
+    UploadError(
+      .storeUnusable,
+      "the folder of the store \(store) was moved, removed or replaced during the run: put it back, then run the same "
+        + "command again")
+  }
+
   private static func code(of number: Int32) -> UploadError.Code {
     switch number {
     case ENOSPC, EDQUOT: .storeFull

@@ -20,6 +20,7 @@ final class GroupPlacing: Sendable {
   }
 
   private let root: Descriptor
+  private let path: String
   private let flush: @Sendable (Descriptor) throws(SystemError) -> Void
   private let state = Mutex(State())
   private let pace = GroupPace()
@@ -28,12 +29,14 @@ final class GroupPlacing: Sendable {
 
   /// - Parameters:
   ///   - root: where the names go.
+  ///   - path: where `root` must still be once the names are there.
   ///   - flush: makes the names in the folder of that descriptor durable; a test counts.
   init(
-    root: Descriptor,
+    root: Descriptor, path: String,
     flush: @escaping @Sendable (Descriptor) throws(SystemError) -> Void = DurableFolder.fsyncOnce
   ) {
     self.root = root
+    self.path = path
     self.flush = flush
   }
 
@@ -65,8 +68,8 @@ final class GroupPlacing: Sendable {
   private func runGroups() async {
     while let group = await nextGroup() {
       let synced = await sync(group)
-      let results = await naming.run { [root, flush] () throws(Never) in
-        PlacedGroup(members: synced, root: root, flush: flush).finish()
+      let results = await naming.run { [root, path, flush] () throws(Never) in
+        PlacedGroup(members: synced, root: root, path: path, flush: flush).finish()
       }
       for (member, result) in results { member.answer(result) }
     }
@@ -142,6 +145,7 @@ private struct PlacedGroup {
 
   let members: Answers
   let root: Descriptor
+  let path: String
   let flush: (Descriptor) throws(SystemError) -> Void
 
   /// Blocks.
@@ -153,15 +157,21 @@ private struct PlacedGroup {
     do throws(SystemError) {
       try flush(root)
       try Failpoint.folderSynced.reach()
-      return named
+      if try StoreFolder.isFolder(root, at: path) { return named }
     } catch {
-      return named.map { member, result in (member, result.flatMap { _ in takeBack(member, error) }) }
+      // A name that is not durable is none. The sync is not asked again.
+      return takeBack(named) { $0(error, "sync the folder") }
     }
+    return takeBack(named) { $0.moved }
   }
 
-  /// A name that is not durable is none. The sync is not asked again.
-  private func takeBack(_ member: PlacedMember, _ error: SystemError) -> Result<Void, UploadError> {
-    try? StoredFile.remove(member.copy.key, from: root, member.failure)
-    return .failure(member.failure(error, "sync the folder"))
+  private func takeBack(_ named: Answers, _ reason: (FolderFailure) -> UploadError) -> Answers {
+    named.map { member, result in
+      let taken = result.flatMap { _ -> Result<Void, UploadError> in
+        try? StoredFile.remove(member.copy.key, from: root, member.failure)
+        return .failure(reason(member.failure))
+      }
+      return (member, taken)
+    }
   }
 }

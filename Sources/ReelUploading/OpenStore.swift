@@ -15,13 +15,14 @@ final class OpenStore: Sendable {
   private let foundOthers = Atomic<Bool>(false)
   private let attempts = Atomic<Int>(0)
 
-  init(root: Descriptor, temporaries: Descriptor, lock: OwnerLock, leftovers: LeftoverSweep) {
+  /// - Parameter path: the path by which `root` was opened.
+  init(root: Descriptor, path: String, temporaries: Descriptor, lock: OwnerLock, leftovers: LeftoverSweep) {
     self.root = root
     self.temporaries = temporaries
     self.lock = lock
     self.leftovers = leftovers
     durable = DurableFolder(root)
-    placing = GroupPlacing(root: root)
+    placing = GroupPlacing(root: root, path: path)
   }
 
   deinit {
@@ -71,6 +72,14 @@ enum StoreFolder {
     guard try status(one).st_dev == status(other).st_dev else { return false }
     let mounts = [mount(of: one), mount(of: other)]
     return mounts.contains(nil) || mounts[0] == mounts[1]
+  }
+
+  /// Whether `path` leads to the open folder.
+  static func isFolder(_ descriptor: Descriptor, at path: String) throws(SystemError) -> Bool {
+    var found = stat()
+    guard lstat(path, &found) == 0 else { return false }
+    let held = try status(descriptor)
+    return held.st_dev == found.st_dev && held.st_ino == found.st_ino
   }
 
   /// The mount that an open file was opened on (proc_pid_fdinfo(5)); nil where `/proc` does not say.

@@ -21,7 +21,8 @@ struct StorePreparation {
     return try doing("write into the folder") { () throws(SystemError) in
       let lock = try OwnerLock(directory: path, name: TemporaryName.newOwner())
       let store = OpenStore(
-        root: rootFolder, temporaries: folder, lock: lock, leftovers: LeftoverSweep(folder: path))
+        root: rootFolder, path: root.text, temporaries: folder, lock: lock,
+        leftovers: LeftoverSweep(folder: path))
       try store.sweep()
       return store
     }

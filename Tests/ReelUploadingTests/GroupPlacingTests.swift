@@ -17,7 +17,7 @@ import Testing
     failure = FolderFailure(store: folder.path)
     for name in ["root", "tmp"] { try #require(mkdir(folder.path(of: name), 0o700) == 0) }
     store = OpenStore(
-      root: try StoreFolder.open(folder.path(of: "root")),
+      root: try StoreFolder.open(folder.path(of: "root")), path: folder.path(of: "root"),
       temporaries: try StoreFolder.open(folder.path(of: "tmp")),
       lock: try OwnerLock(directory: folder.path(of: "tmp"), name: TemporaryName.newOwner()),
       leftovers: LeftoverSweep(folder: folder.path(of: "tmp")))
@@ -35,8 +35,20 @@ import Testing
   @Test func aCopyHasNoNameUntilItIsPlaced() async throws {
     let copied = try copy("a.mp4")
     #expect(try names().isEmpty && parts().count == 1)
-    try await GroupPlacing(root: store.root).place(copied, failure)
+    try await GroupPlacing(root: store.root, path: folder.path(of: "root")).place(copied, failure)
     #expect(try names() == ["a.mp4"] && parts().isEmpty)
+  }
+
+  @Test(arguments: ["moved", "replaced", "removed"])
+  func aFolderThatIsNoLongerThereHoldsNoObject(what: String) async throws {
+    let copied = try copy("a.mp4")
+    let (root, moved) = (folder.path(of: "root"), folder.path(of: "moved"))
+    try #require(what == "removed" ? rmdir(root) == 0 : rename(root, moved) == 0)
+    if what == "replaced" { try #require(mkdir(root, 0o700) == 0) }
+    let placing = GroupPlacing(root: store.root, path: root)
+    #expect(await uploadCode { try await placing.place(copied, failure) } == .storeUnusable)
+    if what != "removed" { #expect(try folder.names(in: "moved").isEmpty) }
+    if what == "replaced" { #expect(try names().isEmpty) }
   }
 
   @Test func aCopyThatIsLetGoOfLeavesNothing() throws {
@@ -46,7 +58,7 @@ import Testing
 
   @Test func whatComesWhileAGroupIsUnderWayWaitsForTheNext() async throws {
     let gate = Gate()
-    let placing = GroupPlacing(root: store.root) { _ in gate.pass() }
+    let placing = GroupPlacing(root: store.root, path: folder.path(of: "root")) { _ in gate.pass() }
     let first = Task { try await placing.place(try copy("first.mp4"), failure) }
     await gate.isReached()
     let others = try (0..<100).map { try copy("\($0).mp4") }
@@ -66,7 +78,7 @@ import Testing
   }
 
   @Test func aFolderThatCannotBeSyncedTakesItsNamesBack() async throws {
-    let placing = GroupPlacing(root: store.root) { _ throws(SystemError) in
+    let placing = GroupPlacing(root: store.root, path: folder.path(of: "root")) { _ throws(SystemError) in
       throw SystemError(code: EIO, call: "fsync")
     }
     let copied = try copy("a.mp4")
@@ -75,7 +87,7 @@ import Testing
   }
 
   @Test func aNameThatIsTakenIsOnlyItsOwnMatter() async throws {
-    let placing = GroupPlacing(root: store.root)
+    let placing = GroupPlacing(root: store.root, path: folder.path(of: "root"))
     let copies = try ["a.mp4", "b.mp4", "c.mp4"].map { try copy($0) }
     try folder.write([9], to: "root/b.mp4")
     let codes = await withTaskGroup(of: UploadError.Code?.self) { group in
@@ -91,7 +103,7 @@ import Testing
 
   @Test func whoIsCancelledWhileWaitingGetsNoName() async throws {
     let gate = Gate()
-    let placing = GroupPlacing(root: store.root) { _ in gate.pass() }
+    let placing = GroupPlacing(root: store.root, path: folder.path(of: "root")) { _ in gate.pass() }
     let first = Task { try await placing.place(try copy("first.mp4"), failure) }
     await gate.isReached()
     let second = Task { await uploadCode { try await placing.place(try copy("second.mp4"), failure) } }
