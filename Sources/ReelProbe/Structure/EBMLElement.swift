@@ -23,3 +23,23 @@ struct EBMLElement: Hashable {
     end = size == unknown ? nil : contents + Int64(size)
   }
 }
+
+extension EBMLElement {
+  /// A Matroska cluster (RFC 9559, 5.1.3).
+  static let cluster: UInt32 = 0x1F43_B675
+  /// Elements that are looked at within another one.
+  private static let mostChildren = 512
+
+  /// The elements within it, up to a number of them or the first cluster.
+  func children(in file: some ByteReading) -> [EBMLElement] {
+    let end = min(self.end ?? file.size, file.size)
+    var found: [EBMLElement] = []
+    var next = contents
+    while next < end, found.count < Self.mostChildren, let element = EBMLElement(file, at: next) {
+      found.append(element)
+      guard let elementEnd = element.end, element.id != Self.cluster else { break }
+      next = elementEnd
+    }
+    return found
+  }
+}

@@ -22,34 +22,31 @@ struct MatroskaVideoTrack: Hashable {
     static let type: UInt32 = 0x83
     static let codec: UInt32 = 0x86
     static let video: UInt32 = 0xE0
-    static let cluster: UInt32 = 0x1F43_B675
   }
   private static let videoType = 1
-  /// Elements that are looked at on one level before the tracks, and among them.
-  private static let mostElements = 512
 
   /// Whether it cuts anything off.
   var isCropped: Bool { left + right + top + bottom > 0 }
 
   /// The video tracks of a segment, in the order of the file; none when they stand behind the first cluster.
   static func all(in segment: EBMLElement, of file: some ByteReading) -> [MatroskaVideoTrack] {
-    for element in children(of: segment, in: file) {
-      if element.id == ID.cluster { return [] }
+    for element in segment.children(in: file) {
+      if element.id == EBMLElement.cluster { return [] }
       guard element.id == ID.tracks else { continue }
-      return children(of: element, in: file).filter { $0.id == ID.entry }.compactMap { track($0, in: file) }
+      return element.children(in: file).filter { $0.id == ID.entry }.compactMap { track($0, in: file) }
     }
     return []
   }
 
   /// Nil for a track of another type, and for one without a codec, of which FFmpeg makes no stream.
   private static func track(_ entry: EBMLElement, in file: some ByteReading) -> MatroskaVideoTrack? {
-    let parts = children(of: entry, in: file)
+    let parts = entry.children(in: file)
     guard parts.contains(where: { $0.id == ID.type && number($0, in: file) == videoType }),
       parts.contains(where: { $0.id == ID.codec })
     else { return nil }
     var track = MatroskaVideoTrack()
     for video in parts where video.id == ID.video {
-      for element in children(of: video, in: file) { track.take(element, in: file) }
+      for element in video.children(in: file) { track.take(element, in: file) }
     }
     return track
   }
@@ -68,18 +65,6 @@ struct MatroskaVideoTrack: Hashable {
     case 0x54B2: displayUnit = number
     default: break
     }
-  }
-
-  private static func children(of outer: EBMLElement, in file: some ByteReading) -> [EBMLElement] {
-    let end = min(outer.end ?? file.size, file.size)
-    var found: [EBMLElement] = []
-    var next = outer.contents
-    while next < end, found.count < mostElements, let element = EBMLElement(file, at: next) {
-      found.append(element)
-      guard let elementEnd = element.end, element.id != ID.cluster else { break }
-      next = elementEnd
-    }
-    return found
   }
 
   /// Nil for what is no number of pixels.
