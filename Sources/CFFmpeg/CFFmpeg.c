@@ -10,6 +10,7 @@
 // keeps two readings on two threads apart.
 static _Thread_local char last_error[201];
 static _Thread_local bool met_stream_limit;
+static _Thread_local bool met_external_track;
 
 static void keep_printable(char *line) {
   size_t kept = 0;
@@ -21,6 +22,7 @@ static void keep_printable(char *line) {
 
 static void keep_error(void *source, int level, const char *format, va_list arguments) {
   (void)source;
+  if (strncmp(format, "Skipped opening external track", 30) == 0) met_external_track = true;
   if (level > AV_LOG_ERROR) return;
   vsnprintf(last_error, sizeof last_error, format, arguments);
   keep_printable(last_error);
@@ -30,12 +32,15 @@ static void keep_error(void *source, int level, const char *format, va_list argu
 void reel_log_capture(void) {
   last_error[0] = 0;
   met_stream_limit = false;
+  met_external_track = false;
   av_log_set_callback(keep_error);
 }
 
 const char *reel_log_last_error(void) { return last_error; }
 
 bool reel_log_met_stream_limit(void) { return met_stream_limit; }
+
+bool reel_log_met_external_track(void) { return met_external_track; }
 
 static int refuse_to_open(AVFormatContext *context, AVIOContext **io, const char *url, int flags,
                           AVDictionary **options) {

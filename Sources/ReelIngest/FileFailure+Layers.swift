@@ -46,12 +46,16 @@ enum StepFailure: Error {
     self = .failed(FileFailure(error))
   }
 
+  /// What keeps a file out that could not be read to its facts, by the rule that says so.
+  private static let refusals: [ProbeError.Code: String] = [
+    .unsupported: "container.unsupported", .externalMedia: "media.external",
+  ]
+
   init(_ error: ProbeError) {
-    if error.code == .unsupported {
+    if let rule = Self.refusals[error.code] {
       self = .refused(
         FileRefused(
-          code: error.code.rawValue,
-          violations: [PolicyViolation(rule: "container.unsupported", message: error.message)]))
+          code: error.code.rawValue, violations: [PolicyViolation(rule: rule, message: error.message)]))
     } else if error.code.isInstallation {
       self = .endsTheRun(FileFailure(error))
     } else {
@@ -82,7 +86,9 @@ extension FileRefused {
     guard !violations.isEmpty else { return nil }
     let rules = Set(violations.map(\.rule))
     let code =
-      if rules.contains("video.none") || rules.contains("video.coverOnly") {
+      if rules.contains("media.external") {
+        ProbeError.Code.externalMedia.rawValue
+      } else if rules.contains("video.none") || rules.contains("video.coverOnly") {
         ProbeError.Code.unsupported.rawValue
       } else if rules.contains("file.truncated") {
         ProbeError.Code.truncated.rawValue

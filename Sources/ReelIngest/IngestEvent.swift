@@ -143,7 +143,8 @@ public struct FilePlanned: Hashable, Sendable, Codable {
 
 /// The file could be read, and may not be published.
 public struct FileRefused: Hashable, Sendable, Codable {
-  /// `unsupported` for a kind that is not taken in, `truncated` for a file cut off, else `policy`.
+  /// `externalMedia` for one whose pictures or sound lie in other files, `unsupported` for a kind that is not taken
+  /// in, `truncated` for a file cut off, else `policy`.
   public let code: String
   /// Every rule that it breaks; at least one.
   public let violations: [PolicyViolation]

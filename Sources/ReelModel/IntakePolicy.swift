@@ -30,13 +30,13 @@ public struct PolicyViolation: Hashable, Sendable, Codable {
 }
 
 /// What is taken in when nobody says otherwise: any container that Reel knows, with a video stream of known
-/// size and at least one sample, not cut off.
+/// size and at least one sample, not cut off, that holds its pictures and sound itself.
 public struct DefaultIntakePolicy: IntakePolicy {
   /// The policy has no settings.
   public init() {}
 
-  /// Of `video.none`, `video.empty`, `video.size` and `file.truncated` those that are broken, in the order of
-  /// picture before file. What is unknown breaks no rule, but the size of the picture does.
+  /// Of `video.none`, `video.empty`, `video.size`, `file.truncated` and `media.external` those that are broken, in
+  /// the order of picture before file. What is unknown breaks no rule, but the size of the picture does.
   public func violations(in media: MediaInfo) -> [PolicyViolation] {
     var broken: [PolicyViolation] = []
     if let video = media.video {
@@ -54,6 +54,9 @@ public struct DefaultIntakePolicy: IntakePolicy {
         PolicyViolation(
           rule: "file.truncated", message: "it was cut off: part of its data is missing; get it again, whole")
       )
+    }
+    if media.external == true {
+      broken.append(PolicyViolation(rule: "media.external", message: ProbeError.externalMedia.message))
     }
     return broken
   }

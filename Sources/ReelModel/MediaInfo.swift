@@ -14,6 +14,9 @@ public struct MediaInfo: Hashable, Sendable, Codable {
   @ExplicitNull public var truncated: Bool?
   /// Seconds of it that are there, where it was cut off; nil for a whole file, and where that can't be told.
   @ExplicitNull public var presentDuration: Double?
+  /// Whether pictures or sound lie in other files, to which this one only points (ISO base media files only); nil
+  /// where it does not tell.
+  @ExplicitNull public var external: Bool?
   /// Whether the index stands before the media data (ISO base media files only).
   @ExplicitNull public var fastStart: Bool?
   /// Whether the file is made of movie fragments (ISO base media files only).
@@ -39,7 +42,7 @@ public struct MediaInfo: Hashable, Sendable, Codable {
   @ExplicitNull public var bitRate: Int64?
   /// Whether a cover picture is attached to the file; also where that is all the picture there is.
   @ExplicitNull public var hasCover: Bool?
-  /// What contradicts itself in the file.
+  /// What contradicts itself in the file, and what it needs other files for.
   public var warnings: [MediaWarning]
 
   /// Everything unknown but the container and the size.

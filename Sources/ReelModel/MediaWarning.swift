@@ -1,4 +1,4 @@
-/// Something in a file that contradicts something else in it. The facts beside it are what is believed.
+/// Something in a file that contradicts something else in it, or that it does not hold itself. The facts beside it are what is believed.
 public struct MediaWarning: Hashable, Sendable, Codable {
   /// For programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
@@ -16,6 +16,8 @@ public struct MediaWarning: Hashable, Sendable, Codable {
     case samplesHidden
     /// The file ends before its own account says.
     case truncated
+    /// It is a part of a chain of Matroska files, or its chapters play parts of others.
+    case linkedSegments
   }
   /// What it is, for programs.
   public let code: Code

@@ -46,11 +46,15 @@ public struct ProbeError: Error, Hashable, Sendable, Codable {
     case tooManyOpenFiles
     /// No process could be started to read it, for lack of processes or memory.
     case noReader
+    /// Nothing in it can be shown: it only points at other files, which hold the pictures and the sound.
+    case externalMedia
 
     /// Whether this says something about the file itself, so that it may be remembered for the same bytes.
     public var isAboutTheBytes: Bool {
       switch self {
-      case .notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .empty, .lfsPointer: true
+      case .notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .empty, .lfsPointer,
+        .externalMedia:
+        true
       default: false
       }
     }
@@ -76,4 +80,12 @@ public struct ProbeError: Error, Hashable, Sendable, Codable {
     self.message = message
     self.found = found
   }
+}
+
+extension ProbeError {
+  /// What is said of every file that points at others, whether its facts could be read or not.
+  package static let externalMedia = ProbeError(
+    .externalMedia,
+    "its pictures or sound lie in other files, to which it only points; export it as a self-contained movie",
+    found: "a movie that points at other files")
 }

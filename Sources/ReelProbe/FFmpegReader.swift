@@ -29,8 +29,8 @@ public struct FFmpegReader {
   ///   - descriptor: open for reading; read by position, neither moved nor closed.
   ///   - size: the file's size in bytes.
   ///   - container: what the first bytes showed; the brand within its family is looked at again.
-  /// - Throws: `empty`, `truncated`, `corrupt`, `unsupported`, `timeout`, `memoryLimit`, `sourceChanged` or
-  ///   `unreadable`.
+  /// - Throws: `empty`, `truncated`, `corrupt`, `unsupported`, `externalMedia`, `timeout`, `memoryLimit`,
+  ///   `sourceChanged` or `unreadable`.
   public func read(
     descriptor: Int32, size: Int64, container: MediaContainer
   ) throws(ProbeError) -> Reading {

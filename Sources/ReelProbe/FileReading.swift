@@ -34,7 +34,7 @@ struct FileReading {
     avformat_find_stream_info(input.context, nil)
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let streams = StreamChoice(input.streams)
-    guard !streams.all.isEmpty else { throw failure.corrupt }
+    guard !streams.all.isEmpty else { throw failure.externalMedia(structure) ?? failure.corrupt }
     if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
     return Reading(media: try facts(header, streams, of: input.context, isWitnessed: false), method: .full)
   }
@@ -58,7 +58,7 @@ struct FileReading {
     takePackets(search, of: context, isWitnessed: isWitnessed, &scan, into: &media)
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let contradictions = Contradictions(
-      header: header, iso: structure.iso, claimedDuration: search.claimed, streams: streams, crops: crops,
+      header: header, structure: structure, claimedDuration: search.claimed, streams: streams, crops: crops,
       media: media)
     media.warnings = contradictions.warnings
     return media
@@ -87,7 +87,7 @@ struct FileReading {
     media.duration = found?.seconds
     media.durationSource = found?.source
     if media.truncated == true { media.presentDuration = present(search, &scan) }
-    if media.truncated != true, let seconds = media.duration {
+    if media.truncated != true, media.external != true, let seconds = media.duration {
       let rate = (Double(source.size) * 8 / seconds).rounded()
       media.bitRate = rate >= 1 ? Int64(rate) : nil
     }

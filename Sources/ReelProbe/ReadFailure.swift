@@ -32,7 +32,13 @@ struct ReadFailure {
     if code == reel_error_no_memory {
       return ProbeError(.memoryLimit, "reading it asks for more memory than a file may have; it is damaged")
     }
-    return unfinished(structure) ?? corrupt
+    return externalMedia(structure) ?? unfinished(structure) ?? corrupt
+  }
+
+  /// Nothing of it can be shown, for it only points at other files.
+  func externalMedia(_ structure: FileStructure) -> ProbeError? {
+    guard structure.iso?.external == true || reel_log_met_external_track() else { return nil }
+    return .externalMedia
   }
 
   /// It claims to be the container and breaks its rules.

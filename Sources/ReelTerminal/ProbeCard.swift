@@ -45,6 +45,9 @@ public enum ProbeCard {
     if media.truncated == true {
       sheet.add("truncated", "yes: it was cut off, part of its data is missing", .failure)
     }
+    if media.external == true {
+      sheet.add("external", "yes: its pictures or sound lie in other files", .failure)
+    }
     if media.encrypted == true { sheet.add("encrypted", "yes", .warning) }
   }
 

@@ -82,7 +82,7 @@ extension ProbeError.Code {
       .workerBroken, .isolationUnavailable, .cancelled, .tooManyOpenFiles, .noReader:
       true
     case .notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .unreadable, .empty,
-      .lfsPointer:
+      .lfsPointer, .externalMedia:
       false
     }
   }

@@ -25,8 +25,7 @@ extension ProbeError.Code {
   var isForAWorkerToSay: Bool {
     switch self {
     case .notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .timeout, .memoryLimit,
-      .implausible,
-      .sourceChanged, .unreadable, .empty:
+      .implausible, .sourceChanged, .unreadable, .empty, .externalMedia:
       true
     case .lfsPointer, .crashed, .sandboxViolation, .workerMissing, .workerBroken, .isolationUnavailable,
       .cancelled, .tooManyOpenFiles, .noReader:

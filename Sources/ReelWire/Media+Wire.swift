@@ -9,6 +9,7 @@ extension WireWriter {
     optional(media.durationSource) { $0.code($1) }
     optional(media.truncated)
     optional(media.presentDuration) { $0.real($1) }
+    optional(media.external)
     optional(media.fastStart)
     optional(media.fragmented)
     optional(media.video) { $0.video($1) }
@@ -43,6 +44,7 @@ extension WireReader {
     media.presentDuration = try optional("presentDuration") { reader throws(WireError) in
       try reader.real(in: PlausibleRange.presentDuration, "presentDuration")
     }
+    media.external = try optionalFlag("external")
     media.fastStart = try optionalFlag("fastStart")
     media.fragmented = try optionalFlag("fragmented")
     media.video = try optional("video") { reader throws(WireError) in try reader.video() }

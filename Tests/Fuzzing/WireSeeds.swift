@@ -31,6 +31,7 @@ enum WireSeeds {
     (media.duration, media.durationSource) = (12.5, .container)
     (media.title, media.artist) = ("A title", "Somebody")
     media.createdAt = Date(timeIntervalSince1970: 1_700_000_000)
+    media.external = true
     media.warnings = [
       MediaWarning(.truncated, "its end is missing"), MediaWarning(.sizeMismatch, "it has more"),
     ]

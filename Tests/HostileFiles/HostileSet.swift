@@ -21,6 +21,7 @@ public struct HostileSet: Sendable {
       + SpecialFiles(isSuperuser: geteuid() == 0).files + SparseFiles(samples: samples).files
       + Injections(movie: ISOBox.read(samples.bytes("moov-at-end.mp4"))).files + HugeTags(movie: movie).files
       + Absurdities(movie: movie).files + Damages(samples: samples).files
+      + OtherFiles(movie: movie).files
   }
 
   /// The files of these groups.

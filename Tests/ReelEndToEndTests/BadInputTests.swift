@@ -41,6 +41,23 @@ struct BadInputTests {
     #expect(try LibraryInspection(library: bench.library).published.count == 4)
   }
 
+  @Test("a movie whose samples lie in other files makes no post")
+  func elsewhere() async throws {
+    let bench = try Workbench()
+    for name in ["phone-portrait.mov", "faststart.mp4"] {
+      var bytes = try Data(contentsOf: Workbench.sample("clips/\(name)"))
+      // Of each data reference the flag that says: this file (ISO/IEC 14496-12, 8.7.2).
+      let own = Data("url ".utf8) + Data([0, 0, 0, 1])
+      while let place = bytes.range(of: own) { bytes[place.upperBound - 1] = 0 }
+      try bytes.write(to: bench.clips.appendingPathComponent(name))
+    }
+    try bench.add("broken/reference-movie.mov")
+    let (run, ends) = try await codes(bench, "clips")
+    #expect(run.status == 4, "\(run.errors)")
+    #expect(ends.count == 3 && ends.values.allSatisfy { $0 == "externalMedia" }, "\(ends)")
+    #expect(try bench.objects().isEmpty)
+  }
+
   @Test("names that are no UTF-8 keep their bytes, also on the command line")
   func bytes() async throws {
     let bench = try Workbench()

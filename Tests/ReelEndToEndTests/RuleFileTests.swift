@@ -26,6 +26,7 @@ struct RuleFiles: Sendable {
     RuleFiles("file.empty", bad: .sample("broken/empty.mp4")),
     RuleFiles("file.lfsPointer", bad: .sample("broken/lfs-pointer.mp4")),
     RuleFiles("file.truncated", bad: .sample("broken/cut-off.mp4")),
+    RuleFiles("media.external", bad: .sample("broken/elsewhere.mp4")),
     RuleFiles("container.unrecognised", bad: .bytes([0x81, 0, 3, 0x9F, 1, 2, 0xF0, 7], as: "a.mp4")),
     RuleFiles("container.disguised", bad: .sample("broken/playlist.mp4")),
     RuleFiles("container.unsupported", bad: .sample("broken/raw-stream.h264")),

@@ -36,11 +36,12 @@ struct ValidateTests {
       "audio-only.mp4": "video.none", "concat.mp4": "container.disguised",
       "cover-only.mp4": "video.coverOnly",
       "cut-off.mp4": "file.truncated",
+      "elsewhere.mp4": "media.external",
       "empty.mp4": "file.empty", "error-page.mp4": "container.disguised", "garbage.mp4": "container.corrupt",
       "letter.mp4": "container.disguised", "lfs-pointer.mp4": "file.lfsPointer",
       "mp3-named.mp4": "container.disguised", "no-moov.mp4": "mp4.noMoov", "no-samples.mp4": "video.empty",
       "picture.mp4": "container.disguised", "playlist.mp4": "container.disguised",
-      "raw-stream.h264": "container.unsupported",
+      "raw-stream.h264": "container.unsupported", "reference-movie.mov": "media.external",
     ]
     #expect(found == expected.mapValues { [$0] })
   }

@@ -37,6 +37,7 @@ import Testing
     worst.video = VideoFacts()
     worst.video?.hasSamples = false
     worst.truncated = true
+    worst.external = true
     let rules = [noVideo, worst].flatMap { DefaultIntakePolicy().violations(in: $0) }.map(\.rule)
     #expect(try Page("library.md").firstCells(under: "### Rules") == rules)
   }

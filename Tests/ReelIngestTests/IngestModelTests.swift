@@ -95,6 +95,26 @@ struct IngestModelTests {
     #expect(try await posts().isEmpty && store.keys.isEmpty)
   }
 
+  @Test("what points at other files is refused, whether its facts could be read or not")
+  func external() async throws {
+    let prober = ScriptedProber { file throws(ProbeError) in
+      if file.path.text.hasSuffix("b.mp4") { throw .externalMedia }
+      var media = ScriptedProber.video(file)
+      media.external = true
+      return media
+    }
+    let model = model(ClipFolder(["a.mp4", "b.mp4"]), services(prober))
+    let events = model.events()
+    let summary = await model.run()
+    #expect(summary.refused == 2 && summary.reasons == ["externalMedia": 2])
+    for await event in events {
+      guard case .fileRefused(_, let refusal) = event.body else { continue }
+      #expect(refusal.violations.map(\.rule) == ["media.external"])
+      #expect(refusal.message == ProbeError.externalMedia.message)
+    }
+    #expect(try await posts().isEmpty && store.keys.isEmpty)
+  }
+
   @Test("a reader that is not installed ends the run at once, with its reason")
   func noReader() async {
     let prober = ScriptedProber(installation: ProbeError(.workerMissing, "no worker"))

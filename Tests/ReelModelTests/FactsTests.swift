@@ -78,6 +78,7 @@ struct DefaultIntakePolicyTests {
     var truncated: Bool? = false
     var hasSamples: Bool? = true
     var width: Int? = 16
+    var external: Bool?
     var rules: [String] = []
 
     var media: MediaInfo {
@@ -85,6 +86,7 @@ struct DefaultIntakePolicyTests {
       media.truncated = truncated
       media.video?.hasSamples = hasSamples
       media.video?.width = width
+      media.external = external
       if !hasVideo { media.video = nil }
       return media
     }
@@ -99,6 +101,8 @@ struct DefaultIntakePolicyTests {
       Case(hasVideo: false, rules: ["video.none"]),
       Case(truncated: true, rules: ["file.truncated"]),
       Case(hasSamples: false, width: nil, rules: ["video.empty", "video.size"]),
+      Case(external: false),
+      Case(external: true, rules: ["media.external"]),
       Case(hasVideo: false, truncated: true, rules: ["video.none", "file.truncated"]),
     ])
   func verdicts(given: Case) {

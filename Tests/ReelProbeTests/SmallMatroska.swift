@@ -15,19 +15,42 @@ struct SmallMatroska {
   /// Other video tracks before it, uncropped.
   var tracksBefore = 0
 
+  /// Other elements of the segment's information, such as `PrevUUID`.
+  var information: [UInt8] = []
+  /// Other elements between the tracks and the clusters.
+  var beforeClusters: [UInt8] = []
+  /// Elements behind the clusters; the first one is named in a seek head.
+  var behindClusters: [UInt8] = []
+
   var bytes: [UInt8] {
     let header = Self.element(
       0x1A45_DFA3, Self.text(0x4282, "matroska") + Self.number(0x4287, 4) + Self.number(0x4285, 2))
     let information = Self.element(
       0x1549_A966,
       Self.number(0x2AD7B1, 1_000_000) + Self.real(0x4489, Double(frames * 40)) + Self.text(0x4D80, "test")
-        + Self.text(0x5741, "test"))
+        + Self.text(0x5741, "test") + self.information)
     let plain = SmallMatroska(width: width, height: height)
     let entries =
       (0..<tracksBefore).flatMap { plain.track($0 + 1, isDefault: false) }
       + track(tracksBefore + 1, isDefault: true)
     let tracks = Self.element(0x1654_AE6B, entries)
-    return header + Self.element(0x1853_8067, information + tracks + clusters)
+    let content = information + tracks + beforeClusters + clusters
+    return header + Self.element(0x1853_8067, seekHead(before: content) + content + behindClusters)
+  }
+
+  private func seekHead(before content: [UInt8]) -> [UInt8] {
+    guard !behindClusters.isEmpty else { return [] }
+    // An ID of four bytes, a length of eight.
+    func head(_ position: Int) -> [UInt8] {
+      let entry =
+        Self.element(0x53AB, Array(behindClusters.prefix(4))) + Self.element(0x53AC, Self.wide(position))
+      return Self.element(0x114D_9B74, Self.element(0x4DBB, entry))
+    }
+    return head(head(0).count + content.count)
+  }
+
+  private static func wide(_ value: Int) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) }
   }
 
   private func track(_ number: Int, isDefault: Bool) -> [UInt8] {
@@ -73,7 +96,7 @@ struct SmallMatroska {
     return head + [UInt8](repeating: 0, count: max(0, frameSize - head.count))
   }
 
-  private static func element(_ id: UInt32, _ contents: [UInt8]) -> [UInt8] {
+  static func element(_ id: UInt32, _ contents: [UInt8]) -> [UInt8] {
     let length = UInt64(contents.count) | 1 << 56
     return bytes(UInt64(id)) + bytes(length) + contents
   }

@@ -26,6 +26,14 @@ struct SmallMovie {
   var tracks = 1
   /// The sample entry's format.
   var format = "jpeg"
+  /// What the media's handler says that the track holds; nil for no handler.
+  var handler: String? = "vide"
+  /// The entries of the track's data references, which are in this file unless they say otherwise; nil for no `dref`.
+  var references: [[UInt8]]? = [Self.reference("url ", flags: 1)]
+  /// The one of them that the sample entry names, from 1 on.
+  var reference = 1
+  /// Whether they stand behind the sample table, and not before it.
+  var referencesLast = false
   /// Other boxes within the sample entry.
   var entryExtra: [UInt8] = []
 
@@ -56,12 +64,18 @@ struct SmallMovie {
     let last = Self.matrixBytes(Self.identity) + [UInt8](repeating: 0, count: 24) + Self.u32(2)
     let fragments = Self.box(
       "mvex", Self.box("trex", Self.u32(0) + Self.u32(1) + Self.u32(1) + Self.zeros(12)))
-    let all = (1...tracks).flatMap { track(UInt32($0), dataAt: offset) }
+    let all = (0..<tracks).flatMap { track(UInt32($0 + 1), dataAt: offset) }
     return Self.box(
       "moov", Self.box("mvhd", header + rest + last) + all + (declaresFragments ? fragments : []) + extra)
   }
 
-  private func track(_ id: UInt32, dataAt offset: Int) -> [UInt8] {
+  /// An entry of a `dref` box.
+  static func reference(_ type: String, flags: UInt32, _ contents: [UInt8] = []) -> [UInt8] {
+    box(type, u32(flags) + contents)
+  }
+
+  /// A `trak` box, to be put into another movie.
+  func track(_ id: UInt32, dataAt offset: Int) -> [UInt8] {
     let times = Self.u32(3) + Self.u32(0) + Self.u32(0) + Self.u32(id) + Self.u32(0) + Self.u32(movieDuration)
     let header = Self.box(
       "tkhd",
@@ -76,18 +90,26 @@ struct SmallMovie {
     let header = Self.box(
       "mdhd",
       Self.u32(0) + Self.zeros(8) + Self.u32(1000) + Self.u32(UInt32(samples * 40)) + [0x55, 0xC4, 0, 0])
-    let handler = Self.box("hdlr", Self.u32(0) + Self.u32(0) + Array("vide".utf8) + Self.zeros(13))
-    let url = Self.box("dinf", Self.box("dref", Self.u32(0) + Self.u32(1) + Self.box("url ", Self.u32(1))))
+    let handler = handler.map {
+      Self.box("hdlr", Self.u32(0) + Self.u32(0) + Array($0.utf8) + Self.zeros(13))
+    }
+    let places = references.map {
+      Self.box(
+        "dinf", Self.box("dref", Self.u32(0) + Self.u32(UInt32($0.count)) + Array($0.joined())))
+    }
+    let table = table(dataAt: offset)
     let information = Self.box(
-      "minf", Self.box("vmhd", Self.u32(1) + Self.zeros(8)) + url + table(dataAt: offset))
-    return Self.box("mdia", header + handler + information)
+      "minf",
+      Self.box("vmhd", Self.u32(1) + Self.zeros(8))
+        + (referencesLast ? table + (places ?? []) : (places ?? []) + table))
+    return Self.box("mdia", header + (handler ?? []) + information)
   }
 
   private func table(dataAt offset: Int) -> [UInt8] {
     let shape = pixelShape.map { Self.box("pasp", Self.u32($0.0) + Self.u32($0.1)) } ?? []
     let entry = Self.box(
       format,
-      Self.zeros(6) + Self.u16(1) + Self.zeros(16) + Self.u16(width) + Self.u16(height)
+      Self.zeros(6) + Self.u16(reference) + Self.zeros(16) + Self.u16(width) + Self.u16(height)
         + Self.u32(72 << 16) + Self.u32(72 << 16) + Self.u32(0) + Self.u16(1) + Self.zeros(32) + Self.u16(24)
         + Self.u16(0xFFFF) + shape + entryExtra)
     let count = claimedSamples ?? UInt32(samples)

@@ -45,6 +45,14 @@ struct StructureTests {
     return [0x1A, 0x45, 0xDF, 0xA3, 0x80 | UInt8(type.count)] + type + [0x18, 0x53, 0x80, 0x67] + segment
   }
 
+  // MARK: ISO base media files
+
+  @Test(arguments: [SmallMovie.box("url ", []), [0, 0, 0, 9, 1, 2, 3, 4, 0], [], [0xFF]])
+  func aReferenceThatIsCutTellsNothing(reference: [UInt8]) {
+    let bytes = BytesInMemory(all: SmallMovie(references: [reference]).bytes)
+    #expect(ISOFileMap(bytes).external == nil)
+  }
+
   // MARK: The others
 
   @Test func anAVIChunkThatIsLongerThanTheFileIsCut() {
@@ -80,7 +88,8 @@ struct StructureTests {
   @Test(arguments: MediaContainer.allCases) func noBytesTrap(container: MediaContainer) {
     var generator = SplitMix64(seed: 3)
     let starts: [[UInt8]] = [
-      [], SmallMovie(edits: [(1, -1)]).bytes, Self.matroska("webm", segment: [0xFF, 0xEC, 0x82, 0, 0]),
+      [], SmallMovie(edits: [(1, -1)]).bytes, SmallMovie.external.bytes, SmallMatroska.linked.bytes,
+      Self.matroska("webm", segment: [0xFF, 0xEC, 0x82, 0, 0]),
       Array("RIFF".utf8), [0x46, 0x4C, 0x56, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0, 9, 0, 0, 3], Array("OggS".utf8),
       [0x06, 0x0E, 0x2B, 0x34, 0x02, 0x05, 0x01, 0x01, 0x0D, 0x01, 0x02, 0x01, 0x01, 0x02, 0, 0, 0x87],
     ]

@@ -14,7 +14,7 @@ import Testing
     {"path": "clip.mov", "ok": true, "media": {
       "container": "mov", "extension": "mov", "contentType": "video/quicktime", "extensionMismatch": false,
       "size": 1203944, "duration": 12.512, "durationSource": "container", "truncated": false,
-      "presentDuration": null, "fastStart": true,
+      "presentDuration": null, "external": false, "fastStart": true,
       "fragmented": false,
       "video": {"codec": "h264", "width": 1080, "height": 1920, "storedWidth": 1920, "storedHeight": 1080,
         "rotation": 90, "mirrored": false, "sampleAspectRatio": "1:1", "frameRate": "30000/1001",

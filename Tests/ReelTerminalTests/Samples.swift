@@ -41,6 +41,7 @@ enum Samples {
     media.duration = 12.512
     media.durationSource = .container
     media.truncated = false
+    media.external = false
     media.fastStart = true
     media.fragmented = false
     media.video = video

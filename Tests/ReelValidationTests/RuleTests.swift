@@ -21,6 +21,8 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     RuleCase(rule: "file.lfsPointer", setting: "error", bad: Facts.unread(.lfsPointer, found: "a pointer")),
     RuleCase(rule: "file.truncated", setting: "error", bad: Facts.fixture { $0.truncated = true }),
     RuleCase(rule: "file.truncated", setting: "error", bad: Facts.unread(.truncated, "it was cut off")),
+    RuleCase(rule: "media.external", setting: "error", bad: Facts.fixture { $0.external = true }),
+    RuleCase(rule: "media.external", setting: "error", bad: Facts.unread(.externalMedia)),
     RuleCase(
       rule: "container.unrecognised", setting: "error",
       bad: Facts.unread(.notMedia, found: "a text", path: "clips/a.bin")),

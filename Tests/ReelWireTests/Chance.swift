@@ -34,6 +34,7 @@ struct Chance: RandomNumberGenerator {
     }
     media.truncated = maybe { Bool.random(using: &$0) }
     media.presentDuration = maybe { Double($0.number(0...100_000)) / 8 }
+    media.external = maybe { Bool.random(using: &$0) }
     media.fastStart = maybe { Bool.random(using: &$0) }
     media.fragmented = maybe { Bool.random(using: &$0) }
     media.video = maybe { $0.video() }

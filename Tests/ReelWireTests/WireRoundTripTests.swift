@@ -16,7 +16,7 @@ import Testing
     ProbeError.Code.notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .timeout,
     .memoryLimit,
     .implausible,
-    .sourceChanged, .unreadable, .empty,
+    .sourceChanged, .unreadable, .empty, .externalMedia,
   ])
   func failures(code: ProbeError.Code) throws {
     for found in [nil, "an HLS playlist"] {

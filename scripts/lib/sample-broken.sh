@@ -10,6 +10,7 @@ make_broken() {
   make_other_media "$clips" "$to"
   make_no_media "$to"
   make_liars "$to"
+  make_references "$clips" "$to"
 }
 
 # first_bytes COUNT FROM FILE
@@ -74,4 +75,17 @@ make_liars() {
     # 256 bytes that are no boxes: each says that it is larger than what holds it.
     printf '\377%.0s' {1..256}
   } >"$to/garbage.mp4"
+}
+
+# Movies whose pictures and sound lie in other files.
+make_references() {
+  local clips=$1 to=$2
+  # An index whose data references say that they are not this file, and no data.
+  first_bytes $(($(offset_of "$clips/faststart.mp4" mdat) - 4)) "$clips/faststart.mp4" "$to/elsewhere.mp4"
+  LC_ALL=C sed -i 's/url \x00\x00\x00\x01/url \x00\x00\x00\x00/g' "$to/elsewhere.mp4"
+  # A reference movie: the name of another movie in place of an index.
+  {
+    printf '\0\0\0\024ftypqt  \0\0\0\0qt  \0\0\0\103moov\0\0\0\073rmra\0\0\0\063rmda'
+    printf '\0\0\0\053rdrf\0\0\0\0url \0\0\0\027../clips/faststart.mp4\0'
+  } >"$to/reference-movie.mov"
 }

@@ -43,6 +43,8 @@ const char *reel_log_last_error(void);
 /// Whether FFmpeg refused to make a stream because the file has more than `max_streams`. That reports itself
 /// as ENOMEM, and is no memory shortage.
 bool reel_log_met_stream_limit(void);
+/// Whether FFmpeg left a track of QuickTime's out because its samples lie in another file.
+bool reel_log_met_external_track(void);
 
 /// Makes every attempt of a demuxer to open another file or address fail.
 void reel_forbid_opening(AVFormatContext *context);

@@ -1,10 +1,10 @@
 import CFFmpeg
 import ReelModel
 
-/// What in a file contradicts itself.
+/// What in a file contradicts itself, or is not all there is to it.
 struct Contradictions {
   let header: HeaderFacts
-  let iso: ISOFileMap?
+  let structure: FileStructure
   /// Seconds by the header.
   let claimedDuration: Double?
   let streams: StreamChoice
@@ -12,7 +12,7 @@ struct Contradictions {
   let media: MediaInfo
 
   var warnings: [MediaWarning] {
-    [size, cropping, turn, duration, codec, samples, truncation].compactMap { $0 }
+    [size, cropping, turn, duration, codec, samples, truncation, links].compactMap { $0 }
   }
 
   private var size: MediaWarning? {
@@ -61,7 +61,7 @@ struct Contradictions {
   }
 
   private var samples: MediaWarning? {
-    guard let stream = streams.video, iso?.hidesSamples(of: stream) == true else { return nil }
+    guard let stream = streams.video, structure.iso?.hidesSamples(of: stream) == true else { return nil }
     return MediaWarning(.samplesHidden, "its edit list hides every sample of its video")
   }
 
@@ -74,6 +74,10 @@ struct Contradictions {
       .first { $0 > there && FoundDuration.isPlausible($0, size: media.size) }
     let part = whole.map { " of its \(Self.text($0)) seconds" } ?? " seconds of it"
     return MediaWarning(.truncated, "it was cut off: \(Self.text(there))\(part) are there")
+  }
+
+  private var links: MediaWarning? {
+    structure.matroska?.links.sentence.map { MediaWarning(.linkedSegments, $0) }
   }
 
   private static func text(_ seconds: Double) -> String {

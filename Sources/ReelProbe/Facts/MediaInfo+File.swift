@@ -18,10 +18,17 @@ extension MediaInfo {
       encrypted = structure.matroska == nil ? structure.encrypted : streams.isEncrypted
       return
     }
+    // Where the index is compressed (`cmov`), FFmpeg alone reads it.
+    external = iso.external ?? (reel_log_met_external_track() ? true : nil)
     fastStart = iso.fastStart
     fragmented = iso.fragments > 0
     encrypted = structure.encrypted
-    truncated = iso.fragments > 0 ? iso.endsBeyondFile : indexEndsBeyondFile(streams)
+    if external == true {
+      // Its index tells of another file.
+      truncated = iso.endsBeyondFile ? true : nil
+    } else {
+      truncated = iso.fragments > 0 ? iso.endsBeyondFile : indexEndsBeyondFile(streams)
+    }
   }
 
   /// Exact for a file without fragments: its index knows where the last sample ends. Nil when there are samples

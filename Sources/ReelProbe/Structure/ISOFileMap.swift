@@ -25,11 +25,19 @@ struct ISOFileMap: Hashable {
 
   /// The id of the track that is being looked at.
   private var track: UInt32?
+  /// Where its samples lie.
+  private var references = DataReferences()
+  /// Whether the samples of each track of pictures or sound lie in another file; nil for one that does not tell.
+  private var tracksAreExternal: [Bool?] = []
+  /// Whether `moov` names other movies to be played in its place (QuickTime File Format, "Reference movies").
+  private var namesOtherMovies = false
 
   /// Boxes that are looked at on the outermost level. Two hours of fragments of a second each have 14400.
   private static let mostBoxes = 65_536
   /// Boxes that are looked at within another one.
   private static let mostInnerBoxes = 1024
+  /// Sample entries that are looked at in a track, as many as FFmpeg reads.
+  private static let mostEntries = 1024
 
   init(_ file: some ByteReading) {
     for box in ISOBoxes(file, in: 0..<file.size, atMost: Self.mostBoxes) {
@@ -47,6 +55,12 @@ struct ISOFileMap: Hashable {
   var encrypted: Bool {
     let marks: [FourCharacterCode] = ["encv", "enca", "enct", "encs", "drmi", "drms"]
     return sampleFormats.contains { marks.contains($0) }
+  }
+
+  /// Whether pictures or sound lie in other files; nil when a track does not tell where, or there is none.
+  var external: Bool? {
+    if namesOtherMovies || tracksAreExternal.contains(true) { return true }
+    return tracksAreExternal.isEmpty || tracksAreExternal.contains(nil) ? nil : false
   }
 
   private mutating func note(_ box: ISOBox, in file: some ByteReading) {
@@ -73,8 +87,15 @@ struct ISOFileMap: Hashable {
       case ("moov", "mvhd"): movieHeader = MovieHeader(box, of: file)
       case ("trak", "tkhd"): track = Self.trackID(box, of: file)
       case ("edts", "elst"): noteEmptyEdit(in: box, of: file)
-      case ("moov", "trak"), ("trak", "edts"), ("trak", "mdia"), ("mdia", "minf"), ("minf", "stbl"):
+      case ("moov", "trak"):
+        references = DataReferences()
         descend(into: box, of: file)
+        if references.isSeenOrHeard { tracksAreExternal.append(references.isExternal) }
+      case ("moov", "rmra"): namesOtherMovies = true
+      case ("trak", "edts"), ("trak", "mdia"), ("mdia", "minf"), ("minf", "dinf"), ("minf", "stbl"):
+        descend(into: box, of: file)
+      case ("mdia", "hdlr"): references.takeHandler(box, of: file)
+      case ("dinf", "dref"): references.takeReferences(box, of: file)
       case ("stbl", "stsd"): noteFormats(in: box, of: file)
       default: break
       }
@@ -85,8 +106,9 @@ struct ISOFileMap: Hashable {
   private mutating func noteFormats(in box: ISOBox, of file: some ByteReading) {
     let first = box.contents + 8
     guard first < box.end, first < file.size else { return }
-    for entry in ISOBoxes(file, in: first..<min(box.end, file.size), atMost: 16) {
+    for entry in ISOBoxes(file, in: first..<min(box.end, file.size), atMost: Self.mostEntries) {
       sampleFormats.append(entry.type)
+      references.takeEntry(entry, of: file)
       if entry.type == "mebx", Self.namesPlace(entry, of: file) { tracksPlace = true }
     }
   }

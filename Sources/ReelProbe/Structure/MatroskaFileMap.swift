@@ -6,6 +6,8 @@ struct MatroskaFileMap: Hashable {
   private(set) var truncated: Bool?
   /// Its video tracks, in their order; none when they stand behind the first cluster.
   private(set) var videoTracks: [MatroskaVideoTrack] = []
+  /// The files that a player would go on with.
+  private(set) var links = MatroskaLinks()
 
   private enum ID {
     static let header: UInt32 = 0x1A45_DFA3
@@ -22,6 +24,7 @@ struct MatroskaFileMap: Hashable {
     docType = Self.docType(in: header, until: headerEnd, of: file)
     guard let segment = EBMLElement(file, at: headerEnd), segment.id == ID.segment else { return }
     videoTracks = MatroskaVideoTrack.all(in: segment, of: file)
+    links = MatroskaLinks(in: segment, of: file)
     if let end = segment.end {
       truncated = end > file.size
     } else {

@@ -20,6 +20,8 @@ enum LockedFacts {
     facts["durationSource"] = media.durationSource?.rawValue
     facts["truncated"] = media.truncated.map { "\($0)" }
     facts["presentDuration"] = media.presentDuration.map { Decimals.text($0) }
+    // Left out where it is not so, which is nearly always: locks of older versions have no line for it.
+    facts["external"] = media.external == true ? "true" : nil
     facts["fastStart"] = media.fastStart.map { "\($0)" }
     facts["fragmented"] = media.fragmented.map { "\($0)" }
     facts["encrypted"] = media.encrypted.map { "\($0)" }

@@ -14,6 +14,7 @@ extension Preset {
         file.empty: error
         file.lfsPointer: error
         file.truncated: error
+        media.external: error
         container.unrecognised: error
         container.disguised: error
         container.unsupported: error

@@ -2,7 +2,7 @@ import ReelModel
 
 /// Is it there, and whole?
 enum FileRules {
-  static let all = [unreadable, empty, lfsPointer, truncated]
+  static let all = [unreadable, empty, lfsPointer, truncated, external]
 
   private static let unreadable = Rule(
     "file.unreadable", "the file can be read",
@@ -51,6 +51,18 @@ enum FileRules {
     }
     guard facts.media?.truncated == true else { return .passed }
     return cut("it was cut off: part of its data is missing; get it again, whole")
+  }
+
+  private static let external = Rule(
+    "media.external", "the file holds its pictures and its sound itself",
+    "A QuickTime movie or an MP4 may point at other files that hold its samples: a reference movie, as editors save "
+      + "it beside their media. Without those files there is nothing to show. Export it as a self-contained movie."
+  ) { facts in
+    let isExternal = facts.problem?.code == .externalMedia || facts.media?.external == true
+    guard isExternal else { return .passed }
+    return .broken(
+      ProbeError.externalMedia.message, expected: "pictures and sound in the file itself",
+      found: "references to other files")
   }
 
   private static func cut(_ sentence: String) -> RuleOutcome {
