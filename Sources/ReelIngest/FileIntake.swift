@@ -79,6 +79,7 @@ struct FileIntake: Sendable {
       if let post = content?.post { return .ended(ending(of: post)) }
     }
 
+    try await checkSize(of: found)
     let hashed = try await openAndHash(found, known)
     let publication = publication(hashed.digest, by: author)
     if content == nil || hashed.digest != known {

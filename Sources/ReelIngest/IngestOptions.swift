@@ -20,6 +20,9 @@ public struct IngestOptions: Sendable {
   /// Files read, judged and sent at once; at least 1. Those that only wait until they are durable in a store that
   /// lets many wait together (``UploadTraits/waitsTogether``) come on top, up to 32 for each job.
   public var jobs = 4
+  /// Bytes of the largest file that is taken in; nil for any. A larger one breaks the rule `bytes.max`, which is found out
+  /// before any of it is read: hashing a file has no deadline.
+  public var maxSize: Int64? = 64_000_000_000
   /// Characters of an object's name before the dot, 16 ... 64.
   public var nameLength = 22
   /// Draw like and share counts between 1000 and 100000, for a demo feed.

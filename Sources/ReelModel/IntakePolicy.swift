@@ -6,9 +6,17 @@ public protocol IntakePolicy: Sendable {
   /// The same for a file whose name is known, for a policy that asks more of some names than of others. Pure.
   /// - Parameter path: as the run names the file.
   func violations(in media: MediaInfo, of path: SourcePath) -> [PolicyViolation]
+
+  /// Every rule that a file breaks by its size alone, so that a file that is too large is refused before any of it is
+  /// read. Pure.
+  /// - Parameter size: in bytes.
+  func violations(ofSize size: Int64, of path: SourcePath) -> [PolicyViolation]
 }
 
 extension IntakePolicy {
+  /// None.
+  public func violations(ofSize size: Int64, of path: SourcePath) -> [PolicyViolation] { [] }
+
   /// By the facts alone.
   public func violations(in media: MediaInfo, of path: SourcePath) -> [PolicyViolation] {
     violations(in: media)

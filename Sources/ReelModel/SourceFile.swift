@@ -30,6 +30,14 @@ public protocol SourceHandle: Sendable {
 
   /// The file's state now. Blocks.
   func currentIdentity() throws(SourceError) -> FileIdentity
+
+  /// Bytes that it takes up on its disk: fewer than its size where it has holes. Nil where that can't be told. Blocks.
+  func storedBytes() -> Int64?
+}
+
+extension SourceHandle {
+  /// It can't be told.
+  public func storedBytes() -> Int64? { nil }
 }
 
 /// Why a source could not be opened or read.

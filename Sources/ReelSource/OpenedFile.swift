@@ -41,6 +41,13 @@ public final class OpenedFile: SourceHandle {
     try FileStatus(of: open).identity
   }
 
+  /// By `fstat`, in blocks of 512 bytes. Blocks.
+  public func storedBytes() -> Int64? {
+    var status = stat()
+    guard open.holding({ fstat($0, &status) }) == 0 else { return nil }
+    return Int64(status.st_blocks) * 512
+  }
+
   /// Tells the kernel that the file will be read from its beginning to its end.
   func willBeReadInOrder() {
     open.holding { _ = posix_fadvise($0, 0, 0, POSIX_FADV_SEQUENTIAL) }

@@ -23,4 +23,12 @@ public struct PolicyIntake: IntakePolicy {
       .filter { $0.severity == .error && $0.state == .broken }
       .map { PolicyViolation(rule: $0.rule, message: $0.sentence) }
   }
+
+  /// By `bytes.max`.
+  public func violations(ofSize size: Int64, of path: SourcePath) -> [PolicyViolation] {
+    let rules = policy.rules(for: path).filter { $0.rule.id == WeightRules.bytes.id && $0.severity == .error }
+    let unread = FixtureReading.unreadable(ProbeError(.unreadable, "it was not read"))
+    return Judge.findings(FixtureFacts(path: path, size: size, reading: unread), by: rules)
+      .map { PolicyViolation(rule: $0.rule, message: $0.sentence) }
+  }
 }

@@ -1,5 +1,5 @@
 /// Numbers with units, as people write them. Every reader gives nil for what it does not know.
-enum Quantity {
+package enum Quantity {
   static let durationPattern =
     #"^([0-9]+(\.[0-9]+)? ?(ms|s|m|min|h)? ?)+$|^([0-9]{1,4}:)?[0-9]{1,4}:[0-9]{2}(\.[0-9]+)?$"#
 
@@ -11,7 +11,7 @@ enum Quantity {
   }
 
   /// `100MB` (10^8), `1.5GiB`, `4000`: bytes, below 2^62.
-  static func bytes(_ text: String) -> Int64? {
+  package static func bytes(_ text: String) -> Int64? {
     guard let (number, unit) = split(text) else { return nil }
     let stem = unit.hasSuffix("B") ? unit.dropLast() : unit[...]
     let scales: [Substring: Double] = [

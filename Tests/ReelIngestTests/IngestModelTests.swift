@@ -115,6 +115,62 @@ struct IngestModelTests {
     #expect(try await posts().isEmpty && store.keys.isEmpty)
   }
 
+  @Test("a file that is too large is refused before it is opened to be read")
+  func tooLarge() async throws {
+    struct SizePolicy: IntakePolicy {
+      func violations(in media: MediaInfo) -> [PolicyViolation] { [] }
+      func violations(ofSize size: Int64, of path: SourcePath) -> [PolicyViolation] {
+        path.text.hasSuffix("b.mp4") ? [PolicyViolation(rule: "bytes.max", message: "it is too large")] : []
+      }
+    }
+    let steps = Mutex<[IntakeStep]>([])
+    let prober = ScriptedProber()
+    var services = services(prober)
+    services.policy = SizePolicy()
+    services.onStep = { step in steps.withLock { $0.append(step) } }
+    let folder = ClipFolder()
+    folder.add("a.mp4", String(repeating: "a", count: 1001))
+    folder.add("b.mp4", "small")
+    let model = model(folder, services) { $0.maxSize = 1000 }
+    let events = model.events()
+    let summary = await model.run()
+    #expect(summary.refused == 2 && summary.reasons == ["policy": 2])
+    for await event in events {
+      guard case .fileRefused(_, let refusal) = event.body else { continue }
+      #expect(refusal.violations.map(\.rule) == ["bytes.max"])
+    }
+    #expect(prober.calls == 0 && steps.withLock(\.isEmpty))
+    #expect(await self.model(folder, self.services()) { $0.maxSize = 1001 }.run().published == 2)
+  }
+
+  @Test(
+    "a file that is too large is told with its size and its holes",
+    arguments: [
+      (
+        70_000_000_000, nil,
+        "it has 70 GB, more than the 64 GB that are taken in; a larger --max-size lets it in"
+      ),
+      (
+        64_000_000_001, 64_000_000_512,
+        "it has 64000000001 bytes, more than the 64000000000 bytes that are taken in; a larger --max-size lets it in"
+      ),
+      (
+        16_000_000_000_000, 4096,
+        "it has 16 TB, more than the 64 GB that are taken in; a larger --max-size lets it in"
+          + " (its 16 TB are mostly holes: 4.096 kB are stored)"
+      ),
+      (
+        Int64.max, 0,
+        "it has 9223372.037 TB, more than the 64 GB that are taken in; a larger --max-size lets it in"
+          + " (its 9223372.037 TB are mostly holes: 0 B are stored)"
+      ),
+    ] as [(Int64, Int64?, String)])
+  func sizeInWords(size: Int64, stored: Int64?, sentence: String) throws {
+    let most = try #require(IngestOptions().maxSize)
+    let told = SizeWords.tooLarge(size, most: most) + (SizeWords.holes(size, stored: stored) ?? "")
+    #expect(told == sentence)
+  }
+
   @Test("a reader that is not installed ends the run at once, with its reason")
   func noReader() async {
     let prober = ScriptedProber(installation: ProbeError(.workerMissing, "no worker"))

@@ -212,4 +212,21 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
       door.violations(in: media, of: SourcePath("a.mp4")).map(\.rule) == ["file.truncated", "duration.max"])
     #expect(door.violations(in: media, of: SourcePath("long/a.mp4")).map(\.rule) == ["file.truncated"])
   }
+
+  @Test("a file that nobody has read is judged by its size, and by nothing else")
+  func intakeBySize() throws {
+    let door = PolicyIntake(
+      try policy(
+        "rules: {bytes.max: 1MB, name.unsafe: error}\n"
+          + "overrides: [{files: \"long/*\", rules: {bytes.max: 2MB}}, {files: \"w/*\", rules: {bytes.max: warn}}]"
+      ))
+    func rules(_ size: Int64, _ path: String) -> [String] {
+      door.violations(ofSize: size, of: SourcePath(path)).map(\.rule)
+    }
+    #expect(rules(1_000_000, "-a.mp4") == [] && rules(1_000_001, "-a.mp4") == ["bytes.max"])
+    #expect(rules(2_000_000, "long/a.mp4") == [] && rules(2_000_001, "long/a.mp4") == ["bytes.max"])
+    #expect(rules(.max, "w/a.mp4") == [])
+    #expect(PolicyIntake(try policy("extends: none")).violations(ofSize: .max, of: SourcePath("a.mp4")) == [])
+    #expect(DefaultIntakePolicy().violations(ofSize: .max, of: SourcePath("a.mp4")) == [])
+  }
 }

@@ -6,7 +6,7 @@ extension Preset {
       # Real, whole videos. No numbers: what is wrong here is wrong everywhere.
       policy: 1
       name: sanity
-      version: 2026-11-21
+      version: 2026-11-22
       about: The built-in rules. Every other policy builds upon them unless it extends none.
       extends: none
       rules:

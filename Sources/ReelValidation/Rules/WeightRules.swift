@@ -30,7 +30,7 @@ enum WeightRules {
     }
   }
 
-  private static let bytes = Rule(
+  static let bytes = Rule(
     "bytes.max", "the file is not too large", .bytes,
     "Services refuse larger files, and a repository with large fixtures is slow to clone."
   ) { facts, most, _ in

@@ -12,6 +12,7 @@ extension IntakeOptions {
     options.duplicates = duplicates == .allow ? .allow : .skip
     options.dryRun = dryRun
     options.jobs = settings.jobs ?? max(4, Workplace.processors * 2)
+    if let limit = settings.maxSize { options.maxSize = limit.bytes }
     options.nameLength = settings.nameLength ?? 22
     options.demoCounts = demoCounts
     options.workingDirectory = SourcePath(FileManager.default.currentDirectoryPath)

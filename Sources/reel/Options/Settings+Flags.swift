@@ -8,7 +8,8 @@ extension Settings {
       library: library.library, to: intake?.to, author: intake?.author, authorName: intake?.authorName,
       publicBaseURL: store?.publicBaseURL, mode: intake?.mode, jobs: jobs, worker: reading?.worker,
       deadline: reading?.deadline, isolation: reading?.isolation?.rawValue,
-      progress: output?.progress?.rawValue, limitRate: intake?.limitRate, uploads: intake?.uploads,
+      progress: output?.progress?.rawValue, limitRate: intake?.limitRate, maxSize: intake?.maxSize,
+      uploads: intake?.uploads,
       store: store.map { StoreSettings($0) } ?? StoreSettings())
   }
 }

@@ -80,6 +80,12 @@ struct IntakeOptions: ParsableArguments {
     help: ArgumentHelp("Uploads at once (default: 16 to S3, elsewhere as many as --jobs).", valueName: "n"))
   var uploads: Int?
 
+  @Option(
+    help: ArgumentHelp(
+      "The largest file that is taken in, such as 20GB or 512MiB, or none for any (default: 64GB).",
+      valueName: "size"))
+  var maxSize: SizeLimit?
+
   @Option(help: ArgumentHelp("The author's id.", valueName: "id"))
   var author: String?
 

@@ -24,6 +24,8 @@ struct Settings: Sendable {
   var progress: String?
   /// Bytes a second for all uploads together, as ``ByteRate`` reads them.
   var limitRate: String?
+  /// The largest file that is taken in.
+  var maxSize: SizeLimit?
   /// Uploads at once.
   var uploads: Int?
   /// How a store that is no folder is reached.

@@ -53,7 +53,8 @@ enum SettingsReader {
       deadline: try seconds(reader, "deadline"),
       isolation: try choice(reader, "isolation", IsolationChoice.allCases.map(\.rawValue)),
       progress: try choice(reader, "progress", ProgressChoice.allCases.map(\.rawValue)),
-      limitRate: text(reader, "limitRate"), uploads: try number(reader, "uploads", within: 1...64),
+      limitRate: text(reader, "limitRate"), maxSize: try size(reader, "maxSize"),
+      uploads: try number(reader, "uploads", within: 1...64),
       store: try store(reader))
   }
 
@@ -105,6 +106,15 @@ enum SettingsReader {
     return number
   }
 
+  private static func size(_ reader: ConfigReader, _ key: ConfigKey) throws -> SizeLimit? {
+    guard let text = text(reader, key) else { return nil }
+    guard let limit = SizeLimit(argument: text) else {
+      throw CommandFailure(
+        .couldNotRun, "the setting \(key) is \"\(text)\"; it is a size like 20GB or 512MiB, or none")
+    }
+    return limit
+  }
+
   private static func seconds(_ reader: ConfigReader, _ key: ConfigKey) throws -> Double? {
     guard let text = text(reader, key) else { return nil }
     guard let number = Double(text), number > 0, number <= 3600 else {
@@ -124,7 +134,8 @@ extension Settings {
       mode: mode ?? other.mode, jobs: jobs ?? other.jobs, nameLength: nameLength ?? other.nameLength,
       worker: worker ?? other.worker, deadline: deadline ?? other.deadline,
       isolation: isolation ?? other.isolation, progress: progress ?? other.progress,
-      limitRate: limitRate ?? other.limitRate, uploads: uploads ?? other.uploads,
+      limitRate: limitRate ?? other.limitRate, maxSize: maxSize ?? other.maxSize,
+      uploads: uploads ?? other.uploads,
       store: store.completed(by: other.store))
   }
 }
