@@ -1,17 +1,17 @@
 import Glibc
 
 /// A folder's one absolute path, without links, `.` and `..`, as far as it exists.
-struct CanonicalPath: Hashable, Sendable {
+package struct CanonicalPath: Hashable, Sendable {
   /// Begins with a slash, ends with none (but for the root).
-  let text: String
+  package let text: String
 
   /// Resolves `path` against the working folder. What does not exist yet is taken as it is written.
-  init(resolving path: String) {
+  package init(resolving path: String) {
     text = Self.resolve(path.hasPrefix("/") ? path : Self.workingFolder + "/" + path)
   }
 
   /// The path with everything percent-encoded but the unreserved characters (RFC 3986, 2.3) and the slash.
-  var percentEncoded: String {
+  package var percentEncoded: String {
     let digits = Array("0123456789ABCDEF".utf8)
     let encoded = text.utf8.flatMap { byte in
       Self.isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
@@ -20,7 +20,7 @@ struct CanonicalPath: Hashable, Sendable {
   }
 
   /// This folder as a file URL, without a slash at its end.
-  var fileURL: String { "file://" + (text == "/" ? "" : percentEncoded) }
+  package var fileURL: String { "file://" + (text == "/" ? "" : percentEncoded) }
 
   private static var workingFolder: String {
     guard let buffer = getcwd(nil, 0) else { return "." }
