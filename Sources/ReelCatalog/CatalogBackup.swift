@@ -17,7 +17,10 @@ public enum CatalogBackup {
   ) async throws(CatalogError) {
     let timeout = busyTimeout / .seconds(1)
     try await BlockingQueue(label: "reel.catalog.backup", width: 1).run { () throws(CatalogError) in
-      guard let source = try CatalogDatabase.openReadOnly(library, busyTimeout: timeout) else {
+      guard
+        let source = try CatalogDatabase.openReadOnly(
+          library, at: CatalogPlace(library), busyTimeout: timeout)
+      else {
         throw CatalogError(
           .unusable, "there is no catalog in \(library.path) yet: name another library with --library")
       }

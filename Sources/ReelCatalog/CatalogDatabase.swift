@@ -8,10 +8,10 @@ enum CatalogDatabase {
   ///
   /// - Parameter onWait: told who keeps it to itself when that takes more than 2 s.
   static func open(
-    _ library: LibraryFolder, busyTimeout: Double,
+    _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double,
     onWait: @escaping @Sendable (CatalogHold) -> Void = { _ in }
   ) throws(CatalogError) -> DatabasePool {
-    let path = library.catalogPath
+    let path = place.path
     return try mapping(path) {
       // A new file's mode cannot be changed while another process is about to use it.
       let alone = try FolderLock(library.path, waitingUpTo: busyTimeout, onWait: onWait)
@@ -31,7 +31,7 @@ enum CatalogDatabase {
       // GRDB leaves it at NORMAL, where the last commits can be lost with the power.
       try database.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA synchronous = FULL")
-        try CatalogSchema.migrate(db, at: path)
+        try CatalogSchema.migrate(db, at: place)
       }
       try Failpoint.catalogMigrated.reachInDatabase()
       return database
@@ -41,30 +41,34 @@ enum CatalogDatabase {
   /// Opens the catalog for reading, or gives nil when there is none yet. One that an older Reel made is
   /// brought up to date first.
   static func openReadOnly(
-    _ library: LibraryFolder, busyTimeout: Double
+    _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
   ) throws(CatalogError) -> (any DatabaseReader)? {
-    let path = library.catalogPath
-    guard let (database, found) = try readable(path, busyTimeout: busyTimeout), found > 0 else { return nil }
-    if found == CatalogSchema.version { return database }
-    try close(database, path: path)
-    try close(try open(library, busyTimeout: busyTimeout), path: path)
-    return try readable(path, busyTimeout: busyTimeout)?.database
+    guard let (database, found) = try readable(place, busyTimeout: busyTimeout), found.version > 0 else {
+      return nil
+    }
+    if found.isUpToDate { return database }
+    try close(database, path: place.path)
+    try close(try open(library, at: place, busyTimeout: busyTimeout), path: place.path)
+    return try readable(place, busyTimeout: busyTimeout)?.database
   }
+
+  private typealias Found = (version: Int, isUpToDate: Bool)
 
   /// Opens a catalog that is there, and tells its schema's version.
   private static func readable(
-    _ path: String, busyTimeout: Double
-  ) throws(CatalogError) -> (database: any DatabaseReader, version: Int)? {
-    try mapping(path) {
+    _ place: CatalogPlace, busyTimeout: Double
+  ) throws(CatalogError) -> (database: any DatabaseReader, found: Found)? {
+    let path = place.path
+    return try mapping(path) {
       guard try CatalogFile.hasContent(path) else { return nil }
       do {
-        return try look(into: path, of: path, busyTimeout: busyTimeout)
+        return try look(into: path, of: place, busyTimeout: busyTimeout)
       } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
         // SQLite cannot make its shared memory file: a file system that is mounted read-only. Without a
         // write-ahead log to look into, the database file is all there is.
         if try CatalogFile.hasContent(path + "-wal") { throw error }
         return try look(
-          into: "file:" + escaped(path) + "?immutable=1", of: path, busyTimeout: busyTimeout)
+          into: "file:" + escaped(path) + "?immutable=1", of: place, busyTimeout: busyTimeout)
       }
     }
   }
@@ -72,10 +76,14 @@ enum CatalogDatabase {
   /// The connection may write, though no statement of ours does: only such a one removes the files beside the
   /// database when it is the last to close.
   private static func look(
-    into name: String, of path: String, busyTimeout: Double
-  ) throws -> (database: any DatabaseReader, version: Int) {
-    let database = try DatabaseQueue(path: name, configuration: configuration(path, busyTimeout))
-    return (database, try database.read { db in try CatalogSchema.checkedVersion(of: db, at: path) })
+    into name: String, of place: CatalogPlace, busyTimeout: Double
+  ) throws -> (database: any DatabaseReader, found: Found) {
+    let database = try DatabaseQueue(path: name, configuration: configuration(place.path, busyTimeout))
+    let found = try database.read { db in
+      let version = try CatalogSchema.checkedVersion(of: db, at: place.path)
+      return (version, try version > 0 && CatalogSchema.isUpToDate(db, at: place))
+    }
+    return (database, found)
   }
 
   /// Closes; the last to close brings the write-ahead log home.

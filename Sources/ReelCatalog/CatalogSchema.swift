@@ -11,7 +11,7 @@ enum CatalogSchema {
   static let applicationID = 0x5265_656C
 
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [CatalogSchema.version1, CatalogSchema.version2]
+  static let migrations = [CatalogSchema.version1, CatalogSchema.version2, CatalogSchema.version3]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
@@ -32,16 +32,25 @@ enum CatalogSchema {
     return 0
   }
 
-  /// Brings the catalog up to date with `migrations`, in one transaction, however many processes try at once.
+  /// Whether the catalog in `db` is as this build writes it; see ``migrate(_:at:through:)``.
+  static func isUpToDate(_ db: Database, at place: CatalogPlace) throws -> Bool {
+    let found = try checkedVersion(of: db, at: place.path)
+    return try found == version && !OwnStore(place: place).isNamedByPath(in: db)
+  }
+
+  /// Brings the catalog up to date with `migrations`, and the name of the library's own store with where the library
+  /// is; in one transaction, however many processes try at once.
   static func migrate(
-    _ db: Database, at path: String, through migrations: [String] = Self.migrations
+    _ db: Database, at place: CatalogPlace, through migrations: [String] = Self.migrations
   ) throws {
     try db.inTransaction(.immediate) {
-      let found = try checkedVersion(of: db, at: path)
-      if found >= migrations.count { return .rollback }
+      let found = try checkedVersion(of: db, at: place.path)
+      let own = OwnStore(place: place)
+      if try found >= migrations.count && !own.isNamedByPath(in: db) { return .rollback }
       for statements in migrations.dropFirst(found) {
         try db.execute(sql: statements)
       }
+      try own.adopt(in: db, from: found)
       try db.execute(sql: "PRAGMA application_id = \(applicationID)")
       try db.execute(sql: "PRAGMA user_version = \(migrations.count)")
       try Failpoint.catalogSchemaWritten.reachInDatabase()

@@ -14,12 +14,13 @@ final class CatalogWriting: Sendable {
   private let heartbeat: Task<Void, Never>
 
   init(
-    group: GroupCommit, owners: OwnerRoll, lock: OwnerLock, heartbeatEvery interval: Duration
+    group: GroupCommit, owners: OwnerRoll, place: CatalogPlace, lock: OwnerLock,
+    heartbeatEvery interval: Duration
   ) async throws(CatalogError) {
     let me = try await group.durably { db in try owners.enlist(lock, in: db) }
     self.group = group
     self.lock = Mutex(lock)
-    steps = PublishingSteps(owners: owners, me: me)
+    steps = PublishingSteps(owners: owners, place: place, me: me)
     let name = lock.name
     heartbeat = Task {
       while (try? await Task.sleep(for: interval, clock: .continuous)) != nil {

@@ -6,10 +6,12 @@ import ReelSystem
 /// A catalog opened to be looked at by `reel doctor`.
 public final class ExaminedCatalog: CatalogExamination, Sendable {
   private let connection: CatalogConnection
+  private let place: CatalogPlace
   private let owners: OwnerRoll
 
-  private init(connection: CatalogConnection, owners: OwnerRoll) {
+  private init(connection: CatalogConnection, place: CatalogPlace, owners: OwnerRoll) {
     self.connection = connection
+    self.place = place
     self.owners = owners
   }
 
@@ -22,13 +24,14 @@ public final class ExaminedCatalog: CatalogExamination, Sendable {
     busyTimeout: Duration = .seconds(10), host: String? = nil
   ) async throws(CatalogError) -> ExaminedCatalog? {
     let timeout = busyTimeout / .seconds(1)
-    let database = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
+    let (database, place) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
       () throws(CatalogError) in
-      try CatalogDatabase.openReadOnly(library, busyTimeout: timeout)
+      let place = CatalogPlace(library)
+      return (try CatalogDatabase.openReadOnly(library, at: place, busyTimeout: timeout), place)
     }
     guard let database else { return nil }
     return ExaminedCatalog(
-      connection: CatalogConnection(database, path: library.catalogPath),
+      connection: CatalogConnection(database, path: place.path), place: place,
       owners: OwnerRoll(library: library, clock: clock, host: host ?? HostIdentity.current(), lease: .zero))
   }
 
@@ -49,25 +52,25 @@ public final class ExaminedCatalog: CatalogExamination, Sendable {
     return try await connection.read { db in try owners.examined(in: db) }
   }
 
-  /// Every store that was ever claimed in.
+  /// Every store that was ever claimed in, by name.
   public func destinations() async throws(CatalogError) -> [Destination] {
     try await connection.look { db in
-      try String.fetchAll(db, sql: "SELECT name FROM destination ORDER BY name")
-    }.map { Destination($0) }
+      try String.fetchAll(db, sql: "SELECT name FROM destination")
+    }.map { place.destination(named: $0) }.sorted { $0.name < $1.name }
   }
 
   /// Found by place, however many there are.
   public func objects(
     in destination: Destination, after key: ObjectKey?, limit: Int
   ) async throws(CatalogError) -> [ExaminedObject] {
-    let owners = owners
+    let (owners, store) = (owners, place.name(of: destination))
     return try await connection.read { db in
       try db.rows(
         """
         SELECT postID, objectKey, intent.size AS size, digest, state, owner, changedAt
         FROM intent JOIN destination ON destination.id = intent.destination
         WHERE destination.name = ? AND objectKey > ? ORDER BY objectKey LIMIT ?
-        """, [destination.name, key?.rawValue ?? "", limit]
+        """, [store.text, key?.rawValue ?? "", limit]
       ).map { try ExaminedObject($0, owners, in: db) }
     }
   }

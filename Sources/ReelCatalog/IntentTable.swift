@@ -44,7 +44,7 @@ enum IntentTable {
 
   /// The unfinished intent of that post, and what it is for.
   static func unfinished(
-    _ id: PostID, in db: Database
+    _ id: PostID, at place: CatalogPlace, in db: Database
   ) throws -> (publication: Publication, intent: Unfinished)? {
     let row = try db.row(
       """
@@ -57,7 +57,7 @@ enum IntentTable {
     }
     let author = String(decoding: row["author"] as Data, as: UTF8.self)
     let publication = Publication(
-      digest: digest, destination: Destination(row["name"]),
+      digest: digest, destination: place.destination(named: row["name"]),
       authorID: author.isEmpty ? nil : String(author.dropFirst()))
     return (publication, try Unfinished(row))
   }

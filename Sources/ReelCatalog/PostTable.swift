@@ -31,7 +31,9 @@ enum PostTable {
   }
 
   /// The first post of `publication`, and the owner that is to tell its event, if it has not been told.
-  static func find(_ publication: Publication, in db: Database) throws -> (post: Stored, teller: Int64?)? {
+  static func find(
+    _ publication: Publication, in store: StoreName, db: Database
+  ) throws -> (post: Stored, teller: Int64?)? {
     try db.row(
       """
       SELECT post.pageNumber, post.createdAt, post.document, outbox.owner AS teller
@@ -43,9 +45,7 @@ enum PostTable {
         AND intent.state = 1 AND intent.ordinal IS NOT NULL
       ORDER BY intent.ordinal LIMIT 1
       """,
-      [
-        publication.destination.name, Data(publication.digest.bytes), IntentTable.author(of: publication),
-      ]
+      [store.text, Data(publication.digest.bytes), IntentTable.author(of: publication)]
     ).map { (Stored($0), $0["teller"]) }
   }
 
@@ -78,16 +78,17 @@ extension PostTable.Stored {
   }
 
   /// The post in this row.
-  func post(at path: String) throws(CatalogError) -> Post {
+  func post(at place: CatalogPlace) throws(CatalogError) -> Post {
     do {
       var post = try JSONDecoder().decode(Post.self, from: Data(document.utf8))
+      post.videoURL = place.told(post.videoURL)
       post.pageNumber = pageNumber
       post.createdAt = Date(milliseconds: createdAt)
       return post
     } catch {
       throw CatalogError(
         .corrupt,
-        "post \(pageNumber) in the catalog \(path) is damaged (\(error)): put a backup in its place")
+        "post \(pageNumber) in the catalog \(place.path) is damaged (\(error)): put a backup in its place")
     }
   }
 }

@@ -6,6 +6,7 @@ import ReelSystem
 /// The steps of publishing, each inside a transaction of somebody else's, in the name of one owner.
 struct PublishingSteps: Sendable {
   let owners: OwnerRoll
+  let place: CatalogPlace
   /// The owner in whose name.
   let me: Int64
 
@@ -30,7 +31,7 @@ struct PublishingSteps: Sendable {
       return .published(found)
     }
     let key = IntentTable.PublicationKey(
-      publication, destination: try DestinationTable.id(of: publication.destination, in: db))
+      publication, destination: try DestinationTable.id(of: place.name(of: publication.destination), in: db))
     let unfinished = try IntentTable.unfinished(key, in: db)
     let free = try unfinished.filter { try !isHeld($0, in: db) }
     if request.duplicates == .skip, free.count < unfinished.count { return .held }
@@ -41,6 +42,13 @@ struct PublishingSteps: Sendable {
   private func isHeld(_ intent: IntentTable.Unfinished, in db: Database) throws -> Bool {
     guard let owner = intent.owner else { return false }
     return try owner == me || owners.isAlive(owner, in: db)
+  }
+
+  /// Whether somebody alive is about to store in this destination.
+  func isInUse(_ destination: Int64, in db: Database) throws -> Bool {
+    try db.rows(
+      "SELECT DISTINCT owner FROM intent WHERE destination = ? AND owner IS NOT NULL", [destination]
+    ).contains { try owners.isAlive($0["owner"], in: db) }
   }
 
   private func takeOver(
@@ -54,7 +62,7 @@ struct PublishingSteps: Sendable {
 
   /// Takes over the unfinished intent for `id`, whatever it is for; nil when there is none that is free.
   func takeOver(_ id: PostID, in db: Database) throws -> Intent? {
-    guard let (publication, unfinished) = try IntentTable.unfinished(id, in: db),
+    guard let (publication, unfinished) = try IntentTable.unfinished(id, at: place, in: db),
       try !isHeld(unfinished, in: db)
     else { return nil }
     return try takeOver(unfinished, publication, in: db)
@@ -110,12 +118,13 @@ struct PublishingSteps: Sendable {
 
   /// The post of `publication`, and whether its event is told or somebody alive is about to. Only reads.
   func look(for publication: Publication, in db: Database) throws -> Found? {
-    guard let (stored, teller) = try PostTable.find(publication, in: db) else { return nil }
+    let store = place.name(of: publication.destination)
+    guard let (stored, teller) = try PostTable.find(publication, in: store, db: db) else { return nil }
     guard let teller, teller != me else { return Found(stored: stored, announced: true) }
     return Found(stored: stored, announced: try owners.isAlive(teller, in: db))
   }
 
-  private var path: String { owners.library.catalogPath }
+  private var path: String { place.path }
 
   private var now: Int64 { owners.clock.now().milliseconds }
 }

@@ -11,14 +11,16 @@ enum RecallQuery {
   }
 
   /// - Parameter steps: of the owner who asks; nil for one who only reads, and tells nothing.
-  static func find(_ file: RecalledFile, _ steps: PublishingSteps?, in db: Database) throws -> Found? {
+  static func find(
+    _ file: RecalledFile, _ steps: PublishingSteps?, at place: CatalogPlace, in db: Database
+  ) throws -> Found? {
     guard let digest = try KnownFileTable.find(file.identity, in: db) else { return nil }
     let publication = Publication(digest: digest, destination: file.destination, authorID: file.authorID)
     let post =
       if let steps {
         try steps.look(for: publication, in: db).flatMap { $0.announced ? $0.stored : nil }
       } else {
-        try PostTable.find(publication, in: db)?.post
+        try PostTable.find(publication, in: place.name(of: file.destination), db: db)?.post
       }
     return Found(
       digest: digest, post: post,
@@ -27,9 +29,9 @@ enum RecallQuery {
 }
 
 extension RecallQuery.Found {
-  func recollection(readingPost: Bool, at path: String) throws(CatalogError) -> Recollection {
+  func recollection(readingPost: Bool, at place: CatalogPlace) throws(CatalogError) -> Recollection {
     Recollection(
-      digest: digest, isPublished: post != nil, post: readingPost ? try post?.post(at: path) : nil,
+      digest: digest, isPublished: post != nil, post: readingPost ? try post?.post(at: place) : nil,
       failureCode: failureCode)
   }
 }

@@ -9,16 +9,18 @@ extension SQLiteCatalog: UploadCheckpoints {
   public func checkpoint(
     of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> UploadCheckpoint? {
-    try await connection.look { db in try CheckpointTable.find(key, in: destination, db: db) }
+    try await connection.look { [place] db in
+      try CheckpointTable.find(key, in: place.name(of: destination), db: db)
+    }
   }
 
   /// Keeps it, committed on return.
   public func keep(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) {
-    let now = clock.now().milliseconds
+    let (now, store) = (clock.now().milliseconds, place.name(of: destination))
     try await writable().group.durably { db in
-      try CheckpointTable.put(checkpoint, of: key, in: destination, at: now, db: db)
+      try CheckpointTable.put(checkpoint, of: key, in: store, at: now, db: db)
     }
   }
 
@@ -26,10 +28,10 @@ extension SQLiteCatalog: UploadCheckpoints {
   public func exchange(
     _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> Bool {
-    let now = clock.now().milliseconds
+    let (now, store) = (clock.now().milliseconds, place.name(of: destination))
     return try await writable().group.durably { db in
-      guard try CheckpointTable.find(key, in: destination, db: db) == old else { return false }
-      try CheckpointTable.put(new, of: key, in: destination, at: now, db: db)
+      guard try CheckpointTable.find(key, in: store, db: db) == old else { return false }
+      try CheckpointTable.put(new, of: key, in: store, at: now, db: db)
       return true
     }
   }
@@ -38,8 +40,9 @@ extension SQLiteCatalog: UploadCheckpoints {
   public func forget(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) {
+    let store = place.name(of: destination)
     try await writable().group.durably { db in
-      try CheckpointTable.remove(checkpoint, of: key, in: destination, db: db)
+      try CheckpointTable.remove(checkpoint, of: key, in: store, db: db)
     }
   }
 
@@ -47,8 +50,8 @@ extension SQLiteCatalog: UploadCheckpoints {
   public func keys(
     in destination: Destination, after key: ObjectKey?, limit: Int
   ) async throws(CatalogError) -> [ObjectKey] {
-    try await connection.look { db in
-      try CheckpointTable.keys(in: destination, after: key, limit: limit, db: db)
+    try await connection.look { [place] db in
+      try CheckpointTable.keys(in: place.name(of: destination), after: key, limit: limit, db: db)
     }
   }
 }

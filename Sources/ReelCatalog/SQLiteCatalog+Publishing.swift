@@ -7,7 +7,9 @@ extension SQLiteCatalog {
   /// Looking is one read; only an event that a dead process left untold makes it write.
   public func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost? {
     let steps = writableIfAny?.steps
-    let found = try await connection.look { db in try Self.look(for: publication, steps, in: db) }
+    let found = try await connection.look { [place] db in
+      try Self.look(for: publication, steps, at: place, in: db)
+    }
     return try await tellable(found, publication)
   }
 
@@ -16,9 +18,9 @@ extension SQLiteCatalog {
     of digest: ContentDigest, publishedAs publication: Publication?
   ) async throws(CatalogError) -> KnownContent {
     let steps = writableIfAny?.steps
-    let (found, readings) = try await connection.look { db in
+    let (found, readings) = try await connection.look { [place] db in
       (
-        try publication.flatMap { try Self.look(for: $0, steps, in: db) },
+        try publication.flatMap { try Self.look(for: $0, steps, at: place, in: db) },
         try ReadingTable.all(of: digest, in: db)
       )
     }
@@ -30,10 +32,10 @@ extension SQLiteCatalog {
 
   /// Who only reads tells nothing.
   private static func look(
-    for publication: Publication, _ steps: PublishingSteps?, in db: Database
+    for publication: Publication, _ steps: PublishingSteps?, at place: CatalogPlace, in db: Database
   ) throws -> PublishingSteps.Found? {
     if let steps { return try steps.look(for: publication, in: db) }
-    return try PostTable.find(publication, in: db).map {
+    return try PostTable.find(publication, in: place.name(of: publication.destination), db: db).map {
       PublishingSteps.Found(stored: $0.post, announced: true)
     }
   }
@@ -43,11 +45,11 @@ extension SQLiteCatalog {
     _ found: PublishingSteps.Found?, _ publication: Publication
   ) async throws(CatalogError) -> PublishedPost? {
     guard let writing = writableIfAny, let found, !found.announced else {
-      return try found?.published(at: path)
+      return try found?.published(at: place)
     }
     let steps = writing.steps
     return try await writing.group.durably { db in try steps.published(publication, in: db) }?
-      .published(at: path)
+      .published(at: place)
   }
 
   /// T1. Cancelled only if the task was cancelled before the call; see ``SQLiteCatalog``.
@@ -59,7 +61,7 @@ extension SQLiteCatalog {
     switch answer {
     case .granted(let intent): return .granted(intent)
     case .held: return .held
-    case .published(let found): return .published(try found.published(at: path))
+    case .published(let found): return .published(try found.published(at: place))
     }
   }
 
@@ -103,6 +105,7 @@ extension SQLiteCatalog {
     var bare = post
     bare.pageNumber = nil
     bare.createdAt = nil
+    bare.videoURL = place.kept(post.videoURL)
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
     do {
@@ -115,7 +118,7 @@ extension SQLiteCatalog {
 }
 
 extension PublishingSteps.Found {
-  fileprivate func published(at path: String) throws(CatalogError) -> PublishedPost {
-    PublishedPost(post: try stored.post(at: path), announced: announced)
+  fileprivate func published(at place: CatalogPlace) throws(CatalogError) -> PublishedPost {
+    PublishedPost(post: try stored.post(at: place), announced: announced)
   }
 }

@@ -4,7 +4,7 @@ import ReelModel
 extension SQLiteCatalog {
   /// The post with this id.
   public func post(_ id: PostID) async throws(CatalogError) -> Post? {
-    try await connection.look { db in try PostTable.find(id, in: db) }?.post(at: path)
+    try await connection.look { db in try PostTable.find(id, in: db) }?.post(at: place)
   }
 
   /// One page, the newest posts first. Found by place, however far down the feed it is.
@@ -30,13 +30,13 @@ extension SQLiteCatalog {
 
   private func posts(in rows: [PostTable.Stored]) throws(CatalogError) -> [Post] {
     var posts: [Post] = []
-    for row in rows { posts.append(try row.post(at: path)) }
+    for row in rows { posts.append(try row.post(at: place)) }
     return posts
   }
 
   /// What the catalog holds, after all that was handed in before.
   public func status() async throws(CatalogError) -> CatalogStatus {
     try await writableIfAny?.group.settle()
-    return try await connection.read { db in try StatusQuery.status(in: db) }
+    return try await connection.read { [place] db in try StatusQuery.status(at: place, in: db) }
   }
 }

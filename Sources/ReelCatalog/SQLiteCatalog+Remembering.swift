@@ -42,15 +42,15 @@ extension SQLiteCatalog {
     _ files: [RecalledFile], readingPosts: Bool
   ) async throws(CatalogError) -> [Recollection?] {
     let steps = writableIfAny?.steps
-    let found = try await connection.read { db in
-      try files.map { try RecallQuery.find($0, steps, in: db) }
+    let found = try await connection.read { [place] db in
+      try files.map { try RecallQuery.find($0, steps, at: place, in: db) }
     }
     guard readingPosts else {
       var answers: [Recollection?] = []
-      for found in found { answers.append(try found?.recollection(readingPost: false, at: path)) }
+      for found in found { answers.append(try found?.recollection(readingPost: false, at: place)) }
       return answers
     }
-    return try await Self.withPosts(found, at: path)
+    return try await Self.withPosts(found, at: place)
   }
 
   /// How many posts of a batch one task reads.
@@ -58,7 +58,7 @@ extension SQLiteCatalog {
 
   /// In the order of `found`.
   private static func withPosts(
-    _ found: [RecallQuery.Found?], at path: String
+    _ found: [RecallQuery.Found?], at place: CatalogPlace
   ) async throws(CatalogError) -> [Recollection?] {
     typealias Part = Result<[Recollection?], CatalogError>
     let starts = Array(stride(from: 0, to: found.count, by: postsForEachTask))
@@ -70,7 +70,7 @@ extension SQLiteCatalog {
             start,
             Part { () throws(CatalogError) in
               var answers: [Recollection?] = []
-              for found in part { answers.append(try found?.recollection(readingPost: true, at: path)) }
+              for found in part { answers.append(try found?.recollection(readingPost: true, at: place)) }
               return answers
             }
           )

@@ -16,12 +16,16 @@ import ReelSystem
 /// A catalog that is let go of without ``close()`` counts as a dead process.
 public final class SQLiteCatalog: PostCatalog, Sendable {
   let connection: CatalogConnection
+  let place: CatalogPlace
   let clock: any WallClock
   /// Nil when it was opened for reading only.
   private let writing: CatalogWriting?
 
-  private init(connection: CatalogConnection, clock: any WallClock, writing: CatalogWriting?) {
+  private init(
+    connection: CatalogConnection, place: CatalogPlace, clock: any WallClock, writing: CatalogWriting?
+  ) {
     self.connection = connection
+    self.place = place
     self.clock = clock
     self.writing = writing
   }
@@ -44,21 +48,21 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
     heartbeat: Duration = .seconds(10), busyTimeout: Duration = .seconds(10), host: String? = nil,
     onWait: @escaping @Sendable (CatalogHold) -> Void = { _ in }
   ) async throws(CatalogError) -> SQLiteCatalog {
-    let path = library.catalogPath
     let timeout = busyTimeout / .seconds(1)
     let name = OwnerRoll.prefix + randomness.name(length: 16)
-    let (database, lock) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
+    let (database, place, lock) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
       () throws(CatalogError) in
-      let database = try CatalogDatabase.open(library, busyTimeout: timeout, onWait: onWait)
-      return (database, try OwnerRoll.lock(name, in: library))
+      let place = CatalogPlace(library)
+      let database = try CatalogDatabase.open(library, at: place, busyTimeout: timeout, onWait: onWait)
+      return (database, place, try OwnerRoll.lock(name, in: library))
     }
-    let connection = CatalogConnection(database, path: path)
+    let connection = CatalogConnection(database, path: place.path)
     let owners = OwnerRoll(
       library: library, clock: clock, host: host ?? HostIdentity.current(), lease: lease)
     let writing = try await CatalogWriting(
-      group: GroupCommit(database: database, connection: connection), owners: owners, lock: lock,
-      heartbeatEvery: heartbeat)
-    return SQLiteCatalog(connection: connection, clock: clock, writing: writing)
+      group: GroupCommit(database: database, connection: connection), owners: owners, place: place,
+      lock: lock, heartbeatEvery: heartbeat)
+    return SQLiteCatalog(connection: connection, place: place, clock: clock, writing: writing)
   }
 
   /// Opens the catalog of `library` for reading, or gives nil when there is none yet; makes nothing.
@@ -68,15 +72,15 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
   public static func openReadOnly(
     library: LibraryFolder, clock: any WallClock = SystemWallClock(), busyTimeout: Duration = .seconds(10)
   ) async throws(CatalogError) -> SQLiteCatalog? {
-    let path = library.catalogPath
     let timeout = busyTimeout / .seconds(1)
-    let database = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
+    let (database, place) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
       () throws(CatalogError) in
-      try CatalogDatabase.openReadOnly(library, busyTimeout: timeout)
+      let place = CatalogPlace(library)
+      return (try CatalogDatabase.openReadOnly(library, at: place, busyTimeout: timeout), place)
     }
     return database.map { database in
       SQLiteCatalog(
-        connection: CatalogConnection(database, path: path), clock: clock, writing: nil)
+        connection: CatalogConnection(database, path: place.path), place: place, clock: clock, writing: nil)
     }
   }
 

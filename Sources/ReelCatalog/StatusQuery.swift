@@ -4,12 +4,13 @@ import ReelModel
 
 /// What a catalog holds.
 enum StatusQuery {
-  static func status(in db: Database) throws -> CatalogStatus {
-    let stores = try db.rows("SELECT name, posts, bytes FROM destination WHERE posts > 0 ORDER BY name")
+  static func status(at place: CatalogPlace, in db: Database) throws -> CatalogStatus {
+    let stores = try db.rows("SELECT name, posts, bytes FROM destination WHERE posts > 0")
     return CatalogStatus(
       posts: stores.reduce(0) { $0 + ($1["posts"] as Int) },
       bytes: stores.reduce(0) { $0 + ($1["bytes"] as Int64) },
-      destinations: stores.map { (destination: Destination($0["name"]), posts: $0["posts"]) },
+      destinations: stores.map { (destination: place.destination(named: $0["name"]), posts: $0["posts"]) }
+        .sorted { $0.destination.name < $1.destination.name },
       unfinished: try count("intent WHERE state = 0", in: db),
       failures: try FailureTable.newest(CatalogStatus.mostFailures, in: db),
       failureCount: try count("failure", in: db),

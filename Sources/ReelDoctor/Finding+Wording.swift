@@ -45,7 +45,8 @@ extension Finding {
     Finding(
       .storeUnreachable, destination.name, .byHand,
       meaning: "its objects were not looked at: \(error.message)",
-      remedy: "mount it or bring it back, then run reel doctor again")
+      remedy: "mount it or bring it back, then run reel doctor again"
+        + (destination.moved.map { "; " + $0 } ?? ""))
   }
 
   static func missing(_ object: ExaminedObject, in destination: Destination) -> Finding {

@@ -32,6 +32,13 @@ public enum ObjectVerdict: Hashable, Sendable {
   }
 }
 
+extension Destination {
+  /// What to do when a folder is not where it was; nil for another store.
+  public var moved: String? {
+    name.hasPrefix("file:") ? "if it was moved, say so: reel relocate \(name) NEW" : nil
+  }
+}
+
 /// A post whose object was looked at.
 public struct VerifiedObject: Hashable, Sendable {
   /// What the catalog says of it.

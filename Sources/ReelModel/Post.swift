@@ -11,7 +11,7 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
   /// The object's random name with its real extension.
   public let video: ObjectKey
   /// Where it was stored, as an address that a viewer can open.
-  public let videoURL: String
+  public package(set) var videoURL: String
   /// The container's extension, without the dot; not the uploaded name's.
   public let videoFileExtension: String
   /// As shown, in pixels.

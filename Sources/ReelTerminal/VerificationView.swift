@@ -84,8 +84,10 @@ private struct Problem: Encodable {
     case .unreachable(let store, let error):
       kind = "unreachable"
       destination = store.name
+      let remedy = error.code == .storeUnusable ? store.moved.map { "; " + $0 } ?? "" : ""
       message =
         "\(store.name) was not looked at, or not to its end: \(error.message) [\(error.code.rawValue)]"
+        + remedy
     case .verified(let verified):
       guard let code = verified.verdict.code(expecting: verified.object.size) else { return nil }
       kind = code

@@ -17,7 +17,8 @@ struct ReelTool: AsyncParsableCommand {
     subcommands: [
       PublishCommand.self, IngestCommand.self, ProbeCommand.self, FeedCommand.self, ShowCommand.self,
       StatusCommand.self, ValidateCommand.self, LockCommand.self, PolicyCommand.self, CacheCommand.self,
-      DoctorCommand.self, VerifyCommand.self, UploaderCommand.self, BackupCommand.self, VersionCommand.self,
+      DoctorCommand.self, VerifyCommand.self, RelocateCommand.self, UploaderCommand.self, BackupCommand.self,
+      VersionCommand.self,
     ])
 }
 

@@ -79,7 +79,7 @@ import Testing
       try ["journal_mode", "synchronous", "auto_vacuum", "foreign_keys", "application_id", "user_version"]
         .map { try String.fetchOne(db, sql: "PRAGMA \($0)") }
     }
-    #expect(pragmas == ["wal", "2", "2", "1", "1382376812", "2"])
+    #expect(pragmas == ["wal", "2", "2", "1", "1382376812", "3"])
     let loose = try await group.alone { db in
       try String.fetchAll(
         db,

@@ -88,7 +88,7 @@ struct Workplace: Sendable {
     return (catalog, catalog)
   }
 
-  private static func writing(at path: String) async throws -> SQLiteCatalog {
+  static func writing(at path: String) async throws -> SQLiteCatalog {
     try await orCommandFailure { () async throws(CatalogError) in
       let lease = DebugSteps.lease ?? .seconds(60)
       return try await SQLiteCatalog.open(

@@ -1,0 +1,123 @@
+import ReelCatalog
+import ReelDoctor
+import ReelModel
+import ReelTerminal
+import ReelUploading
+
+/// What `reel relocate` works with, put together from the settings.
+struct RelocationSession: Sendable {
+  let settings: Settings
+  let old: String
+  let new: String
+  let readsObjects: Bool
+  let duplicates: DuplicateHandling
+
+  /// Looks for every object first; only then the catalog is changed, in one transaction.
+  /// - Throws: ``CommandFailure`` when it can't be done; the catalog is as it was then.
+  func run() async throws -> ReelExit {
+    let path = try Workplace.libraryPath(settings)
+    let (examined, reading) = try await orCommandFailure { () async throws(CatalogError) in
+      guard let library = try await LibraryFolder.existing(at: path),
+        let examined = try await ExaminedCatalog.open(library: library),
+        let reading = try await SQLiteCatalog.openReadOnly(library: library)
+      else {
+        throw CatalogError(.unusable, "there is no catalog in \(path): name another library with --library")
+      }
+      return (examined, reading)
+    }
+    let stores = Destinations(settings: settings, library: path, checkpoints: reading)
+    let known = try await orCommandFailure { () async throws(CatalogError) in
+      try await examined.destinations()
+    }
+    let from = try await destination(known, stores)
+    // What can't be parsed is told by opening it.
+    if let here = try? DestinationAddress(parsing: from.name),
+      let there = try? DestinationAddress(parsing: new),
+      !Self.areAlike(here, there)
+    {
+      throw CommandFailure(
+        .couldNotRun, "\(from) and \(new) are stores of different kinds: name a place of the same kind")
+    }
+    let target = try await stores.open(new)
+    let to = target.uploader.destination
+    guard from != to else {
+      throw CommandFailure(.couldNotRun, "\(old) and \(new) are the same store, \(to)")
+    }
+    let store = StoreVerification.Store(
+      RetryingUploader(base: target.uploader), recorder: try stores.decoratedRecorder(target))
+    let count = try await look(at: from, as: to, in: store, examined, path)
+    try await orCommandFailure { () async throws(CatalogError) in
+      try await examined.close()
+      try await reading.close()
+    }
+    guard count.objects == count.sound else {
+      try write("nothing was changed: not every post of \(from) has its object in \(to)")
+      return ReelExit(count)
+    }
+    let catalog = try await Workplace.writing(at: path)
+    do throws(CatalogError) {
+      try await catalog.relocate(from, to: to, holding: count.objects, duplicates: duplicates)
+      try await catalog.close()
+    } catch {
+      try? await catalog.close()
+      throw CommandFailure(error)
+    }
+    try write("\(HumanNumber.count(count.objects, "post", "posts")) of \(from): now in \(to)")
+    return .done
+  }
+
+  private func destination(_ known: [Destination], _ stores: Destinations) async throws -> Destination {
+    if let named = known.first(where: { $0.name == old }) { return named }
+    let meant = try await stores.open(old).uploader.destination
+    guard known.contains(meant) else {
+      throw CommandFailure(
+        .couldNotRun,
+        "no post was ever stored in \(meant): `reel status` names the stores that this library has used")
+    }
+    return meant
+  }
+
+  /// Whether both are folders, both are buckets of S3, and so on.
+  private static func areAlike(_ one: DestinationAddress, _ other: DestinationAddress) -> Bool {
+    switch (one, other) {
+    case (.folder, .folder), (.command, .command), (.tus, .tus), (.s3, .s3), (.firebase, .firebase): true
+    default: false
+    }
+  }
+
+  /// Holds what is in the store `to` against the posts of `from`, and tells what is not as it should be.
+  private func look(
+    at from: Destination, as to: Destination, in store: StoreVerification.Store, _ catalog: ExaminedCatalog,
+    _ path: String
+  ) async throws -> VerificationCount {
+    let verification = StoreVerification(catalog: catalog, readsObjects: readsObjects) {
+      _ async throws(UploadError) in store
+    }
+    var view = VerificationView(
+      library: path, wasRead: readsObjects, json: false, traits: TerminalTraits.standardOutput())
+    var problem: (any Error)?
+    do throws(CatalogError) {
+      try await verification.run([from]) { event in
+        switch event {
+        case .unreachable(_, let error): problem = CommandFailure(error)
+        case .verified(let verified):
+          do {
+            let said = VerifiedObject(verified.object, in: to, verdict: verified.verdict)
+            try OutputStream.standardOutput.write(try view.text(.verified(said)))
+          } catch {
+            problem = error
+          }
+        }
+      }
+    } catch {
+      throw CommandFailure(error)
+    }
+    if let problem { throw problem }
+    return view.count
+  }
+
+  private func write(_ sentence: String) throws {
+    let traits = TerminalTraits.standardOutput()
+    try OutputStream.standardOutput.write(traits.harmless(sentence) + "\n")
+  }
+}
