@@ -59,13 +59,14 @@ extension Finding {
     )
   }
 
-  static func differs(_ object: ExaminedObject, _ how: String) -> Finding {
+  /// - Parameter remedy: the flags of `reel doctor` that find it again and put the right one in its place.
+  static func differs(_ object: ExaminedObject, _ how: String, remedy: String = "--fix") -> Finding {
     Finding(
       .objectDiffers, object.key.rawValue, .byHand,
       meaning: "the object of post \(object.id) is not what was published: \(how)",
       remedy:
-        "move it away, then put the right one back: reel doctor --fix --from FOLDER finds it by its SHA-256, "
-        + "\(object.digest)")
+        "with the original file, or a backup of the store, at hand: reel doctor \(remedy) --from FOLDER puts the "
+        + "right one in its place (its SHA-256 is \(object.digest))")
   }
 
   static func unknown(_ name: String, in destination: Destination) -> Finding {
@@ -83,22 +84,46 @@ extension Finding {
       remedy: "no post needs it: look at it, and remove it if it is nobody's")
   }
 
-  static func abandoned(_ object: ExaminedObject, isStored: Bool) -> Finding {
+  static func abandoned(_ object: ExaminedObject, _ age: Duration, isStored: Bool) -> Finding {
     Finding(
       .intentAbandoned, object.key.rawValue, .byFix,
-      meaning: "a process died on its way to publish post \(object.id); " + stored(isStored),
-      remedy: "gives it back: the next run with that file goes on under the same name")
+      meaning: "a process died on its way to publish post \(object.id), \(span(age)) ago; "
+        + stored(isStored),
+      remedy: "gives it back: the next run with that file goes on under the same name", age: age)
   }
 
-  static func stale(_ object: ExaminedObject, isStored: Bool) -> Finding {
+  static func waiting(_ object: ExaminedObject, _ age: Duration) -> Finding {
+    Finding(
+      .intentWaiting, object.key.rawValue, .byHand,
+      meaning: "post \(object.id) was not finished, and nobody has been at it for \(span(age)); "
+        + stored(true),
+      remedy:
+        "a run with that file goes on with it; if the file is gone or has changed, leave it: reel doctor --fix "
+        + "removes the object after the grace period (--grace)", age: age)
+  }
+
+  static func stale(_ object: ExaminedObject, _ age: Duration, isStored: Bool) -> Finding {
     Finding(
       .intentStale, object.key.rawValue, .byFix,
-      meaning: "post \(object.id) was begun, and nobody went on with it; " + stored(isStored),
+      meaning: "post \(object.id) was not finished, and nobody has been at it for \(span(age)); "
+        + stored(isStored),
       remedy: (isStored ? "removes the object and gives" : "gives")
-        + " the name up; a later run with that file publishes it under another")
+        + " the name up; a later run with that file publishes it under another", age: age)
   }
 
   private static func stored(_ isStored: Bool) -> String {
     isStored ? "its object is stored" : "its object is not stored"
+  }
+
+  private static func span(_ age: Duration) -> String {
+    let seconds = Int(age.seconds)
+    let (count, unit) =
+      switch seconds {
+      case ..<120: (seconds, "second")
+      case ..<7200: (seconds / 60, "minute")
+      case ..<172_800: (seconds / 3600, "hour")
+      default: (seconds / 86_400, "day")
+      }
+    return "\(count) \(unit)\(count == 1 ? "" : "s")"
   }
 }

@@ -24,6 +24,8 @@ public struct Finding: Hashable, Sendable {
     case objectGivenUp = "object.given-up"
     /// A dead process's intent to publish.
     case intentAbandoned = "intent.abandoned"
+    /// An intent that nobody is at, with its object stored, within the grace period.
+    case intentWaiting = "intent.waiting"
     /// An intent that nobody has gone on with for longer than the grace period.
     case intentStale = "intent.stale"
   }
@@ -46,11 +48,16 @@ public struct Finding: Hashable, Sendable {
   public let remedy: String
   /// Who mends it.
   public let mending: Mending
+  /// Of an intent: for how long nobody has gone on with it. Nil for anything else.
+  public let age: Duration?
 
-  init(_ kind: Kind, _ subject: String, _ mending: Mending, meaning: String, remedy: String) {
+  init(
+    _ kind: Kind, _ subject: String, _ mending: Mending, meaning: String, remedy: String, age: Duration? = nil
+  ) {
     self.kind = kind
     self.subject = subject
     self.mending = mending
+    self.age = age
     self.meaning = meaning
     self.remedy = remedy
   }

@@ -51,7 +51,7 @@ public struct LibraryExamination: Sendable {
     var look: StoreLook
     do throws(UploadError) {
       guard let store = try await stores(destination) else { return ([.unlistable(destination)], 0) }
-      look = StoreLook(store: store, staleBefore: clock.now() - grace.seconds, readsObjects: readsObjects)
+      look = StoreLook(store: store, now: clock.now(), grace: grace, readsObjects: readsObjects)
       try await look.begin()
     } catch {
       return ([.unreachable(destination, error)], 0)

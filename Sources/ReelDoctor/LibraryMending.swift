@@ -6,14 +6,17 @@ public struct LibraryMending: Sendable {
   private let catalog: any CatalogMending
   private let examination: LibraryExamination
   private let supply: (any ObjectSupply)?
+  private let damaged: Set<String>
   private let recorders: @Sendable (Destination) async throws(UploadError) -> (any PostRecorder)?
 
   /// - Parameters:
   ///   - catalog: may be the one that `examination` looks at, opened for writing.
-  ///   - supply: where objects that are gone are put back from; nil for nowhere.
+  ///   - supply: where objects that are gone or damaged are put back from; nil for nowhere.
+  ///   - damaged: the names of objects that a look found to be other than their posts say.
   ///   - recorders: what writes posts down beside a store's objects; nil for a store that keeps none.
   public init(
     catalog: any CatalogMending, examination: LibraryExamination, supply: (any ObjectSupply)? = nil,
+    damaged: Set<String> = [],
     recorders: @escaping @Sendable (Destination) async throws(UploadError) -> (any PostRecorder)? = {
       (_) async throws(UploadError) in nil
     }
@@ -22,6 +25,7 @@ public struct LibraryMending: Sendable {
     self.catalog = catalog
     self.examination = examination
     self.supply = supply
+    self.damaged = damaged
   }
 
   /// Mends what `--fix` may mend, and gives what it could not: that is found again by the next look, too.
@@ -49,7 +53,9 @@ public struct LibraryMending: Sendable {
     }
     var failures = try await giveStaleUp(in: destination, store)
     if let supply {
-      failures += try await ObjectReturn(catalog: examination.catalog, store: store, supply: supply).run()
+      failures += try await ObjectReturn(
+        catalog: examination.catalog, store: store, supply: supply, damaged: damaged
+      ).run()
     }
     return failures
   }

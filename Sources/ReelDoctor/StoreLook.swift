@@ -4,15 +4,17 @@ import ReelModel
 /// Holds what a store has against what the rows say.
 struct StoreLook {
   let store: LibraryExamination.Store
-  let staleBefore: Date
+  let now: Date
+  let grace: Duration
   let readsObjects: Bool
   private(set) var findings: [Finding] = []
   private(set) var count = 0
   private var names: Set<String> = []
 
-  init(store: LibraryExamination.Store, staleBefore: Date, readsObjects: Bool) {
+  init(store: LibraryExamination.Store, now: Date, grace: Duration, readsObjects: Bool) {
     self.store = store
-    self.staleBefore = staleBefore
+    self.now = now
+    self.grace = grace
     self.readsObjects = readsObjects
   }
 
@@ -27,9 +29,10 @@ struct StoreLook {
     let wasListed = names.remove(object.key.rawValue) != nil
     switch object.state {
     case .published: await compareBytes(of: object)
-    case .abandoned: findings.append(.abandoned(object, isStored: wasListed))
-    case .waiting where object.changedAt < staleBefore:
-      findings.append(.stale(object, isStored: wasListed))
+    case .abandoned: findings.append(.abandoned(object, age(of: object), isStored: wasListed))
+    case .waiting where age(of: object) > grace:
+      findings.append(.stale(object, age(of: object), isStored: wasListed))
+    case .waiting where wasListed: findings.append(.waiting(object, age(of: object)))
     case .givenUp where wasListed: findings.append(.givenUp(object, in: store.destination))
     case .waiting, .held, .givenUp: break
     }
@@ -38,6 +41,10 @@ struct StoreLook {
   /// What no row named. Names that Reel never gives are somebody else's, and none of our business.
   func unknown() -> [Finding] {
     names.filter(Self.looksLikeOurs).sorted().map { Finding.unknown($0, in: store.destination) }
+  }
+
+  private func age(of object: ExaminedObject) -> Duration {
+    .seconds(max(0, now.timeIntervalSince(object.changedAt)))
   }
 
   private mutating func compareBytes(of object: ExaminedObject) async {
@@ -51,7 +58,9 @@ struct StoreLook {
         return
       }
       guard readsObjects, let digest = try await store.readBack(object.key) else { return }
-      if digest != object.digest { findings.append(.differs(object, "its bytes are others")) }
+      if digest != object.digest {
+        findings.append(.differs(object, "its bytes are others", remedy: "--fix --read"))
+      }
     } catch {
       findings.append(.differs(object, "it can't be read: \(error.message)"))
     }

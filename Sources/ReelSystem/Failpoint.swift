@@ -19,6 +19,7 @@ public enum Failpoint: Sendable, CaseIterable {
   case bytesCopied
   case temporarySynced
   case objectNamed
+  case objectReplaced
   case temporaryRemoved
   case folderSynced
   case objectRemoved

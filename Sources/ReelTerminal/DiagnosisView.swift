@@ -90,7 +90,7 @@ extension DiagnosisView: JSONDocument {
   }
 
   private struct FindingEntry: Encodable {
-    private enum CodingKeys: String, CodingKey { case kind, subject, meaning, remedy, mending }
+    private enum CodingKeys: String, CodingKey { case kind, subject, meaning, remedy, mending, age }
     let finding: Finding
 
     func encode(to encoder: any Encoder) throws {
@@ -100,6 +100,7 @@ extension DiagnosisView: JSONDocument {
       try container.encode(finding.meaning, forKey: .meaning)
       try container.encode(finding.remedy, forKey: .remedy)
       try container.encode(finding.mending, forKey: .mending)
+      try container.encodeIfPresent(finding.age.map { Int($0 / .seconds(1)) }, forKey: .age)
     }
   }
 

@@ -103,7 +103,12 @@ private struct Problem: Encodable {
   private static func message(_ verified: VerifiedObject) -> String {
     let object = verified.object
     let name = "post \(object.id): \(object.key) in \(verified.destination)"
-    let remedy = "put it back from a backup of the store; its SHA-256 must be \(object.digest)"
+    let flags = if case .otherBytes = verified.verdict { "--fix --read" } else { "--fix" }
+    let way =
+      ["file:", "firebase"].contains { verified.destination.name.hasPrefix($0) }
+      ? "reel doctor \(flags) --from FOLDER puts it back from a backup of the store or the original"
+      : "put it back from a backup of the store"
+    let remedy = "\(way); its SHA-256 must be \(object.digest)"
     return switch verified.verdict {
     case .sound: name
     case .missing: "\(name) is gone; \(remedy)"

@@ -142,6 +142,23 @@ extension FolderUploader {
     return store
   }
 
+  /// Gives `source` the name `key`, whatever has it now.
+  func replace(_ key: ObjectKey, with source: UploadSource) async throws(UploadError) {
+    let store = try preparedStore()
+    try await queue.runCancellable { [self] cancellation throws(UploadError) in
+      let copy = try ObjectCopying(store: store, key: key, mode: mode.file, replaces: true, failure: failure)
+        .run(source, cancellation) { _ in }
+      try copy.sync(failure)
+      try cancellation.check()
+      try copy.replace(in: store.root, failure)
+    }
+    do throws(SystemError) {
+      try await store.durable.sync()
+    } catch {
+      throw failure(error, "sync the folder")
+    }
+  }
+
   private func withStoredFile<Value: Sendable>(
     _ key: ObjectKey, _ body: @escaping @Sendable (StoredFile, CancellationFlag) throws(UploadError) -> Value?
   ) async throws(UploadError) -> Value? {

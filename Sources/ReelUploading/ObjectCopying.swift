@@ -7,6 +7,8 @@ struct ObjectCopying {
   let store: OpenStore
   let key: ObjectKey
   let mode: UInt32
+  /// Whether the name may be taken.
+  var replaces = false
   let failure: FolderFailure
 
   /// The private copy itself where it lies in this store, else a copy of it. Blocks. On return every byte is there and
@@ -15,7 +17,7 @@ struct ObjectCopying {
     _ source: UploadSource, _ cancellation: CancellationFlag,
     _ reporting: @escaping @Sendable (TransferProgress) -> Void
   ) throws(UploadError) -> CopiedObject {
-    try checkFree()
+    if !replaces { try checkFree() }
     try doing("create a file") { () throws(SystemError) in try Failpoint.uploadBegun.reach() }
     let file: StagedObject
     if let staged = source.bytes.stagedFile as? StagedObject, staged.store === store, staged.take() {
@@ -97,6 +99,18 @@ final class CopiedObject: Sendable {
       try Failpoint.objectNamed.reach()
     } catch {
       throw error.code == EEXIST ? failure.taken(key) : failure(error, "name a file")
+    }
+  }
+
+  /// Gives it its name in `root`, in one step, in place of the file that has it.
+  func replace(in root: Descriptor, _ failure: FolderFailure) throws(UploadError) {
+    do throws(SystemError) {
+      try file.withFile { file throws(SystemError) in
+        try file.replace(key.rawValue, in: root.rawValue)
+      }
+      try Failpoint.objectReplaced.reach()
+    } catch {
+      throw failure(error, "name a file")
     }
   }
 }

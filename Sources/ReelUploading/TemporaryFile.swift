@@ -67,6 +67,11 @@ struct TemporaryFile: ~Copyable {
     }
   }
 
+  /// Gives the file the name of another one in `target`, in one step; the other one is gone then.
+  func replace(_ other: String, in target: Int32) throws(SystemError) {
+    _ = try retryingInterrupts("renameat") { renameat(folder, name, target, other) }
+  }
+
   /// The way of older file systems: a second name, which cannot replace either; the first goes with this
   /// value.
   func link(to newName: String, in target: Int32) throws(SystemError) {

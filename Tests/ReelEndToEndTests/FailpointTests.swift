@@ -122,7 +122,7 @@ struct ReleaseFailpointTests {
   /// What has to be so before a process comes to a place.
   struct FailpointScene {
     private enum Kind {
-      case fresh, afterCrash, givingUp, heartbeat, withoutRename
+      case fresh, afterCrash, givingUp, heartbeat, withoutRename, damaged
     }
     private let kind: Kind
 
@@ -130,6 +130,7 @@ struct ReleaseFailpointTests {
       switch place {
       case "deadLockRemoved", "leftoverRemoved", "takeOverWritten": kind = .afterCrash
       case "objectRemoved", "releaseWritten": kind = .givingUp
+      case "objectReplaced": kind = .damaged
       case "leaseRenewed", "leaseCommitted": kind = .heartbeat
       case "temporaryRemoved": kind = .withoutRename
       default: kind = .fresh
@@ -139,14 +140,21 @@ struct ReleaseFailpointTests {
     var isPossible: Bool { kind != .withoutRename || SystemShim.isPossible }
 
     var arguments: [String] {
-      kind == .givingUp
-        ? ["doctor", "--fix", "--grace", "0"]
-        : ["ingest", "clips", "--jobs", "2", "--events", "events.jsonl"]
+      switch kind {
+      case .givingUp: ["doctor", "--fix", "--grace", "0"]
+      case .damaged: ["doctor", "--fix", "--from", "clips"]
+      default: ["ingest", "clips", "--jobs", "2", "--events", "events.jsonl"]
+      }
     }
 
     func prepare(_ bench: Workbench) async throws {
       switch kind {
       case .fresh, .heartbeat, .withoutRename: break
+      case .damaged:
+        _ = try await bench.reel("ingest", "clips")
+        for object in try bench.objects().sorted().prefix(1) {
+          truncate(bench.media.appendingPathComponent(object).path, 10)
+        }
       case .afterCrash:
         _ = try await bench.reel(
           "ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": "temporarySynced:2"])
@@ -157,7 +165,7 @@ struct ReleaseFailpointTests {
 
     func environment(_ bench: Workbench) async throws -> [String: String] {
       switch kind {
-      case .fresh, .afterCrash, .givingUp: [:]
+      case .fresh, .afterCrash, .givingUp, .damaged: [:]
       case .heartbeat: ["REEL_LEASE_SECONDS": "0.06"]
       // The third is an object's: the first two are the locks of the catalog and of the store.
       case .withoutRename:

@@ -34,7 +34,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "With --fix: put objects that are gone back from this file, or from this folder; may be given again.",
+      "With --fix: put objects that are gone or damaged back from this file, or from this folder; may be given again.",
       valueName: "path"))
   var from: [String] = []
 

@@ -8,7 +8,7 @@ struct Surgery: Sendable {
   let settings: Settings
   let grace: Duration
   let readsObjects: Bool
-  /// Where objects that are gone are put back from.
+  /// Where objects that are gone or damaged are put back from.
   var supply: FileSupply?
 
   private typealias Look = (findings: [Finding], objects: Int)
@@ -23,12 +23,12 @@ struct Surgery: Sendable {
       }
       let before = try await look(at: library)
       let isWorthIt = before.findings.contains {
-        $0.mending == .byFix || $0.kind == .objectMissing && supply != nil
+        $0.mending == .byFix || supply != nil && [.objectMissing, .objectDiffers].contains($0.kind)
       }
       guard fixing, isWorthIt else {
         return Diagnosis(before: before.findings, after: before, wasRead: readsObjects)
       }
-      let failures = try await mend(library)
+      let failures = try await mend(library, before.findings)
       return Diagnosis(
         before: before.findings, after: try await look(at: library), failures: failures,
         wasRead: readsObjects)
@@ -46,12 +46,15 @@ struct Surgery: Sendable {
     }
   }
 
-  private func mend(_ library: LibraryFolder) async throws(CatalogError) -> [MendingFailure] {
+  private func mend(
+    _ library: LibraryFolder, _ findings: [Finding]
+  ) async throws(CatalogError) -> [MendingFailure] {
     guard let looking = try await ExaminedCatalog.open(library: library) else { return [] }
     let writing = try await SQLiteCatalog.open(library: library)
     let stores = Destinations(settings: settings, library: library.path, checkpoints: writing)
     let failures = try await LibraryMending(
       catalog: writing, examination: examination(of: library, looking, checkpoints: writing), supply: supply,
+      damaged: Set(findings.filter { $0.kind == .objectDiffers }.map(\.subject)),
       recorders: { destination async throws(UploadError) in try await Self.recorder(destination, stores) }
     ).run()
     try await looking.close()
