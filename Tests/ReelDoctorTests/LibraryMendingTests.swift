@@ -55,7 +55,7 @@ enum StoredAs: Sendable {
 private struct OneFile: ObjectSupply {
   struct Held: ByteSource {
     let descriptor: Int32? = nil
-    let changesShow = false
+    let isPrivate = false
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
       let part = ([1, 2, 3] as [UInt8]).dropFirst(Int(offset)).prefix(buffer.count)
       buffer.copyBytes(from: part)
