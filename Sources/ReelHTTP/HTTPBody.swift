@@ -25,35 +25,27 @@ public struct SourceBody: Sendable {
   public let source: UploadSource
   /// Which of them, within `0 ..< source.size`.
   public let range: Range<Int64>
-  /// Whether the last chunk is held back until all bytes together have the source's length and digest
-  /// (`SourceChunks`); only for the whole source.
-  public let isProved: Bool
-  /// Whether the store was told the digest of these bytes, and refuses others.
-  public let isSigned: Bool
+  /// Their SHA-256. The last chunk is held back until what was read has it (`SourceChunks`).
+  let sha256: [UInt8]
   /// Called with the bytes handed to the connection so far, growing, from any thread: about twice a megabyte.
   public let reporting: @Sendable (Int64) -> Void
 
   /// All of a source, proved before its last chunk is sent.
-  /// - Parameter isSigned: the store was told the digest too; what need not be hashed once more then is not.
-  public init(
-    whole source: UploadSource, isSigned: Bool = false,
-    reporting: @escaping @Sendable (Int64) -> Void = { _ in }
-  ) {
+  public init(whole source: UploadSource, reporting: @escaping @Sendable (Int64) -> Void = { _ in }) {
     self.source = source
     range = 0..<source.size
-    isProved = true
-    self.isSigned = isSigned
+    sha256 = source.digest.bytes
     self.reporting = reporting
   }
 
-  /// A part of a source. Nothing proves it here: sign its digest, so that the store does.
+  /// A part of a source, whose SHA-256 is `sha256`: proved before its last chunk is sent.
   public init(
-    _ range: Range<Int64>, of source: UploadSource, reporting: @escaping @Sendable (Int64) -> Void = { _ in }
+    _ range: Range<Int64>, of source: UploadSource, sha256: [UInt8],
+    reporting: @escaping @Sendable (Int64) -> Void = { _ in }
   ) {
     self.source = source
     self.range = range
-    isProved = false
-    isSigned = true
+    self.sha256 = sha256
     self.reporting = reporting
   }
 }

@@ -1,5 +1,4 @@
 import ReelModel
-import ReelSystem
 import ReelUploading
 
 /// The bytes of a ``SourceBody``, chunk by chunk: what any transport sends.
@@ -23,36 +22,22 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
   /// Gives one chunk after the other.
   public struct Iterator: AsyncIteratorProtocol {
     private let body: SourceBody
-    private var proved: SourceChunks.Iterator?
-    private let queue = BlockingQueue(label: "reel.http-body", width: 1)
+    private var chunks: SourceChunks.Iterator
     private var given: Int64 = 0
 
     init(_ body: SourceBody) {
       self.body = body
-      proved =
-        body.isProved
-        ? SourceChunks(of: body.source, size: SourceBodyChunks.chunkSize, isSigned: body.isSigned)
-          .makeAsyncIterator() : nil
+      chunks = SourceChunks(
+        body.range, of: body.source, sha256: body.sha256, size: SourceBodyChunks.chunkSize
+      ).makeAsyncIterator()
     }
 
     /// The next chunk; nil after the last. What was given before is reported as sent.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(UploadError) -> [UInt8]? {
       if given > 0 { body.reporting(given) }
-      let chunk = try await nextChunk(isolation: actor)
+      let chunk = try await chunks.next(isolation: actor)
       given += Int64(chunk?.count ?? 0)
       return chunk
-    }
-
-    private mutating func nextChunk(
-      isolation actor: isolated (any Actor)?
-    ) async throws(UploadError) -> [UInt8]? {
-      if proved != nil { return try await proved?.next(isolation: actor) }
-      let offset = body.range.lowerBound + given
-      guard offset < body.range.upperBound else { return nil }
-      if Task.isCancelled { throw UploadError(.cancelled, "cancelled while it was sent") }
-      let count = Int(Swift.min(Int64(SourceBodyChunks.chunkSize), body.range.upperBound - offset))
-      let source = body.source
-      return try await queue.run { () throws(UploadError) in try source.chunk(of: count, at: offset) }
     }
   }
 }

@@ -167,7 +167,9 @@ struct MultipartUpload: Sendable {
     request.fields = [.checksumSHA256: part.checksum]
     request.payload = Hexadecimal.text(part.sha256)
     request.body = .source(
-      SourceBody(part.range, of: source) { [meter] in meter.set(part: part.number, to: $0) })
+      SourceBody(part.range, of: source, sha256: part.sha256) { [meter] in
+        meter.set(part: part.number, to: $0)
+      })
     do throws(UploadError) {
       let reply: HTTPReply
       switch try await client.outcome(of: request) {

@@ -24,20 +24,22 @@ struct HashedPart: Sendable, Hashable {
   }
 }
 
-/// Reads a source from its beginning to its end, part by part, off the cooperative pool, and hashes each part, before
-/// it is sent: a part's digest is signed. A source whose changes may not show is hashed as a whole on the way.
+/// Reads a source from its beginning to its end, part by part, off the cooperative pool, and hashes each part before it
+/// is sent, and the same bytes as a whole on the way.
+///
+/// A part goes out only as what was hashed here (``SourceBody``, which reads it again and hashes it once more), and one
+/// that the store has already counts only by its digest. So what all parts together are is what was hashed here.
 struct PartHashing: Sendable {
   private let source: UploadSource
   private let plan: PartPlan
   private let queue = BlockingQueue(label: "reel.s3-hash", width: 1)
-  private var whole: SHA256?
+  private var whole = SHA256()
 
   private static let chunk: Int64 = 1 << 20
 
   init(_ source: UploadSource, _ plan: PartPlan) {
     self.source = source
     self.plan = plan
-    whole = source.bytes.isPrivate ? nil : SHA256()
   }
 
   /// Hashes part `number`; they are asked for in their order.
@@ -65,9 +67,9 @@ struct PartHashing: Sendable {
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
   func proveEnd() async throws(UploadError) {
     try Self.checkCancellation()
-    let digest = whole.map { Array($0.finalize()) }
+    let digest = Array(whole.finalize())
     try await queue.run { [source] () throws(UploadError) in
-      if let digest, digest != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }
+      if digest != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }
       try source.proveEnd()
     }
   }
@@ -81,7 +83,7 @@ struct PartHashing: Sendable {
   private struct State: Sendable {
     var sha256: SHA256
     var md5: Insecure.MD5?
-    var whole: SHA256?
+    var whole: SHA256
 
     /// Blocks.
     func updated(with source: UploadSource, _ range: Range<Int64>) throws(UploadError) -> State {
@@ -90,7 +92,7 @@ struct PartHashing: Sendable {
       bytes.withUnsafeBytes { buffer in
         next.sha256.update(bufferPointer: buffer)
         next.md5?.update(bufferPointer: buffer)
-        next.whole?.update(bufferPointer: buffer)
+        next.whole.update(bufferPointer: buffer)
       }
       return next
     }

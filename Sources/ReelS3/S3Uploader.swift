@@ -108,7 +108,7 @@ extension S3Uploader {
       .contentType: source.contentType, .ifNoneMatch: "*", .checksumSHA256: Base64.text(source.digest.bytes),
     ]
     request.payload = source.digest.hex
-    request.body = .source(SourceBody(whole: source, isSigned: true) { meter.set(part: 1, to: $0) })
+    request.body = .source(SourceBody(whole: source) { meter.set(part: 1, to: $0) })
     let reply = try await client.send(request)
     // A store names what it has stored (AWS, PutObject); what stands before one and answers 200 itself does not.
     guard reply.fields[.eTag] != nil else {

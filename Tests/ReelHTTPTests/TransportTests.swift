@@ -8,6 +8,18 @@
   import Synchronization
   import Testing
 
+  extension TestSource {
+    fileprivate func sha256(of range: Range<Int64>) -> [UInt8] {
+      Array(SHA256.hash(data: bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+    }
+
+    fileprivate func body(
+      _ range: Range<Int64>, reporting: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) -> SourceBody {
+      SourceBody(range, of: upload, sha256: sha256(of: range), reporting: reporting)
+    }
+  }
+
   @Suite("the transport over async-http-client", .timeLimit(.minutes(30)))
   struct TransportTests {
     private func serve(
@@ -83,7 +95,7 @@
         let part = SentBytes()
         let range: Range<Int64> = 100..<(2 << 20)
         _ = try await transport.send(
-          HTTPCall(.put, origin, "/p", body: .source(SourceBody(range, of: source.upload) { part.add($0) })))
+          HTTPCall(.put, origin, "/p", body: .source(source.body(range) { part.add($0) })))
         #expect(server.requests.map(\.body) == [source.bytes, Array(source.bytes[100..<(2 << 20)])])
         #expect(whole.all == whole.all.sorted() && whole.all.last == source.upload.size)
         #expect(part.all == part.all.sorted() && part.all.last == Int64(range.count))
@@ -100,6 +112,22 @@
           transport, HTTPCall(.put, origin, "/", body: .source(SourceBody(whole: source.upload))))
         guard case .source(let error) = failure else { Issue.record("\(failure as Any)"); return }
         #expect(error.code == .sourceChanged)
+        #expect(server.requests.isEmpty)
+      }
+    }
+
+    @Test("a part of a source that is not what was hashed is not sent whole, and says so")
+    func changedPart() async throws {
+      let (hashed, source) = (TestSource(size: 2 << 20), TestSource(size: 2 << 20, seed: 9))
+      try await serve { _ in
+        .reply(200)
+      } _: { server, transport, origin in
+        for range in [0..<(1 << 20), (1 << 20)..<(2 << 20)] as [Range<Int64>] {
+          let body = SourceBody(range, of: source.upload, sha256: hashed.sha256(of: range))
+          let failure = await failure(transport, HTTPCall(.put, origin, "/", body: .source(body)))
+          guard case .source(let error) = failure else { Issue.record("\(failure as Any)"); return }
+          #expect(error.code == .sourceChanged)
+        }
         #expect(server.requests.isEmpty)
       }
     }
@@ -217,7 +245,7 @@
       } _: { server, transport, origin in
         let bodies: [HTTPBody] = [
           .source(SourceBody(whole: source.upload)), .source(SourceBody(whole: source.upload)),
-          .source(SourceBody(1_000_000..<2_500_000, of: source.upload)),
+          .source(source.body(1_000_000..<2_500_000)),
           .bytes([UInt8](repeating: 7, count: 2_500_000)), .none,
         ]
         for body in bodies { _ = try await transport.send(HTTPCall(.put, origin, "/", body: body)) }

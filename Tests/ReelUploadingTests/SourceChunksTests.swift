@@ -36,26 +36,28 @@ import Testing
     #expect(seen < 8)
   }
 
-  @Test("one that would show a change is asked, and not hashed again where the store looks at every byte")
-  func signed() async throws {
+  @Test(
+    "what a source says of changes is no proof: its bytes are hashed, whatever it says",
+    arguments: [true, false])
+  func unseenChange(_ isPrivate: Bool) async throws {
     let claimed = try UploadSource.of([1, 2, 3, 4])
-    for (isSigned, shows, changed) in [
-      (true, true, false), (true, true, true), (true, false, false), (false, true, false),
-    ] {
-      let bytes = AskedBytes(base: HeldBytes(held: [1, 2, 3, 9]), isPrivate: shows, hasChanged: changed)
-      let source = UploadSource(
-        size: claimed.size, digest: claimed.digest, contentType: "video/mp4", bytes: bytes)
-      var all: [UInt8] = []
-      var code: UploadError.Code?
-      do throws(UploadError) {
-        for try await chunk in SourceChunks(of: source, size: 2, isSigned: isSigned) { all += chunk }
-      } catch {
-        code = error.code
-      }
-      let isSent = isSigned && shows && !changed
-      #expect(all == (isSent ? [1, 2, 3, 9] : [1, 2]))
-      #expect(code == (isSent ? nil : .sourceChanged))
-    }
+    let source = UploadSource(
+      size: claimed.size, digest: claimed.digest, contentType: "video/mp4",
+      bytes: AskedBytes(base: HeldBytes(held: [1, 2, 3, 9]), isPrivate: isPrivate, hasChanged: false))
+    var all: [UInt8] = []
+    let code = await uploadCode { for try await chunk in SourceChunks(of: source, size: 2) { all += chunk } }
+    #expect(all == [1, 2])
+    #expect(code == .sourceChanged)
+  }
+
+  @Test("a source that says that it changed is believed")
+  func shownChange() async throws {
+    let claimed = try UploadSource.of([1, 2, 3, 4])
+    let source = UploadSource(
+      size: claimed.size, digest: claimed.digest, contentType: "video/mp4",
+      bytes: AskedBytes(base: HeldBytes(held: [1, 2, 3, 4]), isPrivate: true, hasChanged: true))
+    let code = await uploadCode { for try await _ in SourceChunks(of: source, size: 2) {} }
+    #expect(code == .sourceChanged)
   }
 
   /// Bytes that know whether they changed.
