@@ -84,6 +84,16 @@ extension Finding {
       remedy: "no post needs it: look at it, and remove it if it is nobody's")
   }
 
+  /// In a store that can't be listed.
+  static func givenUpUnseen(_ object: ExaminedObject, in destination: Destination) -> Finding {
+    Finding(
+      .objectGivenUp, object.key.rawValue, .byHand,
+      meaning:
+        "Reel gave this name in \(destination) up, because what was stored there was not what was sent; "
+        + "whether it is still there was not looked at",
+      remedy: "no post needs it: look with the store's own tools, and remove it if it is there and nobody's")
+  }
+
   static func abandoned(_ object: ExaminedObject, _ age: Duration, isStored: Bool) -> Finding {
     Finding(
       .intentAbandoned, object.key.rawValue, .byFix,

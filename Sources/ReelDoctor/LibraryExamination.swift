@@ -48,23 +48,42 @@ public struct LibraryExamination: Sendable {
   }
 
   private func examine(_ destination: Destination) async throws(CatalogError) -> ([Finding], Int) {
-    var look: StoreLook
+    let found: StoreLook?
     do throws(UploadError) {
-      guard let store = try await stores(destination) else { return ([.unlistable(destination)], 0) }
-      look = StoreLook(store: store, now: clock.now(), grace: grace, readsObjects: readsObjects)
-      try await look.begin()
+      found = try await look(at: destination)
     } catch {
       return ([.unreachable(destination, error)], 0)
     }
+    guard var look = found else {
+      var findings = [Finding.unlistable(destination)]
+      try await forEachObject(in: destination) { object in
+        if object.state == .givenUp { findings.append(.givenUpUnseen(object, in: destination)) }
+      }
+      return (findings, 0)
+    }
+    try await forEachObject(in: destination) { await look.compare($0) }
+    // Rows that were written while the store was being looked at name what seemed to be unknown.
+    return (look.findings + look.unknown(), look.count)
+  }
+
+  /// Nil for a store that can't be listed.
+  private func look(at destination: Destination) async throws(UploadError) -> StoreLook? {
+    guard let store = try await stores(destination) else { return nil }
+    var look = StoreLook(store: store, now: clock.now(), grace: grace, readsObjects: readsObjects)
+    try await look.begin()
+    return look
+  }
+
+  private func forEachObject(
+    in destination: Destination, _ body: (ExaminedObject) async -> Void
+  ) async throws(CatalogError) {
     var last: ObjectKey?
     while true {
       let batch = try await catalog.objects(in: destination, after: last, limit: 500)
-      guard let end = batch.last else { break }
-      for object in batch { await look.compare(object) }
+      guard let end = batch.last else { return }
+      for object in batch { await body(object) }
       last = end.key
     }
-    // Rows that were written while the store was being looked at name what seemed to be unknown.
-    return (look.findings + look.unknown(), look.count)
   }
 }
 

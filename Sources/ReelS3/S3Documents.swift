@@ -14,21 +14,22 @@ struct SentPart: Sendable, Hashable {
   let sha256: [UInt8]
 }
 
-/// The XML of the multipart operations (AWS, "Amazon S3 API Reference").
+/// The XML of the multipart operations (AWS, "Amazon S3 API Reference"). Where Amazon's lists end in `Result` some stores
+/// say `Response`.
 enum S3Documents {
   /// The id in an answer to CreateMultipartUpload.
   static func uploadID(_ body: [UInt8]) -> String? { XMLNode(parsing: body)?["UploadId"] }
 
   /// The uploads of exactly `name` in an answer to ListMultipartUploads, the newest first.
   static func uploads(of name: String, in body: [UInt8]) -> [String]? {
-    guard let list = XMLNode(parsing: body), list.name == "ListMultipartUploadsResult" else { return nil }
+    guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListMultipartUploads") else { return nil }
     return list.all("Upload").filter { $0["Key"] == name }
       .sorted { ($0["Initiated"] ?? "") > ($1["Initiated"] ?? "") }.compactMap { $0["UploadId"] }
   }
 
   /// The parts in an answer to ListParts, and where the next page begins.
   static func parts(_ body: [UInt8]) -> (parts: [StoredPart], next: String?)? {
-    guard let list = XMLNode(parsing: body), list.name == "ListPartsResult" else { return nil }
+    guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListParts") else { return nil }
     let parts = list.all("Part").compactMap { part -> StoredPart? in
       guard let number = part["PartNumber"].flatMap({ Int($0) }),
         let size = part["Size"].flatMap({ Int64($0) }),
@@ -49,13 +50,5 @@ enum S3Documents {
       ("<?xml version=\"1.0\" encoding=\"UTF-8\"?><CompleteMultipartUpload "
         + "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(listed.joined())</CompleteMultipartUpload>")
         .utf8)
-  }
-
-  /// The composite checksum in an answer to CompleteMultipartUpload; nil where the store tells none.
-  static func completed(_ body: [UInt8]) -> (isResult: Bool, checksum: String?) {
-    guard let result = XMLNode(parsing: body), result.name == "CompleteMultipartUploadResult" else {
-      return (false, nil)
-    }
-    return (true, result["ChecksumSHA256"])
   }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import HTTPTypes
 import ReelHTTP
 import ReelModel
@@ -62,20 +61,17 @@ public struct S3Uploader: Uploader {
       try await putParts(source, key, meter)
     }
     meter.finish()
-    // The store has held every byte against a digest that was signed, and those against the source's.
+    // What went out was hashed on its way; the store has held it against a digest that was signed, and said what it holds.
     return StoredObject(key: key, url: try await url(of: key), size: source.size, digest: source.digest)
   }
 
-  /// The object's length, and its digest where the store keeps it for the whole (not for one stored in parts).
+  /// The object's length, and its digest where the store surely tells that of the whole.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
-    guard let reply = try await head(key) else { return nil }
-    guard let size = reply.fields[.contentLength].flatMap({ Int64($0) }) else {
+    guard let head = try await client.head(key) else { return nil }
+    guard let size = head.size else {
       throw UploadError(.interrupted, "\(destination) does not tell the length of \(key): try again")
     }
-    return StoredObject(
-      key: key, url: try await url(of: key), size: size,
-      digest: reply.fields[.checksumSHA256].flatMap { Base64.bytes($0) }.flatMap { ContentDigest(sha256: $0) }
-    )
+    return StoredObject(key: key, url: try await url(of: key), size: size, digest: head.digest)
   }
 
   /// Removes the object, and the parts of unfinished uploads under the same name.
@@ -87,15 +83,7 @@ public struct S3Uploader: Uploader {
   /// Reads the object and hashes it.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     guard let object = try await find(key) else { return nil }
-    var request = S3Request(.get, key, task: "read \(key)", permission: "s3:GetObject")
-    request.patience += .seconds(object.size / (16 << 10))
-    let (outcome, hash) = try await client.fetch(request, into: SHA256()) { $0.update(bufferPointer: $1) }
-    switch outcome {
-    case .reply: return ContentDigest(sha256: hash.finalize())
-    case .failure(let failure):
-      if failure.isMissing { return nil }
-      throw try await client.error(failure, request)
-    }
+    return try await client.readBack(key, size: object.size)
   }
 }
 
@@ -125,30 +113,13 @@ extension S3Uploader {
     _ source: UploadSource, _ key: ObjectKey, _ meter: UploadMeter
   ) async throws(UploadError) {
     // Two gigabytes are not sent to be refused at their end.
-    if try await head(key) != nil {
+    if try await client.head(key) != nil {
       throw UploadError(.alreadyExists, "\(destination) has an object named \(key) already")
     }
     try await MultipartUpload(
       client: client, source: source, key: key, plan: PartPlan(size: source.size, wanted: options.partSize),
       width: options.partsAtOnce, meter: meter
     ).run()
-    let found = try await shielded { () async throws(UploadError) in try await find(key) }
-    guard let stored = found, stored.size == source.size else {
-      throw UploadError(
-        .verificationFailed, "\(destination) does not hold \(key) as it was sent: look at the store")
-    }
-  }
-
-  /// Nil when there is no such object.
-  private func head(_ key: ObjectKey) async throws(UploadError) -> HTTPReply? {
-    var request = S3Request(.head, key, task: "look for \(key)", permission: "s3:GetObject and s3:ListBucket")
-    request.fields = [.checksumMode: "ENABLED"]
-    switch try await client.outcome(of: request) {
-    case .reply(let reply): return reply
-    case .failure(let failure):
-      if failure.isMissing { return nil }
-      throw try await client.error(failure, request)
-    }
   }
 
   private func url(of key: ObjectKey) async throws(UploadError) -> String {

@@ -110,15 +110,13 @@ extension RetryingUploader {
   private func stored(
     _ source: UploadSource, _ key: ObjectKey
   ) async throws(UploadError) -> StoredObject? {
-    guard let object = try await base.find(key) else { return nil }
-    var difference = StoredDifference(object, key: key, source: source)
-    if difference == nil, object.digest == nil {
-      let proved = StoredObject(
-        key: key, url: object.url, size: object.size, digest: try await base.readBack(key))
-      difference = StoredDifference(proved, key: key, source: source)
-      if difference == nil { return proved }
+    guard var object = try await base.find(key) else { return nil }
+    if object.size == source.size, object.digest != source.digest {
+      // A digest that the store tells may be of something else than the bytes: only these prove a difference.
+      object = StoredObject(
+        key: object.key, url: object.url, size: object.size, digest: try await base.readBack(key))
     }
-    guard let difference else { return object }
+    guard let difference = StoredDifference(object, key: key, source: source) else { return object }
     throw UploadError(
       .conflict,
       "the store \(destination) has something else under \(key): \(difference.words); see what it is, and "

@@ -26,6 +26,14 @@ import Testing
     #expect(log.entries == done)
   }
 
+  @Test("a name that was given up in a store that can't be listed is told by its row")
+  func givenUpUnseen() async throws {
+    let catalog = try StaleIntent([], Log(), state: .givenUp)
+    let found = try await LibraryExamination(catalog: catalog) { _ in nil }.run().findings
+    #expect(found.map(\.kind) == [.storeUnreachable, .objectGivenUp])
+    #expect(found.last?.subject == "k.mp4" && found.last?.mending == .byHand)
+  }
+
   @Test(
     "in a store that can't replace, a damaged object is removed first, and only when it is proved to be damaged",
     arguments: [

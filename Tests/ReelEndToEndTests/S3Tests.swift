@@ -15,10 +15,14 @@
     let port: Int
     let client: S3Client
 
-    init(at port: Int? = nil) async throws {
-      self.port = try port ?? BesideSwiftS3.server().port
+    /// - Parameters:
+    ///   - port: where Reel is to find it; nil for the server's own.
+    ///   - endpoint: the server's; nil for OpenStack Swift's.
+    init(at port: Int? = nil, endpoint: String? = nil) async throws {
+      let address = try HTTPAddress(parsing: try endpoint ?? BesideSwiftS3.server().endpoint)
+      self.port = port ?? address.origin.port
       client = S3Client(
-        try S3Store(bucket: name, endpoint: HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)),
+        try S3Store(bucket: name, endpoint: address),
         transport: try AsyncHTTPTransport.patient(),
         credentials: FixedCredentials(
           S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret))),
@@ -189,6 +193,46 @@
       #expect(
         own.output.contains("https:\\/\\/cdn.example\\/v\\/") || own.output.contains("https://cdn.example/v/")
       )
+    }
+  }
+
+  @Suite(
+    "the binary, over moto, whose replies are its own",
+    .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .timeLimit(.minutes(60)))
+  struct MotoBinaryTests {
+    private static let environment = [
+      "AWS_ACCESS_KEY_ID": MotoServer.key.id, "AWS_SECRET_ACCESS_KEY": MotoServer.key.secret,
+    ]
+
+    @Test("a large file and a small one become posts at once, one object each, and nothing is left begun")
+    func ingest() async throws {
+      let (bench, bucket) = (
+        try Workbench(), try await TestBucket(endpoint: try BesideMoto.server().endpoint)
+      )
+      try bench.addDistinct(1)
+      try bench.addLarge(40 << 20)
+      let first = try await bench.reel(
+        "ingest", "clips", "--to", bucket.address, "--json", environment: Self.environment)
+      #expect(first.status == 0, "\(first.output) \(first.errors)")
+      #expect(try await bucket.objects() == Set(try LibraryInspection(library: bench.library).named))
+      #expect(try await bucket.objects().count == 2)
+      #expect(try await bucket.unfinishedBytes() == 0)
+      let verified = try await bench.reel(
+        "verify", "--read", "--to", bucket.address, environment: Self.environment)
+      #expect(verified.status == 0, "\(verified.output) \(verified.errors)")
+      let glance = try await bench.reel("verify", "--to", bucket.address, environment: Self.environment)
+      #expect(glance.status == 0, "\(glance.output) \(glance.errors)")
+    }
+
+    @Test("`reel uploader check` finds every promise kept")
+    func check() async throws {
+      let (bench, bucket) = (
+        try Workbench(), try await TestBucket(endpoint: try BesideMoto.server().endpoint)
+      )
+      let outcome = try await bench.reel(
+        "uploader", "check", bucket.address, environment: Self.environment)
+      #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
+      #expect(try await bucket.objects().isEmpty)
     }
   }
 

@@ -369,6 +369,13 @@ struct IngestModelTests {
     #expect(try await posts().map(\.video).contains(first) == false)
   }
 
+  @Test("a digest that the store tells of something else proves no difference: the bytes do")
+  func otherDigest() async throws {
+    let summary = await model(ClipFolder(["a.mp4"]), services(uploader: OtherDigests(base: store))).run()
+    #expect(summary.published == 1)
+    #expect(try await posts().map(\.video) == store.keys)
+  }
+
   @Test("words: flag before list before sidecar before the file itself")
   func words() async throws {
     let folder = ClipFolder(["a.mp4"])
@@ -377,4 +384,25 @@ struct IngestModelTests {
     let post = try #require(try await posts().first)
     #expect(post.caption == "flag" && post.music == "side" && post.authorID == nil)
   }
+}
+
+/// Stores, says that something was there already, and tells of everything the digest of something else.
+private struct OtherDigests: Uploader {
+  let base: MemoryUploader
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+  func prepare() async throws(UploadError) {}
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    _ = try await base.upload(source, to: key, reporting: reporting)
+    throw UploadError(.alreadyExists, "it is there (a test)")
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    guard let found = try await base.find(key) else { return nil }
+    return StoredObject(
+      key: found.key, url: found.url, size: found.size, digest: try PlainBytes.source("of parts").digest)
+  }
+  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }

@@ -16,6 +16,7 @@ final class S3Double: Sendable {
     var bytes: [UInt8]
     var type: String
     var checksum: String?
+    var tag: String
   }
   struct Upload: Sendable {
     let name: String
@@ -31,16 +32,20 @@ final class S3Double: Sendable {
   let bucket = Mutex(Bucket())
   /// Whether ListParts and HEAD tell checksums, as Amazon does; a store that does not tells MD5 in its tags all the same.
   let tellsChecksums: Bool
+  /// Whether it speaks like moto 5.2: replies named `…Response`, no checksums but HEAD's, which of an object in parts is
+  /// the composite one without the number of parts, and whatever arrives is taken.
+  let isLikeMoto: Bool
   /// Looks at each call first; what it gives is the reply.
   private let interference: @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply?
 
   init(
-    tellsChecksums: Bool = true,
+    tellsChecksums: Bool = true, isLikeMoto: Bool = false,
     interference: @escaping @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply? = {
       _ in nil
     }
   ) {
     self.tellsChecksums = tellsChecksums
+    self.isLikeMoto = isLikeMoto
     self.interference = interference
   }
 
@@ -58,17 +63,25 @@ final class S3Double: Sendable {
     let parts = sent.call.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let query = parts.count < 2 ? [:] : Self.query(parts[1])
     let path = parts[0].dropFirst("/bucket".count)
+    if !isLikeMoto, let refusal = mismatch(sent) { return refusal }
+    if path.isEmpty || path == "/" {
+      return query["uploads"] != nil ? uploads(query["prefix"] ?? "") : Self.empty(200)
+    }
+    return answer(sent, String(path.dropFirst()), query)
+  }
+
+  private func mismatch(_ sent: ScriptedTransport.Sent) -> HTTPReply? {
     if sent.call.fields[.contentSHA256] != Hexadecimal.text(SHA256.hash(data: sent.body)) {
       return Self.error(400, "XAmzContentSHA256Mismatch")
     }
     if let told = sent.call.fields[.checksumSHA256], told != Self.checksum(sent.body) {
       return Self.error(400, "BadDigest")
     }
-    if path.isEmpty || path == "/" {
-      return query["uploads"] != nil ? uploads(query["prefix"] ?? "") : Self.empty(200)
-    }
-    return answer(sent, String(path.dropFirst()), query)
+    return nil
   }
+
+  /// What a reply to a question about uploads in parts is called.
+  private var ending: String { isLikeMoto ? "Response" : "Result" }
 
   private func answer(_ sent: ScriptedTransport.Sent, _ name: String, _ query: [String: String]) -> HTTPReply
   {
@@ -95,12 +108,12 @@ final class S3Double: Sendable {
       guard bucket.objects[name] == nil || sent.call.fields[.ifNoneMatch] != "*" else { return false }
       bucket.objects[name] = Object(
         bytes: sent.body, type: sent.call.fields[.contentType] ?? "",
-        checksum: sent.call.fields[.checksumSHA256])
+        checksum: isLikeMoto ? nil : sent.call.fields[.checksumSHA256], tag: Self.tag(sent.body))
       return true
     }
     guard isNew else { return Self.error(412, "PreconditionFailed") }
     var fields: HTTPFields = [.eTag: Self.tag(sent.body)]
-    if tellsChecksums { fields[.checksumSHA256] = Self.checksum(sent.body) }
+    if tellsChecksums, !isLikeMoto { fields[.checksumSHA256] = Self.checksum(sent.body) }
     return HTTPReply(status: .ok, fields: fields)
   }
 
@@ -108,7 +121,9 @@ final class S3Double: Sendable {
     guard let object = bucket.withLock({ $0.objects[name] }) else {
       return isHead ? Self.empty(404) : Self.error(404, "NoSuchKey")
     }
-    var fields: HTTPFields = [.contentLength: "\(object.bytes.count)", .contentType: object.type]
+    var fields: HTTPFields = [
+      .contentLength: "\(object.bytes.count)", .contentType: object.type, .eTag: object.tag,
+    ]
     if tellsChecksums { fields[.checksumSHA256] = object.checksum }
     return HTTPReply(status: .ok, fields: fields, body: isHead ? [] : object.bytes)
   }
@@ -139,9 +154,11 @@ final class S3Double: Sendable {
     guard let upload = bucket.withLock({ $0.uploads[id] }) else { return Self.error(404, "NoSuchUpload") }
     let listed = upload.parts.sorted { $0.key < $1.key }.map { number, bytes in
       "<Part><PartNumber>\(number)</PartNumber><ETag>\(xmlEscaped(Self.tag(bytes)))</ETag><Size>\(bytes.count)</Size>"
-        + (tellsChecksums ? "<ChecksumSHA256>\(Self.checksum(bytes))</ChecksumSHA256>" : "") + "</Part>"
+        + (tellsChecksums && !isLikeMoto ? "<ChecksumSHA256>\(Self.checksum(bytes))</ChecksumSHA256>" : "")
+        + "</Part>"
     }
-    return Self.xml("<ListPartsResult>\(listed.joined())<IsTruncated>false</IsTruncated></ListPartsResult>")
+    return Self.xml(
+      "<ListParts\(ending)>\(listed.joined())<IsTruncated>false</IsTruncated></ListParts\(ending)>")
   }
 
   private func uploads(_ prefix: String) -> HTTPReply {
@@ -157,18 +174,22 @@ final class S3Double: Sendable {
       guard let upload = bucket.uploads[id] else { return Self.error(404, "NoSuchUpload") }
       if bucket.objects[upload.name] != nil { return Self.error(412, "PreconditionFailed") }
       var bytes: [UInt8] = []
-      var digests: [UInt8] = []
+      var (digests, sums): ([UInt8], [UInt8]) = ([], [])
       for part in list.all("Part") {
         let sentPart = upload.parts[Int(part["PartNumber"] ?? "") ?? 0]
         guard let sentPart, Self.tag(sentPart) == part["ETag"] else { return Self.error(400, "InvalidPart") }
         bytes += sentPart
         digests += Array(SHA256.hash(data: sentPart))
+        sums += Array(Insecure.MD5.hash(data: sentPart))
       }
-      let composite = "\(Self.checksum(digests))-\(list.all("Part").count)"
-      bucket.objects[upload.name] = Object(bytes: bytes, type: upload.type, checksum: composite)
+      let count = "-\(list.all("Part").count)"
+      let composite = Self.checksum(digests) + (isLikeMoto ? "" : count)
+      bucket.objects[upload.name] = Object(
+        bytes: bytes, type: upload.type, checksum: composite,
+        tag: "\"\(Hexadecimal.text(Insecure.MD5.hash(data: sums)))\(count)\"")
       bucket.uploads[id] = nil
-      let told = tellsChecksums ? "<ChecksumSHA256>\(composite)</ChecksumSHA256>" : ""
-      return Self.xml("<CompleteMultipartUploadResult>\(told)</CompleteMultipartUploadResult>")
+      let told = tellsChecksums && !isLikeMoto ? "<ChecksumSHA256>\(composite)</ChecksumSHA256>" : ""
+      return Self.xml("<CompleteMultipartUpload\(ending)>\(told)</CompleteMultipartUpload\(ending)>")
     }
   }
 

@@ -30,10 +30,29 @@
   struct RealS3FaultTests {
     @Test(arguments: StoreSize.allCases)
     func swift(_ size: StoreSize) async throws {
-      let bucket = try await SwiftBehindProxy.make()
+      let port = try BesideSwiftS3.server().port
+      let bucket = try await ServerBehindProxy.make(port: port)
       let campaign = FaultCampaign(
         "OpenStack Swift, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
-      ) { try await SwiftBehindProxy.open(bucket) }
+      ) { try await ServerBehindProxy.open(bucket, port: port) }
+      #expect(try await campaign.run() == [])
+    }
+  }
+
+  @Suite(
+    "one object and one post through every fault, over moto",
+    .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .serialized,
+    .timeLimit(.minutes(120)))
+  struct MotoFaultTests {
+    @Test(arguments: StoreSize.allCases)
+    func moto(_ size: StoreSize) async throws {
+      let port = try BesideMoto.server().port
+      let bucket = try await ServerBehindProxy.make(port: port)
+      // It holds nothing against what was signed: of bytes that a wire has changed it knows nothing.
+      let campaign = FaultCampaign(
+        "moto, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3,
+        sparing: { kind, _ in kind.isSilentDamage }
+      ) { try await ServerBehindProxy.open(bucket, port: port) }
       #expect(try await campaign.run() == [])
     }
   }
@@ -108,27 +127,26 @@
     }
   }
 
-  /// A prefix of its own in a bucket of OpenStack Swift, read by requests of the test's own.
-  private struct SwiftBehindProxy: StoreBehindProxy {
+  /// A prefix of its own in a bucket of a real server, read by requests of the test's own.
+  private struct ServerBehindProxy: StoreBehindProxy {
     let port: Int
     let bucket: String
     let prefix: String
     let client: S3Client
 
     /// Makes the bucket.
-    static func make() async throws -> String {
+    static func make(port: Int) async throws -> String {
       let name = "b\(UUID().uuidString.lowercased())"
-      try await SwiftBehindProxy.open(name).client.makeBucket()
+      try await ServerBehindProxy.open(name, port: port).client.makeBucket()
       return name
     }
 
     /// A place in `bucket`.
-    static func open(_ bucket: String) async throws -> SwiftBehindProxy {
-      let port = try BesideSwiftS3.server().port
+    static func open(_ bucket: String, port: Int) async throws -> ServerBehindProxy {
       let client = S3Client(
         try S3Store(bucket: bucket, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
         transport: try AsyncHTTPTransport.patient(), credentials: Keys.credentials, clock: SystemWallClock())
-      return SwiftBehindProxy(port: port, bucket: bucket, prefix: "p" + UUID().uuidString, client: client)
+      return ServerBehindProxy(port: port, bucket: bucket, prefix: "p" + UUID().uuidString, client: client)
     }
 
     var secrets: [String] { [SwiftS3Server.key.secret] }

@@ -30,9 +30,16 @@ func uploader(
 
 @Suite("over a bucket in memory", .timeLimit(.minutes(30)))
 struct S3UploaderTests {
-  @Test("it keeps every promise", arguments: UploaderPromise.all, [true, false])
-  func promises(_ promise: UploaderPromise, _ tellsChecksums: Bool) async throws {
-    let double = S3Double(tellsChecksums: tellsChecksums)
+  /// What a bucket's replies are like.
+  enum Replies: CaseIterable { case amazons, withoutChecksums, motos }
+
+  private func double(_ replies: Replies) -> S3Double {
+    S3Double(tellsChecksums: replies != .withoutChecksums, isLikeMoto: replies == .motos)
+  }
+
+  @Test("it keeps every promise", arguments: UploaderPromise.all, Replies.allCases)
+  func promises(_ promise: UploaderPromise, _ replies: Replies) async throws {
+    let double = double(replies)
     try await promise.check(StoreUnderTest(largeSize: 11 << 20 + 3) { try uploader(double.transport()) })
     let left = double.bucket.withLock { ($0.objects.count, $0.uploads.count) }
     #expect(left.0 == 0 && left.1 == 0)
@@ -235,25 +242,207 @@ struct S3UploaderTests {
     #expect(double.bucket.withLock { $0.objects.isEmpty && $0.uploads.count == 1 })
   }
 
-  @Test("a checksum that differs from what was sent is found out")
+  @Test("a checksum of a small object that differs from what was sent is found out")
   func wrongChecksum() async throws {
     let wrong = S3Double.checksum([1])
-    for size in [10, 11 << 20] {
-      let double = S3Double { sent async throws(HTTPFailure) in
-        if sent.call.method == .put, size == 10 {
-          return HTTPReply(status: .ok, fields: [.eTag: "x", .checksumSHA256: wrong])
-        }
-        if sent.call.method == .post, sent.call.target.contains("uploadId=") {
-          return S3Double.xml(
-            "<CompleteMultipartUploadResult><ChecksumSHA256>\(wrong)-3</ChecksumSHA256></CompleteMultipartUploadResult>"
-          )
-        }
-        return nil
-      }
-      let error = await #expect(throws: UploadError.self) {
-        _ = try await uploader(double.transport()).upload(source(size), to: try key()) { _ in }
-      }
-      #expect(error?.code == .verificationFailed)
+    let double = S3Double { sent async throws(HTTPFailure) in
+      sent.call.method == .put
+        ? HTTPReply(status: .ok, fields: [.eTag: "x", .checksumSHA256: wrong]) : nil
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(double.transport()).upload(source(10), to: try key()) { _ in }
+    }
+    #expect(error?.code == .verificationFailed)
+  }
+
+  // MARK: What a completion's reply says
+
+  /// Over `double`, where a request that `isAsked` tells gets another reply than the bucket's, which has done it.
+  private func transport(
+    _ double: S3Double, replying reply: HTTPReply, when isAsked: @escaping @Sendable (HTTPCall) -> Bool
+  ) -> ScriptedTransport {
+    ScriptedTransport { sent async throws(HTTPFailure) in
+      let answer = double.answer(sent)
+      return isAsked(sent.call) && answer.isSuccess ? reply : answer
     }
   }
+
+  private static func isCompletion(_ call: HTTPCall) -> Bool {
+    call.method == .post && call.target.contains("uploadId=")
+  }
+
+  private func reads(_ transport: ScriptedTransport) -> Int {
+    transport.calls.count { $0.call.method == .get && !$0.call.target.contains("?") }
+  }
+
+  @Test(
+    "whatever a 200 says beside Error, the store is asked what it holds",
+    arguments: [
+      "<CompleteMultipartUploadResponse><Key>abc.mp4</Key></CompleteMultipartUploadResponse>",
+      "<CompleteMultipartUploadResult><ChecksumSHA256>AAAA-3</ChecksumSHA256></CompleteMultipartUploadResult>",
+      "<!DOCTYPE html><html><title>Please log in</title></html>", "{}", "",
+    ], Replies.allCases)
+  func anyReply(_ words: String, _ replies: Replies) async throws {
+    let double = double(replies)
+    let transport = transport(double, replying: S3Double.xml(words), when: Self.isCompletion)
+    let object = try await uploader(transport).upload(source(11 << 20), to: key()) { _ in }
+    #expect(object.digest == source(11 << 20).digest)
+    #expect(double.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty })
+    #expect(reads(transport) == 0, "checksums of parts settle it")
+  }
+
+  @Test("a completion that nobody did is told as one, whatever its reply", arguments: Replies.allCases)
+  func nobodyCompleted(_ replies: Replies) async throws {
+    let double = double(replies)
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      Self.isCompletion(sent.call) ? S3Double.xml("<CompleteMultipartUploadResult/>") : double.answer(sent)
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport).upload(source(11 << 20), to: try key()) { _ in }
+    }
+    #expect(error?.code == .interrupted)
+    #expect(double.bucket.withLock { $0.objects.isEmpty && $0.uploads.count == 1 }, "the parts stay")
+  }
+
+  @Test(
+    "checksums that nobody understands settle nothing: the bytes do", arguments: [true, false],
+    Replies.allCases)
+  func unknownChecksums(_ isDamaged: Bool, _ replies: Replies) async throws {
+    let double = double(replies)
+    let size = 11 << 20
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      let answer = double.answer(sent)
+      if Self.isCompletion(sent.call), isDamaged {
+        double.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes[7] ^= 1 }
+      }
+      guard sent.call.method == .head, answer.isSuccess else { return answer }
+      return HTTPReply(
+        status: .ok,
+        fields: [.contentLength: "\(size)", .eTag: "\"abc\"", .checksumSHA256: S3Double.checksum([1])])
+    }
+    var error: UploadError?
+    do {
+      _ = try await uploader(transport).upload(source(size), to: key()) { _ in }
+    } catch let thrown as UploadError {
+      error = thrown
+    }
+    #expect(error?.code == (isDamaged ? .verificationFailed : nil), "\(error?.message ?? "")")
+    #expect(reads(transport) == 1)
+    #expect(double.bucket.withLock { $0.objects.isEmpty } == isDamaged, "what is proved to be damaged goes")
+  }
+
+  @Test("an object of another length is none of ours, and goes", arguments: Replies.allCases)
+  func otherLength(_ replies: Replies) async throws {
+    let double = double(replies)
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      let answer = double.answer(sent)
+      if Self.isCompletion(sent.call) {
+        double.bucket.withLock { _ = $0.objects["a/b/abc.mp4"]?.bytes.popLast() }
+      }
+      return answer
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport).upload(source(11 << 20), to: try key()) { _ in }
+    }
+    #expect(error?.code == .verificationFailed)
+    #expect(double.bucket.withLock { $0.objects.isEmpty })
+  }
+
+  @Test(
+    "a completion whose answer is lost is found to be ours, and nothing goes out twice",
+    arguments: Replies.allCases)
+  func lostCompletion(_ replies: Replies) async throws {
+    let double = double(replies)
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      let answer = double.answer(sent)
+      if Self.isCompletion(sent.call) { throw .broken("a test") }
+      return answer
+    }
+    let retrying = RetryingUploader(
+      base: try uploader(transport), policy: RetryPolicy(firstDelay: .zero, longestDelay: .zero))
+    let object = try await retrying.upload(source(11 << 20), to: key()) { _ in }
+    #expect(object.digest == source(11 << 20).digest)
+    #expect(double.bucket.withLock { $0.objects.count == 1 && $0.begun == 1 })
+  }
+
+  // MARK: Bytes that change
+
+  @Test(
+    "bytes that change while every time stamp stands still never become an object",
+    arguments: [
+      (1000, ChangingBytes.Moment.atOnce), (11 << 20, .atOnce), (11 << 20, .whenSent),
+    ])
+  func changing(_ size: Int, _ moment: ChangingBytes.Moment) async throws {
+    // A store that takes whatever arrives: nobody else would tell.
+    let double = double(.motos)
+    let bytes = ChangingBytes(size: size, at: moment)
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(double.transport()).upload(bytes.upload, to: try key()) { _ in }
+    }
+    #expect(error?.code == .sourceChanged)
+    #expect(double.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
+  }
+
+  @Test("bytes that change between two attempts are not put together with those that went out before")
+  func changingBetweenAttempts() async throws {
+    let double = double(.motos)
+    let (honest, other) = (TestSource(size: 11 << 20), TestSource(size: 11 << 20, seed: 2))
+    let failing = ScriptedTransport { sent async throws(HTTPFailure) in
+      if sent.call.target.contains("partNumber=3") { throw .broken("a test") }
+      return double.answer(sent)
+    }
+    let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
+    await #expect(throws: UploadError.self) {
+      _ = try await uploader(failing, one).upload(honest.upload, to: try key()) { _ in }
+    }
+    try #require(double.bucket.withLock { $0.uploads.count } == 1)
+    // The file is another one by now, and says nothing of it.
+    let changed = UploadSource(
+      size: honest.upload.size, digest: honest.digest, contentType: "video/mp4",
+      bytes: ChangingBytes(first: other, then: other))
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(double.transport(), one).upload(changed, to: try key()) { _ in }
+    }
+    #expect(error?.code == .sourceChanged)
+    #expect(double.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
+  }
+}
+
+/// Bytes that are said to show any change, and change unseen.
+final class ChangingBytes: ByteSource {
+  enum Moment: Sendable {
+    /// After the digest was taken.
+    case atOnce
+    /// When they are read for the second time, after each was hashed.
+    case whenSent
+  }
+  let descriptor: Int32? = nil
+  let isPrivate = true
+  private let first: TestSource
+  private let then: TestSource
+  private let end = Mutex<Int64>(0)
+
+  init(first: TestSource, then: TestSource) { (self.first, self.then) = (first, then) }
+
+  convenience init(size: Int, at moment: Moment) {
+    let (honest, other) = (TestSource(size: size), TestSource(size: size, seed: 2))
+    self.init(first: moment == .atOnce ? other : honest, then: other)
+  }
+
+  /// Said to be the honest ones.
+  var upload: UploadSource {
+    let honest = TestSource(size: first.bytes.count)
+    return UploadSource(
+      size: honest.upload.size, digest: honest.digest, contentType: "video/mp4", bytes: self)
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    let isNew = end.withLock { end in
+      defer { end = max(end, offset + Int64(buffer.count)) }
+      return offset >= end
+    }
+    return try (isNew ? first : then).read(into: buffer, at: offset)
+  }
+
+  func checkUnchanged() throws(SourceError) {}
 }

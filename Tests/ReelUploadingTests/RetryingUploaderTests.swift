@@ -54,6 +54,13 @@ import Testing
     #expect(code == .conflict)
   }
 
+  @Test func aDigestOfSomethingElseProvesNoDifference() async throws {
+    let ours = try UploadSource.filled(100)
+    let base = Replacing(base: memory, other: ours, told: try UploadSource.filled(3).digest)
+    let object = try await retrying(base).upload(ours, to: key("a.mp4"))
+    #expect(object.digest == ours.digest)
+  }
+
   @Test("what cannot pass is not tried again", arguments: UploadError.Code.allCases)
   func onlyWhatMayPass(_ code: UploadError.Code) async throws {
     let flaky = FlakyUploader(over: memory, .refused, error: UploadError(code, "no (a test)"))
@@ -209,6 +216,8 @@ private struct LosingReplies: Uploader {
 private struct Replacing: Uploader {
   let base: MemoryUploader
   let other: UploadSource
+  /// As the digest of whatever is found.
+  var told: ContentDigest?
   var traits: UploadTraits { base.traits }
   var destination: Destination { base.destination }
   func prepare() async throws(UploadError) {}
@@ -219,7 +228,7 @@ private struct Replacing: Uploader {
     throw UploadError(.interrupted, "lost (a test)")
   }
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
-    try await base.find(key).map { StoredObject(key: $0.key, url: $0.url, size: $0.size, digest: nil) }
+    try await base.find(key).map { StoredObject(key: $0.key, url: $0.url, size: $0.size, digest: told) }
   }
   func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
