@@ -9,6 +9,9 @@ public struct AdapterEnvironment: Sendable {
   /// What begins so is meant for an adapter.
   public static let prefix = "REEL_ADAPTER_"
 
+  /// Whether there is anything that was let through by name or prefix, which may be a secret.
+  public let letsThrough: Bool
+
   /// What the adapter gets.
   let variables: [String: String]
   /// What must not show up in what it says: values that were let through by name or prefix, the longest first.
@@ -21,13 +24,16 @@ public struct AdapterEnvironment: Sendable {
     let names = Set(names)
     var variables: [String: String] = [:]
     var secrets: [(name: String, value: String)] = []
+    var letsThrough = false
     for (name, value) in environment {
       let isMeant = names.contains(name) || name.hasPrefix(Self.prefix)
       guard isMeant || Self.always.contains(name) || name.hasPrefix("LC_") else { continue }
       variables[name] = value
+      letsThrough = letsThrough || isMeant
       if isMeant { secrets += Self.forms(of: value).map { (name, $0) } }
     }
     if variables["PATH"] == nil { variables["PATH"] = "/usr/local/bin:/usr/bin:/bin" }
+    self.letsThrough = letsThrough
     self.variables = variables
     self.secrets = secrets.sorted {
       ($0.value.utf8.count, $0.name, $0.value) > ($1.value.utf8.count, $1.name, $1.value)

@@ -62,6 +62,8 @@ public enum VerificationEvent: Hashable, Sendable {
   case verified(VerifiedObject)
   /// A store could not be looked at, or no longer: its other posts were not looked at.
   case unreachable(Destination, UploadError)
+  /// A store that needs a secret, and none was given for it: nothing was asked of it.
+  case notLookedAt(Destination)
 }
 
 /// How many objects stand how.
@@ -78,6 +80,8 @@ public struct VerificationCount: Hashable, Sendable {
   public var unknown = 0
   /// Stores that could not be looked at.
   public var unreachable = 0
+  /// Stores that were not looked at, for want of a secret that was given for them.
+  public var notLookedAt = 0
 
   /// Nothing yet.
   public init() {}
@@ -89,6 +93,7 @@ public struct VerificationCount: Hashable, Sendable {
   public mutating func add(_ event: VerificationEvent) {
     switch event {
     case .unreachable: unreachable += 1
+    case .notLookedAt: notLookedAt += 1
     case .verified(let verified):
       switch verified.verdict {
       case .sound(let digest, let record):

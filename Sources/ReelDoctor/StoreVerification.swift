@@ -20,16 +20,17 @@ public struct StoreVerification: Sendable {
   private let catalog: any CatalogExamination
   private let width: Int
   private let readsObjects: Bool
-  private let store: @Sendable (Destination) async throws(UploadError) -> Store
+  private let store: @Sendable (Destination) async throws(UploadError) -> Store?
 
   /// - Parameters:
   ///   - width: objects looked at, at once; at least 1.
   ///   - readsObjects: whether every object's bytes are read back and hashed. Without it a digest is compared only
   ///     where the store proves one.
-  ///   - store: the store of that name; throws when this installation can't reach such a store.
+  ///   - store: the store of that name; nil for one that needs a secret, where none was given for it; throws when this
+  ///     installation can't reach such a store.
   public init(
     catalog: any CatalogExamination, width: Int = 8, readsObjects: Bool = false,
-    store: @escaping @Sendable (Destination) async throws(UploadError) -> Store
+    store: @escaping @Sendable (Destination) async throws(UploadError) -> Store?
   ) {
     self.catalog = catalog
     self.width = max(1, width)
@@ -64,9 +65,8 @@ public struct StoreVerification: Sendable {
       let published = page.filter { $0.state == .published }
       if published.isEmpty { continue }
       do throws(UploadError) {
-        let store: Store
-        if let opened { store = opened } else { store = try await self.store(destination) }
-        opened = store
+        if opened == nil { opened = try await self.store(destination) }
+        guard let store = opened else { return await tell(.notLookedAt(destination)) }
         for verified in try await look(at: published, in: store, destination) {
           await tell(.verified(verified))
         }

@@ -60,6 +60,9 @@ public struct VerificationView: Sendable {
     if count.unreachable > 0 {
       problems.append(HumanNumber.count(count.unreachable, "store", "stores") + " out of reach")
     }
+    if count.notLookedAt > 0 {
+      problems.append(HumanNumber.count(count.notLookedAt, "store", "stores") + " not looked at")
+    }
     if !isWhole { problems.append("interrupted before the end") }
     return problems.isEmpty
       ? "nothing is damaged in \(library): \(looked)"
@@ -88,6 +91,12 @@ private struct Problem: Encodable {
       message =
         "\(store.name) was not looked at, or not to its end: \(error.message) [\(error.code.rawValue)]"
         + remedy
+    case .notLookedAt(let store):
+      kind = "notLookedAt"
+      destination = store.name
+      message =
+        "\(store.name) was not looked at: it needs a secret, and those that are set were not given for it; if they are "
+        + "meant for it, say so with --to \(ShellWord.quoted(Array(store.name.utf8)))"
     case .verified(let verified):
       guard let code = verified.verdict.code(expecting: verified.object.size) else { return nil }
       kind = code
@@ -128,7 +137,7 @@ private struct Problem: Encodable {
 private struct Summary: Encodable {
   private enum CodingKeys: String, CodingKey {
     case library, read, complete, objects, sound, digestsCompared, recordsCompared, damaged, unreadable,
-      unreachable
+      unreachable, notLookedAt
   }
   let count: VerificationCount
   let library: String
@@ -147,5 +156,6 @@ private struct Summary: Encodable {
     try container.encode(count.damaged, forKey: .damaged)
     try container.encode(count.unknown, forKey: .unreadable)
     try container.encode(count.unreachable, forKey: .unreachable)
+    try container.encode(count.notLookedAt, forKey: .notLookedAt)
   }
 }

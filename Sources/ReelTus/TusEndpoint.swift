@@ -15,6 +15,9 @@ public struct TusEndpoint: Hashable, Sendable {
     self.url = url
   }
 
+  /// The server: who hears the token.
+  public var origin: HTTPOrigin { url.origin }
+
   /// One server's one name, with or without a slash at the address's end.
   public var destination: Destination {
     var text = url.text

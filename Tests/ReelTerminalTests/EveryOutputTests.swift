@@ -130,10 +130,12 @@ import Testing
       text += try view.text(.verified(VerifiedObject(object, in: store, verdict: verdict)))
     }
     text += try view.text(.unreachable(store, error))
+    text += try view.text(.notLookedAt(store))
     text += try view.end(isWhole: random.chance(50))
     if json {
       let document = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
-      #expect(document["problems"]?.elements.count == 8 && document["unreachable"] == .integer(1))
+      #expect(document["problems"]?.elements.count == 9 && document["unreachable"] == .integer(1))
+      #expect(document["notLookedAt"] == .integer(1))
     }
     return text
   }

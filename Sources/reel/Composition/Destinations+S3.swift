@@ -30,12 +30,31 @@ import ReelUploading
 
     private func store(_ address: S3Address, _ local: LocalCredentials) async throws -> S3Store {
       do throws(UploadError) {
-        let named = address.endpoint ?? settings.store.endpoint
-        let endpoint = try await (named == nil ? local.endpoint() : named)
+        let endpoint = try await endpoint(of: address, local)
         let region = try await (settings.store.region == nil ? local.region() : settings.store.region)
         return try made(address, endpoint: try endpoint.map(parsed), region: region)
       } catch {
         throw CommandFailure(.couldNotRun, error.message)
+      }
+    }
+
+    private func endpoint(
+      of address: S3Address, _ local: LocalCredentials
+    ) async throws(UploadError) -> String? {
+      if let named = address.endpoint ?? settings.store.endpoint { return named }
+      return try await local.endpoint()
+    }
+
+    /// Whose keys sign requests for the bucket: an endpoint's, or Amazon's; nil when that can't be found out.
+    /// - Parameter isNamed: an endpoint in the settings counts; the catalog's names say all.
+    func s3Server(of address: S3Address, isNamed: Bool) async -> String? {
+      do throws(UploadError) {
+        let environment = ProcessInfo.processInfo.environment
+        let local = LocalCredentials(environment: environment, profile: settings.store.profile)
+        let endpoint = try await (isNamed ? endpoint(of: address, local) : address.endpoint)
+        return try endpoint.map(parsed)?.origin.description ?? "Amazon"
+      } catch {
+        return nil
       }
     }
 
@@ -96,6 +115,9 @@ import ReelUploading
   }
 #else
   extension Destinations {
+    /// This build speaks no HTTP.
+    func s3Server(of address: S3Address, isNamed: Bool) async -> String? { nil }
+
     /// This build speaks no HTTP.
     func s3(_ address: S3Address) async throws -> any Uploader {
       throw CommandFailure(

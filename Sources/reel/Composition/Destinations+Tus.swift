@@ -7,6 +7,9 @@ import ReelUploading
   import ReelTus
 
   extension Destinations {
+    /// Who would hear the token; nil for what is no tus server's address.
+    func tusServer(of address: String) -> String? { TusEndpoint(address)?.origin.description }
+
     /// An uploader for a tus server. Its token comes from the environment alone.
     func tus(_ address: String) throws -> any Uploader {
       guard let endpoint = TusEndpoint(address) else {
@@ -33,6 +36,9 @@ import ReelUploading
   }
 #else
   extension Destinations {
+    /// This build speaks no HTTP.
+    func tusServer(of address: String) -> String? { nil }
+
     /// This build speaks no HTTP.
     func tus(_ address: String) throws -> any Uploader {
       throw CommandFailure(

@@ -10,6 +10,16 @@ struct Destinations: Sendable {
   let library: String
   /// What uploads go on from.
   let checkpoints: any UploadCheckpoints
+  /// The destination that the secrets at hand were given for, as the user named it: `--to`, or that of the settings; nil
+  /// when nobody said.
+  var secretsAreFor: String?
+
+  init(settings: Settings, library: String, checkpoints: any UploadCheckpoints) {
+    self.settings = settings
+    self.library = library
+    self.checkpoints = checkpoints
+    secretsAreFor = settings.to
+  }
 
   /// A store, and what it is on this machine.
   struct Opened: Sendable {
@@ -33,8 +43,10 @@ struct Destinations: Sendable {
   }
 
   /// A store that the catalog names. Its temporaries are in the library when it is the library's own.
+  /// - Throws: ``SecretWithheld`` when it needs a secret, and those at hand were not given for it.
   func open(_ destination: Destination) async throws -> Opened {
     let address = try Self.address(destination.name)
+    guard await mayHaveSecrets(address, destination) else { throw SecretWithheld() }
     guard case .folder(let root) = address else { return try await open(address) }
     return try folder(root, temporaries: library + "/tmp")
   }
@@ -74,16 +86,21 @@ struct Destinations: Sendable {
     guard let program = AdapterProgram(path: path, store: store) else {
       throw CommandFailure(.usage, "command: names a program, such as command:./adapter")
     }
-    let names = (settings.store.adapterEnv ?? "").split(whereSeparator: { $0 == "," || $0 == " " }).map(
-      String.init)
     let environment = ProcessInfo.processInfo.environment
     let uploads = settings.uploads ?? 8
     let uploader = CommandUploader(
-      program, environment: AdapterEnvironment(of: environment, allowing: names),
+      program, environment: adapterEnvironment,
       publicBaseURL: settings.publicBaseURL, temporaries: environment["TMPDIR"] ?? "/tmp",
       silence: .seconds(settings.store.adapterDeadline ?? 60),
       limitRate: try limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) }, width: uploads + 4)
     return Opened(uploader: uploader, folder: nil, keepsToRate: true)
+  }
+
+  /// What an adapter gets of the environment.
+  var adapterEnvironment: AdapterEnvironment {
+    let names = (settings.store.adapterEnv ?? "").split(whereSeparator: { $0 == "," || $0 == " " }).map(
+      String.init)
+    return AdapterEnvironment(of: ProcessInfo.processInfo.environment, allowing: names)
   }
 
   private func mode() throws -> FolderModes {

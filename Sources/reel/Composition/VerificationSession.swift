@@ -31,7 +31,8 @@ struct VerificationSession: Sendable {
       )
     }
     guard let examined, let reading else { return try nothing(path) }
-    let stores = Destinations(settings: settings, library: path, checkpoints: reading)
+    var stores = Destinations(settings: settings, library: path, checkpoints: reading)
+    if let to { stores.secretsAreFor = to }
     let exit: ReelExit
     do {
       exit = try await verify(examined, stores, path)
@@ -102,13 +103,16 @@ struct VerificationSession: Sendable {
     return [meant]
   }
 
+  /// Nil when its secret is not at hand.
   private static func store(
     _ destination: Destination, _ stores: Destinations
-  ) async throws(UploadError) -> StoreVerification.Store {
+  ) async throws(UploadError) -> StoreVerification.Store? {
     do {
       let opened = try await stores.open(destination)
       return StoreVerification.Store(
         RetryingUploader(base: opened.uploader), recorder: try stores.decoratedRecorder(opened))
+    } catch is SecretWithheld {
+      return nil
     } catch let failure as CommandFailure {
       throw UploadError(.storeUnusable, failure.message)
     } catch {
@@ -123,7 +127,7 @@ extension ReelExit {
     if count.damaged + count.unknown > 0 {
       self = .someFailed
     } else {
-      self = count.unreachable > 0 ? .couldNotRun : .done
+      self = count.unreachable + count.notLookedAt > 0 ? .couldNotRun : .done
     }
   }
 }
