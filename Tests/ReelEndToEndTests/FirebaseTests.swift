@@ -233,6 +233,13 @@
       #expect(
         try await told(bucket, environment: ["STORAGE_EMULATOR_HOST": "127.0.0.1:1/x"]).contains(
           "it holds a path"))
+      // Objects in one place and their posts in another's would be nobody's.
+      #expect(
+        try await told(bucket, environment: ["FIRESTORE_EMULATOR_HOST": "127.0.0.1:1"]).contains(
+          "Firestore is emulated and the bucket is not"))
+      #expect(
+        try await told(bucket, environment: ["STORAGE_EMULATOR_HOST": "127.0.0.1:1"]).contains(
+          "the bucket is emulated and Firestore is not"))
     }
   }
 #endif

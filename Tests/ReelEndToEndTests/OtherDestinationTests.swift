@@ -1,6 +1,7 @@
 #if HTTP
   import Foundation
   import GRDB
+  import ReelGoogleDouble
   import ReelHTTPDoubles
   import Synchronization
   import Testing
@@ -116,6 +117,76 @@
       #expect(try kinds(try await bench.reel("verify", "--json", environment: other)) == ["notLookedAt"])
       let same = folder.merging(["REEL_TO": "command:" + own + "#x"]) { $1 }
       #expect(try await bench.reel("verify", environment: same).status == 0)
+    }
+  }
+
+  @Suite("a store that today's settings make another one of is left alone", .timeLimit(.minutes(10)))
+  struct OtherStoreTests {
+    private static func environment(_ double: GoogleDouble) -> [String: String] {
+      [
+        "STORAGE_EMULATOR_HOST": "127.0.0.1:\(double.port)",
+        "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(double.port)",
+        "GOOGLE_CLOUD_PROJECT": GoogleDouble.project,
+      ]
+    }
+
+    private func state(_ double: GoogleDouble) -> [[String]] {
+      [double.objectNames.sorted(), double.ids(in: "Post")]
+    }
+
+    @Test(
+      "`reel doctor --fix` withdraws and removes nothing in an emulator in the place of a real bucket",
+      .enabled(if: ReelBinary.hasFailpoints))
+    func firebase() async throws {
+      let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+      try bench.addDistinct(1)
+      let killed = try await bench.reel(
+        "ingest", "clips", "--to", "firebase://\(GoogleDouble.bucket)/videos",
+        environment: Self.environment(double).merging(["REEL_DIE_AT": "recorded"]) { $1 })
+      #expect(killed.wasKilled)
+      let before = state(double)
+      try #require(before.map(\.count) == [1, 1])
+      try bench.rename(destination: "firebase%", to: "firebase://\(GoogleDouble.bucket)/videos")
+      let doctor = try await bench.reel(
+        "doctor", "--fix", "--grace", "0", "--json", environment: Self.environment(double))
+      #expect(doctor.status == 3, "\(doctor.output) \(doctor.errors)")
+      #expect(doctor.output.contains("store.unreachable"))
+      #expect(doctor.output.contains("STORAGE_EMULATOR_HOST"))
+      #expect(state(double) == before)
+    }
+
+    @Test("a bucket of Amazon's is not looked for at the endpoint of today's environment")
+    func s3() async throws {
+      let bench = try Workbench()
+      try bench.addDistinct(1)
+      #expect(try await bench.reel("ingest", "clips").status == 0)
+      try bench.rename(destination: "%", to: "s3://bucket/videos")
+      let server = try await LoopbackServer.start { _ in .reply(404) }
+      let outcome = try await bench.reel(
+        "verify", "--json", "--to", "s3://bucket/videos",
+        environment: [
+          "AWS_ENDPOINT_URL": "http://127.0.0.1:\(server.port)", "AWS_ACCESS_KEY_ID": "AKIAOTHER",
+          "AWS_SECRET_ACCESS_KEY": "hunter2hunter2",
+        ])
+      #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
+      #expect(outcome.output.contains("$AWS_ENDPOINT_URL"))
+      #expect(server.requests.isEmpty)
+      await server.stop()
+    }
+
+    @Test("a folder behind a new link is another one, and nothing in it is taken for the posts' objects")
+    func folder() async throws {
+      let bench = try Workbench()
+      try bench.addDistinct(2)
+      let (store, moved) = (bench.folder.path + "/store", bench.folder.path + "/moved")
+      #expect(try await bench.reel("ingest", "clips", "--to", store).status == 0)
+      try FileManager.default.moveItem(atPath: store, toPath: moved)
+      try FileManager.default.createSymbolicLink(atPath: store, withDestinationPath: moved)
+      for command in ["verify", "doctor"] {
+        let outcome = try await bench.reel(command, "--json")
+        #expect(outcome.status == (command == "verify" ? 1 : 3), "\(outcome.output) \(outcome.errors)")
+        #expect(outcome.output.contains("unreachable"))
+      }
     }
   }
 

@@ -23,17 +23,27 @@ import ReelUploading
       } catch {
         throw CommandFailure(.couldNotRun, UploadError(error, store: bucket.destination).message)
       }
-      let isReal = bucket.emulator == nil || firestore == nil
-      let key = isReal ? try await key(isNeeded: bucket.emulator == nil) : nil
+      guard bucket.emulator != nil || firestore == nil else {
+        throw CommandFailure(
+          .couldNotRun,
+          "Firestore is emulated and the bucket is not: set $STORAGE_EMULATOR_HOST as well, or unset "
+            + "$FIRESTORE_EMULATOR_HOST")
+      }
+      let key = bucket.emulator == nil ? try await key() : nil
       let tokens = try await tokens(key, transport)
       let project = settings.store.project ?? key?.project ?? emulators.project
       let uploader = FirebaseUploader(
-        bucket, transport: transport, tokens: try Self.tokens(tokens, isEmulated: bucket.emulator != nil),
-        checkpoints: checkpoints, publicBaseURL: settings.publicBaseURL)
+        bucket, transport: transport, tokens: tokens, checkpoints: checkpoints,
+        publicBaseURL: settings.publicBaseURL)
       return Opened(uploader: uploader, folder: nil, keepsToRate: true) {
-        FirestorePosts(
-          try Self.database(project, firestore), of: bucket.destination, transport: transport,
-          tokens: try Self.tokens(tokens, isEmulated: firestore != nil))
+        guard bucket.emulator == nil || firestore != nil else {
+          throw CommandFailure(
+            .couldNotRun,
+            "the bucket is emulated and Firestore is not: set $FIRESTORE_EMULATOR_HOST as well, or name a bucket that is "
+              + "not")
+        }
+        return FirestorePosts(
+          try Self.database(project, firestore), of: bucket.destination, transport: transport, tokens: tokens)
       }
     }
 
@@ -61,11 +71,9 @@ import ReelUploading
 
     // MARK: Credentials
 
-    /// Nil when nobody names one and none is needed.
-    private func key(isNeeded: Bool) async throws -> ServiceAccountKey? {
+    private func key() async throws -> ServiceAccountKey {
       let named = ProcessInfo.processInfo.environment["GOOGLE_APPLICATION_CREDENTIALS"]
       guard let path = settings.store.serviceAccount ?? named, !path.isEmpty else {
-        guard isNeeded else { return nil }
         throw CommandFailure(
           .couldNotRun,
           "no service account's key was found; looked in: --service-account, $REEL_SERVICE_ACCOUNT, the setting "
@@ -78,28 +86,16 @@ import ReelUploading
       }
     }
 
+    /// An emulator, for which there is no key, never gets a token that opens anything.
     private func tokens(
       _ key: ServiceAccountKey?, _ transport: AsyncHTTPTransport
-    ) async throws -> ServiceAccountTokens? {
-      guard let key else { return nil }
+    ) async throws -> any TokenSource {
+      guard let key else { return EmulatorToken() }
       do throws(UploadError) {
         return try await ServiceAccountTokens(key, transport: transport)
       } catch {
         throw CommandFailure(error)
       }
-    }
-
-    /// An emulator never gets a token that opens anything.
-    private static func tokens(
-      _ tokens: ServiceAccountTokens?, isEmulated: Bool
-    ) throws -> any TokenSource {
-      if isEmulated { return EmulatorToken() }
-      guard let tokens else {
-        throw CommandFailure(
-          .couldNotRun,
-          "no service account's key was found for Firestore: name its file with --service-account")
-      }
-      return tokens
     }
   }
 

@@ -43,12 +43,36 @@ struct Destinations: Sendable {
   }
 
   /// A store that the catalog names. Its temporaries are in the library when it is the library's own.
-  /// - Throws: ``SecretWithheld`` when it needs a secret, and those at hand were not given for it.
+  /// - Throws: ``SecretWithheld`` when it needs a secret, and those at hand were not given for it; ``CommandFailure`` also
+  ///   when today's settings or folders make another store of its name.
   func open(_ destination: Destination) async throws -> Opened {
     let address = try Self.address(destination.name)
     guard await mayHaveSecrets(address, destination) else { throw SecretWithheld() }
-    guard case .folder(let root) = address else { return try await open(address) }
-    return try folder(root, temporaries: library + "/tmp")
+    let opened =
+      if case .folder(let root) = address {
+        try folder(root, temporaries: library + "/tmp")
+      } else {
+        try await open(address)
+      }
+    let found = opened.uploader.destination
+    guard found == destination else {
+      throw CommandFailure(
+        .couldNotRun,
+        "the catalog names the store \(destination), and here and now that is \(found), which is another one and was "
+          + "left alone: \(Self.remedy(address))")
+    }
+    return opened
+  }
+
+  /// What makes another store of a name.
+  private static func remedy(_ address: DestinationAddress) -> String {
+    switch address {
+    case .folder, .command: "put what it names back in its place; links on the way to it are followed"
+    case .s3:
+      "run it without --endpoint, $REEL_ENDPOINT, $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL and the profile's endpoint_url"
+    case .firebase: "run it without $STORAGE_EMULATOR_HOST and $FIREBASE_STORAGE_EMULATOR_HOST"
+    case .tus: "name its address as the catalog does"
+    }
   }
 
   private func open(_ address: DestinationAddress) async throws -> Opened {

@@ -70,8 +70,8 @@ struct Surgery: Sendable {
     return LibraryExamination(catalog: catalog, grace: grace, readsObjects: readsObjects) {
       destination async throws(UploadError) in
       switch try? DestinationAddress(parsing: destination.name) {
-      case .folder(let root): FolderUploader(root: root, temporaries: library.temporaryPath)
-      case .firebase: try await Self.opened(destination, stores).uploader as? any Uploader & StoreExamination
+      case .folder, .firebase:
+        try await Self.opened(destination, stores).uploader as? any Uploader & StoreExamination
       default: nil
       }
     }
