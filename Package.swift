@@ -80,6 +80,7 @@ let package = Package(
       linkerSettings: [
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
       ]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
     .target(name: "CFileSystem"),
     .target(name: "CCommand"),
@@ -87,6 +88,7 @@ let package = Package(
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     room("ReelModel"),
     room("ReelSystem"),
+    room("ReelCrypto", ["COpenSSL"]),
 
     // What comes in, and what it is.
     room("ReelSniffer", ["ReelModel"]),
@@ -133,6 +135,7 @@ let package = Package(
     .target(name: "ReelTestRandomness", path: "Tests/Randomness", swiftSettings: strict),
     tests("ReelModelTests", ["ReelModel", "ReelTestRandomness"]),
     tests("ReelSystemTests", ["ReelSystem"]),
+    tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
     tests("ReelSnifferTests", ["ReelSniffer", "ReelModel", "ReelTestRandomness"]),
     tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer", "ReelTestRandomness"]),
     tests("ReelWireTests", ["ReelWire", "ReelModel", "ReelTestRandomness"]),

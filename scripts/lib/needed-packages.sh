@@ -4,6 +4,7 @@
 build_packages=(
   # What Reel is linked with.
   libavformat-dev libavcodec-dev libavutil-dev libseccomp-dev libsqlite3-dev libexpat1-dev
+  libssl-dev
   # What the Swift toolchain compiles and links with, and fetches packages by.
   binutils g++ git ca-certificates pkg-config
   # Libraries that the toolchain's own programs load; curl stands for libcurl, whose name changes.
