@@ -102,7 +102,7 @@ let package = Package(
     room("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CSandbox"]),
 
     // Where it goes, and what remembers it.
-    room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", crypto]),
+    room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", "ReelCrypto", crypto]),
     room("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CCommand", crypto]),
     room("ReelHTTP", ["ReelModel", "ReelSystem", "ReelUploading", httpTypes] + httpClient),
     room("ReelS3", ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, crypto]),

@@ -10,6 +10,12 @@ public struct ContentDigest: Hashable, Sendable {
     self.bytes = bytes
   }
 
+  /// Takes what SHA-256 gave.
+  package init(digest: [UInt8]) {
+    precondition(digest.count == 32)
+    bytes = digest
+  }
+
   /// Nil unless `hex` is 64 hexadecimal digits, with or without `sha256:` before them.
   public init?(hex: String) {
     let digits = Array((hex.hasPrefix("sha256:") ? hex.dropFirst(7) : hex[...]).utf8)

@@ -1,6 +1,5 @@
 // docs/adding-an-uploader.md shows this file from here on; a test compares the two.
 
-import Crypto
 import ReelModel
 import ReelUploading
 
@@ -51,7 +50,7 @@ struct ShelfUploader: Uploader {
 
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     let bytes = try await asking { try await client.read(key.rawValue) }
-    return bytes.flatMap { ContentDigest(sha256: SHA256.hash(data: $0)) }
+    return bytes.map { ContentDigest(of: $0) }
   }
 
   /// The last chunk comes only when the source's length and digest are proved.
