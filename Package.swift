@@ -23,12 +23,9 @@ let withHTTP = TargetDependencyCondition.when(traits: ["HTTP"])
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit", condition: withHTTP)
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
 /// SwiftNIO and what stands on it.
@@ -63,7 +60,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
@@ -71,7 +67,6 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
   ],
   targets: [
     // The floor: C, the system, the values.
@@ -92,7 +87,7 @@ let package = Package(
 
     // What comes in, and what it is.
     room("ReelSniffer", ["ReelModel"]),
-    room("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", "CFileSystem", crypto]),
+    room("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", "CFileSystem", "ReelCrypto"]),
     room("ReelWire", ["ReelModel"]),
     room("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
     room("ReelWorker", ["ReelModel", "ReelWire", "CSandbox"]),
@@ -102,15 +97,16 @@ let package = Package(
     room("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CSandbox"]),
 
     // Where it goes, and what remembers it.
-    room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", "ReelCrypto", crypto]),
-    room("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CCommand", crypto]),
+    room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", "ReelCrypto"]),
+    room("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CCommand", "ReelCrypto"]),
     room("ReelHTTP", ["ReelModel", "ReelSystem", "ReelUploading", httpTypes] + httpClient),
-    room("ReelS3", ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, crypto]),
-    room("ReelTus", ["ReelModel", "ReelUploading", "ReelHTTP", httpTypes, crypto]),
+    room(
+      "ReelS3", ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, "ReelCrypto"]),
+    room("ReelTus", ["ReelModel", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
     room(
       "ReelFirebase",
-      ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", httpTypes, crypto, jwtKit]),
-    room("ReelUploaderPromises", ["ReelModel", crypto]),
+      ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
+    room("ReelUploaderPromises", ["ReelModel", "ReelCrypto"]),
     room("ReelCatalog", ["ReelModel", "ReelSystem", "CFileSystem", grdb]),
     room("ReelDoctor", ["ReelModel"]),
 
@@ -159,33 +155,34 @@ let package = Package(
       "ReelHostileTests",
       ["ReelHostileFiles", "reel", "reel-probe-worker", "reel-sabotaged-worker"]),
     tests(
-      "ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", crypto]),
+      "ReelUploadingTests",
+      ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", "ReelCrypto"]),
     tests(
       "ReelCommandTests",
       [
         "ReelCommand", "ReelFaultCampaign", "ReelCatalog", "ReelIngest", "ReelUploaderPromises", "ReelModel",
-        crypto,
+        "ReelCrypto",
       ]),
     .target(
       name: "ReelHTTPDoubles",
-      dependencies: ["ReelHTTP", "ReelModel", "ReelUploading", httpTypes, crypto] + httpClient,
+      dependencies: ["ReelHTTP", "ReelModel", "ReelUploading", httpTypes, "ReelCrypto"] + httpClient,
       path: "Tests/HTTPDoubles", swiftSettings: strict),
     .target(
       name: "ReelGoogleDouble",
-      dependencies: ["ReelFirebase", "ReelHTTP", "ReelHTTPDoubles", "ReelModel", crypto, cryptoExtras],
+      dependencies: ["ReelFirebase", "ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelCrypto", "COpenSSL"],
       path: "Tests/GoogleDouble", swiftSettings: strict),
     .target(
       name: "ReelFaultCampaign",
       dependencies: [
         "ReelModel", "ReelSource", "ReelSystem", "ReelUploading", "ReelCatalog", "ReelIngest", "ReelHTTP",
-        "ReelHTTPDoubles", "ReelTestRandomness", crypto, grdb,
+        "ReelHTTPDoubles", "ReelTestRandomness", "ReelCrypto", grdb,
       ] + httpClient,
       path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
       [
-        "ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes, crypto,
+        "ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes, "ReelCrypto",
         .product(name: "NIOEmbedded", package: "swift-nio", condition: withHTTP),
       ] + httpClient),
     tests(
@@ -193,13 +190,13 @@ let package = Package(
       [
         "ReelS3", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", "ReelCatalog",
         "ReelModel", "ReelSystem", "ReelUploading", "ReelUploaderPromises",
-        httpTypes, crypto,
+        httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelTusTests",
       [
         "ReelTus", "ReelHTTP", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelUploading",
-        "ReelUploaderPromises", "ReelModel", "ReelTestServers", httpTypes, crypto,
+        "ReelUploaderPromises", "ReelModel", "ReelTestServers", httpTypes, "ReelCrypto",
       ]
         + httpClient),
     tests(
@@ -207,18 +204,18 @@ let package = Package(
       [
         "ReelFirebase", "ReelGoogleDouble", "ReelFaultCampaign", "ReelCatalog", "ReelHTTP", "ReelHTTPDoubles",
         "ReelTestServers", "ReelModel", "ReelUploading",
-        "ReelUploaderPromises", httpTypes, crypto, cryptoExtras,
+        "ReelUploaderPromises", httpTypes, "ReelCrypto", "COpenSSL",
       ]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
     tests(
       "ReelIngestTests",
       [
         "ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", "ReelSandbox",
-        "ReelTestRandomness", crypto,
+        "ReelTestRandomness", "ReelCrypto",
       ]),
     tests(
       "ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel", "ReelTestRandomness"]),
-    tests("ReelDoctorTests", ["ReelDoctor", "ReelUploading", "ReelModel", crypto]),
+    tests("ReelDoctorTests", ["ReelDoctor", "ReelUploading", "ReelModel", "ReelCrypto"]),
     tests(
       "ReelTerminalTests", ["ReelTerminal", "ReelDoctor", "ReelIngest", "ReelModel", "ReelTestRandomness"]),
     tests("ReelOnceModelTests", ["ReelIngest"]),
@@ -229,7 +226,7 @@ let package = Package(
         "ReelValidation", "ReelTestRandomness", "ReelGoogleDouble", "ReelHTTP", "ReelHTTPDoubles", "ReelS3",
         "ReelTestServers",
         httpTypes,
-        crypto, grdb,
+        "ReelCrypto", grdb,
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,5 +1,5 @@
-import Crypto
 import Glibc
+import ReelCrypto
 import ReelModel
 import ReelSystem
 

@@ -1,4 +1,4 @@
-import Crypto
+import ReelCrypto
 import ReelHTTP
 import ReelModel
 import ReelSystem

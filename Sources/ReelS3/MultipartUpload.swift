@@ -1,5 +1,5 @@
-import Crypto
 import HTTPTypes
+import ReelCrypto
 import ReelHTTP
 import ReelModel
 import ReelUploading

@@ -1,5 +1,5 @@
-import Crypto
 import FoundationEssentials
+import ReelCrypto
 import ReelHTTP
 import ReelModel
 import ReelSystem
@@ -59,15 +59,15 @@ struct PartHashing: Sendable {
     }
     whole = state.whole
     return HashedPart(
-      number: number, range: range, sha256: Array(state.sha256.finalize()),
-      md5: state.md5.map { Array($0.finalize()) })
+      number: number, range: range, sha256: state.sha256.finalize(),
+      md5: state.md5.map { $0.finalize() })
   }
 
   /// All parts were hashed: are they those of the source's digest, and is there nothing behind them?
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
   func proveEnd() async throws(UploadError) {
     try Self.checkCancellation()
-    let digest = Array(whole.finalize())
+    let digest = whole.finalize()
     try await queue.run { [source] () throws(UploadError) in
       if digest != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }
       try source.proveEnd()

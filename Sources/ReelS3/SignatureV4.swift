@@ -1,5 +1,5 @@
-import Crypto
 import FoundationEssentials
+import ReelCrypto
 import ReelHTTP
 
 /// AWS Signature Version 4: proves with an HMAC that whoever sends a request has the secret, and that the request is as
@@ -84,13 +84,13 @@ struct SignatureV4: Sendable {
     "\(Self.stamp(date).prefix(8))/\(region)/\(service)/aws4_request"
   }
 
-  private func signingKey(_ secret: Secret, at date: Date) -> SymmetricKey {
+  private func signingKey(_ secret: Secret, at date: Date) -> [UInt8] {
     [String(Self.stamp(date).prefix(8)), region, service, "aws4_request"].reduce(
-      SymmetricKey(data: Array(("AWS4" + secret.revealed).utf8))
-    ) { key, text in SymmetricKey(data: Self.code(text, key: key)) }
+      Array(("AWS4" + secret.revealed).utf8)
+    ) { key, text in Self.code(text, key: key) }
   }
 
-  private static func code(_ text: String, key: SymmetricKey) -> HMAC<SHA256>.MAC {
+  private static func code(_ text: String, key: [UInt8]) -> [UInt8] {
     HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)
   }
 

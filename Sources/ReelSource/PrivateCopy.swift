@@ -1,6 +1,6 @@
 import CFileSystem
-import Crypto
 import Glibc
+import ReelCrypto
 import ReelModel
 import ReelSystem
 

@@ -1,4 +1,4 @@
-import Crypto
+import ReelCrypto
 import ReelModel
 
 /// The SHA-256 of a file's bytes.
@@ -36,7 +36,7 @@ public enum SourceDigest {
   }
 
   private static func digest(
-    _ hash: SHA256.Digest, of file: SourceFile, length: Int64
+    _ hash: [UInt8], of file: SourceFile, length: Int64
   ) throws(SourceError) -> ContentDigest? {
     guard length == file.size, try file.handle.currentIdentity() == file.identity else { throw .changed }
     return ContentDigest(sha256: hash)

@@ -1,5 +1,5 @@
-import Crypto
 import FoundationEssentials
+import ReelCrypto
 
 /// An algorithm of tus's checksum extension, the best one first. Every server with the extension has `sha1`.
 ///

@@ -1,6 +1,6 @@
-import Crypto
 import FoundationEssentials
 import HTTPTypes
+import ReelCrypto
 import ReelHTTP
 import ReelModel
 

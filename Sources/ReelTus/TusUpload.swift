@@ -1,4 +1,4 @@
-import Crypto
+import ReelCrypto
 import ReelModel
 import ReelUploading
 

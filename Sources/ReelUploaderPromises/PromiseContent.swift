@@ -1,4 +1,4 @@
-import Crypto
+import ReelCrypto
 import ReelModel
 
 /// Bytes that look random, are the same on every run, and never the same for two seeds.

@@ -1,4 +1,4 @@
-import Crypto
+import ReelCrypto
 import ReelModel
 import ReelSystem
 
@@ -114,7 +114,7 @@ private struct ProvedRange: Sendable {
       }
       if try more.get() > 0 { throw UploadError.changed(source, "it grew") }
     }
-    if Array(hash.finalize()) != sha256 { throw UploadError.changed(source, "its bytes differ") }
+    if hash.finalize() != sha256 { throw UploadError.changed(source, "its bytes differ") }
     do throws(SourceError) {
       try source.bytes.checkUnchanged()
     } catch {

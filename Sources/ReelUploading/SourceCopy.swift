@@ -1,6 +1,6 @@
 import CFileSystem
-import Crypto
 import Glibc
+import ReelCrypto
 import ReelModel
 import ReelSystem
 
@@ -56,7 +56,7 @@ struct SourceCopy {
       }
     }
     if sent < source.size { throw UploadError.changed(source, "it shrank") }
-    if Array(hash.finalize()) != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }
+    if hash.finalize() != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }
   }
 
   private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(UploadError) -> Int {

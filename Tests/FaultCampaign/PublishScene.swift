@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import ReelCatalog
+import ReelCrypto
 import ReelIngest
 import ReelModel
 import ReelSource

@@ -1,6 +1,6 @@
 #if HTTP
-  import Crypto
   import Foundation
+  import ReelCrypto
   import ReelFirebase
   import ReelHTTPDoubles
 

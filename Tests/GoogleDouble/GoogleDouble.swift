@@ -1,5 +1,4 @@
 #if HTTP
-  import CryptoExtras
   import Foundation
   import ReelFirebase
   import ReelHTTP
@@ -18,7 +17,7 @@
     package static let sessionMark = "s3cret-session-"
 
     package let state = Mutex(State())
-    let publicKey: _RSA.Signing.PublicKey
+    let key: TestRSAKey
     let keepsBytes: Bool
     private let server = Mutex<LoopbackServer?>(nil)
     private let proxy = Mutex<Int?>(nil)
@@ -74,16 +73,16 @@
     /// - Parameter keepsBytes: whether it has the objects' bytes and sums them up. One that does not counts them, and
     ///   takes its client's word for their checksum: where gigabytes come, it must not be what everything waits for.
     package static func start(
-      key: _RSA.Signing.PrivateKey = TestKey.key, keepsBytes: Bool = true
+      key: TestRSAKey = TestKey.key, keepsBytes: Bool = true
     ) async throws -> GoogleDouble {
-      let double = GoogleDouble(key.publicKey, keepsBytes: keepsBytes)
+      let double = GoogleDouble(key, keepsBytes: keepsBytes)
       let server = try await LoopbackServer.start(keepsBodies: keepsBytes) { double.answer($0) }
       double.server.withLock { $0 = server }
       return double
     }
 
-    private init(_ publicKey: _RSA.Signing.PublicKey, keepsBytes: Bool) {
-      (self.publicKey, self.keepsBytes) = (publicKey, keepsBytes)
+    private init(_ key: TestRSAKey, keepsBytes: Bool) {
+      (self.key, self.keepsBytes) = (key, keepsBytes)
     }
 
     package var port: Int { server.withLock { $0?.port ?? 0 } }

@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import ReelCommand
+import ReelCrypto
 import ReelFaultCampaign
 import ReelIngest
 import ReelModel

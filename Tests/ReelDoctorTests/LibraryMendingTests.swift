@@ -1,5 +1,5 @@
-import Crypto
 import FoundationEssentials
+import ReelCrypto
 import ReelModel
 import ReelUploading
 import Synchronization

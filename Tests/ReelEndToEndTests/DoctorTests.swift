@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import GRDB
+import ReelCrypto
 import Testing
 
 /// `reel doctor` and `reel backup` against what crashes, people and bugs leave over.

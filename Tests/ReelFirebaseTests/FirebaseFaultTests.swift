@@ -1,7 +1,7 @@
 #if HTTP
-  import Crypto
   import Foundation
   import ReelCatalog
+  import ReelCrypto
   import ReelFaultCampaign
   import ReelGoogleDouble
   import ReelHTTP

@@ -1,6 +1,6 @@
 #if HTTP
-  import Crypto
   import Foundation
+  import ReelCrypto
   import ReelGoogleDouble
   import ReelHTTP
   import ReelHTTPDoubles

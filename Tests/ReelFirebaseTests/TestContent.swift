@@ -1,4 +1,4 @@
-import Crypto
+import ReelCrypto
 import ReelModel
 
 /// Bytes in memory, of which a test can change its mind.

@@ -1,5 +1,4 @@
 #if HTTP
-  import CryptoExtras
   import Foundation
   import ReelGoogleDouble
   import ReelHTTP
@@ -45,7 +44,7 @@
 
     @Test("what is in private_key has to be an RSA key of 2048 bits at least")
     func noRSA() async throws {
-      let small = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024)).pkcs8PEMRepresentation
+      let small = try TestRSAKey(bits: 1024).pem
       for pem in ["no PEM", TestKey.pem.replacing("A", with: "B"), small] {
         let key = try ServiceAccountKey(
           TestKey.file("https://x", changing: ["private_key": pem]), path: "k.json")
@@ -147,7 +146,7 @@
 
     @Test("a key that Google does not take: one sentence, the clock when it is that")
     func refused() async throws {
-      let double = try await GoogleDouble.start(key: try _RSA.Signing.PrivateKey(keySize: .bits2048))
+      let double = try await GoogleDouble.start(key: try TestRSAKey(bits: 2048))
       let wrong = await #expect(throws: UploadError.self) { try await double.uploader().prepare() }
       #expect(wrong?.code == .storeUnusable)
       #expect(wrong?.message.contains("Invalid JWT Signature.") == true, "\(wrong?.message ?? "")")

@@ -1,6 +1,6 @@
 #if HTTP
-  import Crypto
   import HTTPTypes
+  import ReelCrypto
   import ReelHTTP
   import ReelHTTPDoubles
   import ReelModel

@@ -1,7 +1,7 @@
-import Crypto
 import Foundation
 import Glibc
 import ReelCatalog
+import ReelCrypto
 import ReelModel
 import ReelSource
 import ReelUploading

@@ -1,6 +1,6 @@
-import Crypto
 import FoundationEssentials
 import ReelCatalog
+import ReelCrypto
 import ReelIngest
 import ReelModel
 import ReelSource

@@ -1,7 +1,7 @@
 import Foundation
-import Crypto
 import FoundationEssentials
 import HTTPTypes
+import ReelCrypto
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
@@ -179,7 +179,7 @@ final class S3Double: Sendable {
         let sentPart = upload.parts[Int(part["PartNumber"] ?? "") ?? 0]
         guard let sentPart, Self.tag(sentPart) == part["ETag"] else { return Self.error(400, "InvalidPart") }
         bytes += sentPart
-        digests += Array(SHA256.hash(data: sentPart))
+        digests += SHA256.hash(data: sentPart)
         sums += Array(Insecure.MD5.hash(data: sentPart))
       }
       let count = "-\(list.all("Part").count)"
@@ -207,7 +207,7 @@ final class S3Double: Sendable {
 
   static func xml(_ text: String) -> HTTPReply { HTTPReply(status: .ok, body: Array(text.utf8)) }
 
-  static func checksum(_ bytes: [UInt8]) -> String { Base64.text(Array(SHA256.hash(data: bytes))) }
+  static func checksum(_ bytes: [UInt8]) -> String { Base64.text(SHA256.hash(data: bytes)) }
 
   static func tag(_ bytes: [UInt8]) -> String { "\"\(Hexadecimal.text(Insecure.MD5.hash(data: bytes)))\"" }
 

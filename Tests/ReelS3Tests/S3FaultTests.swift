@@ -1,8 +1,8 @@
 #if HTTP
-  import Crypto
   import Foundation
   import HTTPTypes
   import ReelCatalog
+  import ReelCrypto
   import ReelFaultCampaign
   import ReelHTTP
   import ReelHTTPDoubles

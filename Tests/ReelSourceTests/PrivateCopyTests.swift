@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import Glibc
+import ReelCrypto
 import ReelModel
 import ReelSource
 import Synchronization

@@ -1,7 +1,7 @@
 #if HTTP
-  import Crypto
   import Foundation
   import HTTPTypes
+  import ReelCrypto
   import ReelHTTP
   import ReelHTTPDoubles
   import ReelModel

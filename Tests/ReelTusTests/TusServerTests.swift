@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import HTTPTypes
+import ReelCrypto
 import ReelHTTP
 import ReelModel
 import Testing

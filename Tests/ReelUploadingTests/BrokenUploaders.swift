@@ -1,4 +1,4 @@
-import Crypto
+import ReelCrypto
 import ReelModel
 import Synchronization
 
@@ -151,7 +151,7 @@ extension BrokenUploader {
     if isShort && mistake != .swallowsSourceErrors { throw changed }
     if isLong && mistake != .readsPastTheEnd { throw changed }
     if isLong || isShort || mistake == .neverHashes { return }
-    if Array(SHA256.hash(data: bytes)) != source.digest.bytes { throw changed }
+    if SHA256.hash(data: bytes) != source.digest.bytes { throw changed }
   }
 
   private func report(
