@@ -35,7 +35,7 @@ package struct RSASigningKey: Sendable {
     var (label, header): (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?)
     var data: UnsafeMutablePointer<UInt8>?
     var count = 0
-    guard PEM_read_bio(input, &label, &header, &data, &count) == 1, let label, let data else { throw .noPEM }
+    guard PEM_read_bio(input, &label, &header, &data, &count) == 1, let label, let data else { throw .notPEM }
     defer {
       reel_openssl_free(label, 0)
       reel_openssl_free(header, 0)
@@ -58,7 +58,7 @@ package struct RSASigningKey: Sendable {
     guard let info, let key = EVP_PKCS82PKEY(info) else { throw .damaged }
     var problem: RSAKeyError?
     if EVP_PKEY_get_base_id(key) != EVP_PKEY_RSA {
-      problem = .noRSA
+      problem = .notRSA
     } else if EVP_PKEY_get_bits(key) < Self.minimumBits {
       problem = .tooShort(bits: Int(EVP_PKEY_get_bits(key)))
     }
@@ -94,25 +94,24 @@ extension RSASigningKey: CustomReflectable {
 
 /// Why a text is no key to sign with. Quotes nothing of it but the label of a PEM block.
 package enum RSAKeyError: Error, Hashable {
-  case noPEM
+  case notPEM
   case pkcs1
   case encrypted
   /// A PEM block with this label.
   case other(String)
-  case noRSA
+  case notRSA
   case tooShort(bits: Int)
   case damaged
 
-  /// Half a sentence, to be put behind a colon.
+  /// A clause without a full stop.
   package var reason: String {
     switch self {
-    case .noPEM: "it is not PEM (-----BEGIN PRIVATE KEY-----)"
-    case .pkcs1:
-      "it is PKCS#1 (RSA PRIVATE KEY) instead of PKCS#8 (openssl pkcs8 -topk8 -nocrypt converts it)"
-    case .encrypted: "it is encrypted (openssl pkcs8 decrypts it)"
-    case .other(let label): "its PEM label is \(label.prefix(40)) instead of PRIVATE KEY"
-    case .noRSA: "it is the key of another algorithm than RSA"
-    case .tooShort(let bits): "it has \(bits) bits, and \(RSASigningKey.minimumBits) are the least"
+    case .notPEM: "it is not PEM"
+    case .pkcs1: "it is PKCS#1, not PKCS#8"
+    case .encrypted: "it is encrypted"
+    case .other(let label): "it is labelled \(label.prefix(40)), not PRIVATE KEY"
+    case .notRSA: "it is a key of another algorithm"
+    case .tooShort(let bits): "it has \(bits) bits"
     case .damaged: "it is damaged"
     }
   }

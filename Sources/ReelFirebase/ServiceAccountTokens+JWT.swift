@@ -18,7 +18,9 @@ extension ServiceAccountTokens {
       rsa = try RSASigningKey(pem: key.privateKey.revealed)
     } catch {
       throw .badKey(
-        key.path, "holds no RSA key of at least 2048 bits in its private_key: download it again")
+        key.path,
+        "holds no RSA key of at least 2048 bits in its private_key (\(HTTPReply.oneLine(error.reason))): "
+          + "download it again")
     }
     let header = JWTHeader(kid: key.keyID)
     let (email, audience, path) = (

@@ -33,12 +33,12 @@ import Testing
   @Test("what is wrong with a key is named")
   func badKeys() {
     for (pem, problem) in [
-      ("", .noPEM), ("no PEM", .noPEM), ("-----BEGIN PRIVATE KEY-----", .noPEM),
-      (String(Self.example.dropLast(40)), .noPEM), (Self.example.replacing("/", with: "?"), .noPEM),
+      ("", .notPEM), ("no PEM", .notPEM), ("-----BEGIN PRIVATE KEY-----", .notPEM),
+      (String(Self.example.dropLast(40)), .notPEM), (Self.example.replacing("/", with: "?"), .notPEM),
       (Self.block("RSA PRIVATE KEY"), .pkcs1), (Self.block("ENCRYPTED PRIVATE KEY"), .encrypted),
       (Self.block("EC PRIVATE KEY"), .other("EC PRIVATE KEY")),
       (Self.block("PUBLIC KEY"), .other("PUBLIC KEY")),
-      (Self.elliptic, .noRSA), (Self.edwards, .noRSA), (Self.small, .tooShort(bits: 1024)),
+      (Self.elliptic, .notRSA), (Self.edwards, .notRSA), (Self.small, .tooShort(bits: 1024)),
       (Self.block("PRIVATE KEY"), .damaged),
     ] as [(String, RSAKeyError)] {
       #expect(throws: problem) { try RSASigningKey(pem: pem) }

@@ -45,13 +45,19 @@
     @Test("what is in private_key has to be an RSA key of 2048 bits at least")
     func noRSA() async throws {
       let small = try TestRSAKey(bits: 1024).pem
-      for pem in ["no PEM", TestKey.pem.replacing("A", with: "B"), small] {
+      for (pem, words) in [
+        ("no PEM", "it is not PEM"), (small, "it has 1024 bits"),
+        (TestKey.pem.replacing("A", with: "B"), "it is labelled PRIVBTE KEY"),
+        (TestKey.pem.replacing(" PRIVATE", with: " RSA PRIVATE"), "it is PKCS#1, not PKCS#8"),
+        (TestKey.pem.replacing(" PRIVATE", with: " ENCRYPTED PRIVATE"), "it is encrypted"),
+      ] {
         let key = try ServiceAccountKey(
           TestKey.file("https://x", changing: ["private_key": pem]), path: "k.json")
         let error = await #expect(throws: UploadError.self) {
           try await ServiceAccountTokens(key, transport: try AsyncHTTPTransport.patient())
         }
         #expect(error?.code == .storeUnusable && error?.message.contains("no RSA key") == true)
+        #expect(error?.message.contains("(\(words)") == true, "\(error?.message ?? "")")
         #expect(error?.message.contains(pem) == false)
       }
     }
