@@ -28,9 +28,8 @@ let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
-/// SwiftNIO and what stands on it.
-let httpClient: [Target.Dependency] = [
-  .product(name: "AsyncHTTPClient", package: "async-http-client", condition: withHTTP),
+/// What the doubles of servers stand on.
+let nio: [Target.Dependency] = [
   .product(name: "NIOCore", package: "swift-nio", condition: withHTTP),
   .product(name: "NIOPosix", package: "swift-nio", condition: withHTTP),
   .product(name: "NIOHTTP1", package: "swift-nio", condition: withHTTP),
@@ -54,7 +53,7 @@ let package = Package(
   traits: [
     .default(enabledTraits: ["HTTP"]),
     .trait(
-      name: "HTTP", description: "Uploaders that speak HTTP (S3, tus, Firebase), over async-http-client"),
+      name: "HTTP", description: "Uploaders that speak HTTP (S3, tus, Firebase)"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -77,6 +76,7 @@ let package = Package(
       ]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
+    .target(name: "CCurl"),
     .target(name: "CFileSystem"),
     .target(name: "CCommand"),
     .target(name: "CProcess"),
@@ -99,7 +99,7 @@ let package = Package(
     // Where it goes, and what remembers it.
     room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", "ReelCrypto"]),
     room("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CCommand", "ReelCrypto"]),
-    room("ReelHTTP", ["ReelModel", "ReelSystem", "ReelUploading", httpTypes] + httpClient),
+    room("ReelHTTP", ["ReelModel", "ReelSystem", "ReelUploading", "CCurl", httpTypes]),
     room(
       "ReelS3", ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, "ReelCrypto"]),
     room("ReelTus", ["ReelModel", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
@@ -165,7 +165,7 @@ let package = Package(
       ]),
     .target(
       name: "ReelHTTPDoubles",
-      dependencies: ["ReelHTTP", "ReelModel", "ReelUploading", httpTypes, "ReelCrypto"] + httpClient,
+      dependencies: ["ReelHTTP", "ReelModel", "ReelUploading", httpTypes, "ReelCrypto"] + nio,
       path: "Tests/HTTPDoubles", swiftSettings: strict),
     .target(
       name: "ReelGoogleDouble",
@@ -176,15 +176,15 @@ let package = Package(
       dependencies: [
         "ReelModel", "ReelSource", "ReelSystem", "ReelUploading", "ReelCatalog", "ReelIngest", "ReelHTTP",
         "ReelHTTPDoubles", "ReelTestRandomness", "ReelCrypto", grdb,
-      ] + httpClient,
+      ] + nio,
       path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
       [
-        "ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes, "ReelCrypto",
-        .product(name: "NIOEmbedded", package: "swift-nio", condition: withHTTP),
-      ] + httpClient),
+        "ReelHTTP", "CCurl", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes,
+        "ReelCrypto", .product(name: "NIOEmbedded", package: "swift-nio", condition: withHTTP),
+      ] + nio),
     tests(
       "ReelS3Tests",
       [
@@ -198,7 +198,7 @@ let package = Package(
         "ReelTus", "ReelHTTP", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelUploading",
         "ReelUploaderPromises", "ReelModel", "ReelTestServers", httpTypes, "ReelCrypto",
       ]
-        + httpClient),
+        + nio),
     tests(
       "ReelFirebaseTests",
       [

@@ -24,6 +24,10 @@ public enum HTTPFailure: Error, Hashable, Sendable {
   case cancelled
   /// What answers speaks no HTTP that could be understood.
   case garbled(String)
+  /// The proxy lets nothing through, and answered with that status.
+  case proxyRefused(status: Int)
+  /// libcurl can't be used.
+  case noLibrary(String)
 }
 
 extension UploadError {
@@ -66,6 +70,21 @@ extension UploadError {
     case .source(let error): self = error
     case .cancelled:
       self.init(.cancelled, "cancelled before it was stored; run the same command again to go on")
+    case .proxyRefused(let status) where status >= 500:
+      self.init(
+        .unavailable,
+        "the store \(store) can't be reached (the proxy answered \(status)): check the proxy and the store's address, "
+          + "then run the same command again")
+    case .proxyRefused(let status):
+      self.init(
+        .storeUnusable,
+        "the store \(store) can't be reached (the proxy refused with status \(status)): check the proxy's address and "
+          + "its user and password")
+    case .noLibrary(let reason):
+      self.init(
+        .storeUnusable,
+        "the store \(store) can't be spoken to, as libcurl can't be used (\(reason)): install it (Debian and Ubuntu: "
+          + "libcurl4; Fedora: libcurl)")
     case .garbled(let reason):
       self.init(
         .rejected, "what answers at the store \(store) speaks no HTTP (\(reason)): check its address and port"

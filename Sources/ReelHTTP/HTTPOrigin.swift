@@ -24,9 +24,20 @@ public struct HTTPOrigin: Hashable, Sendable {
 
   /// Whether what is sent stays on this machine: `localhost` and names below it (RFC 6761), 127.0.0.0/8, ::1.
   public var isLoopback: Bool {
-    if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
-    let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-    return numbers.count == 4 && numbers[0] == 127 && !numbers.contains(nil)
+    host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || numbers?.first == 127
+  }
+
+  /// Whether no router passes on what is sent (RFC 3927, RFC 4291): 169.254.0.0/16, fe80::/10.
+  var isLinkLocal: Bool {
+    numbers?.prefix(2) == [169, 254]
+      || host.contains(":") && ["fe8", "fe9", "fea", "feb"].contains(host.prefix(3))
+  }
+
+  /// Of an IPv4 address; nil for a name.
+  private var numbers: [UInt8]? {
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    let numbers = parts.compactMap { UInt8($0) }
+    return parts.count == 4 && numbers.count == 4 ? numbers : nil
   }
 
   /// The same scheme and port, with another host.

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Sends requests: the port that every uploader over HTTP stands on. ``AsyncHTTPTransport`` is the real one; a test's
+/// Sends requests: the port that every uploader over HTTP stands on. ``CurlTransport`` is the real one; a test's
 /// plays a store's part.
 ///
 /// A transport follows no redirect and retries nothing: a reply is given as it came, and the uploader decides. It sends
@@ -70,18 +70,23 @@ public struct HTTPRules: Hashable, Sendable {
   public var extraCertificates: String?
   /// How long is waited.
   public var timeouts: HTTPTimeouts
-  /// Connections to one host at once; more calls wait for one.
+  /// Connections at once; more calls wait for one.
   public var connections: Int
+  /// The proxy's address, such as `http://proxy.example:3128`; nil for the one that the environment names
+  /// (`https_proxy`, `http_proxy`, `all_proxy`, but for hosts in `no_proxy`). What stays on this machine or on its link
+  /// goes through none.
+  public var proxy: String?
 
   /// TLS with the system's certificates, or loopback.
   public init(
     allowsPlainHTTP: Bool = false, extraCertificates: String? = nil, timeouts: HTTPTimeouts = HTTPTimeouts(),
-    connections: Int = 32
+    connections: Int = 32, proxy: String? = nil
   ) {
     self.allowsPlainHTTP = allowsPlainHTTP
     self.extraCertificates = extraCertificates
     self.timeouts = timeouts
     self.connections = max(1, connections)
+    self.proxy = proxy
   }
 
   /// Whether `origin` may be spoken to at all.

@@ -149,7 +149,8 @@ public struct EndpointCredentials: Sendable {
     case .untrusted(let reason): none(who, "it can't be trusted (\(reason))")
     case .garbled: none(who, "what answers speaks no HTTP")
     case .replyTooLarge: none(who, "its answer is too long")
-    case .plainHTTP, .misdirected, .source, .cancelled: UploadError(failure, store: who)
+    case .proxyRefused(let status): none(who, "the proxy answered \(status)")
+    case .noLibrary, .plainHTTP, .misdirected, .source, .cancelled: UploadError(failure, store: who)
     }
   }
 

@@ -85,7 +85,7 @@ public final class RateLimiter: Sendable {
 /// Keeps the sources of another uploader's uploads to a rate, all of them together.
 ///
 /// What is read from the source counts, whether it is sent or only hashed: for uploaders that read a file once, and
-/// send what they read. What goes out over HTTP is held to the rate where it is sent (`AsyncHTTPTransport`). An uploader
+/// send what they read. What goes out over HTTP is held to the rate where it is sent (`CurlTransport`). An uploader
 /// that hands the file itself on (`command:`) can't be held to anything here.
 public struct RateLimitedUploader: Uploader {
   private let base: any Uploader

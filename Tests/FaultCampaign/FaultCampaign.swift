@@ -133,7 +133,7 @@
 
     /// - Parameter idle: how long the client waits for a byte.
     func publish(_ idle: Duration = patience) async throws -> PublishResult {
-      let transport = try AsyncHTTPTransport(
+      let transport = try CurlTransport(
         HTTPRules(timeouts: HTTPTimeouts(connect: Self.patience, idle: idle, answer: Self.patience)))
       return try await scene.publish { [store, proxy] catalog in
         try await store.services(through: proxy.port, transport, catalog)

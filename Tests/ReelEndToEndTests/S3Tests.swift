@@ -23,7 +23,7 @@
       self.port = port ?? address.origin.port
       client = S3Client(
         try S3Store(bucket: name, endpoint: address),
-        transport: try AsyncHTTPTransport.patient(),
+        transport: try CurlTransport.patient(),
         credentials: FixedCredentials(
           S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret))),
         clock: SystemWallClock())

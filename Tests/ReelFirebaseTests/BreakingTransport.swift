@@ -5,7 +5,7 @@
 
   /// Breaks some of the calls whose method and target hold a word, on this side of the wire.
   final class BreakingTransport: HTTPTransport {
-    private let base: AsyncHTTPTransport
+    private let base: CurlTransport
     private let words: String
     /// From this one on (counted from 1) nothing is sent.
     private let from: Int
@@ -15,7 +15,7 @@
     private let corrupting: Int
     private let seen = Mutex<(calls: Int, bytes: Int)>((0, 0))
 
-    init(base: AsyncHTTPTransport, words: String, from: Int = .max, losing: Int = 0, corrupting: Int = 0) {
+    init(base: CurlTransport, words: String, from: Int = .max, losing: Int = 0, corrupting: Int = 0) {
       (self.base, self.words) = (base, words)
       (self.from, self.losing, self.corrupting) = (from, losing, corrupting)
     }

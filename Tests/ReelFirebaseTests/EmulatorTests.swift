@@ -32,7 +32,7 @@
     func promises(_ promise: UploaderPromise) async throws {
       let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
       let checkpoints = MemoryCheckpoints()
-      let transport = try AsyncHTTPTransport.patient()
+      let transport = try CurlTransport.patient()
       try await promise.check(
         StoreUnderTest(largeSize: 3 << 18 + 3) {
           try uploader(server.port, checkpoints, transport: transport)
@@ -46,10 +46,10 @@
       let checkpoints = MemoryCheckpoints()
       let content = TestContent(5 << 18 + 17)
       let key = try #require(ObjectKey("k.mp4"))
-      let breaking = BreakingTransport(base: try AsyncHTTPTransport.patient(), words: "PUT", from: 4)
+      let breaking = BreakingTransport(base: try CurlTransport.patient(), words: "PUT", from: 4)
       let first = try uploader(server.port, checkpoints, transport: breaking)
       await #expect(throws: UploadError.self) { try await first.upload(content.source, to: key) { _ in } }
-      let counting = BreakingTransport(base: try AsyncHTTPTransport.patient(), words: "PUT", from: .max)
+      let counting = BreakingTransport(base: try CurlTransport.patient(), words: "PUT", from: .max)
       let second = try uploader(server.port, checkpoints, transport: counting)
       #expect(try await second.find(key) == nil)
       let stored = try await second.upload(content.source, to: key) { _ in }
@@ -63,7 +63,7 @@
     @Test("it refuses bytes of another checksum, and nothing is stored")
     func otherBytes() async throws {
       let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
-      let corrupting = BreakingTransport(base: try AsyncHTTPTransport.patient(), words: "PUT", corrupting: 1)
+      let corrupting = BreakingTransport(base: try CurlTransport.patient(), words: "PUT", corrupting: 1)
       let uploader = try uploader(server.port, MemoryCheckpoints(), transport: corrupting)
       let key = try #require(ObjectKey("k.mp4"))
       let error = await #expect(throws: UploadError.self) {
@@ -80,7 +80,7 @@
     func noBucket() async throws {
       let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
       let uploader = try uploader(
-        server.port, MemoryCheckpoints(), transport: try AsyncHTTPTransport.patient(),
+        server.port, MemoryCheckpoints(), transport: try CurlTransport.patient(),
         bucket: "no-such-bucket")
       let error = await #expect(throws: UploadError.self) { try await uploader.prepare() }
       #expect(error?.code == .storeUnusable && error?.message.contains("no-such-bucket") == true)
@@ -99,7 +99,7 @@
         try #require(
           FirestoreDatabase(
             project: project, emulator: HTTPOrigin(isSecure: false, host: "127.0.0.1", port: port))),
-        of: Destination("firebase://my-app"), transport: try AsyncHTTPTransport.patient(),
+        of: Destination("firebase://my-app"), transport: try CurlTransport.patient(),
         tokens: EmulatorToken())
     }
 
@@ -139,7 +139,7 @@
       let database = try #require(
         FirestoreDatabase(
           project: "lost-reply", emulator: HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)))
-      let losing = BreakingTransport(base: try AsyncHTTPTransport.patient(), words: ":commit", losing: 1)
+      let losing = BreakingTransport(base: try CurlTransport.patient(), words: ":commit", losing: 1)
       let posts = RetryingRecorder(
         base: FirestorePosts(
           database, of: Destination("firebase://my-app"), transport: losing, tokens: EmulatorToken()))

@@ -24,7 +24,7 @@
       _ checkpoints: any UploadCheckpoints = MemoryCheckpoints(), bucket: String = GoogleDouble.bucket,
       publicBaseURL: String? = nil, partSize: Int = 1 << 18, limiter: RateLimiter? = nil
     ) async throws -> FirebaseUploader {
-      let transport = try AsyncHTTPTransport.patient(limiter: limiter)
+      let transport = try CurlTransport.patient(limiter: limiter)
       return FirebaseUploader(
         try StorageBucket(bucket, prefix: "videos", emulator: origin), transport: transport,
         tokens: try await tokens(transport), checkpoints: checkpoints, publicBaseURL: publicBaseURL,
@@ -33,7 +33,7 @@
 
     /// What keeps the posts, with a connection and a token of its own. It does not wait.
     func posts(project: String = GoogleDouble.project) async throws -> FirestorePosts {
-      let transport = try AsyncHTTPTransport.patient()
+      let transport = try CurlTransport.patient()
       return FirestorePosts(
         try #require(FirestoreDatabase(project: project, emulator: origin)),
         of: Destination("firebase://\(Self.bucket)/videos"), transport: transport,

@@ -52,7 +52,7 @@
       let double = try await GoogleDouble.start()
       let checkpoints = MemoryCheckpoints()
       let file = try ServiceAccountKey(TestKey.file("\(double.origin)"), path: "k.json")
-      let tokens = try await ServiceAccountTokens(file, transport: try AsyncHTTPTransport.patient())
+      let tokens = try await ServiceAccountTokens(file, transport: try CurlTransport.patient())
       let token = try await tokens.token()
       double.break_(.init(words: "PUT", nth: 2, effect: .reset))
       let uploader = try await double.uploader(checkpoints)

@@ -54,7 +54,7 @@
         let key = try ServiceAccountKey(
           TestKey.file("https://x", changing: ["private_key": pem]), path: "k.json")
         let error = await #expect(throws: UploadError.self) {
-          try await ServiceAccountTokens(key, transport: try AsyncHTTPTransport.patient())
+          try await ServiceAccountTokens(key, transport: try CurlTransport.patient())
         }
         #expect(error?.code == .storeUnusable && error?.message.contains("no RSA key") == true)
         #expect(error?.message.contains("(\(words)") == true, "\(error?.message ?? "")")
@@ -95,7 +95,7 @@
     func remembered() async throws {
       let double = try await GoogleDouble.start()
       let clock = TestClock()
-      let tokens = try await double.tokens(try AsyncHTTPTransport.patient(), clock: clock)
+      let tokens = try await double.tokens(try CurlTransport.patient(), clock: clock)
       let all = try await withThrowingTaskGroup { group in
         for _ in 0..<20 { group.addTask { try await tokens.token() } }
         return try await group.reduce(into: Set()) { $0.insert($1) }
@@ -178,7 +178,7 @@
       let elsewhere = "http://127.0.0.1:\(other.port)/elsewhere"
       let redirecting = try await LoopbackServer.start { _ in .reply(307, headers: [("Location", elsewhere)])
       }
-      let transport = try AsyncHTTPTransport.patient()
+      let transport = try CurlTransport.patient()
       let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: redirecting.port)
       let uploader = FirebaseUploader(
         try StorageBucket("my-app", emulator: origin), transport: transport,

@@ -276,11 +276,11 @@
     func lies(_ what: String) async throws {
       let double = try await GoogleDouble.start()
       let uploader = try await double.uploader()
-      let transport = LyingTransport(base: try AsyncHTTPTransport.patient(), field: what)
+      let transport = LyingTransport(base: try CurlTransport.patient(), field: what)
       let lied = FirebaseUploader(
         try StorageBucket(GoogleDouble.bucket, prefix: "videos", emulator: double.origin),
         transport: transport,
-        tokens: try await double.tokens(try AsyncHTTPTransport.patient()), checkpoints: MemoryCheckpoints())
+        tokens: try await double.tokens(try CurlTransport.patient()), checkpoints: MemoryCheckpoints())
       let error = await #expect(throws: UploadError.self) {
         try await lied.upload(TestContent(1000).source, to: key) { _ in }
       }
@@ -328,7 +328,7 @@
 
   /// Says something else of an object than the store does.
   private struct LyingTransport: HTTPTransport {
-    let base: AsyncHTTPTransport
+    let base: CurlTransport
     let field: String
 
     func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {

@@ -1,49 +1,128 @@
-#if HTTP
-  import NIOCore
-  import NIOSSL
-  import ReelModel
-  import Testing
+import CCurl
+import ReelModel
+import Testing
 
-  @testable import ReelHTTP
+@testable import ReelHTTP
 
-  /// What of TLS ends a run, and what is tried again.
-  @Suite struct TLSFailureTests {
-    private static let cases: [(any Error & Sendable, UploadError.Code)] = [
-      (NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])), .unavailable),
-      (
-        NIOSSLError.handshakeFailed(.sslError([.eofDuringAdditionalCertficiateChainValidation])), .unavailable
-      ),
-      (NIOSSLError.handshakeFailed(.syscallError), .unavailable),
-      (NIOSSLError.handshakeFailed(.zeroReturn), .unavailable),
-      (NIOSSLError.uncleanShutdown, .interrupted), (NIOSSLError.readInInvalidTLSState, .interrupted),
-      (NIOSSLError.shutdownFailed(.syscallError), .interrupted),
-      (BoringSSLError.sslError([]), .interrupted), (BoringSSLError.syscallError, .interrupted),
-      (NIOSSLError.handshakeFailed(.sslError([])), .storeUnusable),
-      (NIOSSLError.unableToValidateCertificate, .storeUnusable),
-      (NIOSSLError.noCertificateToValidate, .storeUnusable),
-      (NIOSSLExtraError.failedToValidateHostname, .storeUnusable),
-    ]
-
-    @Test(arguments: cases.indices)
-    func meaning(_ index: Int) {
-      let (error, code) = Self.cases[index]
-      let failure = UploadError(HTTPFailure(error, idle: .seconds(1), answer: .seconds(1)), store: "s3://b")
-      #expect(failure.code == code, "\(error): \(failure.message)")
-      #expect(!failure.message.contains("SSL"), "\(failure.message)")
-    }
+/// What of TLS ends a run, and what is tried again.
+@Suite struct TLSFailureTests {
+  private static func handshake(_ words: String) -> CurlError {
+    CurlError(code: CURLE_SSL_CONNECT_ERROR, host: "h", hasBegun: false, words: words)
+  }
+  private static func certificate(_ verification: Int) -> CurlError {
+    CurlError(
+      code: CURLE_PEER_FAILED_VERIFICATION, host: "h", hasBegun: false, verification: verification,
+      words: "SSL certificate problem")
+  }
+  private static func later(_ code: CURLcode, _ words: String, number: Int32 = 0) -> CurlError {
+    CurlError(code: code, host: "h", hasBegun: true, number: number, words: words)
   }
 
-  /// A connection that was closed at our end.
-  @Suite struct ClosedConnectionTests {
-    @Test(
-      "for silence after a body, and when it was not that",
-      arguments: [
-        (nil, false), (Duration.milliseconds(999), false), (.milliseconds(1000), true), (.seconds(60), true),
-      ])
-    func silence(_ sinceBody: Duration?, _ isSilence: Bool) {
-      let failure = HTTPFailure(
-        ChannelError.ioOnClosedChannel, idle: .seconds(1), answer: .seconds(20), sinceBody: sinceBody)
-      #expect(failure == (isSilence ? .silent(.seconds(1)) : .broken("it was closed")))
-    }
+  private static let cases: [(CurlError, UploadError.Code)] = [
+    (handshake("OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to h:443 "), .unavailable),
+    (handshake("error:0A000126:SSL routines::unexpected eof while reading"), .unavailable),
+    (handshake("OpenSSL SSL_connect: Connection reset by peer in connection to h:443 "), .unavailable),
+    (handshake("OpenSSL SSL_connect: SSL_ERROR_ZERO_RETURN in connection to h:443 "), .unavailable),
+    (
+      later(
+        CURLE_RECV_ERROR,
+        "OpenSSL SSL_read: error:0A000126:SSL routines::unexpected eof while reading, errno 0"),
+      .interrupted
+    ),
+    (
+      later(
+        CURLE_RECV_ERROR,
+        "OpenSSL SSL_read: error:0A000119:SSL routines::decryption failed or bad record mac, errno 0"),
+      .interrupted
+    ),
+    (later(CURLE_SEND_ERROR, "OpenSSL SSL_write: SSL_ERROR_SYSCALL, errno 32", number: 32), .interrupted),
+    (later(CURLE_SEND_ERROR, "SSL_write() returned SYSCALL, errno = 32"), .interrupted),
+    (handshake("error:0A00045C:SSL routines::tlsv13 alert certificate required"), .storeUnusable),
+    (handshake("error:0A00010B:SSL routines::wrong version number"), .storeUnusable),
+    (handshake("error:0A000102:SSL routines::unsupported protocol"), .storeUnusable),
+    (handshake("error:0A00042E:SSL routines::tlsv1 alert protocol version"), .storeUnusable),
+    (handshake("OpenSSL says something new"), .storeUnusable),
+    (certificate(0), .storeUnusable), (certificate(9), .storeUnusable), (certificate(10), .storeUnusable),
+    (certificate(18), .storeUnusable), (certificate(20), .storeUnusable),
+    (
+      CurlError(
+        code: CURLE_SSL_CACERT_BADFILE, host: "h", hasBegun: false, words: "error setting certificate file"),
+      .storeUnusable
+    ),
+  ]
+
+  @Test(arguments: cases.indices)
+  func meaning(_ index: Int) {
+    let (error, code) = Self.cases[index]
+    let failure = UploadError(HTTPFailure(error), store: "s3://b")
+    #expect(failure.code == code, "\(error): \(failure.message)")
+    #expect(!failure.message.contains("SSL"), "\(failure.message)")
   }
-#endif
+}
+
+/// What ended a connection.
+@Suite struct BrokenConnectionTests {
+  private static let cases: [(CurlError, HTTPFailure)] = [
+    (
+      CurlError(code: CURLE_COULDNT_CONNECT, host: "h", hasBegun: false, number: 111),
+      .unreachable("Connection refused")
+    ),
+    (
+      CurlError(code: CURLE_OPERATION_TIMEDOUT, host: "h", hasBegun: false),
+      .unreachable("no connection in time")
+    ),
+    (
+      CurlError(code: CURLE_COULDNT_RESOLVE_HOST, host: "h", hasBegun: false),
+      .unreachable("there is no host named h")
+    ),
+    (CurlError(code: CURLE_GOT_NOTHING, host: "h", hasBegun: true), .broken("it was closed from there")),
+    // Not sent again where libcurl would.
+    (
+      CurlError(code: CURLE_ABORTED_BY_CALLBACK, host: "h", hasBegun: true),
+      .broken("it was closed from there")
+    ),
+    (
+      CurlError(code: CURLE_SEND_FAIL_REWIND, host: "h", hasBegun: true), .broken("it was closed from there")
+    ),
+    (
+      CurlError(code: CURLE_RECV_ERROR, host: "h", hasBegun: true, number: 104),
+      .broken("Connection reset by peer")
+    ),
+    (
+      CurlError(code: CURLE_RECV_ERROR, host: "h", hasBegun: false, proxyStatus: 407),
+      .proxyRefused(status: 407)
+    ),
+    // 7.88 takes a line of the head that is too long for a lack of memory, 8.6 and later have a code for it.
+    (
+      CurlError(code: CURLE_OUT_OF_MEMORY, host: "h", hasBegun: true),
+      .replyTooLarge(limit: CurlTransfer.headLimit)
+    ),
+    (
+      CurlError(code: CURLcode(rawValue: 100), host: "h", hasBegun: true),
+      .replyTooLarge(limit: CurlTransfer.headLimit)
+    ),
+  ]
+
+  @Test(arguments: cases.indices)
+  func meaning(_ index: Int) {
+    let (error, failure) = Self.cases[index]
+    #expect(HTTPFailure(error) == failure)
+  }
+}
+
+@Suite struct CurlTests {
+  @Test("a library that is not there is told with what to install")
+  func missing() {
+    let failure = #expect(throws: HTTPFailure.self) { _ = try Curl(opening: "libcurl-that-is-nowhere.so.4") }
+    guard case .noLibrary(let reason) = failure else { Issue.record("\(failure as Any)"); return }
+    #expect(reason.contains("libcurl-that-is-nowhere.so.4"))
+    let error = UploadError(.noLibrary(reason), store: "s3://b")
+    #expect(error.code == .storeUnusable && error.message.contains("libcurl4"))
+  }
+
+  @Test("nor is one that is something else")
+  func other() {
+    let failure = #expect(throws: HTTPFailure.self) { _ = try Curl(opening: "libc.so.6") }
+    #expect(failure == .noLibrary("it has no function curl_global_init"))
+  }
+}

@@ -55,7 +55,7 @@
       let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: host, port: server.port), "/")
       let result: Result<Int, HTTPFailure>
       do throws(HTTPFailure) {
-        result = .success(try await AsyncHTTPTransport(rules).send(call).status.code)
+        result = .success(try await CurlTransport(rules).send(call).status.code)
       } catch {
         result = .failure(error)
       }
@@ -94,7 +94,7 @@
       let server = try await HangingUpServer.start()
       let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
       let failure = await #expect(throws: HTTPFailure.self) {
-        _ = try await AsyncHTTPTransport.patient().send(call)
+        _ = try await CurlTransport.patient().send(call)
       }
       await server.stop()
       let error = try #require(failure.map { UploadError($0, store: "s3://b") })
@@ -105,10 +105,10 @@
     func mistakes() async throws {
       let server = try await LoopbackServer.start { _ in .reply(204) }
       let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
-      await #expect(throws: HTTPFailure.self) { _ = try await AsyncHTTPTransport().send(call) }
+      await #expect(throws: HTTPFailure.self) { _ = try await CurlTransport().send(call) }
       await server.stop()
       let error = #expect(throws: HTTPFailure.self) {
-        _ = try AsyncHTTPTransport(HTTPRules(extraCertificates: "/dev/null"))
+        _ = try CurlTransport(HTTPRules(extraCertificates: "/dev/null"))
       }
       #expect("\(error as Any)".contains("/dev/null"))
     }

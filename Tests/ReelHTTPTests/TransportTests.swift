@@ -20,15 +20,15 @@
     }
   }
 
-  @Suite("the transport over async-http-client", .timeLimit(.minutes(30)))
+  @Suite("the transport over libcurl", .timeLimit(.minutes(30)))
   struct TransportTests {
     private func serve(
       _ rules: HTTPRules = HTTPRules(timeouts: .patient()), limiter: RateLimiter? = nil,
       _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction,
-      _ body: (LoopbackServer, AsyncHTTPTransport, HTTPOrigin) async throws -> Void
+      _ body: (LoopbackServer, CurlTransport, HTTPOrigin) async throws -> Void
     ) async throws {
       let server = try await LoopbackServer.start(answer)
-      let transport = try AsyncHTTPTransport(rules, limiter: limiter)
+      let transport = try CurlTransport(rules, limiter: limiter)
       do {
         try await body(server, transport, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port))
       } catch {
@@ -39,7 +39,7 @@
     }
 
     private func failure(
-      _ transport: AsyncHTTPTransport, _ call: HTTPCall
+      _ transport: CurlTransport, _ call: HTTPCall
     ) async -> HTTPFailure? {
       do throws(HTTPFailure) {
         _ = try await transport.send(call)
@@ -182,7 +182,7 @@
         }
       }
       // A name that nobody knows takes the resolver its own time: 10 s and more where it gets no answer.
-      let transport = try AsyncHTTPTransport.patient()
+      let transport = try CurlTransport.patient()
       let nobody = await failure(
         transport, HTTPCall(.get, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: 1), "/"))
       guard case .unreachable = nobody else { Issue.record("\(nobody as Any)"); return }
@@ -206,7 +206,7 @@
     @Test("a server that takes nothing of a body is given up")
     func deaf() async throws {
       let server = try DeafServer()
-      let transport = try AsyncHTTPTransport(HTTPRules(timeouts: .patient(idle: .milliseconds(300))))
+      let transport = try CurlTransport(HTTPRules(timeouts: .patient(idle: .milliseconds(300))))
       let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
       // More than the kernel keeps for a connection.
       let large = TestSource(size: 32 << 20)
@@ -227,7 +227,7 @@
         #expect(failure == .silent(.milliseconds(300)))
         #expect(failure.map { UploadError($0, store: "s3://b") }?.silence == 0.3)
         let limiter = RateLimiter(bytesPerSecond: 1000)
-        let slow = try AsyncHTTPTransport(rules, limiter: limiter)
+        let slow = try CurlTransport(rules, limiter: limiter)
         let reply = try await slow.send(
           HTTPCall(.put, origin, "/", body: .bytes([UInt8](repeating: 1, count: 700))))
         #expect(reply.isSuccess)
@@ -319,7 +319,7 @@
     @Test("plain http to another machine is refused before anything is sent")
     func plain() async throws {
       let origin = HTTPOrigin(isSecure: false, host: "192.0.2.1")
-      let transport = try AsyncHTTPTransport.patient()
+      let transport = try CurlTransport.patient()
       #expect(await failure(transport, HTTPCall(.get, origin, "/")) == .plainHTTP(origin))
     }
 

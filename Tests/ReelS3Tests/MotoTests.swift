@@ -24,7 +24,7 @@
     init() async throws {
       client = S3Client(
         try S3Store(bucket: name, endpoint: HTTPAddress(parsing: try BesideMoto.server().endpoint)),
-        transport: try AsyncHTTPTransport.patient(), credentials: Self.credentials, clock: SystemWallClock())
+        transport: try CurlTransport.patient(), credentials: Self.credentials, clock: SystemWallClock())
       try await client.makeBucket()
     }
 
@@ -32,7 +32,7 @@
       -> S3Uploader
     {
       S3Uploader(
-        client.store, options: options, transport: try transport ?? AsyncHTTPTransport.patient(),
+        client.store, options: options, transport: try transport ?? CurlTransport.patient(),
         credentials: Self.credentials)
     }
 
@@ -52,7 +52,7 @@
     @Test("it keeps every promise", arguments: UploaderPromise.all)
     func promises(_ promise: UploaderPromise) async throws {
       let bucket = try await MotoBucket()
-      let transport = try AsyncHTTPTransport.patient()
+      let transport = try CurlTransport.patient()
       try await promise.check(
         StoreUnderTest(largeSize: 11 << 20 + 3) { try bucket.uploader(transport) })
     }
@@ -76,7 +76,7 @@
       let bucket = try await MotoBucket()
       let source = TestSource(size: 16 << 20)
       let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
-      let breaking = WatchedTransport(base: try AsyncHTTPTransport.patient()) { call throws(HTTPFailure) in
+      let breaking = WatchedTransport(base: try CurlTransport.patient()) { call throws(HTTPFailure) in
         if call.target.contains("partNumber=3") { throw .broken("a test") }
       }
       let broken = await #expect(throws: UploadError.self) {
@@ -84,7 +84,7 @@
       }
       #expect(broken?.code == .interrupted)
       let sent = Mutex<[String]>([])
-      let watched = WatchedTransport(base: try AsyncHTTPTransport.patient()) { call throws(HTTPFailure) in
+      let watched = WatchedTransport(base: try CurlTransport.patient()) { call throws(HTTPFailure) in
         if let number = call.target.firstRange(of: "partNumber=") {
           sent.withLock { $0.append(String(call.target[number.upperBound...].prefix(1))) }
         }

@@ -28,7 +28,7 @@
       let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
       return S3Uploader(
         try S3Store(bucket: bucket, prefix: "videos", endpoint: endpoint, region: region), options: options,
-        transport: try AsyncHTTPTransport.patient(), credentials: Self.credentials(key))
+        transport: try CurlTransport.patient(), credentials: Self.credentials(key))
     }
 
     /// A new, empty bucket.
@@ -36,7 +36,7 @@
       let name = "b\(SystemRandomness().name(length: 20).lowercased())"
       let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
       let client = S3Client(
-        try S3Store(bucket: name, endpoint: endpoint), transport: try AsyncHTTPTransport.patient(),
+        try S3Store(bucket: name, endpoint: endpoint), transport: try CurlTransport.patient(),
         credentials: Self.credentials(SwiftS3Server.key), clock: SystemWallClock())
       try await client.makeBucket()
       return name
@@ -47,7 +47,7 @@
     @Test("it keeps every promise", arguments: UploaderPromise.all)
     func promises(_ promise: UploaderPromise) async throws {
       let bucket = try await bucket()
-      let transport = try AsyncHTTPTransport.patient()
+      let transport = try CurlTransport.patient()
       let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
       try await promise.check(
         StoreUnderTest(largeSize: 11 << 20 + 3) {
@@ -91,7 +91,7 @@
     @Test("the server refuses a signature that is off by one digit")
     func brokenSignature() async throws {
       let bucket = try await bucket()
-      let transport = MeddlingTransport(base: try AsyncHTTPTransport.patient()) { call in
+      let transport = MeddlingTransport(base: try CurlTransport.patient()) { call in
         guard let last = call.credentials.popLast() else { return }
         let text = last.value.revealed
         let other = text.hasSuffix("0") ? "1" : "0"
@@ -108,7 +108,7 @@
     func otherBytes() async throws {
       let bucket = try await bucket()
       let (honest, other) = (TestSource(size: 1000), TestSource(size: 1000, seed: 9))
-      let transport = MeddlingTransport(base: try AsyncHTTPTransport.patient()) { call in
+      let transport = MeddlingTransport(base: try CurlTransport.patient()) { call in
         if case .source = call.body { call.body = .bytes(other.bytes) }
       }
       let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
@@ -181,7 +181,7 @@
       let origin = try HTTPAddress(parsing: String(url[..<slash])).origin
       var call = HTTPCall(.get, origin, String(url[slash...]))
       call.replyLimit = 1 << 24
-      let reply = try await AsyncHTTPTransport.patient().send(call)
+      let reply = try await CurlTransport.patient().send(call)
       return (reply.body, reply.status.code)
     }
   }

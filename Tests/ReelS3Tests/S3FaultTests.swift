@@ -145,7 +145,7 @@
     static func open(_ bucket: String, port: Int) async throws -> ServerBehindProxy {
       let client = S3Client(
         try S3Store(bucket: bucket, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
-        transport: try AsyncHTTPTransport.patient(), credentials: Keys.credentials, clock: SystemWallClock())
+        transport: try CurlTransport.patient(), credentials: Keys.credentials, clock: SystemWallClock())
       return ServerBehindProxy(port: port, bucket: bucket, prefix: "p" + UUID().uuidString, client: client)
     }
 
@@ -168,7 +168,7 @@
         let key = try #require(ObjectKey(name))
         let store = try S3Store(bucket: bucket, prefix: prefix, endpoint: client.store.endpoint)
         let reader = S3Client(
-          store, transport: try AsyncHTTPTransport.patient(), credentials: Keys.credentials,
+          store, transport: try CurlTransport.patient(), credentials: Keys.credentials,
           clock: SystemWallClock())
         let (_, hash) = try await reader.fetch(
           S3Request(.get, key, task: "read", permission: "s3:GetObject"), into: SHA256()

@@ -84,7 +84,7 @@ struct S3UploaderTests {
       do {
         let endpoint = try HTTPAddress(parsing: "http://127.0.0.1:\(server.port)")
         let uploader = try uploader(
-          AsyncHTTPTransport.patient(limiter: time.limiter(1 << 20)),
+          CurlTransport.patient(limiter: time.limiter(1 << 20)),
           S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1),
           store: S3Store(bucket: "bucket", endpoint: endpoint))
         _ = try await uploader.upload(source(11 << 20), to: key()) { _ in }

@@ -45,7 +45,7 @@
       }
       let campaign = FaultCampaign("tus double, \(kind)", size: Self.size, kinds: kind.faults) {
         DoubleBehindProxy(
-          server: try await pool.take(), pool: pool, transport: try AsyncHTTPTransport.patient())
+          server: try await pool.take(), pool: pool, transport: try CurlTransport.patient())
       }
       #expect(try await campaign.run() == [])
     }
@@ -153,7 +153,7 @@
   private struct DoubleBehindProxy: TusBehindProxy {
     let server: PythonServer
     let pool: ServerPool
-    let transport: AsyncHTTPTransport
+    let transport: CurlTransport
 
     func contents() async throws -> StoreContents {
       let seen = try await TusDouble(server: server, transport: transport).seen()

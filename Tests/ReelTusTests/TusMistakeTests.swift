@@ -16,7 +16,7 @@
       .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
     func noTus() async throws {
       let double = try await TusDouble.start(TusDouble.everything, ["--token", "t0ken"])
-      let transport = try AsyncHTTPTransport.patient()
+      let transport = try CurlTransport.patient()
       for (path, code, hint) in [
         ("/nothing", UploadError.Code.storeUnusable, "speaks no tus 1.0"),
         ("/files/", .denied, "credentials"),

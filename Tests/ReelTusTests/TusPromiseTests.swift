@@ -48,7 +48,7 @@
       let server = try await PythonServer.start(
         "tuspy.py", [folder.path], python: try #require(Project.tuspyserver))
       let checkpoints = MemoryCheckpoints()
-      let transport = try AsyncHTTPTransport.patient()
+      let transport = try CurlTransport.patient()
       let endpoint = try #require(TusEndpoint("tus+http://127.0.0.1:\(server.port)/files"))
       try await promise.check(
         StoreUnderTest(largeSize: 3 << 20 + 3) {

@@ -70,7 +70,7 @@
   /// Our double, and what it has seen.
   struct TusDouble {
     let server: PythonServer
-    let transport: AsyncHTTPTransport
+    let transport: CurlTransport
 
     static let everything = "creation,creation-with-upload,termination,checksum,expiration,concatenation"
 
@@ -78,7 +78,7 @@
     {
       let server = try await PythonServer.start(
         "double.py", ["--extensions", extensions] + arguments, python: try #require(Project.python))
-      return TusDouble(server: server, transport: try AsyncHTTPTransport.patient())
+      return TusDouble(server: server, transport: try CurlTransport.patient())
     }
 
     var endpoint: String { "tus+http://127.0.0.1:\(server.port)/files/" }

@@ -5,6 +5,8 @@ build_packages=(
   # What Reel is linked with.
   libavformat-dev libavcodec-dev libavutil-dev libseccomp-dev libsqlite3-dev libexpat1-dev
   libssl-dev
+  # Its header only: the library is opened when an uploader over HTTP is used.
+  libcurl4-openssl-dev
   # What the Swift toolchain compiles and links with, and fetches packages by.
   binutils g++ git ca-certificates pkg-config
   # Libraries that the toolchain's own programs load; curl stands for libcurl, whose name changes.

@@ -16,10 +16,10 @@ import ReelUploading
       let rules = HTTPRules(
         allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
       let limiter = try self.limiter()
-      let transport: AsyncHTTPTransport
+      let transport: CurlTransport
       do throws(HTTPFailure) {
         for emulator in [bucket.emulator, firestore] { if let emulator { try rules.check(emulator) } }
-        transport = try AsyncHTTPTransport(rules, limiter: limiter)
+        transport = try CurlTransport(rules, limiter: limiter)
       } catch {
         throw CommandFailure(.couldNotRun, UploadError(error, store: bucket.destination).message)
       }
@@ -88,7 +88,7 @@ import ReelUploading
 
     /// An emulator, for which there is no key, never gets a token that opens anything.
     private func tokens(
-      _ key: ServiceAccountKey?, _ transport: AsyncHTTPTransport
+      _ key: ServiceAccountKey?, _ transport: CurlTransport
     ) async throws -> any TokenSource {
       guard let key else { return EmulatorToken() }
       do throws(UploadError) {

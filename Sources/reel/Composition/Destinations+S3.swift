@@ -21,7 +21,7 @@ import ReelUploading
         if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
         return S3Uploader(
           store, options: S3Options(viewing: viewing),
-          transport: try AsyncHTTPTransport(rules, limiter: limiter),
+          transport: try CurlTransport(rules, limiter: limiter),
           credentials: try credentials(local, environment))
       } catch {
         throw CommandFailure(.couldNotRun, UploadError(error, store: store.destination).message)
@@ -105,7 +105,7 @@ import ReelUploading
         return RememberedCredentials { () async throws(UploadError) in try await local.find() }
       }
       // Link-local addresses: plain http, and no router passes it on.
-      let transport = try AsyncHTTPTransport(
+      let transport = try CurlTransport(
         HTTPRules(allowsPlainHTTP: true, timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5))))
       let endpoint = EndpointCredentials(transport: transport, environment: environment)
       return RememberedCredentials { () async throws(UploadError) in

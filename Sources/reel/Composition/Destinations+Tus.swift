@@ -26,7 +26,7 @@ import ReelUploading
       let limiter = try self.limiter()
       do throws(HTTPFailure) {
         return TusUploader(
-          endpoint, transport: try AsyncHTTPTransport(rules, limiter: limiter), token: token,
+          endpoint, transport: try CurlTransport(rules, limiter: limiter), token: token,
           checkpoints: checkpoints,
           addresses: TusAddresses(publicBaseURL: settings.publicBaseURL))
       } catch {

@@ -2,10 +2,10 @@
   import ReelHTTP
   import ReelUploading
 
-  extension AsyncHTTPTransport {
+  extension CurlTransport {
     /// For tests that are about no time-out: on a busy machine everything may take long.
-    package static func patient(limiter: RateLimiter? = nil) throws(HTTPFailure) -> AsyncHTTPTransport {
-      try AsyncHTTPTransport(HTTPRules(timeouts: .patient()), limiter: limiter)
+    package static func patient(limiter: RateLimiter? = nil) throws(HTTPFailure) -> CurlTransport {
+      try CurlTransport(HTTPRules(timeouts: .patient()), limiter: limiter)
     }
   }
 

@@ -1,0 +1,153 @@
+import ReelModel
+import ReelUploading
+import Synchronization
+
+/// Hands a body over from the task that reads it to the thread that sends it.
+final class BodyFeed: Sendable {
+  /// What the sending thread gets.
+  enum Piece {
+    /// So many were copied; 0 after the last.
+    case bytes(Int)
+    /// There will be more.
+    case notYet
+    case failed(HTTPFailure)
+  }
+
+  private struct State {
+    var chunks: [ArraySlice<UInt8>] = []
+    var isEnded = false
+    var failure: HTTPFailure?
+    /// Nobody takes anything any more.
+    var isAbandoned = false
+    /// Who waits for room,
+    var putting: CheckedContinuation<Bool, Never>?
+    /// and who for something to take.
+    var taking: CheckedContinuation<Void, Never>?
+    var wake: (@Sendable () -> Void)?
+
+    var isEmpty: Bool { chunks.isEmpty && !isEnded && failure == nil }
+  }
+  private let state: Mutex<State>
+
+  /// Chunks that wait to be sent.
+  private static let room = 1
+
+  init() { state = Mutex(State()) }
+
+  /// All of a body.
+  init(whole bytes: [UInt8]) {
+    state = Mutex(State(chunks: bytes.isEmpty ? [] : [bytes[...]], isEnded: true))
+  }
+
+  // MARK: The sending side
+
+  /// Waits until there is something to take, or there never will be.
+  func begun() async {
+    await withCheckedContinuation { continuation in
+      let isReady = state.withLock { state in
+        if !state.isEmpty { return true }
+        state.taking = continuation
+        return false
+      }
+      if isReady { continuation.resume() }
+    }
+  }
+
+  /// Copies the next bytes into `buffer`.
+  /// - Parameter wake: called, from any thread, once there is more after ``Piece/notYet``.
+  func take(into buffer: UnsafeMutableRawBufferPointer, wake: @escaping @Sendable () -> Void) -> Piece {
+    let (piece, putting): (Piece, CheckedContinuation<Bool, Never>?) = state.withLock { state in
+      if let failure = state.failure { return (.failed(failure), nil) }
+      guard let chunk = state.chunks.first else {
+        if state.isEnded { return (.bytes(0), nil) }
+        state.wake = wake
+        return (.notYet, nil)
+      }
+      let part = chunk.prefix(buffer.count)
+      buffer.copyBytes(from: part)
+      guard part.count == chunk.count else {
+        state.chunks[0] = chunk[part.endIndex...]
+        return (.bytes(part.count), nil)
+      }
+      state.chunks.removeFirst()
+      defer { state.putting = nil }
+      return (.bytes(part.count), state.putting)
+    }
+    putting?.resume(returning: true)
+    return piece
+  }
+
+  /// Nothing is taken any more.
+  func abandon() {
+    let putting = state.withLock { state in
+      state.isAbandoned = true
+      defer { state.putting = nil }
+      return state.putting
+    }
+    putting?.resume(returning: false)
+  }
+
+  // MARK: The reading side
+
+  /// Reads `body` to its end, at the pace of `limiter` and at the pace at which it is taken.
+  func read(_ body: SourceBody, _ limiter: RateLimiter?) async {
+    do throws(UploadError) {
+      for try await chunk in SourceBodyChunks(body) {
+        guard try await put(chunk, limiter) else { return }
+      }
+      change { $0.isEnded = true }
+    } catch {
+      change { $0.failure = error.code == .cancelled ? .cancelled : .source(error) }
+    }
+  }
+
+  /// As ``read(_:_:)``, of bytes that are at hand.
+  func read(_ bytes: [UInt8], _ limiter: RateLimiter) async {
+    do throws(UploadError) {
+      if try await put(bytes, limiter) { change { $0.isEnded = true } }
+    } catch {
+      change { $0.failure = .cancelled }
+    }
+  }
+
+  /// Puts all of `chunk` down, and waits until there is room for more.
+  /// - Returns: Whether more is wanted.
+  private func put(_ chunk: [UInt8], _ limiter: RateLimiter?) async throws(UploadError) -> Bool {
+    guard let limiter else { return await put(chunk[...]) }
+    var rest = chunk[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(limiter.largestPiece)
+      rest = rest.dropFirst(piece.count)
+      do throws(CancellationError) {
+        try await limiter.passing(piece.count)
+      } catch {
+        throw UploadError(.cancelled, "cancelled while it was sent")
+      }
+      guard await put(piece) else { return false }
+    }
+    return true
+  }
+
+  private func put(_ piece: ArraySlice<UInt8>) async -> Bool {
+    change { $0.chunks.append(piece) }
+    return await withCheckedContinuation { continuation in
+      let answer: Bool? = state.withLock { state in
+        if state.isAbandoned { return false }
+        if state.chunks.count < Self.room { return true }
+        state.putting = continuation
+        return nil
+      }
+      if let answer { continuation.resume(returning: answer) }
+    }
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    let (taking, wake) = state.withLock { state in
+      body(&state)
+      defer { (state.taking, state.wake) = (nil, nil) }
+      return (state.taking, state.wake)
+    }
+    taking?.resume()
+    wake?()
+  }
+}

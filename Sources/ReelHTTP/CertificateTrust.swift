@@ -1,0 +1,90 @@
+import CCurl
+import FoundationEssentials
+import Glibc
+import ReelSystem
+
+/// Certificates in PEM form that are trusted beside the system's.
+struct ExtraCertificates: Sendable {
+  /// As it stands in the file.
+  let text: Data
+
+  /// Reads a file. Blocks.
+  /// - Throws: ``HTTPFailure/untrusted(_:)`` when no certificate is in it, or something that is called one and is none.
+  init(path: String) throws(HTTPFailure) {
+    guard let text = try? Data(contentsOf: URL(filePath: path)), Self.areCertificates(text) else {
+      throw .untrusted(
+        "the certificates in \(path) can't be used; it is a file in PEM form that can be read")
+    }
+    self.text = text
+  }
+
+  /// Whether every block that says so (RFC 7468) holds what a certificate begins with in DER, and there is one.
+  private static func areCertificates(_ text: Data) -> Bool {
+    var block: String?
+    var count = 0
+    for line in String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline) {
+      if line.hasPrefix("-----BEGIN"), line.contains("CERTIFICATE-----") {
+        block = ""
+      } else if line.hasPrefix("-----END"), let held = block {
+        // A SEQUENCE whose length takes two bytes (X.690, 8.1.3): none is shorter than 256, or longer than 65,535.
+        guard Data(base64Encoded: held)?.prefix(2).elementsEqual([0x30, 0x82]) == true else { return false }
+        block = nil
+        count += 1
+      } else {
+        block? += line.filter { !$0.isWhitespace }
+      }
+    }
+    return count > 0 && block == nil
+  }
+}
+
+/// Who is trusted, as libcurl is told: a bundle, which it then reads once for all connections.
+struct CertificateTrust: Sendable {
+  private let bundle: String?
+  /// Where certificates are looked up by their names' hashes; nil where the bundle has them all.
+  private let directory: String?
+  /// Holds system's and extra certificates together.
+  private let file: Descriptor?
+
+  /// - Parameters:
+  ///   - system: what libcurl trusts by itself.
+  ///   - extra: trusted beside it.
+  /// - Throws: ``HTTPFailure/untrusted(_:)`` when the two can't be put together.
+  init(
+    _ system: (bundle: String?, directory: String?), _ extra: ExtraCertificates?
+  ) throws(HTTPFailure) {
+    let known = system.bundle.flatMap { try? Data(contentsOf: URL(filePath: $0)) }
+    directory = known == nil ? system.directory : nil
+    guard let extra else {
+      (bundle, file) = (known == nil ? nil : system.bundle, nil)
+      return
+    }
+    do throws(SystemError) {
+      let file = try Self.file(holding: (known ?? Data()) + Data("\n".utf8) + extra.text)
+      (bundle, self.file) = ("/proc/self/fd/\(file.rawValue)", file)
+    } catch {
+      throw .untrusted("the system's certificates and yours can't be put together: \(error.reason)")
+    }
+  }
+
+  func set(_ curl: Curl, _ easy: Curl.Easy) {
+    for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { curl.set(easy, option, bundle) }
+    // With a directory beside it, the bundle would be read again for every connection.
+    for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { curl.set(easy, option, directory) }
+  }
+
+  /// A file in memory.
+  private static func file(holding bytes: Data) throws(SystemError) -> Descriptor {
+    let made = reel_curl_memory_file()
+    if made < 0 { throw SystemError(code: -made, call: "memfd_create") }
+    let file = Descriptor(adopting: made)
+    var written = 0
+    while written < bytes.count {
+      let rest = bytes[written...]
+      written += try retryingInterrupts("write") {
+        rest.withUnsafeBytes { write(file.rawValue, $0.baseAddress, $0.count) }
+      }
+    }
+    return file
+  }
+}

@@ -1,0 +1,221 @@
+import CCurl
+import Glibc
+import ReelSystem
+import Synchronization
+
+/// Runs transfers on one thread of its own, which starts with the first of them and ends with ``stop()``.
+final class CurlLoop: Sendable {
+  fileprivate enum Command: Sendable {
+    case start(CurlTransfer)
+    case cancel(CurlTransfer)
+    case resume(CurlTransfer)
+    case stop
+  }
+
+  private struct State: Sendable {
+    var commands: [Command] = []
+    var running: Running?
+  }
+
+  /// The thread, and what wakes it. That is the one thing another thread does with them.
+  private struct Running: @unchecked Sendable {
+    let thread: pthread_t
+    let curl: Curl
+    let multi: Curl.Multi
+  }
+
+  private let state = Mutex(State())
+  /// Connections that are kept.
+  private let connections: Int
+  fileprivate let proxy: String?
+  private let extraCertificates: ExtraCertificates?
+
+  init(connections: Int, proxy: String?, extraCertificates: ExtraCertificates?) {
+    (self.connections, self.proxy, self.extraCertificates) = (connections, proxy, extraCertificates)
+  }
+
+  /// Runs `transfer` to its end; once the task is cancelled, that comes at once.
+  func run(_ transfer: CurlTransfer) async -> Result<CurlReply, HTTPFailure> {
+    do throws(HTTPFailure) {
+      try start()
+    } catch {
+      return .failure(error)
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        transfer.continuation = continuation
+        post(.start(transfer))
+      }
+    } onCancel: {
+      post(.cancel(transfer))
+    }
+  }
+
+  /// Ends the thread, and waits for that. Nothing may be under way.
+  func stop() {
+    let running = state.withLock { state in
+      defer { state.running = nil }
+      guard let running = state.running else { return nil as Running? }
+      state.commands.append(.stop)
+      running.curl.wake(running.multi)
+      return running
+    }
+    guard let running else { return }
+    // What ends the last transfer may let go of everything on that thread itself.
+    if pthread_equal(running.thread, pthread_self()) != 0 {
+      pthread_detach(running.thread)
+    } else {
+      pthread_join(running.thread, nil)
+    }
+  }
+
+  private func start() throws(HTTPFailure) {
+    try state.withLock { state throws(HTTPFailure) in
+      guard state.running == nil else { return }
+      let curl = try Curl()
+      let trust: CertificateTrust
+      do throws(HTTPFailure) {
+        trust = try CertificateTrust(curl.trusted, extraCertificates)
+      } catch {
+        curl.close()
+        throw error
+      }
+      guard let multi = curl.makeMulti(keeping: connections) else {
+        curl.close()
+        throw .noLibrary("it can't be made ready")
+      }
+      let work = Unmanaged.passRetained(CurlThread(self, curl, multi, trust))
+      var thread = pthread_t()
+      let code = pthread_create(
+        &thread, nil,
+        { context in
+          guard let context else { return nil }
+          Unmanaged<CurlThread>.fromOpaque(context).takeRetainedValue().run()
+          return nil
+        }, work.toOpaque())
+      guard code == 0 else {
+        work.release()
+        curl.end(multi)
+        curl.close()
+        throw .noLibrary("no thread for it can be started: \(SystemError(code: code, call: "").reason)")
+      }
+      state.running = Running(thread: thread, curl: curl, multi: multi)
+    }
+  }
+
+  fileprivate func post(_ command: Command) {
+    state.withLock { state in
+      state.commands.append(command)
+      // Who found something to do has not gone to sleep since.
+      guard state.commands.count == 1, let running = state.running else { return }
+      running.curl.wake(running.multi)
+    }
+  }
+
+  fileprivate func commands() -> [Command] {
+    state.withLock { state in
+      defer { state.commands.removeAll(keepingCapacity: true) }
+      return state.commands
+    }
+  }
+}
+
+/// What the thread does. It is its own alone.
+private final class CurlThread {
+  private let loop: CurlLoop
+  private let curl: Curl
+  private let multi: Curl.Multi
+  private let trust: CertificateTrust
+  private let kept = KeptConnections()
+  private var transfers: [Curl.Easy: CurlTransfer] = [:]
+  /// When limits are looked at next.
+  private var look = ContinuousClock.now
+  private var isStopping = false
+
+  init(_ loop: CurlLoop, _ curl: Curl, _ multi: Curl.Multi, _ trust: CertificateTrust) {
+    (self.loop, self.curl, self.multi, self.trust) = (loop, curl, multi, trust)
+  }
+
+  func run() {
+    Self.leaveSignalsAlone()
+    while true {
+      for command in loop.commands() { obey(command) }
+      if isStopping { break }
+      curl.perform(multi)
+      while let (easy, code) = curl.ended(multi) {
+        guard let transfer = transfers[easy] else { continue }
+        if code == CURLE_ABORTED_BY_CALLBACK, transfer.needsNewConnection, !transfer.hasBegun {
+          curl.remove(easy, from: multi)
+          transfer.startAnew()
+          if curl.add(easy, to: multi) { continue }
+        }
+        end(transfer, transfer.result(code))
+      }
+      lookAtLimits()
+      curl.wait(multi, milliseconds: pause)
+    }
+    for transfer in transfers.values { end(transfer, .failure(.cancelled)) }
+    curl.end(multi)
+    curl.close()
+  }
+
+  private func obey(_ command: CurlLoop.Command) {
+    switch command {
+    case .start(let transfer): begin(transfer)
+    case .cancel(let transfer):
+      transfer.isCancelled = true
+      if transfer.easy != nil { end(transfer, .failure(.cancelled)) }
+    case .resume(let transfer): transfer.resume()
+    case .stop: isStopping = true
+    }
+  }
+
+  private func begin(_ transfer: CurlTransfer) {
+    if transfer.isCancelled { return end(transfer, .failure(.cancelled)) }
+    let wake: @Sendable () -> Void = { [weak loop, weak transfer] in
+      if let transfer { loop?.post(.resume(transfer)) }
+    }
+    guard let easy = transfer.prepare(curl, trust, kept, proxy: loop.proxy, wake: wake),
+      curl.add(easy, to: multi)
+    else { return end(transfer, .failure(.noLibrary("it does not take a request"))) }
+    transfers[easy] = transfer
+    look = min(look, .now + transfer.request.limits.step)
+  }
+
+  private func end(_ transfer: CurlTransfer, _ result: Result<CurlReply, HTTPFailure>) {
+    if let easy = transfer.easy, transfers.removeValue(forKey: easy) != nil { curl.remove(easy, from: multi) }
+    transfer.release()
+    transfer.continuation?.resume(returning: result)
+    transfer.continuation = nil
+  }
+
+  private func lookAtLimits() {
+    guard !transfers.isEmpty else { return }
+    let now = ContinuousClock.now
+    guard now >= look else { return }
+    for transfer in transfers.values {
+      if let failure = transfer.expiry(at: now) { end(transfer, .failure(failure)) }
+    }
+    look = now + (transfers.values.map { $0.request.limits.step }.min() ?? .seconds(1))
+  }
+
+  /// Until limits have to be looked at; libcurl cuts it shorter where it has to.
+  private var pause: Int32 {
+    guard !transfers.isEmpty else { return .max }
+    return Int32(clamping: max(0, Int64((look - .now) / .milliseconds(1)) + 1))
+  }
+
+  /// They are for the program's own threads; and a socket that nobody reads from any more is told by the write.
+  private static func leaveSignalsAlone() {
+    var all = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_BLOCK, &all, nil)
+  }
+}
+
+extension CurlLimits {
+  /// How late an end may be noticed.
+  fileprivate var step: Duration {
+    max(.milliseconds(10), min(.seconds(1), min(idle, min(whole, answer ?? idle)) / 20))
+  }
+}
