@@ -13,6 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// Linux 5.4 and 6.9; the headers of a distribution are often older than its kernel.
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+enum { signal_process_group = 4 };
+
 // dup2 of a descriptor onto itself keeps its close-on-exec flag in posix_spawn of older C libraries, and the
 // targets 0...3 may be sources of each other: so the caller's numbers are all above 3.
 static int add_descriptors(posix_spawn_file_actions_t *actions, int input, int output, int errors, int object) {
@@ -53,9 +59,17 @@ static int spawn_above_three(
   return error;
 }
 
+// Whether the kernel collects children by itself, and gives their numbers to others.
+static int children_are_ignored(void) {
+  struct sigaction current;
+  if (sigaction(SIGCHLD, NULL, &current) < 0) return 0;
+  return current.sa_handler == SIG_IGN || (current.sa_flags & SA_NOCLDWAIT) != 0;
+}
+
 int reel_command_spawn(
     const char *path, char *const arguments[], char *const environment[], int input, int output, int errors,
     int object, reel_command_child *child) {
+  if (children_are_ignored()) return -ECHILD;
   const int given[4] = {input, output, errors, object};
   int moved[4] = {-1, -1, -1, -1};
   int error = 0;
@@ -72,36 +86,41 @@ int reel_command_spawn(
   child->descriptor = (int)syscall(SYS_pidfd_open, child->pid, 0);
   if (child->descriptor >= 0) return 0;
   error = errno;
-  kill(-child->pid, SIGKILL);
+  siginfo_t facts;
+  if (waitid(P_PID, (id_t)child->pid, &facts, WEXITED | WNOHANG | WNOWAIT) == 0) kill(-child->pid, SIGKILL);
   waitpid(child->pid, NULL, 0);
   return -error;
 }
 
+// Whether the process is there to be collected, at work or ended: its number is no other's for as long.
+static int is_held(const reel_command_child *child) {
+  siginfo_t facts;
+  return waitid(P_PIDFD, (id_t)child->descriptor, &facts, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 void reel_command_signal(const reel_command_child *child, int signal) {
-  // posix_spawn returns after the exec, so the group is there.
-  kill(-child->pid, signal);
+  if (syscall(SYS_pidfd_send_signal, child->descriptor, signal, NULL, signal_process_group) == 0) return;
+  // A kernel that can't send to the group of a pidfd. posix_spawn returns after the exec, so the group is there.
+  if (errno == EINVAL && is_held(child)) kill(-child->pid, signal);
 }
 
-int reel_command_has_ended(const reel_command_child *child) {
-  siginfo_t facts = {0};
-  int result = waitid(P_PID, (id_t)child->pid, &facts, WEXITED | WNOHANG | WNOWAIT);
-  return result == 0 && facts.si_pid == child->pid;
-}
-
-int reel_command_collect(const reel_command_child *child, int milliseconds, int *status) {
+int reel_command_wait(const reel_command_child *child, int milliseconds) {
   struct pollfd wanted = {.fd = child->descriptor, .events = POLLIN};
   int ready;
   do ready = poll(&wanted, 1, milliseconds);
   while (ready < 0 && errno == EINTR);
-  if (ready <= 0) return ready < 0 ? -errno : 0;
-  pid_t collected;
-  do collected = waitpid(child->pid, status, 0);
-  while (collected < 0 && errno == EINTR);
-  return collected < 0 ? -errno : 1;
+  return ready > 0;
 }
 
-int reel_command_exit_code(int status) {
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+int reel_command_collect(const reel_command_child *child, int *exit_code) {
+  siginfo_t facts = {0};
+  int result;
+  do result = waitid(P_PIDFD, (id_t)child->descriptor, &facts, WEXITED | WNOHANG);
+  while (result < 0 && errno == EINTR);
+  if (result < 0) return -errno;
+  if (facts.si_pid == 0) return 0;
+  *exit_code = facts.si_code == CLD_EXITED ? facts.si_status : -1;
+  return 1;
 }
 
 int reel_command_channel(int both_ways, int ends[2]) {

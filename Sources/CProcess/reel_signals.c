@@ -28,6 +28,17 @@ static int is_ignored(int number) {
   return sigaction(number, NULL, &current) == 0 && current.sa_handler == SIG_IGN;
 }
 
+void reel_signals_settle(void) {
+  signal(SIGCHLD, SIG_DFL);
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  sigaddset(&wanted, SIGCHLD);
+  sigaddset(&wanted, SIGINT);
+  sigaddset(&wanted, SIGTERM);
+  sigaddset(&wanted, SIGHUP);
+  sigprocmask(SIG_UNBLOCK, &wanted, NULL);
+}
+
 int reel_signals_listen(const int *numbers, int count, int status) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) return -errno;

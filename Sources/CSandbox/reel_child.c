@@ -64,7 +64,9 @@ int reel_child_spawn(const char *path, int channel, reel_child *child) {
   child->descriptor = (int)syscall(SYS_pidfd_open, child->pid, 0);
   if (child->descriptor >= 0) return 0;
   error = errno;
-  kill(child->pid, SIGKILL);
+  // Its number is its own for as long as it can be collected.
+  siginfo_t facts;
+  if (waitid(P_PID, (id_t)child->pid, &facts, WEXITED | WNOHANG | WNOWAIT) == 0) kill(child->pid, SIGKILL);
   waitpid(child->pid, NULL, 0);
   return -error;
 }

@@ -8,6 +8,8 @@ final class AdapterProcess {
   enum End: Hashable {
     case exited(Int32)
     case signalled
+    /// Somebody else in this process has collected it.
+    case unknown
   }
 
   /// A socket: what we write, the adapter reads as its standard input.
@@ -49,8 +51,10 @@ final class AdapterProcess {
   /// Readable once the adapter itself has ended.
   var endDescriptor: Int32 { pidfd.rawValue }
 
-  var hasEnded: Bool {
-    collected != nil || withUnsafePointer(to: child) { reel_command_has_ended($0) != 0 }
+  var hasEnded: Bool { hasEnded(within: 0) }
+
+  private func hasEnded(within milliseconds: Int32) -> Bool {
+    withUnsafePointer(to: child) { reel_command_wait($0, milliseconds) != 0 }
   }
 
   /// Writes all of `bytes`; an adapter that does not listen is no error here.
@@ -83,14 +87,19 @@ final class AdapterProcess {
     if let collected { return collected }
     input = nil
     let endedByItself = hasEnded
-    // Before it is collected its number is surely still its group's.
     withUnsafePointer(to: child) { reel_command_signal($0, SIGKILL) }
-    var status: Int32 = 0
-    let result = withUnsafePointer(to: child) { reel_command_collect($0, 2000, &status) }
-    let code = result == 1 && endedByItself ? reel_command_exit_code(status) : -1
-    let end: End = code >= 0 ? .exited(code) : .signalled
+    let end = collect(endedByItself: endedByItself)
     collected = end
     return end
+  }
+
+  private func collect(endedByItself: Bool) -> End {
+    guard hasEnded(within: 2000) else { return .signalled }
+    var code: Int32 = -1
+    let result = withUnsafePointer(to: child) { reel_command_collect($0, &code) }
+    guard endedByItself else { return .signalled }
+    guard result == 1 else { return .unknown }
+    return code >= 0 ? .exited(code) : .signalled
   }
 
   /// A program that somebody holds open for writing can't be started (ETXTBSY, execve(2)): one that is just being

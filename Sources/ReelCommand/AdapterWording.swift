@@ -16,6 +16,12 @@ struct AdapterWording: Sendable {
     if let failure { throw failure }
     switch ending {
     case .result(let result):
+      guard end != .unknown else {
+        throw UploadError(
+          .storeUnusable,
+          "\(who) gave its result, and how it ended can't be known: something in this process collects children that "
+            + "are not its own; see that it waits for its own only")
+      }
       guard end == .exited(0) else {
         throw UploadError(.interrupted, "\(who) gave its result and then \(words(end)): \(hint(errors))")
       }
@@ -34,6 +40,7 @@ struct AdapterWording: Sendable {
     switch end {
     case .exited(let code): "ended with exit code \(code)"
     case .signalled: "was ended by a signal"
+    case .unknown: "ended, nobody knows how,"
     }
   }
 
@@ -79,6 +86,11 @@ struct AdapterWording: Sendable {
       UploadError(
         .storeUnusable,
         "\(who) can't be started: it is no program; a script begins with a line like #!/bin/sh")
+    case ECHILD:
+      UploadError(
+        .storeUnusable,
+        "\(who) can't be started: this process ignores SIGCHLD, so that how an adapter ends would be lost; give that "
+          + "signal its default disposition")
     case EMFILE, ENFILE, EAGAIN, ENOMEM:
       UploadError(.unavailable, "\(who) can't be started (\(error)): use fewer --uploads")
     default: UploadError(.storeUnusable, "\(who) can't be started (\(error))")

@@ -34,7 +34,10 @@ enum WorkerEnd: Hashable, Sendable {
     case .killed:
       ProbeError(.crashed, "its reader closed the connection without an answer")
     case .unknown:
-      ProbeError(.crashed, "its reader ended without an answer")
+      ProbeError(
+        .crashed,
+        "its reader ended without an answer, and how is lost: this process ignores SIGCHLD, or something in it collects "
+          + "children that are not its own")
     }
   }
 

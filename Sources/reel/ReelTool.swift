@@ -25,6 +25,7 @@ struct ReelTool: AsyncParsableCommand {
 @main
 enum Main {
   static func main() async {
+    reel_signals_settle()
     reel_heap_gives_back()
     StandardDescriptors.fill()
     // A reader that went away is told by the write, not by the end of this process.

@@ -89,6 +89,46 @@ import Testing
     try await uploader.prepare()
   }
 
+  /// A program that hosts Reel may wait for every child there is.
+  @Test func oneThatSomebodyElseCollectedHasEnded() async throws {
+    let folder = try AdapterFolder()
+    let path = try folder.adapter("echo \"$$\"; read -r more")
+    let program = try #require(AdapterProgram(path: path))
+    let process = try AdapterProcess(program, [:], object: nil)
+    process.say(Array("request\n".utf8))
+    let said = String(decoding: AdapterConversation.read(process.output, 100), as: UTF8.self)
+    let number = try #require(Int32(said.dropLast()))
+    #expect(!process.hasEnded)
+    process.closeInput()
+    #expect(waitpid(number, nil, 0) == number)
+    #expect(process.hasEnded)
+    #expect(process.end() == .unknown)
+    let wording = AdapterWording(program: program, environment: AdapterEnvironment(of: [:]))
+    guard case .result(let result) = try AdapterLine(parsing: Array("{\"type\":\"result\"}".utf8)) else {
+      Issue.record("no result")
+      return
+    }
+    let error = #expect(throws: UploadError.self) {
+      try wording.verdict(.result(result), .unknown, nil, errors: nil)
+    }
+    #expect(error?.code == .storeUnusable && error?.message.contains("can't be known") == true)
+  }
+
+  /// Where the kernel collects children by itself, how an adapter ends is lost: none is started.
+  @Test func noneIsStartedWhereChildrenAreIgnored() async throws {
+    let folder = try AdapterFolder()
+    let program = try folder.adapter("echo '{\"type\":\"result\",\"protocol\":1}'")
+    await #expect(processExitsWith: .success) { [program = program as String] in
+      signal(SIGCHLD, SIG_IGN)
+      let uploader = CommandUploader(
+        try #require(AdapterProgram(path: program)), environment: AdapterEnvironment(of: [:]))
+      let error = await #expect(throws: UploadError.self) { try await uploader.prepare() }
+      #expect(error?.code == .storeUnusable && error?.message.contains("SIGCHLD") == true)
+      signal(SIGCHLD, SIG_DFL)
+      try await uploader.prepare()
+    }
+  }
+
   @Test func anAdapterOfAnotherProtocolIsRefused() async throws {
     let folder = try AdapterFolder()
     for (answer, hint) in [("", "no version"), (",\"protocol\":2", "version 2")] {

@@ -18,24 +18,22 @@ typedef struct {
 // group of its own, with default signals and in the folder where this process is.
 // Its descriptors are: `input` as 0, `output` as 1, `errors` as 2, `object` as 3 when that is not negative, and
 // no other. They are opened by the caller with O_CLOEXEC.
-// Returns 0, or -errno.
+// Returns 0, or -errno: -ECHILD, with nothing started, where this process ignores SIGCHLD, so that how its children end
+// is lost.
 int reel_command_spawn(
     const char *path, char *const arguments[], char *const environment[], int input, int output, int errors,
     int object, reel_command_child *child);
 
-// Sends `signal` to the whole process group. Only before `reel_command_collect` has given 1: the number is the
-// group's for as long.
+// Sends `signal` to the whole process group, and never to another that has its number by now. Where the kernel can't
+// send to the group of a pidfd (before Linux 6.9) that is only before the process is collected.
 void reel_command_signal(const reel_command_child *child, int signal);
 
-// Whether the process has ended, without collecting it: 1, or 0.
-int reel_command_has_ended(const reel_command_child *child);
+// Waits up to `milliseconds` for the end of the process, and does not collect it. Returns whether it has ended.
+int reel_command_wait(const reel_command_child *child, int milliseconds);
 
-// Collects the process, waiting up to `milliseconds` for its end. `*status` is as waitpid(2) gives it.
-// Returns 1, 0 when it has not ended, or -errno when somebody else has collected it.
-int reel_command_collect(const reel_command_child *child, int milliseconds, int *status);
-
-// How a status tells the end: the exit code, or -1 when a signal ended it.
-int reel_command_exit_code(int status);
+// Collects the process if it has ended. `*exit_code` is -1 when a signal ended it.
+// Returns 1, 0 when it has not ended, or -errno: -ECHILD when somebody else has collected it.
+int reel_command_collect(const reel_command_child *child, int *exit_code);
 
 // A pipe or (when `both_ways`) a pair of connected sockets, closed on exec, into `ends`: 0, or -errno.
 // Of a pipe the first end is read, the second is written.

@@ -1,6 +1,11 @@
 #ifndef REEL_C_SIGNALS_H
 #define REEL_C_SIGNALS_H
 
+// Once, at the start of the process, before it has other threads: undoes what whoever started it may have left of
+// signals that Reel needs. SIGCHLD is not ignored any more: how children ended would be lost, and their numbers free
+// for others. What ends a run (SIGINT, SIGTERM, SIGHUP) is not blocked any more; what is ignored (nohup) stays so.
+void reel_signals_settle(void);
+
 // From now on the first of these signals makes a descriptor readable, which is returned, and the second ends the
 // process at once with `status`, whatever its threads are at. From the return on no signal is lost, however late somebody
 // looks. Those that the process ignores (nohup) stay ignored.
