@@ -65,10 +65,14 @@ struct AdapterFiles: Sendable {
     do throws(SystemError) {
       return try await queue.run(body)
     } catch {
+      if error.code == ENOENT, access("/proc/self/fd", F_OK) != 0 {
+        throw UploadError(
+          .storeUnusable, "files are handed to an adapter through /proc, and /proc is not there; mount it")
+      }
       let isFull = error.code == ENOSPC || error.code == EDQUOT
       throw UploadError(
         isFull ? .storeFull : .unavailable,
-        "the file can't be handed to an adapter through \(folder) (\(error)): see that there is room, and /proc"
+        "the file can't be handed to an adapter through \(folder) (\(error)): see that there is room"
       )
     }
   }

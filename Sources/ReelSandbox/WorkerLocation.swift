@@ -19,7 +19,13 @@ public enum WorkerLocation: Hashable, Sendable {
       guard Self.isProgram(path) else { throw Self.missing(at: [path]) }
       return path
     case .installed:
-      return try Self.find(from: Self.ownExecutable())
+      guard let executable = Self.ownExecutable() else {
+        throw ProbeError(
+          .workerMissing,
+          "the program that reads media, \(Self.name), lies beside this one, and where this one lies can't be told"
+            + " without /proc; mount it")
+      }
+      return try Self.find(from: executable)
     }
   }
 
@@ -47,9 +53,11 @@ public enum WorkerLocation: Hashable, Sendable {
     return access(path, X_OK) == 0
   }
 
-  private static func ownExecutable() -> String {
+  /// Nil without `/proc`.
+  private static func ownExecutable() -> String? {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &path, path.count)
-    return String(decoding: path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    guard count > 0 else { return nil }
+    return String(decoding: path.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -1,3 +1,4 @@
+import CProcess
 import Glibc
 import ReelModel
 
@@ -6,15 +7,19 @@ import ReelModel
 struct RawArguments {
   private var bytesByText: [String: [[UInt8]]] = [:]
 
+  /// The arguments of this process, the program's name first.
+  private static var all: [[UInt8]] {
+    (0..<reel_arguments_count()).compactMap { reel_argument($0) }.map { argument in
+      UnsafeBufferPointer(start: argument, count: strlen(argument)).map(UInt8.init(bitPattern:))
+    }
+  }
+
+  /// The arguments of this process, as text, the program's name first: `CommandLine` has none without `/proc`.
+  static var texts: [String] { all.map { String(decoding: $0, as: UTF8.self) } }
+
   /// The arguments of this process.
   init() {
-    var all: [[UInt8]] = []
-    for index in 0..<Int(CommandLine.argc) {
-      guard let argument = CommandLine.unsafeArgv[index] else { continue }
-      all.append(
-        Array(UnsafeBufferPointer(start: argument, count: strlen(argument))).map(UInt8.init(bitPattern:)))
-    }
-    self.init(all)
+    self.init(Self.all)
   }
 
   init(_ arguments: [[UInt8]]) {

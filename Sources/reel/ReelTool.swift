@@ -32,10 +32,13 @@ enum Main {
     signal(SIGPIPE, SIG_IGN)
     // So is a limit on the size of files (`ulimit -f`): the write says EFBIG.
     signal(SIGXFSZ, SIG_IGN)
+    let arguments = RawArguments.texts
     do {
       try DescriptorLimit.ensure()
-      var command = try ReelTool.parseAsRoot()
+      try HelpWords.check(arguments.dropFirst())
+      var command = try ReelTool.parseAsRoot(Array(arguments.dropFirst()))
       if var command = command as? any AsyncParsableCommand {
+        try ProcessFileSystem.require()
         try await command.run()
       } else {
         try command.run()
@@ -50,7 +53,7 @@ enum Main {
     } catch let error where ReelTool.exitCode(for: error).isSuccess {
       ReelTool.exit(withError: error)
     } catch {
-      let usage = UsageTrouble(message: ReelTool.fullMessage(for: error), arguments: CommandLine.arguments)
+      let usage = UsageTrouble(message: ReelTool.fullMessage(for: error), arguments: arguments)
       usage.tell()
       exit(ReelTool.exitCode(for: error).rawValue)
     }

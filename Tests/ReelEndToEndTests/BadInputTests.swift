@@ -127,10 +127,22 @@ struct BadInputTests {
 
   @Test(
     "usage errors are 64",
-    arguments: [["ingest"], ["publish"], ["nonsense"], ["feed", "--size", "0"], ["show", "x"]])
+    arguments: [
+      ["ingest"], ["publish"], ["nonsense"], ["feed", "--size", "0"], ["show", "x"], ["help", "nonsense"],
+      ["help", "uploader", "nonsense"], ["help", "feed", "-h", "more"],
+    ])
   func usage(arguments: [String]) async throws {
     let bench = try Workbench()
     #expect(try await ReelBinary.run(arguments, in: bench.folder).status == 64)
+  }
+
+  @Test(
+    "help is 0",
+    arguments: [["help"], ["help", "feed"], ["help", "uploader", "check"], ["help", "--help"]])
+  func help(arguments: [String]) async throws {
+    let bench = try Workbench()
+    let run = try await ReelBinary.run(arguments, in: bench.folder)
+    #expect(run.status == 0 && run.output.contains("USAGE"), "\(run.output) \(run.errors)")
   }
 
   @Test("commands that only read create nothing")

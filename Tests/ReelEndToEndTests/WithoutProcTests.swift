@@ -1,0 +1,67 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A plain chroot, or a container made without it: there is no `/proc`.
+@Suite("Without /proc", .timeLimit(.minutes(60)))
+struct WithoutProcTests {
+  /// Whether this machine lets the tests take `/proc` away, from their own children only.
+  private static let isPossible: Bool = {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
+    process.arguments = ["-m", "/bin/sh", "-c", "umount -l /proc"]
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+
+  private func run(
+    _ bench: Workbench, _ arguments: [String], environment: [String: String] = [:]
+  ) async throws -> ReelBinary.Outcome {
+    try await ReelBinary.start(
+      arguments, in: bench.folder, environment: environment,
+      launcher: ["/usr/bin/unshare", "-m", "/bin/sh", "-c", "umount -l /proc; exec \"$0\" \"$@\""]
+    ).outcome()
+  }
+
+  /// It opens videos through /proc, and libdispatch, on which all of it runs, ends a process that has none.
+  @Test(
+    "a command says that it needs it, and does not end as if it were done", .enabled(if: isPossible),
+    arguments: [
+      ["ingest", "clips"], ["publish", "clips/clip-00000.mp4"], ["probe", "clips"], ["validate", "clips"],
+      ["lock", "clips"], ["feed"], ["status"], ["doctor"], ["verify"], ["version"],
+      ["uploader", "check", "store"],
+    ])
+  func commands(arguments: [String]) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let outcome = try await run(bench, arguments)
+    #expect(outcome.status == 1 && !outcome.wasKilled, "\(outcome.status) \(outcome.output)")
+    #expect(outcome.errors.contains("/proc"), "\(outcome.errors)")
+  }
+
+  @Test("a worker that lies in the working folder is not started", .enabled(if: isPossible))
+  func workerOfTheFolder() async throws {
+    let bench = try Workbench()
+    let file = bench.folder.appendingPathComponent("reel-probe-worker")
+    try Data("#!/bin/sh\n: >started\n".utf8).write(to: file)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+    let outcome = try await run(bench, ["version"])
+    #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
+    #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("started").path))
+  }
+
+  @Test("its words are seen: help is help, and an unknown command is none", .enabled(if: isPossible))
+  func words() async throws {
+    let bench = try Workbench()
+    for words in [["help"], ["--help"], ["ingest", "--help"]] {
+      #expect(try await run(bench, words).status == 0)
+    }
+    let help = try await run(bench, ["help", "feed"])
+    #expect(help.status == 0 && help.output.contains("newest"), "\(help.output)")
+    #expect(try await run(bench, ["--version"]).status == 0)
+    #expect(try await run(bench, ["nope"]).status == 64)
+    #expect(try await run(bench, ["ingest"]).status == 64)
+  }
+}
