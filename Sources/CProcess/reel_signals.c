@@ -56,6 +56,10 @@ int reel_signals_listen(const int *numbers, int count, int status) {
 
 int reel_signals_count(void) { return atomic_load(&seen); }
 
+void reel_signals_end_if_told(void) {
+  if (atomic_load(&seen) > 0) _exit(atomic_load(&exit_status));
+}
+
 void reel_signals_stop(const int *numbers, int count) {
   struct sigaction action = {.sa_handler = SIG_DFL};
   for (int index = 0; index < count; index++) {

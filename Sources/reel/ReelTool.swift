@@ -35,6 +35,7 @@ enum Main {
     let arguments = RawArguments.texts
     do {
       try DescriptorLimit.ensure()
+      try AddressSpaceLimit.ensure()
       try HelpWords.check(arguments.dropFirst())
       var command = try ReelTool.parseAsRoot(Array(arguments.dropFirst()))
       if var command = command as? any AsyncParsableCommand {

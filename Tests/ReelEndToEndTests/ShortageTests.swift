@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// A process that may have few descriptors, few other processes, or no large files: each is an error that says so.
@@ -7,11 +8,12 @@ struct ShortageTests {
   private static let isSanitized = ProcessInfo.processInfo.environment["REEL_SANITIZER"] != nil
 
   private func run(
-    _ bench: Workbench, limit: String, _ arguments: [String], environment: [String: String] = [:]
+    _ bench: Workbench, limit: String, _ arguments: [String], environment: [String: String] = [:],
+    through wrapper: [String] = []
   ) async throws -> ReelBinary.Outcome {
     try await ReelBinary.start(
       arguments + ["--library", bench.library.path], in: bench.folder, environment: environment,
-      launcher: ["/bin/sh", "-c", "\(limit); exec \"$0\" \"$@\""]
+      launcher: wrapper + ["/bin/sh", "-c", "\(limit); exec \"$0\" \"$@\""]
     ).outcome()
   }
 
@@ -56,5 +58,53 @@ struct ShortageTests {
     let again = try await bench.reel("ingest", "clips")
     #expect(again.status == 0, "\(again.errors)")
     #expect(try bench.objects().count == 1)
+  }
+
+  /// A user who may have few processes, which threads count as. As root there is no such limit.
+  private static let unprivileged = [
+    "/usr/bin/setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups",
+  ]
+  private static let isRoot = geteuid() == 0
+
+  /// Whatever it would wait for, `timeout` ends it, which is a failure here.
+  private static let patience = ["/usr/bin/timeout", "--signal=KILL", "300"]
+
+  @Test("a process that may have few threads says so and ends", .enabled(if: !isSanitized))
+  func threads() async throws {
+    var words: Set<Bool> = []
+    for most in [1, 2, 4, 8, 12, 16] {
+      let bench = try Workbench()
+      try bench.addDistinct(30)
+      // Everybody's, so that the other user finds and writes everything; the library is made by Reel, for its owner.
+      for folder in [bench.folder, bench.clips] { chmod(folder.path, 0o777) }
+      let outcome = try await run(
+        bench, limit: ":", ["ingest", "clips", "--jobs", "8"],
+        through: Self.patience + (Self.isRoot ? Self.unprivileged : []) + [
+          "/usr/bin/prlimit", "--nproc=\(most)",
+        ])
+      let place: Comment = "\(most): \(outcome.status) \(outcome.output) \(outcome.errors)"
+      #expect(!outcome.wasKilled && [0, 1, 3].contains(outcome.status), place)
+      #expect(outcome.status == 0 || !(outcome.output + outcome.errors).isEmpty, place)
+      words.insert(outcome.errors.contains("no more threads"))
+    }
+    #expect(words.contains(true))
+  }
+
+  /// Kilobytes. A thread takes 72 MB of it, where nobody tells it to make do with less.
+  @Test(
+    "a process that may use little address space makes do with it, or says so and ends",
+    .enabled(if: !isSanitized), arguments: [200_000, 262_144, 300_000, 400_000, 500_000, 700_000])
+  func addressSpace(kilobytes: Int) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(30)
+    let outcome = try await run(
+      bench, limit: "ulimit -v \(kilobytes)", ["ingest", "clips", "--jobs", "8"], through: Self.patience)
+    let place: Comment = "\(kilobytes): \(outcome.status) \(outcome.output) \(outcome.errors)"
+    guard kilobytes < 262_144 else {
+      #expect(outcome.status == 0 && !outcome.wasKilled, place)
+      return
+    }
+    #expect(outcome.status == 1 && !outcome.wasKilled, place)
+    #expect(outcome.errors.contains("ulimit -v"), place)
   }
 }

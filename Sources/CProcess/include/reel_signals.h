@@ -16,6 +16,9 @@ int reel_signals_listen(const int *numbers, int count, int status);
 // How many came since `reel_signals_listen`.
 int reel_signals_count(void);
 
+// Ends the process with the `status` of `reel_signals_listen` when one came: for who can't go on.
+void reel_signals_end_if_told(void);
+
 // What was listened to ends the process again, as if nobody had listened.
 void reel_signals_stop(const int *numbers, int count);
 
