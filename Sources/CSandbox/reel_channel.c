@@ -5,11 +5,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 // Where the program's own standard descriptors end, also when it was started without them.
 enum { lowest_descriptor = 3 };
+
+// Linux 6.3; the headers of a distribution are often older than its kernel.
+enum { memfd_noexec_seal = 8 };
 
 static int above_standard_descriptors(int descriptor) {
   if (descriptor >= lowest_descriptor) return descriptor;
@@ -119,6 +124,19 @@ ssize_t reel_channel_receive_plain(int channel, void *bytes, size_t capacity) {
   if (received < 0) return -errno;
   if (message.msg_flags & MSG_TRUNC) return -EMSGSIZE;
   return received;
+}
+
+int reel_channel_secret(void *bytes, size_t count) {
+  // Up to 256 bytes come whole.
+  if (getrandom(bytes, count, 0) != (ssize_t)count) return -EIO;
+  int file = memfd_create("reel-receipt", MFD_CLOEXEC | memfd_noexec_seal);
+  // A kernel before 6.3.
+  if (file < 0 && errno == EINVAL) file = memfd_create("reel-receipt", MFD_CLOEXEC);
+  if (file < 0) return -errno;
+  if (pwrite(file, bytes, count, 0) == (ssize_t)count) return file;
+  int error = errno;
+  close(file);
+  return -error;
 }
 
 int reel_channel_wait(int channel, int milliseconds) {

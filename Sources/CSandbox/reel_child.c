@@ -120,12 +120,16 @@ int reel_child_collect(const reel_child *child, int milliseconds, reel_end *end)
   int ended = has_ended(child->descriptor, milliseconds);
   if (ended <= 0) return ended;
   int status = 0;
+  struct rusage usage = {0};
   pid_t collected;
-  do collected = waitpid(child->pid, &status, 0);
+  do collected = wait4(child->pid, &status, 0, &usage);
   while (collected < 0 && errno == EINTR);
   if (collected < 0) return -errno;
   end->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  struct timeval used;
+  timeradd(&usage.ru_utime, &usage.ru_stime, &used);
+  end->seconds = used.tv_sec;
   return 1;
 }
 

@@ -13,12 +13,12 @@
 // Allowed whatever the arguments: memory, time, waiting, random numbers, and reading by position from what is open.
 static const int free_calls[] = {
     SCMP_SYS(brk),           SCMP_SYS(munmap),        SCMP_SYS(mremap),
-    SCMP_SYS(pread64),       SCMP_SYS(lseek),         SCMP_SYS(fstat),           SCMP_SYS(close),
+    SCMP_SYS(pread64),       SCMP_SYS(lseek),         SCMP_SYS(fstat),
     SCMP_SYS(futex),         SCMP_SYS(sched_yield),   SCMP_SYS(clock_gettime),   SCMP_SYS(gettimeofday),
     SCMP_SYS(clock_getres),  SCMP_SYS(getrandom),     SCMP_SYS(sched_getaffinity),
     // glibc 2.36 asks for the size of memory before it sorts (qsort), and Linux says it to anybody.
     SCMP_SYS(sysinfo),
-    SCMP_SYS(getpid),        SCMP_SYS(gettid),        SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction),
+    SCMP_SYS(getpid),        SCMP_SYS(gettid),        SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn),  SCMP_SYS(restart_syscall),
     SCMP_SYS(exit),          SCMP_SYS(exit_group),
 };
@@ -52,6 +52,14 @@ static int allow_memory(scmp_filter_ctx filter) {
   return error;
 }
 
+// Closing what a file's descriptor may be, and the channel: not the three below, so that there is never room for a second
+// file. Equal, not greater: the kernel reads half of what a filter compares.
+static int allow_closing(scmp_filter_ctx filter) {
+  int error = RULE(filter, close, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel));
+  if (!error) error = RULE(filter, close, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel + 1));
+  return error;
+}
+
 // The channel, and the C library's last words (standard error is /dev/null).
 static int allow_words(scmp_filter_ctx filter) {
   int error = RULE(filter, recvmsg, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel));
@@ -73,6 +81,7 @@ static int allow_reading(scmp_filter_ctx filter) {
   if (!error) error = allow_free_calls(filter);
   if (!error) error = allow_memory(filter);
   if (!error) error = allow_advice(filter);
+  if (!error) error = allow_closing(filter);
   if (!error) error = allow_words(filter);
   if (!error) error = allow_abort(filter);
   return error;
@@ -90,6 +99,8 @@ int reel_confine_system_calls(void) {
 // Forking a sister, making the channel of one its own, and what the confinement of a sister takes.
 static int allow_nursing(scmp_filter_ctx filter) {
   int error = RULE(filter, clone, SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT | CLONE_PIDFD));
+  // A nursery holds the channel and the pidfd of the one that it has just started.
+  if (!error) error = RULE(filter, close, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel + 2));
   if (!error) error = RULE(filter, dup2, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
   if (!error) error = RULE(filter, dup3, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
   if (!error) error = RULE(filter, tgkill, SCMP_A2(SCMP_CMP_EQ, SIGABRT));

@@ -6,18 +6,23 @@ import Synchronization
 /// A worker's process. It is killed and collected when nobody holds this any more.
 final class ChildProcess: Sendable {
   private let child: reel_child
+  /// When it has used so much processor time, the kernel kills it.
+  private let lastSecond: Int64
   /// A pidfd: readable once the process has ended.
   let descriptor: Descriptor
   private let end = Mutex<WorkerEnd?>(nil)
   private let isKilled = Mutex(false)
 
   /// Takes over a process that was started, with its pidfd.
-  convenience init(adopting child: reel_child) {
-    self.init(pid: child.pid, descriptor: Descriptor(adopting: child.descriptor))
+  convenience init(adopting child: reel_child, processorSeconds: Int = .max >> 2) {
+    self.init(
+      pid: child.pid, descriptor: Descriptor(adopting: child.descriptor), processorSeconds: processorSeconds)
   }
 
   /// A process whose number and pidfd another one has told.
-  init(pid: Int32, descriptor: Descriptor) {
+  /// - Parameter processorSeconds: of those, how many it may use for one file.
+  init(pid: Int32, descriptor: Descriptor, processorSeconds: Int) {
+    lastSecond = reel_last_second(Int64(processorSeconds))
     child = reel_child(pid: pid, descriptor: descriptor.rawValue)
     self.descriptor = descriptor
   }
@@ -68,6 +73,8 @@ final class ChildProcess: Sendable {
     let result = withUnsafePointer(to: child) { reel_child_collect($0, milliseconds, &end) }
     guard result != 0 else { return nil }
     guard result == 1 else { return .unknown }
-    return end.signal == 0 ? .exited(end.exit_code) : .signalled(end.signal)
+    if end.signal == 0 { return .exited(end.exit_code) }
+    let isOutOfTime = end.signal == SIGKILL && end.seconds >= lastSecond - 1
+    return .signalled(isOutOfTime ? SIGXCPU : end.signal)
   }
 }

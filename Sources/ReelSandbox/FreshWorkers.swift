@@ -49,7 +49,8 @@ final class FreshWorkers: WorkerSource {
       let (frame, descriptor) = nursery.worker.receiveWithDescriptor(until: deadline),
       let notice = try? BirthNotice(decoding: frame)
     else { return nil }
-    let child = ChildProcess(pid: notice.process, descriptor: descriptor)
+    let child = ChildProcess(
+      pid: notice.process, descriptor: descriptor, processorSeconds: starter.settings.start.processorSeconds)
     let worker = Worker(process: child, channel: ends.ours, buffer: buffer)
     guard case .frame(let greeting) = worker.receive(until: deadline),
       let hello = try? WorkerHello(decoding: greeting), hello.isolation == .strict

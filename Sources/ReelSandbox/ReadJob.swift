@@ -23,26 +23,34 @@ enum ReadOutcome {
 
 extension ReadJob {
   /// Has `reader` read the file. Blocks, for the deadline at most.
-  func read(by reader: GreetedWorker, _ settings: WorkerSettings) -> ReadOutcome {
+  /// - Throws: `tooManyOpenFiles`, `noReader`; the worker has not seen the file then.
+  func read(by reader: GreetedWorker, _ settings: WorkerSettings) throws(ProbeError) -> ReadOutcome {
+    let receipt = try IssuedReceipt()
     let worker = reader.worker
     interruption.onArrival { [process = worker.process] in process.kill() }
     defer { interruption.settle() }
-    let outcome = exchange(with: reader, settings)
+    let outcome = exchange(with: reader, settings, receipt)
     guard case .loss = outcome, interruption.hasCome else { return outcome }
     return .loss(.cancelled)
   }
 
-  private func exchange(with reader: GreetedWorker, _ settings: WorkerSettings) -> ReadOutcome {
+  private func exchange(
+    with reader: GreetedWorker, _ settings: WorkerSettings, _ receipt: IssuedReceipt
+  ) -> ReadOutcome {
     let worker = reader.worker
     guard let request = try? settings.request(size: size, container: container).encoded() else {
       return .failure(ProbeError(.unreadable, "its size is no size"))
     }
     guard !worker.speaksUnasked else { return .loss(worker.endOrGarble()) }
-    guard worker.send(request, descriptor: descriptor) else {
+    guard worker.send(request, descriptor: descriptor), worker.send(receipt) else {
       return .loss(worker.process.finish().failure)
     }
     switch worker.receive(until: .now + settings.deadline) {
-    case .frame(let frame): return outcome(of: frame, from: reader)
+    case .frame(let message):
+      guard let frame = receipt.receipt.frame(of: message) else {
+        return .loss(.garbled("the file was not given back"))
+      }
+      return outcome(of: frame, from: reader)
     case .late:
       worker.process.kill()
       return .loss(.late(settings.deadline))

@@ -20,28 +20,38 @@ final class Seat: @unchecked Sendable {
 
   /// Reads a file. Blocks.
   ///
-  /// A file that its worker did not survive is read once more, alone, in a fresh worker, before it is called the
-  /// culprit: what an earlier file left behind in the first one may have been the cause.
+  /// A file that its worker did not survive, or that one says can't be read which has read others before, is read once
+  /// more, alone, in a fresh worker: what an earlier file left behind in the first one may have been the cause.
   func read(_ job: ReadJob) throws(ProbeError) -> ProbeReport {
-    switch try attempt(job, alone: false) {
-    case .report(let report): return report
-    case .failure(let error): throw error
-    case .loss(let error) where !error.deservesAnotherReader: throw error
-    case .loss: break
-    }
-    switch try attempt(job, alone: true) {
-    case .report(let report): return report
-    case .failure(let error), .loss(let error): throw error
+    let first = try source.worker(alone: false, job.interruption)
+    switch try job.read(by: first, settings) {
+    case .report(let report):
+      source.takeBack(first, sound: true)
+      return report
+    case .failure(let error) where first.worker.files == 1:
+      source.takeBack(first, sound: true)
+      throw error
+    case .failure: return try readAlone(job, isSuspect: false)
+    case .loss(let error):
+      source.takeBack(first, sound: false)
+      guard error.deservesAnotherReader else { throw error }
+      return try readAlone(job, isSuspect: true)
     }
   }
 
-  private func attempt(_ job: ReadJob, alone: Bool) throws(ProbeError) -> ReadOutcome {
-    let worker = try source.worker(alone: alone, job.interruption)
-    let outcome = job.read(by: worker, settings)
-    switch outcome {
-    case .report, .failure: source.takeBack(worker, sound: !alone)
-    case .loss: source.takeBack(worker, sound: false)
+  /// - Parameter isSuspect: whether a worker was lost over the file, so that no other file shares the next one with it.
+  private func readAlone(_ job: ReadJob, isSuspect: Bool) throws(ProbeError) -> ProbeReport {
+    let fresh = try source.worker(alone: true, job.interruption)
+    switch try job.read(by: fresh, settings) {
+    case .report(let report):
+      source.takeBack(fresh, sound: !isSuspect)
+      return report
+    case .failure(let error):
+      source.takeBack(fresh, sound: !isSuspect)
+      throw error
+    case .loss(let error):
+      source.takeBack(fresh, sound: false)
+      throw error
     }
-    return outcome
   }
 }

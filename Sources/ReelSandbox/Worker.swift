@@ -37,6 +37,12 @@ final class Worker {
     return send(request, rawDescriptor: descriptor.rawValue)
   }
 
+  /// Sends what it can take only once it has given back the file that was sent before; false as above.
+  func send(_ receipt: IssuedReceipt) -> Bool {
+    guard let request = try? ReceiptRequest().encoded() else { return false }
+    return send(request, rawDescriptor: receipt.descriptor.rawValue)
+  }
+
   /// Whether it has said something that nobody asked for: an answer to a question that is still to come.
   var speaksUnasked: Bool {
     reel_channel_wait(channel.rawValue, 0) != 0

@@ -100,7 +100,9 @@ struct WorkerStarter: Sendable {
       return (child, -error)
     }
     switch error {
-    case 0: return Worker(process: ChildProcess(adopting: child), channel: ends.ours, buffer: buffer)
+    case 0:
+      let process = ChildProcess(adopting: child, processorSeconds: settings.start.processorSeconds)
+      return Worker(process: process, channel: ends.ours, buffer: buffer)
     case EACCES, ENOENT, ENOEXEC: throw .final(WorkerLocation.missing(at: [path]))
     default: throw Self.failure(SystemError(code: error, call: "posix_spawn"))
     }

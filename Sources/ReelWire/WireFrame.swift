@@ -8,7 +8,7 @@ public enum WireFrame {
   public static let largest = 128 << 10
 
   /// The version of the format.
-  static let version: UInt8 = 2
+  static let version: UInt8 = 3
 
   /// What every frame begins with.
   static let magic: [UInt8] = Array("REEL".utf8)
@@ -21,6 +21,7 @@ public enum WireFrame {
     case reply = 4
     case birth = 5
     case born = 6
+    case receipt = 7
   }
 
   /// The frame of what `body` writes.

@@ -2,7 +2,8 @@ import Glibc
 import ReelModel
 import ReelWire
 
-/// Reads one file after the other until the parent is gone. It holds one file's descriptor at a time.
+/// Reads one file after the other until the parent is gone. It holds one file's descriptor at a time, and has given it
+/// back when it answers.
 struct ReadingLoop<Reader: FileReader> {
   let channel: WorkerChannel
   let reader: Reader
@@ -12,8 +13,17 @@ struct ReadingLoop<Reader: FileReader> {
       guard let request = try? ReadRequest(decoding: frame) else { return }
       let reply = reader.read(descriptor, request)
       close(descriptor)
-      guard channel.send(Self.frame(of: reply)) else { return }
+      guard let receipt = receipt(), channel.send(receipt.with(Self.frame(of: reply))) else { return }
     }
+  }
+
+  private func receipt() -> Receipt? {
+    guard case .frame(let frame, let descriptor?) = channel.receive() else { return nil }
+    defer { close(descriptor) }
+    guard (try? ReceiptRequest(decoding: frame)) != nil else { return nil }
+    var bytes = [UInt8](repeating: 0, count: Receipt.length)
+    let count = pread(descriptor, &bytes, bytes.count, 0)
+    return Receipt(bytes: Array(bytes.prefix(max(0, count))))
   }
 
   private static func frame(of reply: ReadReply) -> [UInt8] {

@@ -105,6 +105,15 @@ static int try_unshare(void) { return unshare(CLONE_NEWUSER) == 0; }
 static int try_dup(void) { return dup(4) >= 0; }
 static int try_writing_the_file(void) { return pwrite(4, "x", 1, 0) == 1 || write(4, "x", 1) == 1; }
 
+// Room for one file more.
+static int try_closing_standard_input(void) { return close(0) == 0; }
+// The kernel takes the lower half of the number, a filter sees all of it.
+static int try_closing_by_a_long_number(void) { return syscall(SYS_close, 1UL << 32) == 0; }
+static int try_ignoring_a_signal(void) {
+  struct sigaction ignoring = {.sa_handler = SIG_IGN};
+  return sigaction(SIGXCPU, &ignoring, NULL) == 0;
+}
+
 typedef struct {
   const char *name;
   int (*try)(void);
@@ -146,6 +155,9 @@ static const escape escapes[] = {
     {"unshare", try_unshare},
     {"dup", try_dup},
     {"writing-the-file", try_writing_the_file},
+    {"closing-standard-input", try_closing_standard_input},
+    {"closing-by-a-long-number", try_closing_by_a_long_number},
+    {"ignoring-a-signal", try_ignoring_a_signal},
 };
 
 int reel_escape(const char *attempt) {
@@ -191,6 +203,19 @@ void reel_speak(const void *bytes, size_t count, int descriptor) {
     memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
   }
   sendmsg(3, &message, MSG_NOSIGNAL);
+}
+
+ssize_t reel_hear(void *bytes, size_t capacity, int *descriptor, int peeking) {
+  struct iovec part = {bytes, capacity};
+  char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = {0};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  ssize_t count = recvmsg(3, &message, peeking ? MSG_PEEK : 0);
+  struct cmsghdr *header = count < 0 ? NULL : CMSG_FIRSTHDR(&message);
+  *descriptor = -1;
+  if (header && header->cmsg_len == CMSG_LEN(sizeof(int)))
+    memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
+  return count;
 }
 
 int reel_is_sanitized(void) {

@@ -11,7 +11,7 @@ public func fuzzWire(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   decodeAsEverything(bytes)
   if let kind = bytes.first {
     let length = withUnsafeBytes(of: UInt32(bytes.count - 1).littleEndian) { Array($0) }
-    decodeAsEverything(Array("REEL".utf8) + [1, 1 + kind % 6] + length + bytes.dropFirst())
+    decodeAsEverything(Array("REEL".utf8) + [3, 1 + kind % 7] + length + bytes.dropFirst())
   }
   return 0
 }
@@ -29,6 +29,7 @@ private func decodeAsEverything(_ frame: [UInt8]) {
   if let request = try? ReadRequest(decoding: frame) { precondition((try? request.encoded()) == frame) }
   if let notice = try? BirthNotice(decoding: frame) { precondition((try? notice.encoded()) == frame) }
   _ = try? BirthRequest(decoding: frame)
+  _ = try? ReceiptRequest(decoding: frame)
 }
 
 /// What no reply may get past the decoder.

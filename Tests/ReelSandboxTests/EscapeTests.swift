@@ -24,7 +24,10 @@ import Testing
   }
 
   /// The attempts are real: without confinement most get through.
-  @Test(arguments: ["open", "openat2", "socket", "fork", "memfd", "executable-memory", "stat", "kill-parent"])
+  @Test(arguments: [
+    "open", "openat2", "socket", "fork", "memfd", "executable-memory", "stat", "kill-parent",
+    "closing-standard-input", "closing-by-a-long-number", "ignoring-a-signal",
+  ])
   func getsThroughUnconfined(_ attempt: String) async throws {
     let prober = Sabotaged.prober(.none)
     let failure = await prober.failure(try folder.file("bad.mp4", order("escape \(attempt)")))

@@ -74,6 +74,62 @@ import Testing
     await prober.close()
   }
 
+  /// Whether or not it lets the signal that says so reach it: then the kernel kills it.
+  @Test func processorTimeIsLimitedForGood() async throws {
+    let prober = Sabotaged.prober(limits: ProbeLimits(processorSeconds: 1))
+    let failure = await prober.failure(try folder.file("bad.mp4", order("deaf")))
+    #expect(failure?.code == .timeout)
+    #expect(failure?.message.contains("processor time") == true, "\(failure?.message ?? "")")
+    await prober.close()
+  }
+
+  /// Each file has all of its time, whatever those before it have used: a worker that has not enough left retires.
+  @Test func noFileEndsForTheTimeOfOthers() async throws {
+    let prober = Sabotaged.prober(limits: ProbeLimits(processorSeconds: 1))
+    var processes: Set<String> = []
+    for _ in 0..<5 {
+      #expect(await prober.failure(try folder.file("long.mp4", order("work"))) == nil)
+      processes.insert(try await prober.report(try folder.file("a.mp4", order("report process"))))
+    }
+    #expect(processes.count > 1)
+    await prober.close()
+  }
+
+  /// A worker that an earlier file has taken over could say of any later one that it is damaged.
+  @Test func aFailureIsConfirmedByAFreshWorker() async throws {
+    let prober = Sabotaged.prober()
+    for _ in 0..<3 {
+      #expect(await prober.code(try folder.file("good.mp4", order("read"))) == nil)
+      #expect(await prober.code(try folder.file("used.mp4", order("fail-when-used"))) == nil)
+    }
+    #expect(await prober.code(try folder.file("bad.mp4", order("fail corrupt"))) == .corrupt)
+    // The one that has confirmed it has read nothing else, and stays.
+    #expect(try await prober.report(try folder.file("a.mp4", order("report files"))) == "2")
+    await prober.close()
+  }
+
+  /// It can hold one descriptor, and must have given the file's back to answer.
+  @Test(arguments: ["slot", "room", "queue"])
+  func aFileIsNotKept(_ way: String) async throws {
+    let prober = Sabotaged.prober()
+    #expect(await prober.code(try folder.file("a.mp4", order("hoard \(way)"))) == nil)
+    let other = try await prober.probe(try folder.file("b.mp4", order("the other's words")))
+    #expect(other.media.title == nil)
+    let own = try await prober.probe(try folder.file("c.mp4", order("tell")))
+    #expect(own.media.title == nil)
+    await prober.close()
+  }
+
+  /// The attempt is real.
+  @Test func unconfinedAFileIsKept() async throws {
+    let prober = Sabotaged.prober(.none)
+    #expect(await prober.code(try folder.file("a.mp4", order("hoard slot"))) == nil)
+    #expect(await prober.code(try folder.file("b.mp4", order("the other's words"))) == nil)
+    let own = try await prober.probe(try folder.file("c.mp4", order("tell")))
+    #expect(own.media.title == "the other's words")
+    await prober.close()
+  }
+
   /// What an earlier file left behind is not the next one's fault.
   @Test func aFileIsTriedOnceMoreInAFreshWorker() async throws {
     let prober = Sabotaged.prober()

@@ -25,24 +25,29 @@ final class HijackedReader: FileReader {
     case "video": return Self.video(request)
     case "crash-when-used" where files > 1: abort()
     case "report": return report(words.last ?? "", request)
-    case "twice": sayTwice(request)
+    case "twice": sayTwice(descriptor, request)
+    case "hoard": Hoard(way: Hoard.Way(rawValue: words.last ?? "") ?? .slot).run(descriptor, request)
+    case "fail-when-used" where files > 1: return .failure(ProbeError(.corrupt, "used"))
     default: Sabotage.perform(order)
     }
     return .facts(MediaInfo(container: request.container, size: request.size), .header)
   }
 
-  private static func order(in descriptor: Int32) -> String {
+  static func order(in descriptor: Int32) -> String {
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = pread(descriptor, &bytes, bytes.count, 32)
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
   /// Answers the next question before it is asked.
-  private func sayTwice(_ request: ReadRequest) {
+  private func sayTwice(_ descriptor: Int32, _ request: ReadRequest) {
+    close(descriptor)
+    // The honest one takes it after this.
+    let receipt = Hoard.receipt(peeking: true)
     var media = MediaInfo(container: request.container, size: request.size)
     media.title = "forged"
-    guard let frame = try? ReadReply.facts(media, .header).encoded() else { return }
-    frame.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
+    guard let receipt, let frame = try? ReadReply.facts(media, .header).encoded() else { return }
+    receipt.with(frame).withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
   }
 
   /// Facts of a video that may be published.

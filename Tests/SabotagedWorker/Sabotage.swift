@@ -10,6 +10,8 @@ enum Sabotage {
     case "exit": _exit(3)
     case "hang": while true { sched_yield() }
     case "sleep": sleep()
+    case "deaf": spinDeaf()
+    case "work": work()
     case "close": hangUp()
     case "garbage": speak([UInt8](repeating: 0xAB, count: 100))
     case "nothing": speak([])
@@ -26,6 +28,26 @@ enum Sabotage {
     var never = sem_t()
     sem_init(&never, 0, 0)
     while true { sem_wait(&never) }
+  }
+
+  /// The signal that says that its time is over does not reach it.
+  private static func spinDeaf() {
+    var all = sigset_t()
+    sigfillset(&all)
+    sigprocmask(SIG_BLOCK, &all, nil)
+    while true { sched_yield() }
+  }
+
+  /// Takes 0.7 s of processor time.
+  private static func work() {
+    let end = seconds() + 0.7
+    while seconds() < end { sched_yield() }
+  }
+
+  private static func seconds() -> Double {
+    var used = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used)
+    return Double(used.tv_sec) + Double(used.tv_nsec) / 1e9
   }
 
   private static func hangUp() {

@@ -29,5 +29,8 @@ ssize_t reel_channel_receive(int channel, void *bytes, size_t capacity, int *des
 // The same for a peer that may be hostile: descriptors it sends never enter this process.
 ssize_t reel_channel_receive_plain(int channel, void *bytes, size_t capacity);
 
+// Fills `bytes` with random ones, and returns a descriptor, closed on exec, from which they can be read; or -errno.
+int reel_channel_secret(void *bytes, size_t count);
+
 // Waits until there is something to receive (1), `milliseconds` have passed (0), or a signal came (-EINTR).
 int reel_channel_wait(int channel, int milliseconds);

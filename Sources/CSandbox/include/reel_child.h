@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 // The descriptor under which a worker finds its channel.
@@ -18,6 +19,8 @@ typedef struct {
   int exit_code;
   // The signal that ended it, or 0.
   int signal;
+  // Whole seconds of processor time that it used.
+  int64_t seconds;
 } reel_end;
 
 // Starts `path` with no argument, an empty environment, `/dev/null` as standard input, output and error, `channel`
@@ -49,5 +52,5 @@ int reel_child_collect(const reel_child *child, int milliseconds, reel_end *end)
 const char *reel_child_signal_name(int signal);
 
 // Lets the process use `seconds` of processor time beyond what it has used until now; then SIGXCPU ends it.
-// Returns 0, or -errno.
+// Returns 0, or -errno: -EINVAL when it has used so much that its hard limit (`reel_last_second`) leaves less.
 int reel_child_allow_seconds(const reel_child *child, int seconds);

@@ -6,11 +6,15 @@
 typedef struct {
   // Bytes of address space beyond what is mapped when `reel_confine_limits` is called.
   int64_t memory;
-  // Seconds of processor time before SIGXCPU.
+  // Seconds of processor time before SIGXCPU. SIGKILL, which nobody blocks, comes after `reel_last_second` of them.
   int seconds;
   // Descriptors above the channel.
   int descriptors;
 } reel_bounds;
+
+// How much processor time a process of such `seconds` may use in all: those of one file beyond those that it may have
+// used before. One that has used more gets no other file (`reel_child_allow_seconds`): nobody but root can raise this.
+static inline int64_t reel_last_second(int64_t seconds) { return 2 * seconds + 1; }
 
 // Does what the C library would otherwise do at its first use, with files that a confined process can't open
 // (the time zone). Gives every signal its default

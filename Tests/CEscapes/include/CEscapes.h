@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <sys/types.h>
 
 // What a break-in would try, by name. For tests only: nothing that is shipped links this.
 
@@ -13,6 +14,10 @@ const char *reel_escape_name(int index);
 
 // Sends bytes over the worker's channel, and a descriptor with them unless it is below 0.
 void reel_speak(const void *bytes, size_t count, int descriptor);
+
+// Receives what comes next over the worker's channel, or only looks at it, and the descriptor with it (-1 when there is none,
+// or no room for it). Returns how many bytes there are, or -1.
+ssize_t reel_hear(void *bytes, size_t capacity, int *descriptor, int peeking);
 
 // Whether this was built with a sanitizer, which takes memory of its own and changes what malloc does without any.
 int reel_is_sanitized(void);
