@@ -1,15 +1,15 @@
 import Glibc
 
 /// Names the running kernel: on the same one, a kernel lock tells who is alive.
-enum HostIdentity {
+package enum HostIdentity {
   /// The boot's id and the machine's. Two containers under one kernel that share a library may differ in the
   /// latter: then the lease decides, as between machines.
-  static func current() -> String {
+  package static func current() -> String {
     line(of: "/proc/sys/kernel/random/boot_id") + " " + line(of: "/etc/machine-id")
   }
 
   /// Whether what `host` named has ended: it is this machine before it was started anew.
-  static func hasEnded(_ host: String, on current: String) -> Bool {
+  package static func hasEnded(_ host: String, on current: String) -> Bool {
     let (then, now) = (parts(of: host), parts(of: current))
     guard let then, let now else { return false }
     return then.machine == now.machine && then.boot != now.boot
