@@ -81,7 +81,7 @@ let package = Package(
     .target(name: "CProcess"),
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     room("ReelModel"),
-    room("ReelSystem"),
+    room("ReelSystem", ["CFileSystem"]),
     room("ReelCrypto", ["COpenSSL"]),
 
     // What comes in, and what it is.

@@ -36,8 +36,7 @@ public struct LibraryFolder: Hashable, Sendable {
   public static func prepare(at path: String) async throws(CatalogError) -> LibraryFolder {
     try await BlockingQueue(label: "reel.library", width: 1).run { () throws(CatalogError) in
       try FolderCheck.make(path)
-      let library = LibraryFolder(checked: try FolderCheck.settled(path))
-      try NetworkFileSystem.check(library.path)
+      let library = try checked(path)
       try FolderCheck.make(library.temporaryPath)
       return library
     }
@@ -48,7 +47,13 @@ public struct LibraryFolder: Hashable, Sendable {
   public static func existing(at path: String) async throws(CatalogError) -> LibraryFolder? {
     try await BlockingQueue(label: "reel.library", width: 1).run { () throws(CatalogError) in
       guard try FolderCheck.isThere(path) else { return nil }
-      return LibraryFolder(checked: try FolderCheck.settled(path))
+      return try checked(path)
     }
+  }
+
+  private static func checked(_ path: String) throws(CatalogError) -> LibraryFolder {
+    let library = LibraryFolder(checked: try FolderCheck.settled(path))
+    try SharedFileSystem.check(library.path)
+    return library
   }
 }

@@ -9,7 +9,7 @@ extension OwnerRoll {
     let rows = try db.rows("SELECT lockName, host, pid, leaseUntil FROM owner ORDER BY id")
     let named = Set(rows.map { $0["lockName"] as String })
     return rows.map(examined)
-      + lockNames().filter { !named.contains($0) && isDead($0) }.map {
+      + lockNames().filter { !named.contains($0) && !holdsLock($0) }.map {
         ExaminedOwner(name: $0, pid: nil, leaseUntil: nil, life: .dead)
       }
   }
@@ -17,17 +17,13 @@ extension OwnerRoll {
   private func examined(_ row: Row) -> ExaminedOwner {
     let leaseUntil = Date(milliseconds: row["leaseUntil"])
     let isOver = leaseUntil <= clock.now()
-    let life: ExaminedOwner.Life
-    if row["host"] == host {
-      life = isDead(row["lockName"]) ? .dead : isOver ? .overdue : .alive
-    } else {
-      life = isOver || HostIdentity.hasEnded(row["host"], on: host) ? .dead : .alive
-    }
+    let life: ExaminedOwner.Life =
+      if holdsLock(row["lockName"]) {
+        isOver ? .overdue : .alive
+      } else {
+        isOver || !mayLiveElsewhere(row["host"]) ? .dead : .alive
+      }
     return ExaminedOwner(name: row["lockName"], pid: row["pid"], leaseUntil: leaseUntil, life: life)
-  }
-
-  private func isDead(_ name: String) -> Bool {
-    (try? OwnerLock.isAlive(directory: library.temporaryPath, name: name)) == false
   }
 
   /// Strikes out every dead owner, also those whose lease ran out on another machine, and takes from the dead

@@ -6,14 +6,24 @@ import ReelSystem
 
 /// Who works on this library, and who of them is alive.
 ///
-/// An owner is a row with a lease and a locked file. It is dead when the row is gone, when its lease ran out,
-/// when its machine was started anew, or when its file is free (which only a process under the same kernel can tell).
+/// An owner is a row with a lease and a locked file. It is dead when the row is gone, when its lease ran out, or when its
+/// file is free and it can't live under another kernel, where that would not show.
 struct OwnerRoll: Sendable {
   let library: LibraryFolder
   let clock: any WallClock
   let host: String
   /// How long an owner that nobody hears of counts as alive.
   let lease: Duration
+  /// Whether this kernel has the library's file system to itself.
+  let isLocal: Bool
+
+  init(library: LibraryFolder, clock: any WallClock, host: String, lease: Duration, isLocal: Bool? = nil) {
+    self.library = library
+    self.clock = clock
+    self.host = host
+    self.lease = lease
+    self.isLocal = isLocal ?? LocalFileSystem.holds(library.path)
+  }
 
   /// The first part of the name of every lock file that a catalog's owner holds.
   static let prefix = "catalog-"
@@ -67,10 +77,15 @@ struct OwnerRoll: Sendable {
     guard let found else { return false }
     let leaseUntil: Int64 = found["leaseUntil"]
     if leaseUntil <= clock.now().milliseconds { return false }
-    let itsHost: String = found["host"]
-    // Whatever the clock was set to since: nothing lives on from before.
-    if HostIdentity.hasEnded(itsHost, on: host) { return false }
-    return itsHost != host || holdsLock(found["lockName"])
+    return holdsLock(found["lockName"]) || mayLiveElsewhere(found["host"])
+  }
+
+  /// Whether an owner of `itsHost` whose lock is free here may live under another kernel; its lease tells then.
+  func mayLiveElsewhere(_ itsHost: String) -> Bool {
+    if itsHost == host || HostIdentity.isOneKernel(itsHost, host) { return false }
+    // This machine before it was started anew, or a copy of it. No copy can have a file system open that is this kernel's
+    // alone, so it is the former, whatever the clock was set to since.
+    return !(isLocal && HostIdentity.isAnotherBoot(itsHost, of: host))
   }
 
   private var leaseEnd: Int64 {
@@ -78,29 +93,26 @@ struct OwnerRoll: Sendable {
     return clock.now().milliseconds + seconds * 1000 + attoseconds / 1_000_000_000_000_000
   }
 
-  private func holdsLock(_ name: String) -> Bool {
+  func holdsLock(_ name: String) -> Bool {
     (try? OwnerLock.isAlive(directory: library.temporaryPath, name: name)) ?? true
   }
 
   private func strikeDead(in db: Database) throws {
-    for owner in try db.rows("SELECT id, lockName FROM owner WHERE host = ?", [host])
-    where !holdsLock(owner["lockName"]) {
+    for owner in try db.rows("SELECT id, lockName, host FROM owner")
+    where !holdsLock(owner["lockName"]) && !mayLiveElsewhere(owner["host"]) {
       try db.run("DELETE FROM owner WHERE id = ?", [owner["id"] as Int64])
     }
     // Of another machine: a day after the last sign of life.
     let yesterday = clock.now().milliseconds - 86_400_000
     try db.run("DELETE FROM owner WHERE host <> ? AND leaseUntil < ?", [host, yesterday])
-    for owner in try db.rows("SELECT id, host FROM owner WHERE host <> ?", [host])
-    where HostIdentity.hasEnded(owner["host"], on: host) {
-      try db.run("DELETE FROM owner WHERE id = ?", [owner["id"] as Int64])
-    }
-    removeDeadLocks()
+    try removeDeadLocks(in: db)
   }
 
   /// Removes the lock files of dead owners, also of those that died before they had a row, or before their lock had
   /// its name. One that can't be removed now is no harm: the next opening tries again.
-  private func removeDeadLocks() {
-    for name in lockNames() where !holdsLock(name) {
+  private func removeDeadLocks(in db: Database) throws {
+    let known = Set(try db.rows("SELECT lockName FROM owner").map { $0["lockName"] as String })
+    for name in lockNames() where !known.contains(name) && !holdsLock(name) {
       // One that can't be removed is no harm: the next owner tries again.
       _ = try? OwnerLock.removeIfDead(directory: library.temporaryPath, name: name)
     }

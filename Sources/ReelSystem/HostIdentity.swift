@@ -2,14 +2,23 @@ import Glibc
 
 /// Names the running kernel: on the same one, a kernel lock tells who is alive.
 package enum HostIdentity {
-  /// The boot's id and the machine's. Two containers under one kernel that share a library may differ in the
-  /// latter: then the lease decides, as between machines.
+  /// The boot's id and the machine's. Containers under one kernel may differ in the latter, machines that are copies of
+  /// one another share it.
   package static func current() -> String {
     line(of: "/proc/sys/kernel/random/boot_id") + " " + line(of: "/etc/machine-id")
   }
 
-  /// Whether what `host` named has ended: it is this machine before it was started anew.
-  package static func hasEnded(_ host: String, on current: String) -> Bool {
+  /// Whether both name the same kernel for certain.
+  package static func isOneKernel(_ one: String, _ other: String) -> Bool {
+    guard let boot = one.split(separator: " ", omittingEmptySubsequences: false).first, !boot.isEmpty else {
+      return false
+    }
+    return boot == other.split(separator: " ", omittingEmptySubsequences: false).first
+  }
+
+  /// Whether `host` names another boot of the machine that `current` names, or of a copy of it: whether that one has
+  /// ended, the ids alone do not tell.
+  package static func isAnotherBoot(_ host: String, of current: String) -> Bool {
     let (then, now) = (parts(of: host), parts(of: current))
     guard let then, let now else { return false }
     return then.machine == now.machine && then.boot != now.boot

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 import ReelModel
+import ReelSystem
 import Testing
 
 @testable import ReelCatalog
@@ -63,9 +64,20 @@ import Testing
 
   @Test(arguments: [
     (0x6969, "NFS"), (0xFF53_4D42, "CIFS"), (0xEF53, nil), (0x0102_1994, nil), (0x794C_7630, nil),
+    (0x0102_1997, "9p"), (0x6573_5546, "FUSE"), (0x00C3_6400, "CephFS"), (0x0BD0_0BD0, "Lustre"),
+    (0x4750_4653, "GPFS"), (0x7461_636F, "OCFS2"), (0x0116_1970, "GFS2"), (0x786F_4256, "vboxsf"),
+    (0x6B41_4653, "AFS"), (0x5846_5342, nil), (0x9123_683E, nil), (0x2FC1_2FC1, nil), (0x7366_746E, nil),
   ])
-  func networkFileSystems(_ type: UInt32, _ name: String?) {
-    #expect(NetworkFileSystem.name(of: type) == name)
+  func sharedFileSystems(_ type: UInt32, _ name: String?) {
+    #expect(SharedFileSystem.name(of: type) == name)
+    #expect(name == nil || !LocalFileSystem.includes(type))
+  }
+
+  @Test("a FUSE on a disk of this machine is not shared; any other may be")
+  func fuseOnADisk() {
+    #expect(SharedFileSystem.name(of: 0x6573_5546, isOnDisk: true) == nil)
+    #expect(SharedFileSystem.name(of: 0x6969, isOnDisk: true) == "NFS")
+    #expect(!LocalFileSystem.includes(0x6573_5546))
   }
 
   @Test func aNewCatalogIsWhatItShouldBe() async throws {

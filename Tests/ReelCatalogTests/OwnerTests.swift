@@ -60,12 +60,60 @@ import Testing
     #expect(try await second.post(post.id) != nil)
   }
 
+  @Test("a copy of this machine that lives is not called dead by its ids")
+  func copyOfTheMachine() async throws {
+    let stage = try await SQLiteStage()
+    let publication = sketch.publication()
+    let first = try await stage.openSQLite(host: "boot-1 machine")
+    let intent = try #require(try await first.claim(sketch.request(publication)).intent)
+    let second = try await stage.openSQLite(host: "boot-2 machine")
+    #expect(try await !resumes(second, publication))
+    let examined = try #require(
+      try await ExaminedCatalog.open(
+        library: stage.temporary.library, clock: stage.clock, host: "boot-2 machine"))
+    #expect(try await examined.owners().map(\.life) == [.alive, .alive])
+    try await examined.close()
+    _ = try await first.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+    #expect(try await second.status().posts == 1)
+  }
+
+  @Test("where another kernel may have the file system open, the lease tells for another boot, too")
+  func otherBootElsewhere() async throws {
+    let stage = try await SQLiteStage()
+    let first = try await stage.openSQLite(host: "boot-1 machine")
+    let owner = try first.writable().steps.me
+    try await first.die()
+    let second = try await stage.openSQLite(host: "boot-1 machine")
+    func isAlive(isLocal: Bool) async throws -> Bool {
+      let owners = OwnerRoll(
+        library: stage.temporary.library, clock: stage.clock, host: "boot-2 machine", lease: .seconds(60),
+        isLocal: isLocal)
+      return try await second.connection.look { db in try owners.isAlive(owner, in: db) }
+    }
+    // Written down anew: the second has struck it out.
+    let (group, steps) = (try second.writable().group, try first.writable().steps)
+    try await group.durably { db in try steps.owners.renew(owner, lock: "catalog-gone", in: db) }
+    #expect(try await isAlive(isLocal: false))
+    #expect(try await !isAlive(isLocal: true))
+    stage.clock.advance(by: 60)
+    #expect(try await !isAlive(isLocal: false))
+  }
+
   @Test(arguments: [
     ("b1 m", "b2 m", true), ("b1 m", "b1 m", false), ("b1 m", "b2 n", false), (" m", "b2 m", false),
     ("b1 ", "b2 ", false), ("", "b2 m", false), ("elsewhere", "b2 m", false),
   ])
-  func ended(_ then: String, _ now: String, _ hasEnded: Bool) {
-    #expect(HostIdentity.hasEnded(then, on: now) == hasEnded)
+  func anotherBoot(_ then: String, _ now: String, _ isAnother: Bool) {
+    #expect(HostIdentity.isAnotherBoot(then, of: now) == isAnother)
+  }
+
+  @Test(arguments: [
+    ("b m", "b m", true), ("b m", "b n", true), ("b ", "b m", true), ("b1 m", "b2 m", false),
+    (" m", " m", false),
+    ("", "", false), ("elsewhere", "b m", false),
+  ])
+  func oneKernel(_ one: String, _ other: String, _ isOne: Bool) {
+    #expect(HostIdentity.isOneKernel(one, other) == isOne)
   }
 
   @Test("what was taken over is held until somebody else has it, and holding it renews the lease")

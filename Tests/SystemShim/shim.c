@@ -9,6 +9,9 @@
 //                                what was written to standard output (docs: Tests/ReelEndToEndTests/DiskRecord.swift)
 //   REEL_SHIM_BOOT=FILE          is read in the place of the kernel's boot id: another boot of the same machine
 //   REEL_SHIM_CLOCK=S[@N]        the wall clock is off by S seconds, from its Nth reading on
+//   REEL_SHIM_FLOCK=unseen       only programs with this setting see each other's flock(2) on files, as under another
+//                                kernel
+//   REEL_SHIM_FILE_SYSTEM=TYPE   what statfs(2) calls the file system of the folder
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,6 +29,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,6 +56,8 @@ static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
 static long long clock_offset;
 static long clock_from;
 static atomic_long clock_readings;
+static int flock_is_unseen;
+static const char *file_system;
 
 // Which descriptors are files in the folder.
 #define DESCRIPTORS 4096
@@ -87,6 +93,8 @@ __attribute__((constructor)) static void begin(void) {
   }
   counts_path = getenv("REEL_SHIM_COUNTS");
   boot_path = getenv("REEL_SHIM_BOOT");
+  flock_is_unseen = getenv("REEL_SHIM_FLOCK") != NULL;
+  file_system = getenv("REEL_SHIM_FILE_SYSTEM");
   const char *shift = getenv("REEL_SHIM_CLOCK");
   if (shift) sscanf(shift, "%lld@%ld", &clock_offset, &clock_from);
   const char *log = getenv("REEL_SHIM_RECORD");
@@ -459,7 +467,27 @@ int mkdirat(int folder, const char *path, mode_t mode) {
 int flock(int descriptor, int operation) {
   NEXT(flock);
   if (is_inside(descriptor) && fault(CALL_flock)) return -1;
+  if (is_inside(descriptor) && flock_is_unseen) {
+    // A lock of another kind, which belongs to the open file, too. Folders can't have one.
+    short kind = operation & LOCK_UN ? F_UNLCK : operation & LOCK_EX ? F_WRLCK : F_RDLCK;
+    struct flock range = {.l_type = kind, .l_whence = SEEK_SET};
+    if (syscall(SYS_fcntl, descriptor, operation & LOCK_NB ? F_OFD_SETLK : F_OFD_SETLKW, &range) == 0) return 0;
+    if (errno == EAGAIN || errno == EACCES) {
+      errno = EWOULDBLOCK;
+      return -1;
+    }
+  }
   return real(descriptor, operation);
+}
+
+int statfs(const char *path, struct statfs *facts) {
+  NEXT(statfs);
+  char full[8300];
+  int result = real(path, facts);
+  if (!active || !file_system || result != 0) return result;
+  absolute(AT_FDCWD, path, full, sizeof full);
+  if (is_beneath(full)) facts->f_type = (__typeof__(facts->f_type))strtoul(file_system, NULL, 0);
+  return 0;
 }
 
 static int do_fcntl(int descriptor, int command, void *argument) {
