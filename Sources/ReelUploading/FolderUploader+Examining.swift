@@ -12,31 +12,32 @@ extension FolderUploader: StoreExamination {
 
   /// In the folders of temporaries that are there: the one that was named, and the hidden one.
   public func leftovers() async throws(UploadError) -> [String] {
-    try await listing("list the temporary files") { _, folders throws(SystemError) in
+    try await listing("list the temporary files") { _, sweeps throws(SystemError) in
       var found: [String] = []
-      for folder in folders { found += try LeftoverSweep(folder: folder).dead().map { folder + "/" + $0 } }
+      for sweep in sweeps { found += try sweep.dead().map { sweep.folder + "/" + $0 } }
       return found
     }
   }
 
   /// As ``prepare()`` does, but makes nothing.
   public func removeLeftovers() async throws(UploadError) {
-    try await listing("remove temporary files") { _, folders throws(SystemError) in
-      for folder in folders { try LeftoverSweep(folder: folder).run() }
+    try await listing("remove temporary files") { _, sweeps throws(SystemError) in
+      for sweep in sweeps { try sweep.run() }
     }
   }
 
   private func listing<Value: Sendable>(
     _ task: String,
-    _ body: @escaping @Sendable (_ root: String, _ temporaries: [String]) throws(SystemError) -> Value
+    _ body: @escaping @Sendable (_ root: String, _ temporaries: [LeftoverSweep]) throws(SystemError) -> Value
   ) async throws(UploadError) -> Value {
-    let (root, folders) = (rootPath, temporaryPaths)
+    let (root, preparation) = (rootPath, preparation)
     let result = await BlockingQueue(label: "reel.folder-listing", width: 1).run {
       () throws(Never) -> Result<Value, SystemError> in
       Result { () throws(SystemError) in
         // Without the folder itself nothing that is in it can be judged.
         _ = try StoreFolder.open(root)
-        return try body(root, folders.filter { (try? StoreFolder.open($0)) != nil })
+        let folders = preparation.temporaryPaths.filter { (try? StoreFolder.open($0)) != nil }
+        return try body(root, folders.map(preparation.sweep))
       }
     }
     do throws(SystemError) {

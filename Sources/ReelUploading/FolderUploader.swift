@@ -19,6 +19,7 @@ public final class FolderUploader: Uploader {
   private let temporaries: CanonicalPath?
   private let addresses: ObjectAddresses
   private let mode: FolderModes
+  private let lease: Duration
   private let failure: FolderFailure
   private let queue: BlockingQueue
   private let opened = Mutex<OpenStore?>(nil)
@@ -27,20 +28,23 @@ public final class FolderUploader: Uploader {
   ///
   /// - Parameters:
   ///   - root: the folder, absolute or relative to the working folder of now.
-  ///   - temporaries: a folder that is ours alone, where files lie until they are whole; made when it is
-  ///     missing. Without one, or when it turns out to be on another file system, it is `.reel-tmp` in
+  ///   - temporaries: a folder that is ours alone, and this machine's alone, where files lie until they are whole; made
+  ///     when it is missing. Without one, or when it turns out to be on another file system, it is `.reel-tmp` in
   ///     `root`.
   ///   - publicBaseURL: where viewers find the folder, such as `https://media.example.org/v`; nil for file
   ///     URLs.
   ///   - mode: what the files and folders that are made may be read by.
   ///   - width: how many files may be copied at once; at least 1.
+  ///   - lease: how long the temporaries of a process on another machine are left alone when nothing is heard of it; each
+  ///     process gives a sign of life six times in that time.
   public init(
     root: String, temporaries: String? = nil, publicBaseURL: String? = nil, mode: FolderModes = .private,
-    width: Int = 8
+    width: Int = 8, lease: Duration = .seconds(60)
   ) {
     self.root = CanonicalPath(resolving: root)
     self.temporaries = temporaries.map(CanonicalPath.init(resolving:))
     self.mode = mode
+    self.lease = lease
     destination = Destination(self.root == CanonicalPath(resolving: "/") ? "file:///" : self.root.fileURL)
     addresses = ObjectAddresses(base: publicBaseURL ?? self.root.fileURL)
     failure = FolderFailure(store: self.root.text)
@@ -51,7 +55,7 @@ public final class FolderUploader: Uploader {
   /// the temporaries of dead uploaders.
   /// - Throws: `storeUnusable` when the folder can't be made, opened or written, `storeFull`, `unavailable`.
   public func prepare() async throws(UploadError) {
-    let store = try await queue.run { [self] () throws(UploadError) in try open() }
+    let store = try await queue.run { [self] () throws(UploadError) in try preparation.run() }
     opened.withLock { $0 = store }
   }
 
@@ -125,14 +129,8 @@ public final class FolderUploader: Uploader {
 extension FolderUploader {
   var rootPath: String { root.text }
 
-  /// Where temporaries may lie.
-  var temporaryPaths: [String] {
-    let hidden = (root.text == "/" ? "" : root.text) + "/" + StorePreparation.hiddenFolder
-    return [temporaries?.text, hidden].compactMap { $0 }
-  }
-
-  private func open() throws(UploadError) -> OpenStore {
-    try StorePreparation(root: root, temporaries: temporaries, mode: mode, failure: failure).run()
+  var preparation: StorePreparation {
+    StorePreparation(root: root, temporaries: temporaries, mode: mode, failure: failure, lease: lease)
   }
 
   private func preparedStore() throws(UploadError) -> OpenStore {

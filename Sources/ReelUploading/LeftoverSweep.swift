@@ -43,6 +43,9 @@ enum TemporaryName {
 struct LeftoverSweep {
   /// The folder of temporaries.
   let folder: String
+  /// How long the temporaries of an uploader under another kernel stay after it has renewed its file; nil where there
+  /// is no such uploader.
+  var foreignLease: Duration?
 
   /// What a sweep came to.
   struct Outcome: Hashable {
@@ -57,13 +60,13 @@ struct LeftoverSweep {
   func run() throws(SystemError) -> Outcome {
     var outcome = Outcome()
     for (owner, parts) in try leftovers() {
-      guard (try? OwnerLock.isAlive(directory: folder, name: owner)) == false else {
+      guard isDead(owner) else {
         outcome.living.insert(owner)
         continue
       }
       outcome.removed += parts.count { unlink(folder + "/" + $0) == 0 }
       Failpoint.leftoverRemoved.pass()
-      if (try? OwnerLock.removeIfDead(directory: folder, name: owner)) == true {
+      if (try? OwnerLock.removeIfDead(directory: folder, name: owner, foreignLease: foreignLease)) == true {
         outcome.removed += 1
       }
     }
@@ -74,8 +77,12 @@ struct LeftoverSweep {
   func dead() throws(SystemError) -> [String] {
     try FolderListing.names(in: folder).filter { name in
       guard let owner = TemporaryName.owner(of: name) else { return false }
-      return (try? OwnerLock.isAlive(directory: folder, name: owner)) == false
+      return isDead(owner)
     }.sorted()
+  }
+
+  private func isDead(_ owner: String) -> Bool {
+    (try? OwnerLock.isAlive(directory: folder, name: owner, foreignLease: foreignLease)) == false
   }
 
   /// The owners with files here, and their temporary files.

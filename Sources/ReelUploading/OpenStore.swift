@@ -12,6 +12,8 @@ final class OpenStore: Sendable {
   let placing: GroupPlacing
   private let lock: OwnerLock
   private let leftovers: LeftoverSweep
+  /// Renews the lock for those on other machines; nil where there are none.
+  private let heartbeat: Task<Void, Never>?
   private let foundOthers = Atomic<Bool>(false)
   private let attempts = Atomic<Int>(0)
 
@@ -23,9 +25,19 @@ final class OpenStore: Sendable {
     self.leftovers = leftovers
     durable = DurableFolder(root)
     placing = GroupPlacing(root: root, path: path)
+    heartbeat = leftovers.foreignLease.map { lease in
+      Task {
+        let queue = BlockingQueue(label: "reel.folder-lease", width: 1)
+        while (try? await Task.sleep(for: lease / 6, clock: .continuous)) != nil {
+          // One that fails is made good by the next.
+          await queue.run { try? lock.renew() }
+        }
+      }
+    }
   }
 
   deinit {
+    heartbeat?.cancel()
     lock.retire()
     // Who seemed to live may have died since, or was dead already: a child on its way to another program holds its
     // parent's descriptors, and so its lock, for a moment longer. What can't be removed now is the next one's.

@@ -8,9 +8,15 @@ struct StorePreparation {
   let temporaries: CanonicalPath?
   let mode: FolderModes
   let failure: FolderFailure
+  let lease: Duration
 
   /// The folder of temporaries within a store that was given none.
   static let hiddenFolder = ".reel-tmp"
+
+  private var hiddenPath: String { (root.text == "/" ? "" : root.text) + "/" + Self.hiddenFolder }
+
+  /// Where temporaries may lie.
+  var temporaryPaths: [String] { [temporaries?.text, hiddenPath].compactMap { $0 } }
 
   func run() throws(UploadError) -> OpenStore {
     let rootFolder = try doing("open or make the folder") { () throws(SystemError) in
@@ -21,11 +27,17 @@ struct StorePreparation {
     return try doing("write into the folder") { () throws(SystemError) in
       let lock = try OwnerLock(directory: path, name: TemporaryName.newOwner())
       let store = OpenStore(
-        root: rootFolder, path: root.text, temporaries: folder, lock: lock,
-        leftovers: LeftoverSweep(folder: path))
+        root: rootFolder, path: root.text, temporaries: folder, lock: lock, leftovers: sweep(of: path))
       try store.sweep()
       return store
     }
+  }
+
+  /// What dead uploaders left in a folder of temporaries. Into the one within the store others may write from other
+  /// machines, whatever file system it is here: a server may give it to them.
+  func sweep(of path: String) -> LeftoverSweep {
+    let isOfThisMachine = path == temporaries?.text && LocalFileSystem.holds(path)
+    return LeftoverSweep(folder: path, foreignLease: isOfThisMachine ? nil : lease)
   }
 
   private func temporaryFolder(beside rootFolder: Descriptor) throws(UploadError) -> (String, Descriptor) {
@@ -36,8 +48,7 @@ struct StorePreparation {
       }
       if isBeside { return (temporaries.text, folder) }
     }
-    let hidden = (root.text == "/" ? "" : root.text) + "/" + Self.hiddenFolder
-    return (hidden, try openPrivate(hidden))
+    return (hiddenPath, try openPrivate(hiddenPath))
   }
 
   private func openPrivate(_ path: String) throws(UploadError) -> Descriptor {

@@ -127,4 +127,88 @@ import Testing
     #expect(try await dies("a"))
     child.kill()
   }
+
+  // MARK: Other kernels
+
+  /// A file that another machine may have made, and when.
+  private func make(_ name: String, host: String, secondsAgo: Int) throws {
+    try Data((host + "\n").utf8).write(to: URL(filePath: folder.path + "/" + name))
+    var times = [timespec(), timespec()]
+    times[1].tv_sec = time(nil) - secondsAgo
+    try #require(utimensat(AT_FDCWD, folder.path + "/" + name, times, 0) == 0)
+  }
+
+  @Test func theFileNamesItsKernel() throws {
+    let lock = try OwnerLock(directory: folder.path, name: "a")
+    let content = try String(contentsOf: URL(filePath: folder.path + "/a.owner"), encoding: .utf8)
+    #expect(content == HostIdentity.current() + "\n")
+    withExtendedLifetime(lock) {}
+  }
+
+  @Test(
+    "who is not known to be under this kernel lives until its lease is over",
+    arguments: [
+      "another-boot machine", "another-boot \(HostIdentity.current().split(separator: " ").last ?? "")", "",
+    ])
+  func elsewhere(host: String) throws {
+    for (secondsAgo, isAlive) in [(0, true), (59, true), (61, false)] {
+      try make("a.owner", host: host, secondsAgo: secondsAgo)
+      #expect(
+        try OwnerLock.isAlive(directory: folder.path, name: "a", foreignLease: .seconds(60)) == isAlive)
+      // Where everybody is under this kernel, the lock tells.
+      #expect(try OwnerLock.isAlive(directory: folder.path, name: "a") == false)
+      let isRemoved = try OwnerLock.removeIfDead(
+        directory: folder.path, name: "a", foreignLease: .seconds(60))
+      #expect(isRemoved == !isAlive)
+    }
+    #expect(try folder.names().isEmpty)
+  }
+
+  @Test func underThisKernelTheLockTellsWhateverTheLease() throws {
+    try make("dead.owner", host: HostIdentity.current(), secondsAgo: 0)
+    #expect(try OwnerLock.isAlive(directory: folder.path, name: "dead", foreignLease: .seconds(60)) == false)
+    let living = try OwnerLock(directory: folder.path, name: "living")
+    try make("living.owner", host: "another-boot machine", secondsAgo: 3600)
+    #expect(try OwnerLock.isAlive(directory: folder.path, name: "living", foreignLease: .seconds(60)))
+    withExtendedLifetime(living) {}
+  }
+
+  @Test func aRenewedFileIsOfNowAndOneThatWasRemovedIsMadeAnew() throws {
+    let lock = try OwnerLock(directory: folder.path, name: "a", host: "another-boot machine")
+    try make("a.owner", host: "another-boot machine", secondsAgo: 3600)
+    try lock.renew()
+    var status = stat()
+    try #require(stat(folder.path + "/a.owner", &status) == 0)
+    #expect(status.st_mtim.tv_sec > time(nil) - 1800)
+    unlink(folder.path + "/a.owner")
+    try lock.renew()
+    #expect(try isAlive("a"))
+    #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "a") == false)
+    lock.retire()
+    try lock.renew()
+    #expect(try folder.names().isEmpty)
+  }
+
+  @Test func whoIsBornAmongSweepersThatSeeNoLockLives() async throws {
+    let path = folder.path
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<2 {
+        group.addTask {
+          while !Task.isCancelled {
+            for number in 0..<300 {
+              unlink("\(path)/\(number).owner.new")
+              await Task.yield()
+            }
+          }
+        }
+      }
+      for number in 0..<300 {
+        let lock = try OwnerLock(directory: path, name: "\(number)")
+        #expect(try OwnerLock.isAlive(directory: path, name: "\(number)"))
+        lock.retire()
+        if number.isMultiple(of: 10) { await Task.yield() }
+      }
+      group.cancelAll()
+    }
+  }
 }

@@ -130,6 +130,79 @@ import Testing
   }
 }
 
+/// A store's own folder of temporaries, into which processes on other machines may write.
+@Suite struct ForeignLeftoverTests {
+  let folder: TemporaryFolder
+  let foreign = TemporaryName.newOwner(SeededRandomness(seed: 3))
+
+  init() throws {
+    folder = try TemporaryFolder()
+    for name in ["store", "store/.reel-tmp"] { try #require(mkdir(folder.path(of: name), 0o700) == 0) }
+  }
+
+  private func leave(by host: String, secondsAgo: Int) throws {
+    try folder.write((host + "\n").utf8, to: "store/.reel-tmp/\(foreign).owner")
+    try folder.write([1], to: "store/.reel-tmp/\(foreign).1.part")
+    try setTime(of: "\(foreign).owner", secondsAgo: secondsAgo)
+  }
+
+  private func setTime(of name: String, secondsAgo: Int) throws {
+    var times = [timespec(), timespec()]
+    times[1].tv_sec = time(nil) - secondsAgo
+    try #require(utimensat(AT_FDCWD, folder.path(of: "store/.reel-tmp/" + name), times, 0) == 0)
+  }
+
+  private func namesOfTheForeign() throws -> [String] {
+    try folder.names(in: "store/.reel-tmp").filter { $0.hasPrefix(foreign) }
+  }
+
+  @Test(
+    "what an uploader under another kernel left stays until its lease is over, whatever its lock says here",
+    arguments: ["another-boot another-machine", "another-boot", ""])
+  func lease(host: String) async throws {
+    try leave(by: host, secondsAgo: 30)
+    let uploader = FolderUploader(root: folder.path(of: "store"))
+    try await uploader.prepare()
+    #expect(try namesOfTheForeign() == [foreign + ".1.part", foreign + ".owner"])
+    #expect(try await uploader.leftovers() == [])
+    try setTime(of: "\(foreign).owner", secondsAgo: 61)
+    #expect(try await uploader.leftovers().count == 2)
+    try await uploader.prepare()
+    #expect(try namesOfTheForeign() == [])
+  }
+
+  @Test func whatADeadOneOfThisKernelLeftGoesAtOnce() async throws {
+    try leave(by: HostIdentity.current(), secondsAgo: 0)
+    try await FolderUploader(root: folder.path(of: "store")).prepare()
+    #expect(try namesOfTheForeign() == [])
+  }
+
+  @Test func whatTheLibrarysOwnFolderHoldsIsThisKernels() async throws {
+    try #require(mkdir(folder.path(of: "tmp"), 0o700) == 0)
+    // As after a power cut: another boot, a moment ago.
+    try folder.write("another-boot machine\n".utf8, to: "tmp/\(foreign).owner")
+    let uploader = FolderUploader(root: folder.path(of: "store"), temporaries: folder.path(of: "tmp"))
+    try await uploader.prepare()
+    #expect(try !folder.names(in: "tmp").contains(foreign + ".owner"))
+    withExtendedLifetime(uploader) {}
+  }
+
+  @Test func anUploaderShowsThatItLives() async throws {
+    let uploader = FolderUploader(root: folder.path(of: "store"), lease: .milliseconds(60))
+    try await uploader.prepare()
+    let name = try #require(try folder.names(in: "store/.reel-tmp").first)
+    try setTime(of: name, secondsAgo: 3600)
+    func secondsAgo() -> Int {
+      var status = stat()
+      stat(folder.path(of: "store/.reel-tmp/" + name), &status)
+      return time(nil) - status.st_mtim.tv_sec
+    }
+    for _ in 0..<6000 where secondsAgo() >= 1800 { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(secondsAgo() < 1800)
+    withExtendedLifetime(uploader) {}
+  }
+}
+
 @Suite struct TemporaryFileTests {
   @Test func aSecondNameReplacesNothingEither() throws {
     let folder = try TemporaryFolder()

@@ -102,7 +102,8 @@ struct Destinations: Sendable {
 
   private func folder(_ root: String, temporaries: String?) throws -> Opened {
     let uploader = FolderUploader(
-      root: root, temporaries: temporaries, publicBaseURL: settings.publicBaseURL, mode: try mode())
+      root: root, temporaries: temporaries, publicBaseURL: settings.publicBaseURL, mode: try mode(),
+      lease: DebugSteps.lease ?? .seconds(60))
     return Opened(uploader: uploader, folder: root, keepsToRate: false)
   }
 

@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+/// Folders that several machines share: another kernel is played by a boot id of its own and locks that nobody else sees.
+@Suite("Shared file systems", .timeLimit(.minutes(60)), .enabled(if: SystemShim.isPossible))
+struct SharedFileSystemTests {
+  #if DEBUG
+    @Test("of two machines that store into one folder, neither removes what the other is just writing")
+    func twoMachines() async throws {
+      let bench = try Workbench()
+      try bench.addDistinct(3)
+      let temporaries = bench.folder.appendingPathComponent("store/.reel-tmp")
+      func leftovers() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: temporaries.path).sorted()
+      }
+      func beginElsewhere() async throws -> ReelBinary.Running {
+        let elsewhere = try await ReelBinary.start(
+          ["ingest", "clips", "--jobs", "1", "--library", "elsewhere", "--to", "store"], in: bench.folder,
+          environment: bench.otherBoot().merging([
+            "REEL_SHIM_FLOCK": "unseen", "REEL_FAILPOINT": "temporaryCreated=stop",
+          ]) { $1 })
+        try await elsewhere.untilStopped()
+        return elsewhere
+      }
+      let elsewhere = try await beginElsewhere()
+      let before = try leftovers()
+      #expect(before.contains { $0.hasSuffix(".part") })
+      let here = try await bench.reel("ingest", "clips", "--to", "store")
+      #expect(here.status == 0, "\(here.errors)")
+      #expect(try leftovers() == before)
+      elsewhere.send(SIGCONT)
+      let outcome = try await elsewhere.outcome()
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      #expect(try leftovers() == [])
+
+      // The other machine goes for good, and its lease with it.
+      try bench.addDistinct(4)
+      let gone = try await beginElsewhere()
+      gone.send(SIGKILL)
+      #expect(try await gone.outcome().wasKilled)
+      #expect(try await bench.reel("ingest", "clips", "--to", "store").status == 0)
+      #expect(try !leftovers().isEmpty)
+      for name in try leftovers() where name.hasSuffix(".owner") {
+        try FileManager.default.setAttributes(
+          [.modificationDate: Date(timeIntervalSinceNow: -61)],
+          ofItemAtPath: temporaries.appendingPathComponent(name).path)
+      }
+      #expect(try await bench.reel("ingest", "clips", "--to", "store").status == 0)
+      #expect(try leftovers() == [])
+    }
+  #endif
+
+  @Test(
+    "a library that two kernels could have open is refused by every command, and says the way out",
+    arguments: [("0x01021997", "9p"), ("0x00c36400", "CephFS"), ("0x786f4256", "vboxsf")])
+  func library(type: String, name: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let shared = try await SystemShim.environment(root: bench.folder, ["REEL_SHIM_FILE_SYSTEM": type])
+    for command in [
+      ["ingest", "clips"], ["publish", "clips/clip-00000.mp4"], ["feed"], ["doctor", "--fix"], ["verify"],
+    ] {
+      let outcome = try await ReelBinary.run(
+        command + ["--library", bench.library.path], in: bench.folder, environment: shared)
+      #expect(outcome.status == 1, "\(command): \(outcome.output) \(outcome.errors)")
+      for word in [name, "--library", "--to", bench.library.path] {
+        #expect(outcome.errors.contains(word), "\(command): \(outcome.errors)")
+      }
+    }
+  }
+}
