@@ -16,7 +16,8 @@ package enum LocalFileSystem {
     0x2FC1_2FC1,  // ZFS
     0x0102_1994,  // tmpfs
     0x8584_58F6,  // ramfs
-    0x794C_7630,  // overlayfs: its upper layer must not be another one's, too (overlayfs.rst, "Sharing and copying layers")
+    // overlayfs: two of one upper layer are nobody's to rely on (overlayfs.rst, "Sharing and copying layers").
+    0x794C_7630,
   ]
 
   /// Whether a file system of this type is one.
