@@ -11,6 +11,22 @@ enum PostTable {
     let document: String
   }
 
+  /// The post without what the columns say.
+  static func document(of post: Post, at place: CatalogPlace) throws(CatalogError) -> String {
+    var bare = post
+    bare.pageNumber = nil
+    bare.createdAt = nil
+    bare.videoURL = place.kept(post.videoURL)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    do {
+      return String(decoding: try encoder.encode(bare), as: UTF8.self)
+    } catch {
+      throw CatalogError(
+        .unusable, "post \(post.id) cannot be written into the catalog \(place.path): \(error)")
+    }
+  }
+
   /// Gives the post the next place in the feed.
   static func insert(
     _ id: PostID, document: String, intent: Int64, at now: Int64, in db: Database

@@ -72,7 +72,7 @@ extension SQLiteCatalog {
     let writing = try writable()
     let moment = clock.now().wholeMilliseconds
     var post = Post(draft: draft, intent: intent, stored: stored, pageNumber: 0, createdAt: moment)
-    let document = try document(of: post)
+    let document = try PostTable.document(of: post, at: place)
     post.pageNumber = try await writing.group.durably { db in
       try writing.steps.complete(
         intent, document: document, bytes: stored.size, at: moment.milliseconds, in: db)
@@ -97,22 +97,6 @@ extension SQLiteCatalog {
         try Outbox.strike(post, owner: writing.steps.me, in: db)
         try Failpoint.toldWritten.reachInDatabase()
       }
-    }
-  }
-
-  /// The post without what the columns say.
-  private func document(of post: Post) throws(CatalogError) -> String {
-    var bare = post
-    bare.pageNumber = nil
-    bare.createdAt = nil
-    bare.videoURL = place.kept(post.videoURL)
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .withoutEscapingSlashes
-    do {
-      return String(decoding: try encoder.encode(bare), as: UTF8.self)
-    } catch {
-      throw CatalogError(
-        .unusable, "post \(post.id) cannot be written into the catalog \(path): \(error)")
     }
   }
 }

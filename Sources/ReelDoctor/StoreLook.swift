@@ -40,7 +40,7 @@ struct StoreLook {
 
   /// What no row named. Names that Reel never gives are somebody else's, and none of our business.
   func unknown() -> [Finding] {
-    names.filter(Self.looksLikeOurs).sorted().map { Finding.unknown($0, in: store.destination) }
+    names.filter(ObjectKey.isDrawn).sorted().map { Finding.unknown($0, in: store.destination) }
   }
 
   private func age(of object: ExaminedObject) -> Duration {
@@ -63,18 +63,6 @@ struct StoreLook {
       }
     } catch {
       findings.append(.differs(object, "it can't be read: \(error.message)"))
-    }
-  }
-
-  /// As ``ObjectKey/init(random:container:length:)`` makes them.
-  private static func looksLikeOurs(_ name: String) -> Bool {
-    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, (16...64).contains(parts[0].utf8.count), (1...8).contains(parts[1].utf8.count)
-    else { return false }
-    return parts.allSatisfy { part in
-      part.utf8.allSatisfy { byte in
-        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
-      }
     }
   }
 }

@@ -20,6 +20,18 @@ public struct ObjectKey: Hashable, Sendable {
     rawValue = randomness.name(length: min(max(length, 16), 64)) + "." + container.fileExtension
   }
 
+  /// Whether `name` is of the form that ``init(random:container:length:)`` makes.
+  package static func isDrawn(_ name: String) -> Bool {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, (16...64).contains(parts[0].utf8.count), (1...8).contains(parts[1].utf8.count)
+    else { return false }
+    return parts.allSatisfy { part in
+      part.utf8.allSatisfy { byte in
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+      }
+    }
+  }
+
   private static func isAllowed(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
