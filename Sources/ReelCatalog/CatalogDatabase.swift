@@ -17,6 +17,8 @@ enum CatalogDatabase {
       let alone = try FolderLock(library.path, waitingUpTo: busyTimeout, onWait: onWait)
       defer { alone.end() }
       try Failpoint.catalogFolderLocked.reachInDatabase()
+      let isNew = try !CatalogFile.hasContent(path)
+      if isNew, CatalogTrace.isThere(in: library) { throw CatalogError.lost(at: path) }
       try CatalogFile.make(path)
       try Failpoint.catalogFileMade.reachInDatabase()
       var configuration = configuration(path, busyTimeout)
@@ -31,19 +33,27 @@ enum CatalogDatabase {
       // GRDB leaves it at NORMAL, where the last commits can be lost with the power.
       try database.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA synchronous = FULL")
+        // A database without tables, where a catalog should be.
+        if try !isNew && CatalogSchema.checkedVersion(of: db, at: path) == 0
+          && CatalogTrace.isThere(in: library)
+        {
+          throw CatalogError.lost(at: path)
+        }
         try CatalogSchema.migrate(db, at: place)
       }
       try Failpoint.catalogMigrated.reachInDatabase()
+      try CatalogTrace.leave(in: library)
       return database
     }
   }
 
   /// Opens the catalog for reading, or gives nil when there is none yet. One that an older Reel made is
   /// brought up to date first.
+  /// - Throws: `lost` when there is none any more.
   static func openReadOnly(
     _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
   ) throws(CatalogError) -> (any DatabaseReader)? {
-    guard let (database, found) = try readable(place, busyTimeout: busyTimeout), found.version > 0 else {
+    guard let (database, found) = try existing(library, at: place, busyTimeout: busyTimeout) else {
       return nil
     }
     if found.isUpToDate { return database }
@@ -53,6 +63,28 @@ enum CatalogDatabase {
   }
 
   private typealias Found = (version: Int, isUpToDate: Bool)
+
+  /// Opens the library's catalog, and tells its schema's version; nil when there is none yet.
+  private static func existing(
+    _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
+  ) throws(CatalogError) -> (database: any DatabaseReader, found: Found)? {
+    if let catalog = try readable(place, busyTimeout: busyTimeout), catalog.found.version > 0 {
+      return catalog
+    }
+    guard CatalogTrace.isThere(in: library) else { return nil }
+    // One that was just being made has left the trace: it is there by now.
+    if let catalog = try readable(place, busyTimeout: busyTimeout), catalog.found.version > 0 {
+      return catalog
+    }
+    throw CatalogError.lost(at: place.path)
+  }
+
+  /// Whether there is a catalog at `place`, and not only a file that was to become one.
+  static func isThere(at place: CatalogPlace, busyTimeout: Double) throws(CatalogError) -> Bool {
+    guard let catalog = try readable(place, busyTimeout: busyTimeout) else { return false }
+    try close(catalog.database, path: place.path)
+    return catalog.found.version > 0
+  }
 
   /// Opens a catalog that is there, and tells its schema's version.
   private static func readable(

@@ -25,7 +25,7 @@ extension CatalogError {
       return CatalogError(
         .corrupt,
         "the catalog \(path) is damaged or is no catalog (\(reason)): put a backup in its place, or "
-          + "move it away to begin a new one")
+          + "move it away and make a new one of the stored objects (reel doctor --rebuild)")
     case .diskFull:
       return CatalogError(
         .diskFull, "no space left on the disk of the catalog \(path): free some, and run again")

@@ -8,6 +8,14 @@ extension CatalogError {
         + "update Reel, or name another library with --library")
   }
 
+  static func lost(at path: String) -> CatalogError {
+    CatalogError(
+      .lost,
+      "the catalog \(path) is gone or empty, and this library had one: put a backup in its place (docs/backup.md), or "
+        + "make a new one of the stored objects (reel doctor --rebuild); with none, everything would be published again"
+    )
+  }
+
   static func notACatalog(at path: String) -> CatalogError {
     CatalogError(
       .corrupt,

@@ -303,6 +303,8 @@ public struct CatalogError: Error, Hashable, Sendable {
     case newerSchema
     /// Damaged, or no catalog at all.
     case corrupt
+    /// Gone or empty, in a library that had one.
+    case lost
     /// Another process kept it locked for too long.
     case locked
     /// No space left on its disk.

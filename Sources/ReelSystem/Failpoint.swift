@@ -32,6 +32,7 @@ public enum Failpoint: Sendable, CaseIterable {
   case catalogOpened
   case catalogSchemaWritten
   case catalogMigrated
+  case catalogTraceWritten
   case catalogCheckpointed
   case catalogClosed
 

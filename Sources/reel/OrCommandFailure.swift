@@ -17,3 +17,7 @@ func orCommandFailure<Value>(_ body: () throws(ProbeError) -> Value) throws -> V
 func orCommandFailure<Value>(_ body: () async throws(CatalogError) -> Value) async throws -> Value {
   do throws(CatalogError) { return try await body() } catch { throw CommandFailure(error) }
 }
+
+func orCommandFailure<Value>(_ body: () async throws(UploadError) -> Value) async throws -> Value {
+  do throws(UploadError) { return try await body() } catch { throw CommandFailure(error) }
+}

@@ -104,7 +104,8 @@ import Testing
     #expect(try await catalog.newestPosts(before: nil, limit: 1).posts.isEmpty)
     try await catalog.close()
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.library.temporaryPath).isEmpty)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.library.path).count == 2)
+    let left = try FileManager.default.contentsOfDirectory(atPath: temporary.library.path)
+    #expect(left.sorted() == ["catalog.made", "catalog.sqlite", "tmp"])
   }
 
   @Test func manyMayMakeItAtOnce() async throws {
@@ -208,6 +209,32 @@ import Testing
     try await SQLiteCatalog.open(library: temporary.library).close()
     let catalog = try #require(try await SQLiteCatalog.openReadOnly(library: temporary.library))
     try await catalog.close()
+  }
+
+  @Test("a catalog that is gone is no library's beginning, however little is left of it")
+  func lost() async throws {
+    let temporary = try await TemporaryLibrary()
+    let library = temporary.library
+    try await SQLiteCatalog.open(library: library).close()
+    let trace = URL(fileURLWithPath: library.path + "/" + CatalogTrace.fileName)
+    for isEmpty in [true, false] {
+      try FileManager.default.removeItem(atPath: library.catalogPath)
+      if isEmpty { try Data().write(to: URL(fileURLWithPath: library.catalogPath)) }
+      await refuses(temporary, .lost, saying: "reel doctor --rebuild", "backup")
+      await expect(.lost) { _ = try await ExaminedCatalog.open(library: library) }
+      if !isEmpty { try Data().write(to: URL(fileURLWithPath: library.catalogPath)) }
+    }
+    // Without the file that says so, the objects do.
+    try FileManager.default.removeItem(at: trace)
+    try FileManager.default.createDirectory(atPath: library.mediaPath, withIntermediateDirectories: false)
+    let object = URL(fileURLWithPath: library.mediaPath + "/0123456789abcdefghijkl.mp4")
+    try Data().write(to: object)
+    await refuses(temporary, .lost, saying: "reel doctor --rebuild")
+    try FileManager.default.moveItem(
+      at: object, to: object.deletingLastPathComponent().appending(path: "holiday.mp4"))
+    #expect(try await SQLiteCatalog.openReadOnly(library: library) == nil)
+    try await SQLiteCatalog.open(library: library).close()
+    #expect(FileManager.default.fileExists(atPath: trace.path))
   }
 
   @Test func whoReadsWritesNothing() async throws {

@@ -12,8 +12,8 @@ struct DoctorCommand: AsyncParsableCommand {
     abstract: "Finds what a crash, a person or a bug left over in the library and its stores.",
     discussion: """
       It only looks, unless --fix is given. --fix mends what is certain, and never removes what no row of the \
-      catalog names. Exit codes: 0 nothing is wrong, or everything was mended · 3 something is left · \
-      1 could not look.
+      catalog names. Where the catalog itself is gone, --rebuild makes a new one of what is stored (docs/backup.md). \
+      Exit codes: 0 nothing is wrong, or everything was mended · 3 something is left · 1 could not look.
       """)
 
   @OptionGroup var library: LibraryOptions
@@ -38,6 +38,18 @@ struct DoctorCommand: AsyncParsableCommand {
       valueName: "path"))
   var from: [String] = []
 
+  @Flag(
+    help:
+      "Make a new catalog of the stored objects, where it is gone. What people said of them is not known any more."
+  )
+  var rebuild = false
+
+  @Option(
+    help: ArgumentHelp(
+      "With --rebuild: a folder that this library alone stored in, beside its own; may be given again.",
+      valueName: "folder"))
+  var to: [String] = []
+
   @Flag(help: "Print JSON.")
   var json = false
 
@@ -48,10 +60,15 @@ struct DoctorCommand: AsyncParsableCommand {
     if !from.isEmpty, !fix {
       throw ValidationError("--from says where --fix puts objects back from: give both.")
     }
+    if rebuild, fix || read {
+      throw ValidationError("--rebuild is for a catalog that is gone: run reel doctor again after it.")
+    }
+    if !to.isEmpty, !rebuild { throw ValidationError("--to says what --rebuild reads: give both.") }
   }
 
   func run() async throws {
     let settings = try await SettingsReader.read(flags: Settings(library, store: store), file: library.config)
+    if rebuild { return try await rebuild(settings) }
     var surgery = Surgery(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
     if !from.isEmpty {
       surgery.supply = FileSupply(inputs: RawArguments.paths(from).map { SourceInput(path: $0) })
@@ -61,5 +78,13 @@ struct DoctorCommand: AsyncParsableCommand {
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
     if !diagnosis.left.isEmpty { throw CommandExit(code: .someFailed) }
+  }
+
+  private func rebuild(_ settings: Settings) async throws {
+    let folders = to.isEmpty ? [settings.to].compactMap(\.self) : to
+    let view = try await LibraryRebuild(settings: settings, folders: folders).run()
+    let traits = TerminalTraits.standardOutput()
+    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
+    if !view.failures.isEmpty { throw CommandExit(code: .someFailed) }
   }
 }

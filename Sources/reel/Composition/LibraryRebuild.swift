@@ -1,0 +1,182 @@
+import Foundation
+import ReelCatalog
+import ReelDoctor
+import ReelModel
+import ReelSandbox
+import ReelSource
+import ReelSystem
+import ReelTerminal
+
+/// `reel doctor --rebuild`: makes a catalog of what is stored, in the place of one that was lost.
+struct LibraryRebuild: Sendable {
+  let settings: Settings
+  /// Folders (`--to`) that this library stored in, beside its own store.
+  let folders: [String]
+  private let disk = BlockingQueue(label: "reel.rebuild", width: Workplace.processors)
+
+  init(settings: Settings, folders: [String]) {
+    self.settings = settings
+    self.folders = folders
+  }
+
+  /// An object, before it is read.
+  private struct FoundObject: Sendable {
+    let key: ObjectKey
+    let store: any Uploader
+    let file: FoundFile
+    /// When it was stored: nobody has changed it since.
+    var storedAt: Date { Date(timeIntervalSince1970: Double(file.identity.modifiedAt) / 1e9) }
+  }
+
+  private enum Outcome: Sendable {
+    case post(RebuiltObject)
+    case leftOut(MendingFailure)
+  }
+
+  /// - Throws: ``CommandFailure`` when there is a catalog, when somebody is at work on the library, or when an object
+  ///   can't be read just now. The catalog is still lost then.
+  func run() async throws -> RebuildView {
+    let path = try Workplace.libraryPath(settings)
+    let library = try await orCommandFailure { () async throws(CatalogError) in
+      guard let library = try await LibraryFolder.existing(at: path) else {
+        throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
+      }
+      return library
+    }
+    let prober = try Workplace.prober(settings, workers: Workplace.processors)
+    do {
+      let view = try await rebuild(library, prober)
+      await prober.close()
+      return view
+    } catch {
+      await prober.close()
+      throw error
+    }
+  }
+
+  private func rebuild(_ library: LibraryFolder, _ prober: SandboxedProber) async throws -> RebuildView {
+    let catalog = try await orCommandFailure { () async throws(CatalogError) in
+      try await CatalogRebuild.begin(for: library, onWait: { hold in LongWait.tell(hold) })
+    }
+    var (objects, failures) = try await found(in: library)
+    // The feed shows them in the order in which they were stored.
+    objects.sort { ($0.storedAt, $0.key.rawValue) < ($1.storedAt, $1.key.rawValue) }
+    var posts = 0
+    for start in stride(from: 0, to: objects.count, by: 64) {
+      let outcomes = try await read(objects[start..<min(start + 64, objects.count)], prober)
+      var rebuilt: [RebuiltObject] = []
+      for outcome in outcomes {
+        switch outcome {
+        case .post(let object): rebuilt.append(object)
+        case .leftOut(let failure): failures.append(failure)
+        }
+      }
+      posts += rebuilt.count
+      let batch = rebuilt
+      try await orCommandFailure { () async throws(CatalogError) in try await catalog.add(batch) }
+    }
+    try await orCommandFailure { () async throws(CatalogError) in try await catalog.finish() }
+    return RebuildView(library: library.path, posts: posts, failures: failures)
+  }
+
+  // MARK: Finding
+
+  private func found(in library: LibraryFolder) async throws -> ([FoundObject], [MendingFailure]) {
+    let stores = Destinations(settings: settings, library: library.path, checkpoints: MemoryCheckpoints())
+    var objects: [FoundObject] = []
+    var failures: [MendingFailure] = []
+    let hasOwn = FileManager.default.fileExists(atPath: library.mediaPath)
+    for destination in (hasOwn ? [nil] : []) + folders.map(Optional.some) {
+      let opened = try await stores.open(destination)
+      guard let folder = opened.folder, let store = opened.uploader as? any Uploader & StoreExamination else {
+        throw CommandFailure(
+          .couldNotRun,
+          "what is in \(opened.uploader.destination) can't be told from its objects alone: put a backup of the catalog "
+            + "in its place (docs/backup.md), or name only folders with --to")
+      }
+      let names = try await orCommandFailure { () async throws(UploadError) in try await store.names() }
+      for key in names.filter(ObjectKey.isDrawn).compactMap({ ObjectKey($0) }) {
+        let path = SourcePath(URL(filePath: folder).resolvingSymlinksInPath().path + "/" + key.rawValue)
+        do throws(SourceError) {
+          let file = try await disk.run { () throws(SourceError) in
+            try FoundFile.named(path, followLinks: false)
+          }
+          objects.append(FoundObject(key: key, store: store, file: file))
+        } catch {
+          failures.append(try Self.leftOut(key, error))
+        }
+      }
+    }
+    return (objects, failures)
+  }
+
+  // MARK: Reading
+
+  /// In their order.
+  private func read(
+    _ objects: ArraySlice<FoundObject>, _ prober: SandboxedProber
+  ) async throws -> [Outcome] {
+    try await withThrowingTaskGroup(of: (Int, Outcome).self) { group in
+      for (index, object) in zip(objects.indices, objects) {
+        group.addTask { (index, try await read(object, prober)) }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+  }
+
+  private func read(_ object: FoundObject, _ prober: SandboxedProber) async throws -> Outcome {
+    let (file, digest): (SourceFile, ContentDigest?)
+    do throws(SourceError) {
+      (file, digest) = try await disk.run { () throws(SourceError) in
+        let file = try object.file.open()
+        return (file, try SourceDigest.sha256(of: file))
+      }
+    } catch {
+      return .leftOut(try Self.leftOut(object.key, error))
+    }
+    let report: ProbeReport
+    do throws(ProbeError) {
+      report = try await prober.probe(file)
+    } catch {
+      return .leftOut(try Self.leftOut(object.key, error))
+    }
+    let stored = try await orCommandFailure { () async throws(UploadError) in
+      try await object.store.find(object.key)
+    }
+    guard let digest, let stored, stored.size == file.size else {
+      throw CommandFailure(.couldNotRun, "\(object.key) changed while it was read: " + Self.again)
+    }
+    let randomness = SystemRandomness()
+    return .post(
+      RebuiltObject(
+        stored,
+        of: Publication(digest: digest, destination: object.store.destination, authorID: nil),
+        draft: PostDraft(
+          media: report.media, provenance: report.provenance, words: PostWords(),
+          commentID: randomness.name(length: 22)),
+        id: PostID(at: object.storedAt, random: randomness), createdAt: object.storedAt))
+  }
+
+  // MARK: What can't be read
+
+  private static let again = "run it again; nothing was changed"
+
+  /// An object that is no video by its bytes, as far as this reader can tell, gets no post.
+  /// - Throws: ``CommandFailure`` for what may pass: it would have no post for good.
+  private static func leftOut(_ key: ObjectKey, _ error: ProbeError) throws -> MendingFailure {
+    let isLasting = [.crashed, .sandboxViolation, .implausible, .memoryLimit].contains(error.code)
+    guard error.code.isAboutTheBytes || isLasting else {
+      if error.code.isInstallation || error.code == .cancelled { throw CommandFailure(error) }
+      throw CommandFailure(.couldNotRun, "\(key): \(error.message): " + again)
+    }
+    return MendingFailure(subject: key.rawValue, code: error.code.rawValue, message: error.message)
+  }
+
+  /// What is no file was not stored by Reel.
+  private static func leftOut(_ key: ObjectKey, _ error: SourceError) throws -> MendingFailure {
+    guard [.isDirectory, .notRegular, .isLink].contains(error.code) else {
+      throw CommandFailure(.couldNotRun, "\(key): \(error.message): " + again)
+    }
+    return MendingFailure(subject: key.rawValue, code: error.code.rawValue, message: error.message)
+  }
+}
