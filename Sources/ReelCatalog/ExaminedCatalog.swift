@@ -18,7 +18,7 @@ public final class ExaminedCatalog: CatalogExamination, Sendable {
   /// Opens the catalog of `library`, or gives nil when there is none yet; makes nothing.
   ///
   /// - Parameter host: names the running kernel; nil for this one. Tests play another machine with it.
-  /// - Throws: ``CatalogError``: `newerSchema`, `corrupt`, `locked` or `unusable`.
+  /// - Throws: ``CatalogError``: `lost` when there was a catalog, `newerSchema`, `corrupt`, `locked` or `unusable`.
   public static func open(
     library: LibraryFolder, clock: any WallClock = SystemWallClock(),
     busyTimeout: Duration = .seconds(10), host: String? = nil

@@ -41,7 +41,8 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
   ///     that lives is waited for, up to ten minutes.
   ///   - host: names the running kernel; nil for this one. Tests play another machine with it.
   ///   - onWait: told, on any thread, who keeps the catalog to itself when a wait for it lasts more than 2 s.
-  /// - Throws: ``CatalogError``: `newerSchema`, `corrupt`, `locked`, `diskFull` or `unusable`.
+  /// - Throws: ``CatalogError``: `lost` when there was a catalog, `newerSchema`, `corrupt`, `locked`, `diskFull` or
+  ///   `unusable`.
   public static func open(
     library: LibraryFolder, clock: any WallClock = SystemWallClock(),
     randomness: some Randomness = SystemRandomness(), lease: Duration = .seconds(60),
@@ -68,7 +69,7 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
   /// Opens the catalog of `library` for reading, or gives nil when there is none yet; makes nothing.
   ///
   /// Methods that write throw `unusable`, those that remember do nothing.
-  /// - Throws: ``CatalogError``: `newerSchema`, `corrupt`, `locked` or `unusable`.
+  /// - Throws: ``CatalogError``: `lost` when there was a catalog, `newerSchema`, `corrupt`, `locked` or `unusable`.
   public static func openReadOnly(
     library: LibraryFolder, clock: any WallClock = SystemWallClock(), busyTimeout: Duration = .seconds(10)
   ) async throws(CatalogError) -> SQLiteCatalog? {

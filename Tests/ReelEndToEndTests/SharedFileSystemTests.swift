@@ -22,10 +22,14 @@ struct SharedFileSystemTests {
         try await elsewhere.untilStopped()
         return elsewhere
       }
+      // However slow the machine is, what is stopped here is not overdue.
+      func storeHere() async throws -> ReelBinary.Outcome {
+        try await bench.reel("ingest", "clips", "--to", "store", environment: ["REEL_LEASE_SECONDS": "3600"])
+      }
       let elsewhere = try await beginElsewhere()
       let before = try leftovers()
       #expect(before.contains { $0.hasSuffix(".part") })
-      let here = try await bench.reel("ingest", "clips", "--to", "store")
+      let here = try await storeHere()
       #expect(here.status == 0, "\(here.errors)")
       #expect(try leftovers() == before)
       elsewhere.send(SIGCONT)
@@ -38,14 +42,14 @@ struct SharedFileSystemTests {
       let gone = try await beginElsewhere()
       gone.send(SIGKILL)
       #expect(try await gone.outcome().wasKilled)
-      #expect(try await bench.reel("ingest", "clips", "--to", "store").status == 0)
+      #expect(try await storeHere().status == 0)
       #expect(try !leftovers().isEmpty)
       for name in try leftovers() where name.hasSuffix(".owner") {
         try FileManager.default.setAttributes(
-          [.modificationDate: Date(timeIntervalSinceNow: -61)],
+          [.modificationDate: Date(timeIntervalSinceNow: -3601)],
           ofItemAtPath: temporaries.appendingPathComponent(name).path)
       }
-      #expect(try await bench.reel("ingest", "clips", "--to", "store").status == 0)
+      #expect(try await storeHere().status == 0)
       #expect(try leftovers() == [])
     }
   #endif

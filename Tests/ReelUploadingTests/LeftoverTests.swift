@@ -160,12 +160,12 @@ import Testing
     "what an uploader under another kernel left stays until its lease is over, whatever its lock says here",
     arguments: ["another-boot another-machine", "another-boot", ""])
   func lease(host: String) async throws {
-    try leave(by: host, secondsAgo: 30)
-    let uploader = FolderUploader(root: folder.path(of: "store"))
+    try leave(by: host, secondsAgo: 3000)
+    let uploader = FolderUploader(root: folder.path(of: "store"), lease: .seconds(3600))
     try await uploader.prepare()
     #expect(try namesOfTheForeign() == [foreign + ".1.part", foreign + ".owner"])
     #expect(try await uploader.leftovers() == [])
-    try setTime(of: "\(foreign).owner", secondsAgo: 61)
+    try setTime(of: "\(foreign).owner", secondsAgo: 3601)
     #expect(try await uploader.leftovers().count == 2)
     try await uploader.prepare()
     #expect(try namesOfTheForeign() == [])
