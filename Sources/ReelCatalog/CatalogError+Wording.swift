@@ -16,6 +16,13 @@ extension CatalogError {
     )
   }
 
+  static func moved(from path: String) -> CatalogError {
+    CatalogError(
+      .unusable,
+      "the catalog \(path) was moved, removed or replaced while it was in use, so nothing more is written into it: put "
+        + "it back, then run the same command again")
+  }
+
   static func notACatalog(at path: String) -> CatalogError {
     CatalogError(
       .corrupt,

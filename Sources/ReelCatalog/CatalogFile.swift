@@ -33,6 +33,19 @@ enum CatalogFile {
     return facts.st_size > 0
   }
 
+  /// Which file a path leads to.
+  struct Identity: Hashable {
+    let device: dev_t
+    let inode: ino_t
+
+    /// Nil when there is none.
+    init?(at path: String) {
+      var facts = stat()
+      guard stat(path, &facts) == 0 else { return nil }
+      (device, inode) = (facts.st_dev, facts.st_ino)
+    }
+  }
+
   /// Why a file with these facts is refused; pure.
   static func check(_ facts: stat, of path: String, user: uid_t = geteuid()) throws(CatalogError) {
     guard facts.st_mode & S_IFMT == S_IFREG else { throw failure(EISDIR, path) }

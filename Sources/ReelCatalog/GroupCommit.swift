@@ -13,6 +13,8 @@ import Synchronization
 final class GroupCommit: Sendable {
   private let database: DatabasePool
   private let connection: CatalogConnection
+  /// What was opened: nothing counts that is written into a file that the path does not lead to any more.
+  private let file: CatalogFile.Identity?
   private let patience: DispatchTimeInterval
   private let queue = Mutex(WriteQueue())
   private let pace = GroupPace()
@@ -23,6 +25,7 @@ final class GroupCommit: Sendable {
   ) {
     self.database = database
     self.connection = connection
+    file = CatalogFile.Identity(at: connection.path)
     self.patience = patience
   }
 
@@ -135,6 +138,7 @@ final class GroupCommit: Sendable {
         try Failpoint.groupOpened.reachInDatabase()
         for write in group { try write.perform(in: db) }
         try Failpoint.groupWritten.reachInDatabase()
+        guard file == CatalogFile.Identity(at: path) else { throw CatalogError.moved(from: path) }
         return .commit
       }
       try Failpoint.groupCommitted.reachInDatabase()

@@ -32,6 +32,19 @@ import Testing
     }
   }
 
+  @Test("what is written into a file that was moved or removed does not count", arguments: [true, false])
+  func gone(isMoved: Bool) async throws {
+    let bench = try await Bench()
+    let path = bench.temporary.library.catalogPath
+    try await bench.group.durably { try $0.execute(sql: "INSERT INTO t (n) VALUES (1)") }
+    try #require(isMoved ? rename(path, path + ".moved") == 0 : unlink(path) == 0)
+    let error = await #expect(throws: CatalogError.self) {
+      try await bench.group.durably { try $0.execute(sql: "INSERT INTO t (n) VALUES (2)") }
+    }
+    #expect(error?.code == .unusable && error?.message.contains("was moved, removed or replaced") == true)
+    #expect(try await bench.numbers() == [1])
+  }
+
   /// Holds one thread up until so many have come.
   private final class Arrivals: Sendable {
     private let missing: Mutex<Int>

@@ -69,3 +69,38 @@ struct ChangingSourceTests {
     ]
   }
 }
+
+/// What a run works in is taken away from it.
+@Suite("A library that changes", .enabled(if: ReelBinary.hasFailpoints), .timeLimit(.minutes(2)))
+struct ChangingLibraryTests {
+  enum Loss: String, CaseIterable, CustomTestStringConvertible {
+    case catalogRemoved, mediaMoved, libraryMoved
+
+    var testDescription: String { rawValue }
+  }
+
+  @Test("ends the run, which says so and tells of no post that is not there", arguments: Loss.allCases)
+  func loss(_ loss: Loss) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let run = try ReelBinary.start(
+      ["ingest", "clips", "--json", "--library", bench.library.path], in: bench.folder,
+      environment: ["REEL_FAILPOINT": "uploadBegun=stop"])
+    try await run.untilStopped()
+    let files = FileManager.default
+    let catalog = bench.library.appendingPathComponent("catalog.sqlite")
+    switch loss {
+    case .catalogRemoved:
+      for end in ["", "-wal", "-shm"] { try files.removeItem(atPath: catalog.path + end) }
+    case .mediaMoved: try files.moveItem(at: bench.media, to: bench.folder.appendingPathComponent("moved"))
+    case .libraryMoved:
+      try files.moveItem(at: bench.library, to: bench.folder.appendingPathComponent("moved"))
+    }
+    run.send(SIGCONT)
+    let outcome = try await run.outcome()
+    #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
+    let summary = try outcome.object()["summary"] as? [String: Any]
+    #expect(summary?["published"] as? Int == 0, "\(outcome.output)")
+    #expect((outcome.output + outcome.errors).contains("was moved, removed or replaced"))
+  }
+}

@@ -100,6 +100,8 @@ struct RelocationSession: Sendable {
       try await verification.run([from]) { event in
         switch event {
         case .unreachable(_, let error): problem = CommandFailure(error)
+        // The store is the one that was named.
+        case .notLookedAt: break
         case .verified(let verified):
           do {
             let said = VerifiedObject(verified.object, in: to, verdict: verified.verdict)
