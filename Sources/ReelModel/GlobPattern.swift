@@ -18,17 +18,18 @@ public struct GlobPattern: Hashable, Sendable {
   private let isOfName: Bool
   private let isOfFoldersOnly: Bool
 
-  /// Nil when there is nothing in it but slashes, or a NUL.
+  /// Nil when there is nothing in it but slashes, or a NUL, or when a component can't match what it was meant for: a
+  /// `[` without its `]`, a range that runs backwards, a `\` with nothing after it.
   public init?(_ pattern: [UInt8]) {
     let slash = UInt8(ascii: "/")
     let parts = pattern.split(separator: slash)
-    guard !parts.isEmpty, !pattern.contains(0) else { return nil }
+    guard !parts.isEmpty, !pattern.contains(0), parts.allSatisfy(Self.isWellFormed) else { return nil }
     components = parts.map { $0.elementsEqual("**".utf8) ? .any : .matching(Self.terminated($0)) }
     isOfFoldersOnly = pattern.last == slash
     isOfName = !pattern.dropLast(isOfFoldersOnly ? 1 : 0).contains(slash)
   }
 
-  /// Nil when there is nothing in it but slashes, or a NUL.
+  /// Nil as for bytes.
   public init?(_ pattern: String) {
     self.init(Array(pattern.utf8))
   }
@@ -50,6 +51,54 @@ public struct GlobPattern: Hashable, Sendable {
       guard let name = names.first, fnmatch(pattern, Self.terminated(name), 0) == 0 else { return false }
       return matches(components.dropFirst(), names.dropFirst())
     }
+  }
+
+  private static func isWellFormed(_ component: ArraySlice<UInt8>) -> Bool {
+    var rest = component
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\\"), rest.popFirst() == nil { return false }
+      if byte == UInt8(ascii: "["), !endsBracket(&rest) { return false }
+    }
+    return true
+  }
+
+  /// Takes what follows a `[` up to its `]`; false when there is none, or a range in it runs backwards.
+  private static func endsBracket(_ rest: inout ArraySlice<UInt8>) -> Bool {
+    if let first = rest.first, "!^".utf8.contains(first) { rest.removeFirst() }
+    var isFirst = true
+    while var low = rest.popFirst() {
+      if low == UInt8(ascii: "]"), !isFirst { return true }
+      isFirst = false
+      if low == UInt8(ascii: "["), let kind = rest.first, ":.=".utf8.contains(kind) {
+        guard endsClass(kind, &rest) else { return false }
+        continue
+      }
+      if low == UInt8(ascii: "\\") {
+        guard let escaped = rest.popFirst() else { return false }
+        low = escaped
+      }
+      guard rest.first == UInt8(ascii: "-"), let next = rest.dropFirst().first, next != UInt8(ascii: "]")
+      else {
+        continue
+      }
+      rest.removeFirst()
+      guard next != UInt8(ascii: "[") else { continue }
+      rest.removeFirst()
+      guard let high = next == UInt8(ascii: "\\") ? rest.popFirst() : next, low <= high else { return false }
+    }
+    return false
+  }
+
+  /// Takes the rest of a class such as `[:alpha:]`, from its first `:` on.
+  private static func endsClass(_ kind: UInt8, _ rest: inout ArraySlice<UInt8>) -> Bool {
+    rest.removeFirst()
+    while let byte = rest.popFirst() {
+      if byte == kind, rest.first == UInt8(ascii: "]") {
+        rest.removeFirst()
+        return true
+      }
+    }
+    return false
   }
 
   private static func terminated(_ bytes: ArraySlice<UInt8>) -> [CChar] {

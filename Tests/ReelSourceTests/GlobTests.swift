@@ -17,7 +17,11 @@ struct GlobTests {
       ("**/a/**/b/*", "x/a/y/a/b/c", true), ("**", "anything/at all", true),
       ("?.mov", "c.mov", true), ("??.mov", "c.mov", false), ("[a-c].mov", "b.mov", true),
       ("[!a-c].mov", "b.mov", false),
-      (#"\*.mov"#, "*.mov", true), (#"\*.mov"#, "a.mov", false), ("[", "[", true), ("*", ".x", true),
+      (#"\*.mov"#, "*.mov", true), (#"\*.mov"#, "a.mov", false), (#"\["#, "[", true), ("[[]", "[", true),
+      ("*", ".x", true),
+      ("[]a].mov", "].mov", true), ("[!]a].mov", "b.mov", true), ("[a-]", "-", true),
+      ("[[:digit:]]x", "7x", true),
+      (#"[\]]"#, "]", true), ("[[:alpha:]_-]", "-", true), ("a]", "a]", true), ("[a\\-z]", "-", true),
     ])
   func table(_ pattern: String, _ path: String, _ expected: Bool) throws {
     let glob = try #require(GlobPattern(pattern))
@@ -43,6 +47,16 @@ struct GlobTests {
     #expect(GlobPattern("") == nil)
     #expect(GlobPattern("///") == nil)
     #expect(GlobPattern("a\0b") == nil)
+  }
+
+  /// fnmatch(3) takes each of them, and matches something else than what was meant, or nothing.
+  @Test(
+    "that were cut short are none",
+    arguments: [
+      "[", "[a", "[]", "[!]", "a[b/c]d", "x[z-a]", #"a\"#, #"a\/b"#, #"[a\"#, "[[:alpha]", "[^", "**/[a",
+    ])
+  func broken(_ pattern: String) {
+    #expect(GlobPattern(pattern) == nil)
   }
 
   @Test("exclusion wins, inclusion narrows, folders are only excluded")
