@@ -4,6 +4,8 @@ import ReelModel
 ///
 /// The columns are `path` (from the list's own folder), `caption`, `music`, `author` and `authorName`, in any
 /// order and any letter case; `path` must be there, others mean nothing. An empty field says nothing.
+///
+/// It is kept as it was read, with some 20 bytes for each row beside it: a list may have a million.
 public struct CaptionList: Sendable {
   /// A row.
   public struct Entry: Hashable, Sendable {
@@ -14,9 +16,9 @@ public struct CaptionList: Sendable {
     /// What it says.
     public let words: PostWords
   }
-  /// Every row, in the order of the list.
-  public let entries: [Entry]
-  private let indices: [AbsolutePath: Int]
+  private let rows: CaptionRows
+  private let table: HashTable
+  private let folder: AbsolutePath
   private let workingDirectory: AbsolutePath
 
   /// Reads the list at `path`. Blocks.
@@ -34,21 +36,69 @@ public struct CaptionList: Sendable {
     _ bytes: [UInt8], listedAt path: SourcePath, workingDirectory: AbsolutePath
   ) throws(SourceError) {
     let folder = AbsolutePath(path.bytes, from: workingDirectory).parent
-    entries = try CaptionRows.entries(bytes)
-    self.workingDirectory = workingDirectory
-    var indices: [AbsolutePath: Int] = [:]
-    for (index, entry) in entries.enumerated() {
-      let key = AbsolutePath(entry.path.bytes, from: folder)
-      if let other = indices.updateValue(index, forKey: key) {
+    var hashes: [UInt32] = []
+    let rows = try CaptionRows(bytes) { entry in
+      hashes.append(HashTable.hash(AbsolutePath(entry.path.bytes, from: folder)))
+    }
+    var table = HashTable(hashes)
+    for index in 0..<rows.count {
+      let other = table.insert(index) { rows.isSamePath($0, index, from: folder) }
+      if let other {
         throw CaptionRows.invalid(
-          entry.line, "names the same file as line \(entries[other].line); leave one out")
+          rows.line(index), "names the same file as line \(rows.line(other)); leave one out")
       }
     }
-    self.indices = indices
+    self.rows = rows
+    self.table = table
+    self.folder = folder
+    self.workingDirectory = workingDirectory
   }
+
+  /// Every row, in the order of the list; taken from its text anew with each call.
+  public var entries: [Entry] { (0..<rows.count).compactMap { rows.entry($0) } }
 
   /// The row about `path`, which is as the walk gave it: from the working directory, or absolute.
   public func entry(for path: SourcePath) -> Entry? {
-    indices[AbsolutePath(path.bytes, from: workingDirectory)].map { entries[$0] }
+    let wanted = AbsolutePath(path.bytes, from: workingDirectory)
+    return table.first(HashTable.hash(wanted)) { rows.path($0, from: folder) == wanted }
+      .flatMap { rows.entry($0) }
+  }
+}
+
+/// Finds numbers by hashes of what they stand for, which it does not keep.
+private struct HashTable: Sendable {
+  /// A number and one, at the place of its hash or behind it; 0 where there is none.
+  private var places: [UInt32]
+  /// By number.
+  private let hashes: [UInt32]
+
+  /// Empty, for the numbers that have these hashes.
+  init(_ hashes: [UInt32]) {
+    self.hashes = hashes
+    var size = 16
+    while size < 2 * hashes.count { size *= 2 }
+    places = [UInt32](repeating: 0, count: size)
+  }
+
+  static func hash(_ path: AbsolutePath) -> UInt32 { UInt32(truncatingIfNeeded: path.hashValue) }
+
+  /// Takes `number` in; or gives the one that is equal to it.
+  mutating func insert(_ number: Int, isEqual: (Int) -> Bool) -> Int? {
+    if let other = first(hashes[number], where: isEqual) { return other }
+    var place = Int(hashes[number]) & (places.count - 1)
+    while places[place] != 0 { place = (place + 1) & (places.count - 1) }
+    places[place] = UInt32(number) + 1
+    return nil
+  }
+
+  /// The number of that hash for which `isMeant`.
+  func first(_ hash: UInt32, where isMeant: (Int) -> Bool) -> Int? {
+    var place = Int(hash) & (places.count - 1)
+    while places[place] != 0 {
+      let number = Int(places[place]) - 1
+      if hashes[number] == hash, isMeant(number) { return number }
+      place = (place + 1) & (places.count - 1)
+    }
+    return nil
   }
 }

@@ -1,29 +1,62 @@
 import ReelModel
 
-/// The rows of a caption list, once it is taken apart.
-enum CaptionRows {
+/// The rows of a caption list, as its text and where each begins in it.
+struct CaptionRows: Sendable {
   private enum Column: String, CaseIterable {
     case path, caption, music, author
     case authorName = "authorname"
   }
+  private let bytes: [UInt8]
+  private let header: SeparatedValues.Record
+  /// Where each column stands.
+  private let columns: [Column: Int]
+  private var starts: [UInt32] = []
+  private var lines: [UInt32] = []
 
-  static func entries(_ bytes: [UInt8]) throws(SourceError) -> [CaptionList.Entry] {
-    let records: [SeparatedValues.Record]
-    do {
-      records = try SeparatedValues.records(bytes)
+  /// - Parameter note: told of each row, in their order.
+  /// - Throws: `sidecarInvalid` at the first line that breaks a rule.
+  init(_ bytes: [UInt8], note: (CaptionList.Entry) -> Void) throws(SourceError) {
+    var values = SeparatedValues(bytes)
+    guard let header = try Self.next(&values) else {
+      throw Self.invalid(1, "should name the columns, such as path,caption; the list is empty")
+    }
+    self.bytes = bytes
+    self.header = header
+    columns = try Self.columns(header)
+    while let record = try Self.next(&values) {
+      note(try entry(record))
+      starts.append(UInt32(record.start))
+      lines.append(UInt32(record.line))
+    }
+  }
+
+  var count: Int { starts.count }
+
+  func line(_ index: Int) -> Int { Int(lines[index]) }
+
+  /// The row of that number. It was read once before, so it is never nil.
+  func entry(_ index: Int) -> CaptionList.Entry? {
+    var values = SeparatedValues(bytes, from: Int(starts[index]), line: line(index))
+    return (try? values.next()).flatMap { try? entry($0) }
+  }
+
+  /// The file that the row of that number is about.
+  func path(_ index: Int, from folder: AbsolutePath) -> AbsolutePath? {
+    entry(index).map { AbsolutePath($0.path.bytes, from: folder) }
+  }
+
+  func isSamePath(_ one: Int, _ other: Int, from folder: AbsolutePath) -> Bool {
+    path(one, from: folder) == path(other, from: folder)
+  }
+
+  private static func next(_ values: inout SeparatedValues) throws(SourceError) -> SeparatedValues.Record? {
+    do throws(SeparatedValues.Problem) {
+      return try values.next()
     } catch {
       throw invalid(error.line, error.message)
     }
-    guard let header = records.first else {
-      throw invalid(1, "should name the columns, such as path,caption; the list is empty")
-    }
-    let columns = try columns(header)
-    var entries: [CaptionList.Entry] = []
-    for record in records.dropFirst() { entries.append(try entry(record, header, columns)) }
-    return entries
   }
 
-  /// Where each column stands.
   private static func columns(_ header: SeparatedValues.Record) throws(SourceError) -> [Column: Int] {
     var columns: [Column: Int] = [:]
     for (index, name) in header.fields.enumerated() {
@@ -39,11 +72,9 @@ enum CaptionRows {
     return columns
   }
 
-  private static func entry(
-    _ record: SeparatedValues.Record, _ header: SeparatedValues.Record, _ columns: [Column: Int]
-  ) throws(SourceError) -> CaptionList.Entry {
+  private func entry(_ record: SeparatedValues.Record) throws(SourceError) -> CaptionList.Entry {
     guard record.fields.count == header.fields.count else {
-      throw invalid(
+      throw Self.invalid(
         record.line,
         "has \(record.fields.count) fields where the first line has \(header.fields.count); check its commas and quotes"
       )
@@ -52,7 +83,7 @@ enum CaptionRows {
       columns[column].map { record.fields[$0] }.flatMap { $0.isEmpty ? nil : $0 }
     }
     guard let path = field(.path) else {
-      throw invalid(record.line, "has no path; fill it in, or leave the line out")
+      throw Self.invalid(record.line, "has no path; fill it in, or leave the line out")
     }
     return CaptionList.Entry(
       line: record.line, path: SourcePath(path),

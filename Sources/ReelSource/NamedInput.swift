@@ -33,8 +33,16 @@ enum NamedInput {
 
   private struct TooLarge: Error {}
 
+  /// Bytes of a file; 0 of what has no size.
+  private static func size(_ number: Int32) throws(SystemError) -> Int {
+    var facts = stat()
+    _ = try retryingInterrupts("fstat") { fstat(number, &facts) }
+    return Int(facts.st_size)
+  }
+
   private static func read(_ descriptor: Descriptor, upTo limit: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
+    bytes.reserveCapacity(min(limit, try descriptor.holding(size)))
     var chunk = [UInt8](repeating: 0, count: 64 * 1024)
     while true {
       let count = try descriptor.holding { number throws(SystemError) in

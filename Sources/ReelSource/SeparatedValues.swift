@@ -11,6 +11,8 @@ struct SeparatedValues {
   struct Record: Hashable {
     /// Where it begins, counted from 1.
     let line: Int
+    /// Where it begins in the bytes.
+    let start: Int
     let fields: [String]
   }
 
@@ -22,11 +24,41 @@ struct SeparatedValues {
 
   /// - Throws: ``Problem`` at the first line that breaks a rule.
   static func records(_ bytes: [UInt8]) throws(Problem) -> [Record] {
-    var parser = SeparatedValues()
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    for byte in bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...] { try parser.take(byte) }
-    return try parser.finish()
+    var values = SeparatedValues(bytes)
+    var records: [Record] = []
+    while let record = try values.next() { records.append(record) }
+    return records
   }
+
+  /// Begins at the first record.
+  init(_ bytes: [UInt8]) {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    self.init(bytes, from: bytes.starts(with: mark) ? mark.count : 0, line: 1)
+  }
+
+  /// Begins at the record that begins at `start`.
+  init(_ bytes: [UInt8], from start: Int, line: Int) {
+    self.bytes = bytes
+    position = start
+    recordStart = start
+    self.line = line
+    recordLine = line
+    quoteLine = line
+  }
+
+  /// The next record; nil after the last one.
+  /// - Throws: ``Problem`` when it breaks a rule.
+  mutating func next() throws(Problem) -> Record? {
+    while position < bytes.count {
+      let byte = bytes[position]
+      position += 1
+      if let record = try take(byte) { return record }
+    }
+    return try finish()
+  }
+
+  private let bytes: [UInt8]
+  private var position: Int
 
   private enum State {
     case fieldStart
@@ -38,22 +70,23 @@ struct SeparatedValues {
     case lineEnd
   }
   private var state = State.fieldStart
-  private var records: [Record] = []
   private var fields: [String] = []
   private var field: [UInt8] = []
   /// Whether the record has had no byte yet: an empty line is none.
   private var isBlank = true
-  private var line = 1
-  private var recordLine = 1
-  private var quoteLine = 1
+  private var line: Int
+  private var recordLine: Int
+  private var recordStart: Int
+  private var quoteLine: Int
 
-  private mutating func take(_ byte: UInt8) throws(Problem) {
+  /// Gives the record that ends with `byte`.
+  private mutating func take(_ byte: UInt8) throws(Problem) -> Record? {
     guard byte != 0 else {
       throw Problem(line: line, message: "holds a NUL byte; save the list as UTF-8 text")
     }
     isBlank = isBlank && (byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r"))
     switch (state, byte) {
-    case (.lineEnd, UInt8(ascii: "\n")): try endRecord()
+    case (.lineEnd, UInt8(ascii: "\n")): return try endRecord()
     case (.lineEnd, _):
       throw Problem(
         line: line, message: "holds a carriage return without a line feed; put the field in quotes")
@@ -63,7 +96,7 @@ struct SeparatedValues {
       append(byte)
       state = .quoted
     case (_, UInt8(ascii: ",")): try endField()
-    case (_, UInt8(ascii: "\n")): try endRecord()
+    case (_, UInt8(ascii: "\n")): return try endRecord()
     case (_, UInt8(ascii: "\r")): state = .lineEnd
     case (.fieldStart, UInt8(ascii: "\"")):
       state = .quoted
@@ -77,6 +110,7 @@ struct SeparatedValues {
       append(byte)
       state = .plain
     }
+    return nil
   }
 
   private mutating func append(_ byte: UInt8) {
@@ -89,20 +123,23 @@ struct SeparatedValues {
       throw Problem(line: recordLine, message: "is not UTF-8; save the list as UTF-8 text")
     }
     fields.append(text)
-    field = []
+    field.removeAll(keepingCapacity: true)
     state = .fieldStart
   }
 
-  private mutating func endRecord() throws(Problem) {
+  /// Nil for an empty line.
+  private mutating func endRecord() throws(Problem) -> Record? {
     try endField()
-    if !isBlank { records.append(Record(line: recordLine, fields: fields)) }
+    let record = isBlank ? nil : Record(line: recordLine, start: recordStart, fields: fields)
     isBlank = true
     fields = []
     line += 1
     recordLine = line
+    recordStart = position
+    return record
   }
 
-  private mutating func finish() throws(Problem) -> [Record] {
+  private mutating func finish() throws(Problem) -> Record? {
     if case .quoted = state {
       throw Problem(line: quoteLine, message: "opens a quote that is never closed")
     }
@@ -110,7 +147,6 @@ struct SeparatedValues {
       throw Problem(
         line: line, message: "holds a carriage return without a line feed; put the field in quotes")
     }
-    if !isBlank { try endRecord() }
-    return records
+    return isBlank ? nil : try endRecord()
   }
 }

@@ -103,6 +103,19 @@ struct CaptionListTests {
     }
   }
 
+  @Test("of many rows find each by its place, and no other", arguments: [0, 1, 7, 8, 9, 1000])
+  func many(_ count: Int) throws {
+    let rows = (0..<count).map { "\"d/../v\($0).mp4\",c\($0),\"two\nlines\"" }
+    let list = try list((["path,caption,music"] + rows).joined(separator: "\r\n"))
+    for number in 0..<count {
+      let entry = list.entry(for: SourcePath("lists/./v\(number).mp4"))
+      #expect(entry?.words == PostWords(caption: "c\(number)", music: "two\nlines"))
+      #expect(entry?.line == 2 + 2 * number)
+    }
+    #expect(list.entry(for: SourcePath("lists/v\(count).mp4")) == nil)
+    #expect(list.entries.count == count)
+  }
+
   @Test("are read from files")
   func reading() throws {
     let folder = try TemporaryFolder()
@@ -128,6 +141,19 @@ struct FileListTests {
   func empty(_ text: String) {
     #expect { try FileList.inputs(in: Array(text.utf8)) } throws: {
       ($0 as? SourceError)?.code == .invalidName
+    }
+  }
+
+  @Test("a name that is longer than any path is an error that says which, and does not repeat it")
+  func tooLong() throws {
+    let longest = [UInt8](repeating: 0x78, count: 65_536)
+    #expect(try FileList.inputs(in: longest + [0]).count == 1)
+    #expect {
+      try FileList.inputs(in: [0x61, 0] + longest + [0x78, 0])
+    } throws: { error in
+      let error = error as? SourceError
+      return error?.code == .invalidName && error?.message.contains("name 2") == true
+        && (error?.message.count ?? 0) < 300
     }
   }
 
