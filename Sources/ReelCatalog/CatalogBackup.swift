@@ -65,7 +65,7 @@ private struct BackupFile {
     do {
       target = try DatabaseQueue(path: unfinished)
     } catch {
-      throw CatalogError.from(error, at: path)
+      throw CatalogError.from(error, at: unfinished, noun: "backup")
     }
     do {
       try source.backup(to: target)
@@ -81,7 +81,7 @@ private struct BackupFile {
     } catch let error as CatalogError {
       throw error
     } catch {
-      throw CatalogError.from(error, at: path)
+      throw CatalogError.from(error, at: unfinished, noun: "backup")
     }
   }
 
@@ -107,7 +107,7 @@ private struct BackupFile {
     default:
       return CatalogError(
         .unusable,
-        "the backup \(what) can't be written (\(reason)): check its folder and its permissions")
+        "the backup \(what) can't be written (\(reason)): \(CatalogError.advice(code))")
     }
   }
 }

@@ -3,36 +3,40 @@ import Glibc
 import ReelModel
 
 extension CatalogError {
-  /// What `error`, thrown while working on the catalog at `path`, means for people.
-  static func from(_ error: any Error, at path: String) -> CatalogError {
+  /// What `error`, thrown while working on the database at `path`, means for people.
+  /// - Parameter noun: what that database is.
+  static func from(_ error: any Error, at path: String, noun: String = "catalog") -> CatalogError {
     switch error {
     case let known as CatalogError: known
-    case let failure as DatabaseError: from(failure, at: path)
+    case let failure as DatabaseError: from(failure, at: path, noun)
     case is CancellationError: cancelled(at: path)
-    default: CatalogError(.unusable, "the catalog \(path) gave an error that Reel does not know: \(error)")
+    default:
+      CatalogError(.unusable, "the \(noun) \(path) gave an error that Reel does not know: \(error)")
     }
   }
 
-  private static func from(_ error: DatabaseError, at path: String) -> CatalogError {
+  private static func from(_ error: DatabaseError, at path: String, _ noun: String) -> CatalogError {
     let reason = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
     switch code(of: error, at: path) {
     case .cancelled: return cancelled(at: path)
     case .locked:
       return CatalogError(
         .locked,
-        "another process keeps the catalog \(path) locked: wait until it is done, or end it, and try again")
+        "another process keeps the \(noun) \(path) locked: wait until it is done, or end it, and try again")
     case .corrupt:
       return CatalogError(
         .corrupt,
-        "the catalog \(path) is damaged or is no catalog (\(reason)): put a backup in its place, or "
+        "the \(noun) \(path) is damaged or is no catalog (\(reason)): put a backup in its place, or "
           + "move it away and make a new one of the stored objects (reel doctor --rebuild)")
     case .diskFull:
       return CatalogError(
-        .diskFull, "no space left on the disk of the catalog \(path): free some, and run again")
+        .diskFull, "no space left on the disk of the \(noun) \(path): free some, and run again")
     default:
       return CatalogError(
         .unusable,
-        "the catalog \(path) cannot be used (\(reason)): check its disk, its owner and its permissions")
+        "the \(noun) \(path) "
+          + (obstacle(to: error, at: path)
+            ?? "cannot be used (\(reason)): check its disk, its owner and its permissions"))
     }
   }
 
@@ -48,8 +52,39 @@ extension CatalogError {
     }
   }
 
+  /// What SQLite has one word for with a broken disk, as the end of a sentence; nil where none of it shows.
+  private static func obstacle(to error: DatabaseError, at path: String) -> String? {
+    guard [.SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode) else { return nil }
+    if isMountedReadOnly(path) {
+      return "is on a file system that is mounted read-only: mount it writable, or name another place"
+    }
+    guard let limit = fileSizeLimit(at: path) else { return nil }
+    return
+      "would be larger than the files of this process may be (\(limit) bytes, `ulimit -f`): raise that limit"
+  }
+
   private static func diskIsFull(at path: String) -> Bool {
     var facts = statvfs()
-    return statvfs(path, &facts) == 0 && facts.f_bavail == 0
+    return statvfs(path, &facts) == 0 && facts.f_bavail == 0 && facts.f_flag & readOnly == 0
+  }
+
+  private static func isMountedReadOnly(_ path: String) -> Bool {
+    var facts = statvfs()
+    return statvfs(path, &facts) == 0 && facts.f_flag & readOnly != 0
+  }
+
+  private static let readOnly = UInt(ST_RDONLY)
+
+  /// The limit on the size of files, where the next part of the database's files would be beyond it.
+  private static func fileSizeLimit(at path: String) -> UInt64? {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max
+    else { return nil }
+    let sizes = ["", "-wal", "-shm", "-journal"].map { ending in
+      var facts = stat()
+      return stat(path + ending, &facts) == 0 ? UInt64(facts.st_size) : 0
+    }
+    // What was being written may be gone by now: a log of some megabytes at the most.
+    return (sizes.max() ?? 0) + (16 << 20) > limit.rlim_cur ? UInt64(limit.rlim_cur) : nil
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import ReelModel
 
 extension CatalogError {
@@ -41,6 +42,15 @@ extension CatalogError {
       .unusable,
       "the catalog \(path) already has a post \(request.newID) or an object \(request.newKey) in "
         + "\(request.publication.destination): run the command again, it draws new names")
+  }
+
+  /// What to do about a failed call on a file, by its `errno`.
+  static func advice(_ code: Int32) -> String {
+    switch code {
+    case EROFS: "it is on a file system that is mounted read-only; mount it writable, or name another place"
+    case EFBIG: "it would be larger than the files of this process may be (`ulimit -f`); raise that limit"
+    default: "check its disk, its owner and its permissions"
+    }
   }
 
   static func closed(at path: String) -> CatalogError {

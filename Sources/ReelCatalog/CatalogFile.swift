@@ -12,6 +12,8 @@ enum CatalogFile {
   static func make(_ path: String) throws(CatalogError) {
     let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if file >= 0 {
+      // The umask may have taken from the owner, too.
+      _ = fchmod(file, 0o600)
       close(file)
     } else if errno != EEXIST {
       throw failure(errno, path)
@@ -71,7 +73,7 @@ enum CatalogFile {
       let reason = SystemError(code: code, call: "open").reason
       return CatalogError(
         .unusable,
-        "the catalog \(path) cannot be opened (\(reason)): check its disk, its owner and its permissions")
+        "the catalog \(path) cannot be opened (\(reason)): \(CatalogError.advice(code))")
     }
   }
 }

@@ -37,7 +37,7 @@ struct OwnerRoll: Sendable {
       throw CatalogError(
         isFull ? .diskFull : .unusable,
         "cannot lock a file in \(library.temporaryPath) (\(error.reason)): "
-          + (isFull ? "free some space, and run again" : "check its disk, its owner and its permissions"))
+          + (isFull ? "free some space, and run again" : CatalogError.advice(error.code)))
     }
   }
 

@@ -12,7 +12,8 @@ struct FolderFailure {
   /// - Parameter task: what could not be done, such as "create a file".
   func callAsFunction(_ error: SystemError, _ task: String) -> UploadError {
     let code = Self.code(of: error.code)
-    return UploadError(code, "could not \(task) in the store \(store) (\(error.reason)): \(advice(code))")
+    return UploadError(
+      code, "could not \(task) in the store \(store) (\(error.reason)): \(advice(code, error.code))")
   }
 
   /// A failure with one object that is there: no permission is about that object, not about the store.
@@ -44,10 +45,12 @@ struct FolderFailure {
     }
   }
 
-  private func advice(_ code: UploadError.Code) -> String {
+  private func advice(_ code: UploadError.Code, _ number: Int32) -> String {
     switch code {
+    case .storeUnusable where number == EROFS:
+      "it is on a file system that is mounted read-only; mount it writable, or name another destination"
     case .storeFull: "free some space there, then run the same command again"
-    case .tooLarge: "the file is larger than that file system, or a limit of this process, allows"
+    case .tooLarge: "the file is larger than that file system, or a limit of this process (ulimit -f), allows"
     case .alreadyExists: "something is there under that name already"
     case .storeUnusable: "check that the folder is there, mounted and writable for this user"
     case .unavailable: "close other programs, raise the limit (ulimit -n), or use fewer --jobs"
