@@ -1,5 +1,6 @@
 import Glibc
 import ReelModel
+import ReelSystem
 
 /// Where `reel-probe-worker` is. It is never looked for in `PATH`.
 public enum WorkerLocation: Hashable, Sendable {
@@ -16,14 +17,16 @@ public enum WorkerLocation: Hashable, Sendable {
   func resolve() throws(ProbeError) -> String {
     switch self {
     case .path(let path):
-      guard Self.isProgram(path) else { throw Self.missing(at: [path]) }
+      guard Self.isProgram(path) else {
+        throw access(path, F_OK) == 0 ? Self.notExecutable(path) : Self.missing(at: [path])
+      }
       return path
     case .installed:
       guard let executable = Self.ownExecutable() else {
         throw ProbeError(
           .workerMissing,
-          "the program that reads media, \(Self.name), lies beside this one, and where this one lies can't be told"
-            + " without /proc; mount it")
+          "the program that reads media, \(Self.name), is looked for beside Reel, and where Reel lies can't be told: "
+            + "mount /proc, move Reel to a folder whose path is UTF-8, or name the program with --worker")
       }
       return try Self.find(from: executable)
     }
@@ -43,21 +46,44 @@ public enum WorkerLocation: Hashable, Sendable {
       "the program that reads media, \(name), is not at \(places.joined(separator: " or ")); \(remedy)")
   }
 
+  private static func notExecutable(_ path: String) -> ProbeError {
+    ProbeError(
+      .workerMissing,
+      "\(path) is not a program that this user may run, where \(name) should be; check its mode, or \(remedy)"
+    )
+  }
+
   /// What to do about a worker that is missing or of another version.
   static let remedy =
     "build it with `swift build --product \(name)` (scripts/reel does), or install it with scripts/install"
 
-  private static func isProgram(_ path: String) -> Bool {
+  /// Why a program that is there did not start.
+  static func notStarted(_ path: String, _ error: SystemError) -> ProbeError {
+    let null = "/dev/null"
+    guard access(null, R_OK | W_OK) == 0 else {
+      return ProbeError(
+        .workerBroken,
+        "the program that reads media, \(name), can't be started: it is given \(null), which can't be opened "
+          + "(\(SystemError.last("access").reason)); give this system, or this container, its /dev")
+    }
+    return ProbeError(
+      .workerBroken,
+      "the program that reads media is at \(path), and can't be started (\(error.reason)); see that it was built for "
+        + "this machine, that the libraries it needs are installed, and that its file system is not mounted noexec"
+    )
+  }
+
+  static func isProgram(_ path: String) -> Bool {
     var facts = stat()
     guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }
     return access(path, X_OK) == 0
   }
 
-  /// Nil without `/proc`.
+  /// Nil without `/proc`, and when its path is not UTF-8.
   private static func ownExecutable() -> String? {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &path, path.count)
     guard count > 0 else { return nil }
-    return String(decoding: path.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(validating: path.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

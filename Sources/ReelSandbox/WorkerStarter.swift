@@ -103,7 +103,9 @@ struct WorkerStarter: Sendable {
     case 0:
       let process = ChildProcess(adopting: child, processorSeconds: settings.start.processorSeconds)
       return Worker(process: process, channel: ends.ours, buffer: buffer)
-    case EACCES, ENOENT, ENOEXEC: throw .final(WorkerLocation.missing(at: [path]))
+    case EACCES, ENOENT, ENOEXEC:
+      guard WorkerLocation.isProgram(path) else { throw .final(WorkerLocation.missing(at: [path])) }
+      throw .final(WorkerLocation.notStarted(path, SystemError(code: error, call: "posix_spawn")))
     default: throw Self.failure(SystemError(code: error, call: "posix_spawn"))
     }
   }
