@@ -12,17 +12,20 @@ struct FileIntake: Sendable {
   let ledger = DryRunLedger()
   /// Called for each file that nobody has published yet, and that will most likely have to be read.
   let expectReading: @Sendable () -> Void
+  /// Whether no further file is to be begun.
+  private let isOver: @Sendable () -> Bool
   /// Where files are read and judged: as many as there are jobs. Who waits for the disk afterwards keeps no desk.
   private let desks: AsyncPlaces
 
   init(
     services: IngestServices, options: IngestOptions, hub: EventHub, threads: BlockingThreads,
-    expectReading: @escaping @Sendable () -> Void
+    isOver: @escaping @Sendable () -> Bool, expectReading: @escaping @Sendable () -> Void
   ) {
     self.services = services
     self.options = options
     self.hub = hub
     self.threads = threads
+    self.isOver = isOver
     self.expectReading = expectReading
     desks = AsyncPlaces(count: options.jobs)
   }
@@ -36,17 +39,20 @@ struct FileIntake: Sendable {
 
   /// What reading a file led to.
   private enum Outcome {
+    case notBegun
     case ended(Ending)
     /// It is to become a post.
     case wanted(UploadSource, PostDraft, Publication, Reading)
   }
 
-  /// Takes one file in. The caller tells its terminal event.
+  /// Takes one file in, and tells that it has begun. The caller tells its terminal event.
   /// - Parameter known: its digest, where an earlier run has seen it in this state.
+  /// - Returns: nil when the run ended before the file's turn came. Nothing was told of it then.
   func takeIn(
     _ found: FoundFile, known: ContentDigest?, as file: FileReference
-  ) async throws(StepFailure) -> Ending {
+  ) async throws(StepFailure) -> Ending? {
     switch try await readAtDesk(found, known, file) {
+    case .notBegun: return nil
     case .ended(let ending): return ending
     case .wanted(let source, let draft, let publication, let reading):
       do throws(StepFailure) {
@@ -63,7 +69,8 @@ struct FileIntake: Sendable {
   ) async throws(StepFailure) -> Outcome {
     let desk = await desks.take()
     defer { desks.giveBack(desk) }
-    if Task.isCancelled { throw .failed(.cancelled) }
+    if Task.isCancelled || isOver() { return .notBegun }
+    hub.emit(.fileStarted(file, size: found.identity.size))
     return try await read(found, known, file)
   }
 

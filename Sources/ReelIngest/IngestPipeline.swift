@@ -50,7 +50,7 @@ struct IngestPipeline: Sendable {
       of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
     let threads = BlockingThreads(label: "reel.ingest", count: jobs + Self.moreThreads)
     let intake = FileIntake(
-      services: services, options: options, hub: hub, threads: threads,
+      services: services, options: options, hub: hub, threads: threads, isOver: { brake.isPressed },
       expectReading: { expectation.yield() })
     let reception = Reception(intake: intake, teller: teller)
     do throws(StepFailure) {
@@ -202,10 +202,17 @@ struct IngestPipeline: Sendable {
   private func end(_ one: Reception.Admitted, _ intake: FileIntake, _ teller: FileTeller) async -> RunEnding?
   {
     let file = one.item.file
-    hub.emit(.fileStarted(file, size: one.item.size))
+    let found: FoundFile
     do throws(StepFailure) {
-      await teller.tell(
-        try await intake.takeIn(try one.item.candidate(), known: one.known, as: file), of: file)
+      found = try one.item.candidate()
+    } catch {
+      hub.emit(.fileStarted(file, size: one.item.size))
+      return await teller.tell(error, of: file)
+    }
+    do throws(StepFailure) {
+      if let ending = try await intake.takeIn(found, known: one.known, as: file) {
+        await teller.tell(ending, of: file)
+      }
       return nil
     } catch {
       return await teller.tell(error, of: file)
