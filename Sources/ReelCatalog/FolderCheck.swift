@@ -8,8 +8,15 @@ enum FolderCheck {
   static func make(_ path: String) throws(CatalogError) {
     if try isThere(path) { return try makeDurable(path, isNew: false) }
     if let parent = parent(of: path), !exists(parent) { try make(parent) }
-    // EEXIST: another process was faster; what it made is checked below.
-    if mkdir(path, 0o700) != 0, errno != EEXIST { throw failure(errno, making: path) }
+    // Nothing is made where it would be called otherwise.
+    _ = try settled(parent(of: path) ?? ".", for: path)
+    if mkdir(path, 0o700) == 0 {
+      // The umask may have taken from the owner, too.
+      if chmod(path, 0o700) != 0 { throw failure(errno, making: path) }
+    } else if errno != EEXIST {
+      // EEXIST: another process was faster; what it made is checked below.
+      throw failure(errno, making: path)
+    }
     try makeDurable(path, isNew: true)
     guard try isThere(path) else { throw failure(ENOENT, making: path) }
   }
@@ -27,10 +34,19 @@ enum FolderCheck {
   }
 
   /// `path`, absolute and without links.
-  static func settled(_ path: String) throws(CatalogError) -> String {
-    guard let settled = realpath(path, nil) else { throw failure(errno, making: path) }
+  /// - Parameter wanted: the folder that it is asked for; itself where nil.
+  static func settled(_ path: String, for wanted: String? = nil) throws(CatalogError) -> String {
+    let wanted = wanted ?? path
+    guard let settled = realpath(path, nil) else { throw failure(errno, making: wanted) }
     defer { free(settled) }
-    return String(cString: settled)
+    guard let text = String(validatingCString: settled) else {
+      let real = SourcePath(bytes: UnsafeRawBufferPointer(start: settled, count: strlen(settled)))
+      throw CatalogError(
+        .unusable,
+        "the library's folder \(wanted) lies behind a path that is not UTF-8 (\(real)): name another with --library"
+      )
+    }
+    return text
   }
 
   /// Why a folder with these facts is refused; pure.

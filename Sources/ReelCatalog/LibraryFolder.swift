@@ -21,13 +21,14 @@ public struct LibraryFolder: Hashable, Sendable {
 
   /// Where the library is: `explicit` (`--library`), else `$REEL_LIBRARY`, else `$XDG_DATA_HOME/reel`, else
   /// `$HOME/.local/share/reel`. An empty variable counts as none; as the XDG Base Directory Specification
-  /// has it, an `XDG_DATA_HOME` that is not absolute does too. Nil when none of them says.
+  /// has it, an `XDG_DATA_HOME` that is not absolute does too, and so does such a `HOME`. Nil when none of them says.
   public static func location(explicit: String?, environment: [String: String]) -> String? {
     func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     if let explicit, !explicit.isEmpty { return explicit }
     if let named = value("REEL_LIBRARY") { return named }
     if let data = value("XDG_DATA_HOME"), data.hasPrefix("/") { return data + "/reel" }
-    return value("HOME").map { $0 + "/.local/share/reel" }
+    guard let home = value("HOME"), home.hasPrefix("/") else { return nil }
+    return home + "/.local/share/reel"
   }
 
   /// The library at `path`, made (0700, with the folders above it) where it is missing.

@@ -25,12 +25,11 @@ public struct AdapterEnvironment: Sendable {
     var variables: [String: String] = [:]
     var secrets: [(name: String, value: String)] = []
     var letsThrough = false
-    for (name, value) in environment {
-      let isMeant = names.contains(name) || name.hasPrefix(Self.prefix)
-      guard isMeant || Self.always.contains(name) || name.hasPrefix("LC_") else { continue }
+    for (name, value) in environment where Self.passes(name, allowing: names) {
       variables[name] = value
-      letsThrough = letsThrough || isMeant
-      if isMeant { secrets += Self.forms(of: value).map { (name, $0) } }
+      guard Self.isMeant(name, names) else { continue }
+      letsThrough = true
+      secrets += Self.forms(of: value).map { (name, $0) }
     }
     if variables["PATH"] == nil { variables["PATH"] = "/usr/local/bin:/usr/bin:/bin" }
     self.letsThrough = letsThrough
@@ -38,6 +37,15 @@ public struct AdapterEnvironment: Sendable {
     self.secrets = secrets.sorted {
       ($0.value.utf8.count, $0.name, $0.value) > ($1.value.utf8.count, $1.name, $1.value)
     }
+  }
+
+  /// Whether an adapter gets the variable `name` where `names` are let through.
+  package static func passes(_ name: String, allowing names: some Collection<String>) -> Bool {
+    isMeant(name, names) || always.contains(name) || name.hasPrefix("LC_")
+  }
+
+  private static func isMeant(_ name: String, _ names: some Collection<String>) -> Bool {
+    names.contains(name) || name.hasPrefix(prefix)
   }
 
   /// How `value` may show up: as it is, line by line (what quotes a key of several lines often prints one of them), and

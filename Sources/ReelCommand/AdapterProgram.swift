@@ -10,10 +10,14 @@ public struct AdapterProgram: Hashable, Sendable {
 
   /// - Parameters:
   ///   - path: absolute, or relative to the working folder of now. It is never looked for in `PATH`.
-  ///   - store: letters, digits and `-_./`, at most 200 of them; nil where this is broken gives nil.
+  ///   - store: letters, digits and `-_./`, at most 200 of them.
+  ///
+  /// Nil where one of these is broken, and where the absolute path is not UTF-8: it would be that of another program.
   public init?(path: String, store: String? = nil) {
-    guard !path.isEmpty, !path.utf8.contains(0), store.map(Self.isStoreName) ?? true else { return nil }
-    self.path = Self.settled(path)
+    guard !path.isEmpty, !path.utf8.contains(0), store.map(Self.isStoreName) ?? true,
+      let path = Self.settled(path)
+    else { return nil }
+    self.path = path
     self.store = store
   }
 
@@ -31,14 +35,14 @@ public struct AdapterProgram: Hashable, Sendable {
       && text.utf8.allSatisfy { isPlain($0) || $0 == UInt8(ascii: "/") }
   }
 
-  private static func settled(_ path: String) -> String {
+  private static func settled(_ path: String) -> String? {
     if let resolved = realpath(path, nil) {
       defer { free(resolved) }
-      return String(cString: resolved)
+      return String(validatingCString: resolved)
     }
     guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
     defer { free(folder) }
-    return String(cString: folder) + "/" + path
+    return String(validatingCString: folder).map { $0 + "/" + path }
   }
 
   private static func percentEncoded(_ text: String) -> String {

@@ -66,7 +66,8 @@ public struct SourcePath: Hashable, Sendable {
     return text
   }
 
-  private static func leadingScalar(of bytes: ArraySlice<UInt8>) -> (Unicode.Scalar, Int)? {
+  /// The scalar that `bytes` begin with, and how many of them it takes; nil when they begin with none.
+  package static func leadingScalar(of bytes: ArraySlice<UInt8>) -> (Unicode.Scalar, Int)? {
     for length in 1...4 where length <= bytes.count {
       if let string = String(validating: bytes.prefix(length), as: UTF8.self),
         let scalar = string.unicodeScalars.first

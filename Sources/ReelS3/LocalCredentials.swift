@@ -94,10 +94,13 @@ public struct LocalCredentials: Sendable {
   // MARK: Files
 
   private var credentialsPath: String? {
-    value("AWS_SHARED_CREDENTIALS_FILE") ?? value("HOME").map { $0 + "/.aws/credentials" }
+    value("AWS_SHARED_CREDENTIALS_FILE") ?? home.map { $0 + "/.aws/credentials" }
   }
 
-  private var configPath: String? { value("AWS_CONFIG_FILE") ?? value("HOME").map { $0 + "/.aws/config" } }
+  private var configPath: String? { value("AWS_CONFIG_FILE") ?? home.map { $0 + "/.aws/config" } }
+
+  /// A relative one would be a folder of whoever made the working folder.
+  private var home: String? { value("HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } }
 
   private func section(_ name: String, in path: String?, isConfig: Bool) async throws(UploadError)
     -> SharedProfile?

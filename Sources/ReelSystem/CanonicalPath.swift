@@ -4,10 +4,21 @@ import Glibc
 package struct CanonicalPath: Hashable, Sendable {
   /// Begins with a slash, ends with none (but for the root).
   package let text: String
+  /// Why ``text`` is not the path, and nothing may be done there; nil when it is.
+  package let problem: String?
 
   /// Resolves `path` against the working folder. What does not exist yet is taken as it is written.
   package init(resolving path: String) {
-    text = Self.resolve(path.hasPrefix("/") ? path : Self.workingFolder + "/" + path)
+    let folder = path.hasPrefix("/") ? [] : Self.workingFolder.map { $0 + Array("/".utf8) }
+    let resolved = Self.resolve((folder ?? []) + Array(path.utf8))
+    text = String(decoding: resolved, as: UTF8.self)
+    if folder == nil {
+      problem = "it is relative to the working folder, which is gone: name it by its absolute path"
+    } else if String(validating: resolved, as: UTF8.self) == nil {
+      problem = "its real path is not UTF-8: name a folder whose path is"
+    } else {
+      problem = nil
+    }
   }
 
   /// The path with everything percent-encoded but the unreserved characters (RFC 3986, 2.3) and the slash.
@@ -22,24 +33,31 @@ package struct CanonicalPath: Hashable, Sendable {
   /// This folder as a file URL, without a slash at its end.
   package var fileURL: String { "file://" + (text == "/" ? "" : percentEncoded) }
 
-  private static var workingFolder: String {
-    guard let buffer = getcwd(nil, 0) else { return "." }
+  private static var workingFolder: [UInt8]? {
+    guard let buffer = getcwd(nil, 0) else { return nil }
     defer { free(buffer) }
-    return String(cString: buffer)
+    return bytes(of: buffer)
   }
 
-  private static func resolve(_ path: String) -> String {
-    if let resolved = realpath(path, nil) {
+  private static func resolve(_ path: [UInt8]) -> [UInt8] {
+    if let resolved = realpath(path.map { CChar(bitPattern: $0) } + [0], nil) {
       defer { free(resolved) }
-      return String(cString: resolved)
+      return bytes(of: resolved)
     }
     guard errno == ENOENT else { return path }
-    let components = path.split(separator: "/")
-    guard let last = components.last else { return "/" }
-    let parent = resolve("/" + components.dropLast().joined(separator: "/"))
-    if last == "." { return parent }
-    if last == ".." { return "/" + parent.split(separator: "/").dropLast().joined(separator: "/") }
-    return parent == "/" ? parent + last : parent + "/" + last
+    let slash = UInt8(ascii: "/")
+    let components = path.split(separator: slash)
+    guard let last = components.last else { return [slash] }
+    let parent = resolve([slash] + components.dropLast().joined(separator: [slash]))
+    if last.elementsEqual(".".utf8) { return parent }
+    if last.elementsEqual("..".utf8) {
+      return [slash] + parent.split(separator: slash).dropLast().joined(separator: [slash])
+    }
+    return parent == [slash] ? parent + last : parent + [slash] + last
+  }
+
+  private static func bytes(of text: UnsafePointer<CChar>) -> [UInt8] {
+    Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
   }
 
   private static func isPlain(_ byte: UInt8) -> Bool {

@@ -18,6 +18,12 @@ public struct FolderModes: Hashable, Sendable {
     self.init(file: file, folder: file | (file & 0o444) >> 2)
   }
 
+  /// Of files as chmod(1) is told it in octal, such as `640`; nil where that is none, or keeps the owner out.
+  package init?(octal text: String) {
+    guard let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else { return nil }
+    self.init(file: mode)
+  }
+
   /// For this user alone: 0600 and 0700.
   public static let `private` = FolderModes(file: 0o600, folder: 0o700)
 }

@@ -30,6 +30,7 @@ extension FolderUploader: StoreExamination {
     _ task: String,
     _ body: @escaping @Sendable (_ root: String, _ temporaries: [LeftoverSweep]) throws(SystemError) -> Value
   ) async throws(UploadError) -> Value {
+    try checkPaths()
     let (root, preparation) = (rootPath, preparation)
     let result = await BlockingQueue(label: "reel.folder-listing", width: 1).run {
       () throws(Never) -> Result<Value, SystemError> in

@@ -55,7 +55,10 @@ public final class FolderUploader: Uploader {
   /// the temporaries of dead uploaders.
   /// - Throws: `storeUnusable` when the folder can't be made, opened or written, `storeFull`, `unavailable`.
   public func prepare() async throws(UploadError) {
-    let store = try await queue.run { [self] () throws(UploadError) in try preparation.run() }
+    let store = try await queue.run { [self] () throws(UploadError) in
+      try checkPaths()
+      return try preparation.run()
+    }
     opened.withLock { $0 = store }
   }
 
@@ -166,9 +169,18 @@ extension FolderUploader {
     }
   }
 
+  /// - Throws: `storeUnusable` when a path is not that of the folder that was meant.
+  func checkPaths() throws(UploadError) {
+    for path in [root, temporaries].compactMap(\.self) {
+      guard let problem = path.problem else { continue }
+      throw UploadError(.storeUnusable, "the folder \(path.text) can't be used as a store: \(problem)")
+    }
+  }
+
   /// The folder that ``prepare()`` opened; without it, as for commands that only read, opened for this once.
   private func rootFolder() throws(UploadError) -> Descriptor {
     if let store = opened.withLock({ $0 }) { return store.root }
+    try checkPaths()
     do throws(SystemError) {
       return try StoreFolder.open(root.text)
     } catch {

@@ -23,10 +23,6 @@ struct CommandFailure: Error {
     self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.message)
   }
 
-  init(_ error: SourceError) {
-    self.init(.couldNotRun, error.message)
-  }
-
   func tell() {
     // Nobody may be listening on stderr; the exit code says it then.
     try? OutputStream.standardError.write("reel: \(HarmlessText.line(message))\n")

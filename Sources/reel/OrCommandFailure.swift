@@ -2,8 +2,15 @@ import ReelModel
 
 // The errors of the layers, as the command line tells them.
 
-func orCommandFailure<Value>(_ body: () throws(SourceError) -> Value) throws -> Value {
-  do throws(SourceError) { return try body() } catch { throw CommandFailure(error) }
+/// - Parameter subject: what `body` reads: an error does not name it.
+func orCommandFailure<Value>(
+  reading subject: String, _ body: () throws(SourceError) -> Value
+) throws -> Value {
+  do throws(SourceError) {
+    return try body()
+  } catch {
+    throw CommandFailure(.couldNotRun, "\(subject) can't be used: \(error.message)")
+  }
 }
 
 func orCommandFailure<Value>(_ body: () throws(UploadError) -> Value) throws -> Value {

@@ -1,51 +1,77 @@
+import ArgumentParser
 import CProcess
 import Glibc
 import ReelModel
 
-/// The command line's bytes. Swift's strings replace what is no UTF-8, so that a path would no longer be the path;
-/// here a repaired argument finds its bytes again.
-struct RawArguments {
-  private var bytesByText: [String: [[UInt8]]] = [:]
+/// The command line as text that loses nothing. The argument parser takes strings, and Swift's replace what is not
+/// UTF-8, so that a path would become another path. Here each such byte is a scalar of its own, U+10FF00 plus the byte,
+/// and so is each byte of an argument's own characters from that range.
+enum RawArguments {
+  private static let standIns: ClosedRange<Unicode.Scalar> = "\u{10FF80}"..."\u{10FFFF}"
 
-  /// The arguments of this process, the program's name first.
-  private static var all: [[UInt8]] {
-    (0..<reel_arguments_count()).compactMap { reel_argument($0) }.map { argument in
-      UnsafeBufferPointer(start: argument, count: strlen(argument)).map(UInt8.init(bitPattern:))
+  /// The arguments of this process, without its name, for the parser: `CommandLine` has none without `/proc`.
+  static func ofThisProcess() -> [String] {
+    (1..<max(1, reel_arguments_count())).compactMap { index in
+      reel_argument(index).map { argument in
+        text(of: UnsafeBufferPointer(start: argument, count: strlen(argument)).map(UInt8.init(bitPattern:)))
+      }
     }
   }
 
-  /// The arguments of this process, as text, the program's name first: `CommandLine` has none without `/proc`.
-  static var texts: [String] { all.map { String(decoding: $0, as: UTF8.self) } }
-
-  /// The arguments of this process.
-  init() {
-    self.init(Self.all)
+  /// An argument of these bytes, for the parser.
+  static func text(of bytes: [UInt8]) -> String {
+    var text = String.UnicodeScalarView()
+    var rest = bytes[...]
+    while let first = rest.first {
+      if let (scalar, length) = SourcePath.leadingScalar(of: rest), !standIns.contains(scalar) {
+        text.append(scalar)
+        rest = rest.dropFirst(length)
+      } else {
+        if let standIn = Unicode.Scalar(0x10_FF00 + UInt32(first)) { text.append(standIn) }
+        rest = rest.dropFirst()
+      }
+    }
+    return String(text)
   }
 
-  init(_ arguments: [[UInt8]]) {
-    for bytes in arguments {
-      bytesByText[String(decoding: bytes, as: UTF8.self), default: []].append(bytes)
+  /// The bytes of an argument, or of a text that quotes arguments, from the parser.
+  static func bytes(of text: String) -> [UInt8] {
+    text.unicodeScalars.flatMap { scalar in
+      standIns.contains(scalar) ? [UInt8(truncatingIfNeeded: scalar.value)] : Array(scalar.utf8)
     }
-  }
-
-  /// The path that the parser gave as `text`. Two different arguments that read the same come in their order.
-  mutating func path(_ text: String) -> SourcePath {
-    guard text.unicodeScalars.contains("\u{FFFD}"), let bytes = bytesByText[text]?.first else {
-      return SourcePath(text)
-    }
-    bytesByText[text]?.removeFirst()
-    return SourcePath(bytes: bytes)
   }
 
   /// The path that the parser gave as `text`.
   static func path(_ text: String) -> SourcePath {
-    var arguments = RawArguments()
-    return arguments.path(text)
+    SourcePath(bytes: bytes(of: text))
   }
 
   /// The paths that the parser gave as `texts`.
   static func paths(_ texts: [String]) -> [SourcePath] {
-    var arguments = RawArguments()
-    return texts.map { arguments.path($0) }
+    texts.map(path)
+  }
+
+  // MARK: What has to be text
+
+  /// For an option whose value is kept or used as text.
+  /// - Throws: when it is not UTF-8.
+  static func text(_ argument: String) throws -> String {
+    guard let text = String(validating: bytes(of: argument), as: UTF8.self) else {
+      throw ValidationError("it is not UTF-8, and Reel can't take it otherwise; write it in UTF-8")
+    }
+    return text
+  }
+
+  /// For an option that names a file, a folder or a destination of Reel's own, all of which are kept as text. (Files to
+  /// take in, and lists of them, may have any name.)
+  /// - Throws: when it is not UTF-8, or empty.
+  static func place(_ argument: String) throws -> String {
+    guard !argument.isEmpty else {
+      throw ValidationError("it is empty; give it a name, or leave the option out")
+    }
+    guard let text = try? text(argument) else {
+      throw ValidationError("its name is not UTF-8; rename it, or name a link to it whose name is UTF-8")
+    }
+    return text
   }
 }

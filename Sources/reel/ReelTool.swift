@@ -32,12 +32,12 @@ enum Main {
     signal(SIGPIPE, SIG_IGN)
     // So is a limit on the size of files (`ulimit -f`): the write says EFBIG.
     signal(SIGXFSZ, SIG_IGN)
-    let arguments = RawArguments.texts
+    let arguments = RawArguments.ofThisProcess()
     do {
       try DescriptorLimit.ensure()
       try AddressSpaceLimit.ensure()
-      try HelpWords.check(arguments.dropFirst())
-      var command = try ReelTool.parseAsRoot(Array(arguments.dropFirst()))
+      try HelpWords.check(arguments)
+      var command = try ReelTool.parseAsRoot(arguments)
       if var command = command as? any AsyncParsableCommand {
         try ProcessFileSystem.require()
         try await command.run()

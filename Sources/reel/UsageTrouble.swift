@@ -1,3 +1,4 @@
+import ReelModel
 import ReelTerminal
 
 /// What the argument parser has to say. It quotes the arguments, and those may be a stranger's: of a shell's `*`, a name
@@ -8,13 +9,18 @@ struct UsageTrouble {
 
   /// Each argument on one line, whatever is in it.
   var text: String {
-    var text = message
-    for argument in arguments {
+    var text = Self.readable(message)
+    for argument in arguments.map(Self.readable) {
       let harmless = HarmlessText.line(argument)
       if harmless != argument { text.replace(argument, with: harmless) }
     }
     return text.split(separator: "\n", omittingEmptySubsequences: false).map { HarmlessText.line(String($0)) }
       .joined(separator: "\n") + "\n"
+  }
+
+  /// What is not UTF-8 as `\xNN`.
+  private static func readable(_ text: String) -> String {
+    SourcePath(bytes: RawArguments.bytes(of: text)).text
   }
 
   func tell() {

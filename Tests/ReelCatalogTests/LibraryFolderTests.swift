@@ -26,6 +26,8 @@ import Testing
     (nil, ["XDG_DATA_HOME": "c", "HOME": "/d"], "/d/.local/share/reel"),
     (nil, ["HOME": "/d"], "/d/.local/share/reel"),
     (nil, ["HOME": ""], nil),
+    (nil, ["HOME": "d"], nil),
+    (nil, ["HOME": "./d", "XDG_DATA_HOME": "c"], nil),
     (nil, [:], nil),
   ]
 

@@ -87,6 +87,16 @@ import Testing
     #expect(error?.message.contains(setting) == true && error?.message.contains("export-credentials") == true)
   }
 
+  @Test("a home that is relative is none: it would be whoever's the working folder is")
+  func relativeHome() async throws {
+    let home = try Home(credentials: "[default]\n\(pair)", config: "[default]\nregion = eu-north-1\n")
+    let relative = String(repeating: "../", count: 40) + home.folder.dropFirst()
+    #expect(FileManager.default.fileExists(atPath: relative + "/.aws/config"))
+    let local = LocalCredentials(environment: ["HOME": relative], profile: nil)
+    #expect(try await local.region() == nil)
+    await #expect(throws: UploadError.self) { try await local.find() }
+  }
+
   @Test("region and endpoint come from the variables, then from the profile")
   func regionAndEndpoint() async throws {
     let home = try Home(config: "[default]\nregion = eu-north-1\nendpoint_url = https://h\n")

@@ -15,7 +15,7 @@ struct BackupCommand: AsyncParsableCommand {
 
   @OptionGroup var library: LibraryOptions
 
-  @Argument(help: "The new file. One that is there is never replaced.")
+  @Argument(help: "The new file. One that is there is never replaced.", transform: RawArguments.place)
   var file: String
 
   func run() async throws {

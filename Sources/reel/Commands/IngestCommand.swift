@@ -62,12 +62,17 @@ struct IngestCommand: AsyncParsableCommand {
     let settings = try await SettingsReader.read(
       flags: Settings(library, reading: reading, intake: intake, output: output, store: store, jobs: jobs),
       file: library.config)
+    let filter = NameFilter(
+      including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
     var inputs = RawArguments.paths(paths).map { SourceInput(path: $0) }
     if let filesFrom { inputs += try readList(filesFrom) }
 
     var options = intake.ingestOptions(settings)
-    options.captions = try captions.map { path in
-      try orCommandFailure { () throws(SourceError) in try CaptionList(at: RawArguments.path(path)) }
+    options.captions = try captions.map { name in
+      let path = RawArguments.path(name)
+      return try orCommandFailure(reading: "the caption list \(path)") { () throws(SourceError) in
+        try CaptionList(at: path)
+      }
     }
     options.onError = onError.meaning
     let target = try EventTarget.open(output.events)
@@ -78,15 +83,17 @@ struct IngestCommand: AsyncParsableCommand {
       hint: CommandHint(library: library.library))
     let walk = WalkOptions(
       followLinks: reading.followLinks,
-      filter: NameFilter(
-        including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude)),
-      skippedDirectories: workplace.ownDirectories)
+      filter: filter, skippedDirectories: workplace.ownDirectories)
     let exit = try await session.ingest(inputs, walk: walk, options: options)
     try exit.end()
   }
 
   private func readList(_ name: String) throws -> [SourceInput] {
-    try orCommandFailure { () throws(SourceError) in try FileList.inputs(from: RawArguments.path(name)) }
+    let path = RawArguments.path(name)
+    let subject = name == "-" ? "the list of files on standard input" : "the list of files \(path)"
+    return try orCommandFailure(reading: subject) { () throws(SourceError) in
+      try FileList.inputs(from: path)
+    }
   }
 }
 

@@ -19,7 +19,7 @@ struct LockCommand: AsyncParsableCommand {
 
   @OptionGroup var options: ValidationOptions
 
-  @Option(help: ArgumentHelp("Where the lock is written.", valueName: "file"))
+  @Option(help: ArgumentHelp("Where the lock is written.", valueName: "file"), transform: RawArguments.place)
   var to: String?
 
   @Flag(help: "Show the differences, and write them.")
@@ -49,13 +49,13 @@ struct LockCommand: AsyncParsableCommand {
   private func path() throws -> String {
     if let to { return to }
     var isFolder: ObjCBool = false
-    guard paths.count == 1, FileManager.default.fileExists(atPath: paths[0], isDirectory: &isFolder),
-      isFolder.boolValue
+    guard paths.count == 1, let folder = try? RawArguments.place(paths[0]),
+      FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue
     else {
       throw CommandFailure(
         .usage, "say with --to FILE where the lock is written; only of one folder it is clear")
     }
-    return paths[0] + (paths[0].hasSuffix("/") ? "" : "/") + "reel.lock"
+    return folder + (folder.hasSuffix("/") ? "" : "/") + "reel.lock"
   }
 
   private func tell(_ change: LockUpdate, isNew: Bool, _ place: LockPlace) throws {

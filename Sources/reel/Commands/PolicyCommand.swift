@@ -32,7 +32,7 @@ struct PolicyCommand: AsyncParsableCommand {
       commandName: "show",
       abstract: "A policy's text, to begin one of your own from.")
 
-    @Argument(help: "A preset.")
+    @Argument(help: "A preset.", transform: RawArguments.text)
     var name: String
 
     func run() async throws {
@@ -52,7 +52,7 @@ struct PolicyCommand: AsyncParsableCommand {
       commandName: "check",
       abstract: "Whether policy files can be used; says every problem with its line and column.")
 
-    @Argument(help: "Policy files or presets.")
+    @Argument(help: "Policy files or presets.", transform: RawArguments.place)
     var names: [String]
 
     func run() async throws {
@@ -84,7 +84,7 @@ struct PolicyCommand: AsyncParsableCommand {
       if judgement.wasInterrupted { throw CommandExit(code: .interrupted) }
       guard let facts = judgement.files.first?.facts, let media = facts.media else {
         let reason = judgement.files.first?.facts.problem?.message ?? "it can't be read"
-        throw CommandFailure(.couldNotRun, "\(file) is no example: \(reason)")
+        throw CommandFailure(.couldNotRun, "\(RawArguments.path(file)) is no example: \(reason)")
       }
       try OutputStream.standardOutput.write(
         PolicyDraft.text(from: media, name: facts.path.lastComponent.text))

@@ -10,10 +10,10 @@ struct PublishCommand: AsyncParsableCommand {
     commandName: "publish",
     abstract: "Make a post of one video, and print it; say so when it is a post already.")
 
-  @Option(help: "The caption.")
+  @Option(help: "The caption.", transform: RawArguments.text)
   var caption: String?
 
-  @Option(help: "The music's name.")
+  @Option(help: "The music's name.", transform: RawArguments.text)
   var music: String?
 
   @OptionGroup var intake: IntakeOptions

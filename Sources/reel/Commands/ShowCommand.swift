@@ -11,7 +11,7 @@ struct ShowCommand: AsyncParsableCommand {
   @Flag(help: "Print the post as JSON.")
   var json = false
 
-  @Argument(help: "The post's id, as the feed prints it.")
+  @Argument(help: "The post's id, as the feed prints it.", transform: RawArguments.text)
   var id: String
 
   func validate() throws {

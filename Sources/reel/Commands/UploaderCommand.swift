@@ -38,7 +38,7 @@ struct UploaderCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: "The destination, as --to takes it.")
+    @Argument(help: "The destination, as --to takes it.", transform: RawArguments.place)
     var destination: String
 
     func validate() throws {

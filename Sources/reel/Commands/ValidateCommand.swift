@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import ReelTerminal
 import ReelValidation
 
@@ -15,7 +14,9 @@ struct ValidateCommand: AsyncParsableCommand {
 
   @OptionGroup var options: ValidationOptions
 
-  @Option(help: ArgumentHelp("Hold each file against what it was when it was locked.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Hold each file against what it was when it was locked.", valueName: "file"),
+    transform: RawArguments.place)
   var lock: String?
 
   @Option(
@@ -31,7 +32,8 @@ struct ValidateCommand: AsyncParsableCommand {
   var allowEmpty = false
 
   @Option(
-    help: ArgumentHelp("Say what a rule means and how to mend a file; `list` names all.", valueName: "rule"))
+    help: ArgumentHelp("Say what a rule means and how to mend a file; `list` names all.", valueName: "rule"),
+    transform: RawArguments.text)
   var explain: String?
 
   @Argument(help: "Files and folders.")
@@ -56,7 +58,7 @@ struct ValidateCommand: AsyncParsableCommand {
     }
     let session = try await options.session(paths)
     let writer = try ReportWriter(
-      report, stepSummary: ProcessInfo.processInfo.environment["GITHUB_STEP_SUMMARY"])
+      report, stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
     let judgement = try await session.judge(locks: locked != nil)
     if judgement.wasInterrupted { throw CommandExit(code: .interrupted) }
     let result = session.report(judgement, lock: locked, strict: strict, allowsEmpty: allowEmpty)

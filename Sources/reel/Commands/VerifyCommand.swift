@@ -24,7 +24,7 @@ struct VerifyCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Look only at this store, by its address or by the name that `reel status` gives it. Default: all.",
-      valueName: "destination"))
+      valueName: "destination"), transform: RawArguments.place)
   var to: String?
 
   @Flag(help: "Read every object back and compare its digest.")

@@ -1,4 +1,3 @@
-import Foundation
 import ReelModel
 import ReelUploading
 
@@ -10,7 +9,8 @@ import ReelUploading
     /// An uploader for a bucket of Cloud Storage for Firebase, and what keeps its posts in Firestore. Emulators are
     /// named by the variables that Google's own tools read.
     func firebase(_ address: FirebaseAddress) async throws -> Opened {
-      let emulators = FirebaseEmulators(environment: ProcessInfo.processInfo.environment)
+      let environment = try ProcessEnvironment.current().texts(where: FirebaseEmulators.asks)
+      let emulators = FirebaseEmulators(environment: environment)
       let bucket = try bucket(address, try emulators.storage(address.emulator))
       let firestore = try emulators.firestore()
       let rules = HTTPRules(
@@ -72,7 +72,7 @@ import ReelUploading
     // MARK: Credentials
 
     private func key() async throws -> ServiceAccountKey {
-      let named = ProcessInfo.processInfo.environment["GOOGLE_APPLICATION_CREDENTIALS"]
+      let named = try ProcessEnvironment.current().text("GOOGLE_APPLICATION_CREDENTIALS")
       guard let path = settings.store.serviceAccount ?? named, !path.isEmpty else {
         throw CommandFailure(
           .couldNotRun,
@@ -103,16 +103,23 @@ import ReelUploading
   private struct FirebaseEmulators {
     let environment: [String: String]
 
+    private static let storage = ["STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"]
+    private static let firestore = ["FIRESTORE_EMULATOR_HOST"]
+    private static let project = ["GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"]
+
+    /// Whether the variable `name` is one of them.
+    static func asks(_ name: String) -> Bool { (storage + firestore + project).contains(name) }
+
     /// - Parameter named: by the destination itself.
     func storage(_ named: String?) throws -> HTTPOrigin? {
       if let named { return try Self.origin(named, "the destination") }
-      return try first(["STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"])
+      return try first(Self.storage)
     }
 
-    func firestore() throws -> HTTPOrigin? { try first(["FIRESTORE_EMULATOR_HOST"]) }
+    func firestore() throws -> HTTPOrigin? { try first(Self.firestore) }
 
     var project: String? {
-      ["GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"].lazy.compactMap { value($0) }.first
+      Self.project.lazy.compactMap { value($0) }.first
     }
 
     private func first(_ names: [String]) throws -> HTTPOrigin? {

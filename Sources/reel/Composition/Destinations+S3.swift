@@ -1,4 +1,3 @@
-import Foundation
 import ReelModel
 import ReelUploading
 
@@ -9,7 +8,7 @@ import ReelUploading
   extension Destinations {
     /// An uploader for a bucket, by the settings and by what AWS's own tools would read: its variables and files.
     func s3(_ address: S3Address) async throws -> any Uploader {
-      let environment = ProcessInfo.processInfo.environment
+      let environment = try ProcessEnvironment.current().texts { $0.hasPrefix("AWS_") || $0 == "HOME" }
       let local = LocalCredentials(environment: environment, profile: settings.store.profile)
       let store = try await store(address, local)
       try await lookFirst(local)

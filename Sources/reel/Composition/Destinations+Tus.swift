@@ -1,4 +1,3 @@
-import Foundation
 import ReelModel
 import ReelUploading
 
@@ -20,9 +19,7 @@ import ReelUploading
       }
       let rules = HTTPRules(
         allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
-      let token = ProcessInfo.processInfo.environment["REEL_TUS_TOKEN"].flatMap {
-        $0.isEmpty ? nil : Secret($0)
-      }
+      let token = try ProcessEnvironment.current().text("REEL_TUS_TOKEN").map { Secret($0) }
       let limiter = try self.limiter()
       do throws(HTTPFailure) {
         return TusUploader(

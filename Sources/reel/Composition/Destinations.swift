@@ -1,4 +1,3 @@
-import Foundation
 import ReelCommand
 import ReelModel
 import ReelUploading
@@ -109,33 +108,34 @@ struct Destinations: Sendable {
 
   private func command(_ path: String, _ store: String?) throws -> Opened {
     guard let program = AdapterProgram(path: path, store: store) else {
-      throw CommandFailure(.usage, "command: names a program, such as command:./adapter")
+      throw CommandFailure(
+        .usage, "command: names a program, such as command:./adapter, in a folder whose path is UTF-8")
     }
-    let environment = ProcessInfo.processInfo.environment
     let uploads = settings.uploads ?? 8
     let uploader = CommandUploader(
-      program, environment: adapterEnvironment,
-      publicBaseURL: settings.publicBaseURL, temporaries: environment["TMPDIR"] ?? "/tmp",
+      program, environment: try adapterEnvironment(), publicBaseURL: settings.publicBaseURL,
+      temporaries: try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp",
       silence: .seconds(settings.store.adapterDeadline ?? 60),
       limitRate: try limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) }, width: uploads + 4)
     return Opened(uploader: uploader, folder: nil, keepsToRate: true)
   }
 
   /// What an adapter gets of the environment.
-  var adapterEnvironment: AdapterEnvironment {
+  func adapterEnvironment() throws -> AdapterEnvironment {
     let names = (settings.store.adapterEnv ?? "").split(whereSeparator: { $0 == "," || $0 == " " }).map(
       String.init)
-    return AdapterEnvironment(of: ProcessInfo.processInfo.environment, allowing: names)
+    let passed = try ProcessEnvironment.current().texts { AdapterEnvironment.passes($0, allowing: names) }
+    return AdapterEnvironment(of: passed, allowing: names)
   }
 
   private func mode() throws -> FolderModes {
     guard let text = settings.mode else { return .private }
-    guard let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else {
+    guard let modes = FolderModes(octal: text) else {
       throw CommandFailure(
         .couldNotRun,
         "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
     }
-    return FolderModes(file: mode)
+    return modes
   }
 
   // MARK: Decorators

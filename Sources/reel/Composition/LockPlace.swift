@@ -75,8 +75,8 @@ struct LockPlace: Sendable {
 
   private static func components(_ path: SourcePath) -> [ArraySlice<UInt8>] {
     let slash = UInt8(ascii: "/")
-    let here = path.bytes.first == slash ? [] : Array(FileManager.default.currentDirectoryPath.utf8) + [slash]
-    return normal((here + path.bytes).split(separator: slash))
+    let here = path.bytes.first == slash ? [] : WorkingFolder.path()?.bytes ?? []
+    return normal((here + [slash] + path.bytes).split(separator: slash))
   }
 
   private static func normal(_ components: [ArraySlice<UInt8>]) -> [ArraySlice<UInt8>] {

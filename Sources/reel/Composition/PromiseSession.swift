@@ -1,5 +1,6 @@
-import Foundation
+import Glibc
 import ReelModel
+import ReelSystem
 import ReelTerminal
 import ReelUploaderPromises
 import Synchronization
@@ -24,9 +25,18 @@ struct PromiseSession: Sendable {
     } catch {
       throw CommandFailure(error)
     }
+    let folder = try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp"
+    guard access(folder, W_OK | X_OK) == 0 else {
+      throw CommandFailure(
+        .couldNotRun,
+        "no file can be made in \(folder), where the promises' own files go (\(SystemError.last("access").reason)): "
+          + "name another folder with TMPDIR")
+    }
     let kinds = [
       Kind(name: "from memory", sources: .bytes),
-      Kind(name: "from a file", sources: .files(folder: FileManager.default.temporaryDirectory.path)),
+      Kind(
+        name: "from a file",
+        sources: .files(folder: folder)),
     ]
     let interruption = Interruption()
     let checking = Task { await check(kinds, stores) }

@@ -57,10 +57,13 @@ struct Workplace: Sendable {
   // MARK: The library
 
   static func libraryPath(_ settings: Settings) throws -> String {
-    let environment = ProcessInfo.processInfo.environment
-    guard let path = LibraryFolder.location(explicit: settings.library, environment: environment) else {
+    if let path = settings.library { return path }
+    let environment = try ProcessEnvironment.current().texts { ["XDG_DATA_HOME", "HOME"].contains($0) }
+    guard let path = LibraryFolder.location(explicit: nil, environment: environment) else {
       throw CommandFailure(
-        .couldNotRun, "there is no place for the library: give --library DIR, or set REEL_LIBRARY or HOME")
+        .couldNotRun,
+        "there is no place for the library: give --library DIR, or set REEL_LIBRARY, or HOME to an absolute path"
+      )
     }
     return path
   }

@@ -4,9 +4,12 @@ extension GlobPattern {
   /// - Throws: ``CommandFailure`` when one is no pattern.
   static func parsed(_ patterns: [String]) throws -> [GlobPattern] {
     try patterns.map { pattern in
-      guard let glob = GlobPattern(pattern) else {
+      let bytes = RawArguments.bytes(of: pattern)
+      guard let glob = GlobPattern(bytes) else {
         throw CommandFailure(
-          .usage, "\"\(pattern)\" is no pattern: * ? [a-z] and ** have a meaning")
+          .usage,
+          "\"\(SourcePath(bytes: bytes))\" is not a valid pattern: * ? [a-z] and ** have a meaning, and \\ before one "
+            + "of these characters takes it away")
       }
       return glob
     }

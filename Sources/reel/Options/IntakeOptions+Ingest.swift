@@ -1,4 +1,3 @@
-import Foundation
 import ReelIngest
 import ReelModel
 
@@ -15,7 +14,7 @@ extension IntakeOptions {
     if let limit = settings.maxSize { options.maxSize = limit.bytes }
     options.nameLength = settings.nameLength ?? 22
     options.demoCounts = demoCounts
-    options.workingDirectory = SourcePath(FileManager.default.currentDirectoryPath)
+    options.workingDirectory = WorkingFolder.path()
     return options
   }
 }

@@ -1,17 +1,18 @@
 import ArgumentParser
+import ReelUploading
 
 /// Where Reel keeps its things, for every command that looks at them.
 struct LibraryOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The library folder: catalog, temporary files and, by default, the media. "
-        + "Else $REEL_LIBRARY, else $XDG_DATA_HOME/reel.", valueName: "dir"))
+        + "Else $REEL_LIBRARY, else $XDG_DATA_HOME/reel.", valueName: "dir"), transform: RawArguments.place)
   var library: String?
 
   @Option(
     help: ArgumentHelp(
       "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, where it exists.",
-      valueName: "file"))
+      valueName: "file"), transform: RawArguments.place)
   var config: String?
 }
 
@@ -21,7 +22,9 @@ struct ReadingOptions: ParsableArguments {
     help: "How far the reading process is confined: auto takes what there is, strict refuses less than all.")
   var isolation: IsolationChoice?
 
-  @Option(help: ArgumentHelp("Where reel-probe-worker is, if not beside reel.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Where reel-probe-worker is, if not beside reel.", valueName: "file"),
+    transform: RawArguments.place)
   var worker: String?
 
   @Option(help: ArgumentHelp("Seconds that reading one file may take (default: 10).", valueName: "seconds"))
@@ -46,7 +49,7 @@ struct RunOutputOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Write events as JSON lines to a file, - (stdout; the report moves to stderr) or fd:N.",
-      valueName: "file|-|fd:N"))
+      valueName: "file|-|fd:N"), transform: RawArguments.place)
   var events: String?
 
   @Option(help: "How progress is shown on stderr (default: auto).")
@@ -68,12 +71,13 @@ struct IntakeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The destination: a folder, s3://bucket/prefix, tus+https://host/path, or command:PROGRAM. "
-        + "Default: media/ in the library.", valueName: "destination"))
+        + "Default: media/ in the library.", valueName: "destination"), transform: RawArguments.place)
   var to: String?
 
   @Option(
     help: ArgumentHelp(
-      "Bytes a second for all uploads together, such as 10MB/s or 512KiB/s.", valueName: "rate"))
+      "Bytes a second for all uploads together, such as 10MB/s or 512KiB/s.", valueName: "rate"),
+    transform: RawArguments.text)
   var limitRate: String?
 
   @Option(
@@ -86,10 +90,10 @@ struct IntakeOptions: ParsableArguments {
       valueName: "size"))
   var maxSize: SizeLimit?
 
-  @Option(help: ArgumentHelp("The author's id.", valueName: "id"))
+  @Option(help: ArgumentHelp("The author's id.", valueName: "id"), transform: RawArguments.text)
   var author: String?
 
-  @Option(help: ArgumentHelp("The author's name.", valueName: "name"))
+  @Option(help: ArgumentHelp("The author's name.", valueName: "name"), transform: RawArguments.text)
   var authorName: String?
 
   @Option(
@@ -97,13 +101,15 @@ struct IntakeOptions: ParsableArguments {
       "What to do with a video that is a post already: skip it, or make a post of its own (default: skip).")
   var duplicates: DuplicatesChoice = .skip
 
-  @Option(help: ArgumentHelp("Permissions of stored files, octal (default: 600).", valueName: "mode"))
+  @Option(
+    help: ArgumentHelp("Permissions of stored files, octal (default: 600).", valueName: "mode"),
+    transform: RawArguments.text)
   var mode: String?
 
   @Option(
     help: ArgumentHelp(
       "What may be taken in: a preset or a policy file (`reel policy list`). Default: any whole video.",
-      valueName: "name|file"))
+      valueName: "name|file"), transform: RawArguments.place)
   var policy: String?
 
   @Flag(help: "Let a sidecar name the author. It comes from whoever made the clip.")
@@ -118,6 +124,9 @@ struct IntakeOptions: ParsableArguments {
   func validate() throws {
     if let uploads, !(1...64).contains(uploads) {
       throw ValidationError("--uploads is a number from 1 to 64.")
+    }
+    if let mode, FolderModes(octal: mode) == nil {
+      throw ValidationError("--mode is octal, and the owner reads and writes: 600, 640, 644.")
     }
   }
 }

@@ -1,15 +1,22 @@
 import ArgumentParser
+import ReelUploading
+
+#if HTTP
+  import ReelHTTP
+#endif
 
 /// How a store that is no folder is reached, and what viewers are given of it.
 struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Put before each object's name to make the address that viewers open.", valueName: "url"))
+      "Put before each object's name to make the address that viewers open.", valueName: "url"),
+    transform: RawArguments.text)
   var publicBaseURL: String?
 
   @Option(
     help: ArgumentHelp(
-      "Variables that a command: adapter gets beside REEL_ADAPTER_*.", valueName: "name,name"))
+      "Variables that a command: adapter gets beside REEL_ADAPTER_*.", valueName: "name,name"),
+    transform: RawArguments.text)
   var adapterEnv: String?
 
   @Option(
@@ -20,12 +27,13 @@ struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The address of a store that speaks S3 and is not Amazon's, such as https://minio.example:9000. "
-        + "Else $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL.", valueName: "url"))
+        + "Else $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL.", valueName: "url"), transform: RawArguments.text)
   var endpoint: String?
 
   @Option(
     help: ArgumentHelp(
-      "The bucket's region. Else $AWS_REGION, the profile's, us-east-1.", valueName: "name"))
+      "The bucket's region. Else $AWS_REGION, the profile's, us-east-1.", valueName: "name"),
+    transform: RawArguments.text)
   var region: String?
 
   @Flag(
@@ -33,7 +41,9 @@ struct StoreOptions: ParsableArguments {
     help: "Put the bucket into the path of an address, not into the host's name. Default: with --endpoint.")
   var pathStyle: Bool?
 
-  @Option(help: ArgumentHelp("The profile in AWS's shared files. Else $AWS_PROFILE.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("The profile in AWS's shared files. Else $AWS_PROFILE.", valueName: "name"),
+    transform: RawArguments.text)
   var profile: String?
 
   @Option(
@@ -45,18 +55,19 @@ struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "For firebase://: the key of a service account (JSON, readable by you alone). "
-        + "Else $GOOGLE_APPLICATION_CREDENTIALS.", valueName: "file"))
+        + "Else $GOOGLE_APPLICATION_CREDENTIALS.", valueName: "file"), transform: RawArguments.place)
   var serviceAccount: String?
 
   @Option(
     help: ArgumentHelp(
       "For firebase://: the project whose Firestore keeps the posts. Else the key's, $GOOGLE_CLOUD_PROJECT.",
-      valueName: "id"))
+      valueName: "id"), transform: RawArguments.text)
   var project: String?
 
   @Option(
     help: ArgumentHelp(
-      "Certificates (PEM) to trust beside the system's. Else $AWS_CA_BUNDLE.", valueName: "file"))
+      "Certificates (PEM) to trust beside the system's. Else $AWS_CA_BUNDLE.", valueName: "file"),
+    transform: RawArguments.place)
   var caFile: String?
 
   @Flag(help: "Allow plain http to another machine: what is sent can be read and changed on its way.")
@@ -68,6 +79,18 @@ struct StoreOptions: ParsableArguments {
   var presign: Int?
 
   func validate() throws {
+    #if HTTP
+      if let endpoint {
+        do throws(HTTPAddressError) {
+          _ = try HTTPAddress(parsing: endpoint)
+        } catch {
+          throw ValidationError("--endpoint can't be used: \(error.reason).")
+        }
+      }
+    #endif
+    if let publicBaseURL, let problem = ObjectAddresses.problem(ofBase: publicBaseURL) {
+      throw ValidationError("--public-base-url \(problem).")
+    }
     if let adapterDeadline, !(adapterDeadline > 0 && adapterDeadline <= 3600) {
       throw ValidationError("--adapter-deadline is a number of seconds above 0, up to 3600.")
     }

@@ -8,7 +8,7 @@ struct ValidationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A preset or a policy file (`reel policy list`). Default: the built-in sanity rules.",
-      valueName: "name|file"))
+      valueName: "name|file"), transform: RawArguments.place)
   var policy: String?
 
   @Option(help: ArgumentHelp("In folders, only files that match; may be given again.", valueName: "glob"))
@@ -24,7 +24,7 @@ struct ValidationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, where it exists.",
-      valueName: "file"))
+      valueName: "file"), transform: RawArguments.place)
   var config: String?
 
   /// Everything for reading and judging `paths`.

@@ -9,8 +9,8 @@ struct ReportTarget: ExpressibleByArgument {
 
   /// `KIND` or `KIND=FILE`.
   init?(argument: String) {
-    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
-      String.init)
+    guard let text = try? RawArguments.text(argument) else { return nil }
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard let name = parts.first, let kind = ValidationReportKind(rawValue: name),
       parts.last?.isEmpty == false
     else { return nil }
@@ -41,7 +41,7 @@ struct ReportWriter {
     let wantsSummary = targets.contains { $0.kind == .github }
     summary =
       try wantsSummary
-      ? stepSummary.flatMap { $0.isEmpty ? nil : $0 }.map { try UserFile(writing: $0, appends: true) } : nil
+      ? stepSummary.map { try UserFile(writing: $0, appends: true) } : nil
   }
 
   /// - Throws: ``CommandFailure`` or `OutputClosed` when one can't be written.

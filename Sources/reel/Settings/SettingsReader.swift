@@ -1,5 +1,7 @@
 import Configuration
-import Foundation
+import Glibc
+import ReelSystem
+import ReelUploading
 import SystemPackage
 
 /// Reads the settings: flags, then `REEL_*` in the environment, then the configuration file.
@@ -9,13 +11,15 @@ enum SettingsReader {
   ///   - file: `--config`; nil looks for the user's own file, which need not be there.
   /// - Throws: ``CommandFailure`` when the file can't be read or says what can't be.
   static func read(
-    flags: Settings, file: String?, environment: [String: String] = ProcessInfo.processInfo.environment
+    flags: Settings, file: String?, environment: ProcessEnvironment = .current()
   ) async throws -> Settings {
     var providers: [any ConfigProvider] = [
-      EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "reel")
+      EnvironmentVariablesProvider(
+        environmentVariables: try environment.texts { $0.hasPrefix("REEL_") }
+      ).prefixKeys(with: "reel")
     ]
-    if let path = file ?? usersOwn(environment) {
-      providers.append(try await provider(for: path, mayBeMissing: file == nil))
+    if let path = try file ?? usersOwn(environment), try isThere(path, mayBeMissing: file == nil) {
+      providers.append(try await provider(for: path))
     }
     do {
       return flags.completed(by: try settings(ConfigReader(providers: providers)))
@@ -27,16 +31,17 @@ enum SettingsReader {
   }
 
   /// `$XDG_CONFIG_HOME/reel/config.yaml`; never a file of the working folder or of one that is taken in.
-  private static func usersOwn(_ environment: [String: String]) -> String? {
-    if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+  private static func usersOwn(_ environment: ProcessEnvironment) throws -> String? {
+    if let folder = try environment.text("XDG_CONFIG_HOME"), folder.hasPrefix("/") {
       return folder + "/reel/config.yaml"
     }
-    return environment["HOME"].map { $0 + "/.config/reel/config.yaml" }
+    guard let home = try environment.text("HOME"), home.hasPrefix("/") else { return nil }
+    return home + "/.config/reel/config.yaml"
   }
 
-  private static func provider(for path: String, mayBeMissing: Bool) async throws -> any ConfigProvider {
+  private static func provider(for path: String) async throws -> any ConfigProvider {
     do {
-      return try await FileProvider<YAMLSnapshot>(filePath: FilePath(path), allowMissing: mayBeMissing)
+      return try await FileProvider<YAMLSnapshot>(filePath: FilePath(path))
     } catch {
       throw CommandFailure(
         .couldNotRun,
@@ -44,10 +49,31 @@ enum SettingsReader {
     }
   }
 
+  /// Bytes; all settings together take less than one thousand.
+  private static let largest = 1 << 20
+
+  /// Whether there is a file that the provider can be let at: it would read whatever is there, to its end.
+  private static func isThere(_ path: String, mayBeMissing: Bool) throws -> Bool {
+    func refuse(_ reason: String) -> CommandFailure {
+      CommandFailure(
+        .couldNotRun, "the configuration file \(path) \(reason); it is YAML like `library: /srv/reel`")
+    }
+    var facts = stat()
+    guard stat(path, &facts) == 0 else {
+      let error = SystemError.last("stat")
+      if mayBeMissing, [ENOENT, ENOTDIR].contains(error.code) { return false }
+      throw refuse("can't be read: \(error.reason)")
+    }
+    guard facts.st_mode & S_IFMT == S_IFREG else { throw refuse("is not a regular file") }
+    guard facts.st_size <= largest else { throw refuse("is larger than \(largest >> 20) MB") }
+    guard access(path, R_OK) == 0 else { throw refuse("can't be read: \(SystemError.last("access").reason)") }
+    return true
+  }
+
   private static func settings(_ reader: ConfigReader) throws -> Settings {
     Settings(
       library: text(reader, "library"), to: text(reader, "to"), author: text(reader, "author"),
-      authorName: text(reader, "authorName"), publicBaseURL: text(reader, "publicBaseURL"),
+      authorName: text(reader, "authorName"), publicBaseURL: try publicBaseURL(reader),
       mode: text(reader, "mode"), jobs: try number(reader, "jobs", within: 1...64),
       nameLength: try number(reader, "nameLength", within: 16...64), worker: text(reader, "worker"),
       deadline: try seconds(reader, "deadline"),
@@ -67,6 +93,14 @@ enum SettingsReader {
       caFile: text(reader, "caFile"), insecureHTTP: try yesOrNo(reader, "insecureHTTP"),
       presign: try number(reader, "presign", within: 1...604_800), adapterEnv: text(reader, "adapterEnv"),
       adapterDeadline: try seconds(reader, "adapterDeadline"))
+  }
+
+  private static func publicBaseURL(_ reader: ConfigReader) throws -> String? {
+    guard let text = text(reader, "publicBaseURL") else { return nil }
+    if let problem = ObjectAddresses.problem(ofBase: text) {
+      throw CommandFailure(.couldNotRun, "the setting publicBaseURL is \"\(text)\"; it \(problem)")
+    }
+    return text
   }
 
   private static func yesOrNo(_ reader: ConfigReader, _ key: ConfigKey) throws -> Bool? {

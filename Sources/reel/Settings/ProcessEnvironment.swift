@@ -1,0 +1,36 @@
+import Foundation
+import Glibc
+
+/// The variables of this process. A value that is not UTF-8 would come out of Foundation repaired, and name another
+/// place: it is refused where it is asked for.
+struct ProcessEnvironment: Sendable {
+  private let variables: [String: String]
+  /// Names of those that are not UTF-8.
+  private let repaired: Set<String>
+
+  /// As they are now.
+  static func current() -> ProcessEnvironment {
+    let variables = ProcessInfo.processInfo.environment
+    let repaired = variables.filter { name, value in
+      value.unicodeScalars.contains("\u{FFFD}")
+        && getenv(name).flatMap { String(validatingCString: $0) } == nil
+    }
+    return ProcessEnvironment(variables: variables, repaired: Set(repaired.keys))
+  }
+
+  /// The value of `name`; nil when it is not set, or empty.
+  /// - Throws: ``CommandFailure`` when it is not UTF-8.
+  func text(_ name: String) throws -> String? {
+    try texts { $0 == name }[name].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Those whose names are meant.
+  /// - Throws: ``CommandFailure`` when one of them is not UTF-8.
+  func texts(where isMeant: (String) -> Bool) throws -> [String: String] {
+    if let name = repaired.filter(isMeant).min() {
+      throw CommandFailure(
+        .couldNotRun, "the environment variable \(name) is not UTF-8: set it to a text in UTF-8, or unset it")
+    }
+    return variables.filter { isMeant($0.key) }
+  }
+}
