@@ -1,9 +1,15 @@
 import Glibc
+import ReelSystem
 
 /// How many files this process may have open (`ulimit -n`).
 enum DescriptorLimit {
-  /// With fewer, no file can be taken in; and the system's own libraries end the process where one is missing.
-  static let least: rlim_t = 32
+  /// With fewer, four files at once can't be taken in (43 were not enough); and the system's own libraries end the
+  /// process where one is missing.
+  static let least: rlim_t = 64
+
+  /// How many files may be worked on at once: each takes up to six, its reader's among them, and forty are taken by what
+  /// there is once, such as the catalog.
+  static var jobs: Int { max(4, (Descriptor.limit - 40) / 6) }
 
   /// Raises the limit as far as it may be raised, where it is too low.
   /// - Throws: ``CommandFailure`` when it stays so.
