@@ -33,6 +33,8 @@ public struct TemporaryStaging: StagingArea {
     do throws(SystemError) {
       let writer = Descriptor(
         adopting: try retryingInterrupts("open") { open(folder, reel_o_tmpfile | O_RDWR | O_CLOEXEC, 0o600) })
+      // The umask may have taken that away.
+      _ = try retryingInterrupts("fchmod") { fchmod(writer.rawValue, 0o600) }
       let reader = open("/proc/self/fd/\(writer.rawValue)", O_RDONLY | O_CLOEXEC)
       return reader < 0 ? nil : UnnamedFile(folder, writer: writer, reader: Descriptor(adopting: reader))
     } catch  where [EOPNOTSUPP, EISDIR, EINVAL].contains(error.code) {
@@ -48,6 +50,7 @@ public struct TemporaryStaging: StagingArea {
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       })
     defer { unlink(path) }
+    _ = try retryingInterrupts("fchmod") { fchmod(writer.rawValue, 0o600) }
     let reader = try retryingInterrupts("open") { open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
     return UnnamedFile(folder, writer: writer, reader: Descriptor(adopting: reader))
   }

@@ -115,7 +115,7 @@ enum StoreFolder {
 
   private static func settle(_ path: String, _ mode: mode_t) throws(SystemError) {
     try Failpoint.storeFolderMade.reach()
-    if mode != 0o700 { _ = try retryingInterrupts("chmod") { chmod(path, mode) } }
+    _ = try retryingInterrupts("chmod") { chmod(path, mode) }
     try syncName(of: path)
     try Failpoint.storeFolderSettled.reach()
   }

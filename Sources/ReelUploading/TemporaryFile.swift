@@ -26,6 +26,8 @@ struct TemporaryFile: ~Copyable {
     }
     let file = TemporaryFile(adopting: Descriptor(adopting: raw), folder: folder, name: name)
     try Failpoint.temporaryCreated.reach()
+    // The umask may have taken that away.
+    _ = try retryingInterrupts("fchmod") { fchmod(raw, 0o600) }
     return file
   }
 

@@ -28,6 +28,7 @@ enum Main {
     reel_signals_settle()
     reel_heap_gives_back()
     StandardDescriptors.fill()
+    OwnerRights.keep()
     // A reader that went away is told by the write, not by the end of this process.
     signal(SIGPIPE, SIG_IGN)
     // So is a limit on the size of files (`ulimit -f`): the write says EFBIG.
