@@ -32,7 +32,7 @@ public struct Announcements: OptionSet, Hashable, Sendable {
 
   func styled(_ event: IngestEvent, _ traits: TerminalTraits) -> [StyledLine] {
     guard let file = event.body.file, let words = words(event.body), contains(words.kind) else { return [] }
-    let sentence = words.detail.isEmpty ? file.path.text : Sentence.naming(file.path.text, words.detail)
+    let sentence = words.detail.isEmpty ? file.path.shown : Sentence.naming(file.path.shown, words.detail)
     return traits.wrapped(words.lead, words.ink, traits.harmless(sentence))
   }
 

@@ -6,7 +6,7 @@ public enum PlanCard {
   /// A newline after each line.
   public static func text(_ plan: FilePlanned, of path: SourcePath, _ traits: TerminalTraits) -> String {
     let heading = traits.wrapped(
-      "dry run, nothing was written:", .strong, traits.harmless(path.text) + " would be published")
+      "dry run, nothing was written:", .strong, traits.harmless(path.shown) + " would be published")
     var sheet = FactSheet(traits)
     sheet.add("caption", plan.words.caption)
     sheet.add("music", plan.words.music)

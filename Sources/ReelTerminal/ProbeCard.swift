@@ -26,7 +26,7 @@ public enum ProbeCard {
     }
     for warning in report.media.warnings { sheet.add("warning", warning.message, .warning) }
     sheet.add("read by", provenance(report.provenance))
-    return traits.wrapped(traits.harmless(document.path.text), .strong) + sheet.lines()
+    return traits.wrapped(traits.harmless(document.path.shown), .strong) + sheet.lines()
   }
 
   static func addFacts(of media: MediaInfo, to sheet: inout FactSheet, _ traits: TerminalTraits) {

@@ -7,7 +7,7 @@ public enum TroubleCard {
 
   /// `failed: notes.mp4 is an HLS playlist, not a video [playlist]`
   static func lines(_ trouble: TroubleList.Entry, _ traits: TerminalTraits) -> [StyledLine] {
-    let sentence = Sentence.naming(trouble.path.text, trouble.message)
+    let sentence = Sentence.naming(trouble.path.shown, trouble.message)
     return traits.wrapped(
       trouble.refused ? "refused:" : "failed:", trouble.refused ? .warning : .failure,
       traits.harmless("\(sentence) [\(trouble.code)]"))

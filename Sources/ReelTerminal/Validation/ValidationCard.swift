@@ -28,7 +28,7 @@ public enum ValidationCard {
   private static func file(
     _ file: ValidatedFile, _ report: ValidationReport, _ traits: TerminalTraits
   ) -> [StyledLine] {
-    var lines = traits.wrapped(traits.harmless(file.path.text), .strong)
+    var lines = traits.wrapped(traits.harmless(file.path.shown), .strong)
     if let error = file.unjudged {
       lines += entry("not judged", .failure, "\(error.message) [\(error.code.rawValue)]", traits)
     }
