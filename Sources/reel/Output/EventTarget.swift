@@ -12,12 +12,24 @@ struct EventTarget: Sendable {
     guard let name else { return nil }
     if name == "-" { return EventTarget(stream: .standardOutput, isStandardOutput: true) }
     if name.hasPrefix("fd:") { return try inherited(name) }
+    guard mayBeReplaced(name) else {
+      throw CommandFailure(
+        .usage, "--events \(name): that file holds something else than events; name another, or remove it")
+    }
     let descriptor = Glibc.open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o600)
     guard descriptor >= 0 else {
       throw CommandFailure(
         .couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")
     }
     return EventTarget(stream: OutputStream(descriptor: descriptor), isStandardOutput: false)
+  }
+
+  /// A file with content is the log of an earlier run, or none of ours: `--events clips/*` would end a video.
+  private static func mayBeReplaced(_ name: String) -> Bool {
+    var facts = stat()
+    guard stat(name, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size > 0 else { return true }
+    guard let begun = try? UserFile.read(name, upTo: 0) else { return true }
+    return begun.first == UInt8(ascii: "{")
   }
 
   private static func inherited(_ name: String) throws -> EventTarget {

@@ -1,0 +1,328 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Unlucky surroundings and mistakes on the command line: each says what is wrong, with what, and what to do.
+@Suite("What is told of surroundings and mistakes", .timeLimit(.minutes(60)))
+struct PlainSentenceTests {
+  private static let isSanitized = ProcessInfo.processInfo.environment["REEL_SANITIZER"] != nil
+
+  private func shell(
+    _ bench: Workbench, _ script: String, environment: [String: String] = [:]
+  ) async throws -> ReelBinary.Outcome {
+    try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", script], in: bench.folder,
+      environment: environment.merging(["REEL": ReelBinary.url.path]) { $1 })
+  }
+
+  // MARK: The machine
+
+  @Test("without /dev it is /dev/null that is missing, not the reader", .enabled(if: SmallDisk.isPossible))
+  func noDevices() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let outcome = try await ReelBinary.runProgram(
+      "/usr/bin/unshare",
+      ["-m", "/bin/sh", "-c", "mount -t tmpfs none /dev && exec \"$REEL\" ingest clips --library l"],
+      in: bench.folder, environment: ["REEL": ReelBinary.url.path, "PATH": "/usr/bin:/bin"])
+    #expect(outcome.status == 1)
+    let text = outcome.errors + outcome.output
+    #expect(text.contains("/dev/null") && !text.contains("is not at"), "\(text)")
+  }
+
+  @Test("a reader that is there and can't be started is not called missing")
+  func readerOfAnotherMachine() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    try Data("\u{7F}ELF nothing that this machine runs".utf8).write(
+      to: bench.folder.appendingPathComponent("worker"))
+    chmod(bench.folder.path + "/worker", 0o700)
+    let broken = try await bench.reel("ingest", "clips", "--worker", "worker")
+    #expect(broken.status == 1)
+    #expect(
+      broken.output.contains("can't be started") && !broken.output.contains("is not at"), "\(broken.output)")
+    chmod(bench.folder.path + "/worker", 0o600)
+    let mode = try await bench.reel("ingest", "clips", "--worker", "worker")
+    #expect(mode.output.contains("may run") && !mode.output.contains("is not at"), "\(mode.output)")
+    let missing = try await bench.reel("ingest", "clips", "--worker", "nothing")
+    #expect(missing.output.contains("is not at nothing"), "\(missing.output)")
+  }
+
+  @Test(
+    "a limit on the size of files is named, and no disk is blamed", .enabled(if: !isSanitized),
+    arguments: [1, 8, 100])
+  func fileSize(blocks: Int) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let outcome = try await shell(bench, "ulimit -f \(blocks); exec \"$REEL\" ingest clips --library l")
+    #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
+    #expect(outcome.errors.contains("ulimit -f") && !outcome.errors.contains("disk"), "\(outcome.errors)")
+  }
+
+  @Test("a backup that may not be that large says so, and calls itself a backup", .enabled(if: !isSanitized))
+  func largeBackup() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let outcome = try await shell(
+      bench, "ulimit -f 150; exec \"$REEL\" backup copy --library \(bench.library.path)")
+    #expect(outcome.status == 1)
+    #expect(
+      outcome.errors.contains("ulimit -f") && outcome.errors.contains("the backup"), "\(outcome.errors)")
+  }
+
+  @Test(
+    "a file system that is mounted read-only is named", .enabled(if: SmallDisk.isPossible),
+    arguments: [
+      "ingest more --library DISK/l", "ingest more --library DISK/new", "cache clear --library DISK/l",
+      "ingest more --library l --to DISK/l/media", "ingest more --library l --to DISK/new",
+      "backup DISK/copy --library DISK/l",
+    ])
+  func readOnly(arguments: String) async throws {
+    let bench = try Workbench()
+    let disk = try #require(SmallDisk(kilobytes: 4000))
+    try bench.addDistinct(1)
+    let first = ["ingest", "clips", "--library", disk.path + "/l"]
+    #expect(try await ReelBinary.run(first, in: bench.folder).status == 0)
+    #expect(disk.makeReadOnly())
+    try FileManager.default.createDirectory(
+      at: bench.folder.appendingPathComponent("more"), withIntermediateDirectories: true)
+    try FileManager.default.copyItem(
+      at: Workbench.sample("clips/captioned.mp4"), to: bench.folder.appendingPathComponent("more/m.mp4"))
+    let outcome = try await ReelBinary.run(
+      arguments.split(separator: " ").map { String($0).replacing("DISK", with: disk.path) }, in: bench.folder)
+    #expect(outcome.status == 1)
+    let text = outcome.errors + outcome.output
+    #expect(text.contains("mounted read-only") && !text.contains("check its disk"), "\(text)")
+  }
+
+  @Test("under umask 777 what is made is its owner's", arguments: ["777", "700", "077"])
+  func ownerRights(mask: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let outcome = try await shell(
+      bench,
+      """
+      umask \(mask); "$REEL" ingest clips --library a/l --to s/t --events e >/dev/null || exit 9
+      "$REEL" ingest clips --library m >/dev/null || exit 8; "$REEL" backup b --library m >/dev/null || exit 7
+      "$REEL" lock clips >/dev/null || exit 6; "$REEL" validate clips --report json=r >/dev/null || exit 5
+      """)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    for folder in ["a", "a/l", "a/l/tmp", "s", "s/t", "m", "m/tmp", "m/media"] {
+      #expect(mode(bench, folder) == 0o700, "\(folder)")
+    }
+    let object = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path + "/m/media").first
+    for file in ["a/l/catalog.sqlite", "e", "b", "m/media/" + (object ?? "")] {
+      #expect(mode(bench, file) == 0o600, "\(file)")
+    }
+    for file in ["r", "clips/reel.lock"] { #expect((mode(bench, file) ?? 0) & 0o700 == 0o600, "\(file)") }
+  }
+
+  private func mode(_ bench: Workbench, _ name: String) -> UInt32? {
+    var facts = stat()
+    return stat(bench.folder.path + "/" + name, &facts) == 0 ? facts.st_mode & 0o777 : nil
+  }
+
+  // MARK: Settings
+
+  @Test(
+    "a configuration file is a regular one of sensible size",
+    arguments: [
+      ("/dev/zero", "regular"), (".", "regular"), ("pipe", "regular"), ("large", "larger"),
+      ("none", "No such"),
+    ])
+  func configuration(path: String, word: String) async throws {
+    let bench = try Workbench()
+    #expect(mkfifo(bench.folder.path + "/pipe", 0o600) == 0)
+    try Data().write(to: bench.folder.appendingPathComponent("large"))
+    #expect(truncate(bench.folder.path + "/large", 10 << 30) == 0)
+    let outcome = try await bench.reel("feed", "--config", path)
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains(path) && outcome.errors.contains(word), "\(outcome.errors)")
+    #expect(!outcome.errors.contains("NSCocoa"), "\(outcome.errors)")
+  }
+
+  @Test(
+    "what can't be meant on the command line is a mistake in its use: 64, and nothing is made",
+    arguments: [
+      ["--mode", "9zz"], ["--mode", "077"], ["--mode", "1600"], ["--library", ""], ["--to", ""],
+      ["--config", ""],
+      ["--worker", ""], ["--include", "["], ["--include", "a/[b"], ["--exclude", "[z-a]"],
+      ["--include", "a\\"],
+      ["--public-base-url", "javascript:alert(1)"], ["--public-base-url", "media"],
+      ["--public-base-url", "//host/v"],
+      ["--public-base-url", "file:///srv"], ["--public-base-url", "https://"],
+      ["--public-base-url", "https://a@b/"],
+      ["--public-base-url", "https://host/ v"], ["--endpoint", "host"],
+    ])
+  func usage(arguments: [String]) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let outcome = try await ReelBinary.run(["ingest", "clips"] + arguments, in: bench.folder)
+    #expect(outcome.status == 64, "\(outcome.output) \(outcome.errors)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["clips"])
+  }
+
+  @Test("a base of addresses in the settings is looked at, too")
+  func publicBase() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let bad = try await bench.reel("ingest", "clips", environment: ["REEL_PUBLIC_BASE_URL": "javascript:x"])
+    #expect(bad.status == 1 && bad.errors.contains("http"), "\(bad.errors)")
+    let good = try await bench.reel("ingest", "clips", "--public-base-url", "HTTPS://host:8443/v")
+    #expect(good.status == 0, "\(good.errors)")
+  }
+
+  @Test(
+    "a home that is relative, or none, is no place for a library", arguments: ["home", "./home", "", nil])
+  func home(_ home: String?) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let outcome = try await shell(
+      bench, (home.map { "HOME='\($0)'" } ?? "unset HOME") + "; exec \"$REEL\" ingest clips")
+    #expect(outcome.status == 1 && outcome.errors.contains("HOME"), "\(outcome.errors)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["clips"])
+  }
+
+  @Test("a configuration that can't be there is none")
+  func homeIsAFile() async throws {
+    let bench = try Workbench()
+    try Data().write(to: bench.folder.appendingPathComponent("file"))
+    let outcome = try await bench.reel("feed", environment: ["HOME": bench.folder.path + "/file"])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+  }
+
+  @Test(
+    "events never replace a file that holds none, such as a video",
+    arguments: ["clips/clip-00000.mp4", "text"])
+  func eventsElsewhere(name: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    try Data("words".utf8).write(to: bench.folder.appendingPathComponent("text"))
+    let before = try Data(contentsOf: bench.folder.appendingPathComponent(name))
+    let outcome = try await bench.reel("ingest", "clips", "--events", name)
+    #expect(outcome.status == 64 && outcome.errors.contains(name), "\(outcome.errors)")
+    #expect(try Data(contentsOf: bench.folder.appendingPathComponent(name)) == before)
+    for _ in 0..<2 { #expect(try await bench.reel("ingest", "clips", "--events", "log").status == 0) }
+  }
+
+  @Test("a check of an uploader does not blame it for a TMPDIR where no file can be made")
+  func noTemporaries() async throws {
+    let bench = try Workbench()
+    let outcome = try await bench.reel(
+      "uploader", "check", "store", "--only", "upload.neverOverwrites", environment: ["TMPDIR": "/nowhere"])
+    #expect(outcome.status == 1 && outcome.errors.contains("TMPDIR"), "\(outcome.output) \(outcome.errors)")
+  }
+
+  // MARK: Lists
+
+  @Test(
+    "a list that can't be used is named",
+    arguments: [
+      ["--captions", "/dev/zero"], ["--captions", "none.csv"], ["--captions", "clips"],
+      ["--files0-from", "none"],
+      ["--files0-from", "clips"],
+    ])
+  func namesTheList(arguments: [String]) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let outcome = try await bench.reel("ingest", "clips", arguments[0], arguments[1])
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains("list") && outcome.errors.contains(arguments[1]), "\(outcome.errors)")
+  }
+
+  @Test("a name of megabytes in a list is refused at once, and neither printed nor stored")
+  func longName() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let name = String(repeating: "x", count: 3_000_000)
+    try Data("\(name)\0clips/clip-00000.mp4\0".utf8).write(to: bench.folder.appendingPathComponent("list"))
+    let outcome = try await bench.reel("ingest", "--files0-from", "list")
+    #expect(outcome.status == 1)
+    #expect(
+      outcome.errors.contains("name 1") && outcome.errors.contains("3000000"), "\(outcome.errors.prefix(500))"
+    )
+    #expect(outcome.errors.utf8.count < 500)
+  }
+
+  @Test("a name that is merely long is shortened for people, and whole for programs")
+  func shortened() async throws {
+    let bench = try Workbench()
+    let name = String(repeating: "x", count: 50_000) + ".mp4"
+    try Data("\(name)\0".utf8).write(to: bench.folder.appendingPathComponent("list"))
+    let outcome = try await bench.reel("ingest", "--files0-from", "list", "--events", "events.jsonl")
+    #expect(outcome.status == 3)
+    #expect(outcome.output.contains("xx") && (outcome.output + outcome.errors).utf8.count < 8000)
+    let ends = try EventLog(bench.folder.appendingPathComponent("events.jsonl")).ends()
+    #expect(ends[name]?.code == "invalidName")
+    #expect(try await bench.reel("status").output.utf8.count < 4000)
+  }
+
+  @Test(
+    "a caption list costs little beyond its own bytes",
+    .enabled(if: ReelBinary.hasFailpoints && !isSanitized))
+  func captionMemory() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    var list = "path,caption,music,author\n"
+    for number in 0..<100_000 {
+      list += "clips/video-\(number).mp4,A caption for number \(number),a song,ada\n"
+    }
+    list += "clips/clip-00000.mp4,the right one,,\n"
+    try Data(list.utf8).write(to: bench.folder.appendingPathComponent("list.csv"))
+    let without = try await peak(bench, [])
+    let with = try await peak(bench, ["--captions", "list.csv"])
+    let cost = with - without
+    print("a caption list of \(list.utf8.count) bytes costs \(cost)")
+    #expect(cost < 3 * list.utf8.count, "\(cost)")
+    let feed = try await bench.reel("feed", "--json")
+    #expect(feed.output.contains("the right one"))
+  }
+
+  /// The most memory that a run had until it would publish; it goes on then only `with` the list.
+  private func peak(_ bench: Workbench, _ arguments: [String]) async throws -> Int {
+    let running = try ReelBinary.start(
+      ["ingest", "clips", "--library", bench.library.path] + arguments, in: bench.folder,
+      environment: ["REEL_FAILPOINT": "\(arguments.isEmpty ? "opened" : "probed")=stop"])
+    try await running.untilStopped()
+    let status = try String(
+      contentsOfFile: "/proc/\(running.process.processIdentifier)/status", encoding: .utf8)
+    running.send(arguments.isEmpty ? SIGKILL : SIGCONT)
+    _ = try await running.outcome()
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+    return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) }) << 10
+  }
+
+  // MARK: Runs that end early
+
+  @Test(
+    "a run that ends early names only files that it had begun", .enabled(if: ReelBinary.hasFailpoints),
+    arguments: ["interrupted", "aborted"])
+  func blamesNobody(_ how: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(300)
+    let jobs = 2
+    let place = how == "aborted" ? "temporaryCreated:20=error:30" : "temporaryCreated:20=stop"
+    let running = try ReelBinary.start(
+      ["ingest", "clips", "--library", bench.library.path, "--events", "events", "--jobs", "\(jobs)"],
+      in: bench.folder, environment: ["REEL_FAILPOINT": place])
+    if how == "interrupted" {
+      try await running.untilStopped()
+      running.send(SIGINT)
+      running.send(SIGCONT)
+    }
+    let run = try await running.outcome()
+    #expect(run.status == (how == "aborted" ? 1 : 130), "\(run.errors)")
+    let log = try EventLog(bench.folder.appendingPathComponent("events"))
+    func files(_ types: String...) -> Set<Int> {
+      Set(log.events.filter { types.contains($0["type"] as? String ?? "") }.compactMap { $0["file"] as? Int })
+    }
+    let begun = files("file.probed")
+    let failed = files("file.failed")
+    // Those at the desks may have been met before they were read.
+    #expect(failed.subtracting(begun).count <= jobs, "\(failed.subtracting(begun).count) of \(failed.count)")
+    #expect(files("file.started").subtracting(begun).count <= jobs)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    #expect(try bench.objects().count == 300)
+  }
+}
