@@ -8,7 +8,7 @@ import ReelUploading
   extension Destinations {
     /// An uploader for a bucket, by the settings and by what AWS's own tools would read: its variables and files.
     func s3(_ address: S3Address) async throws -> any Uploader {
-      let environment = try ProcessEnvironment.current().texts { $0.hasPrefix("AWS_") || $0 == "HOME" }
+      let environment = try awsEnvironment()
       let local = LocalCredentials(environment: environment, profile: settings.store.profile)
       let store = try await store(address, local)
       try await lookFirst(local)
@@ -37,6 +37,10 @@ import ReelUploading
       }
     }
 
+    private func awsEnvironment() throws -> [String: String] {
+      try ProcessEnvironment.current().texts { $0.hasPrefix("AWS_") || $0 == "HOME" }
+    }
+
     private func endpoint(
       of address: S3Address, _ local: LocalCredentials
     ) async throws(UploadError) -> String? {
@@ -47,9 +51,8 @@ import ReelUploading
     /// Whose keys sign requests for the bucket: an endpoint's, or Amazon's; nil when that can't be found out.
     /// - Parameter isNamed: an endpoint in the settings counts; the catalog's names say all.
     func s3Server(of address: S3Address, isNamed: Bool) async -> String? {
-      do throws(UploadError) {
-        let environment = ProcessInfo.processInfo.environment
-        let local = LocalCredentials(environment: environment, profile: settings.store.profile)
+      do {
+        let local = LocalCredentials(environment: try awsEnvironment(), profile: settings.store.profile)
         let endpoint = try await (isNamed ? endpoint(of: address, local) : address.endpoint)
         return try endpoint.map(parsed)?.origin.description ?? "Amazon"
       } catch {
