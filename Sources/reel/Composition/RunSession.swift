@@ -71,7 +71,12 @@ struct RunSession: Sendable {
       try? await workplace.close()
       throw error
     }
-    try await workplace.close()
+    do {
+      try await workplace.close()
+    } catch {
+      // A run that was ended by the catalog says so itself.
+      if end.summary.outcome != .aborted { throw error }
+    }
     if end.outputClosed { throw OutputClosed() }
     return (end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted))
   }
