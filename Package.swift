@@ -28,14 +28,6 @@ let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
-/// What the doubles of servers stand on.
-let nio: [Target.Dependency] = [
-  .product(name: "NIOCore", package: "swift-nio", condition: withHTTP),
-  .product(name: "NIOPosix", package: "swift-nio", condition: withHTTP),
-  .product(name: "NIOHTTP1", package: "swift-nio", condition: withHTTP),
-  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: withHTTP),
-]
-
 let package = Package(
   name: "reel",
   products: [
@@ -60,8 +52,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -163,8 +153,12 @@ let package = Package(
         "ReelCrypto",
       ]),
     .target(
+      name: "CWire", path: "Tests/CWire", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+    .target(
       name: "ReelHTTPDoubles",
-      dependencies: ["ReelHTTP", "ReelModel", "ReelUploading", httpTypes, "ReelCrypto"] + nio,
+      dependencies: [
+        "ReelHTTP", "ReelModel", "ReelSystem", "ReelUploading", "CWire", httpTypes, "ReelCrypto",
+      ],
       path: "Tests/HTTPDoubles", swiftSettings: strict),
     .target(
       name: "ReelGoogleDouble",
@@ -175,15 +169,15 @@ let package = Package(
       dependencies: [
         "ReelModel", "ReelSource", "ReelSystem", "ReelUploading", "ReelCatalog", "ReelIngest", "ReelHTTP",
         "ReelHTTPDoubles", "ReelTestRandomness", "ReelCrypto", grdb,
-      ] + nio,
+      ],
       path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
       [
         "ReelHTTP", "CCurl", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes,
-        "ReelCrypto", .product(name: "NIOEmbedded", package: "swift-nio", condition: withHTTP),
-      ] + nio),
+        "ReelCrypto",
+      ]),
     tests(
       "ReelS3Tests",
       [
@@ -196,8 +190,7 @@ let package = Package(
       [
         "ReelTus", "ReelHTTP", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelUploading",
         "ReelUploaderPromises", "ReelModel", "ReelTestServers", httpTypes, "ReelCrypto",
-      ]
-        + nio),
+      ]),
     tests(
       "ReelFirebaseTests",
       [

@@ -1,4 +1,6 @@
 #if HTTP
+  import ReelHTTPDoubles
+
   /// What goes wrong between a client and a store, with which request, and how often.
   package struct Fault: Sendable, CustomStringConvertible {
     /// Which requests it strikes.

@@ -3,7 +3,6 @@
   import ReelHTTP
   import ReelHTTPDoubles
   import ReelModel
-  import NIOSSL
   import Testing
 
   /// A certificate that nobody but the test trusts, for `localhost` and not for 127.0.0.1.
@@ -35,11 +34,7 @@
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    func server() throws -> TLSConfiguration {
-      .makeServerConfiguration(
-        certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
-        privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
-    }
+    func server() throws -> TLSIdentity { try TLSIdentity(certificate: certificate, key: key) }
   }
 
   @Suite(
@@ -91,14 +86,29 @@
 
     @Test("a connection that is closed in the middle of the handshake may be made a moment later")
     func closed() async throws {
-      let server = try await HangingUpServer.start()
+      let server = try HangingUpServer()
       let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
       let failure = await #expect(throws: HTTPFailure.self) {
         _ = try await CurlTransport.patient().send(call)
       }
-      await server.stop()
+      server.stop()
       let error = try #require(failure.map { UploadError($0, store: "s3://b") })
       #expect(error.code.isWorthARetry, "\(failure as Any)")
+    }
+
+    @Test("TLS 1.1 is refused, whoever vouches for the server")
+    func old() async throws {
+      let authority = try await TestAuthority()
+      let server = try await authority.serve(isOld: true) { _ in .reply(204) }
+      let transport = try CurlTransport(
+        HTTPRules(extraCertificates: authority.certificate, timeouts: .patient()))
+      let failure = await #expect(throws: HTTPFailure.self) {
+        _ = try await transport.send(
+          HTTPCall(.get, HTTPOrigin(isSecure: true, host: "localhost", port: server.port), "/"))
+      }
+      #expect(failure == .untrusted("it speaks no TLS newer than 1.1, which is not safe"))
+      #expect(server.requests.isEmpty)
+      await server.stop()
     }
 
     @Test("https to a server that speaks plain http, and certificates that are none")

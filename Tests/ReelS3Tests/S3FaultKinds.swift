@@ -1,5 +1,6 @@
 #if HTTP
   import ReelFaultCampaign
+  import ReelHTTPDoubles
 
   /// A reply to HEAD has no body.
   private let withWords: Set = ["GET", "PUT", "POST"]

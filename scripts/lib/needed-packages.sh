@@ -15,6 +15,8 @@ build_packages=(
 
 # shellcheck disable=SC2034  # For scripts/test.
 test_packages=(
+  # TLS in the doubles of servers.
+  libssl-dev
   # Looks over the scripts.
   shellcheck
   # Runs the doubles of servers, and installs the real ones from PyPI.

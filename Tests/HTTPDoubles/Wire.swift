@@ -1,0 +1,274 @@
+import CWire
+import Glibc
+import ReelSystem
+import Synchronization
+
+/// A TCP connection on this machine. Its calls block; it ends when nobody holds it any more.
+package final class Wire: Sendable {
+  private let socket: Descriptor
+  private let tls: TLSSession?
+
+  init(_ socket: Descriptor, _ tls: TLSSession? = nil) { (self.socket, self.tls) = (socket, tls) }
+
+  deinit { tls?.end() }
+
+  /// A connection to a server on 127.0.0.1.
+  package init(to port: Int) throws {
+    let socket = try Descriptor.tcpSocket()
+    var address = sockaddr_in.loopback(port: port)
+    try withUnsafePointer(to: &address) { pointer in
+      try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        _ = try retryingInterrupts("connect") {
+          connect(socket.rawValue, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+    }
+    socket.sendAtOnce()
+    (self.socket, tls) = (socket, nil)
+  }
+
+  /// The next bytes; none at the end, however it comes.
+  package func read() -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
+      if let tls {
+        count = tls.read(UnsafeMutableRawBufferPointer(buffer))
+      } else {
+        repeat {
+          count = recv(socket.rawValue, buffer.baseAddress, buffer.count, 0)
+        } while count < 0
+          && errno == EINTR
+        count = max(0, count)
+      }
+    }
+  }
+
+  /// Sends all of `bytes`.
+  /// - Throws: ``WireEnded`` when nobody takes them.
+  package func write(_ bytes: [UInt8]) throws(WireEnded) {
+    if let tls { return try tls.write(bytes) }
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes {
+        send(socket.rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      if count < 0, errno != EINTR { throw WireEnded() }
+      sent += max(0, count)
+    }
+  }
+
+  /// Ends it both ways; whoever reads gets the end. From any thread.
+  package func shut() { _ = shutdown(socket.rawValue, Int32(SHUT_RDWR)) }
+
+  /// With nothing left to linger for, it ends with RST.
+  package func willReset() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(
+      socket.rawValue, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+
+  /// Waits until the other side has ended it, without reading.
+  package func awaitEnd() { reel_wire_await_end(socket.rawValue) }
+
+  func secured(by identity: TLSIdentity) -> Wire? {
+    identity.session(on: socket.rawValue).map { Wire(socket, $0) }
+  }
+}
+
+/// The other side takes nothing more.
+package struct WireEnded: Error {}
+
+/// Listens on a free port of 127.0.0.1, with a thread for every connection.
+package final class WireListener: Sendable {
+  package let port: Int
+  private let socket: Descriptor
+  private let open = OpenWires()
+
+  /// Connections that are open now.
+  package var count: Int { open.count }
+
+  /// - Parameters:
+  ///   - identity: for TLS; nil for plain connections.
+  ///   - serve: gets each connection, on a thread of its own; when it returns, the connection ends.
+  package init(_ identity: TLSIdentity? = nil, serve: @escaping @Sendable (Wire) -> Void) throws {
+    socket = try Descriptor.tcpSocket()
+    port = try socket.listenOnLoopback(backlog: 256)
+    try onThread { [socket, open] in
+      while true {
+        let accepted = reel_wire_accept(socket.rawValue)
+        guard accepted >= 0 else { return }
+        let client = Descriptor(adopting: accepted)
+        client.sendAtOnce()
+        let plain = Wire(client)
+        guard let number = open.add(plain) else { return }
+        do {
+          try onThread {
+            if let identity {
+              if let wire = plain.secured(by: identity) { serve(wire) }
+            } else {
+              serve(plain)
+            }
+            open.remove(number)
+          }
+        } catch {
+          // A connection for which there is no thread ends.
+          open.remove(number)
+        }
+      }
+    }
+  }
+
+  deinit { stop() }
+
+  /// Ends every connection that is open, but listens on.
+  package func endAll() { open.endAll() }
+
+  /// Ends it, and every connection.
+  package func stop() {
+    _ = shutdown(socket.rawValue, Int32(SHUT_RDWR))
+    open.close()
+  }
+}
+
+/// Connections of a listener, so that they can be ended from elsewhere.
+private final class OpenWires: Sendable {
+  private struct State: Sendable {
+    var wires: [Int: Wire] = [:]
+    var next = 0
+    var isClosed = false
+  }
+  private let state = Mutex(State())
+
+  var count: Int { state.withLock { $0.wires.count } }
+
+  /// Nil when nothing more is to be opened.
+  func add(_ wire: Wire) -> Int? {
+    state.withLock { state in
+      guard !state.isClosed else { return nil }
+      state.next += 1
+      state.wires[state.next] = wire
+      return state.next
+    }
+  }
+
+  func remove(_ number: Int) {
+    // Not let go of under the lock: that may end the connection.
+    _ = state.withLock { $0.wires.removeValue(forKey: number) }
+  }
+
+  func endAll() { for wire in state.withLock({ Array($0.wires.values) }) { wire.shut() } }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    endAll()
+  }
+}
+
+/// Runs `body` on a thread that no signal disturbs.
+package func onThread(_ body: @escaping @Sendable () -> Void) throws {
+  let work = Unmanaged.passRetained(Work(body))
+  var thread = pthread_t()
+  let code = pthread_create(
+    &thread, nil,
+    { context in
+      var all = sigset_t()
+      sigfillset(&all)
+      pthread_sigmask(SIG_BLOCK, &all, nil)
+      if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
+      return nil
+    }, work.toOpaque())
+  guard code == 0 else {
+    work.release()
+    throw SystemError(code: code, call: "pthread_create")
+  }
+  pthread_detach(thread)
+}
+
+private final class Work: Sendable {
+  let body: @Sendable () -> Void
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+// MARK: Sockets
+
+extension Descriptor {
+  fileprivate static func tcpSocket() throws -> Descriptor {
+    Descriptor(
+      adopting: try retryingInterrupts("socket") {
+        Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      })
+  }
+
+  fileprivate func sendAtOnce() {
+    var on: Int32 = 1
+    setsockopt(rawValue, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  /// The port that it got.
+  fileprivate func listenOnLoopback(backlog: Int32) throws -> Int {
+    var on: Int32 = 1
+    setsockopt(rawValue, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in.loopback(port: 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    try withUnsafeMutablePointer(to: &address) { pointer in
+      try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        _ = try retryingInterrupts("bind") { bind(rawValue, address, length) }
+        _ = try retryingInterrupts("listen") { listen(rawValue, backlog) }
+        _ = try retryingInterrupts("getsockname") { getsockname(rawValue, address, &length) }
+      }
+    }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+}
+
+extension sockaddr_in {
+  fileprivate static func loopback(port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    return address
+  }
+}
+
+// MARK: TLS
+
+/// A certificate and its key, as a server shows and holds them.
+package final class TLSIdentity: @unchecked Sendable {
+  // Sendable: OpenSSL's contexts may be used by several threads once they are made.
+  private let server: UnsafeMutableRawPointer
+
+  /// - Parameter isOld: nothing newer than TLS 1.1 is spoken.
+  package init(certificate: String, key: String, isOld: Bool = false) throws {
+    guard let server = reel_tls_server(certificate, key, isOld ? 1 : 0) else { throw Unusable() }
+    self.server = server
+  }
+
+  deinit { reel_tls_server_free(server) }
+
+  fileprivate func session(on socket: Int32) -> TLSSession? {
+    reel_tls_accept(server, socket).map { TLSSession($0) }
+  }
+
+  private struct Unusable: Error {}
+}
+
+/// What one thread speaks over a connection.
+final class TLSSession: @unchecked Sendable {
+  // Sendable: it moves from the thread that shook hands to nobody else.
+  private let session: UnsafeMutableRawPointer
+
+  fileprivate init(_ session: UnsafeMutableRawPointer) { self.session = session }
+
+  deinit { reel_tls_free(session) }
+
+  fileprivate func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard let start = buffer.baseAddress else { return 0 }
+    return reel_tls_read(session, start, buffer.count)
+  }
+
+  fileprivate func write(_ bytes: [UInt8]) throws(WireEnded) {
+    if reel_tls_write(session, bytes, bytes.count) == 0 { throw WireEnded() }
+  }
+
+  fileprivate func end() { reel_tls_end(session) }
+}

@@ -1,0 +1,165 @@
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import Synchronization
+import Testing
+
+@Suite("servers that do as they like", .timeLimit(.minutes(1)))
+struct OddServerTests {
+  private func serve(
+    _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction,
+    _ body: (LoopbackServer, CurlTransport, HTTPOrigin) async throws -> Void
+  ) async throws {
+    let server = try await LoopbackServer.start(answer)
+    let transport = try CurlTransport.patient()
+    try await body(server, transport, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port))
+    await server.stop()
+  }
+
+  private static func raw(_ text: String, thenClose: Bool = false) -> ServerAction {
+    .raw(Array(text.utf8), thenClose: thenClose)
+  }
+
+  @Test("one that ends each connection after one reply, without a word about that")
+  func oneReply() async throws {
+    try await serve { _ in
+      Self.raw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", thenClose: true)
+    } _: { server, transport, origin in
+      for number in 1...10 {
+        let call = HTTPCall(.put, origin, "/\(number)", body: .bytes([1]))
+        #expect(try await transport.send(call).body == Array("ok".utf8))
+        while server.connections > 0 { try await Task.sleep(for: .milliseconds(1)) }
+      }
+      #expect(server.requests.count == 10)
+    }
+  }
+
+  @Test(
+    "a request on a connection that ends is not sent again, whatever it is",
+    arguments: ["GET", "PUT", "POST"])
+  func notAgain(_ method: String) async throws {
+    try await serve {
+      $0.target == "/first" ? .reply(200) : .close
+    } _: { server, transport, origin in
+      _ = try await transport.send(HTTPCall(.get, origin, "/first"))
+      let body: HTTPBody =
+        method == "PUT" ? .source(SourceBody(whole: TestSource(size: 3 << 20).upload)) : .none
+      let call = HTTPCall(
+        try #require(HTTPRequest.Method(rawValue: method)), origin, "/second", body: body)
+      let failure = await #expect(throws: HTTPFailure.self) { _ = try await transport.send(call) }
+      #expect(failure == .broken("it was closed from there"))
+      #expect(server.requests.map(\.target) == ["/first", "/second"])
+    }
+  }
+
+  @Test("a second reply is not taken for the reply to the next request")
+  func twoReplies() async throws {
+    try await serve {
+      let reply = "HTTP/1.1 200 OK\r\ncontent-length: \($0.target.utf8.count)\r\n\r\n\($0.target)"
+      return Self.raw($0.target == "/twice" ? reply + reply : reply)
+    } _: { _, transport, origin in
+      for target in ["/twice", "/a", "/twice", "/b"] {
+        let reply = try await transport.send(HTTPCall(.get, origin, target))
+        #expect(reply.body == Array(target.utf8))
+      }
+    }
+  }
+
+  @Test("HTTP/1.0, whose body ends with the connection")
+  func old() async throws {
+    try await serve { _ in
+      Self.raw("HTTP/1.0 200 OK\r\nServer: old\r\n\r\nto the end", thenClose: true)
+    } _: { _, transport, origin in
+      for _ in 0..<3 {
+        let reply = try await transport.send(HTTPCall(.get, origin, "/"))
+        #expect(reply.body == Array("to the end".utf8) && reply.fields[.server] == "old")
+      }
+    }
+  }
+
+  @Test("HTTP/0.9, which has no status")
+  func oldest() async throws {
+    try await serve { _ in
+      Self.raw("<html>Welcome</html>", thenClose: true)
+    } _: { _, transport, origin in
+      let failure = await #expect(throws: HTTPFailure.self) {
+        _ = try await transport.send(HTTPCall(.get, origin, "/"))
+      }
+      guard case .garbled = failure else { Issue.record("\(failure as Any)"); return }
+    }
+  }
+
+  @Test("no body waits for a leave that may never come, and interim replies are passed over")
+  func interim() async throws {
+    try await serve { _ in
+      Self.raw(
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"
+          + "HTTP/1.1 201 Created\r\nlocation: /y\r\ncontent-length: 0\r\n\r\n")
+    } _: { server, transport, origin in
+      let source = TestSource(size: 3 << 20)
+      let reply = try await transport.send(
+        HTTPCall(.put, origin, "/", body: .source(SourceBody(whole: source.upload))))
+      #expect(reply.status.code == 201 && reply.fields[.location] == "/y")
+      #expect(try reply.fields[#require(HTTPField.Name("link"))] == nil)
+      let request = try #require(server.requests.first)
+      #expect(request.header("expect") == nil)
+      #expect(request.body == source.bytes)
+    }
+  }
+
+  @Test("a head of 1 MB, in many fields or in one")
+  func longHead() async throws {
+    let many = (0..<10_000).map { "x-field-\($0): \(String(repeating: "x", count: 88))\r\n" }.joined()
+    for fields in [many, "x-field: \(String(repeating: "x", count: 1 << 20))\r\n"] {
+      try await serve { _ in
+        Self.raw("HTTP/1.1 200 OK\r\n\(fields)content-length: 0\r\n\r\n")
+      } _: { _, transport, origin in
+        let failure = await #expect(throws: HTTPFailure.self) {
+          _ = try await transport.send(HTTPCall(.get, origin, "/"))
+        }
+        guard case .replyTooLarge = failure else { Issue.record("\(failure as Any)"); return }
+      }
+    }
+  }
+
+  @Test(
+    "a reply that ends early, wherever",
+    arguments: [
+      "HTTP/1.1 200", "HTTP/1.1 200 OK\r\ncontent-le", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n",
+      "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no", "HTTP/1.1 100 Continue\r\n\r\n",
+      "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n",
+      "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n20\r\nok",
+    ])
+  func endsEarly(_ text: String) async throws {
+    try await serve { _ in
+      Self.raw(text, thenClose: true)
+    } _: { _, transport, origin in
+      let failure = await #expect(throws: HTTPFailure.self) {
+        _ = try await transport.send(HTTPCall(.get, origin, "/"))
+      }
+      guard case .broken = failure else { Issue.record("\(failure as Any)"); return }
+      let fetched = await #expect(throws: HTTPFailure.self) {
+        _ = try await transport.fetch(HTTPCall(.get, origin, "/"), into: 0) { $0 += $1.count }
+      }
+      guard case .broken = fetched else { Issue.record("\(fetched as Any)"); return }
+    }
+  }
+
+  @Test("compression that nobody asked for is handed on as it came")
+  func gzip() async throws {
+    // `printf hello | gzip -n`.
+    let packed: [UInt8] = [
+      0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 0x03, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0, 0x86, 0xA6, 0x10, 0x36,
+      0x05, 0, 0, 0,
+    ]
+    try await serve { _ in
+      .reply(200, headers: [("content-encoding", "gzip")], body: packed)
+    } _: { server, transport, origin in
+      let reply = try await transport.send(HTTPCall(.get, origin, "/"))
+      #expect(reply.body == packed)
+      #expect(reply.fields[.contentEncoding] == "gzip")
+      #expect(server.requests.first?.header("accept-encoding") == nil)
+    }
+  }
+}

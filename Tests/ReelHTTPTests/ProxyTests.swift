@@ -1,0 +1,91 @@
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import Testing
+
+@Suite("over a proxy", .timeLimit(.minutes(1)))
+struct ProxyTests {
+  private func transport(_ proxy: String, certificates: String? = nil) throws -> CurlTransport {
+    try CurlTransport(
+      HTTPRules(
+        allowsPlainHTTP: true, extraCertificates: certificates, timeouts: .patient(), proxy: proxy))
+  }
+
+  private func call(_ origin: HTTPOrigin) -> HTTPCall {
+    var call = HTTPCall(.put, origin, "/a%20b?x=1", body: .bytes([1, 2, 3]))
+    call.credentials = [HTTPCredential(.authorization, Secret("hunter2"), for: origin)]
+    return call
+  }
+
+  @Test("what is not encrypted is asked for by its whole address")
+  func plain() async throws {
+    let proxy = try await LoopbackServer.start { _ in .reply(204) }
+    let transport = try transport("http://127.0.0.1:\(proxy.port)")
+    let origin = HTTPOrigin(isSecure: false, host: "store.example", port: 9000)
+    #expect(try await transport.send(call(origin)).status.code == 204)
+    let request = try #require(proxy.requests.first)
+    #expect(request.target == "http://store.example:9000/a%20b?x=1")
+    #expect(request.header("host") == "store.example:9000")
+    #expect(request.body == [1, 2, 3])
+    await proxy.stop()
+  }
+
+  @Test(
+    "what is encrypted goes through a tunnel: the proxy learns the host's name alone, and the store nothing of the proxy",
+    .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no /usr/bin/openssl"))
+  func tunnel() async throws {
+    let authority = try await TestAuthority(for: "store.example")
+    let store = try await authority.serve { _ in .reply(204) }
+    let proxy = try await TunnelProxy.start(to: store.port)
+    let transport = try transport(
+      "http://user:pass@127.0.0.1:\(proxy.port)", certificates: authority.certificate)
+    let origin = HTTPOrigin(isSecure: true, host: "store.example")
+    for _ in 0..<2 { #expect(try await transport.send(call(origin)).status.code == 204) }
+    let head = try #require(proxy.heads.first)
+    #expect(proxy.heads.count == 1, "the tunnel was not kept")
+    #expect(head.hasPrefix("CONNECT store.example:443 HTTP/1.1\r\n"))
+    #expect(head.contains("Proxy-Authorization: Basic dXNlcjpwYXNz"))
+    #expect(!head.contains("hunter2") && !head.lowercased().contains("\nauthorization"))
+    let request = try #require(store.requests.first)
+    #expect(request.target == "/a%20b?x=1" && request.header("authorization") == "hunter2")
+    #expect(request.header("proxy-authorization") == nil)
+    await proxy.stop()
+    await store.stop()
+  }
+
+  @Test("a proxy that refuses is told as such, and the store's certificate is looked at through it")
+  func refused() async throws {
+    for (status, code) in [(407, UploadError.Code.storeUnusable), (403, .storeUnusable), (503, .unavailable)]
+    {
+      let proxy = try await TunnelProxy.start(to: 1, refusal: status)
+      let failure = await #expect(throws: HTTPFailure.self) {
+        _ = try await transport("http://user:pass@127.0.0.1:\(proxy.port)").send(
+          call(HTTPOrigin(isSecure: true, host: "store.example")))
+      }
+      #expect(failure == .proxyRefused(status: status))
+      let error = try #require(failure.map { UploadError($0, store: "s3://b") })
+      #expect(error.code == code && error.message.contains("proxy"))
+      #expect(!error.message.contains("pass@"))
+      await proxy.stop()
+    }
+  }
+
+  @Test("a proxy that is not there")
+  func nobody() async throws {
+    let failure = await #expect(throws: HTTPFailure.self) {
+      _ = try await transport("http://127.0.0.1:1").send(
+        call(HTTPOrigin(isSecure: true, host: "store.example")))
+    }
+    #expect(failure == .unreachable("Connection refused"))
+  }
+
+  @Test("what stays on this machine goes through none")
+  func loopback() async throws {
+    let server = try await LoopbackServer.start { _ in .reply(204) }
+    let transport = try transport("http://127.0.0.1:1")
+    let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
+    #expect(try await transport.send(call(origin)).status.code == 204)
+    await server.stop()
+  }
+}
