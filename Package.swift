@@ -17,9 +17,6 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-/// What only the uploaders that speak HTTP need.
-let withHTTP = TargetDependencyCondition.when(traits: ["HTTP"])
-
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
@@ -41,11 +38,6 @@ let package = Package(
         "ReelCatalog", "ReelIngest",
       ]),
     .library(name: "ReelUploaderPromises", targets: ["ReelUploaderPromises"]),
-  ],
-  traits: [
-    .default(enabledTraits: ["HTTP"]),
-    .trait(
-      name: "HTTP", description: "Uploaders that speak HTTP (S3, tus, Firebase)"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -111,8 +103,7 @@ let package = Package(
         "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
         "ReelIngest", "ReelTerminal", "ReelValidation", "ReelCommand", "ReelUploaderPromises", "CProcess",
         argumentParser, configuration, systemPackage,
-        .target(name: "ReelHTTP", condition: withHTTP), .target(name: "ReelS3", condition: withHTTP),
-        .target(name: "ReelTus", condition: withHTTP), .target(name: "ReelFirebase", condition: withHTTP),
+        "ReelHTTP", "ReelS3", "ReelTus", "ReelFirebase",
       ],
       swiftSettings: strict),
 

@@ -24,19 +24,17 @@ package struct CampaignSetting: Sendable {
   }
 }
 
-#if HTTP
-  extension CampaignSetting {
-    /// - Parameter requests: their shapes, in their order.
-    func choose(
-      from kinds: [FaultKind], _ requests: [String], samples: Int, sparing spares: (FaultKind, String) -> Bool
-    ) -> [Fault] {
-      let draws = SeededDraws(seed: seed)
-      return kinds.flatMap { kind in
-        let all = requests.indices.filter { !spares(kind, requests[$0]) }.flatMap { index in
-          Fault.Reach.allCases.map { Fault(kind, at: index + 1, $0) }
-        }
-        return draw(samples, of: all, draws)
-      }.filter { fault in only.map { fault.description.contains($0) } ?? true }
-    }
+extension CampaignSetting {
+  /// - Parameter requests: their shapes, in their order.
+  func choose(
+    from kinds: [FaultKind], _ requests: [String], samples: Int, sparing spares: (FaultKind, String) -> Bool
+  ) -> [Fault] {
+    let draws = SeededDraws(seed: seed)
+    return kinds.flatMap { kind in
+      let all = requests.indices.filter { !spares(kind, requests[$0]) }.flatMap { index in
+        Fault.Reach.allCases.map { Fault(kind, at: index + 1, $0) }
+      }
+      return draw(samples, of: all, draws)
+    }.filter { fault in only.map { fault.description.contains($0) } ?? true }
   }
-#endif
+}

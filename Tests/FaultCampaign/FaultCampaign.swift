@@ -1,161 +1,159 @@
-#if HTTP
-  import Foundation
-  import ReelCatalog
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelIngest
-  import ReelModel
+import Foundation
+import ReelCatalog
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelIngest
+import ReelModel
 
-  /// A store behind a proxy, empty but for what one scenario puts there.
-  package protocol StoreBehindProxy: Sendable {
-    /// The store's own port.
-    var port: Int { get }
-    /// Such as tokens and keys: not to be seen in what is told, nor by others.
-    var secrets: [String] { get }
-    /// The uploader under test, over the proxy, and what keeps the store's posts; nil for a store that keeps none.
-    func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) async throws
-      -> (any Uploader, (any PostRecorder)?)
-    /// Read directly.
-    func contents() async throws -> StoreContents
-    func stop() async
+/// A store behind a proxy, empty but for what one scenario puts there.
+package protocol StoreBehindProxy: Sendable {
+  /// The store's own port.
+  var port: Int { get }
+  /// Such as tokens and keys: not to be seen in what is told, nor by others.
+  var secrets: [String] { get }
+  /// The uploader under test, over the proxy, and what keeps the store's posts; nil for a store that keeps none.
+  func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) async throws
+    -> (any Uploader, (any PostRecorder)?)
+  /// Read directly.
+  func contents() async throws -> StoreContents
+  func stop() async
+}
+
+/// Publishes one video through one fault after the other, and once more without when that failed, and holds what is
+/// left against the promises.
+package struct FaultCampaign: Sendable {
+  /// Such as `S3, in parts`.
+  package let name: String
+  /// Bytes of the video.
+  package let size: Int
+  package let kinds: [FaultKind]
+  /// Scenarios at a time.
+  let lanes: Int
+  /// Of every kind so many scenarios are drawn in the short form.
+  let samples: Int
+  /// Whether a kind is left out at requests of that shape.
+  let spares: @Sendable (FaultKind, String) -> Bool
+  let makeStore: @Sendable () async throws -> any StoreBehindProxy
+
+  package init(
+    _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 12, samples: Int = 1,
+    sparing spares: @escaping @Sendable (FaultKind, String) -> Bool = { _, _ in false },
+    makeStore: @escaping @Sendable () async throws -> any StoreBehindProxy
+  ) {
+    (self.name, self.size, self.kinds, self.lanes, self.samples) = (name, size, kinds, lanes, samples)
+    self.spares = spares
+    self.makeStore = makeStore
   }
 
-  /// Publishes one video through one fault after the other, and once more without when that failed, and holds what is
-  /// left against the promises.
-  package struct FaultCampaign: Sendable {
-    /// Such as `S3, in parts`.
-    package let name: String
-    /// Bytes of the video.
-    package let size: Int
-    package let kinds: [FaultKind]
-    /// Scenarios at a time.
-    let lanes: Int
-    /// Of every kind so many scenarios are drawn in the short form.
-    let samples: Int
-    /// Whether a kind is left out at requests of that shape.
-    let spares: @Sendable (FaultKind, String) -> Bool
-    let makeStore: @Sendable () async throws -> any StoreBehindProxy
-
-    package init(
-      _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 12, samples: Int = 1,
-      sparing spares: @escaping @Sendable (FaultKind, String) -> Bool = { _, _ in false },
-      makeStore: @escaping @Sendable () async throws -> any StoreBehindProxy
-    ) {
-      (self.name, self.size, self.kinds, self.lanes, self.samples) = (name, size, kinds, lanes, samples)
-      self.spares = spares
-      self.makeStore = makeStore
+  /// Everything that does not hold, each with the scenario that shows it.
+  package func run(_ setting: CampaignSetting = CampaignSetting()) async throws -> [String] {
+    let requests = try await undisturbed(seed: setting.seed)
+    let faults = setting.choose(from: kinds, requests, samples: samples, sparing: spares)
+    var tally = CampaignTally()
+    try await withThrowingTaskGroup(of: ScenarioOutcome.self) { group in
+      var waiting = faults.makeIterator()
+      for _ in 0..<lanes {
+        if let fault = waiting.next() { group.addTask { try await outcome(of: fault, setting.seed) } }
+      }
+      while let ended = try await group.next() {
+        tally.add(ended)
+        if let fault = waiting.next() { group.addTask { try await outcome(of: fault, setting.seed) } }
+      }
     }
+    print(
+      "faults, \(name): \(faults.count) scenarios of \(kinds.count) kinds over \(requests.count) requests "
+        + "(\(requests.joined(separator: ", "))): \(tally); REEL_SEED=\(setting.seed)")
+    for broken in tally.broken { print("  broken: \(broken)") }
+    return tally.broken.map { "\(name): \($0) (REEL_SEED=\(setting.seed))" }
+  }
 
-    /// Everything that does not hold, each with the scenario that shows it.
-    package func run(_ setting: CampaignSetting = CampaignSetting()) async throws -> [String] {
-      let requests = try await undisturbed(seed: setting.seed)
-      let faults = setting.choose(from: kinds, requests, samples: samples, sparing: spares)
-      var tally = CampaignTally()
-      try await withThrowingTaskGroup(of: ScenarioOutcome.self) { group in
-        var waiting = faults.makeIterator()
-        for _ in 0..<lanes {
-          if let fault = waiting.next() { group.addTask { try await outcome(of: fault, setting.seed) } }
-        }
-        while let ended = try await group.next() {
-          tally.add(ended)
-          if let fault = waiting.next() { group.addTask { try await outcome(of: fault, setting.seed) } }
-        }
-      }
-      print(
-        "faults, \(name): \(faults.count) scenarios of \(kinds.count) kinds over \(requests.count) requests "
-          + "(\(requests.joined(separator: ", "))): \(tally); REEL_SEED=\(setting.seed)")
-      for broken in tally.broken { print("  broken: \(broken)") }
-      return tally.broken.map { "\(name): \($0) (REEL_SEED=\(setting.seed))" }
+  /// The requests of a publish that nothing disturbs.
+  private func undisturbed(seed: UInt64) async throws -> [String] {
+    let stage = try await Stage(self, seed: seed)
+    let result = try await stage.publish()
+    let broken = try await stage.broken(after: result)
+    let requests = stage.proxy.requests
+    await stage.stop()
+    guard case .published = result, broken.isEmpty else { throw Disturbed(result: result, broken: broken) }
+    return requests
+  }
+
+  private struct Disturbed: Error {
+    let result: PublishResult
+    let broken: [String]
+  }
+
+  private func outcome(of fault: Fault, _ seed: UInt64) async throws -> ScenarioOutcome {
+    let stage = try await Stage(self, seed: seed)
+    stage.proxy.plan(fault, sparing: { spares(fault.kind, $0) })
+    // Who waits so shortly may lose its patience with a busy machine, too: after a stall only the end counts.
+    let first = try await stage.publish(fault.kind.isStall ? .milliseconds(500) : Stage.patience)
+    var outcome = ScenarioOutcome(fault: fault.description, result: first, struck: stage.proxy.struck)
+    outcome.broken = try await stage.broken(after: first)
+    if !fault.kind.isStall, fault.reach == .once, stage.proxy.requests.count >= fault.request,
+      fault.kind.passes(on: stage.proxy.requests[fault.request - 1]), case .failed(let failure) = first
+    {
+      outcome.broken.append("it did not get over it: \(failure.code), \(failure.message)")
     }
-
-    /// The requests of a publish that nothing disturbs.
-    private func undisturbed(seed: UInt64) async throws -> [String] {
-      let stage = try await Stage(self, seed: seed)
-      let result = try await stage.publish()
-      let broken = try await stage.broken(after: result)
-      let requests = stage.proxy.requests
-      await stage.stop()
-      guard case .published = result, broken.isEmpty else { throw Disturbed(result: result, broken: broken) }
-      return requests
+    stage.proxy.plan(nil)
+    let second = try await stage.publish()
+    if case .failed(let failure) = second {
+      outcome.broken.append("the run after it failed: \(failure.code), \(failure.message)")
     }
-
-    private struct Disturbed: Error {
-      let result: PublishResult
-      let broken: [String]
+    outcome.broken += try await stage.broken(after: second).map { "after the second run: " + $0 }
+    let heard = stage.elsewhere.requests
+    if !heard.isEmpty, !fault.kind.mayLead {
+      outcome.broken.append("another server was asked: \(heard.map(\.target))")
     }
+    for request in heard where request.headers.contains(where: { stage.isSecret($0.name, $0.value) }) {
+      outcome.broken.append("another server was told a secret: \(request.method) \(request.target)")
+    }
+    await stage.stop()
+    return outcome
+  }
+}
 
-    private func outcome(of fault: Fault, _ seed: UInt64) async throws -> ScenarioOutcome {
-      let stage = try await Stage(self, seed: seed)
-      stage.proxy.plan(fault, sparing: { spares(fault.kind, $0) })
-      // Who waits so shortly may lose its patience with a busy machine, too: after a stall only the end counts.
-      let first = try await stage.publish(fault.kind.isStall ? .milliseconds(500) : Stage.patience)
-      var outcome = ScenarioOutcome(fault: fault.description, result: first, struck: stage.proxy.struck)
-      outcome.broken = try await stage.broken(after: first)
-      if !fault.kind.isStall, fault.reach == .once, stage.proxy.requests.count >= fault.request,
-        fault.kind.passes(on: stage.proxy.requests[fault.request - 1]), case .failed(let failure) = first
-      {
-        outcome.broken.append("it did not get over it: \(failure.code), \(failure.message)")
-      }
-      stage.proxy.plan(nil)
-      let second = try await stage.publish()
-      if case .failed(let failure) = second {
-        outcome.broken.append("the run after it failed: \(failure.code), \(failure.message)")
-      }
-      outcome.broken += try await stage.broken(after: second).map { "after the second run: " + $0 }
-      let heard = stage.elsewhere.requests
-      if !heard.isEmpty, !fault.kind.mayLead {
-        outcome.broken.append("another server was asked: \(heard.map(\.target))")
-      }
-      for request in heard where request.headers.contains(where: { stage.isSecret($0.name, $0.value) }) {
-        outcome.broken.append("another server was told a secret: \(request.method) \(request.target)")
-      }
-      await stage.stop()
-      return outcome
+/// One scenario's store, proxy and library.
+private struct Stage: Sendable {
+  let store: any StoreBehindProxy
+  let proxy: FaultProxy
+  let elsewhere: LoopbackServer
+  let scene: PublishScene
+
+  /// Nothing but a stall takes so long, however busy the machine is.
+  static let patience = Duration.seconds(60)
+
+  init(_ campaign: FaultCampaign, seed: UInt64) async throws {
+    store = try await campaign.makeStore()
+    elsewhere = try await LoopbackServer.start { _ in .reply(404) }
+    proxy = try await FaultProxy.start(to: store.port, elsewhere: elsewhere.port)
+    scene = try PublishScene(size: campaign.size, seed: seed)
+  }
+
+  /// - Parameter idle: how long the client waits for a byte.
+  func publish(_ idle: Duration = patience) async throws -> PublishResult {
+    let transport = try CurlTransport(
+      HTTPRules(timeouts: HTTPTimeouts(connect: Self.patience, idle: idle, answer: Self.patience)))
+    return try await scene.publish { [store, proxy] catalog in
+      try await store.services(through: proxy.port, transport, catalog)
     }
   }
 
-  /// One scenario's store, proxy and library.
-  private struct Stage: Sendable {
-    let store: any StoreBehindProxy
-    let proxy: FaultProxy
-    let elsewhere: LoopbackServer
-    let scene: PublishScene
-
-    /// Nothing but a stall takes so long, however busy the machine is.
-    static let patience = Duration.seconds(60)
-
-    init(_ campaign: FaultCampaign, seed: UInt64) async throws {
-      store = try await campaign.makeStore()
-      elsewhere = try await LoopbackServer.start { _ in .reply(404) }
-      proxy = try await FaultProxy.start(to: store.port, elsewhere: elsewhere.port)
-      scene = try PublishScene(size: campaign.size, seed: seed)
-    }
-
-    /// - Parameter idle: how long the client waits for a byte.
-    func publish(_ idle: Duration = patience) async throws -> PublishResult {
-      let transport = try CurlTransport(
-        HTTPRules(timeouts: HTTPTimeouts(connect: Self.patience, idle: idle, answer: Self.patience)))
-      return try await scene.publish { [store, proxy] catalog in
-        try await store.services(through: proxy.port, transport, catalog)
-      }
-    }
-
-    func broken(after result: PublishResult) async throws -> [String] {
-      // What the client gave up may still be on its way to the store, or hold an upload there.
-      try await proxy.settle()
-      return OnceVerdict(of: scene.digest, secrets: store.secrets).broken(
-        after: result, try await store.contents(), try CatalogLook(library: scene.library))
-    }
-
-    /// Signatures, too.
-    func isSecret(_ name: String, _ value: String) -> Bool {
-      name.lowercased() == "authorization" || store.secrets.contains { value.contains($0) }
-    }
-
-    func stop() async {
-      await proxy.stop()
-      await elsewhere.stop()
-      await store.stop()
-    }
+  func broken(after result: PublishResult) async throws -> [String] {
+    // What the client gave up may still be on its way to the store, or hold an upload there.
+    try await proxy.settle()
+    return OnceVerdict(of: scene.digest, secrets: store.secrets).broken(
+      after: result, try await store.contents(), try CatalogLook(library: scene.library))
   }
-#endif
+
+  /// Signatures, too.
+  func isSecret(_ name: String, _ value: String) -> Bool {
+    name.lowercased() == "authorization" || store.secrets.contains { value.contains($0) }
+  }
+
+  func stop() async {
+    await proxy.stop()
+    await elsewhere.stop()
+    await store.stop()
+  }
+}

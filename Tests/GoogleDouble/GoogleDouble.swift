@@ -1,192 +1,190 @@
-#if HTTP
-  import Foundation
-  import ReelFirebase
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import Synchronization
+import Foundation
+import ReelFirebase
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import Synchronization
 
-  /// Google's part: Cloud Storage, Firestore and the place where tokens are given out, on one port of 127.0.0.1. It is
-  /// strict where the real ones are: tokens, preconditions, checksums, offsets, transactions.
-  package final class GoogleDouble: Sendable {
-    package static let bucket = "my-app.appspot.com"
-    package static let project = "my-app"
-    package static let email = "reel@my-app.iam.gserviceaccount.com"
+/// Google's part: Cloud Storage, Firestore and the place where tokens are given out, on one port of 127.0.0.1. It is
+/// strict where the real ones are: tokens, preconditions, checksums, offsets, transactions.
+package final class GoogleDouble: Sendable {
+  package static let bucket = "my-app.appspot.com"
+  package static let project = "my-app"
+  package static let email = "reel@my-app.iam.gserviceaccount.com"
 
-    /// Stands in every upload's address.
-    package static let sessionMark = "s3cret-session-"
+  /// Stands in every upload's address.
+  package static let sessionMark = "s3cret-session-"
 
-    package let state = Mutex(State())
-    let key: TestRSAKey
-    let keepsBytes: Bool
-    private let server = Mutex<LoopbackServer?>(nil)
-    private let proxy = Mutex<Int?>(nil)
+  package let state = Mutex(State())
+  let key: TestRSAKey
+  let keepsBytes: Bool
+  private let server = Mutex<LoopbackServer?>(nil)
+  private let proxy = Mutex<Int?>(nil)
 
-    /// What it knows.
-    package struct State {
-      package var tokens: [String: Int] = [:]
-      /// How often a token is taken before it has ended; nil for ever.
-      package var tokenUses: Int?
-      package var tokensGiven = 0
-      package var faults: [Fault] = []
-      package var objects: [String: Object] = [:]
-      package var sessions: [String: Session] = [:]
-      package var documents: [String: Document] = [:]
-      package var transactions: [String: [String: Int]] = [:]
-      /// Grows with everything that is made.
-      package var clock = 0
-      package var bytesKept = 0
-      package var commits = 0
+  /// What it knows.
+  package struct State {
+    package var tokens: [String: Int] = [:]
+    /// How often a token is taken before it has ended; nil for ever.
+    package var tokenUses: Int?
+    package var tokensGiven = 0
+    package var faults: [Fault] = []
+    package var objects: [String: Object] = [:]
+    package var sessions: [String: Session] = [:]
+    package var documents: [String: Document] = [:]
+    package var transactions: [String: [String: Int]] = [:]
+    /// Grows with everything that is made.
+    package var clock = 0
+    package var bytesKept = 0
+    package var commits = 0
 
-      package mutating func tick() -> Int {
-        clock += 1
-        return clock
-      }
-    }
-
-    /// What goes wrong with the nth request (from 1, once) whose method and target hold `words`.
-    package struct Fault: Sendable, CustomStringConvertible {
-      package enum Effect: Sendable {
-        case status(Int, String)
-        /// Nothing is done, and the connection ends.
-        case reset
-        /// It is done, and nobody hears of it.
-        case swallow
-        /// Only so many bytes of the body arrive, and the connection ends.
-        case cut(Int)
-        /// A byte of the body changes on its way.
-        case corrupt
-        /// What follows is done first by somebody else.
-        case after(@Sendable (inout State) -> Void)
-      }
-      package var words: String
-      package var nth: Int
-      package var effect: Effect
-
-      package init(words: String, nth: Int = 1, effect: Effect) {
-        (self.words, self.nth, self.effect) = (words, nth, effect)
-      }
-
-      package var description: String { "\(effect) at \(nth). \(words)" }
-    }
-
-    /// - Parameter keepsBytes: whether it has the objects' bytes and sums them up. One that does not counts them, and
-    ///   takes its client's word for their checksum: where gigabytes come, it must not be what everything waits for.
-    package static func start(
-      key: TestRSAKey = TestKey.key, keepsBytes: Bool = true
-    ) async throws -> GoogleDouble {
-      let double = GoogleDouble(key, keepsBytes: keepsBytes)
-      let server = try await LoopbackServer.start(keepsBodies: keepsBytes) { double.answer($0) }
-      double.server.withLock { $0 = server }
-      return double
-    }
-
-    private init(_ key: TestRSAKey, keepsBytes: Bool) {
-      (self.key, self.keepsBytes) = (key, keepsBytes)
-    }
-
-    package var port: Int { server.withLock { $0?.port ?? 0 } }
-    /// Where clients think that it is.
-    package var origin: HTTPOrigin {
-      HTTPOrigin(isSecure: false, host: "127.0.0.1", port: proxy.withLock { $0 } ?? port)
-    }
-    /// From now on clients come by what listens at `port`.
-    package func stand(behind port: Int) { proxy.withLock { $0 = port } }
-    package var requests: [ReceivedRequest] { server.withLock { $0?.requests ?? [] } }
-
-    package func stop() async { await server.withLock { $0 }?.stop() }
-
-    /// Names of objects.
-    package var objectNames: [String] { state.withLock { $0.objects.keys.sorted() } }
-
-    package func break_(_ faults: Fault...) { state.withLock { $0.faults += faults } }
-
-    // MARK: Answers
-
-    private func answer(_ request: ReceivedRequest) -> ServerAction {
-      state.withLock { state in
-        guard let effect = state.fault(for: request) else { return respond(to: request, &state) }
-        switch effect {
-        case .status(let status, let body): return .reply(status, body: Array(body.utf8))
-        case .reset: return .close
-        case .swallow:
-          _ = respond(to: request, &state)
-          return .close
-        case .cut(let count):
-          _ = respond(to: request.cut(to: count), &state)
-          return .close
-        case .corrupt: return respond(to: request.corrupted, &state)
-        case .after(let change):
-          change(&state)
-          return respond(to: request, &state)
-        }
-      }
-    }
-
-    private func respond(to request: ReceivedRequest, _ state: inout State) -> ServerAction {
-      let path = String(request.target.prefix { $0 != "?" })
-      if path == "/token" { return giveToken(request, &state) }
-      if path == "/elsewhere" { return .reply(200) }
-      guard state.takes(request.header("Authorization")) else {
-        return .error(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.")
-      }
-      if path.hasPrefix("/v1/projects/\(Self.project)/databases/(default)/documents:") {
-        return firestore(String(path.drop { $0 != ":" }.dropFirst()), request, &state)
-      }
-      return storage(path, request, &state)
+    package mutating func tick() -> Int {
+      clock += 1
+      return clock
     }
   }
 
-  extension GoogleDouble.State {
-    mutating func fault(for request: ReceivedRequest) -> GoogleDouble.Fault.Effect? {
-      let line = request.method + " " + request.target
-      for index in faults.indices where line.contains(faults[index].words) {
-        faults[index].nth -= 1
-        if faults[index].nth == 0 { return faults.remove(at: index).effect }
+  /// What goes wrong with the nth request (from 1, once) whose method and target hold `words`.
+  package struct Fault: Sendable, CustomStringConvertible {
+    package enum Effect: Sendable {
+      case status(Int, String)
+      /// Nothing is done, and the connection ends.
+      case reset
+      /// It is done, and nobody hears of it.
+      case swallow
+      /// Only so many bytes of the body arrive, and the connection ends.
+      case cut(Int)
+      /// A byte of the body changes on its way.
+      case corrupt
+      /// What follows is done first by somebody else.
+      case after(@Sendable (inout State) -> Void)
+    }
+    package var words: String
+    package var nth: Int
+    package var effect: Effect
+
+    package init(words: String, nth: Int = 1, effect: Effect) {
+      (self.words, self.nth, self.effect) = (words, nth, effect)
+    }
+
+    package var description: String { "\(effect) at \(nth). \(words)" }
+  }
+
+  /// - Parameter keepsBytes: whether it has the objects' bytes and sums them up. One that does not counts them, and
+  ///   takes its client's word for their checksum: where gigabytes come, it must not be what everything waits for.
+  package static func start(
+    key: TestRSAKey = TestKey.key, keepsBytes: Bool = true
+  ) async throws -> GoogleDouble {
+    let double = GoogleDouble(key, keepsBytes: keepsBytes)
+    let server = try await LoopbackServer.start(keepsBodies: keepsBytes) { double.answer($0) }
+    double.server.withLock { $0 = server }
+    return double
+  }
+
+  private init(_ key: TestRSAKey, keepsBytes: Bool) {
+    (self.key, self.keepsBytes) = (key, keepsBytes)
+  }
+
+  package var port: Int { server.withLock { $0?.port ?? 0 } }
+  /// Where clients think that it is.
+  package var origin: HTTPOrigin {
+    HTTPOrigin(isSecure: false, host: "127.0.0.1", port: proxy.withLock { $0 } ?? port)
+  }
+  /// From now on clients come by what listens at `port`.
+  package func stand(behind port: Int) { proxy.withLock { $0 = port } }
+  package var requests: [ReceivedRequest] { server.withLock { $0?.requests ?? [] } }
+
+  package func stop() async { await server.withLock { $0 }?.stop() }
+
+  /// Names of objects.
+  package var objectNames: [String] { state.withLock { $0.objects.keys.sorted() } }
+
+  package func break_(_ faults: Fault...) { state.withLock { $0.faults += faults } }
+
+  // MARK: Answers
+
+  private func answer(_ request: ReceivedRequest) -> ServerAction {
+    state.withLock { state in
+      guard let effect = state.fault(for: request) else { return respond(to: request, &state) }
+      switch effect {
+      case .status(let status, let body): return .reply(status, body: Array(body.utf8))
+      case .reset: return .close
+      case .swallow:
+        _ = respond(to: request, &state)
+        return .close
+      case .cut(let count):
+        _ = respond(to: request.cut(to: count), &state)
+        return .close
+      case .corrupt: return respond(to: request.corrupted, &state)
+      case .after(let change):
+        change(&state)
+        return respond(to: request, &state)
       }
-      return nil
-    }
-
-    mutating func takes(_ authorization: String?) -> Bool {
-      guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
-      let token = String(authorization.dropFirst(7))
-      if token == "owner" { return true }
-      guard let uses = tokens[token] else { return false }
-      tokens[token] = uses + 1
-      return tokenUses.map { uses < $0 } ?? true
     }
   }
 
-  extension ReceivedRequest {
-    /// The value of a query's name, decoded.
-    func query(_ name: String) -> String? {
-      URLComponents(string: target)?.queryItems?.first { $0.name == name }?.value
+  private func respond(to request: ReceivedRequest, _ state: inout State) -> ServerAction {
+    let path = String(request.target.prefix { $0 != "?" })
+    if path == "/token" { return giveToken(request, &state) }
+    if path == "/elsewhere" { return .reply(200) }
+    guard state.takes(request.header("Authorization")) else {
+      return .error(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.")
     }
+    if path.hasPrefix("/v1/projects/\(Self.project)/databases/(default)/documents:") {
+      return firestore(String(path.drop { $0 != ":" }.dropFirst()), request, &state)
+    }
+    return storage(path, request, &state)
+  }
+}
 
-    var json: [String: Any] {
-      (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:]
+extension GoogleDouble.State {
+  mutating func fault(for request: ReceivedRequest) -> GoogleDouble.Fault.Effect? {
+    let line = request.method + " " + request.target
+    for index in faults.indices where line.contains(faults[index].words) {
+      faults[index].nth -= 1
+      if faults[index].nth == 0 { return faults.remove(at: index).effect }
     }
-
-    var corrupted: ReceivedRequest {
-      var body = body
-      if !body.isEmpty { body[body.count / 2] ^= 1 }
-      return ReceivedRequest(method: method, target: target, headers: headers, body: body)
-    }
+    return nil
   }
 
-  extension ServerAction {
-    static func json(_ object: Any, status: Int = 200) -> ServerAction {
-      let body = (try? JSONSerialization.data(withJSONObject: object)) ?? Data()
-      return .reply(status, headers: [("content-type", "application/json")], body: Array(body))
-    }
-
-    static func error(_ code: Int, _ status: String, _ message: String) -> ServerAction {
-      json(
-        [
-          "error": [
-            "code": code, "message": message, "status": status, "errors": [["reason": status]],
-          ]
-        ], status: code)
-    }
+  mutating func takes(_ authorization: String?) -> Bool {
+    guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
+    let token = String(authorization.dropFirst(7))
+    if token == "owner" { return true }
+    guard let uses = tokens[token] else { return false }
+    tokens[token] = uses + 1
+    return tokenUses.map { uses < $0 } ?? true
   }
-#endif
+}
+
+extension ReceivedRequest {
+  /// The value of a query's name, decoded.
+  func query(_ name: String) -> String? {
+    URLComponents(string: target)?.queryItems?.first { $0.name == name }?.value
+  }
+
+  var json: [String: Any] {
+    (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:]
+  }
+
+  var corrupted: ReceivedRequest {
+    var body = body
+    if !body.isEmpty { body[body.count / 2] ^= 1 }
+    return ReceivedRequest(method: method, target: target, headers: headers, body: body)
+  }
+}
+
+extension ServerAction {
+  static func json(_ object: Any, status: Int = 200) -> ServerAction {
+    let body = (try? JSONSerialization.data(withJSONObject: object)) ?? Data()
+    return .reply(status, headers: [("content-type", "application/json")], body: Array(body))
+  }
+
+  static func error(_ code: Int, _ status: String, _ message: String) -> ServerAction {
+    json(
+      [
+        "error": [
+          "code": code, "message": message, "status": status, "errors": [["reason": status]],
+        ]
+      ], status: code)
+  }
+}

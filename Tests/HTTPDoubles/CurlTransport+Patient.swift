@@ -1,20 +1,18 @@
-#if HTTP
-  import ReelHTTP
-  import ReelUploading
+import ReelHTTP
+import ReelUploading
 
-  extension CurlTransport {
-    /// For tests that are about no time-out: on a busy machine everything may take long.
-    package static func patient(limiter: RateLimiter? = nil) throws(HTTPFailure) -> CurlTransport {
-      try CurlTransport(HTTPRules(timeouts: .patient()), limiter: limiter)
-    }
+extension CurlTransport {
+  /// For tests that are about no time-out: on a busy machine everything may take long.
+  package static func patient(limiter: RateLimiter? = nil) throws(HTTPFailure) -> CurlTransport {
+    try CurlTransport(HTTPRules(timeouts: .patient()), limiter: limiter)
   }
+}
 
-  extension HTTPTimeouts {
-    /// Far longer than anything takes, but for what a test is about.
-    package static func patient(
-      connect: Duration = .seconds(120), idle: Duration = .seconds(600), answer: Duration = .seconds(600)
-    ) -> HTTPTimeouts {
-      HTTPTimeouts(connect: connect, idle: idle, answer: answer)
-    }
+extension HTTPTimeouts {
+  /// Far longer than anything takes, but for what a test is about.
+  package static func patient(
+    connect: Duration = .seconds(120), idle: Duration = .seconds(600), answer: Duration = .seconds(600)
+  ) -> HTTPTimeouts {
+    HTTPTimeouts(connect: connect, idle: idle, answer: answer)
   }
-#endif
+}

@@ -1,225 +1,223 @@
-#if HTTP
-  import Foundation
-  import GRDB
-  import ReelGoogleDouble
-  import ReelHTTPDoubles
-  import Synchronization
-  import Testing
+import Foundation
+import GRDB
+import ReelGoogleDouble
+import ReelHTTPDoubles
+import Synchronization
+import Testing
 
-  extension Workbench {
-    /// Has the catalog say that what is in `old` is in `new`.
-    fileprivate func rename(destination old: String, to new: String) throws {
-      let queue = try DatabaseQueue(path: library.appendingPathComponent("catalog.sqlite").path)
-      try queue.write { database in
-        try database.execute(sql: "UPDATE destination SET name = ? WHERE name LIKE ?", arguments: [new, old])
-        try #require(database.changesCount == 1)
-      }
-      try queue.close()
+extension Workbench {
+  /// Has the catalog say that what is in `old` is in `new`.
+  fileprivate func rename(destination old: String, to new: String) throws {
+    let queue = try DatabaseQueue(path: library.appendingPathComponent("catalog.sqlite").path)
+    try queue.write { database in
+      try database.execute(sql: "UPDATE destination SET name = ? WHERE name LIKE ?", arguments: [new, old])
+      try #require(database.changesCount == 1)
     }
+    try queue.close()
+  }
+}
+
+@Suite("a secret goes to the destination that it was given for", .timeLimit(.minutes(10)))
+struct SecretDestinationTests {
+  private static let token = "t0ken-of-another-server"
+
+  private func isTold(_ server: LoopbackServer, _ secret: String) -> Bool {
+    server.requests.contains { request in request.headers.contains { $0.value.contains(secret) } }
   }
 
-  @Suite("a secret goes to the destination that it was given for", .timeLimit(.minutes(10)))
-  struct SecretDestinationTests {
-    private static let token = "t0ken-of-another-server"
-
-    private func isTold(_ server: LoopbackServer, _ secret: String) -> Bool {
-      server.requests.contains { request in request.headers.contains { $0.value.contains(secret) } }
-    }
-
-    private func kinds(_ outcome: ReelBinary.Outcome) throws -> [String] {
-      try #require(try outcome.object()["problems"] as? [[String: Any]]).compactMap { $0["kind"] as? String }
-    }
-
-    @Test("today's tus token is not sent to another server that the catalog names, and that is told")
-    func tus() async throws {
-      let bench = try Workbench()
-      try bench.addDistinct(2)
-      let (first, second) = (try await SmallTusServer.start(), try await SmallTusServer.start())
-      for (server, file) in [(first, "clip-00000.mp4"), (second, "clip-00001.mp4")] {
-        let stored = try await bench.reel(
-          "publish", "clips/\(file)", "--to", server.address, environment: ["REEL_TUS_TOKEN": "own-token"])
-        #expect(stored.status == 0, "\(stored.output) \(stored.errors)")
-      }
-      let heard = [first, second].map(\.server.requests.count)
-      let environment = ["REEL_TUS_TOKEN": Self.token]
-
-      let unnamed = try await bench.reel("verify", "--json", environment: environment)
-      #expect(unnamed.status == 1, "\(unnamed.output) \(unnamed.errors)")
-      #expect(try kinds(unnamed) == ["notLookedAt", "notLookedAt"])
-      #expect(try unnamed.object()["notLookedAt"] as? Int == 2)
-      #expect(try unnamed.object()["objects"] as? Int == 0)
-      #expect([first, second].map(\.server.requests.count) == heard)
-      let told = try await bench.reel("verify", environment: environment)
-      #expect(told.output.contains("--to '\(second.address)'"), "\(told.output)")
-
-      let settings = environment.merging(["REEL_TO": second.address]) { $1 }
-      let one = try await bench.reel("verify", "--json", environment: settings)
-      #expect(one.status == 1)
-      #expect(try kinds(one) == ["notLookedAt"])
-      #expect(try one.object()["sound"] as? Int == 1)
-      #expect(!isTold(first.server, Self.token) && isTold(second.server, Self.token))
-
-      let named = try await bench.reel("verify", "--json", "--to", first.address, environment: environment)
-      #expect(named.status == 0, "\(named.output) \(named.errors)")
-      #expect(isTold(first.server, Self.token))
-      // A server that asks for none is looked at, whoever else there is.
-      #expect(try await bench.reel("verify").status == 0)
-      for server in [first, second] { await server.server.stop() }
-    }
-
-    @Test("AWS's keys sign no request to another endpoint than the one they were given for")
-    func s3() async throws {
-      let bench = try Workbench()
-      try bench.addDistinct(1)
-      #expect(try await bench.reel("ingest", "clips").status == 0)
-      let (server, other) = (
-        try await LoopbackServer.start { _ in .reply(404) },
-        try await LoopbackServer.start { _ in .reply(404) }
-      )
-      let address = "s3+http://127.0.0.1:\(server.port)/bucket"
-      try bench.rename(destination: "%", to: address)
-      let keys = [
-        "AWS_ACCESS_KEY_ID": "AKIAOTHER", "AWS_SECRET_ACCESS_KEY": "hunter2hunter2",
-        "AWS_SESSION_TOKEN": Self.token,
-      ]
-      for more in [[:], ["REEL_TO": "s3+http://127.0.0.1:\(other.port)/bucket"], ["REEL_TO": "s3://bucket"]] {
-        let outcome = try await bench.reel("verify", "--json", environment: keys.merging(more) { $1 })
-        #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
-        #expect(try kinds(outcome) == ["notLookedAt"])
-      }
-      #expect(server.requests.isEmpty && other.requests.isEmpty)
-      let bucket = ["REEL_TO": "s3://another", "REEL_ENDPOINT": "http://127.0.0.1:\(server.port)"]
-      for more in [["REEL_TO": address], bucket] {
-        // The endpoint in the settings makes another store of one of Amazon's only.
-        let outcome = try await bench.reel("verify", "--json", environment: keys.merging(more) { $1 })
-        #expect(outcome.status == 3, "\(outcome.output) \(outcome.errors)")
-        #expect(try kinds(outcome) == ["missing"])
-      }
-      #expect(try await bench.reel("verify", "--to", address, environment: keys).status == 3)
-      #expect(isTold(server, Self.token) && other.requests.isEmpty)
-      for server in [server, other] { await server.stop() }
-    }
-
-    @Test("a program of the catalog gets no variables that were let through for another one")
-    func command() async throws {
-      let bench = try Workbench()
-      try bench.addDistinct(1)
-      let adapter = ReelBinary.project.appendingPathComponent("Samples/adapters/folder.sh").path
-      let own = bench.folder.appendingPathComponent("own.sh").path
-      try FileManager.default.copyItem(atPath: adapter, toPath: own)
-      let folder = ["REEL_ADAPTER_FOLDER": bench.folder.appendingPathComponent("store").path]
-      let run = try await bench.reel("ingest", "clips", "--to", "command:" + own, environment: folder)
-      #expect(run.status == 0, "\(run.errors)")
-      let unnamed = try await bench.reel("verify", "--json", environment: folder)
-      #expect(unnamed.status == 1)
-      #expect(try kinds(unnamed) == ["notLookedAt"])
-      let other = folder.merging(["REEL_TO": "command:" + adapter]) { $1 }
-      #expect(try kinds(try await bench.reel("verify", "--json", environment: other)) == ["notLookedAt"])
-      let same = folder.merging(["REEL_TO": "command:" + own + "#x"]) { $1 }
-      #expect(try await bench.reel("verify", environment: same).status == 0)
-    }
+  private func kinds(_ outcome: ReelBinary.Outcome) throws -> [String] {
+    try #require(try outcome.object()["problems"] as? [[String: Any]]).compactMap { $0["kind"] as? String }
   }
 
-  @Suite("a store that today's settings make another one of is left alone", .timeLimit(.minutes(10)))
-  struct OtherStoreTests {
-    private static func environment(_ double: GoogleDouble) -> [String: String] {
-      [
-        "STORAGE_EMULATOR_HOST": "127.0.0.1:\(double.port)",
-        "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(double.port)",
-        "GOOGLE_CLOUD_PROJECT": GoogleDouble.project,
-      ]
+  @Test("today's tus token is not sent to another server that the catalog names, and that is told")
+  func tus() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let (first, second) = (try await SmallTusServer.start(), try await SmallTusServer.start())
+    for (server, file) in [(first, "clip-00000.mp4"), (second, "clip-00001.mp4")] {
+      let stored = try await bench.reel(
+        "publish", "clips/\(file)", "--to", server.address, environment: ["REEL_TUS_TOKEN": "own-token"])
+      #expect(stored.status == 0, "\(stored.output) \(stored.errors)")
     }
+    let heard = [first, second].map(\.server.requests.count)
+    let environment = ["REEL_TUS_TOKEN": Self.token]
 
-    private func state(_ double: GoogleDouble) -> [[String]] {
-      [double.objectNames.sorted(), double.ids(in: "Post")]
-    }
+    let unnamed = try await bench.reel("verify", "--json", environment: environment)
+    #expect(unnamed.status == 1, "\(unnamed.output) \(unnamed.errors)")
+    #expect(try kinds(unnamed) == ["notLookedAt", "notLookedAt"])
+    #expect(try unnamed.object()["notLookedAt"] as? Int == 2)
+    #expect(try unnamed.object()["objects"] as? Int == 0)
+    #expect([first, second].map(\.server.requests.count) == heard)
+    let told = try await bench.reel("verify", environment: environment)
+    #expect(told.output.contains("--to '\(second.address)'"), "\(told.output)")
 
-    @Test(
-      "`reel doctor --fix` withdraws and removes nothing in an emulator in the place of a real bucket",
-      .enabled(if: ReelBinary.hasFailpoints))
-    func firebase() async throws {
-      let (bench, double) = (try Workbench(), try await GoogleDouble.start())
-      try bench.addDistinct(1)
-      let killed = try await bench.reel(
-        "ingest", "clips", "--to", "firebase://\(GoogleDouble.bucket)/videos",
-        environment: Self.environment(double).merging(["REEL_DIE_AT": "recorded"]) { $1 })
-      #expect(killed.wasKilled)
-      let before = state(double)
-      try #require(before.map(\.count) == [1, 1])
-      try bench.rename(destination: "firebase%", to: "firebase://\(GoogleDouble.bucket)/videos")
-      let doctor = try await bench.reel(
-        "doctor", "--fix", "--grace", "0", "--json", environment: Self.environment(double))
-      #expect(doctor.status == 3, "\(doctor.output) \(doctor.errors)")
-      #expect(doctor.output.contains("store.unreachable"))
-      #expect(doctor.output.contains("STORAGE_EMULATOR_HOST"))
-      #expect(state(double) == before)
-    }
+    let settings = environment.merging(["REEL_TO": second.address]) { $1 }
+    let one = try await bench.reel("verify", "--json", environment: settings)
+    #expect(one.status == 1)
+    #expect(try kinds(one) == ["notLookedAt"])
+    #expect(try one.object()["sound"] as? Int == 1)
+    #expect(!isTold(first.server, Self.token) && isTold(second.server, Self.token))
 
-    @Test("a bucket of Amazon's is not looked for at the endpoint of today's environment")
-    func s3() async throws {
-      let bench = try Workbench()
-      try bench.addDistinct(1)
-      #expect(try await bench.reel("ingest", "clips").status == 0)
-      try bench.rename(destination: "%", to: "s3://bucket/videos")
-      let server = try await LoopbackServer.start { _ in .reply(404) }
-      let outcome = try await bench.reel(
-        "verify", "--json", "--to", "s3://bucket/videos",
-        environment: [
-          "AWS_ENDPOINT_URL": "http://127.0.0.1:\(server.port)", "AWS_ACCESS_KEY_ID": "AKIAOTHER",
-          "AWS_SECRET_ACCESS_KEY": "hunter2hunter2",
-        ])
+    let named = try await bench.reel("verify", "--json", "--to", first.address, environment: environment)
+    #expect(named.status == 0, "\(named.output) \(named.errors)")
+    #expect(isTold(first.server, Self.token))
+    // A server that asks for none is looked at, whoever else there is.
+    #expect(try await bench.reel("verify").status == 0)
+    for server in [first, second] { await server.server.stop() }
+  }
+
+  @Test("AWS's keys sign no request to another endpoint than the one they were given for")
+  func s3() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let (server, other) = (
+      try await LoopbackServer.start { _ in .reply(404) },
+      try await LoopbackServer.start { _ in .reply(404) }
+    )
+    let address = "s3+http://127.0.0.1:\(server.port)/bucket"
+    try bench.rename(destination: "%", to: address)
+    let keys = [
+      "AWS_ACCESS_KEY_ID": "AKIAOTHER", "AWS_SECRET_ACCESS_KEY": "hunter2hunter2",
+      "AWS_SESSION_TOKEN": Self.token,
+    ]
+    for more in [[:], ["REEL_TO": "s3+http://127.0.0.1:\(other.port)/bucket"], ["REEL_TO": "s3://bucket"]] {
+      let outcome = try await bench.reel("verify", "--json", environment: keys.merging(more) { $1 })
       #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
-      #expect(outcome.output.contains("$AWS_ENDPOINT_URL"))
-      #expect(server.requests.isEmpty)
-      await server.stop()
+      #expect(try kinds(outcome) == ["notLookedAt"])
     }
-
-    @Test("a folder behind a new link is another one, and nothing in it is taken for the posts' objects")
-    func folder() async throws {
-      let bench = try Workbench()
-      try bench.addDistinct(2)
-      let (store, moved) = (bench.folder.path + "/store", bench.folder.path + "/moved")
-      #expect(try await bench.reel("ingest", "clips", "--to", store).status == 0)
-      try FileManager.default.moveItem(atPath: store, toPath: moved)
-      try FileManager.default.createSymbolicLink(atPath: store, withDestinationPath: moved)
-      for command in ["verify", "doctor"] {
-        let outcome = try await bench.reel(command, "--json")
-        #expect(outcome.status == (command == "verify" ? 1 : 3), "\(outcome.output) \(outcome.errors)")
-        #expect(outcome.output.contains("unreachable"))
-      }
+    #expect(server.requests.isEmpty && other.requests.isEmpty)
+    let bucket = ["REEL_TO": "s3://another", "REEL_ENDPOINT": "http://127.0.0.1:\(server.port)"]
+    for more in [["REEL_TO": address], bucket] {
+      // The endpoint in the settings makes another store of one of Amazon's only.
+      let outcome = try await bench.reel("verify", "--json", environment: keys.merging(more) { $1 })
+      #expect(outcome.status == 3, "\(outcome.output) \(outcome.errors)")
+      #expect(try kinds(outcome) == ["missing"])
     }
+    #expect(try await bench.reel("verify", "--to", address, environment: keys).status == 3)
+    #expect(isTold(server, Self.token) && other.requests.isEmpty)
+    for server in [server, other] { await server.stop() }
   }
 
-  /// The smallest server that speaks tus 1.0.0, with one upload at a time in memory.
-  private struct SmallTusServer: Sendable {
-    let server: LoopbackServer
+  @Test("a program of the catalog gets no variables that were let through for another one")
+  func command() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let adapter = ReelBinary.project.appendingPathComponent("Samples/adapters/folder.sh").path
+    let own = bench.folder.appendingPathComponent("own.sh").path
+    try FileManager.default.copyItem(atPath: adapter, toPath: own)
+    let folder = ["REEL_ADAPTER_FOLDER": bench.folder.appendingPathComponent("store").path]
+    let run = try await bench.reel("ingest", "clips", "--to", "command:" + own, environment: folder)
+    #expect(run.status == 0, "\(run.errors)")
+    let unnamed = try await bench.reel("verify", "--json", environment: folder)
+    #expect(unnamed.status == 1)
+    #expect(try kinds(unnamed) == ["notLookedAt"])
+    let other = folder.merging(["REEL_TO": "command:" + adapter]) { $1 }
+    #expect(try kinds(try await bench.reel("verify", "--json", environment: other)) == ["notLookedAt"])
+    let same = folder.merging(["REEL_TO": "command:" + own + "#x"]) { $1 }
+    #expect(try await bench.reel("verify", environment: same).status == 0)
+  }
+}
 
-    var address: String { "tus+http://127.0.0.1:\(server.port)/files" }
-
-    static func start() async throws -> SmallTusServer {
-      let store = TusStore()
-      return SmallTusServer(server: try await LoopbackServer.start { store.answer($0) })
-    }
+@Suite("a store that today's settings make another one of is left alone", .timeLimit(.minutes(10)))
+struct OtherStoreTests {
+  private static func environment(_ double: GoogleDouble) -> [String: String] {
+    [
+      "STORAGE_EMULATOR_HOST": "127.0.0.1:\(double.port)",
+      "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(double.port)",
+      "GOOGLE_CLOUD_PROJECT": GoogleDouble.project,
+    ]
   }
 
-  private final class TusStore: Sendable {
-    private let upload = Mutex((length: 0, offset: 0))
+  private func state(_ double: GoogleDouble) -> [[String]] {
+    [double.objectNames.sorted(), double.ids(in: "Post")]
+  }
 
-    func answer(_ request: ReceivedRequest) -> ServerAction {
-      let version = ("Tus-Resumable", "1.0.0")
-      let (length, offset) = upload.withLock { upload in
-        if request.method == "POST" { upload = (Int(request.header("Upload-Length") ?? "") ?? 0, 0) }
-        if request.method == "PATCH" { upload.offset += request.body.count }
-        return upload
-      }
-      let standing = [version, ("Upload-Offset", "\(offset)"), ("Upload-Length", "\(length)")]
-      return switch request.method {
-      case "OPTIONS":
-        .reply(204, headers: [version, ("Tus-Version", "1.0.0"), ("Tus-Extension", "creation")])
-      case "POST": .reply(201, headers: [version, ("Location", "/files/one")])
-      case "PATCH": .reply(204, headers: standing)
-      default: .reply(200, headers: standing)
-      }
+  @Test(
+    "`reel doctor --fix` withdraws and removes nothing in an emulator in the place of a real bucket",
+    .enabled(if: ReelBinary.hasFailpoints))
+  func firebase() async throws {
+    let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+    try bench.addDistinct(1)
+    let killed = try await bench.reel(
+      "ingest", "clips", "--to", "firebase://\(GoogleDouble.bucket)/videos",
+      environment: Self.environment(double).merging(["REEL_DIE_AT": "recorded"]) { $1 })
+    #expect(killed.wasKilled)
+    let before = state(double)
+    try #require(before.map(\.count) == [1, 1])
+    try bench.rename(destination: "firebase%", to: "firebase://\(GoogleDouble.bucket)/videos")
+    let doctor = try await bench.reel(
+      "doctor", "--fix", "--grace", "0", "--json", environment: Self.environment(double))
+    #expect(doctor.status == 3, "\(doctor.output) \(doctor.errors)")
+    #expect(doctor.output.contains("store.unreachable"))
+    #expect(doctor.output.contains("STORAGE_EMULATOR_HOST"))
+    #expect(state(double) == before)
+  }
+
+  @Test("a bucket of Amazon's is not looked for at the endpoint of today's environment")
+  func s3() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    try bench.rename(destination: "%", to: "s3://bucket/videos")
+    let server = try await LoopbackServer.start { _ in .reply(404) }
+    let outcome = try await bench.reel(
+      "verify", "--json", "--to", "s3://bucket/videos",
+      environment: [
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:\(server.port)", "AWS_ACCESS_KEY_ID": "AKIAOTHER",
+        "AWS_SECRET_ACCESS_KEY": "hunter2hunter2",
+      ])
+    #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
+    #expect(outcome.output.contains("$AWS_ENDPOINT_URL"))
+    #expect(server.requests.isEmpty)
+    await server.stop()
+  }
+
+  @Test("a folder behind a new link is another one, and nothing in it is taken for the posts' objects")
+  func folder() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let (store, moved) = (bench.folder.path + "/store", bench.folder.path + "/moved")
+    #expect(try await bench.reel("ingest", "clips", "--to", store).status == 0)
+    try FileManager.default.moveItem(atPath: store, toPath: moved)
+    try FileManager.default.createSymbolicLink(atPath: store, withDestinationPath: moved)
+    for command in ["verify", "doctor"] {
+      let outcome = try await bench.reel(command, "--json")
+      #expect(outcome.status == (command == "verify" ? 1 : 3), "\(outcome.output) \(outcome.errors)")
+      #expect(outcome.output.contains("unreachable"))
     }
   }
-#endif
+}
+
+/// The smallest server that speaks tus 1.0.0, with one upload at a time in memory.
+private struct SmallTusServer: Sendable {
+  let server: LoopbackServer
+
+  var address: String { "tus+http://127.0.0.1:\(server.port)/files" }
+
+  static func start() async throws -> SmallTusServer {
+    let store = TusStore()
+    return SmallTusServer(server: try await LoopbackServer.start { store.answer($0) })
+  }
+}
+
+private final class TusStore: Sendable {
+  private let upload = Mutex((length: 0, offset: 0))
+
+  func answer(_ request: ReceivedRequest) -> ServerAction {
+    let version = ("Tus-Resumable", "1.0.0")
+    let (length, offset) = upload.withLock { upload in
+      if request.method == "POST" { upload = (Int(request.header("Upload-Length") ?? "") ?? 0, 0) }
+      if request.method == "PATCH" { upload.offset += request.body.count }
+      return upload
+    }
+    let standing = [version, ("Upload-Offset", "\(offset)"), ("Upload-Length", "\(length)")]
+    return switch request.method {
+    case "OPTIONS":
+      .reply(204, headers: [version, ("Tus-Version", "1.0.0"), ("Tus-Extension", "creation")])
+    case "POST": .reply(201, headers: [version, ("Location", "/files/one")])
+    case "PATCH": .reply(204, headers: standing)
+    default: .reply(200, headers: standing)
+    }
+  }
+}

@@ -1,255 +1,253 @@
-#if HTTP
-  import Foundation
-  import HTTPTypes
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import ReelTestServers
-  import Testing
+import Foundation
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import ReelTestServers
+import Testing
 
-  @testable import ReelS3
+@testable import ReelS3
 
-  /// A bucket of its own at the suite's server, and what is in it.
-  private struct TestBucket {
-    let name = "b\(UUID().uuidString.lowercased())"
-    let port: Int
-    let client: S3Client
+/// A bucket of its own at the suite's server, and what is in it.
+private struct TestBucket {
+  let name = "b\(UUID().uuidString.lowercased())"
+  let port: Int
+  let client: S3Client
 
-    /// - Parameters:
-    ///   - port: where Reel is to find it; nil for the server's own.
-    ///   - endpoint: the server's; nil for OpenStack Swift's.
-    init(at port: Int? = nil, endpoint: String? = nil) async throws {
-      let address = try HTTPAddress(parsing: try endpoint ?? BesideSwiftS3.server().endpoint)
-      self.port = port ?? address.origin.port
-      client = S3Client(
-        try S3Store(bucket: name, endpoint: address),
-        transport: try CurlTransport.patient(),
-        credentials: FixedCredentials(
-          S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret))),
-        clock: SystemWallClock())
-      // A server that has just begun may need a moment on a busy machine; then the bucket may be there all the same.
-      let request = S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket")
-      for _ in 0..<60 {
-        switch try await client.outcome(of: request) {
-        case .reply: return
-        case .failure(let failure) where failure.code == "BucketAlreadyOwnedByYou": return
-        case .failure: try await Task.sleep(for: .seconds(1))
-        }
+  /// - Parameters:
+  ///   - port: where Reel is to find it; nil for the server's own.
+  ///   - endpoint: the server's; nil for OpenStack Swift's.
+  init(at port: Int? = nil, endpoint: String? = nil) async throws {
+    let address = try HTTPAddress(parsing: try endpoint ?? BesideSwiftS3.server().endpoint)
+    self.port = port ?? address.origin.port
+    client = S3Client(
+      try S3Store(bucket: name, endpoint: address),
+      transport: try CurlTransport.patient(),
+      credentials: FixedCredentials(
+        S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret))),
+      clock: SystemWallClock())
+    // A server that has just begun may need a moment on a busy machine; then the bucket may be there all the same.
+    let request = S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket")
+    for _ in 0..<60 {
+      switch try await client.outcome(of: request) {
+      case .reply: return
+      case .failure(let failure) where failure.code == "BucketAlreadyOwnedByYou": return
+      case .failure: try await Task.sleep(for: .seconds(1))
       }
-      _ = try await client.send(request)
     }
+    _ = try await client.send(request)
+  }
 
-    /// As `--to` names it.
-    var address: String { "s3+http://127.0.0.1:\(port)/\(name)" }
+  /// As `--to` names it.
+  var address: String { "s3+http://127.0.0.1:\(port)/\(name)" }
 
-    /// Names of all objects.
-    func objects() async throws -> Set<String> {
-      let reply = try await client.send(
-        S3Request(.get, nil, query: [("list-type", "2")], task: "list", permission: "s3:ListBucket"))
-      return Set(XMLNode(parsing: reply.body)?.all("Contents").compactMap { $0["Key"] } ?? [])
-    }
+  /// Names of all objects.
+  func objects() async throws -> Set<String> {
+    let reply = try await client.send(
+      S3Request(.get, nil, query: [("list-type", "2")], task: "list", permission: "s3:ListBucket"))
+    return Set(XMLNode(parsing: reply.body)?.all("Contents").compactMap { $0["Key"] } ?? [])
+  }
 
-    /// Bytes of the parts of unfinished uploads.
-    func unfinishedBytes() async throws -> Int {
-      let reply = try await client.send(
+  /// Bytes of the parts of unfinished uploads.
+  func unfinishedBytes() async throws -> Int {
+    let reply = try await client.send(
+      S3Request(
+        .get, nil, query: [("uploads", "")], task: "list", permission: "s3:ListBucketMultipartUploads"))
+    var bytes = 0
+    for upload in XMLNode(parsing: reply.body)?.all("Upload") ?? [] {
+      guard let key = upload["Key"].flatMap({ ObjectKey($0) }), let id = upload["UploadId"] else {
+        continue
+      }
+      let parts = try await client.send(
         S3Request(
-          .get, nil, query: [("uploads", "")], task: "list", permission: "s3:ListBucketMultipartUploads"))
-      var bytes = 0
-      for upload in XMLNode(parsing: reply.body)?.all("Upload") ?? [] {
-        guard let key = upload["Key"].flatMap({ ObjectKey($0) }), let id = upload["UploadId"] else {
-          continue
-        }
-        let parts = try await client.send(
-          S3Request(
-            .get, key, query: [("uploadId", id)], task: "list", permission: "s3:ListMultipartUploadParts"))
-        bytes += S3Documents.parts(parts.body)?.parts.reduce(0) { $0 + Int($1.size) } ?? 0
-      }
-      return bytes
+          .get, key, query: [("uploadId", id)], task: "list", permission: "s3:ListMultipartUploadParts"))
+      bytes += S3Documents.parts(parts.body)?.parts.reduce(0) { $0 + Int($1.size) } ?? 0
+    }
+    return bytes
+  }
+}
+
+@Suite(
+  "the binary, over a real S3 server", .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence),
+  .besideSwiftS3, .timeLimit(.minutes(60)))
+struct S3Tests {
+  private static let environment = [
+    "AWS_ACCESS_KEY_ID": SwiftS3Server.key.id, "AWS_SECRET_ACCESS_KEY": SwiftS3Server.key.secret,
+  ]
+
+  @Test("a folder of videos becomes posts, once, whose objects are whole; the secret is nowhere")
+  func ingest() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    try bench.addDistinct(12)
+    let secret = "testing"
+    let first = try await bench.reel(
+      "ingest", "clips", "--to", bucket.address + "/videos", "--json", "--events", "events.jsonl",
+      environment: Self.environment)
+    #expect(first.status == 0, "\(first.errors)")
+    let names = try await bucket.objects()
+    #expect(names.count == 12 && names.allSatisfy { $0.hasPrefix("videos/") })
+    let inspection = try LibraryInspection(library: bench.library)
+    #expect(inspection.published.count == 12)
+    let feed = try await bench.reel("feed", "--json")
+    for name in names { #expect(feed.output.contains("/\(bucket.name)/\(name)\"")) }
+    let again = try await bench.reel(
+      "ingest", "clips", "--to", bucket.address + "/videos", "--json", environment: Self.environment)
+    #expect((try again.object()["summary"] as? [String: Any])?["duplicates"] as? Int == 12)
+    #expect(try await bucket.objects() == names)
+    for file in try FileManager.default.subpathsOfDirectory(atPath: bench.folder.path) {
+      guard let data = try? Data(contentsOf: bench.folder.appendingPathComponent(file)) else { continue }
+      #expect(data.range(of: Data(secret.utf8)) == nil, "the secret stands in \(file)")
+    }
+    for text in [first.output, first.errors, again.output, again.errors, feed.output] {
+      #expect(!text.contains(secret))
     }
   }
 
-  @Suite(
-    "the binary, over a real S3 server", .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence),
-    .besideSwiftS3, .timeLimit(.minutes(60)))
-  struct S3Tests {
-    private static let environment = [
-      "AWS_ACCESS_KEY_ID": SwiftS3Server.key.id, "AWS_SECRET_ACCESS_KEY": SwiftS3Server.key.secret,
-    ]
+  @Test("`kill -9` in the middle of a large file costs the parts that were on their way, not the file")
+  func resume() async throws {
+    let proxy = try await CountingProxy.start(to: try BesideSwiftS3.server().port)
+    let (bench, bucket) = (try Workbench(), try await TestBucket(at: proxy.port))
+    let (size, part) = (100 << 20, 8 << 20)
+    try bench.addLarge(size)
+    let arguments = ["ingest", "clips", "--library", bench.library.path, "--to", bucket.address]
 
-    @Test("a folder of videos becomes posts, once, whose objects are whole; the secret is nowhere")
-    func ingest() async throws {
-      let (bench, bucket) = (try Workbench(), try await TestBucket())
-      try bench.addDistinct(12)
-      let secret = "testing"
-      let first = try await bench.reel(
-        "ingest", "clips", "--to", bucket.address + "/videos", "--json", "--events", "events.jsonl",
-        environment: Self.environment)
-      #expect(first.status == 0, "\(first.errors)")
-      let names = try await bucket.objects()
-      #expect(names.count == 12 && names.allSatisfy { $0.hasPrefix("videos/") })
-      let inspection = try LibraryInspection(library: bench.library)
-      #expect(inspection.published.count == 12)
-      let feed = try await bench.reel("feed", "--json")
-      for name in names { #expect(feed.output.contains("/\(bucket.name)/\(name)\"")) }
-      let again = try await bench.reel(
-        "ingest", "clips", "--to", bucket.address + "/videos", "--json", environment: Self.environment)
-      #expect((try again.object()["summary"] as? [String: Any])?["duplicates"] as? Int == 12)
-      #expect(try await bucket.objects() == names)
-      for file in try FileManager.default.subpathsOfDirectory(atPath: bench.folder.path) {
-        guard let data = try? Data(contentsOf: bench.folder.appendingPathComponent(file)) else { continue }
-        #expect(data.range(of: Data(secret.utf8)) == nil, "the secret stands in \(file)")
-      }
-      for text in [first.output, first.errors, again.output, again.errors, feed.output] {
-        #expect(!text.contains(secret))
-      }
+    proxy.stall(after: 70 << 20)
+    let running = try ReelBinary.start(arguments, in: bench.folder, environment: Self.environment)
+    var before = -1
+    while running.process.isRunning, proxy.sent != before || proxy.sent < 60 << 20 {
+      before = proxy.sent
+      try await Task.sleep(for: .seconds(1))
     }
+    running.send(SIGKILL)
+    let killed = try await running.outcome()
+    try #require(killed.wasKilled, "\(killed.output) \(killed.errors)")
+    #expect(try await bucket.objects().isEmpty)
+    let stored = try await bucket.unfinishedBytes()
+    #expect(stored >= before - 5 * part, "only \(stored) of \(before) bytes are in parts")
 
-    @Test("`kill -9` in the middle of a large file costs the parts that were on their way, not the file")
-    func resume() async throws {
-      let proxy = try await CountingProxy.start(to: try BesideSwiftS3.server().port)
-      let (bench, bucket) = (try Workbench(), try await TestBucket(at: proxy.port))
-      let (size, part) = (100 << 20, 8 << 20)
-      try bench.addLarge(size)
-      let arguments = ["ingest", "clips", "--library", bench.library.path, "--to", bucket.address]
-
-      proxy.stall(after: 70 << 20)
-      let running = try ReelBinary.start(arguments, in: bench.folder, environment: Self.environment)
-      var before = -1
-      while running.process.isRunning, proxy.sent != before || proxy.sent < 60 << 20 {
-        before = proxy.sent
-        try await Task.sleep(for: .seconds(1))
-      }
-      running.send(SIGKILL)
-      let killed = try await running.outcome()
-      try #require(killed.wasKilled, "\(killed.output) \(killed.errors)")
-      #expect(try await bucket.objects().isEmpty)
-      let stored = try await bucket.unfinishedBytes()
-      #expect(stored >= before - 5 * part, "only \(stored) of \(before) bytes are in parts")
-
-      proxy.stall(after: nil)
-      let begun = proxy.sent
-      let again = try await ReelBinary.run(arguments, in: bench.folder, environment: Self.environment)
-      #expect(again.status == 0, "\(again.errors)")
-      let sent = proxy.sent - begun
-      #expect(
-        sent < size - stored + 1 << 20, "\(sent) bytes were sent, and \(stored) of \(size) were there")
-      #expect(try await bucket.objects().count == 1)
-      #expect(try await bucket.unfinishedBytes() == 0)
-      let inspection = try LibraryInspection(library: bench.library)
-      #expect(inspection.published.count == 1)
-      print("resumed: \(before) bytes went out before the kill, \(stored) were kept, \(sent) after it")
-      await proxy.stop()
-    }
-
-    @Test("mistakes are told in one line, before anything is read or written")
-    func mistakes() async throws {
-      let (bench, bucket) = (try Workbench(), try await TestBucket())
-      try bench.addDistinct(1)
-      let key = Self.environment
-      for (arguments, environment, words) in [
-        (
-          ["--to", bucket.address], ["AWS_ACCESS_KEY_ID": "test:tester", "AWS_SECRET_ACCESS_KEY": "no"],
-          "secret of the access key"
-        ),
-        (["--to", bucket.address], [:], "looked in: AWS_ACCESS_KEY_ID"),
-        (["--to", bucket.address, "--profile", "work"], key, "profile work"),
-        (["--to", bucket.address + "x"], key, "no bucket named"),
-        (["--to", "s3://" + bucket.name, "--endpoint", "http://store.example"], key, "--insecure-http"),
-        (["--to", "s3://" + bucket.name, "--endpoint", "store.example"], key, "written like https://host"),
-        (["--to", "s3://" + bucket.name, "--endpoint", "http://127.0.0.1:1"], key, "can't be reached"),
-        (["--to", bucket.address, "--ca-file", "none.pem"], key, "none.pem"),
-      ] as [([String], [String: String], String)] {
-        let outcome = try await ReelBinary.run(
-          ["ingest", "clips", "--library", bench.library.path] + arguments, in: bench.folder,
-          environment: environment)
-        #expect(outcome.status == 1, "\(arguments): \(outcome.errors)")
-        // A run that ends says why in its summary; one that can't begin, on standard error.
-        let said = outcome.errors + outcome.output
-        #expect(said.contains(words), "\(arguments): \(said)")
-        #expect(!said.contains(" published"))
-      }
-      let wrong = try await bench.reel("ingest", "clips", "--to", "s3://key:hunter2@bucket")
-      #expect(wrong.status == 64 && !wrong.errors.contains("hunter2"))
-      #expect(try await bucket.objects().isEmpty)
-    }
-
-    @Test("settings come from a file and from the environment, too; a viewer's address is what they say")
-    func settings() async throws {
-      let (bench, bucket) = (try Workbench(), try await TestBucket())
-      try bench.addDistinct(2)
-      try bench.write(
-        "to: s3://\(bucket.name)/p\nendpoint: http://127.0.0.1:\(bucket.port)\npathStyle: true\npresign: 600\n",
-        to: "../config.yaml")
-      let signed = try await bench.reel(
-        "publish", "clips/clip-00000.mp4", "--config", "config.yaml", "--json", environment: Self.environment)
-      #expect(signed.status == 0, "\(signed.errors)")
-      #expect(signed.output.contains("X-Amz-Expires=600"))
-      let own = try await bench.reel(
-        "publish", "clips/clip-00001.mp4", "--json",
-        environment: Self.environment.merging([
-          "REEL_TO": "s3://\(bucket.name)", "REEL_ENDPOINT": "http://127.0.0.1:\(bucket.port)",
-          "REEL_PUBLIC_BASE_URL": "https://cdn.example/v",
-        ]) { $1 })
-      #expect(
-        own.output.contains("https:\\/\\/cdn.example\\/v\\/") || own.output.contains("https://cdn.example/v/")
-      )
-    }
+    proxy.stall(after: nil)
+    let begun = proxy.sent
+    let again = try await ReelBinary.run(arguments, in: bench.folder, environment: Self.environment)
+    #expect(again.status == 0, "\(again.errors)")
+    let sent = proxy.sent - begun
+    #expect(
+      sent < size - stored + 1 << 20, "\(sent) bytes were sent, and \(stored) of \(size) were there")
+    #expect(try await bucket.objects().count == 1)
+    #expect(try await bucket.unfinishedBytes() == 0)
+    let inspection = try LibraryInspection(library: bench.library)
+    #expect(inspection.published.count == 1)
+    print("resumed: \(before) bytes went out before the kill, \(stored) were kept, \(sent) after it")
+    await proxy.stop()
   }
 
-  @Suite(
-    "the binary, over moto, whose replies are its own",
-    .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .timeLimit(.minutes(60)))
-  struct MotoBinaryTests {
-    private static let environment = [
-      "AWS_ACCESS_KEY_ID": MotoServer.key.id, "AWS_SECRET_ACCESS_KEY": MotoServer.key.secret,
-    ]
-
-    @Test("a large file and a small one become posts at once, one object each, and nothing is left begun")
-    func ingest() async throws {
-      let (bench, bucket) = (
-        try Workbench(), try await TestBucket(endpoint: try BesideMoto.server().endpoint)
-      )
-      try bench.addDistinct(1)
-      try bench.addLarge(40 << 20)
-      let first = try await bench.reel(
-        "ingest", "clips", "--to", bucket.address, "--json", environment: Self.environment)
-      #expect(first.status == 0, "\(first.output) \(first.errors)")
-      #expect(try await bucket.objects() == Set(try LibraryInspection(library: bench.library).named))
-      #expect(try await bucket.objects().count == 2)
-      #expect(try await bucket.unfinishedBytes() == 0)
-      let verified = try await bench.reel(
-        "verify", "--read", "--to", bucket.address, environment: Self.environment)
-      #expect(verified.status == 0, "\(verified.output) \(verified.errors)")
-      let glance = try await bench.reel("verify", "--to", bucket.address, environment: Self.environment)
-      #expect(glance.status == 0, "\(glance.output) \(glance.errors)")
+  @Test("mistakes are told in one line, before anything is read or written")
+  func mistakes() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    try bench.addDistinct(1)
+    let key = Self.environment
+    for (arguments, environment, words) in [
+      (
+        ["--to", bucket.address], ["AWS_ACCESS_KEY_ID": "test:tester", "AWS_SECRET_ACCESS_KEY": "no"],
+        "secret of the access key"
+      ),
+      (["--to", bucket.address], [:], "looked in: AWS_ACCESS_KEY_ID"),
+      (["--to", bucket.address, "--profile", "work"], key, "profile work"),
+      (["--to", bucket.address + "x"], key, "no bucket named"),
+      (["--to", "s3://" + bucket.name, "--endpoint", "http://store.example"], key, "--insecure-http"),
+      (["--to", "s3://" + bucket.name, "--endpoint", "store.example"], key, "written like https://host"),
+      (["--to", "s3://" + bucket.name, "--endpoint", "http://127.0.0.1:1"], key, "can't be reached"),
+      (["--to", bucket.address, "--ca-file", "none.pem"], key, "none.pem"),
+    ] as [([String], [String: String], String)] {
+      let outcome = try await ReelBinary.run(
+        ["ingest", "clips", "--library", bench.library.path] + arguments, in: bench.folder,
+        environment: environment)
+      #expect(outcome.status == 1, "\(arguments): \(outcome.errors)")
+      // A run that ends says why in its summary; one that can't begin, on standard error.
+      let said = outcome.errors + outcome.output
+      #expect(said.contains(words), "\(arguments): \(said)")
+      #expect(!said.contains(" published"))
     }
-
-    @Test("`reel uploader check` finds every promise kept")
-    func check() async throws {
-      let (bench, bucket) = (
-        try Workbench(), try await TestBucket(endpoint: try BesideMoto.server().endpoint)
-      )
-      let outcome = try await bench.reel(
-        "uploader", "check", bucket.address, environment: Self.environment)
-      #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
-      #expect(try await bucket.objects().isEmpty)
-    }
+    let wrong = try await bench.reel("ingest", "clips", "--to", "s3://key:hunter2@bucket")
+    #expect(wrong.status == 64 && !wrong.errors.contains("hunter2"))
+    #expect(try await bucket.objects().isEmpty)
   }
 
-  extension Workbench {
-    /// One video of about `size` bytes, none of which repeat: a sample with a `free` box behind it.
-    func addLarge(_ size: Int, as name: String = "large.mp4") throws {
-      var bytes = try Data(contentsOf: Self.sample("clips/faststart.mp4"))
-      var state = UInt64(size)
-      var filler = [UInt64](repeating: 0, count: (size - bytes.count) / 8)
-      for index in filler.indices {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        filler[index] = state
-      }
-      let length = UInt32(filler.count * 8 + 8)
-      bytes += withUnsafeBytes(of: length.bigEndian) { Data($0) } + Data("free".utf8)
-      bytes += filler.withUnsafeBytes { Data($0) }
-      try bytes.write(to: clips.appendingPathComponent(name))
-    }
+  @Test("settings come from a file and from the environment, too; a viewer's address is what they say")
+  func settings() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    try bench.addDistinct(2)
+    try bench.write(
+      "to: s3://\(bucket.name)/p\nendpoint: http://127.0.0.1:\(bucket.port)\npathStyle: true\npresign: 600\n",
+      to: "../config.yaml")
+    let signed = try await bench.reel(
+      "publish", "clips/clip-00000.mp4", "--config", "config.yaml", "--json", environment: Self.environment)
+    #expect(signed.status == 0, "\(signed.errors)")
+    #expect(signed.output.contains("X-Amz-Expires=600"))
+    let own = try await bench.reel(
+      "publish", "clips/clip-00001.mp4", "--json",
+      environment: Self.environment.merging([
+        "REEL_TO": "s3://\(bucket.name)", "REEL_ENDPOINT": "http://127.0.0.1:\(bucket.port)",
+        "REEL_PUBLIC_BASE_URL": "https://cdn.example/v",
+      ]) { $1 })
+    #expect(
+      own.output.contains("https:\\/\\/cdn.example\\/v\\/") || own.output.contains("https://cdn.example/v/")
+    )
   }
-#endif
+}
+
+@Suite(
+  "the binary, over moto, whose replies are its own",
+  .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .timeLimit(.minutes(60)))
+struct MotoBinaryTests {
+  private static let environment = [
+    "AWS_ACCESS_KEY_ID": MotoServer.key.id, "AWS_SECRET_ACCESS_KEY": MotoServer.key.secret,
+  ]
+
+  @Test("a large file and a small one become posts at once, one object each, and nothing is left begun")
+  func ingest() async throws {
+    let (bench, bucket) = (
+      try Workbench(), try await TestBucket(endpoint: try BesideMoto.server().endpoint)
+    )
+    try bench.addDistinct(1)
+    try bench.addLarge(40 << 20)
+    let first = try await bench.reel(
+      "ingest", "clips", "--to", bucket.address, "--json", environment: Self.environment)
+    #expect(first.status == 0, "\(first.output) \(first.errors)")
+    #expect(try await bucket.objects() == Set(try LibraryInspection(library: bench.library).named))
+    #expect(try await bucket.objects().count == 2)
+    #expect(try await bucket.unfinishedBytes() == 0)
+    let verified = try await bench.reel(
+      "verify", "--read", "--to", bucket.address, environment: Self.environment)
+    #expect(verified.status == 0, "\(verified.output) \(verified.errors)")
+    let glance = try await bench.reel("verify", "--to", bucket.address, environment: Self.environment)
+    #expect(glance.status == 0, "\(glance.output) \(glance.errors)")
+  }
+
+  @Test("`reel uploader check` finds every promise kept")
+  func check() async throws {
+    let (bench, bucket) = (
+      try Workbench(), try await TestBucket(endpoint: try BesideMoto.server().endpoint)
+    )
+    let outcome = try await bench.reel(
+      "uploader", "check", bucket.address, environment: Self.environment)
+    #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
+    #expect(try await bucket.objects().isEmpty)
+  }
+}
+
+extension Workbench {
+  /// One video of about `size` bytes, none of which repeat: a sample with a `free` box behind it.
+  func addLarge(_ size: Int, as name: String = "large.mp4") throws {
+    var bytes = try Data(contentsOf: Self.sample("clips/faststart.mp4"))
+    var state = UInt64(size)
+    var filler = [UInt64](repeating: 0, count: (size - bytes.count) / 8)
+    for index in filler.indices {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      filler[index] = state
+    }
+    let length = UInt32(filler.count * 8 + 8)
+    bytes += withUnsafeBytes(of: length.bigEndian) { Data($0) } + Data("free".utf8)
+    bytes += filler.withUnsafeBytes { Data($0) }
+    try bytes.write(to: clips.appendingPathComponent(name))
+  }
+}

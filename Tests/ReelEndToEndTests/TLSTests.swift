@@ -1,97 +1,95 @@
-#if HTTP
-  import Foundation
-  import ReelHTTPDoubles
-  import Synchronization
-  import Testing
+import Foundation
+import ReelHTTPDoubles
+import Synchronization
+import Testing
 
-  @Suite(
-    "the binary, over TLS", .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
-    .timeLimit(.minutes(60)))
-  struct TLSTests {
-    private static let environment = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s3cret"]
+@Suite(
+  "the binary, over TLS", .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
+  .timeLimit(.minutes(60)))
+struct TLSTests {
+  private static let environment = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s3cret"]
 
-    private func ingest(
-      _ bench: Workbench, _ to: String, _ more: String...
-    ) async throws -> ReelBinary.Outcome {
-      try await ReelBinary.run(
-        ["ingest", "clips", "--to", to, "--library", bench.library.path] + more, in: bench.folder,
-        environment: Self.environment)
-    }
-
-    @Test("--ca-file names the authority of a store's certificate, and everything goes over TLS")
-    func named() async throws {
-      let (bench, authority, store) = (try Workbench(), try await TestAuthority(), TusStore())
-      try bench.addDistinct(2)
-      let server = try await authority.serve { store.answer($0) }
-      let outcome = try await ingest(
-        bench, "tus+https://localhost:\(server.port)/files", "--ca-file", authority.certificate)
-      #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
-      #expect(try LibraryInspection(library: bench.library).published.count == 2)
-      #expect(store.wholeObjects == 2)
-      // Nothing of it was proved there, and that is said.
-      #expect(outcome.output.contains("proves no checksum"), "\(outcome.output)")
-      await server.stop()
-    }
-
-    @Test(
-      "a certificate that nobody named, or for another name, ends the run in a sentence, and nothing was asked",
-      arguments: ["tus+https", "s3+https"])
-    func refused(_ scheme: String) async throws {
-      let (bench, authority) = (try Workbench(), try await TestAuthority())
-      try bench.addDistinct(1)
-      let server = try await authority.serve { _ in .reply(204) }
-      func refusal(_ host: String, _ more: String...) async throws -> String {
-        let outcome = try await ReelBinary.run(
-          [
-            "ingest", "clips", "--to", "\(scheme)://\(host):\(server.port)/files", "--library",
-            bench.library.path,
-          ]
-            + more, in: bench.folder, environment: Self.environment)
-        #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
-        return outcome.output + outcome.errors
-      }
-      let unknown = try await refusal("localhost")
-      #expect(
-        unknown.contains("nobody that this machine trusts") && unknown.contains("--ca-file"), "\(unknown)")
-      let other = try await refusal("127.0.0.1", "--ca-file", authority.certificate)
-      #expect(other.contains("its certificate is for another name"), "\(other)")
-      #expect(server.requests.isEmpty, "\(server.requests.map(\.target))")
-      for text in [unknown, other] { #expect(!text.contains("s3cret")) }
-      await server.stop()
-    }
+  private func ingest(
+    _ bench: Workbench, _ to: String, _ more: String...
+  ) async throws -> ReelBinary.Outcome {
+    try await ReelBinary.run(
+      ["ingest", "clips", "--to", to, "--library", bench.library.path] + more, in: bench.folder,
+      environment: Self.environment)
   }
 
-  /// As much of a tus server as it takes: creation only.
-  private final class TusStore: Sendable {
-    private struct Upload {
-      let length: Int
-      var offset = 0
+  @Test("--ca-file names the authority of a store's certificate, and everything goes over TLS")
+  func named() async throws {
+    let (bench, authority, store) = (try Workbench(), try await TestAuthority(), TusStore())
+    try bench.addDistinct(2)
+    let server = try await authority.serve { store.answer($0) }
+    let outcome = try await ingest(
+      bench, "tus+https://localhost:\(server.port)/files", "--ca-file", authority.certificate)
+    #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
+    #expect(try LibraryInspection(library: bench.library).published.count == 2)
+    #expect(store.wholeObjects == 2)
+    // Nothing of it was proved there, and that is said.
+    #expect(outcome.output.contains("proves no checksum"), "\(outcome.output)")
+    await server.stop()
+  }
+
+  @Test(
+    "a certificate that nobody named, or for another name, ends the run in a sentence, and nothing was asked",
+    arguments: ["tus+https", "s3+https"])
+  func refused(_ scheme: String) async throws {
+    let (bench, authority) = (try Workbench(), try await TestAuthority())
+    try bench.addDistinct(1)
+    let server = try await authority.serve { _ in .reply(204) }
+    func refusal(_ host: String, _ more: String...) async throws -> String {
+      let outcome = try await ReelBinary.run(
+        [
+          "ingest", "clips", "--to", "\(scheme)://\(host):\(server.port)/files", "--library",
+          bench.library.path,
+        ]
+          + more, in: bench.folder, environment: Self.environment)
+      #expect(outcome.status == 1, "\(outcome.output) \(outcome.errors)")
+      return outcome.output + outcome.errors
     }
-    private let uploads = Mutex<[Upload]>([])
+    let unknown = try await refusal("localhost")
+    #expect(
+      unknown.contains("nobody that this machine trusts") && unknown.contains("--ca-file"), "\(unknown)")
+    let other = try await refusal("127.0.0.1", "--ca-file", authority.certificate)
+    #expect(other.contains("its certificate is for another name"), "\(other)")
+    #expect(server.requests.isEmpty, "\(server.requests.map(\.target))")
+    for text in [unknown, other] { #expect(!text.contains("s3cret")) }
+    await server.stop()
+  }
+}
 
-    var wholeObjects: Int { uploads.withLock { $0.count { $0.offset == $0.length } } }
+/// As much of a tus server as it takes: creation only.
+private final class TusStore: Sendable {
+  private struct Upload {
+    let length: Int
+    var offset = 0
+  }
+  private let uploads = Mutex<[Upload]>([])
 
-    func answer(_ request: ReceivedRequest) -> ServerAction {
-      let version = ("Tus-Resumable", "1.0.0")
-      return uploads.withLock { uploads in
-        let number = request.target.split(separator: "/").last.flatMap { Int($0) }
-        switch (request.method, number) {
-        case ("OPTIONS", _):
-          return .reply(204, headers: [version, ("Tus-Version", "1.0.0"), ("Tus-Extension", "creation")])
-        case ("POST", nil):
-          uploads.append(Upload(length: request.header("Upload-Length").flatMap { Int($0) } ?? 0))
-          return .reply(201, headers: [version, ("Location", "/files/\(uploads.count - 1)")])
-        case ("PATCH", let number?):
-          uploads[number].offset += request.body.count
-          return .reply(204, headers: [version, ("Upload-Offset", "\(uploads[number].offset)")])
-        case ("HEAD", let number?):
-          let upload = uploads[number]
-          return .reply(
-            200,
-            headers: [version, ("Upload-Offset", "\(upload.offset)"), ("Upload-Length", "\(upload.length)")])
-        default: return .reply(404)
-        }
+  var wholeObjects: Int { uploads.withLock { $0.count { $0.offset == $0.length } } }
+
+  func answer(_ request: ReceivedRequest) -> ServerAction {
+    let version = ("Tus-Resumable", "1.0.0")
+    return uploads.withLock { uploads in
+      let number = request.target.split(separator: "/").last.flatMap { Int($0) }
+      switch (request.method, number) {
+      case ("OPTIONS", _):
+        return .reply(204, headers: [version, ("Tus-Version", "1.0.0"), ("Tus-Extension", "creation")])
+      case ("POST", nil):
+        uploads.append(Upload(length: request.header("Upload-Length").flatMap { Int($0) } ?? 0))
+        return .reply(201, headers: [version, ("Location", "/files/\(uploads.count - 1)")])
+      case ("PATCH", let number?):
+        uploads[number].offset += request.body.count
+        return .reply(204, headers: [version, ("Upload-Offset", "\(uploads[number].offset)")])
+      case ("HEAD", let number?):
+        let upload = uploads[number]
+        return .reply(
+          200,
+          headers: [version, ("Upload-Offset", "\(upload.offset)"), ("Upload-Length", "\(upload.length)")])
+      default: return .reply(404)
       }
     }
   }
-#endif
+}

@@ -1,71 +1,69 @@
-#if HTTP
-  import Foundation
-  import ReelGoogleDouble
-  import Testing
+import Foundation
+import ReelGoogleDouble
+import Testing
 
-  /// Uploads hold a part each, whatever the size of the file. (`scripts/bench upload` measures S3 and tus, over real
-  /// servers.)
-  @Suite("memory of uploads", .timeLimit(.minutes(60)))
-  struct UploadMemoryTests {
-    private static let size: UInt64 = 1 << 30
-    private static let goal = 150_000_000
+/// Uploads hold a part each, whatever the size of the file. (`scripts/bench upload` measures S3 and tus, over real
+/// servers.)
+@Suite("memory of uploads", .timeLimit(.minutes(60)))
+struct UploadMemoryTests {
+  private static let size: UInt64 = 1 << 30
+  private static let goal = 150_000_000
 
-    // Alone: a gigabyte on its way leaves the doubles of other tests in this process little.
-    @Test(
-      "four large files at once to Firebase stay under 150 MB",
-      .enabled(if: CrashTests.isLong, "a part of the long form (REEL_LONG=1)"))
-    func firebase() async throws {
-      let (bench, double) = (try Workbench(), try await GoogleDouble.start(keepsBytes: false))
-      try bench.addDistinct(4)
-      for clip in try FileManager.default.contentsOfDirectory(
-        at: bench.clips, includingPropertiesForKeys: nil)
-      {
-        try Self.lengthen(clip)
-      }
-      let run = try ReelBinary.start(
-        [
-          "ingest", "clips", "--to", "firebase://\(GoogleDouble.bucket)/videos", "--jobs", "4", "--uploads",
-          "4",
-          "--library", bench.library.path,
-        ],
-        in: bench.folder,
-        environment: [
-          "STORAGE_EMULATOR_HOST": "127.0.0.1:\(double.port)",
-          "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(double.port)",
-          "GOOGLE_CLOUD_PROJECT": GoogleDouble.project,
-        ])
-      var (peak, all) = (0, 0)
-      while run.process.isRunning {
-        let status = try? String(
-          contentsOfFile: "/proc/\(run.process.processIdentifier)/status", encoding: .utf8)
-        peak = max(peak, Self.bytes("RssAnon", status) ?? 0)
-        all = max(all, Self.bytes("VmHWM", status) ?? 0)
-        try await Task.sleep(for: .milliseconds(10))
-      }
-      let outcome = try await run.outcome()
-      #expect(outcome.status == 0, "\(outcome.errors)")
-      #expect(double.objectNames.count == 4)
-      print(
-        "4 uploads of \(Self.size >> 20) MiB at once to Firebase: \(peak >> 10) KiB of its own, \(all >> 10) KiB with "
-          + "the program's pages")
-      #expect(peak > 0 && peak < Self.goal)
+  // Alone: a gigabyte on its way leaves the doubles of other tests in this process little.
+  @Test(
+    "four large files at once to Firebase stay under 150 MB",
+    .enabled(if: CrashTests.isLong, "a part of the long form (REEL_LONG=1)"))
+  func firebase() async throws {
+    let (bench, double) = (try Workbench(), try await GoogleDouble.start(keepsBytes: false))
+    try bench.addDistinct(4)
+    for clip in try FileManager.default.contentsOfDirectory(
+      at: bench.clips, includingPropertiesForKeys: nil)
+    {
+      try Self.lengthen(clip)
     }
-
-    /// A `free` box behind the video (ISO/IEC 14496-12, 8.1.2), with a hole in the file for its bytes.
-    private static func lengthen(_ clip: URL) throws {
-      let file = try FileHandle(forWritingTo: clip)
-      defer { try? file.close() }
-      let end = try file.seekToEnd()
-      let size = UInt32(size).bigEndian
-      try file.write(contentsOf: withUnsafeBytes(of: size) { Data($0) } + Data("free".utf8))
-      try file.truncate(atOffset: end + UInt64(Self.size))
+    let run = try ReelBinary.start(
+      [
+        "ingest", "clips", "--to", "firebase://\(GoogleDouble.bucket)/videos", "--jobs", "4", "--uploads",
+        "4",
+        "--library", bench.library.path,
+      ],
+      in: bench.folder,
+      environment: [
+        "STORAGE_EMULATOR_HOST": "127.0.0.1:\(double.port)",
+        "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(double.port)",
+        "GOOGLE_CLOUD_PROJECT": GoogleDouble.project,
+      ])
+    var (peak, all) = (0, 0)
+    while run.process.isRunning {
+      let status = try? String(
+        contentsOfFile: "/proc/\(run.process.processIdentifier)/status", encoding: .utf8)
+      peak = max(peak, Self.bytes("RssAnon", status) ?? 0)
+      all = max(all, Self.bytes("VmHWM", status) ?? 0)
+      try await Task.sleep(for: .milliseconds(10))
     }
-
-    /// A line of proc_pid_status(5), in bytes: `RssAnon` is what the process holds now without the pages of its files (of
-    /// a build for debugging those are some fifty megabytes), `VmHWM` the most that it ever had with them.
-    private static func bytes(_ name: String, _ status: String?) -> Int? {
-      let line = status?.split(separator: "\n").first { $0.hasPrefix(name + ":") }
-      return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 << 10 }
-    }
+    let outcome = try await run.outcome()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(double.objectNames.count == 4)
+    print(
+      "4 uploads of \(Self.size >> 20) MiB at once to Firebase: \(peak >> 10) KiB of its own, \(all >> 10) KiB with "
+        + "the program's pages")
+    #expect(peak > 0 && peak < Self.goal)
   }
-#endif
+
+  /// A `free` box behind the video (ISO/IEC 14496-12, 8.1.2), with a hole in the file for its bytes.
+  private static func lengthen(_ clip: URL) throws {
+    let file = try FileHandle(forWritingTo: clip)
+    defer { try? file.close() }
+    let end = try file.seekToEnd()
+    let size = UInt32(size).bigEndian
+    try file.write(contentsOf: withUnsafeBytes(of: size) { Data($0) } + Data("free".utf8))
+    try file.truncate(atOffset: end + UInt64(Self.size))
+  }
+
+  /// A line of proc_pid_status(5), in bytes: `RssAnon` is what the process holds now without the pages of its files (of
+  /// a build for debugging those are some fifty megabytes), `VmHWM` the most that it ever had with them.
+  private static func bytes(_ name: String, _ status: String?) -> Int? {
+    let line = status?.split(separator: "\n").first { $0.hasPrefix(name + ":") }
+    return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 << 10 }
+  }
+}

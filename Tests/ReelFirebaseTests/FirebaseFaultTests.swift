@@ -1,176 +1,174 @@
-#if HTTP
-  import Foundation
-  import ReelCatalog
-  import ReelCrypto
-  import ReelFaultCampaign
-  import ReelGoogleDouble
-  import ReelHTTP
-  import ReelModel
-  import Testing
+import Foundation
+import ReelCatalog
+import ReelCrypto
+import ReelFaultCampaign
+import ReelGoogleDouble
+import ReelHTTP
+import ReelModel
+import Testing
 
-  @testable import ReelFirebase
+@testable import ReelFirebase
 
-  @Suite("one object, one document and one post through every fault", .serialized, .timeLimit(.minutes(60)))
-  struct FirebaseFaultTests {
-    /// One part; three parts of the smallest size.
-    @Test("over a double of Storage, Firestore and the tokens' place", arguments: [70_001, 2 << 18 + 70_001])
-    func double(_ size: Int) async throws {
-      let campaign = FaultCampaign(
-        "Firebase double, \(size) bytes", size: size, kinds: FaultKind.common + FaultKind.google,
-        sparing: Work.sparesDocuments
-      ) { GoogleBehindProxy(double: try await GoogleDouble.start()) }
-      #expect(try await campaign.run() == [])
-    }
-
-    @Test("with tokens that end after every third request")
-    func shortTokens() async throws {
-      // Whose token is refused twice in a row gives up.
-      let kinds = FaultKind.broken + FaultKind.storage + FaultKind.firestore
-      let campaign = FaultCampaign(
-        "Firebase double, short tokens", size: 1 << 18 + 70_001, kinds: kinds, sparing: Work.sparesDocuments
-      ) {
-        let double = try await GoogleDouble.start()
-        double.state.withLock { $0.tokenUses = 3 }
-        return GoogleBehindProxy(double: double)
-      }
-      #expect(try await campaign.run() == [])
-    }
+@Suite("one object, one document and one post through every fault", .serialized, .timeLimit(.minutes(60)))
+struct FirebaseFaultTests {
+  /// One part; three parts of the smallest size.
+  @Test("over a double of Storage, Firestore and the tokens' place", arguments: [70_001, 2 << 18 + 70_001])
+  func double(_ size: Int) async throws {
+    let campaign = FaultCampaign(
+      "Firebase double, \(size) bytes", size: size, kinds: FaultKind.common + FaultKind.google,
+      sparing: Work.sparesDocuments
+    ) { GoogleBehindProxy(double: try await GoogleDouble.start()) }
+    #expect(try await campaign.run() == [])
   }
 
-  /// An error as Google's services write it (https://cloud.google.com/apis/design/errors#http_mapping).
-  private func refusal(_ code: Int, _ status: String, _ message: String = "a test") -> CannedReply {
-    CannedReply(
-      code, [("content-type", "application/json")],
-      body: #"{"error":{"code":\#(code),"status":"\#(status)","message":"\#(message)"}}"#)
-  }
-
-  /// What a fault is about, as a word of a request's shape.
-  private enum Work {
-    static let documents: Set = [":beginTransaction", ":batchGet", ":commit"]
-    /// All but the place where tokens are given out.
-    static let withToken: Set = documents.union(["GET", "PUT", "uploadType"])
-    /// Firestore holds nothing against a checksum: there only TLS tells a bit that was flipped on its way.
-    static let sparesDocuments: @Sendable (FaultKind, String) -> Bool = { kind, shape in
-      kind.isSilentDamage && documents.contains { shape.contains($0) }
+  @Test("with tokens that end after every third request")
+  func shortTokens() async throws {
+    // Whose token is refused twice in a row gives up.
+    let kinds = FaultKind.broken + FaultKind.storage + FaultKind.firestore
+    let campaign = FaultCampaign(
+      "Firebase double, short tokens", size: 1 << 18 + 70_001, kinds: kinds, sparing: Work.sparesDocuments
+    ) {
+      let double = try await GoogleDouble.start()
+      double.state.withLock { $0.tokenUses = 3 }
+      return GoogleBehindProxy(double: double)
     }
+    #expect(try await campaign.run() == [])
+  }
+}
+
+/// An error as Google's services write it (https://cloud.google.com/apis/design/errors#http_mapping).
+private func refusal(_ code: Int, _ status: String, _ message: String = "a test") -> CannedReply {
+  CannedReply(
+    code, [("content-type", "application/json")],
+    body: #"{"error":{"code":\#(code),"status":"\#(status)","message":"\#(message)"}}"#)
+}
+
+/// What a fault is about, as a word of a request's shape.
+private enum Work {
+  static let documents: Set = [":beginTransaction", ":batchGet", ":commit"]
+  /// All but the place where tokens are given out.
+  static let withToken: Set = documents.union(["GET", "PUT", "uploadType"])
+  /// Firestore holds nothing against a checksum: there only TLS tells a bit that was flipped on its way.
+  static let sparesDocuments: @Sendable (FaultKind, String) -> Bool = { kind, shape in
+    kind.isSilentDamage && documents.contains { shape.contains($0) }
+  }
+}
+
+extension FaultKind {
+  /// What only Google's services can say, or lie about.
+  static let google: [FaultKind] = storage + tokens + firestore
+
+  static let storage: [FaultKind] = [
+    FaultKind(
+      "a wrong md5Hash",
+      .edit { $0.replaceText(after: "\"md5Hash\":\"", before: "\"", with: "AAAAAAAAAAAAAAAAAAAAAA==") },
+      passes: false),
+    FaultKind(
+      "a wrong crc32c", .edit { $0.replaceText(after: "\"crc32c\":\"", before: "\"", with: "AAAAAA==") },
+      passes: false),
+    FaultKind(
+      "a wrong size", .edit { $0.replaceText(after: "\"size\":\"", before: "\"", with: "3") }, passes: false
+    ),
+    FaultKind(
+      "another's sha256",
+      .edit {
+        $0.replaceText(after: "\"sha256\":\"", before: "\"", with: String(repeating: "0", count: 64))
+      }, passes: false),
+    FaultKind("no Range", .edit { $0["range"] = nil }, passes: false),
+    FaultKind(
+      "a Range that is too short", .edit { if $0["range"] != nil { $0["range"] = "bytes=0-9" } },
+      passes: false),
+    FaultKind(
+      "a Range that is too long", .edit { if $0["range"] != nil { $0["range"] = "bytes=0-99999999" } },
+      passes: false),
+    FaultKind("no Location", .edit { $0["location"] = nil }, passes: false),
+    FaultKind(
+      "a Location elsewhere",
+      .edit { if $0["location"] != nil { $0["location"] = "{elsewhere}/upload?upload_id=1" } },
+      passes: false),
+    FaultKind("410", .answer(CannedReply(410)), passes: false),
+    FaultKind("410 after it was done", .replace(CannedReply(410)), passes: false),
+    FaultKind("499", .answer(CannedReply(499)), passes: false),
+    FaultKind(
+      "403, rateLimitExceeded",
+      .answer(
+        CannedReply(403, body: #"{"error":{"code":403,"errors":[{"reason":"rateLimitExceeded"}]}}"#)),
+      on: Work.withToken),
+  ]
+
+  private static let tokens: [FaultKind] = [
+    FaultKind(
+      "a token that has ended", .answer(refusal(401, "UNAUTHENTICATED")), on: Work.withToken),
+    FaultKind(
+      "invalid_grant",
+      .answer(CannedReply(400, body: #"{"error":"invalid_grant","error_description":"a test"}"#)),
+      passes: false),
+    FaultKind(
+      "a token without letters",
+      .edit { $0.replaceText(after: "\"access_token\":\"", before: "\"", with: "") },
+      passes: false),
+    FaultKind(
+      "another token",
+      .edit { $0.replaceText(after: "\"access_token\":\"", before: "\"", with: "ya29.nobodys") }),
+  ]
+
+  static let firestore: [FaultKind] = [
+    FaultKind("ABORTED", .answer(refusal(409, "ABORTED")), on: Work.documents),
+    FaultKind("ABORTED after it was done", .replace(refusal(409, "ABORTED")), on: Work.documents),
+    FaultKind("ALREADY_EXISTS", .answer(refusal(409, "ALREADY_EXISTS")), on: [":commit"]),
+    FaultKind("UNAVAILABLE", .answer(refusal(503, "UNAVAILABLE"))),
+    FaultKind("RESOURCE_EXHAUSTED", .answer(refusal(429, "RESOURCE_EXHAUSTED"))),
+    FaultKind("DEADLINE_EXCEEDED after it was done", .replace(refusal(504, "DEADLINE_EXCEEDED"))),
+    FaultKind("PERMISSION_DENIED", .answer(refusal(403, "PERMISSION_DENIED")), passes: false),
+    FaultKind("NOT_FOUND", .answer(refusal(404, "NOT_FOUND")), passes: false),
+    FaultKind("FAILED_PRECONDITION", .answer(refusal(400, "FAILED_PRECONDITION")), passes: false),
+    FaultKind(
+      "a transaction that has ended",
+      .answer(
+        refusal(
+          400, "INVALID_ARGUMENT", "The referenced transaction has expired or is no longer valid.")),
+      on: [":batchGet", ":commit"]),
+    FaultKind("200 and {}", .answer(CannedReply(200, body: "{}")), passes: false),
+    FaultKind("200 and {}, after it was done", .replace(CannedReply(200, body: "{}")), passes: false),
+    FaultKind("200 and []", .answer(CannedReply(200, body: "[]")), passes: false),
+    FaultKind(
+      "no counter", .edit { $0.replaceText(after: "\"found\":", before: "}", with: "null") }, passes: false),
+  ]
+}
+
+/// Google's part in memory, and one service account over all of it, as in the product.
+private struct GoogleBehindProxy: StoreBehindProxy {
+  let double: GoogleDouble
+
+  var port: Int { double.port }
+  /// The mark of every upload's address, how every token begins, and the key.
+  var secrets: [String] { [GoogleDouble.sessionMark, "ya29.", "PRIVATE KEY"] }
+
+  func services(
+    through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog
+  ) async throws -> (any Uploader, (any PostRecorder)?) {
+    double.stand(behind: port)
+    let tokens = try await double.tokens(transport)
+    let bucket = try StorageBucket(GoogleDouble.bucket, prefix: "videos", emulator: double.origin)
+    let database = try #require(FirestoreDatabase(project: GoogleDouble.project, emulator: double.origin))
+    return (
+      FirebaseUploader(
+        bucket, transport: transport, tokens: tokens, checkpoints: catalog, partSize: 1 << 18),
+      FirestorePosts(
+        database, of: bucket.destination, transport: transport, tokens: tokens, pause: HurriedClock())
+    )
   }
 
-  extension FaultKind {
-    /// What only Google's services can say, or lie about.
-    static let google: [FaultKind] = storage + tokens + firestore
-
-    static let storage: [FaultKind] = [
-      FaultKind(
-        "a wrong md5Hash",
-        .edit { $0.replaceText(after: "\"md5Hash\":\"", before: "\"", with: "AAAAAAAAAAAAAAAAAAAAAA==") },
-        passes: false),
-      FaultKind(
-        "a wrong crc32c", .edit { $0.replaceText(after: "\"crc32c\":\"", before: "\"", with: "AAAAAA==") },
-        passes: false),
-      FaultKind(
-        "a wrong size", .edit { $0.replaceText(after: "\"size\":\"", before: "\"", with: "3") }, passes: false
-      ),
-      FaultKind(
-        "another's sha256",
-        .edit {
-          $0.replaceText(after: "\"sha256\":\"", before: "\"", with: String(repeating: "0", count: 64))
-        }, passes: false),
-      FaultKind("no Range", .edit { $0["range"] = nil }, passes: false),
-      FaultKind(
-        "a Range that is too short", .edit { if $0["range"] != nil { $0["range"] = "bytes=0-9" } },
-        passes: false),
-      FaultKind(
-        "a Range that is too long", .edit { if $0["range"] != nil { $0["range"] = "bytes=0-99999999" } },
-        passes: false),
-      FaultKind("no Location", .edit { $0["location"] = nil }, passes: false),
-      FaultKind(
-        "a Location elsewhere",
-        .edit { if $0["location"] != nil { $0["location"] = "{elsewhere}/upload?upload_id=1" } },
-        passes: false),
-      FaultKind("410", .answer(CannedReply(410)), passes: false),
-      FaultKind("410 after it was done", .replace(CannedReply(410)), passes: false),
-      FaultKind("499", .answer(CannedReply(499)), passes: false),
-      FaultKind(
-        "403, rateLimitExceeded",
-        .answer(
-          CannedReply(403, body: #"{"error":{"code":403,"errors":[{"reason":"rateLimitExceeded"}]}}"#)),
-        on: Work.withToken),
-    ]
-
-    private static let tokens: [FaultKind] = [
-      FaultKind(
-        "a token that has ended", .answer(refusal(401, "UNAUTHENTICATED")), on: Work.withToken),
-      FaultKind(
-        "invalid_grant",
-        .answer(CannedReply(400, body: #"{"error":"invalid_grant","error_description":"a test"}"#)),
-        passes: false),
-      FaultKind(
-        "a token without letters",
-        .edit { $0.replaceText(after: "\"access_token\":\"", before: "\"", with: "") },
-        passes: false),
-      FaultKind(
-        "another token",
-        .edit { $0.replaceText(after: "\"access_token\":\"", before: "\"", with: "ya29.nobodys") }),
-    ]
-
-    static let firestore: [FaultKind] = [
-      FaultKind("ABORTED", .answer(refusal(409, "ABORTED")), on: Work.documents),
-      FaultKind("ABORTED after it was done", .replace(refusal(409, "ABORTED")), on: Work.documents),
-      FaultKind("ALREADY_EXISTS", .answer(refusal(409, "ALREADY_EXISTS")), on: [":commit"]),
-      FaultKind("UNAVAILABLE", .answer(refusal(503, "UNAVAILABLE"))),
-      FaultKind("RESOURCE_EXHAUSTED", .answer(refusal(429, "RESOURCE_EXHAUSTED"))),
-      FaultKind("DEADLINE_EXCEEDED after it was done", .replace(refusal(504, "DEADLINE_EXCEEDED"))),
-      FaultKind("PERMISSION_DENIED", .answer(refusal(403, "PERMISSION_DENIED")), passes: false),
-      FaultKind("NOT_FOUND", .answer(refusal(404, "NOT_FOUND")), passes: false),
-      FaultKind("FAILED_PRECONDITION", .answer(refusal(400, "FAILED_PRECONDITION")), passes: false),
-      FaultKind(
-        "a transaction that has ended",
-        .answer(
-          refusal(
-            400, "INVALID_ARGUMENT", "The referenced transaction has expired or is no longer valid.")),
-        on: [":batchGet", ":commit"]),
-      FaultKind("200 and {}", .answer(CannedReply(200, body: "{}")), passes: false),
-      FaultKind("200 and {}, after it was done", .replace(CannedReply(200, body: "{}")), passes: false),
-      FaultKind("200 and []", .answer(CannedReply(200, body: "[]")), passes: false),
-      FaultKind(
-        "no counter", .edit { $0.replaceText(after: "\"found\":", before: "}", with: "null") }, passes: false),
-    ]
+  func contents() async throws -> StoreContents {
+    let stored = double.state.withLock { $0.objects }
+    return StoreContents(
+      objects: stored.map {
+        ($0.key.replacing("videos/", with: ""), ContentDigest(sha256: SHA256.hash(data: $0.value.bytes)))
+      },
+      documents: double.ids(in: "Post").map { id in
+        double.fields("Post/\(id)")?["video"]?["stringValue"] as? String ?? "?"
+      })
   }
 
-  /// Google's part in memory, and one service account over all of it, as in the product.
-  private struct GoogleBehindProxy: StoreBehindProxy {
-    let double: GoogleDouble
-
-    var port: Int { double.port }
-    /// The mark of every upload's address, how every token begins, and the key.
-    var secrets: [String] { [GoogleDouble.sessionMark, "ya29.", "PRIVATE KEY"] }
-
-    func services(
-      through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog
-    ) async throws -> (any Uploader, (any PostRecorder)?) {
-      double.stand(behind: port)
-      let tokens = try await double.tokens(transport)
-      let bucket = try StorageBucket(GoogleDouble.bucket, prefix: "videos", emulator: double.origin)
-      let database = try #require(FirestoreDatabase(project: GoogleDouble.project, emulator: double.origin))
-      return (
-        FirebaseUploader(
-          bucket, transport: transport, tokens: tokens, checkpoints: catalog, partSize: 1 << 18),
-        FirestorePosts(
-          database, of: bucket.destination, transport: transport, tokens: tokens, pause: HurriedClock())
-      )
-    }
-
-    func contents() async throws -> StoreContents {
-      let stored = double.state.withLock { $0.objects }
-      return StoreContents(
-        objects: stored.map {
-          ($0.key.replacing("videos/", with: ""), ContentDigest(sha256: SHA256.hash(data: $0.value.bytes)))
-        },
-        documents: double.ids(in: "Post").map { id in
-          double.fields("Post/\(id)")?["video"]?["stringValue"] as? String ?? "?"
-        })
-    }
-
-    func stop() async { await double.stop() }
-  }
-#endif
+  func stop() async { await double.stop() }
+}

@@ -1,177 +1,175 @@
-#if HTTP
-  import Foundation
-  import ReelGoogleDouble
-  import ReelHTTP
-  import ReelModel
-  import ReelUploading
-  import Testing
+import Foundation
+import ReelGoogleDouble
+import ReelHTTP
+import ReelModel
+import ReelUploading
+import Testing
 
-  @testable import ReelFirebase
+@testable import ReelFirebase
 
-  /// Posts as documents.
-  @Suite(.timeLimit(.minutes(30))) struct FirestoreTests {
-    private func retrying(_ base: any PostRecorder) -> any PostRecorder {
-      RetryingRecorder(
-        base: base, policy: RetryPolicy(attempts: 4, firstDelay: .zero, longestDelay: .zero))
+/// Posts as documents.
+@Suite(.timeLimit(.minutes(30))) struct FirestoreTests {
+  private func retrying(_ base: any PostRecorder) -> any PostRecorder {
+    RetryingRecorder(
+      base: base, policy: RetryPolicy(attempts: 4, firstDelay: .zero, longestDelay: .zero))
+  }
+
+  @Test("a document has the keys of the post's JSON, each in the type that Firestore has for it")
+  func document() async throws {
+    let double = try await GoogleDouble.start()
+    let post = try newPost(PostWords(authorID: "7", caption: "=1+1 \u{202E}é", music: nil))
+    let recorded = try await double.posts().record(post)
+    let fields = try #require(double.fields("Post/\(post.id)"))
+    let json = try #require(
+      try JSONSerialization.jsonObject(with: JSONEncoder().encode(post)) as? [String: Any])
+    #expect(Set(fields.keys) == Set(json.keys))
+    #expect(recorded == RecordedPost(id: post.id, pageNumber: 1))
+    func value(_ name: String) -> String {
+      guard let (kind, value) = fields[name]?.first else { return "none" }
+      return "\(kind) \(value)"
     }
+    #expect(value("id") == "stringValue \(post.id)" && value("author") == "stringValue 7")
+    #expect(value("autherName") == "nullValue <null>" && value("music") == "nullValue <null>")
+    #expect(value("caption") == "stringValue =1+1 \u{202E}é" && value("pageNumber") == "integerValue 1")
+    #expect(fields["duration"]?["doubleValue"] as? Double == 5)
+    #expect(value("createdAt") == "timestampValue 2026-11-21T20:15:58.123Z")
+    #expect(value("digest") == "stringValue \(try #require(post.digest))")
+    #expect(fields["probe"]?["mapValue"] != nil && value("likeCount") == "integerValue 0")
+    #expect(double.fields("PostCounter/Post")?["pageNumber"]?["integerValue"] as? String == "1")
+  }
 
-    @Test("a document has the keys of the post's JSON, each in the type that Firestore has for it")
-    func document() async throws {
-      let double = try await GoogleDouble.start()
-      let post = try newPost(PostWords(authorID: "7", caption: "=1+1 \u{202E}é", music: nil))
-      let recorded = try await double.posts().record(post)
-      let fields = try #require(double.fields("Post/\(post.id)"))
-      let json = try #require(
-        try JSONSerialization.jsonObject(with: JSONEncoder().encode(post)) as? [String: Any])
-      #expect(Set(fields.keys) == Set(json.keys))
-      #expect(recorded == RecordedPost(id: post.id, pageNumber: 1))
-      func value(_ name: String) -> String {
-        guard let (kind, value) = fields[name]?.first else { return "none" }
-        return "\(kind) \(value)"
+  @Test("two libraries that publish at once get different numbers, without a gap")
+  func twoLibraries() async throws {
+    let double = try await GoogleDouble.start()
+    let libraries = [try await double.posts(), try await double.posts(), try await double.posts()]
+    let numbers = try await withThrowingTaskGroup { group in
+      for index in 0..<30 {
+        let posts = retrying(libraries[index % 3])
+        group.addTask { try await posts.record(try newPost()).pageNumber }
       }
-      #expect(value("id") == "stringValue \(post.id)" && value("author") == "stringValue 7")
-      #expect(value("autherName") == "nullValue <null>" && value("music") == "nullValue <null>")
-      #expect(value("caption") == "stringValue =1+1 \u{202E}é" && value("pageNumber") == "integerValue 1")
-      #expect(fields["duration"]?["doubleValue"] as? Double == 5)
-      #expect(value("createdAt") == "timestampValue 2026-11-21T20:15:58.123Z")
-      #expect(value("digest") == "stringValue \(try #require(post.digest))")
-      #expect(fields["probe"]?["mapValue"] != nil && value("likeCount") == "integerValue 0")
-      #expect(double.fields("PostCounter/Post")?["pageNumber"]?["integerValue"] as? String == "1")
+      return try await group.reduce(into: []) { $0.append($1) }
     }
+    #expect(numbers.sorted() == Array(1...30))
+    #expect(double.ids(in: "Post").count == 30)
+  }
 
-    @Test("two libraries that publish at once get different numbers, without a gap")
-    func twoLibraries() async throws {
-      let double = try await GoogleDouble.start()
-      let libraries = [try await double.posts(), try await double.posts(), try await double.posts()]
-      let numbers = try await withThrowingTaskGroup { group in
-        for index in 0..<30 {
-          let posts = retrying(libraries[index % 3])
-          group.addTask { try await posts.record(try newPost()).pageNumber }
-        }
-        return try await group.reduce(into: []) { $0.append($1) }
-      }
-      #expect(numbers.sorted() == Array(1...30))
-      #expect(double.ids(in: "Post").count == 30)
+  /// What can happen to a request, and whether a retry mends it.
+  static let faults: [(GoogleDouble.Fault, Bool)] = {
+    var all: [(GoogleDouble.Fault, Bool)] = []
+    let aborted = #"{"error":{"code":409,"status":"ABORTED","message":"contention"}}"#
+    for method in [":beginTransaction", ":batchGet", ":commit"] {
+      all += [.reset, .swallow].map { (.init(words: method, effect: $0), true) }
+      all += [429, 500, 502, 503, 504].map { (.init(words: method, effect: .status($0, "")), true) }
+      all.append((.init(words: method, effect: .status(409, aborted)), true))
+      if method != ":commit" { all.append((.init(words: method, effect: .status(200, "<html>")), true)) }
+      all += [400, 403, 404].map { (.init(words: method, effect: .status($0, "{}")), false) }
     }
+    all.append((.init(words: ":batchGet", effect: .status(409, "[\(aborted)]")), true))
+    all.append((.init(words: ":commit", effect: .status(401, "")), true))
+    return all
+  }()
 
-    /// What can happen to a request, and whether a retry mends it.
-    static let faults: [(GoogleDouble.Fault, Bool)] = {
-      var all: [(GoogleDouble.Fault, Bool)] = []
-      let aborted = #"{"error":{"code":409,"status":"ABORTED","message":"contention"}}"#
-      for method in [":beginTransaction", ":batchGet", ":commit"] {
-        all += [.reset, .swallow].map { (.init(words: method, effect: $0), true) }
-        all += [429, 500, 502, 503, 504].map { (.init(words: method, effect: .status($0, "")), true) }
-        all.append((.init(words: method, effect: .status(409, aborted)), true))
-        if method != ":commit" { all.append((.init(words: method, effect: .status(200, "<html>")), true)) }
-        all += [400, 403, 404].map { (.init(words: method, effect: .status($0, "{}")), false) }
-      }
-      all.append((.init(words: ":batchGet", effect: .status(409, "[\(aborted)]")), true))
-      all.append((.init(words: ":commit", effect: .status(401, "")), true))
-      return all
-    }()
-
-    @Test("for every fault there is one document in the end, with one number", arguments: faults.indices)
-    func fault(_ index: Int) async throws {
-      let (fault, mends) = Self.faults[index]
-      let double = try await GoogleDouble.start()
-      let posts = retrying(try await double.posts())
-      let (before, post, after) = (try newPost(), try newPost(), try newPost())
-      #expect(try await posts.record(before).pageNumber == 1)
-      double.break_(fault)
-      do throws(UploadError) {
-        let number = try await posts.record(post).pageNumber
-        #expect(number == 2, "\(fault)")
-      } catch {
-        #expect(!mends, "\(fault): \(error.message)")
-      }
-      #expect(try await posts.record(post).pageNumber == 2, "\(fault)")
-      #expect(try await posts.record(after).pageNumber == 3, "\(fault)")
-      #expect(double.ids(in: "Post") == [before, post, after].map { "\($0.id)" }.sorted(), "\(fault)")
-      // What was begun and never heard of, or aborted by the test alone, is unknown here.
-      #expect(double.state.withLock { $0.transactions.count } <= 1, "\(fault) left transactions open")
+  @Test("for every fault there is one document in the end, with one number", arguments: faults.indices)
+  func fault(_ index: Int) async throws {
+    let (fault, mends) = Self.faults[index]
+    let double = try await GoogleDouble.start()
+    let posts = retrying(try await double.posts())
+    let (before, post, after) = (try newPost(), try newPost(), try newPost())
+    #expect(try await posts.record(before).pageNumber == 1)
+    double.break_(fault)
+    do throws(UploadError) {
+      let number = try await posts.record(post).pageNumber
+      #expect(number == 2, "\(fault)")
+    } catch {
+      #expect(!mends, "\(fault): \(error.message)")
     }
+    #expect(try await posts.record(post).pageNumber == 2, "\(fault)")
+    #expect(try await posts.record(after).pageNumber == 3, "\(fault)")
+    #expect(double.ids(in: "Post") == [before, post, after].map { "\($0.id)" }.sorted(), "\(fault)")
+    // What was begun and never heard of, or aborted by the test alone, is unknown here.
+    #expect(double.state.withLock { $0.transactions.count } <= 1, "\(fault) left transactions open")
+  }
 
-    @Test("others who write in between are waited for, not overwritten")
-    func contention() async throws {
+  @Test("others who write in between are waited for, not overwritten")
+  func contention() async throws {
+    let double = try await GoogleDouble.start()
+    let posts = try await double.posts()
+    for round in 1...5 {
+      double.break_(
+        .init(
+          words: ":commit",
+          effect: .after { state in
+            let name = GoogleDouble.root + "/PostCounter/Post"
+            let number = round * 10
+            state.documents[name] = .init(
+              fields: Data(#"{"pageNumber":{"integerValue":"\#(number)"}}"#.utf8), version: state.tick())
+          }))
+    }
+    #expect(try await posts.record(try newPost()).pageNumber == 51)
+    #expect(double.state.withLock { $0.commits } == 1)
+  }
+
+  @Test("one who is never faster than the others gives up with a sentence")
+  func givesUp() async throws {
+    let double = try await GoogleDouble.start()
+    for _ in 0..<40 {
+      double.break_(
+        .init(words: ":commit", effect: .status(409, #"{"error":{"code":409,"status":"ABORTED"}}"#)))
+    }
+    let posts = try await double.posts()
+    let post = try newPost()
+    let error = await #expect(throws: UploadError.self) { try await posts.record(post) }
+    #expect(error?.code == .unavailable && error?.message.contains("others write there") == true)
+    #expect(double.ids(in: "Post").isEmpty)
+  }
+
+  @Test("a counter that holds no number is not guessed at")
+  func badCounter() async throws {
+    for fields in ["{}", #"{"pageNumber":{"stringValue":"7"}}"#, #"{"pageNumber":{"integerValue":"-1"}}"#] {
       let double = try await GoogleDouble.start()
+      double.state.withLock { state in
+        state.documents[GoogleDouble.root + "/PostCounter/Post"] = .init(
+          fields: Data(fields.utf8), version: 1)
+      }
       let posts = try await double.posts()
-      for round in 1...5 {
-        double.break_(
-          .init(
-            words: ":commit",
-            effect: .after { state in
-              let name = GoogleDouble.root + "/PostCounter/Post"
-              let number = round * 10
-              state.documents[name] = .init(
-                fields: Data(#"{"pageNumber":{"integerValue":"\#(number)"}}"#.utf8), version: state.tick())
-            }))
-      }
-      #expect(try await posts.record(try newPost()).pageNumber == 51)
-      #expect(double.state.withLock { $0.commits } == 1)
-    }
-
-    @Test("one who is never faster than the others gives up with a sentence")
-    func givesUp() async throws {
-      let double = try await GoogleDouble.start()
-      for _ in 0..<40 {
-        double.break_(
-          .init(words: ":commit", effect: .status(409, #"{"error":{"code":409,"status":"ABORTED"}}"#)))
-      }
-      let posts = try await double.posts()
+      let error = await #expect(throws: UploadError.self) { try await posts.prepare() }
+      #expect(error?.code == .storeUnusable && error?.message.contains("PostCounter/Post") == true)
       let post = try newPost()
-      let error = await #expect(throws: UploadError.self) { try await posts.record(post) }
-      #expect(error?.code == .unavailable && error?.message.contains("others write there") == true)
+      await #expect(throws: UploadError.self) { try await posts.record(post) }
       #expect(double.ids(in: "Post").isEmpty)
     }
-
-    @Test("a counter that holds no number is not guessed at")
-    func badCounter() async throws {
-      for fields in ["{}", #"{"pageNumber":{"stringValue":"7"}}"#, #"{"pageNumber":{"integerValue":"-1"}}"#] {
-        let double = try await GoogleDouble.start()
-        double.state.withLock { state in
-          state.documents[GoogleDouble.root + "/PostCounter/Post"] = .init(
-            fields: Data(fields.utf8), version: 1)
-        }
-        let posts = try await double.posts()
-        let error = await #expect(throws: UploadError.self) { try await posts.prepare() }
-        #expect(error?.code == .storeUnusable && error?.message.contains("PostCounter/Post") == true)
-        let post = try newPost()
-        await #expect(throws: UploadError.self) { try await posts.record(post) }
-        #expect(double.ids(in: "Post").isEmpty)
-      }
-    }
-
-    @Test("a database that is not there, a role that is not given: one sentence")
-    func refusals() async throws {
-      let double = try await GoogleDouble.start()
-      let post = try newPost()
-      let gone =
-        #"{"error":{"code":404,"status":"NOT_FOUND","message":"The database (default) does not exist"}}"#
-      for (status, body, words) in [
-        (404, "[\(gone)]", "no Firestore database in the project my-app"),
-        (
-          403, #"[{"error":{"code":403,"status":"PERMISSION_DENIED","message":"Missing"}}]"#,
-          "roles/datastore.user"
-        ),
-        (
-          400, #"{"error":{"code":400,"status":"FAILED_PRECONDITION","message":"Datastore Mode"}}"#,
-          "Datastore Mode"
-        ),
-      ] {
-        double.break_(.init(words: ":batchGet", effect: .status(status, body)))
-        let posts = try await double.posts()
-        let error = await #expect(throws: UploadError.self) { try await posts.prepare() }
-        #expect(
-          error?.code == .storeUnusable && error?.message.contains(words) == true, "\(error?.message ?? "")")
-      }
-      #expect(try await double.posts().record(post).pageNumber == 1)
-    }
-
-    @Test(
-      "projects",
-      arguments: [
-        ("my-app", true), ("example.com:my-app", true), ("", false), ("a/b", false), ("ABC-d", false),
-      ])
-    func projects(_ id: String, _ isOne: Bool) { #expect((FirestoreDatabase(project: id) != nil) == isOne) }
   }
-#endif
+
+  @Test("a database that is not there, a role that is not given: one sentence")
+  func refusals() async throws {
+    let double = try await GoogleDouble.start()
+    let post = try newPost()
+    let gone =
+      #"{"error":{"code":404,"status":"NOT_FOUND","message":"The database (default) does not exist"}}"#
+    for (status, body, words) in [
+      (404, "[\(gone)]", "no Firestore database in the project my-app"),
+      (
+        403, #"[{"error":{"code":403,"status":"PERMISSION_DENIED","message":"Missing"}}]"#,
+        "roles/datastore.user"
+      ),
+      (
+        400, #"{"error":{"code":400,"status":"FAILED_PRECONDITION","message":"Datastore Mode"}}"#,
+        "Datastore Mode"
+      ),
+    ] {
+      double.break_(.init(words: ":batchGet", effect: .status(status, body)))
+      let posts = try await double.posts()
+      let error = await #expect(throws: UploadError.self) { try await posts.prepare() }
+      #expect(
+        error?.code == .storeUnusable && error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+    #expect(try await double.posts().record(post).pageNumber == 1)
+  }
+
+  @Test(
+    "projects",
+    arguments: [
+      ("my-app", true), ("example.com:my-app", true), ("", false), ("a/b", false), ("ABC-d", false),
+    ])
+  func projects(_ id: String, _ isOne: Bool) { #expect((FirestoreDatabase(project: id) != nil) == isOne) }
+}

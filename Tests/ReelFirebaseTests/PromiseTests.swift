@@ -1,72 +1,70 @@
-#if HTTP
-  import ReelGoogleDouble
-  import ReelHTTP
-  import ReelModel
-  import ReelUploaderPromises
-  import ReelUploading
-  import Testing
+import ReelGoogleDouble
+import ReelHTTP
+import ReelModel
+import ReelUploaderPromises
+import ReelUploading
+import Testing
 
-  @testable import ReelFirebase
+@testable import ReelFirebase
 
-  /// The promises, over our double.
-  @Suite struct FirebasePromiseTests {
-    @Test("the uploader keeps every promise", arguments: UploaderPromise.all)
-    func uploader(_ promise: UploaderPromise) async throws {
+/// The promises, over our double.
+@Suite struct FirebasePromiseTests {
+  @Test("the uploader keeps every promise", arguments: UploaderPromise.all)
+  func uploader(_ promise: UploaderPromise) async throws {
+    let double = try await GoogleDouble.start()
+    let checkpoints = MemoryCheckpoints()
+    try await promise.check(
+      StoreUnderTest(largeSize: 3 << 18 + 3) { try await double.uploader(checkpoints) })
+    #expect(double.objectNames.isEmpty)
+  }
+
+  /// What another process began is not known here.
+  @Test("it keeps them with checkpoints that nobody shares", arguments: UploaderPromise.all)
+  func alone(_ promise: UploaderPromise) async throws {
+    let double = try await GoogleDouble.start()
+    try await promise.check(StoreUnderTest(largeSize: 3 << 18 + 3) { try await double.uploader() })
+    #expect(double.objectNames.isEmpty)
+  }
+
+  @Test("the recorder keeps every promise", arguments: PostRecorderPromise.all)
+  func recorder(_ promise: PostRecorderPromise) async throws {
+    let double = try await GoogleDouble.start()
+    try await promise.check { try await double.posts() }
+    #expect(double.ids(in: "Post").isEmpty)
+  }
+
+  @Test("so does the one in memory, and the one that asks again", arguments: PostRecorderPromise.all)
+  func memory(_ promise: PostRecorderPromise) async throws {
+    let memory = MemoryRecorder(of: Destination("memory:x"))
+    try await promise.check { memory }
+    try await promise.check { RetryingRecorder(base: memory) }
+    #expect(memory.posts.isEmpty)
+  }
+
+  @Test("of several that store under one name at once, only one wins")
+  func oneWinner() async throws {
+    for _ in 0..<10 {
       let double = try await GoogleDouble.start()
-      let checkpoints = MemoryCheckpoints()
-      try await promise.check(
-        StoreUnderTest(largeSize: 3 << 18 + 3) { try await double.uploader(checkpoints) })
-      #expect(double.objectNames.isEmpty)
-    }
-
-    /// What another process began is not known here.
-    @Test("it keeps them with checkpoints that nobody shares", arguments: UploaderPromise.all)
-    func alone(_ promise: UploaderPromise) async throws {
-      let double = try await GoogleDouble.start()
-      try await promise.check(StoreUnderTest(largeSize: 3 << 18 + 3) { try await double.uploader() })
-      #expect(double.objectNames.isEmpty)
-    }
-
-    @Test("the recorder keeps every promise", arguments: PostRecorderPromise.all)
-    func recorder(_ promise: PostRecorderPromise) async throws {
-      let double = try await GoogleDouble.start()
-      try await promise.check { try await double.posts() }
-      #expect(double.ids(in: "Post").isEmpty)
-    }
-
-    @Test("so does the one in memory, and the one that asks again", arguments: PostRecorderPromise.all)
-    func memory(_ promise: PostRecorderPromise) async throws {
-      let memory = MemoryRecorder(of: Destination("memory:x"))
-      try await promise.check { memory }
-      try await promise.check { RetryingRecorder(base: memory) }
-      #expect(memory.posts.isEmpty)
-    }
-
-    @Test("of several that store under one name at once, only one wins")
-    func oneWinner() async throws {
-      for _ in 0..<10 {
-        let double = try await GoogleDouble.start()
-        let key = try #require(ObjectKey("k.mp4"))
-        let contents = (1...6).map { TestContent(200_000, seed: UInt8($0)) }
-        let winners = try await withThrowingTaskGroup { group in
-          for content in contents {
-            group.addTask { () -> TestContent? in
-              let uploader = try await double.uploader()
-              do throws(UploadError) {
-                _ = try await uploader.upload(content.source, to: key) { _ in }
-                return content
-              } catch {
-                #expect(error.code == .alreadyExists, "\(error)")
-                return nil
-              }
+      let key = try #require(ObjectKey("k.mp4"))
+      let contents = (1...6).map { TestContent(200_000, seed: UInt8($0)) }
+      let winners = try await withThrowingTaskGroup { group in
+        for content in contents {
+          group.addTask { () -> TestContent? in
+            let uploader = try await double.uploader()
+            do throws(UploadError) {
+              _ = try await uploader.upload(content.source, to: key) { _ in }
+              return content
+            } catch {
+              #expect(error.code == .alreadyExists, "\(error)")
+              return nil
             }
           }
-          return try await group.reduce(into: []) { $0 += [$1].compactMap { $0 } }
         }
-        #expect(winners.count == 1)
-        #expect(double.object(key)?.bytes == winners.first?.bytes)
-        #expect(double.openSessions == 0)
+        return try await group.reduce(into: []) { $0 += [$1].compactMap { $0 } }
       }
+      #expect(winners.count == 1)
+      #expect(double.object(key)?.bytes == winners.first?.bytes)
+      #expect(double.openSessions == 0)
     }
   }
-#endif
+}

@@ -1,81 +1,79 @@
-#if HTTP
-  import Foundation
-  import ReelGoogleDouble
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import ReelUploading
-  import Testing
+import Foundation
+import ReelGoogleDouble
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import ReelUploading
+import Testing
 
-  @testable import ReelFirebase
+@testable import ReelFirebase
 
-  /// The key, the tokens and the addresses of uploads are said nowhere, whatever goes wrong and however it is printed.
-  @Suite(.timeLimit(.minutes(60))) struct SecretTests {
-    @Test("errors hold no secret, whatever the services answer")
-    func errors() async throws {
-      let key = try #require(ObjectKey("k.mp4"))
-      var told: [String] = []
-      var tokens: Set<String> = []
-      for words in [
-        "POST /token", "GET /storage", "POST /upload", "PUT", "DELETE", ":beginTransaction", ":batchGet",
-        ":commit",
-      ] {
-        for status in [200, 301, 400, 401, 403, 404, 409, 410, 412, 413, 429, 499, 500, 503, 507] {
-          let double = try await GoogleDouble.start()
-          let checkpoints = MemoryCheckpoints()
-          double.break_(.init(words: words, effect: .status(status, "<html>")))
-          let uploader = try await double.uploader(checkpoints)
-          let posts = try await double.posts()
-          for task in [
-            { try await uploader.prepare() },
-            { _ = try await uploader.upload(TestContent(300_000).source, to: key) { _ in } },
-            { _ = try await uploader.readBack(key) }, { try await uploader.remove(key) },
-            { _ = try await posts.record(try newPost()) },
-          ] as [() async throws -> Void] {
-            do { try await task() } catch {
-              told.append("\(error) \(String(reflecting: error))")
-              if let error = error as? UploadError {
-                told.append(String(decoding: try JSONEncoder().encode(error), as: UTF8.self))
-              }
+/// The key, the tokens and the addresses of uploads are said nowhere, whatever goes wrong and however it is printed.
+@Suite(.timeLimit(.minutes(60))) struct SecretTests {
+  @Test("errors hold no secret, whatever the services answer")
+  func errors() async throws {
+    let key = try #require(ObjectKey("k.mp4"))
+    var told: [String] = []
+    var tokens: Set<String> = []
+    for words in [
+      "POST /token", "GET /storage", "POST /upload", "PUT", "DELETE", ":beginTransaction", ":batchGet",
+      ":commit",
+    ] {
+      for status in [200, 301, 400, 401, 403, 404, 409, 410, 412, 413, 429, 499, 500, 503, 507] {
+        let double = try await GoogleDouble.start()
+        let checkpoints = MemoryCheckpoints()
+        double.break_(.init(words: words, effect: .status(status, "<html>")))
+        let uploader = try await double.uploader(checkpoints)
+        let posts = try await double.posts()
+        for task in [
+          { try await uploader.prepare() },
+          { _ = try await uploader.upload(TestContent(300_000).source, to: key) { _ in } },
+          { _ = try await uploader.readBack(key) }, { try await uploader.remove(key) },
+          { _ = try await posts.record(try newPost()) },
+        ] as [() async throws -> Void] {
+          do { try await task() } catch {
+            told.append("\(error) \(String(reflecting: error))")
+            if let error = error as? UploadError {
+              told.append(String(decoding: try JSONEncoder().encode(error), as: UTF8.self))
             }
           }
-          tokens.formUnion(double.state.withLock { Set($0.tokens.keys) })
         }
+        tokens.formUnion(double.state.withLock { Set($0.tokens.keys) })
       }
-      #expect(told.count > 50 && !tokens.isEmpty)
-      let secrets = tokens.union([GoogleDouble.sessionMark, "PRIVATE KEY", "assertion", "ya29"])
-      for text in told { for secret in secrets { #expect(!text.contains(secret), "\(secret) in \(text)") } }
     }
+    #expect(told.count > 50 && !tokens.isEmpty)
+    let secrets = tokens.union([GoogleDouble.sessionMark, "PRIVATE KEY", "assertion", "ya29"])
+    for text in told { for secret in secrets { #expect(!text.contains(secret), "\(secret) in \(text)") } }
+  }
 
-    @Test("nor does anything that is printed or dumped")
-    func dumps() async throws {
-      let double = try await GoogleDouble.start()
-      let checkpoints = MemoryCheckpoints()
-      let file = try ServiceAccountKey(TestKey.file("\(double.origin)"), path: "k.json")
-      let tokens = try await ServiceAccountTokens(file, transport: try CurlTransport.patient())
-      let token = try await tokens.token()
-      double.break_(.init(words: "PUT", nth: 2, effect: .reset))
-      let uploader = try await double.uploader(checkpoints)
-      let key = try #require(ObjectKey("k.mp4"))
-      await #expect(throws: UploadError.self) {
-        try await uploader.upload(TestContent(1 << 19).source, to: key) { _ in }
-      }
-      let checkpoint = try #require(try await checkpoints.checkpoint(of: key, in: uploader.destination))
-      #expect(checkpoint.secret.contains(GoogleDouble.sessionMark))
-      let session = try #require(StorageSession(checkpoint.secret))
-      var texts: [String] = []
-      for value in [file, tokens, token, uploader, checkpoint, session] as [Any] {
-        var dumped = ""
-        dump(value, to: &dumped)
-        texts += [dumped, "\(value)", String(reflecting: value)]
-      }
-      let line = TestKey.pem.split(separator: "\n")[1]
-      for text in texts {
-        for secret in ["PRIVATE KEY", String(line), token.revealed, GoogleDouble.sessionMark] {
-          let found = text.range(of: secret).map { text[..<$0.upperBound].suffix(200) }
-          #expect(found == nil, "\(found ?? "")")
-        }
+  @Test("nor does anything that is printed or dumped")
+  func dumps() async throws {
+    let double = try await GoogleDouble.start()
+    let checkpoints = MemoryCheckpoints()
+    let file = try ServiceAccountKey(TestKey.file("\(double.origin)"), path: "k.json")
+    let tokens = try await ServiceAccountTokens(file, transport: try CurlTransport.patient())
+    let token = try await tokens.token()
+    double.break_(.init(words: "PUT", nth: 2, effect: .reset))
+    let uploader = try await double.uploader(checkpoints)
+    let key = try #require(ObjectKey("k.mp4"))
+    await #expect(throws: UploadError.self) {
+      try await uploader.upload(TestContent(1 << 19).source, to: key) { _ in }
+    }
+    let checkpoint = try #require(try await checkpoints.checkpoint(of: key, in: uploader.destination))
+    #expect(checkpoint.secret.contains(GoogleDouble.sessionMark))
+    let session = try #require(StorageSession(checkpoint.secret))
+    var texts: [String] = []
+    for value in [file, tokens, token, uploader, checkpoint, session] as [Any] {
+      var dumped = ""
+      dump(value, to: &dumped)
+      texts += [dumped, "\(value)", String(reflecting: value)]
+    }
+    let line = TestKey.pem.split(separator: "\n")[1]
+    for text in texts {
+      for secret in ["PRIVATE KEY", String(line), token.revealed, GoogleDouble.sessionMark] {
+        let found = text.range(of: secret).map { text[..<$0.upperBound].suffix(200) }
+        #expect(found == nil, "\(found ?? "")")
       }
     }
   }
-#endif
+}

@@ -1,213 +1,211 @@
-#if HTTP
-  import Foundation
-  import ReelGoogleDouble
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import ReelUploading
-  import Synchronization
-  import Testing
+import Foundation
+import ReelGoogleDouble
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import ReelUploading
+import Synchronization
+import Testing
 
-  @testable import ReelFirebase
+@testable import ReelFirebase
 
-  /// Keys of service accounts, and the tokens that they are good for.
-  @Suite(.timeLimit(.minutes(30))) struct TokenTests {
-    // MARK: Key files
+/// Keys of service accounts, and the tokens that they are good for.
+@Suite(.timeLimit(.minutes(30))) struct TokenTests {
+  // MARK: Key files
 
-    private func failure(_ bytes: [UInt8]) -> UploadError? {
-      #expect(throws: UploadError.self) { try ServiceAccountKey(bytes, path: "/keys/k.json") }
-    }
+  private func failure(_ bytes: [UInt8]) -> UploadError? {
+    #expect(throws: UploadError.self) { try ServiceAccountKey(bytes, path: "/keys/k.json") }
+  }
 
-    @Test("what is no key is told in one sentence, which holds nothing of it")
-    func badKeys() {
-      let origin = "https://oauth2.googleapis.com"
-      for (bytes, words) in [
-        (Array("-----BEGIN PRIVATE KEY-----".utf8), "is not the JSON of one"), ([], "is not the JSON of one"),
-        (Array("[1]".utf8), "is not the JSON of one"),
-        (Array("{\"private_key\":7}".utf8), "is not the JSON of one"),
-        (TestKey.file(origin, changing: ["type": "authorized_user"]), "of the kind \"authorized_user\""),
-        (TestKey.file(origin, changing: ["private_key": nil]), "lacks private_key"),
-        (
-          TestKey.file(origin, changing: ["private_key": "", "client_email": nil]),
-          "lacks client_email and private_key"
-        ),
-        (TestKey.file("ftp://x"), "has a token_uri that can't be used"),
-        (TestKey.file("https://u:p@host"), "has a token_uri that can't be used"),
-      ] as [([UInt8], String)] {
-        let error = failure(bytes)
-        #expect(
-          error?.code == .storeUnusable && error?.message.contains(words) == true, "\(error?.message ?? "")")
-        #expect(error?.message.contains("/keys/k.json") == true)
-        #expect(error?.message.contains("PRIVATE") == false)
-      }
-    }
-
-    @Test("what is in private_key has to be an RSA key of 2048 bits at least")
-    func noRSA() async throws {
-      let small = try TestRSAKey(bits: 1024).pem
-      for (pem, words) in [
-        ("no PEM", "it is not PEM"), (small, "it has 1024 bits"),
-        (TestKey.pem.replacing("A", with: "B"), "it is labelled PRIVBTE KEY"),
-        (TestKey.pem.replacing(" PRIVATE", with: " RSA PRIVATE"), "it is PKCS#1, not PKCS#8"),
-        (TestKey.pem.replacing(" PRIVATE", with: " ENCRYPTED PRIVATE"), "it is encrypted"),
-      ] {
-        let key = try ServiceAccountKey(
-          TestKey.file("https://x", changing: ["private_key": pem]), path: "k.json")
-        let error = await #expect(throws: UploadError.self) {
-          try await ServiceAccountTokens(key, transport: try CurlTransport.patient())
-        }
-        #expect(error?.code == .storeUnusable && error?.message.contains("no RSA key") == true)
-        #expect(error?.message.contains("(\(words)") == true, "\(error?.message ?? "")")
-        #expect(error?.message.contains(pem) == false)
-      }
-    }
-
-    @Test("a key file is its owner's alone, a regular file, and there")
-    func files() async throws {
-      let folder = FileManager.default.temporaryDirectory.appending(path: "reel-key-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(at: folder) }
-      let path = folder.appending(path: "k.json").path
-      try Data(TestKey.file("https://x")).write(to: URL(filePath: path))
-      for mode in [0o600, 0o400] {
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-        #expect(try await ServiceAccountKey.read(path).email == GoogleDouble.email)
-      }
-      func words(_ path: String) async -> String {
-        await #expect(throws: UploadError.self) { try await ServiceAccountKey.read(path) }?.message ?? ""
-      }
-      for mode in [0o644, 0o640, 0o604, 0o620, 0o610] {
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-        let told = await words(path)
-        #expect(told.contains("can be read or changed by others") && told.contains("chmod 600"), "\(told)")
-        #expect(told.contains(String(mode, radix: 8)))
-      }
-      #expect(await words(folder.path).contains("no regular file"))
-      #expect(await words(path + "x").contains("is not there"))
-      try Data(count: 70_000).write(to: URL(filePath: path + "2"))
-      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "2")
-      #expect(await words(path + "2").contains("70000 bytes"))
-    }
-
-    // MARK: Tokens
-
-    @Test("one token serves all, until shortly before its end")
-    func remembered() async throws {
-      let double = try await GoogleDouble.start()
-      let clock = TestClock()
-      let tokens = try await double.tokens(try CurlTransport.patient(), clock: clock)
-      let all = try await withThrowingTaskGroup { group in
-        for _ in 0..<20 { group.addTask { try await tokens.token() } }
-        return try await group.reduce(into: Set()) { $0.insert($1) }
-      }
-      #expect(all.count == 1 && double.state.withLock { $0.tokensGiven } == 1)
-      clock.advance(by: 290)
-      #expect(try await tokens.token() == all.first)
-      // The double takes a statement of now only.
-      clock.advance(by: -290)
-      await tokens.forget(Secret("another"))
-      #expect(try await tokens.token() == all.first)
-      try await tokens.forget(#require(all.first))
-      #expect(try await tokens.token() != all.first)
-    }
-
-    @Test("a token is renewed before its end")
-    func renewed() async throws {
-      let clock = TestClock()
-      let given = Mutex(0)
-      let key = try ServiceAccountKey(TestKey.file("http://127.0.0.1:9"), path: "k.json")
-      let transport = ScriptedTransport { _ throws(HTTPFailure) in
-        let number = given.withLock { given in
-          given += 1
-          return given
-        }
-        return HTTPReply(
-          status: .ok,
-          body: Array(#"{"access_token":"t\#(number)","expires_in":3600,"token_type":"Bearer"}"#.utf8))
-      }
-      let tokens = try await ServiceAccountTokens(key, transport: transport, clock: clock)
-      #expect(try await tokens.token() == Secret("t1"))
-      clock.advance(by: 3299)
-      #expect(try await tokens.token() == Secret("t1"))
-      clock.advance(by: 2)
-      #expect(try await tokens.token() == Secret("t2"))
-    }
-
-    @Test("a token that ends in the middle of a run is renewed, and nothing is lost")
-    func endsMidway() async throws {
-      let double = try await GoogleDouble.start()
-      double.state.withLock { $0.tokenUses = 3 }
-      let content = TestContent(3 << 20 + 5)
-      let uploader = try await double.uploader()
-      let posts = try await double.posts()
-      for name in ["a.mp4", "b.mp4", "c.mp4"] {
-        let key = try #require(ObjectKey(name))
-        _ = try await uploader.upload(content.source, to: key) { _ in }
-        #expect(double.object(key)?.bytes == content.bytes)
-        _ = try await posts.record(try newPost())
-      }
-      #expect(double.ids(in: "Post").count == 3)
-      #expect(double.state.withLock { $0.tokensGiven } >= 7)
-    }
-
-    @Test("a key that Google does not take: one sentence, the clock when it is that")
-    func refused() async throws {
-      let double = try await GoogleDouble.start(key: try TestRSAKey(bits: 2048))
-      let wrong = await #expect(throws: UploadError.self) { try await double.uploader().prepare() }
-      #expect(wrong?.code == .storeUnusable)
-      #expect(wrong?.message.contains("Invalid JWT Signature.") == true, "\(wrong?.message ?? "")")
-      #expect(wrong?.message.contains(GoogleDouble.email) == true)
-
-      let clock = TestClock()
-      let late = ScriptedTransport { _ throws(HTTPFailure) in
-        HTTPReply(
-          status: .badRequest, fields: [.date: "Sat, 21 Nov 2026 20:15:58 GMT"],
-          body: Array(#"{"error":"invalid_grant","error_description":"Invalid JWT"}"#.utf8))
-      }
-      let key = try ServiceAccountKey(TestKey.file("http://127.0.0.1:9"), path: "k.json")
-      clock.set(Date(timeIntervalSince1970: 1_795_292_158 - 1000))
-      let tokens = try await ServiceAccountTokens(key, transport: late, clock: clock)
-      let off = await #expect(throws: UploadError.self) { try await tokens.token() }
-      #expect(off?.message.contains("clock is 1000 seconds behind") == true, "\(off?.message ?? "")")
-    }
-
-    @Test("no token goes to another host, whoever sends us there")
-    func redirects() async throws {
-      let double = try await GoogleDouble.start()
-      let other = try await LoopbackServer.start { _ in .reply(200) }
-      let elsewhere = "http://127.0.0.1:\(other.port)/elsewhere"
-      let redirecting = try await LoopbackServer.start { _ in .reply(307, headers: [("Location", elsewhere)])
-      }
-      let transport = try CurlTransport.patient()
-      let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: redirecting.port)
-      let uploader = FirebaseUploader(
-        try StorageBucket("my-app", emulator: origin), transport: transport,
-        tokens: try await double.tokens(transport), checkpoints: MemoryCheckpoints())
-      let error = await #expect(throws: UploadError.self) { try await uploader.prepare() }
-      #expect(error?.message.contains("sends us elsewhere") == true, "\(error?.message ?? "")")
-      #expect(other.requests.isEmpty)
-      // A session that lies elsewhere is not used either.
-      let naming = try await LoopbackServer.start { request in
-        request.method == "POST"
-          ? .reply(200, headers: [("Location", elsewhere)]) : .reply(404)
-      }
-      let there = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: naming.port)
-      let second = FirebaseUploader(
-        try StorageBucket("my-app", emulator: there), transport: transport,
-        tokens: try await double.tokens(transport), checkpoints: MemoryCheckpoints())
-      let key = try #require(ObjectKey("k.mp4"))
-      let refused = await #expect(throws: UploadError.self) {
-        try await second.upload(TestContent(10).source, to: key) { _ in }
-      }
-      #expect(refused?.code == .storeUnusable && other.requests.isEmpty)
+  @Test("what is no key is told in one sentence, which holds nothing of it")
+  func badKeys() {
+    let origin = "https://oauth2.googleapis.com"
+    for (bytes, words) in [
+      (Array("-----BEGIN PRIVATE KEY-----".utf8), "is not the JSON of one"), ([], "is not the JSON of one"),
+      (Array("[1]".utf8), "is not the JSON of one"),
+      (Array("{\"private_key\":7}".utf8), "is not the JSON of one"),
+      (TestKey.file(origin, changing: ["type": "authorized_user"]), "of the kind \"authorized_user\""),
+      (TestKey.file(origin, changing: ["private_key": nil]), "lacks private_key"),
+      (
+        TestKey.file(origin, changing: ["private_key": "", "client_email": nil]),
+        "lacks client_email and private_key"
+      ),
+      (TestKey.file("ftp://x"), "has a token_uri that can't be used"),
+      (TestKey.file("https://u:p@host"), "has a token_uri that can't be used"),
+    ] as [([UInt8], String)] {
+      let error = failure(bytes)
+      #expect(
+        error?.code == .storeUnusable && error?.message.contains(words) == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains("/keys/k.json") == true)
+      #expect(error?.message.contains("PRIVATE") == false)
     }
   }
 
-  /// A time of day that a test sets.
-  final class TestClock: WallClock {
-    private let date = Mutex(Date())
-    func now() -> Date { date.withLock { $0 } }
-    func set(_ new: Date) { date.withLock { $0 = new } }
-    func advance(by seconds: Double) { date.withLock { $0 += seconds } }
+  @Test("what is in private_key has to be an RSA key of 2048 bits at least")
+  func noRSA() async throws {
+    let small = try TestRSAKey(bits: 1024).pem
+    for (pem, words) in [
+      ("no PEM", "it is not PEM"), (small, "it has 1024 bits"),
+      (TestKey.pem.replacing("A", with: "B"), "it is labelled PRIVBTE KEY"),
+      (TestKey.pem.replacing(" PRIVATE", with: " RSA PRIVATE"), "it is PKCS#1, not PKCS#8"),
+      (TestKey.pem.replacing(" PRIVATE", with: " ENCRYPTED PRIVATE"), "it is encrypted"),
+    ] {
+      let key = try ServiceAccountKey(
+        TestKey.file("https://x", changing: ["private_key": pem]), path: "k.json")
+      let error = await #expect(throws: UploadError.self) {
+        try await ServiceAccountTokens(key, transport: try CurlTransport.patient())
+      }
+      #expect(error?.code == .storeUnusable && error?.message.contains("no RSA key") == true)
+      #expect(error?.message.contains("(\(words)") == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains(pem) == false)
+    }
   }
-#endif
+
+  @Test("a key file is its owner's alone, a regular file, and there")
+  func files() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "reel-key-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appending(path: "k.json").path
+    try Data(TestKey.file("https://x")).write(to: URL(filePath: path))
+    for mode in [0o600, 0o400] {
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+      #expect(try await ServiceAccountKey.read(path).email == GoogleDouble.email)
+    }
+    func words(_ path: String) async -> String {
+      await #expect(throws: UploadError.self) { try await ServiceAccountKey.read(path) }?.message ?? ""
+    }
+    for mode in [0o644, 0o640, 0o604, 0o620, 0o610] {
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+      let told = await words(path)
+      #expect(told.contains("can be read or changed by others") && told.contains("chmod 600"), "\(told)")
+      #expect(told.contains(String(mode, radix: 8)))
+    }
+    #expect(await words(folder.path).contains("no regular file"))
+    #expect(await words(path + "x").contains("is not there"))
+    try Data(count: 70_000).write(to: URL(filePath: path + "2"))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "2")
+    #expect(await words(path + "2").contains("70000 bytes"))
+  }
+
+  // MARK: Tokens
+
+  @Test("one token serves all, until shortly before its end")
+  func remembered() async throws {
+    let double = try await GoogleDouble.start()
+    let clock = TestClock()
+    let tokens = try await double.tokens(try CurlTransport.patient(), clock: clock)
+    let all = try await withThrowingTaskGroup { group in
+      for _ in 0..<20 { group.addTask { try await tokens.token() } }
+      return try await group.reduce(into: Set()) { $0.insert($1) }
+    }
+    #expect(all.count == 1 && double.state.withLock { $0.tokensGiven } == 1)
+    clock.advance(by: 290)
+    #expect(try await tokens.token() == all.first)
+    // The double takes a statement of now only.
+    clock.advance(by: -290)
+    await tokens.forget(Secret("another"))
+    #expect(try await tokens.token() == all.first)
+    try await tokens.forget(#require(all.first))
+    #expect(try await tokens.token() != all.first)
+  }
+
+  @Test("a token is renewed before its end")
+  func renewed() async throws {
+    let clock = TestClock()
+    let given = Mutex(0)
+    let key = try ServiceAccountKey(TestKey.file("http://127.0.0.1:9"), path: "k.json")
+    let transport = ScriptedTransport { _ throws(HTTPFailure) in
+      let number = given.withLock { given in
+        given += 1
+        return given
+      }
+      return HTTPReply(
+        status: .ok,
+        body: Array(#"{"access_token":"t\#(number)","expires_in":3600,"token_type":"Bearer"}"#.utf8))
+    }
+    let tokens = try await ServiceAccountTokens(key, transport: transport, clock: clock)
+    #expect(try await tokens.token() == Secret("t1"))
+    clock.advance(by: 3299)
+    #expect(try await tokens.token() == Secret("t1"))
+    clock.advance(by: 2)
+    #expect(try await tokens.token() == Secret("t2"))
+  }
+
+  @Test("a token that ends in the middle of a run is renewed, and nothing is lost")
+  func endsMidway() async throws {
+    let double = try await GoogleDouble.start()
+    double.state.withLock { $0.tokenUses = 3 }
+    let content = TestContent(3 << 20 + 5)
+    let uploader = try await double.uploader()
+    let posts = try await double.posts()
+    for name in ["a.mp4", "b.mp4", "c.mp4"] {
+      let key = try #require(ObjectKey(name))
+      _ = try await uploader.upload(content.source, to: key) { _ in }
+      #expect(double.object(key)?.bytes == content.bytes)
+      _ = try await posts.record(try newPost())
+    }
+    #expect(double.ids(in: "Post").count == 3)
+    #expect(double.state.withLock { $0.tokensGiven } >= 7)
+  }
+
+  @Test("a key that Google does not take: one sentence, the clock when it is that")
+  func refused() async throws {
+    let double = try await GoogleDouble.start(key: try TestRSAKey(bits: 2048))
+    let wrong = await #expect(throws: UploadError.self) { try await double.uploader().prepare() }
+    #expect(wrong?.code == .storeUnusable)
+    #expect(wrong?.message.contains("Invalid JWT Signature.") == true, "\(wrong?.message ?? "")")
+    #expect(wrong?.message.contains(GoogleDouble.email) == true)
+
+    let clock = TestClock()
+    let late = ScriptedTransport { _ throws(HTTPFailure) in
+      HTTPReply(
+        status: .badRequest, fields: [.date: "Sat, 21 Nov 2026 20:15:58 GMT"],
+        body: Array(#"{"error":"invalid_grant","error_description":"Invalid JWT"}"#.utf8))
+    }
+    let key = try ServiceAccountKey(TestKey.file("http://127.0.0.1:9"), path: "k.json")
+    clock.set(Date(timeIntervalSince1970: 1_795_292_158 - 1000))
+    let tokens = try await ServiceAccountTokens(key, transport: late, clock: clock)
+    let off = await #expect(throws: UploadError.self) { try await tokens.token() }
+    #expect(off?.message.contains("clock is 1000 seconds behind") == true, "\(off?.message ?? "")")
+  }
+
+  @Test("no token goes to another host, whoever sends us there")
+  func redirects() async throws {
+    let double = try await GoogleDouble.start()
+    let other = try await LoopbackServer.start { _ in .reply(200) }
+    let elsewhere = "http://127.0.0.1:\(other.port)/elsewhere"
+    let redirecting = try await LoopbackServer.start { _ in .reply(307, headers: [("Location", elsewhere)])
+    }
+    let transport = try CurlTransport.patient()
+    let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: redirecting.port)
+    let uploader = FirebaseUploader(
+      try StorageBucket("my-app", emulator: origin), transport: transport,
+      tokens: try await double.tokens(transport), checkpoints: MemoryCheckpoints())
+    let error = await #expect(throws: UploadError.self) { try await uploader.prepare() }
+    #expect(error?.message.contains("sends us elsewhere") == true, "\(error?.message ?? "")")
+    #expect(other.requests.isEmpty)
+    // A session that lies elsewhere is not used either.
+    let naming = try await LoopbackServer.start { request in
+      request.method == "POST"
+        ? .reply(200, headers: [("Location", elsewhere)]) : .reply(404)
+    }
+    let there = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: naming.port)
+    let second = FirebaseUploader(
+      try StorageBucket("my-app", emulator: there), transport: transport,
+      tokens: try await double.tokens(transport), checkpoints: MemoryCheckpoints())
+    let key = try #require(ObjectKey("k.mp4"))
+    let refused = await #expect(throws: UploadError.self) {
+      try await second.upload(TestContent(10).source, to: key) { _ in }
+    }
+    #expect(refused?.code == .storeUnusable && other.requests.isEmpty)
+  }
+}
+
+/// A time of day that a test sets.
+final class TestClock: WallClock {
+  private let date = Mutex(Date())
+  func now() -> Date { date.withLock { $0 } }
+  func set(_ new: Date) { date.withLock { $0 = new } }
+  func advance(by seconds: Double) { date.withLock { $0 += seconds } }
+}

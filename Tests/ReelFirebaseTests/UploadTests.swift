@@ -1,351 +1,349 @@
-#if HTTP
-  import Foundation
-  import ReelGoogleDouble
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import ReelUploading
-  import Synchronization
-  import Testing
+import Foundation
+import ReelGoogleDouble
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import ReelUploading
+import Synchronization
+import Testing
 
-  @testable import ReelFirebase
+@testable import ReelFirebase
 
-  /// Uploads to Cloud Storage: what is asked for, what breaks, and how they go on.
-  @Suite(.timeLimit(.minutes(30))) struct FirebaseUploadTests {
-    private let key: ObjectKey
-    private static let large = TestContent(5 << 18 + 17)
-    private var content: TestContent { Self.large }
+/// Uploads to Cloud Storage: what is asked for, what breaks, and how they go on.
+@Suite(.timeLimit(.minutes(30))) struct FirebaseUploadTests {
+  private let key: ObjectKey
+  private static let large = TestContent(5 << 18 + 17)
+  private var content: TestContent { Self.large }
 
-    init() throws { key = try #require(ObjectKey("k.mp4")) }
+  init() throws { key = try #require(ObjectKey("k.mp4")) }
 
-    private func retrying(_ base: any Uploader, attempts: Int = 4) -> any Uploader {
-      RetryingUploader(
-        base: base, policy: RetryPolicy(attempts: attempts, firstDelay: .zero, longestDelay: .zero))
+  private func retrying(_ base: any Uploader, attempts: Int = 4) -> any Uploader {
+    RetryingUploader(
+      base: base, policy: RetryPolicy(attempts: attempts, firstDelay: .zero, longestDelay: .zero))
+  }
+
+  @Test("an object has its type, its digest and a token for viewers, and is found with them")
+  func object() async throws {
+    let double = try await GoogleDouble.start()
+    let uploader = try await double.uploader()
+    let stored = try await uploader.upload(content.source, to: key) { _ in }
+    let object = try #require(double.object(key))
+    #expect(object.bytes == content.bytes && object.contentType == "video/mp4")
+    #expect(object.metadata["sha256"] == content.digest.hex)
+    #expect(object.metadata["firebaseStorageDownloadTokens"]?.isEmpty == false)
+    #expect(stored.digest == content.digest && stored.size == Int64(content.bytes.count))
+    #expect(try await uploader.find(key) == stored)
+    #expect(try await uploader.readBack(key) == content.digest)
+    #expect(stored.url == "\(double.origin)/storage/v1/b/\(GoogleDouble.bucket)/o/videos%2Fk.mp4?alt=media")
+  }
+
+  @Test(
+    "a rate is one of what goes out: bytes that are read twice, to be hashed and to be sent, count once",
+    arguments: [1 << 18, 1 << 22])
+  func rate(_ partSize: Int) async throws {
+    let double = try await GoogleDouble.start()
+    let time = PassingTime()
+    let uploader = try await double.uploader(partSize: partSize, limiter: time.limiter(1 << 18))
+    _ = try await uploader.upload(content.source, to: key) { _ in }
+    // What asks for the token and begins the upload comes on top; a burst of 50 ms may go at once.
+    #expect(time.seconds > 4.9 && time.seconds < 5.1, "\(time.seconds) s")
+    #expect(double.object(key)?.bytes == content.bytes)
+  }
+
+  @Test("what another put there, or what was damaged there, has no digest until it is read")
+  func unprovenDigest() async throws {
+    let double = try await GoogleDouble.start()
+    let uploader = try await double.uploader()
+    _ = try await uploader.upload(content.source, to: key) { _ in }
+    double.state.withLock { $0.objects["videos/k.mp4"]?.bytes[9] ^= 1 }
+    #expect(try await uploader.find(key)?.digest == nil)
+    #expect(try await uploader.readBack(key) != content.digest)
+    double.state.withLock { $0.objects["videos/k.mp4"]?.metadata = [:] }
+    #expect(try await uploader.find(key)?.digest == nil)
+  }
+
+  @Test("addresses for viewers")
+  func addresses() throws {
+    let bucket = try StorageBucket("my-app.appspot.com", prefix: "/a b/é//")
+    #expect(bucket.destination.name == "firebase://my-app.appspot.com/a b/é")
+    let encoded = "a%20b%2F%C3%A9%2Fk.mp4"
+    let own = FirebaseAddresses(bucket: bucket, publicBaseURL: nil)
+    let base = "https://firebasestorage.googleapis.com/v0/b/my-app.appspot.com/o/\(encoded)?alt=media"
+    #expect(own.url(of: key, token: nil) == base)
+    #expect(own.url(of: key, token: "a-b") == base + "&token=a-b")
+    let named = FirebaseAddresses(bucket: bucket, publicBaseURL: "https://cdn.example/v/")
+    #expect(named.url(of: key, token: "a-b") == "https://cdn.example/v/k.mp4")
+  }
+
+  @Test(
+    "names that no bucket and no prefix has",
+    arguments: ["", "ab", "My-App", "a/b", "a b", "a\u{7}bc", "é-app"])
+  func noBucket(_ name: String) {
+    #expect(throws: StorageBucketError.self) { try StorageBucket(name) }
+    #expect(throws: StorageBucketError.self) { try StorageBucket("my-app", prefix: "a/../b") }
+    #expect(throws: StorageBucketError.self) { try StorageBucket("my-app", prefix: "a\u{1}") }
+  }
+
+  @Test("an upload's address is taken only at the store's own origin")
+  func sessions() throws {
+    let origin = HTTPOrigin(isSecure: true, host: "storage.googleapis.com")
+    let good = [
+      "https://storage.googleapis.com/upload?x=1", "https://STORAGE.googleapis.com:443/upload?x=1",
+      "/upload?x=1",
+    ]
+    for location in good {
+      let session = try #require(
+        StorageSession(location: location, at: origin, crc32c: "4waSgw=="), "\(location)")
+      #expect(session.target == "/upload?x=1")
+      #expect(StorageSession(session.text) == session)
     }
-
-    @Test("an object has its type, its digest and a token for viewers, and is found with them")
-    func object() async throws {
-      let double = try await GoogleDouble.start()
-      let uploader = try await double.uploader()
-      let stored = try await uploader.upload(content.source, to: key) { _ in }
-      let object = try #require(double.object(key))
-      #expect(object.bytes == content.bytes && object.contentType == "video/mp4")
-      #expect(object.metadata["sha256"] == content.digest.hex)
-      #expect(object.metadata["firebaseStorageDownloadTokens"]?.isEmpty == false)
-      #expect(stored.digest == content.digest && stored.size == Int64(content.bytes.count))
-      #expect(try await uploader.find(key) == stored)
-      #expect(try await uploader.readBack(key) == content.digest)
-      #expect(stored.url == "\(double.origin)/storage/v1/b/\(GoogleDouble.bucket)/o/videos%2Fk.mp4?alt=media")
+    for location in [
+      "http://storage.googleapis.com/upload", "https://evil.example/upload", "//evil.example/upload",
+      "https://storage.googleapis.com:444/upload", "https://storage.googleapis.com@evil.example/upload",
+      "https://storage.googleapis.com", "upload", "", "/a b", "/a#b", "ftp://storage.googleapis.com/x",
+    ] {
+      #expect(StorageSession(location: location, at: origin, crc32c: "4waSgw==") == nil, "\(location)")
     }
-
-    @Test(
-      "a rate is one of what goes out: bytes that are read twice, to be hashed and to be sent, count once",
-      arguments: [1 << 18, 1 << 22])
-    func rate(_ partSize: Int) async throws {
-      let double = try await GoogleDouble.start()
-      let time = PassingTime()
-      let uploader = try await double.uploader(partSize: partSize, limiter: time.limiter(1 << 18))
-      _ = try await uploader.upload(content.source, to: key) { _ in }
-      // What asks for the token and begins the upload comes on top; a burst of 50 ms may go at once.
-      #expect(time.seconds > 4.9 && time.seconds < 5.1, "\(time.seconds) s")
-      #expect(double.object(key)?.bytes == content.bytes)
+    for text in [
+      "", "gcs1", "gcs1 4waSgw== upload", "gcs2 4waSgw== /upload", "gcs1 4waSgw== /a b",
+      "gcs1 4waSgw== /\u{1}",
+      "gcs1 /upload", "gcs1 4waS /upload",
+    ] {
+      #expect(StorageSession(text) == nil, "\(text)")
     }
+  }
 
-    @Test("what another put there, or what was damaged there, has no digest until it is read")
-    func unprovenDigest() async throws {
-      let double = try await GoogleDouble.start()
-      let uploader = try await double.uploader()
-      _ = try await uploader.upload(content.source, to: key) { _ in }
-      double.state.withLock { $0.objects["videos/k.mp4"]?.bytes[9] ^= 1 }
-      #expect(try await uploader.find(key)?.digest == nil)
-      #expect(try await uploader.readBack(key) != content.digest)
-      double.state.withLock { $0.objects["videos/k.mp4"]?.metadata = [:] }
-      #expect(try await uploader.find(key)?.digest == nil)
-    }
+  // MARK: Breaks
 
-    @Test("addresses for viewers")
-    func addresses() throws {
-      let bucket = try StorageBucket("my-app.appspot.com", prefix: "/a b/é//")
-      #expect(bucket.destination.name == "firebase://my-app.appspot.com/a b/é")
-      let encoded = "a%20b%2F%C3%A9%2Fk.mp4"
-      let own = FirebaseAddresses(bucket: bucket, publicBaseURL: nil)
-      let base = "https://firebasestorage.googleapis.com/v0/b/my-app.appspot.com/o/\(encoded)?alt=media"
-      #expect(own.url(of: key, token: nil) == base)
-      #expect(own.url(of: key, token: "a-b") == base + "&token=a-b")
-      let named = FirebaseAddresses(bucket: bucket, publicBaseURL: "https://cdn.example/v/")
-      #expect(named.url(of: key, token: "a-b") == "https://cdn.example/v/k.mp4")
-    }
-
-    @Test(
-      "names that no bucket and no prefix has",
-      arguments: ["", "ab", "My-App", "a/b", "a b", "a\u{7}bc", "é-app"])
-    func noBucket(_ name: String) {
-      #expect(throws: StorageBucketError.self) { try StorageBucket(name) }
-      #expect(throws: StorageBucketError.self) { try StorageBucket("my-app", prefix: "a/../b") }
-      #expect(throws: StorageBucketError.self) { try StorageBucket("my-app", prefix: "a\u{1}") }
-    }
-
-    @Test("an upload's address is taken only at the store's own origin")
-    func sessions() throws {
-      let origin = HTTPOrigin(isSecure: true, host: "storage.googleapis.com")
-      let good = [
-        "https://storage.googleapis.com/upload?x=1", "https://STORAGE.googleapis.com:443/upload?x=1",
-        "/upload?x=1",
-      ]
-      for location in good {
-        let session = try #require(
-          StorageSession(location: location, at: origin, crc32c: "4waSgw=="), "\(location)")
-        #expect(session.target == "/upload?x=1")
-        #expect(StorageSession(session.text) == session)
+  /// What can happen to a request, and whether a retry mends it.
+  static let faults: [(GoogleDouble.Fault, Bool)] = {
+    var all: [(GoogleDouble.Fault, Bool)] = []
+    for nth in [1, 3, 6] {
+      let effects: [GoogleDouble.Fault.Effect] = [.reset, .swallow, .cut(0), .cut(150_000), .corrupt]
+      all += effects.map { (.init(words: "PUT", nth: nth, effect: $0), true) }
+      all += [400, 404, 410, 429, 500, 502, 503, 504].map {
+        (.init(words: "PUT", nth: nth, effect: .status($0, "")), true)
       }
-      for location in [
-        "http://storage.googleapis.com/upload", "https://evil.example/upload", "//evil.example/upload",
-        "https://storage.googleapis.com:444/upload", "https://storage.googleapis.com@evil.example/upload",
-        "https://storage.googleapis.com", "upload", "", "/a b", "/a#b", "ftp://storage.googleapis.com/x",
-      ] {
-        #expect(StorageSession(location: location, at: origin, crc32c: "4waSgw==") == nil, "\(location)")
-      }
-      for text in [
-        "", "gcs1", "gcs1 4waSgw== upload", "gcs2 4waSgw== /upload", "gcs1 4waSgw== /a b",
-        "gcs1 4waSgw== /\u{1}",
-        "gcs1 /upload", "gcs1 4waS /upload",
-      ] {
-        #expect(StorageSession(text) == nil, "\(text)")
-      }
+      all += [403, 413, 507].map { (.init(words: "PUT", nth: nth, effect: .status($0, "{}")), false) }
     }
-
-    // MARK: Breaks
-
-    /// What can happen to a request, and whether a retry mends it.
-    static let faults: [(GoogleDouble.Fault, Bool)] = {
-      var all: [(GoogleDouble.Fault, Bool)] = []
-      for nth in [1, 3, 6] {
-        let effects: [GoogleDouble.Fault.Effect] = [.reset, .swallow, .cut(0), .cut(150_000), .corrupt]
-        all += effects.map { (.init(words: "PUT", nth: nth, effect: $0), true) }
-        all += [400, 404, 410, 429, 500, 502, 503, 504].map {
-          (.init(words: "PUT", nth: nth, effect: .status($0, "")), true)
-        }
-        all += [403, 413, 507].map { (.init(words: "PUT", nth: nth, effect: .status($0, "{}")), false) }
-      }
-      for (words, permanent) in [
-        ("POST /upload", [400, 403]), ("GET /storage", [400, 403]), ("POST /token", [400, 401]),
-      ] {
-        all += [.reset, .swallow].map { (.init(words: words, effect: $0), true) }
-        all += [429, 500, 503].map { (.init(words: words, effect: .status($0, "no JSON")), true) }
-        all += permanent.map {
-          (.init(words: words, effect: .status($0, #"{"error":"invalid_grant"}"#)), false)
-        }
-      }
-      return all
-    }()
-
-    @Test(
-      "for every fault there is one whole object in the end, or a clear failure", arguments: faults.indices)
-    func fault(_ index: Int) async throws {
-      let (fault, mends) = Self.faults[index]
-      let double = try await GoogleDouble.start()
-      let checkpoints = MemoryCheckpoints()
-      double.break_(fault)
-      do throws(UploadError) {
-        let object = try await upload(double, checkpoints)
-        #expect(object.digest == content.digest, "\(fault)")
-      } catch {
-        #expect(!mends, "\(fault): \(error.message)")
-        #expect(!error.message.contains("s3cret") && !error.message.contains("ya29"), "\(error.message)")
-        #expect(double.objectNames.isEmpty, "\(fault)")
-        // The same command again.
-        _ = try await upload(double, checkpoints)
-      }
-      #expect(double.state.withLock { $0.faults.isEmpty }, "\(fault) did not happen")
-      #expect(double.object(key)?.bytes == content.bytes, "\(fault)")
-      #expect(double.objectNames == ["videos/k.mp4"])
-      let kept = double.state.withLock { $0.bytesKept }
-      let isBegunAnew = if case .corrupt = fault.effect { true } else { kept > content.bytes.count }
-      #expect(kept <= content.bytes.count * (isBegunAnew ? 2 : 1), "\(fault): \(kept) bytes")
-    }
-
-    private func upload(
-      _ double: GoogleDouble, _ checkpoints: MemoryCheckpoints
-    ) async throws(UploadError) -> StoredObject {
-      let uploader: FirebaseUploader
-      do { uploader = try await double.uploader(checkpoints) } catch {
-        throw UploadError(.rejected, "\(error)")
-      }
-      return try await retrying(uploader).upload(content.source, to: key) { _ in }
-    }
-
-    @Test("another process goes on where the last one died")
-    func goesOn() async throws {
-      let double = try await GoogleDouble.start()
-      let checkpoints = MemoryCheckpoints()
-      double.break_(.init(words: "PUT", nth: 4, effect: .cut(150_000)))
-      let first = try await double.uploader(checkpoints)
-      await #expect(throws: UploadError.self) { try await first.upload(content.source, to: key) { _ in } }
-      let kept = 3 << 18 + 2 * GoogleDouble.kept
-      #expect(double.state.withLock { $0.bytesKept } == kept && double.objectNames.isEmpty)
-      #expect(try await double.uploader(checkpoints).find(key) == nil)
-
-      let reported = Mutex<Int64?>(nil)
-      let object = try await double.uploader(checkpoints).upload(content.source, to: key) { progress in
-        reported.withLock { $0 = $0 ?? progress.sent }
-      }
-      #expect(object.digest == content.digest && reported.withLock { $0 } == Int64(kept))
-      #expect(double.state.withLock { $0.bytesKept } == content.bytes.count)
-      #expect(double.state.withLock { $0.sessions.count } == 1)
-      #expect(try await checkpoints.checkpoint(of: key, in: first.destination) == nil)
-    }
-
-    @Test("what was sent of other bytes is refused by the store, and begun anew")
-    func otherBytes() async throws {
-      let double = try await GoogleDouble.start()
-      let checkpoints = MemoryCheckpoints()
-      var bytes = content.bytes
-      bytes[7] ^= 0xFF
-      double.break_(.init(words: "PUT", nth: 3, effect: .reset))
-      let uploader = try await double.uploader(checkpoints)
-      let changing = TestContent(bytes, claiming: content.digest)
-      await #expect(throws: UploadError.self) { try await uploader.upload(changing.source, to: key) { _ in } }
-      let object = try await retrying(uploader).upload(content.source, to: key) { _ in }
-      #expect(object.digest == content.digest && double.object(key)?.bytes == content.bytes)
-    }
-
-    @Test("nor is an upload ended by one who has another file under the name")
-    func anotherSize() async throws {
-      let double = try await GoogleDouble.start()
-      let checkpoints = MemoryCheckpoints()
-      let uploader = try await double.uploader(checkpoints)
-      double.break_(.init(words: "PUT", nth: 2, effect: .reset))
-      await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
-      let other = TestContent(1 << 18, seed: 9)
-      await #expect(throws: UploadError.self) { try await uploader.upload(other.source, to: key) { _ in } }
-      #expect(double.objectNames.isEmpty && double.openSessions == 1)
-    }
-
-    @Test("a source that changes leaves nothing, not even an open session")
-    func changed() async throws {
-      let double = try await GoogleDouble.start()
-      let checkpoints = MemoryCheckpoints()
-      let uploader = try await double.uploader(checkpoints)
-      for content in [TestContent(content.bytes, claiming: TestContent(1).digest)] {
-        let error = await #expect(throws: UploadError.self) {
-          try await uploader.upload(content.source, to: key) { _ in }
-        }
-        #expect(error?.code == .sourceChanged)
-        #expect(double.openSessions == 0 && double.objectNames.isEmpty)
-        #expect(try await checkpoints.keys(in: uploader.destination, after: nil, limit: 9) == [])
+    for (words, permanent) in [
+      ("POST /upload", [400, 403]), ("GET /storage", [400, 403]), ("POST /token", [400, 401]),
+    ] {
+      all += [.reset, .swallow].map { (.init(words: words, effect: $0), true) }
+      all += [429, 500, 503].map { (.init(words: words, effect: .status($0, "no JSON")), true) }
+      all += permanent.map {
+        (.init(words: words, effect: .status($0, #"{"error":"invalid_grant"}"#)), false)
       }
     }
+    return all
+  }()
 
-    @Test("another video under the same name is turned away, and ends no upload but its own")
-    func rival() async throws {
-      let double = try await GoogleDouble.start()
-      let checkpoints = MemoryCheckpoints()
-      double.break_(.init(words: "PUT", nth: 2, effect: .reset))
-      let uploader = try await double.uploader(checkpoints)
-      await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
-      let error = await #expect(throws: UploadError.self) {
-        try await uploader.upload(TestContent(10).source, to: key) { _ in }
-      }
-      #expect(error?.code == .alreadyExists)
-      _ = try await uploader.upload(content.source, to: key) { _ in }
-      #expect(double.object(key)?.bytes == content.bytes && double.state.withLock { $0.sessions.count } == 1)
+  @Test(
+    "for every fault there is one whole object in the end, or a clear failure", arguments: faults.indices)
+  func fault(_ index: Int) async throws {
+    let (fault, mends) = Self.faults[index]
+    let double = try await GoogleDouble.start()
+    let checkpoints = MemoryCheckpoints()
+    double.break_(fault)
+    do throws(UploadError) {
+      let object = try await upload(double, checkpoints)
+      #expect(object.digest == content.digest, "\(fault)")
+    } catch {
+      #expect(!mends, "\(fault): \(error.message)")
+      #expect(!error.message.contains("s3cret") && !error.message.contains("ya29"), "\(error.message)")
+      #expect(double.objectNames.isEmpty, "\(fault)")
+      // The same command again.
+      _ = try await upload(double, checkpoints)
     }
+    #expect(double.state.withLock { $0.faults.isEmpty }, "\(fault) did not happen")
+    #expect(double.object(key)?.bytes == content.bytes, "\(fault)")
+    #expect(double.objectNames == ["videos/k.mp4"])
+    let kept = double.state.withLock { $0.bytesKept }
+    let isBegunAnew = if case .corrupt = fault.effect { true } else { kept > content.bytes.count }
+    #expect(kept <= content.bytes.count * (isBegunAnew ? 2 : 1), "\(fault): \(kept) bytes")
+  }
 
-    @Test("somebody who is faster wins: the object stays, and nothing is left begun")
-    func slower() async throws {
-      let double = try await GoogleDouble.start()
-      let theirs = TestContent(10)
-      double.break_(
-        .init(
-          words: "PUT",
-          effect: .after { state in
-            state.objects["videos/k.mp4"] = .init(
-              bytes: theirs.bytes, contentType: "x", metadata: [:], generation: state.tick())
-          }))
-      let uploader = try await double.uploader()
+  private func upload(
+    _ double: GoogleDouble, _ checkpoints: MemoryCheckpoints
+  ) async throws(UploadError) -> StoredObject {
+    let uploader: FirebaseUploader
+    do { uploader = try await double.uploader(checkpoints) } catch {
+      throw UploadError(.rejected, "\(error)")
+    }
+    return try await retrying(uploader).upload(content.source, to: key) { _ in }
+  }
+
+  @Test("another process goes on where the last one died")
+  func goesOn() async throws {
+    let double = try await GoogleDouble.start()
+    let checkpoints = MemoryCheckpoints()
+    double.break_(.init(words: "PUT", nth: 4, effect: .cut(150_000)))
+    let first = try await double.uploader(checkpoints)
+    await #expect(throws: UploadError.self) { try await first.upload(content.source, to: key) { _ in } }
+    let kept = 3 << 18 + 2 * GoogleDouble.kept
+    #expect(double.state.withLock { $0.bytesKept } == kept && double.objectNames.isEmpty)
+    #expect(try await double.uploader(checkpoints).find(key) == nil)
+
+    let reported = Mutex<Int64?>(nil)
+    let object = try await double.uploader(checkpoints).upload(content.source, to: key) { progress in
+      reported.withLock { $0 = $0 ?? progress.sent }
+    }
+    #expect(object.digest == content.digest && reported.withLock { $0 } == Int64(kept))
+    #expect(double.state.withLock { $0.bytesKept } == content.bytes.count)
+    #expect(double.state.withLock { $0.sessions.count } == 1)
+    #expect(try await checkpoints.checkpoint(of: key, in: first.destination) == nil)
+  }
+
+  @Test("what was sent of other bytes is refused by the store, and begun anew")
+  func otherBytes() async throws {
+    let double = try await GoogleDouble.start()
+    let checkpoints = MemoryCheckpoints()
+    var bytes = content.bytes
+    bytes[7] ^= 0xFF
+    double.break_(.init(words: "PUT", nth: 3, effect: .reset))
+    let uploader = try await double.uploader(checkpoints)
+    let changing = TestContent(bytes, claiming: content.digest)
+    await #expect(throws: UploadError.self) { try await uploader.upload(changing.source, to: key) { _ in } }
+    let object = try await retrying(uploader).upload(content.source, to: key) { _ in }
+    #expect(object.digest == content.digest && double.object(key)?.bytes == content.bytes)
+  }
+
+  @Test("nor is an upload ended by one who has another file under the name")
+  func anotherSize() async throws {
+    let double = try await GoogleDouble.start()
+    let checkpoints = MemoryCheckpoints()
+    let uploader = try await double.uploader(checkpoints)
+    double.break_(.init(words: "PUT", nth: 2, effect: .reset))
+    await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
+    let other = TestContent(1 << 18, seed: 9)
+    await #expect(throws: UploadError.self) { try await uploader.upload(other.source, to: key) { _ in } }
+    #expect(double.objectNames.isEmpty && double.openSessions == 1)
+  }
+
+  @Test("a source that changes leaves nothing, not even an open session")
+  func changed() async throws {
+    let double = try await GoogleDouble.start()
+    let checkpoints = MemoryCheckpoints()
+    let uploader = try await double.uploader(checkpoints)
+    for content in [TestContent(content.bytes, claiming: TestContent(1).digest)] {
       let error = await #expect(throws: UploadError.self) {
         try await uploader.upload(content.source, to: key) { _ in }
       }
-      #expect(error?.code == .alreadyExists)
-      #expect(double.object(key)?.bytes == theirs.bytes && double.openSessions == 0)
-    }
-
-    @Test(
-      "a store that holds something else than was sent is told, and does not keep it",
-      arguments: ["crc32c", "md5Hash", "size"])
-    func lies(_ what: String) async throws {
-      let double = try await GoogleDouble.start()
-      let uploader = try await double.uploader()
-      let transport = LyingTransport(base: try CurlTransport.patient(), field: what)
-      let lied = FirebaseUploader(
-        try StorageBucket(GoogleDouble.bucket, prefix: "videos", emulator: double.origin),
-        transport: transport,
-        tokens: try await double.tokens(try CurlTransport.patient()), checkpoints: MemoryCheckpoints())
-      let error = await #expect(throws: UploadError.self) {
-        try await lied.upload(TestContent(1000).source, to: key) { _ in }
-      }
-      #expect(error?.code == .verificationFailed && error?.message.contains("removed") == true)
-      #expect(try await uploader.find(key) == nil)
-    }
-
-    @Test("removing ends what was begun, and names what is there page by page")
-    func removing() async throws {
-      let double = try await GoogleDouble.start()
-      let checkpoints = MemoryCheckpoints()
-      let uploader = try await double.uploader(checkpoints)
-      double.break_(.init(words: "PUT", nth: 2, effect: .reset))
-      await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
-      #expect(double.openSessions == 1)
-      try await uploader.remove(key)
-      #expect(double.openSessions == 0)
-      for index in 0..<8 {
-        let key = try #require(ObjectKey("n\(index).mp4"))
-        _ = try await uploader.upload(TestContent(10).source, to: key) { _ in }
-      }
-      double.state.withLock { $0.objects["elsewhere.mp4"] = $0.objects["videos/n0.mp4"] }
-      double.state.withLock { $0.objects["videos/below/n9.mp4"] = $0.objects["videos/n0.mp4"] }
-      #expect(try await uploader.names() == (0..<8).map { "n\($0).mp4" })
-    }
-
-    @Test("a bucket that is not there, a role that is not given: one sentence")
-    func refusals() async throws {
-      let double = try await GoogleDouble.start()
-      let missing = await #expect(throws: UploadError.self) {
-        try await double.uploader(bucket: "no-such-bucket").prepare()
-      }
-      #expect(
-        missing?.code == .storeUnusable && missing?.message.contains("no bucket named no-such-bucket") == true
-      )
-      double.break_(
-        .init(
-          words: "GET",
-          effect: .status(403, #"{"error":{"code":403,"message":"reel@x does not have access"}}"#)))
-      let denied = await #expect(throws: UploadError.self) { try await double.uploader().prepare() }
-      #expect(denied?.code == .storeUnusable)
-      #expect(denied?.message.contains("roles/storage.objectUser") == true, "\(denied?.message ?? "")")
+      #expect(error?.code == .sourceChanged)
+      #expect(double.openSessions == 0 && double.objectNames.isEmpty)
+      #expect(try await checkpoints.keys(in: uploader.destination, after: nil, limit: 9) == [])
     }
   }
 
-  /// Says something else of an object than the store does.
-  private struct LyingTransport: HTTPTransport {
-    let base: CurlTransport
-    let field: String
-
-    func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
-      let reply = try await base.send(call)
-      guard call.method == .put, reply.isSuccess,
-        var object = (try? JSONSerialization.jsonObject(with: Data(reply.body))) as? [String: Any]
-      else { return reply }
-      object[field] = field == "size" ? "7" : "AAAAAA=="
-      let body = (try? JSONSerialization.data(withJSONObject: object)) ?? Data()
-      return HTTPReply(status: reply.status, fields: reply.fields, body: Array(body))
+  @Test("another video under the same name is turned away, and ends no upload but its own")
+  func rival() async throws {
+    let double = try await GoogleDouble.start()
+    let checkpoints = MemoryCheckpoints()
+    double.break_(.init(words: "PUT", nth: 2, effect: .reset))
+    let uploader = try await double.uploader(checkpoints)
+    await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
+    let error = await #expect(throws: UploadError.self) {
+      try await uploader.upload(TestContent(10).source, to: key) { _ in }
     }
-
-    func fetch<Value: Sendable>(
-      _ call: HTTPCall, into initial: Value,
-      _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
-    ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {
-      try await base.fetch(call, into: initial, update)
-    }
+    #expect(error?.code == .alreadyExists)
+    _ = try await uploader.upload(content.source, to: key) { _ in }
+    #expect(double.object(key)?.bytes == content.bytes && double.state.withLock { $0.sessions.count } == 1)
   }
-#endif
+
+  @Test("somebody who is faster wins: the object stays, and nothing is left begun")
+  func slower() async throws {
+    let double = try await GoogleDouble.start()
+    let theirs = TestContent(10)
+    double.break_(
+      .init(
+        words: "PUT",
+        effect: .after { state in
+          state.objects["videos/k.mp4"] = .init(
+            bytes: theirs.bytes, contentType: "x", metadata: [:], generation: state.tick())
+        }))
+    let uploader = try await double.uploader()
+    let error = await #expect(throws: UploadError.self) {
+      try await uploader.upload(content.source, to: key) { _ in }
+    }
+    #expect(error?.code == .alreadyExists)
+    #expect(double.object(key)?.bytes == theirs.bytes && double.openSessions == 0)
+  }
+
+  @Test(
+    "a store that holds something else than was sent is told, and does not keep it",
+    arguments: ["crc32c", "md5Hash", "size"])
+  func lies(_ what: String) async throws {
+    let double = try await GoogleDouble.start()
+    let uploader = try await double.uploader()
+    let transport = LyingTransport(base: try CurlTransport.patient(), field: what)
+    let lied = FirebaseUploader(
+      try StorageBucket(GoogleDouble.bucket, prefix: "videos", emulator: double.origin),
+      transport: transport,
+      tokens: try await double.tokens(try CurlTransport.patient()), checkpoints: MemoryCheckpoints())
+    let error = await #expect(throws: UploadError.self) {
+      try await lied.upload(TestContent(1000).source, to: key) { _ in }
+    }
+    #expect(error?.code == .verificationFailed && error?.message.contains("removed") == true)
+    #expect(try await uploader.find(key) == nil)
+  }
+
+  @Test("removing ends what was begun, and names what is there page by page")
+  func removing() async throws {
+    let double = try await GoogleDouble.start()
+    let checkpoints = MemoryCheckpoints()
+    let uploader = try await double.uploader(checkpoints)
+    double.break_(.init(words: "PUT", nth: 2, effect: .reset))
+    await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
+    #expect(double.openSessions == 1)
+    try await uploader.remove(key)
+    #expect(double.openSessions == 0)
+    for index in 0..<8 {
+      let key = try #require(ObjectKey("n\(index).mp4"))
+      _ = try await uploader.upload(TestContent(10).source, to: key) { _ in }
+    }
+    double.state.withLock { $0.objects["elsewhere.mp4"] = $0.objects["videos/n0.mp4"] }
+    double.state.withLock { $0.objects["videos/below/n9.mp4"] = $0.objects["videos/n0.mp4"] }
+    #expect(try await uploader.names() == (0..<8).map { "n\($0).mp4" })
+  }
+
+  @Test("a bucket that is not there, a role that is not given: one sentence")
+  func refusals() async throws {
+    let double = try await GoogleDouble.start()
+    let missing = await #expect(throws: UploadError.self) {
+      try await double.uploader(bucket: "no-such-bucket").prepare()
+    }
+    #expect(
+      missing?.code == .storeUnusable && missing?.message.contains("no bucket named no-such-bucket") == true
+    )
+    double.break_(
+      .init(
+        words: "GET",
+        effect: .status(403, #"{"error":{"code":403,"message":"reel@x does not have access"}}"#)))
+    let denied = await #expect(throws: UploadError.self) { try await double.uploader().prepare() }
+    #expect(denied?.code == .storeUnusable)
+    #expect(denied?.message.contains("roles/storage.objectUser") == true, "\(denied?.message ?? "")")
+  }
+}
+
+/// Says something else of an object than the store does.
+private struct LyingTransport: HTTPTransport {
+  let base: CurlTransport
+  let field: String
+
+  func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
+    let reply = try await base.send(call)
+    guard call.method == .put, reply.isSuccess,
+      var object = (try? JSONSerialization.jsonObject(with: Data(reply.body))) as? [String: Any]
+    else { return reply }
+    object[field] = field == "size" ? "7" : "AAAAAA=="
+    let body = (try? JSONSerialization.data(withJSONObject: object)) ?? Data()
+    return HTTPReply(status: reply.status, fields: reply.fields, body: Array(body))
+  }
+
+  func fetch<Value: Sendable>(
+    _ call: HTTPCall, into initial: Value,
+    _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
+  ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {
+    try await base.fetch(call, into: initial, update)
+  }
+}

@@ -1,126 +1,124 @@
-#if HTTP
-  import Foundation
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import Testing
+import Foundation
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import Testing
 
-  /// A certificate that nobody but the test trusts, for `localhost` and not for 127.0.0.1.
-  private final class TestCertificate: Sendable {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "reel-tls-\(UUID().uuidString)")
-    var certificate: String { folder.appending(path: "cert.pem").path }
-    private var key: String { folder.appending(path: "key.pem").path }
+/// A certificate that nobody but the test trusts, for `localhost` and not for 127.0.0.1.
+private final class TestCertificate: Sendable {
+  let folder = FileManager.default.temporaryDirectory.appending(path: "reel-tls-\(UUID().uuidString)")
+  var certificate: String { folder.appending(path: "cert.pem").path }
+  private var key: String { folder.appending(path: "key.pem").path }
 
-    static let openssl = URL(filePath: "/usr/bin/openssl")
-    static var canBeMade: Bool { FileManager.default.isExecutableFile(atPath: openssl.path) }
+  static let openssl = URL(filePath: "/usr/bin/openssl")
+  static var canBeMade: Bool { FileManager.default.isExecutableFile(atPath: openssl.path) }
 
-    init() async throws {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      let process = Process()
-      process.executableURL = Self.openssl
-      process.arguments = [
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-        "-subj",
-        "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
-      ]
-      process.standardError = FileHandle.nullDevice
-      let status = try await withCheckedThrowingContinuation {
-        (ended: CheckedContinuation<Int32, any Error>) in
-        process.terminationHandler = { ended.resume(returning: $0.terminationStatus) }
-        do { try process.run() } catch { ended.resume(throwing: error) }
-      }
-      try #require(status == 0)
+  init() async throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let process = Process()
+    process.executableURL = Self.openssl
+    process.arguments = [
+      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+      "-subj",
+      "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
+    ]
+    process.standardError = FileHandle.nullDevice
+    let status = try await withCheckedThrowingContinuation {
+      (ended: CheckedContinuation<Int32, any Error>) in
+      process.terminationHandler = { ended.resume(returning: $0.terminationStatus) }
+      do { try process.run() } catch { ended.resume(throwing: error) }
     }
-
-    deinit { try? FileManager.default.removeItem(at: folder) }
-
-    func server() throws -> TLSIdentity { try TLSIdentity(certificate: certificate, key: key) }
+    try #require(status == 0)
   }
 
-  @Suite(
-    "TLS", .enabled(if: TestCertificate.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
-    .timeLimit(.minutes(30)))
-  struct TLSTests {
-    private func outcome(_ rules: HTTPRules, host: String) async throws -> Result<Int, HTTPFailure> {
-      let made = try await TestCertificate()
-      let server = try await LoopbackServer.start(tls: try made.server()) { _ in .reply(204) }
-      var rules = rules
-      rules.timeouts = .patient()
-      if rules.extraCertificates != nil { rules.extraCertificates = made.certificate }
-      let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: host, port: server.port), "/")
-      let result: Result<Int, HTTPFailure>
-      do throws(HTTPFailure) {
-        result = .success(try await CurlTransport(rules).send(call).status.code)
-      } catch {
-        result = .failure(error)
-      }
-      await server.stop()
-      return result
-    }
+  deinit { try? FileManager.default.removeItem(at: folder) }
 
-    @Test("a certificate that was named is trusted")
-    func trusted() async throws {
-      #expect(try await outcome(HTTPRules(extraCertificates: "made"), host: "localhost") == .success(204))
-    }
+  func server() throws -> TLSIdentity { try TLSIdentity(certificate: certificate, key: key) }
+}
 
-    @Test("one that nobody named is not")
-    func untrusted() async throws {
-      guard case .failure(.untrusted(let reason)) = try await outcome(HTTPRules(), host: "localhost") else {
-        Issue.record("it was trusted")
-        return
-      }
-      #expect(reason.contains("nobody that this machine trusts"), "\(reason)")
+@Suite(
+  "TLS", .enabled(if: TestCertificate.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
+  .timeLimit(.minutes(30)))
+struct TLSTests {
+  private func outcome(_ rules: HTTPRules, host: String) async throws -> Result<Int, HTTPFailure> {
+    let made = try await TestCertificate()
+    let server = try await LoopbackServer.start(tls: try made.server()) { _ in .reply(204) }
+    var rules = rules
+    rules.timeouts = .patient()
+    if rules.extraCertificates != nil { rules.extraCertificates = made.certificate }
+    let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: host, port: server.port), "/")
+    let result: Result<Int, HTTPFailure>
+    do throws(HTTPFailure) {
+      result = .success(try await CurlTransport(rules).send(call).status.code)
+    } catch {
+      result = .failure(error)
     }
-
-    @Test("nor is one for another name")
-    func otherName() async throws {
-      guard
-        case .failure(.untrusted(let reason)) = try await outcome(
-          HTTPRules(extraCertificates: "made"), host: "127.0.0.1")
-      else {
-        Issue.record("it was trusted")
-        return
-      }
-      #expect(reason == "its certificate is for another name")
-    }
-
-    @Test("a connection that is closed in the middle of the handshake may be made a moment later")
-    func closed() async throws {
-      let server = try HangingUpServer()
-      let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
-      let failure = await #expect(throws: HTTPFailure.self) {
-        _ = try await CurlTransport.patient().send(call)
-      }
-      server.stop()
-      let error = try #require(failure.map { UploadError($0, store: "s3://b") })
-      #expect(error.code.isWorthARetry, "\(failure as Any)")
-    }
-
-    @Test("TLS 1.1 is refused, whoever vouches for the server")
-    func old() async throws {
-      let authority = try await TestAuthority()
-      let server = try await authority.serve(isOld: true) { _ in .reply(204) }
-      let transport = try CurlTransport(
-        HTTPRules(extraCertificates: authority.certificate, timeouts: .patient()))
-      let failure = await #expect(throws: HTTPFailure.self) {
-        _ = try await transport.send(
-          HTTPCall(.get, HTTPOrigin(isSecure: true, host: "localhost", port: server.port), "/"))
-      }
-      #expect(failure == .untrusted("it speaks no TLS newer than 1.1, which is not safe"))
-      #expect(server.requests.isEmpty)
-      await server.stop()
-    }
-
-    @Test("https to a server that speaks plain http, and certificates that are none")
-    func mistakes() async throws {
-      let server = try await LoopbackServer.start { _ in .reply(204) }
-      let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
-      await #expect(throws: HTTPFailure.self) { _ = try await CurlTransport().send(call) }
-      await server.stop()
-      let error = #expect(throws: HTTPFailure.self) {
-        _ = try CurlTransport(HTTPRules(extraCertificates: "/dev/null"))
-      }
-      #expect("\(error as Any)".contains("/dev/null"))
-    }
+    await server.stop()
+    return result
   }
-#endif
+
+  @Test("a certificate that was named is trusted")
+  func trusted() async throws {
+    #expect(try await outcome(HTTPRules(extraCertificates: "made"), host: "localhost") == .success(204))
+  }
+
+  @Test("one that nobody named is not")
+  func untrusted() async throws {
+    guard case .failure(.untrusted(let reason)) = try await outcome(HTTPRules(), host: "localhost") else {
+      Issue.record("it was trusted")
+      return
+    }
+    #expect(reason.contains("nobody that this machine trusts"), "\(reason)")
+  }
+
+  @Test("nor is one for another name")
+  func otherName() async throws {
+    guard
+      case .failure(.untrusted(let reason)) = try await outcome(
+        HTTPRules(extraCertificates: "made"), host: "127.0.0.1")
+    else {
+      Issue.record("it was trusted")
+      return
+    }
+    #expect(reason == "its certificate is for another name")
+  }
+
+  @Test("a connection that is closed in the middle of the handshake may be made a moment later")
+  func closed() async throws {
+    let server = try HangingUpServer()
+    let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
+    let failure = await #expect(throws: HTTPFailure.self) {
+      _ = try await CurlTransport.patient().send(call)
+    }
+    server.stop()
+    let error = try #require(failure.map { UploadError($0, store: "s3://b") })
+    #expect(error.code.isWorthARetry, "\(failure as Any)")
+  }
+
+  @Test("TLS 1.1 is refused, whoever vouches for the server")
+  func old() async throws {
+    let authority = try await TestAuthority()
+    let server = try await authority.serve(isOld: true) { _ in .reply(204) }
+    let transport = try CurlTransport(
+      HTTPRules(extraCertificates: authority.certificate, timeouts: .patient()))
+    let failure = await #expect(throws: HTTPFailure.self) {
+      _ = try await transport.send(
+        HTTPCall(.get, HTTPOrigin(isSecure: true, host: "localhost", port: server.port), "/"))
+    }
+    #expect(failure == .untrusted("it speaks no TLS newer than 1.1, which is not safe"))
+    #expect(server.requests.isEmpty)
+    await server.stop()
+  }
+
+  @Test("https to a server that speaks plain http, and certificates that are none")
+  func mistakes() async throws {
+    let server = try await LoopbackServer.start { _ in .reply(204) }
+    let call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port), "/")
+    await #expect(throws: HTTPFailure.self) { _ = try await CurlTransport().send(call) }
+    await server.stop()
+    let error = #expect(throws: HTTPFailure.self) {
+      _ = try CurlTransport(HTTPRules(extraCertificates: "/dev/null"))
+    }
+    #expect("\(error as Any)".contains("/dev/null"))
+  }
+}

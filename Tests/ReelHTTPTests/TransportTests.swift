@@ -1,343 +1,341 @@
-#if HTTP
-  import HTTPTypes
-  import ReelCrypto
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import ReelUploading
-  import Synchronization
-  import Testing
+import HTTPTypes
+import ReelCrypto
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import ReelUploading
+import Synchronization
+import Testing
 
-  extension TestSource {
-    fileprivate func sha256(of range: Range<Int64>) -> [UInt8] {
-      Array(SHA256.hash(data: bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+extension TestSource {
+  fileprivate func sha256(of range: Range<Int64>) -> [UInt8] {
+    Array(SHA256.hash(data: bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+  }
+
+  fileprivate func body(
+    _ range: Range<Int64>, reporting: @escaping @Sendable (Int64) -> Void = { _ in }
+  ) -> SourceBody {
+    SourceBody(range, of: upload, sha256: sha256(of: range), reporting: reporting)
+  }
+}
+
+@Suite("the transport over libcurl", .timeLimit(.minutes(30)))
+struct TransportTests {
+  private func serve(
+    _ rules: HTTPRules = HTTPRules(timeouts: .patient()), limiter: RateLimiter? = nil,
+    _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction,
+    _ body: (LoopbackServer, CurlTransport, HTTPOrigin) async throws -> Void
+  ) async throws {
+    let server = try await LoopbackServer.start(answer)
+    let transport = try CurlTransport(rules, limiter: limiter)
+    do {
+      try await body(server, transport, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port))
+    } catch {
+      await server.stop()
+      throw error
     }
+    await server.stop()
+  }
 
-    fileprivate func body(
-      _ range: Range<Int64>, reporting: @escaping @Sendable (Int64) -> Void = { _ in }
-    ) -> SourceBody {
-      SourceBody(range, of: upload, sha256: sha256(of: range), reporting: reporting)
+  private func failure(
+    _ transport: CurlTransport, _ call: HTTPCall
+  ) async -> HTTPFailure? {
+    do throws(HTTPFailure) {
+      _ = try await transport.send(call)
+      return nil
+    } catch {
+      return error
     }
   }
 
-  @Suite("the transport over libcurl", .timeLimit(.minutes(30)))
-  struct TransportTests {
-    private func serve(
-      _ rules: HTTPRules = HTTPRules(timeouts: .patient()), limiter: RateLimiter? = nil,
-      _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction,
-      _ body: (LoopbackServer, CurlTransport, HTTPOrigin) async throws -> Void
-    ) async throws {
-      let server = try await LoopbackServer.start(answer)
-      let transport = try CurlTransport(rules, limiter: limiter)
-      do {
-        try await body(server, transport, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port))
-      } catch {
-        await server.stop()
-        throw error
-      }
-      await server.stop()
+  @Test("what is sent arrives, and the reply comes back as it is")
+  func exchange() async throws {
+    try await serve { _ in
+      .reply(418, headers: [("X-Tea", "pot")], body: Array("short".utf8))
+    } _: {
+      server, transport, origin in
+      var call = HTTPCall(
+        .put, origin, "/a%20b?x=1&y", fields: [.contentType: "video/mp4"], body: .bytes([1, 2, 3]))
+      call.credentials = [HTTPCredential(.authorization, Secret("key"), for: origin)]
+      let reply = try await transport.send(call)
+      #expect(reply.status.code == 418)
+      #expect(try reply.fields[#require(HTTPField.Name("x-tea"))] == "pot")
+      #expect(String(decoding: reply.body, as: UTF8.self) == "short")
+      let request = try #require(server.requests.first)
+      #expect(request.method == "PUT")
+      #expect(request.target == "/a%20b?x=1&y")
+      #expect(request.header("host") == origin.authority)
+      #expect(request.header("content-type") == "video/mp4")
+      #expect(request.header("authorization") == "key")
+      #expect(request.header("content-length") == "3")
+      #expect(request.body == [1, 2, 3])
     }
+  }
 
-    private func failure(
-      _ transport: CurlTransport, _ call: HTTPCall
-    ) async -> HTTPFailure? {
-      do throws(HTTPFailure) {
-        _ = try await transport.send(call)
-        return nil
-      } catch {
-        return error
-      }
+  @Test("an empty PUT says that it is empty")
+  func empty() async throws {
+    try await serve { _ in
+      .reply(200)
+    } _: { server, transport, origin in
+      _ = try await transport.send(HTTPCall(.put, origin, "/"))
+      #expect(server.requests.first?.header("content-length") == "0")
     }
+  }
 
-    @Test("what is sent arrives, and the reply comes back as it is")
-    func exchange() async throws {
-      try await serve { _ in
-        .reply(418, headers: [("X-Tea", "pot")], body: Array("short".utf8))
-      } _: {
-        server, transport, origin in
-        var call = HTTPCall(
-          .put, origin, "/a%20b?x=1&y", fields: [.contentType: "video/mp4"], body: .bytes([1, 2, 3]))
-        call.credentials = [HTTPCredential(.authorization, Secret("key"), for: origin)]
-        let reply = try await transport.send(call)
-        #expect(reply.status.code == 418)
-        #expect(try reply.fields[#require(HTTPField.Name("x-tea"))] == "pot")
-        #expect(String(decoding: reply.body, as: UTF8.self) == "short")
-        let request = try #require(server.requests.first)
-        #expect(request.method == "PUT")
-        #expect(request.target == "/a%20b?x=1&y")
-        #expect(request.header("host") == origin.authority)
-        #expect(request.header("content-type") == "video/mp4")
-        #expect(request.header("authorization") == "key")
-        #expect(request.header("content-length") == "3")
-        #expect(request.body == [1, 2, 3])
-      }
+  @Test("a source is sent in chunks, whole or in part, and progress grows to its end")
+  func source() async throws {
+    let source = TestSource(size: 3 << 20 + 17)
+    try await serve { _ in
+      .reply(200)
+    } _: { server, transport, origin in
+      let whole = SentBytes()
+      _ = try await transport.send(
+        HTTPCall(.put, origin, "/w", body: .source(SourceBody(whole: source.upload) { whole.add($0) })))
+      let part = SentBytes()
+      let range: Range<Int64> = 100..<(2 << 20)
+      _ = try await transport.send(
+        HTTPCall(.put, origin, "/p", body: .source(source.body(range) { part.add($0) })))
+      #expect(server.requests.map(\.body) == [source.bytes, Array(source.bytes[100..<(2 << 20)])])
+      #expect(whole.all == whole.all.sorted() && whole.all.last == source.upload.size)
+      #expect(part.all == part.all.sorted() && part.all.last == Int64(range.count))
     }
+  }
 
-    @Test("an empty PUT says that it is empty")
-    func empty() async throws {
-      try await serve { _ in
-        .reply(200)
-      } _: { server, transport, origin in
-        _ = try await transport.send(HTTPCall(.put, origin, "/"))
-        #expect(server.requests.first?.header("content-length") == "0")
-      }
+  @Test("a source that changed is not sent whole, and says so")
+  func changed() async throws {
+    let source = TestSource(size: 2 << 20, claiming: TestSource(size: 2 << 20, seed: 9).digest)
+    try await serve { _ in
+      .reply(200)
+    } _: { server, transport, origin in
+      let failure = await failure(
+        transport, HTTPCall(.put, origin, "/", body: .source(SourceBody(whole: source.upload))))
+      guard case .source(let error) = failure else { Issue.record("\(failure as Any)"); return }
+      #expect(error.code == .sourceChanged)
+      #expect(server.requests.isEmpty)
     }
+  }
 
-    @Test("a source is sent in chunks, whole or in part, and progress grows to its end")
-    func source() async throws {
-      let source = TestSource(size: 3 << 20 + 17)
-      try await serve { _ in
-        .reply(200)
-      } _: { server, transport, origin in
-        let whole = SentBytes()
-        _ = try await transport.send(
-          HTTPCall(.put, origin, "/w", body: .source(SourceBody(whole: source.upload) { whole.add($0) })))
-        let part = SentBytes()
-        let range: Range<Int64> = 100..<(2 << 20)
-        _ = try await transport.send(
-          HTTPCall(.put, origin, "/p", body: .source(source.body(range) { part.add($0) })))
-        #expect(server.requests.map(\.body) == [source.bytes, Array(source.bytes[100..<(2 << 20)])])
-        #expect(whole.all == whole.all.sorted() && whole.all.last == source.upload.size)
-        #expect(part.all == part.all.sorted() && part.all.last == Int64(range.count))
-      }
-    }
-
-    @Test("a source that changed is not sent whole, and says so")
-    func changed() async throws {
-      let source = TestSource(size: 2 << 20, claiming: TestSource(size: 2 << 20, seed: 9).digest)
-      try await serve { _ in
-        .reply(200)
-      } _: { server, transport, origin in
-        let failure = await failure(
-          transport, HTTPCall(.put, origin, "/", body: .source(SourceBody(whole: source.upload))))
+  @Test("a part of a source that is not what was hashed is not sent whole, and says so")
+  func changedPart() async throws {
+    let (hashed, source) = (TestSource(size: 2 << 20), TestSource(size: 2 << 20, seed: 9))
+    try await serve { _ in
+      .reply(200)
+    } _: { server, transport, origin in
+      for range in [0..<(1 << 20), (1 << 20)..<(2 << 20)] as [Range<Int64>] {
+        let body = SourceBody(range, of: source.upload, sha256: hashed.sha256(of: range))
+        let failure = await failure(transport, HTTPCall(.put, origin, "/", body: .source(body)))
         guard case .source(let error) = failure else { Issue.record("\(failure as Any)"); return }
         #expect(error.code == .sourceChanged)
-        #expect(server.requests.isEmpty)
       }
+      #expect(server.requests.isEmpty)
     }
+  }
 
-    @Test("a part of a source that is not what was hashed is not sent whole, and says so")
-    func changedPart() async throws {
-      let (hashed, source) = (TestSource(size: 2 << 20), TestSource(size: 2 << 20, seed: 9))
+  @Test("a redirect is not followed")
+  func redirect() async throws {
+    try await serve { _ in
+      .reply(307, headers: [("Location", "http://127.0.0.1:1/")])
+    } _: { _, transport, origin in
+      let reply = try await transport.send(HTTPCall(.get, origin, "/"))
+      #expect(reply.status.code == 307)
+    }
+  }
+
+  @Test("a reply that is too long is cut off; a fetch takes any length")
+  func limits() async throws {
+    let body = [UInt8](repeating: 7, count: 100_000)
+    try await serve { _ in
+      .reply(200, body: body)
+    } _: { _, transport, origin in
+      var call = HTTPCall(.get, origin, "/")
+      call.replyLimit = 99_999
+      #expect(await failure(transport, call) == .replyTooLarge(limit: 99_999))
+      let (reply, count) = try await transport.fetch(call, into: 0) { $0 += $1.count }
+      #expect(reply.body.isEmpty && count == body.count)
+    }
+  }
+
+  @Test("a fetch that is refused gives the reply's words")
+  func refusedFetch() async throws {
+    try await serve { _ in
+      .reply(404, body: Array("no".utf8))
+    } _: { _, transport, origin in
+      let (reply, count) = try await transport.fetch(HTTPCall(.get, origin, "/"), into: 0) {
+        $0 += $1.count
+      }
+      #expect(reply.status.code == 404 && reply.body == Array("no".utf8) && count == 0)
+    }
+  }
+
+  @Test("what goes wrong on the wire is told apart")
+  func failures() async throws {
+    let actions: [(ServerAction, String)] = [
+      (.close, "broken"), (.cutReply(promised: 10, sent: [1]), "broken"), (.garbage, "garbled"),
+    ]
+    for (action, kind) in actions {
       try await serve { _ in
-        .reply(200)
-      } _: { server, transport, origin in
-        for range in [0..<(1 << 20), (1 << 20)..<(2 << 20)] as [Range<Int64>] {
-          let body = SourceBody(range, of: source.upload, sha256: hashed.sha256(of: range))
-          let failure = await failure(transport, HTTPCall(.put, origin, "/", body: .source(body)))
-          guard case .source(let error) = failure else { Issue.record("\(failure as Any)"); return }
-          #expect(error.code == .sourceChanged)
-        }
-        #expect(server.requests.isEmpty)
-      }
-    }
-
-    @Test("a redirect is not followed")
-    func redirect() async throws {
-      try await serve { _ in
-        .reply(307, headers: [("Location", "http://127.0.0.1:1/")])
-      } _: { _, transport, origin in
-        let reply = try await transport.send(HTTPCall(.get, origin, "/"))
-        #expect(reply.status.code == 307)
-      }
-    }
-
-    @Test("a reply that is too long is cut off; a fetch takes any length")
-    func limits() async throws {
-      let body = [UInt8](repeating: 7, count: 100_000)
-      try await serve { _ in
-        .reply(200, body: body)
-      } _: { _, transport, origin in
-        var call = HTTPCall(.get, origin, "/")
-        call.replyLimit = 99_999
-        #expect(await failure(transport, call) == .replyTooLarge(limit: 99_999))
-        let (reply, count) = try await transport.fetch(call, into: 0) { $0 += $1.count }
-        #expect(reply.body.isEmpty && count == body.count)
-      }
-    }
-
-    @Test("a fetch that is refused gives the reply's words")
-    func refusedFetch() async throws {
-      try await serve { _ in
-        .reply(404, body: Array("no".utf8))
-      } _: { _, transport, origin in
-        let (reply, count) = try await transport.fetch(HTTPCall(.get, origin, "/"), into: 0) {
-          $0 += $1.count
-        }
-        #expect(reply.status.code == 404 && reply.body == Array("no".utf8) && count == 0)
-      }
-    }
-
-    @Test("what goes wrong on the wire is told apart")
-    func failures() async throws {
-      let actions: [(ServerAction, String)] = [
-        (.close, "broken"), (.cutReply(promised: 10, sent: [1]), "broken"), (.garbage, "garbled"),
-      ]
-      for (action, kind) in actions {
-        try await serve { _ in
-          action
-        } _: { _, transport, origin in
-          let failure = await failure(transport, HTTPCall(.get, origin, "/"))
-          #expect("\(failure as Any)".contains(kind), "\(action): \(failure as Any)")
-        }
-      }
-      // A name that nobody knows takes the resolver its own time: 10 s and more where it gets no answer.
-      let transport = try CurlTransport.patient()
-      let nobody = await failure(
-        transport, HTTPCall(.get, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: 1), "/"))
-      guard case .unreachable = nobody else { Issue.record("\(nobody as Any)"); return }
-      let noHost = await failure(
-        transport, HTTPCall(.get, HTTPOrigin(isSecure: true, host: "no.invalid"), "/"))
-      #expect(noHost == .unreachable("there is no host named no.invalid"))
-    }
-
-    @Test("a server that says nothing is given up")
-    func idle() async throws {
-      let rules = HTTPRules(timeouts: .patient(idle: .milliseconds(300)))
-      try await serve(rules) { _ in
-        .silence
-      } _: { _, transport, origin in
-        #expect(await failure(transport, HTTPCall(.get, origin, "/")) == .silent(.milliseconds(300)))
-        let put = HTTPCall(.put, origin, "/", body: .bytes([1]))
-        #expect(await failure(transport, put) == .silent(.milliseconds(300)))
-      }
-    }
-
-    @Test("a server that takes nothing of a body is given up")
-    func deaf() async throws {
-      let server = try DeafServer()
-      let transport = try CurlTransport(HTTPRules(timeouts: .patient(idle: .milliseconds(300))))
-      let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
-      // More than the kernel keeps for a connection.
-      let large = TestSource(size: 32 << 20)
-      for body in [HTTPBody.source(SourceBody(whole: large.upload)), .bytes(large.bytes)] {
-        let failure = await failure(transport, HTTPCall(.put, origin, "/", body: body))
-        #expect(failure == .silent(.milliseconds(300)))
-      }
-      withExtendedLifetime(server) {}
-    }
-
-    @Test("who is asked for little has less time to begin an answer, and what is sent takes what it takes")
-    func answer() async throws {
-      let rules = HTTPRules(timeouts: .patient(answer: .milliseconds(300)))
-      try await serve(rules) {
-        $0.method == "PUT" ? .reply(200) : .silence
+        action
       } _: { _, transport, origin in
         let failure = await failure(transport, HTTPCall(.get, origin, "/"))
-        #expect(failure == .silent(.milliseconds(300)))
-        #expect(failure.map { UploadError($0, store: "s3://b") }?.silence == 0.3)
-        let limiter = RateLimiter(bytesPerSecond: 1000)
-        let slow = try CurlTransport(rules, limiter: limiter)
-        let reply = try await slow.send(
-          HTTPCall(.put, origin, "/", body: .bytes([UInt8](repeating: 1, count: 700))))
-        #expect(reply.isSuccess)
+        #expect("\(failure as Any)".contains(kind), "\(action): \(failure as Any)")
       }
     }
+    // A name that nobody knows takes the resolver its own time: 10 s and more where it gets no answer.
+    let transport = try CurlTransport.patient()
+    let nobody = await failure(
+      transport, HTTPCall(.get, HTTPOrigin(isSecure: false, host: "127.0.0.1", port: 1), "/"))
+    guard case .unreachable = nobody else { Issue.record("\(nobody as Any)"); return }
+    let noHost = await failure(
+      transport, HTTPCall(.get, HTTPOrigin(isSecure: true, host: "no.invalid"), "/"))
+    #expect(noHost == .unreachable("there is no host named no.invalid"))
+  }
 
-    @Test(
-      "all that goes out keeps to a rate together: sources, parts of them, bytes at hand, and what is sent again"
-    )
-    func pace() async throws {
-      let time = PassingTime()
-      let source = TestSource(size: 3_000_000)
-      try await serve(limiter: time.limiter(1_000_000)) { _ in
-        .reply(200)
-      } _: { server, transport, origin in
-        let bodies: [HTTPBody] = [
-          .source(SourceBody(whole: source.upload)), .source(SourceBody(whole: source.upload)),
-          .source(source.body(1_000_000..<2_500_000)),
-          .bytes([UInt8](repeating: 7, count: 2_500_000)), .none,
-        ]
-        for body in bodies { _ = try await transport.send(HTTPCall(.put, origin, "/", body: body)) }
-        #expect(time.seconds > 9.9 && time.seconds <= 10, "\(time.seconds) s")
-        #expect(server.requests.map(\.body.count) == [3_000_000, 3_000_000, 1_500_000, 2_500_000, 0])
-        #expect(server.requests.first?.body == source.bytes)
+  @Test("a server that says nothing is given up")
+  func idle() async throws {
+    let rules = HTTPRules(timeouts: .patient(idle: .milliseconds(300)))
+    try await serve(rules) { _ in
+      .silence
+    } _: { _, transport, origin in
+      #expect(await failure(transport, HTTPCall(.get, origin, "/")) == .silent(.milliseconds(300)))
+      let put = HTTPCall(.put, origin, "/", body: .bytes([1]))
+      #expect(await failure(transport, put) == .silent(.milliseconds(300)))
+    }
+  }
+
+  @Test("a server that takes nothing of a body is given up")
+  func deaf() async throws {
+    let server = try DeafServer()
+    let transport = try CurlTransport(HTTPRules(timeouts: .patient(idle: .milliseconds(300))))
+    let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
+    // More than the kernel keeps for a connection.
+    let large = TestSource(size: 32 << 20)
+    for body in [HTTPBody.source(SourceBody(whole: large.upload)), .bytes(large.bytes)] {
+      let failure = await failure(transport, HTTPCall(.put, origin, "/", body: body))
+      #expect(failure == .silent(.milliseconds(300)))
+    }
+    withExtendedLifetime(server) {}
+  }
+
+  @Test("who is asked for little has less time to begin an answer, and what is sent takes what it takes")
+  func answer() async throws {
+    let rules = HTTPRules(timeouts: .patient(answer: .milliseconds(300)))
+    try await serve(rules) {
+      $0.method == "PUT" ? .reply(200) : .silence
+    } _: { _, transport, origin in
+      let failure = await failure(transport, HTTPCall(.get, origin, "/"))
+      #expect(failure == .silent(.milliseconds(300)))
+      #expect(failure.map { UploadError($0, store: "s3://b") }?.silence == 0.3)
+      let limiter = RateLimiter(bytesPerSecond: 1000)
+      let slow = try CurlTransport(rules, limiter: limiter)
+      let reply = try await slow.send(
+        HTTPCall(.put, origin, "/", body: .bytes([UInt8](repeating: 1, count: 700))))
+      #expect(reply.isSuccess)
+    }
+  }
+
+  @Test(
+    "all that goes out keeps to a rate together: sources, parts of them, bytes at hand, and what is sent again"
+  )
+  func pace() async throws {
+    let time = PassingTime()
+    let source = TestSource(size: 3_000_000)
+    try await serve(limiter: time.limiter(1_000_000)) { _ in
+      .reply(200)
+    } _: { server, transport, origin in
+      let bodies: [HTTPBody] = [
+        .source(SourceBody(whole: source.upload)), .source(SourceBody(whole: source.upload)),
+        .source(source.body(1_000_000..<2_500_000)),
+        .bytes([UInt8](repeating: 7, count: 2_500_000)), .none,
+      ]
+      for body in bodies { _ = try await transport.send(HTTPCall(.put, origin, "/", body: body)) }
+      #expect(time.seconds > 9.9 && time.seconds <= 10, "\(time.seconds) s")
+      #expect(server.requests.map(\.body.count) == [3_000_000, 3_000_000, 1_500_000, 2_500_000, 0])
+      #expect(server.requests.first?.body == source.bytes)
+    }
+  }
+
+  @Test("a cancelled upload does not wait for its turn")
+  func cancellingTheWait() async throws {
+    try await serve(limiter: RateLimiter(bytesPerSecond: 1)) { _ in
+      .reply(200)
+    } _: { server, transport, origin in
+      // So many seconds: they do not pass before somebody looks.
+      let bytes = [UInt8](repeating: 1, count: 1000)
+      let task = Task { await failure(transport, HTTPCall(.put, origin, "/", body: .bytes(bytes))) }
+      while server.bodyBytes == 0 { try await Task.sleep(for: .milliseconds(5)) }
+      task.cancel()
+      #expect(await task.value == .cancelled)
+    }
+  }
+
+  @Test("what takes longer than its bytes need is given up")
+  func slow() async throws {
+    try await serve { _ in
+      .silence
+    } _: { _, transport, origin in
+      var call = HTTPCall(.get, origin, "/")
+      (call.patience, call.replyLimit) = (.milliseconds(200), 1000)
+      guard case .timedOut = await failure(transport, call) else { Issue.record("not timed out"); return }
+    }
+  }
+
+  @Test("a cancelled task ends at once, and closes its connection")
+  func cancelling() async throws {
+    try await serve { _ in
+      .silence
+    } _: { server, transport, origin in
+      let task = Task { await failure(transport, HTTPCall(.get, origin, "/")) }
+      while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+      task.cancel()
+      #expect(await task.value == .cancelled)
+    }
+  }
+
+  @Test("who waits for a connection is not taken for one that gets none")
+  func waiting() async throws {
+    // The time in which even a busy machine makes a connection.
+    let rules = HTTPRules(timeouts: .patient(connect: .seconds(10)), connections: 1)
+    try await serve(rules) {
+      $0.method == "PUT" ? .silence : .reply(200)
+    } _: { server, transport, origin in
+      let hasEnded = Mutex(false)
+      let long = Task {
+        let failure = await failure(transport, HTTPCall(.put, origin, "/", body: .bytes([1])))
+        hasEnded.withLock { $0 = true }
+        return failure
       }
-    }
-
-    @Test("a cancelled upload does not wait for its turn")
-    func cancellingTheWait() async throws {
-      try await serve(limiter: RateLimiter(bytesPerSecond: 1)) { _ in
-        .reply(200)
-      } _: { server, transport, origin in
-        // So many seconds: they do not pass before somebody looks.
-        let bytes = [UInt8](repeating: 1, count: 1000)
-        let task = Task { await failure(transport, HTTPCall(.put, origin, "/", body: .bytes(bytes))) }
-        while server.bodyBytes == 0 { try await Task.sleep(for: .milliseconds(5)) }
-        task.cancel()
-        #expect(await task.value == .cancelled)
+      while server.requests.isEmpty, !hasEnded.withLock({ $0 }) {
+        try await Task.sleep(for: .milliseconds(5))
       }
+      let next = Task { await failure(transport, HTTPCall(.get, origin, "/")) }
+      try await Task.sleep(for: .seconds(10.5))
+      long.cancel()
+      #expect(await long.value == .cancelled)
+      #expect(await next.value == nil)
     }
+  }
 
-    @Test("what takes longer than its bytes need is given up")
-    func slow() async throws {
-      try await serve { _ in
-        .silence
-      } _: { _, transport, origin in
-        var call = HTTPCall(.get, origin, "/")
-        (call.patience, call.replyLimit) = (.milliseconds(200), 1000)
-        guard case .timedOut = await failure(transport, call) else { Issue.record("not timed out"); return }
-      }
-    }
+  @Test("plain http to another machine is refused before anything is sent")
+  func plain() async throws {
+    let origin = HTTPOrigin(isSecure: false, host: "192.0.2.1")
+    let transport = try CurlTransport.patient()
+    #expect(await failure(transport, HTTPCall(.get, origin, "/")) == .plainHTTP(origin))
+  }
 
-    @Test("a cancelled task ends at once, and closes its connection")
-    func cancelling() async throws {
-      try await serve { _ in
-        .silence
-      } _: { server, transport, origin in
-        let task = Task { await failure(transport, HTTPCall(.get, origin, "/")) }
-        while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-        task.cancel()
-        #expect(await task.value == .cancelled)
-      }
-    }
-
-    @Test("who waits for a connection is not taken for one that gets none")
-    func waiting() async throws {
-      // The time in which even a busy machine makes a connection.
-      let rules = HTTPRules(timeouts: .patient(connect: .seconds(10)), connections: 1)
-      try await serve(rules) {
-        $0.method == "PUT" ? .silence : .reply(200)
-      } _: { server, transport, origin in
-        let hasEnded = Mutex(false)
-        let long = Task {
-          let failure = await failure(transport, HTTPCall(.put, origin, "/", body: .bytes([1])))
-          hasEnded.withLock { $0 = true }
-          return failure
-        }
-        while server.requests.isEmpty, !hasEnded.withLock({ $0 }) {
-          try await Task.sleep(for: .milliseconds(5))
-        }
-        let next = Task { await failure(transport, HTTPCall(.get, origin, "/")) }
-        try await Task.sleep(for: .seconds(10.5))
-        long.cancel()
-        #expect(await long.value == .cancelled)
-        #expect(await next.value == nil)
-      }
-    }
-
-    @Test("plain http to another machine is refused before anything is sent")
-    func plain() async throws {
-      let origin = HTTPOrigin(isSecure: false, host: "192.0.2.1")
-      let transport = try CurlTransport.patient()
-      #expect(await failure(transport, HTTPCall(.get, origin, "/")) == .plainHTTP(origin))
-    }
-
-    @Test("many at once share few connections and all arrive")
-    func many() async throws {
-      try await serve(HTTPRules(timeouts: .patient(), connections: 4)) {
-        .reply(200, body: Array($0.target.utf8))
-      } _: {
-        _, transport, origin in
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-          for index in 0..<100 {
-            group.addTask {
-              try await transport.send(HTTPCall(.get, origin, "/\(index)")).body == Array("/\(index)".utf8)
-            }
+  @Test("many at once share few connections and all arrive")
+  func many() async throws {
+    try await serve(HTTPRules(timeouts: .patient(), connections: 4)) {
+      .reply(200, body: Array($0.target.utf8))
+    } _: {
+      _, transport, origin in
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for index in 0..<100 {
+          group.addTask {
+            try await transport.send(HTTPCall(.get, origin, "/\(index)")).body == Array("/\(index)".utf8)
           }
-          for try await isRight in group { #expect(isRight) }
         }
+        for try await isRight in group { #expect(isRight) }
       }
     }
   }
-#endif
+}

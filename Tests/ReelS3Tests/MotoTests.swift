@@ -1,115 +1,113 @@
-#if HTTP
-  import Foundation
-  import HTTPTypes
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import ReelTestServers
-  import ReelUploaderPromises
-  import ReelUploading
-  import Synchronization
-  import Testing
+import Foundation
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import ReelTestServers
+import ReelUploaderPromises
+import ReelUploading
+import Synchronization
+import Testing
 
-  @testable import ReelS3
+@testable import ReelS3
 
-  /// A bucket of its own at the suite's moto.
-  private struct MotoBucket: Sendable {
-    let name = "b\(UUID().uuidString.lowercased())"
-    let client: S3Client
+/// A bucket of its own at the suite's moto.
+private struct MotoBucket: Sendable {
+  let name = "b\(UUID().uuidString.lowercased())"
+  let client: S3Client
 
-    static let options = S3Options(singleLimit: 5 << 20, partSize: 5 << 20)
-    static let credentials = FixedCredentials(
-      S3Credentials(keyID: MotoServer.key.id, secret: Secret(MotoServer.key.secret)))
+  static let options = S3Options(singleLimit: 5 << 20, partSize: 5 << 20)
+  static let credentials = FixedCredentials(
+    S3Credentials(keyID: MotoServer.key.id, secret: Secret(MotoServer.key.secret)))
 
-    init() async throws {
-      client = S3Client(
-        try S3Store(bucket: name, endpoint: HTTPAddress(parsing: try BesideMoto.server().endpoint)),
-        transport: try CurlTransport.patient(), credentials: Self.credentials, clock: SystemWallClock())
-      try await client.makeBucket()
-    }
-
-    func uploader(_ transport: (any HTTPTransport)? = nil, _ options: S3Options = options) throws
-      -> S3Uploader
-    {
-      S3Uploader(
-        client.store, options: options, transport: try transport ?? CurlTransport.patient(),
-        credentials: Self.credentials)
-    }
-
-    func names(_ element: String, _ query: [(String, String)]) async throws -> [String] {
-      let reply = try await client.send(
-        S3Request(.get, nil, query: query, task: "list", permission: "s3:ListBucket"))
-      return try #require(XMLNode(parsing: reply.body)).all(element).compactMap { $0["Key"] }
-    }
+  init() async throws {
+    client = S3Client(
+      try S3Store(bucket: name, endpoint: HTTPAddress(parsing: try BesideMoto.server().endpoint)),
+      transport: try CurlTransport.patient(), credentials: Self.credentials, clock: SystemWallClock())
+    try await client.makeBucket()
   }
 
-  @Suite(
-    "over moto, whose replies are its own", .enabled(if: MotoServer.isInstalled, MotoServer.absence),
-    .besideMoto, .timeLimit(.minutes(60)))
-  struct MotoTests {
-    private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
-
-    @Test("it keeps every promise", arguments: UploaderPromise.all)
-    func promises(_ promise: UploaderPromise) async throws {
-      let bucket = try await MotoBucket()
-      let transport = try CurlTransport.patient()
-      try await promise.check(
-        StoreUnderTest(largeSize: 11 << 20 + 3) { try bucket.uploader(transport) })
-    }
-
-    @Test("a large object arrives at the first attempt, is ours, and nothing is left begun")
-    func large() async throws {
-      let bucket = try await MotoBucket()
-      let source = TestSource(size: 11 << 20 + 3)
-      let object = try await bucket.uploader().upload(source.upload, to: key()) { _ in }
-      #expect(object.digest == source.digest && object.size == source.upload.size)
-      // The digest of the parts' digests, which moto tells like any other, is none of the object.
-      let found = try #require(try await bucket.uploader().find(key()))
-      #expect(found.size == source.upload.size && found.digest == nil)
-      #expect(try await bucket.uploader().readBack(key()) == source.digest)
-      #expect(try await bucket.names("Contents", [("list-type", "2")]) == ["abc.mp4"])
-      #expect(try await bucket.names("Upload", [("uploads", "")]) == [])
-    }
-
-    @Test("an upload that broke goes on with the parts that moto has")
-    func resume() async throws {
-      let bucket = try await MotoBucket()
-      let source = TestSource(size: 16 << 20)
-      let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
-      let breaking = WatchedTransport(base: try CurlTransport.patient()) { call throws(HTTPFailure) in
-        if call.target.contains("partNumber=3") { throw .broken("a test") }
-      }
-      let broken = await #expect(throws: UploadError.self) {
-        _ = try await bucket.uploader(breaking, one).upload(source.upload, to: try key()) { _ in }
-      }
-      #expect(broken?.code == .interrupted)
-      let sent = Mutex<[String]>([])
-      let watched = WatchedTransport(base: try CurlTransport.patient()) { call throws(HTTPFailure) in
-        if let number = call.target.firstRange(of: "partNumber=") {
-          sent.withLock { $0.append(String(call.target[number.upperBound...].prefix(1))) }
-        }
-      }
-      _ = try await bucket.uploader(watched, one).upload(source.upload, to: key()) { _ in }
-      #expect(sent.withLock { $0 } == ["3", "4"])
-      #expect(try await bucket.uploader().readBack(key()) == source.digest)
-    }
+  func uploader(_ transport: (any HTTPTransport)? = nil, _ options: S3Options = options) throws
+    -> S3Uploader
+  {
+    S3Uploader(
+      client.store, options: options, transport: try transport ?? CurlTransport.patient(),
+      credentials: Self.credentials)
   }
 
-  /// Sees each call before it goes out, and may break it.
-  private struct WatchedTransport: HTTPTransport {
-    let base: any HTTPTransport
-    let see: @Sendable (HTTPCall) throws(HTTPFailure) -> Void
-
-    func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
-      try see(call)
-      return try await base.send(call)
-    }
-
-    func fetch<Value: Sendable>(
-      _ call: HTTPCall, into initial: Value,
-      _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
-    ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {
-      try await base.fetch(call, into: initial, update)
-    }
+  func names(_ element: String, _ query: [(String, String)]) async throws -> [String] {
+    let reply = try await client.send(
+      S3Request(.get, nil, query: query, task: "list", permission: "s3:ListBucket"))
+    return try #require(XMLNode(parsing: reply.body)).all(element).compactMap { $0["Key"] }
   }
-#endif
+}
+
+@Suite(
+  "over moto, whose replies are its own", .enabled(if: MotoServer.isInstalled, MotoServer.absence),
+  .besideMoto, .timeLimit(.minutes(60)))
+struct MotoTests {
+  private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
+
+  @Test("it keeps every promise", arguments: UploaderPromise.all)
+  func promises(_ promise: UploaderPromise) async throws {
+    let bucket = try await MotoBucket()
+    let transport = try CurlTransport.patient()
+    try await promise.check(
+      StoreUnderTest(largeSize: 11 << 20 + 3) { try bucket.uploader(transport) })
+  }
+
+  @Test("a large object arrives at the first attempt, is ours, and nothing is left begun")
+  func large() async throws {
+    let bucket = try await MotoBucket()
+    let source = TestSource(size: 11 << 20 + 3)
+    let object = try await bucket.uploader().upload(source.upload, to: key()) { _ in }
+    #expect(object.digest == source.digest && object.size == source.upload.size)
+    // The digest of the parts' digests, which moto tells like any other, is none of the object.
+    let found = try #require(try await bucket.uploader().find(key()))
+    #expect(found.size == source.upload.size && found.digest == nil)
+    #expect(try await bucket.uploader().readBack(key()) == source.digest)
+    #expect(try await bucket.names("Contents", [("list-type", "2")]) == ["abc.mp4"])
+    #expect(try await bucket.names("Upload", [("uploads", "")]) == [])
+  }
+
+  @Test("an upload that broke goes on with the parts that moto has")
+  func resume() async throws {
+    let bucket = try await MotoBucket()
+    let source = TestSource(size: 16 << 20)
+    let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
+    let breaking = WatchedTransport(base: try CurlTransport.patient()) { call throws(HTTPFailure) in
+      if call.target.contains("partNumber=3") { throw .broken("a test") }
+    }
+    let broken = await #expect(throws: UploadError.self) {
+      _ = try await bucket.uploader(breaking, one).upload(source.upload, to: try key()) { _ in }
+    }
+    #expect(broken?.code == .interrupted)
+    let sent = Mutex<[String]>([])
+    let watched = WatchedTransport(base: try CurlTransport.patient()) { call throws(HTTPFailure) in
+      if let number = call.target.firstRange(of: "partNumber=") {
+        sent.withLock { $0.append(String(call.target[number.upperBound...].prefix(1))) }
+      }
+    }
+    _ = try await bucket.uploader(watched, one).upload(source.upload, to: key()) { _ in }
+    #expect(sent.withLock { $0 } == ["3", "4"])
+    #expect(try await bucket.uploader().readBack(key()) == source.digest)
+  }
+}
+
+/// Sees each call before it goes out, and may break it.
+private struct WatchedTransport: HTTPTransport {
+  let base: any HTTPTransport
+  let see: @Sendable (HTTPCall) throws(HTTPFailure) -> Void
+
+  func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
+    try see(call)
+    return try await base.send(call)
+  }
+
+  func fetch<Value: Sendable>(
+    _ call: HTTPCall, into initial: Value,
+    _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
+  ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {
+    try await base.fetch(call, into: initial, update)
+  }
+}

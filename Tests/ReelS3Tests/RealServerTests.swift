@@ -1,188 +1,186 @@
-#if HTTP
-  import Foundation
-  import HTTPTypes
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import ReelTestServers
-  import ReelUploaderPromises
-  import ReelUploading
-  import Testing
+import Foundation
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import ReelTestServers
+import ReelUploaderPromises
+import ReelUploading
+import Testing
 
-  @testable import ReelS3
+@testable import ReelS3
 
-  @Suite(
-    "over a real server", .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3,
-    .timeLimit(.minutes(60)))
-  struct RealServerTests {
-    private static let options = S3Options(singleLimit: 5 << 20, partSize: 5 << 20)
+@Suite(
+  "over a real server", .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3,
+  .timeLimit(.minutes(60)))
+struct RealServerTests {
+  private static let options = S3Options(singleLimit: 5 << 20, partSize: 5 << 20)
 
-    private static func credentials(_ key: (id: String, secret: String)) -> FixedCredentials {
-      FixedCredentials(S3Credentials(keyID: key.id, secret: Secret(key.secret)))
+  private static func credentials(_ key: (id: String, secret: String)) -> FixedCredentials {
+    FixedCredentials(S3Credentials(keyID: key.id, secret: Secret(key.secret)))
+  }
+
+  private func uploader(
+    bucket: String, key: (id: String, secret: String) = SwiftS3Server.key, region: String = "us-east-1",
+    options: S3Options = options
+  ) throws -> S3Uploader {
+    let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
+    return S3Uploader(
+      try S3Store(bucket: bucket, prefix: "videos", endpoint: endpoint, region: region), options: options,
+      transport: try CurlTransport.patient(), credentials: Self.credentials(key))
+  }
+
+  /// A new, empty bucket.
+  private func bucket() async throws -> String {
+    let name = "b\(SystemRandomness().name(length: 20).lowercased())"
+    let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
+    let client = S3Client(
+      try S3Store(bucket: name, endpoint: endpoint), transport: try CurlTransport.patient(),
+      credentials: Self.credentials(SwiftS3Server.key), clock: SystemWallClock())
+    try await client.makeBucket()
+    return name
+  }
+
+  private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
+
+  @Test("it keeps every promise", arguments: UploaderPromise.all)
+  func promises(_ promise: UploaderPromise) async throws {
+    let bucket = try await bucket()
+    let transport = try CurlTransport.patient()
+    let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
+    try await promise.check(
+      StoreUnderTest(largeSize: 11 << 20 + 3) {
+        S3Uploader(
+          try S3Store(bucket: bucket, prefix: "videos", endpoint: endpoint), options: Self.options,
+          transport: transport, credentials: Self.credentials(SwiftS3Server.key))
+      })
+  }
+
+  private func refusal(_ uploader: S3Uploader) async -> UploadError? {
+    await #expect(throws: UploadError.self) { try await uploader.prepare() }
+  }
+
+  @Test(
+    "a wrong secret, a key that nobody knows, a missing bucket, a key without permission: one sentence each"
+  )
+  func mistakes() async throws {
+    let bucket = try await bucket()
+    for (made, words) in [
+      (
+        try uploader(bucket: bucket, key: (SwiftS3Server.key.id, "wrong")),
+        "the secret of the access key test:tester is wrong"
+      ),
+      (try uploader(bucket: "none-of-that-name"), "there is no bucket named none-of-that-name"),
+      (try uploader(bucket: bucket, key: SwiftS3Server.guest), "test:guest may not list the objects"),
+    ] {
+      let error = try #require(await refusal(made))
+      #expect(error.code == .storeUnusable)
+      #expect(error.message.contains(words), "\(error.message)")
+      #expect(!error.message.contains("wrong\"") && !error.message.contains("Signature="))
     }
+  }
 
-    private func uploader(
-      bucket: String, key: (id: String, secret: String) = SwiftS3Server.key, region: String = "us-east-1",
-      options: S3Options = options
-    ) throws -> S3Uploader {
-      let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
-      return S3Uploader(
-        try S3Store(bucket: bucket, prefix: "videos", endpoint: endpoint, region: region), options: options,
-        transport: try CurlTransport.patient(), credentials: Self.credentials(key))
+  @Test("a wrong region is set right by what the server says, at the same host")
+  func region() async throws {
+    let uploader = try uploader(bucket: try await bucket(), region: "eu-west-9")
+    try await uploader.prepare()
+    _ = try await uploader.upload(TestSource(size: 10).upload, to: key()) { _ in }
+  }
+
+  @Test("the server refuses a signature that is off by one digit")
+  func brokenSignature() async throws {
+    let bucket = try await bucket()
+    let transport = MeddlingTransport(base: try CurlTransport.patient()) { call in
+      guard let last = call.credentials.popLast() else { return }
+      let text = last.value.revealed
+      let other = text.hasSuffix("0") ? "1" : "0"
+      call.credentials.append(HTTPCredential(last.name, Secret(text.dropLast() + other), for: last.origin))
     }
+    let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
+    let uploader = S3Uploader(
+      try S3Store(bucket: bucket, endpoint: endpoint), transport: transport,
+      credentials: Self.credentials(SwiftS3Server.key))
+    #expect(await refusal(uploader)?.message.contains("SignatureDoesNotMatch") == true)
+  }
 
-    /// A new, empty bucket.
-    private func bucket() async throws -> String {
-      let name = "b\(SystemRandomness().name(length: 20).lowercased())"
-      let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
-      let client = S3Client(
-        try S3Store(bucket: name, endpoint: endpoint), transport: try CurlTransport.patient(),
-        credentials: Self.credentials(SwiftS3Server.key), clock: SystemWallClock())
-      try await client.makeBucket()
-      return name
+  @Test("the server refuses other bytes than were signed, and nothing is stored")
+  func otherBytes() async throws {
+    let bucket = try await bucket()
+    let (honest, other) = (TestSource(size: 1000), TestSource(size: 1000, seed: 9))
+    let transport = MeddlingTransport(base: try CurlTransport.patient()) { call in
+      if case .source = call.body { call.body = .bytes(other.bytes) }
     }
-
-    private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
-
-    @Test("it keeps every promise", arguments: UploaderPromise.all)
-    func promises(_ promise: UploaderPromise) async throws {
-      let bucket = try await bucket()
-      let transport = try CurlTransport.patient()
-      let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
-      try await promise.check(
-        StoreUnderTest(largeSize: 11 << 20 + 3) {
-          S3Uploader(
-            try S3Store(bucket: bucket, prefix: "videos", endpoint: endpoint), options: Self.options,
-            transport: transport, credentials: Self.credentials(SwiftS3Server.key))
-        })
+    let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
+    let uploader = S3Uploader(
+      try S3Store(bucket: bucket, endpoint: endpoint), transport: transport,
+      credentials: Self.credentials(SwiftS3Server.key))
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader.upload(honest.upload, to: try key()) { _ in }
     }
+    #expect(error?.code == .interrupted, "\(error?.message ?? "")")
+    #expect(try await uploader.find(key()) == nil)
+  }
 
-    private func refusal(_ uploader: S3Uploader) async -> UploadError? {
-      await #expect(throws: UploadError.self) { try await uploader.prepare() }
-    }
+  @Test("a presigned address opens the object, without any credentials; one that was changed does not")
+  func presigned() async throws {
+    let uploader = try uploader(
+      bucket: try await bucket(), options: S3Options(viewing: .presigned(seconds: 600)))
+    let source = TestSource(size: 1000)
+    let url = try await uploader.upload(source.upload, to: key()) { _ in }.url
+    let (data, _) = try await URLReader.get(url)
+    #expect(Array(data) == source.bytes)
+    let (_, status) = try await URLReader.get(url.replacing("X-Amz-Expires=600", with: "X-Amz-Expires=601"))
+    #expect(status == 403)
+    let (_, plain) = try await URLReader.get(String(url.prefix { $0 != "?" }))
+    // Swift takes a request without any signature for one in its own protocol, and makes no sense of it.
+    #expect([400, 403].contains(plain))
+  }
 
-    @Test(
-      "a wrong secret, a key that nobody knows, a missing bucket, a key without permission: one sentence each"
-    )
-    func mistakes() async throws {
-      let bucket = try await bucket()
-      for (made, words) in [
-        (
-          try uploader(bucket: bucket, key: (SwiftS3Server.key.id, "wrong")),
-          "the secret of the access key test:tester is wrong"
-        ),
-        (try uploader(bucket: "none-of-that-name"), "there is no bucket named none-of-that-name"),
-        (try uploader(bucket: bucket, key: SwiftS3Server.guest), "test:guest may not list the objects"),
-      ] {
-        let error = try #require(await refusal(made))
-        #expect(error.code == .storeUnusable)
-        #expect(error.message.contains(words), "\(error.message)")
-        #expect(!error.message.contains("wrong\"") && !error.message.contains("Signature="))
-      }
-    }
-
-    @Test("a wrong region is set right by what the server says, at the same host")
-    func region() async throws {
-      let uploader = try uploader(bucket: try await bucket(), region: "eu-west-9")
-      try await uploader.prepare()
-      _ = try await uploader.upload(TestSource(size: 10).upload, to: key()) { _ in }
-    }
-
-    @Test("the server refuses a signature that is off by one digit")
-    func brokenSignature() async throws {
-      let bucket = try await bucket()
-      let transport = MeddlingTransport(base: try CurlTransport.patient()) { call in
-        guard let last = call.credentials.popLast() else { return }
-        let text = last.value.revealed
-        let other = text.hasSuffix("0") ? "1" : "0"
-        call.credentials.append(HTTPCredential(last.name, Secret(text.dropLast() + other), for: last.origin))
-      }
-      let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
-      let uploader = S3Uploader(
-        try S3Store(bucket: bucket, endpoint: endpoint), transport: transport,
-        credentials: Self.credentials(SwiftS3Server.key))
-      #expect(await refusal(uploader)?.message.contains("SignatureDoesNotMatch") == true)
-    }
-
-    @Test("the server refuses other bytes than were signed, and nothing is stored")
-    func otherBytes() async throws {
-      let bucket = try await bucket()
-      let (honest, other) = (TestSource(size: 1000), TestSource(size: 1000, seed: 9))
-      let transport = MeddlingTransport(base: try CurlTransport.patient()) { call in
-        if case .source = call.body { call.body = .bytes(other.bytes) }
-      }
-      let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
-      let uploader = S3Uploader(
-        try S3Store(bucket: bucket, endpoint: endpoint), transport: transport,
-        credentials: Self.credentials(SwiftS3Server.key))
-      let error = await #expect(throws: UploadError.self) {
-        _ = try await uploader.upload(honest.upload, to: try key()) { _ in }
-      }
-      #expect(error?.code == .interrupted, "\(error?.message ?? "")")
-      #expect(try await uploader.find(key()) == nil)
-    }
-
-    @Test("a presigned address opens the object, without any credentials; one that was changed does not")
-    func presigned() async throws {
-      let uploader = try uploader(
-        bucket: try await bucket(), options: S3Options(viewing: .presigned(seconds: 600)))
-      let source = TestSource(size: 1000)
-      let url = try await uploader.upload(source.upload, to: key()) { _ in }.url
-      let (data, _) = try await URLReader.get(url)
-      #expect(Array(data) == source.bytes)
-      let (_, status) = try await URLReader.get(url.replacing("X-Amz-Expires=600", with: "X-Amz-Expires=601"))
-      #expect(status == 403)
-      let (_, plain) = try await URLReader.get(String(url.prefix { $0 != "?" }))
-      // Swift takes a request without any signature for one in its own protocol, and makes no sense of it.
-      #expect([400, 403].contains(plain))
-    }
-
-    @Test("many small objects and several large ones at once are all whole")
-    func manyAtOnce() async throws {
-      let uploader = try uploader(bucket: try await bucket())
-      try await withThrowingTaskGroup(of: Bool.self) { group in
-        for number in 0..<44 {
-          let source = TestSource(size: number < 4 ? 11 << 20 : 5000 + number, seed: UInt8(number))
-          let key = try #require(ObjectKey("object-\(number).mp4"))
-          group.addTask {
-            _ = try await uploader.upload(source.upload, to: key) { _ in }
-            return try await uploader.readBack(key) == source.digest
-          }
+  @Test("many small objects and several large ones at once are all whole")
+  func manyAtOnce() async throws {
+    let uploader = try uploader(bucket: try await bucket())
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<44 {
+        let source = TestSource(size: number < 4 ? 11 << 20 : 5000 + number, seed: UInt8(number))
+        let key = try #require(ObjectKey("object-\(number).mp4"))
+        group.addTask {
+          _ = try await uploader.upload(source.upload, to: key) { _ in }
+          return try await uploader.readBack(key) == source.digest
         }
-        for try await isWhole in group { #expect(isWhole) }
       }
+      for try await isWhole in group { #expect(isWhole) }
     }
   }
+}
 
-  /// A transport that changes calls after they were signed.
-  struct MeddlingTransport: HTTPTransport {
-    let base: any HTTPTransport
-    let meddle: @Sendable (inout HTTPCall) -> Void
+/// A transport that changes calls after they were signed.
+struct MeddlingTransport: HTTPTransport {
+  let base: any HTTPTransport
+  let meddle: @Sendable (inout HTTPCall) -> Void
 
-    func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
-      var call = call
-      meddle(&call)
-      return try await base.send(call)
-    }
-
-    func fetch<Value: Sendable>(
-      _ call: HTTPCall, into initial: Value,
-      _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
-    ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {
-      try await base.fetch(call, into: initial, update)
-    }
+  func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
+    var call = call
+    meddle(&call)
+    return try await base.send(call)
   }
 
-  /// A viewer who has an address and nothing else.
-  enum URLReader {
-    static func get(_ url: String) async throws -> (body: [UInt8], status: Int) {
-      let start = try #require(url.range(of: "://")?.upperBound)
-      let slash = try #require(url[start...].firstIndex(of: "/"))
-      let origin = try HTTPAddress(parsing: String(url[..<slash])).origin
-      var call = HTTPCall(.get, origin, String(url[slash...]))
-      call.replyLimit = 1 << 24
-      let reply = try await CurlTransport.patient().send(call)
-      return (reply.body, reply.status.code)
-    }
+  func fetch<Value: Sendable>(
+    _ call: HTTPCall, into initial: Value,
+    _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
+  ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {
+    try await base.fetch(call, into: initial, update)
   }
-#endif
+}
+
+/// A viewer who has an address and nothing else.
+enum URLReader {
+  static func get(_ url: String) async throws -> (body: [UInt8], status: Int) {
+    let start = try #require(url.range(of: "://")?.upperBound)
+    let slash = try #require(url[start...].firstIndex(of: "/"))
+    let origin = try HTTPAddress(parsing: String(url[..<slash])).origin
+    var call = HTTPCall(.get, origin, String(url[slash...]))
+    call.replyLimit = 1 << 24
+    let reply = try await CurlTransport.patient().send(call)
+    return (reply.body, reply.status.code)
+  }
+}

@@ -1,191 +1,189 @@
-#if HTTP
-  import Foundation
-  import HTTPTypes
-  import ReelCatalog
-  import ReelCrypto
-  import ReelFaultCampaign
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import ReelTestServers
-  import Testing
+import Foundation
+import HTTPTypes
+import ReelCatalog
+import ReelCrypto
+import ReelFaultCampaign
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import ReelTestServers
+import Testing
 
-  @testable import ReelS3
+@testable import ReelS3
 
-  @Suite("one object and one post through every fault", .serialized, .timeLimit(.minutes(120)))
-  struct S3FaultTests {
-    @Test("over a double", arguments: StoreSize.allCases)
-    func double(_ size: StoreSize) async throws {
-      let campaign = FaultCampaign(
-        "S3 double, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
-      ) { try await DoubleBehindProxy.start() }
-      #expect(try await campaign.run() == [])
-    }
+@Suite("one object and one post through every fault", .serialized, .timeLimit(.minutes(120)))
+struct S3FaultTests {
+  @Test("over a double", arguments: StoreSize.allCases)
+  func double(_ size: StoreSize) async throws {
+    let campaign = FaultCampaign(
+      "S3 double, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
+    ) { try await DoubleBehindProxy.start() }
+    #expect(try await campaign.run() == [])
+  }
+}
+
+@Suite(
+  "one object and one post through every fault, over a real server",
+  .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3, .serialized,
+  .timeLimit(.minutes(120)))
+struct RealS3FaultTests {
+  @Test(arguments: StoreSize.allCases)
+  func swift(_ size: StoreSize) async throws {
+    let port = try BesideSwiftS3.server().port
+    let bucket = try await ServerBehindProxy.make(port: port)
+    let campaign = FaultCampaign(
+      "OpenStack Swift, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
+    ) { try await ServerBehindProxy.open(bucket, port: port) }
+    #expect(try await campaign.run() == [])
+  }
+}
+
+@Suite(
+  "one object and one post through every fault, over moto",
+  .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .serialized,
+  .timeLimit(.minutes(120)))
+struct MotoFaultTests {
+  @Test(arguments: StoreSize.allCases)
+  func moto(_ size: StoreSize) async throws {
+    let port = try BesideMoto.server().port
+    let bucket = try await ServerBehindProxy.make(port: port)
+    // It holds nothing against what was signed: of bytes that a wire has changed it knows nothing.
+    let campaign = FaultCampaign(
+      "moto, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3,
+      sparing: { kind, _ in kind.isSilentDamage }
+    ) { try await ServerBehindProxy.open(bucket, port: port) }
+    #expect(try await campaign.run() == [])
+  }
+}
+
+/// How an object is sent.
+enum StoreSize: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  case inOne, inParts
+
+  static let options = S3Options(singleLimit: 1 << 20, partSize: 5 << 20, partsAtOnce: 1)
+
+  /// The smallest that there can be of two parts.
+  var bytes: Int { self == .inOne ? 70_001 : 5 << 20 + 70_001 }
+  var testDescription: String { rawValue }
+}
+
+private enum Keys {
+  static let credentials = FixedCredentials(
+    S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret)))
+}
+
+/// A bucket in memory, on a port of 127.0.0.1.
+private struct DoubleBehindProxy: StoreBehindProxy {
+  let double: S3Double
+  let server: LoopbackServer
+
+  static func start() async throws -> DoubleBehindProxy {
+    let double = S3Double()
+    return DoubleBehindProxy(
+      double: double, server: try await LoopbackServer.start { double.answer(received: $0) })
   }
 
-  @Suite(
-    "one object and one post through every fault, over a real server",
-    .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3, .serialized,
-    .timeLimit(.minutes(120)))
-  struct RealS3FaultTests {
-    @Test(arguments: StoreSize.allCases)
-    func swift(_ size: StoreSize) async throws {
-      let port = try BesideSwiftS3.server().port
-      let bucket = try await ServerBehindProxy.make(port: port)
-      let campaign = FaultCampaign(
-        "OpenStack Swift, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
-      ) { try await ServerBehindProxy.open(bucket, port: port) }
-      #expect(try await campaign.run() == [])
-    }
+  var port: Int { server.port }
+  var secrets: [String] { [SwiftS3Server.key.secret] }
+
+  func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
+    -> (any Uploader, (any PostRecorder)?)
+  {
+    let store = try S3Store(
+      bucket: "bucket", prefix: "a/b", endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)"))
+    return (
+      S3Uploader(
+        store, options: StoreSize.options, transport: transport, credentials: Keys.credentials), nil
+    )
   }
 
-  @Suite(
-    "one object and one post through every fault, over moto",
-    .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .serialized,
-    .timeLimit(.minutes(120)))
-  struct MotoFaultTests {
-    @Test(arguments: StoreSize.allCases)
-    func moto(_ size: StoreSize) async throws {
-      let port = try BesideMoto.server().port
-      let bucket = try await ServerBehindProxy.make(port: port)
-      // It holds nothing against what was signed: of bytes that a wire has changed it knows nothing.
-      let campaign = FaultCampaign(
-        "moto, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3,
-        sparing: { kind, _ in kind.isSilentDamage }
-      ) { try await ServerBehindProxy.open(bucket, port: port) }
-      #expect(try await campaign.run() == [])
-    }
+  func contents() async throws -> StoreContents {
+    let bucket = double.bucket.withLock { $0 }
+    return StoreContents(
+      objects: bucket.objects.map {
+        ($0.key.replacing("a/b/", with: ""), ContentDigest(sha256: SHA256.hash(data: $0.value.bytes)))
+      },
+      unfinished: bucket.uploads.values.map { $0.name.replacing("a/b/", with: "") })
   }
 
-  /// How an object is sent.
-  enum StoreSize: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case inOne, inParts
+  func stop() async { await server.stop() }
+}
 
-    static let options = S3Options(singleLimit: 1 << 20, partSize: 5 << 20, partsAtOnce: 1)
+extension S3Double {
+  /// Plays the bucket on the wire.
+  func answer(received: ReceivedRequest) -> ServerAction {
+    var fields = HTTPFields()
+    for (name, value) in received.headers {
+      if let name = HTTPField.Name(name) { fields[name] = value }
+    }
+    guard let method = HTTPRequest.Method(received.method) else { return .close }
+    let call = HTTPCall(
+      method, HTTPOrigin(isSecure: false, host: "127.0.0.1"), received.target, fields: fields,
+      body: .bytes(received.body))
+    let reply = answer(ScriptedTransport.Sent(call: call, body: received.body))
+    return .reply(
+      reply.status.code, headers: reply.fields.map { ($0.name.rawName, $0.value) }, body: reply.body)
+  }
+}
 
-    /// The smallest that there can be of two parts.
-    var bytes: Int { self == .inOne ? 70_001 : 5 << 20 + 70_001 }
-    var testDescription: String { rawValue }
+/// A prefix of its own in a bucket of a real server, read by requests of the test's own.
+private struct ServerBehindProxy: StoreBehindProxy {
+  let port: Int
+  let bucket: String
+  let prefix: String
+  let client: S3Client
+
+  /// Makes the bucket.
+  static func make(port: Int) async throws -> String {
+    let name = "b\(UUID().uuidString.lowercased())"
+    try await ServerBehindProxy.open(name, port: port).client.makeBucket()
+    return name
   }
 
-  private enum Keys {
-    static let credentials = FixedCredentials(
-      S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret)))
+  /// A place in `bucket`.
+  static func open(_ bucket: String, port: Int) async throws -> ServerBehindProxy {
+    let client = S3Client(
+      try S3Store(bucket: bucket, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
+      transport: try CurlTransport.patient(), credentials: Keys.credentials, clock: SystemWallClock())
+    return ServerBehindProxy(port: port, bucket: bucket, prefix: "p" + UUID().uuidString, client: client)
   }
 
-  /// A bucket in memory, on a port of 127.0.0.1.
-  private struct DoubleBehindProxy: StoreBehindProxy {
-    let double: S3Double
-    let server: LoopbackServer
+  var secrets: [String] { [SwiftS3Server.key.secret] }
 
-    static func start() async throws -> DoubleBehindProxy {
-      let double = S3Double()
-      return DoubleBehindProxy(
-        double: double, server: try await LoopbackServer.start { double.answer(received: $0) })
-    }
-
-    var port: Int { server.port }
-    var secrets: [String] { [SwiftS3Server.key.secret] }
-
-    func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
-      -> (any Uploader, (any PostRecorder)?)
-    {
-      let store = try S3Store(
-        bucket: "bucket", prefix: "a/b", endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)"))
-      return (
-        S3Uploader(
-          store, options: StoreSize.options, transport: transport, credentials: Keys.credentials), nil
-      )
-    }
-
-    func contents() async throws -> StoreContents {
-      let bucket = double.bucket.withLock { $0 }
-      return StoreContents(
-        objects: bucket.objects.map {
-          ($0.key.replacing("a/b/", with: ""), ContentDigest(sha256: SHA256.hash(data: $0.value.bytes)))
-        },
-        unfinished: bucket.uploads.values.map { $0.name.replacing("a/b/", with: "") })
-    }
-
-    func stop() async { await server.stop() }
+  func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
+    -> (any Uploader, (any PostRecorder)?)
+  {
+    let store = try S3Store(
+      bucket: bucket, prefix: prefix, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)"))
+    return (
+      S3Uploader(
+        store, options: StoreSize.options, transport: transport, credentials: Keys.credentials), nil
+    )
   }
 
-  extension S3Double {
-    /// Plays the bucket on the wire.
-    func answer(received: ReceivedRequest) -> ServerAction {
-      var fields = HTTPFields()
-      for (name, value) in received.headers {
-        if let name = HTTPField.Name(name) { fields[name] = value }
-      }
-      guard let method = HTTPRequest.Method(received.method) else { return .close }
-      let call = HTTPCall(
-        method, HTTPOrigin(isSecure: false, host: "127.0.0.1"), received.target, fields: fields,
-        body: .bytes(received.body))
-      let reply = answer(ScriptedTransport.Sent(call: call, body: received.body))
-      return .reply(
-        reply.status.code, headers: reply.fields.map { ($0.name.rawName, $0.value) }, body: reply.body)
+  func contents() async throws -> StoreContents {
+    var objects: [(name: String, digest: ContentDigest?)] = []
+    for name in try await names("Contents", [("list-type", "2")]) {
+      let key = try #require(ObjectKey(name))
+      let store = try S3Store(bucket: bucket, prefix: prefix, endpoint: client.store.endpoint)
+      let reader = S3Client(
+        store, transport: try CurlTransport.patient(), credentials: Keys.credentials,
+        clock: SystemWallClock())
+      let (_, hash) = try await reader.fetch(
+        S3Request(.get, key, task: "read", permission: "s3:GetObject"), into: SHA256()
+      ) { $0.update(bufferPointer: $1) }
+      objects.append((name, ContentDigest(sha256: hash.finalize())))
     }
+    return StoreContents(objects: objects, unfinished: try await names("Upload", [("uploads", "")]))
   }
 
-  /// A prefix of its own in a bucket of a real server, read by requests of the test's own.
-  private struct ServerBehindProxy: StoreBehindProxy {
-    let port: Int
-    let bucket: String
-    let prefix: String
-    let client: S3Client
-
-    /// Makes the bucket.
-    static func make(port: Int) async throws -> String {
-      let name = "b\(UUID().uuidString.lowercased())"
-      try await ServerBehindProxy.open(name, port: port).client.makeBucket()
-      return name
-    }
-
-    /// A place in `bucket`.
-    static func open(_ bucket: String, port: Int) async throws -> ServerBehindProxy {
-      let client = S3Client(
-        try S3Store(bucket: bucket, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
-        transport: try CurlTransport.patient(), credentials: Keys.credentials, clock: SystemWallClock())
-      return ServerBehindProxy(port: port, bucket: bucket, prefix: "p" + UUID().uuidString, client: client)
-    }
-
-    var secrets: [String] { [SwiftS3Server.key.secret] }
-
-    func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
-      -> (any Uploader, (any PostRecorder)?)
-    {
-      let store = try S3Store(
-        bucket: bucket, prefix: prefix, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)"))
-      return (
-        S3Uploader(
-          store, options: StoreSize.options, transport: transport, credentials: Keys.credentials), nil
-      )
-    }
-
-    func contents() async throws -> StoreContents {
-      var objects: [(name: String, digest: ContentDigest?)] = []
-      for name in try await names("Contents", [("list-type", "2")]) {
-        let key = try #require(ObjectKey(name))
-        let store = try S3Store(bucket: bucket, prefix: prefix, endpoint: client.store.endpoint)
-        let reader = S3Client(
-          store, transport: try CurlTransport.patient(), credentials: Keys.credentials,
-          clock: SystemWallClock())
-        let (_, hash) = try await reader.fetch(
-          S3Request(.get, key, task: "read", permission: "s3:GetObject"), into: SHA256()
-        ) { $0.update(bufferPointer: $1) }
-        objects.append((name, ContentDigest(sha256: hash.finalize())))
-      }
-      return StoreContents(objects: objects, unfinished: try await names("Upload", [("uploads", "")]))
-    }
-
-    private func names(_ element: String, _ query: [(String, String)]) async throws -> [String] {
-      let reply = try await client.send(
-        S3Request(
-          .get, nil, query: query + [("prefix", prefix + "/")], task: "list", permission: "s3:ListBucket"))
-      let names = try #require(XMLNode(parsing: reply.body)).all(element).compactMap { $0["Key"] }
-      return names.map { String($0.dropFirst(prefix.count + 1)) }
-    }
-
-    func stop() async {}
+  private func names(_ element: String, _ query: [(String, String)]) async throws -> [String] {
+    let reply = try await client.send(
+      S3Request(
+        .get, nil, query: query + [("prefix", prefix + "/")], task: "list", permission: "s3:ListBucket"))
+    let names = try #require(XMLNode(parsing: reply.body)).all(element).compactMap { $0["Key"] }
+    return names.map { String($0.dropFirst(prefix.count + 1)) }
   }
-#endif
+
+  func stop() async {}
+}

@@ -74,30 +74,28 @@ struct S3UploaderTests {
     #expect(object?.checksum?.hasSuffix("-3") == true)
   }
 
-  #if HTTP
-    @Test(
-      "a rate is one of what goes out: bytes that are read twice, to be hashed and to be sent, count once")
-    func rate() async throws {
-      let double = S3Double()
-      let server = try await LoopbackServer.start { double.answer(received: $0) }
-      let time = PassingTime()
-      do {
-        let endpoint = try HTTPAddress(parsing: "http://127.0.0.1:\(server.port)")
-        let uploader = try uploader(
-          CurlTransport.patient(limiter: time.limiter(1 << 20)),
-          S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1),
-          store: S3Store(bucket: "bucket", endpoint: endpoint))
-        _ = try await uploader.upload(source(11 << 20), to: key()) { _ in }
-        // A completion of some hundred bytes comes on top; a burst of 50 ms may go at once.
-        #expect(time.seconds > 10.9 && time.seconds < 11.1, "\(time.seconds) s")
-        #expect(double.bucket.withLock { $0.objects["abc.mp4"]?.bytes.count } == 11 << 20)
-      } catch {
-        await server.stop()
-        throw error
-      }
+  @Test(
+    "a rate is one of what goes out: bytes that are read twice, to be hashed and to be sent, count once")
+  func rate() async throws {
+    let double = S3Double()
+    let server = try await LoopbackServer.start { double.answer(received: $0) }
+    let time = PassingTime()
+    do {
+      let endpoint = try HTTPAddress(parsing: "http://127.0.0.1:\(server.port)")
+      let uploader = try uploader(
+        CurlTransport.patient(limiter: time.limiter(1 << 20)),
+        S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1),
+        store: S3Store(bucket: "bucket", endpoint: endpoint))
+      _ = try await uploader.upload(source(11 << 20), to: key()) { _ in }
+      // A completion of some hundred bytes comes on top; a burst of 50 ms may go at once.
+      #expect(time.seconds > 10.9 && time.seconds < 11.1, "\(time.seconds) s")
+      #expect(double.bucket.withLock { $0.objects["abc.mp4"]?.bytes.count } == 11 << 20)
+    } catch {
       await server.stop()
+      throw error
     }
-  #endif
+    await server.stop()
+  }
 
   @Test("an upload that broke goes on with the parts that the store has", arguments: [true, false])
   func resume(_ tellsChecksums: Bool) async throws {

@@ -1,204 +1,202 @@
-#if HTTP
-  import Foundation
-  import ReelCatalog
-  import ReelCrypto
-  import ReelFaultCampaign
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import Synchronization
-  import Testing
+import Foundation
+import ReelCatalog
+import ReelCrypto
+import ReelFaultCampaign
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import Synchronization
+import Testing
 
-  @testable import ReelTus
+@testable import ReelTus
 
-  @Suite("one object and one post through every fault", .serialized, .timeLimit(.minutes(60)))
-  struct TusFaultTests {
-    /// What the double can do, and what only a server with checksums is put through.
-    enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
-      case checksums, firstPart, core
+@Suite("one object and one post through every fault", .serialized, .timeLimit(.minutes(60)))
+struct TusFaultTests {
+  /// What the double can do, and what only a server with checksums is put through.
+  enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case checksums, firstPart, core
 
-      var testDescription: String { rawValue }
-      var extensions: String {
-        switch self {
-        case .checksums: "creation,termination,checksum"
-        case .firstPart: "creation,termination,creation-with-upload,expiration"
-        case .core: "creation"
-        }
-      }
-
-      /// Without a checksum nothing but TLS tells a bit that was flipped on its way.
-      var faults: [FaultKind] {
-        (FaultKind.common + FaultKind.tus).filter { self == .checksums || !$0.isSilentDamage }
+    var testDescription: String { rawValue }
+    var extensions: String {
+      switch self {
+      case .checksums: "creation,termination,checksum"
+      case .firstPart: "creation,termination,creation-with-upload,expiration"
+      case .core: "creation"
       }
     }
 
-    private static let size = 150_001
-
-    @Test(
-      "over a double", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"),
-      arguments: Kind.allCases)
-    func double(_ kind: Kind) async throws {
-      let pool = ServerPool {
-        try await PythonServer.start(
-          "double.py", ["--extensions", kind.extensions, "--token", TusToken.text],
-          python: try #require(Project.python))
-      }
-      let campaign = FaultCampaign("tus double, \(kind)", size: Self.size, kinds: kind.faults) {
-        DoubleBehindProxy(
-          server: try await pool.take(), pool: pool, transport: try CurlTransport.patient())
-      }
-      #expect(try await campaign.run() == [])
-    }
-
-    @Test(
-      "over tuspyserver",
-      .enabled(
-        if: Project.tuspyserver != nil,
-        "SKIPPED: tuspyserver is not installed; `scripts/lib/tus-server install .build/servers/tus` does it"))
-    func tuspyserver() async throws {
-      let folders = Mutex<[Int: String]>([:])
-      let pool = ServerPool {
-        let folder = FileManager.default.temporaryDirectory.path + "/reel-tuspy-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let server = try await PythonServer.start(
-          "tuspy.py", [folder], python: try #require(Project.tuspyserver))
-        folders.withLock { $0[server.port] = folder }
-        return server
-      }
-      let campaign = FaultCampaign("tuspyserver", size: Self.size, kinds: Kind.core.faults) {
-        let server = try await pool.take()
-        return TuspyBehindProxy(
-          server: server, pool: pool, folder: folders.withLock { $0[server.port] } ?? "")
-      }
-      let broken = try await campaign.run()
-      for folder in folders.withLock({ Array($0.values) }) {
-        try FileManager.default.removeItem(atPath: folder)
-      }
-      #expect(broken == [])
+    /// Without a checksum nothing but TLS tells a bit that was flipped on its way.
+    var faults: [FaultKind] {
+      (FaultKind.common + FaultKind.tus).filter { self == .checksums || !$0.isSilentDamage }
     }
   }
 
-  extension FaultKind {
-    /// What only a tus server can say, or lie about.
-    static let tus: [FaultKind] = [
-      FaultKind("410", .answer(CannedReply(410)), passes: false),
-      FaultKind("423", .answer(CannedReply(423)), on: ["PATCH"]),
-      FaultKind("460", .answer(CannedReply(460)), on: ["PATCH"]),
-      FaultKind("460 after it was done", .replace(CannedReply(460)), on: ["PATCH"]),
-      FaultKind("an Upload-Offset that is too large", .edit { $0.shiftOffset(by: 7) }),
-      FaultKind("an Upload-Offset that is too small", .edit { $0.shiftOffset(by: -7) }),
-      FaultKind("no Upload-Offset", .edit { $0["upload-offset"] = nil }, passes: false),
-      FaultKind("no Location", .edit { $0["location"] = nil }, passes: false),
-      FaultKind(
-        "a Location elsewhere",
-        .edit { if $0["location"] != nil { $0["location"] = "{elsewhere}/files/another" } }, passes: false,
-        mayLead: true),
-      FaultKind(
-        "no Tus-Version",
-        .edit {
-          $0["tus-version"] = nil; $0["tus-resumable"] = nil
-        }, passes: false),
-    ]
+  private static let size = 150_001
+
+  @Test(
+    "over a double", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"),
+    arguments: Kind.allCases)
+  func double(_ kind: Kind) async throws {
+    let pool = ServerPool {
+      try await PythonServer.start(
+        "double.py", ["--extensions", kind.extensions, "--token", TusToken.text],
+        python: try #require(Project.python))
+    }
+    let campaign = FaultCampaign("tus double, \(kind)", size: Self.size, kinds: kind.faults) {
+      DoubleBehindProxy(
+        server: try await pool.take(), pool: pool, transport: try CurlTransport.patient())
+    }
+    #expect(try await campaign.run() == [])
   }
 
-  extension WireReply {
-    fileprivate mutating func shiftOffset(by bytes: Int) {
-      if let offset = self["upload-offset"].flatMap({ Int($0) }) {
-        self["upload-offset"] = "\(max(0, offset + bytes))"
-      }
+  @Test(
+    "over tuspyserver",
+    .enabled(
+      if: Project.tuspyserver != nil,
+      "SKIPPED: tuspyserver is not installed; `scripts/lib/tus-server install .build/servers/tus` does it"))
+  func tuspyserver() async throws {
+    let folders = Mutex<[Int: String]>([:])
+    let pool = ServerPool {
+      let folder = FileManager.default.temporaryDirectory.path + "/reel-tuspy-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let server = try await PythonServer.start(
+        "tuspy.py", [folder], python: try #require(Project.tuspyserver))
+      folders.withLock { $0[server.port] = folder }
+      return server
+    }
+    let campaign = FaultCampaign("tuspyserver", size: Self.size, kinds: Kind.core.faults) {
+      let server = try await pool.take()
+      return TuspyBehindProxy(
+        server: server, pool: pool, folder: folders.withLock { $0[server.port] } ?? "")
+    }
+    let broken = try await campaign.run()
+    for folder in folders.withLock({ Array($0.values) }) {
+      try FileManager.default.removeItem(atPath: folder)
+    }
+    #expect(broken == [])
+  }
+}
+
+extension FaultKind {
+  /// What only a tus server can say, or lie about.
+  static let tus: [FaultKind] = [
+    FaultKind("410", .answer(CannedReply(410)), passes: false),
+    FaultKind("423", .answer(CannedReply(423)), on: ["PATCH"]),
+    FaultKind("460", .answer(CannedReply(460)), on: ["PATCH"]),
+    FaultKind("460 after it was done", .replace(CannedReply(460)), on: ["PATCH"]),
+    FaultKind("an Upload-Offset that is too large", .edit { $0.shiftOffset(by: 7) }),
+    FaultKind("an Upload-Offset that is too small", .edit { $0.shiftOffset(by: -7) }),
+    FaultKind("no Upload-Offset", .edit { $0["upload-offset"] = nil }, passes: false),
+    FaultKind("no Location", .edit { $0["location"] = nil }, passes: false),
+    FaultKind(
+      "a Location elsewhere",
+      .edit { if $0["location"] != nil { $0["location"] = "{elsewhere}/files/another" } }, passes: false,
+      mayLead: true),
+    FaultKind(
+      "no Tus-Version",
+      .edit {
+        $0["tus-version"] = nil; $0["tus-resumable"] = nil
+      }, passes: false),
+  ]
+}
+
+extension WireReply {
+  fileprivate mutating func shiftOffset(by bytes: Int) {
+    if let offset = self["upload-offset"].flatMap({ Int($0) }) {
+      self["upload-offset"] = "\(max(0, offset + bytes))"
     }
   }
+}
 
-  /// Servers that scenarios take and give back, one after the other.
-  private final class ServerPool: Sendable {
-    private let free = Mutex<[PythonServer]>([])
-    private let start: @Sendable () async throws -> PythonServer
+/// Servers that scenarios take and give back, one after the other.
+private final class ServerPool: Sendable {
+  private let free = Mutex<[PythonServer]>([])
+  private let start: @Sendable () async throws -> PythonServer
 
-    init(_ start: @escaping @Sendable () async throws -> PythonServer) { self.start = start }
+  init(_ start: @escaping @Sendable () async throws -> PythonServer) { self.start = start }
 
-    func take() async throws -> PythonServer {
-      if let server = free.withLock({ $0.popLast() }) { return server }
-      return try await start()
-    }
-
-    func giveBack(_ server: PythonServer) { free.withLock { $0.append(server) } }
+  func take() async throws -> PythonServer {
+    if let server = free.withLock({ $0.popLast() }) { return server }
+    return try await start()
   }
 
-  private enum TusToken {
-    static let text = "token-of-the-tests"
+  func giveBack(_ server: PythonServer) { free.withLock { $0.append(server) } }
+}
+
+private enum TusToken {
+  static let text = "token-of-the-tests"
+}
+
+private protocol TusBehindProxy: StoreBehindProxy {
+  var server: PythonServer { get }
+}
+
+extension TusBehindProxy {
+  var port: Int { server.port }
+  var secrets: [String] { [TusToken.text] }
+
+  func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
+    -> (any Uploader, (any PostRecorder)?)
+  {
+    let endpoint = try #require(TusEndpoint("tus+http://127.0.0.1:\(port)/files/"))
+    return (
+      TusUploader(
+        endpoint, transport: transport, token: Secret(TusToken.text), checkpoints: catalog,
+        partSize: 1 << 16),
+      nil
+    )
+  }
+}
+
+/// Our double, asked what it holds.
+private struct DoubleBehindProxy: TusBehindProxy {
+  let server: PythonServer
+  let pool: ServerPool
+  let transport: CurlTransport
+
+  func contents() async throws -> StoreContents {
+    let seen = try await TusDouble(server: server, transport: transport).seen()
+    return StoreContents(
+      objects: seen.whole.map { ($0.metadata["filename"] ?? "?", ContentDigest(hex: $0.sha256)) })
   }
 
-  private protocol TusBehindProxy: StoreBehindProxy {
-    var server: PythonServer { get }
+  func stop() async {
+    // One that does not answer any more is not given back.
+    guard (try? await TusDouble(server: server, transport: transport).expire(all: true)) != nil else {
+      return
+    }
+    pool.giveBack(server)
+  }
+}
+
+/// tuspyserver, whose folder is looked into.
+private struct TuspyBehindProxy: TusBehindProxy {
+  let server: PythonServer
+  let pool: ServerPool
+  let folder: String
+
+  private struct Info: Decodable {
+    let metadata: [String: String]
+    let size: Int?
   }
 
-  extension TusBehindProxy {
-    var port: Int { server.port }
-    var secrets: [String] { [TusToken.text] }
-
-    func services(through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog) throws
-      -> (any Uploader, (any PostRecorder)?)
-    {
-      let endpoint = try #require(TusEndpoint("tus+http://127.0.0.1:\(port)/files/"))
-      return (
-        TusUploader(
-          endpoint, transport: transport, token: Secret(TusToken.text), checkpoints: catalog,
-          partSize: 1 << 16),
-        nil
-      )
+  func contents() async throws -> StoreContents {
+    var objects: [(name: String, digest: ContentDigest?)] = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".info") {
+      let info = try JSONDecoder().decode(
+        Info.self, from: Data(contentsOf: URL(filePath: folder + "/" + name)))
+      guard let bytes = try? Data(contentsOf: URL(filePath: folder + "/" + name.dropLast(5))),
+        bytes.count == info.size
+      else { continue }
+      objects.append((info.metadata["filename"] ?? "?", ContentDigest(sha256: SHA256.hash(data: bytes))))
     }
+    return StoreContents(objects: objects)
   }
 
-  /// Our double, asked what it holds.
-  private struct DoubleBehindProxy: TusBehindProxy {
-    let server: PythonServer
-    let pool: ServerPool
-    let transport: CurlTransport
-
-    func contents() async throws -> StoreContents {
-      let seen = try await TusDouble(server: server, transport: transport).seen()
-      return StoreContents(
-        objects: seen.whole.map { ($0.metadata["filename"] ?? "?", ContentDigest(hex: $0.sha256)) })
+  func stop() async {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      try? FileManager.default.removeItem(atPath: folder + "/" + name)
     }
-
-    func stop() async {
-      // One that does not answer any more is not given back.
-      guard (try? await TusDouble(server: server, transport: transport).expire(all: true)) != nil else {
-        return
-      }
-      pool.giveBack(server)
-    }
+    pool.giveBack(server)
   }
-
-  /// tuspyserver, whose folder is looked into.
-  private struct TuspyBehindProxy: TusBehindProxy {
-    let server: PythonServer
-    let pool: ServerPool
-    let folder: String
-
-    private struct Info: Decodable {
-      let metadata: [String: String]
-      let size: Int?
-    }
-
-    func contents() async throws -> StoreContents {
-      var objects: [(name: String, digest: ContentDigest?)] = []
-      for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".info") {
-        let info = try JSONDecoder().decode(
-          Info.self, from: Data(contentsOf: URL(filePath: folder + "/" + name)))
-        guard let bytes = try? Data(contentsOf: URL(filePath: folder + "/" + name.dropLast(5))),
-          bytes.count == info.size
-        else { continue }
-        objects.append((info.metadata["filename"] ?? "?", ContentDigest(sha256: SHA256.hash(data: bytes))))
-      }
-      return StoreContents(objects: objects)
-    }
-
-    func stop() async {
-      for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-        try? FileManager.default.removeItem(atPath: folder + "/" + name)
-      }
-      pool.giveBack(server)
-    }
-  }
-#endif
+}

@@ -1,76 +1,74 @@
-#if HTTP
-  import Foundation
-  import HTTPTypes
-  import ReelCrypto
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import Testing
+import Foundation
+import HTTPTypes
+import ReelCrypto
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import Testing
 
-  @testable import ReelTus
+@testable import ReelTus
 
-  /// What servers can't do, and what is no tus server.
-  @Suite(.timeLimit(.minutes(60))) struct TusMistakeTests {
-    @Test(
-      "who speaks no tus is told so in a sentence",
-      .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
-    func noTus() async throws {
-      let double = try await TusDouble.start(TusDouble.everything, ["--token", "t0ken"])
-      let transport = try CurlTransport.patient()
-      for (path, code, hint) in [
-        ("/nothing", UploadError.Code.storeUnusable, "speaks no tus 1.0"),
-        ("/files/", .denied, "credentials"),
-      ] {
-        let uploader = TusUploader(
-          try #require(TusEndpoint("tus+http://127.0.0.1:\(double.server.port)\(path)")),
-          transport: transport,
-          checkpoints: MemoryCheckpoints())
-        let error = try #require(await #expect(throws: UploadError.self) { try await uploader.prepare() })
-        #expect(error.code == code && error.message.contains(hint), "\(error.message)")
-      }
-      try await double.uploader(MemoryCheckpoints(), token: Secret("t0ken")).prepare()
-      let bare = try await TusDouble.start("termination")
-      let error = await #expect(throws: UploadError.self) {
-        try await bare.uploader(MemoryCheckpoints()).prepare()
-      }
-      #expect(error?.code == .storeUnusable && error?.message.contains("creates no uploads") == true)
+/// What servers can't do, and what is no tus server.
+@Suite(.timeLimit(.minutes(60))) struct TusMistakeTests {
+  @Test(
+    "who speaks no tus is told so in a sentence",
+    .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
+  func noTus() async throws {
+    let double = try await TusDouble.start(TusDouble.everything, ["--token", "t0ken"])
+    let transport = try CurlTransport.patient()
+    for (path, code, hint) in [
+      ("/nothing", UploadError.Code.storeUnusable, "speaks no tus 1.0"),
+      ("/files/", .denied, "credentials"),
+    ] {
+      let uploader = TusUploader(
+        try #require(TusEndpoint("tus+http://127.0.0.1:\(double.server.port)\(path)")),
+        transport: transport,
+        checkpoints: MemoryCheckpoints())
+      let error = try #require(await #expect(throws: UploadError.self) { try await uploader.prepare() })
+      #expect(error.code == code && error.message.contains(hint), "\(error.message)")
     }
-
-    @Test("what can't be is said", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
-    func limits() async throws {
-      let bytes = [UInt8](repeating: 7, count: 100)
-      let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
-      let source = UploadSource(
-        size: 100, digest: digest, contentType: "video/mp4", bytes: TestBytes(bytes: bytes))
-      let key = try #require(ObjectKey("k.mp4"))
-
-      let small = try await TusDouble.start("creation", ["--max-size", "99"])
-      let tooLarge = await #expect(throws: UploadError.self) {
-        try await small.uploader(MemoryCheckpoints()).upload(source, to: key) { _ in }
-      }
-      #expect(tooLarge?.code == .tooLarge)
-
-      let checkpoints = MemoryCheckpoints()
-      let mute = try await TusDouble.start("creation", ["--no-get"])
-      let uploader = try mute.uploader(checkpoints)
-      let object = try await uploader.upload(source, to: key) { _ in }
-      // It proves nothing, and is not said to.
-      #expect(object.digest == nil && object.handedOver == digest && uploader.traits.isTakenAtItsWord)
-      for task in [{ try await uploader.remove(key) }, { _ = try await uploader.readBack(key) }] {
-        let error = await #expect(throws: UploadError.self) { try await task() }
-        #expect(error?.code == .rejected)
-      }
-      #expect(try await uploader.find(key)?.size == 100)
-
-      // What the server has handed on is looked for where viewers find it.
-      let viewers = try await TusDouble.start("creation")
-      _ = try await viewers.uploader(MemoryCheckpoints()).upload(source, to: key) { _ in }
-      let id = try #require(try await viewers.seen().uploads.first?.id)
-      let elsewhere = try mute.uploader(
-        checkpoints, publicBaseURL: "http://127.0.0.1:\(viewers.server.port)/files/\(id)?{key}")
-      #expect(try await elsewhere.readBack(key) == digest)
-      try await mute.expire(all: true)
-      #expect(try await uploader.find(key) == nil)
+    try await double.uploader(MemoryCheckpoints(), token: Secret("t0ken")).prepare()
+    let bare = try await TusDouble.start("termination")
+    let error = await #expect(throws: UploadError.self) {
+      try await bare.uploader(MemoryCheckpoints()).prepare()
     }
+    #expect(error?.code == .storeUnusable && error?.message.contains("creates no uploads") == true)
   }
-#endif
+
+  @Test("what can't be is said", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
+  func limits() async throws {
+    let bytes = [UInt8](repeating: 7, count: 100)
+    let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
+    let source = UploadSource(
+      size: 100, digest: digest, contentType: "video/mp4", bytes: TestBytes(bytes: bytes))
+    let key = try #require(ObjectKey("k.mp4"))
+
+    let small = try await TusDouble.start("creation", ["--max-size", "99"])
+    let tooLarge = await #expect(throws: UploadError.self) {
+      try await small.uploader(MemoryCheckpoints()).upload(source, to: key) { _ in }
+    }
+    #expect(tooLarge?.code == .tooLarge)
+
+    let checkpoints = MemoryCheckpoints()
+    let mute = try await TusDouble.start("creation", ["--no-get"])
+    let uploader = try mute.uploader(checkpoints)
+    let object = try await uploader.upload(source, to: key) { _ in }
+    // It proves nothing, and is not said to.
+    #expect(object.digest == nil && object.handedOver == digest && uploader.traits.isTakenAtItsWord)
+    for task in [{ try await uploader.remove(key) }, { _ = try await uploader.readBack(key) }] {
+      let error = await #expect(throws: UploadError.self) { try await task() }
+      #expect(error?.code == .rejected)
+    }
+    #expect(try await uploader.find(key)?.size == 100)
+
+    // What the server has handed on is looked for where viewers find it.
+    let viewers = try await TusDouble.start("creation")
+    _ = try await viewers.uploader(MemoryCheckpoints()).upload(source, to: key) { _ in }
+    let id = try #require(try await viewers.seen().uploads.first?.id)
+    let elsewhere = try mute.uploader(
+      checkpoints, publicBaseURL: "http://127.0.0.1:\(viewers.server.port)/files/\(id)?{key}")
+    #expect(try await elsewhere.readBack(key) == digest)
+    try await mute.expire(all: true)
+    #expect(try await uploader.find(key) == nil)
+  }
+}

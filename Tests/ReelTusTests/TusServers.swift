@@ -1,158 +1,155 @@
-#if HTTP
-  import Foundation
-  import HTTPTypes
-  import ReelHTTP
-  import ReelHTTPDoubles
-  import ReelModel
-  import ReelTestServers
-  import Testing
+import Foundation
+import HTTPTypes
+import ReelHTTP
+import ReelHTTPDoubles
+import ReelModel
+import ReelTestServers
+import Testing
 
-  @testable import ReelTus
+@testable import ReelTus
 
-  /// A server in Python, on 127.0.0.1, that ends with this value.
-  final class PythonServer: Sendable {
-    let port: Int
-    private let process: Process
-    private let input: Pipe
+/// A server in Python, on 127.0.0.1, that ends with this value.
+final class PythonServer: Sendable {
+  let port: Int
+  private let process: Process
+  private let input: Pipe
 
-    /// Starts `script` of Tests/TusServers and waits for its "ready PORT".
-    static func start(_ script: String, _ arguments: [String] = [], python: String) async throws
-      -> PythonServer
-    {
-      let output = FileManager.default.temporaryDirectory.appending(path: "reel-tus-\(UUID().uuidString)")
-      try Data().write(to: output)
-      defer { try? FileManager.default.removeItem(at: output) }
-      let process = Process()
-      process.executableURL = URL(filePath: python)
-      process.arguments = [Project.root.appending(path: "Tests/TusServers/\(script)").path] + arguments
-      process.standardOutput = try FileHandle(forWritingTo: output)
-      let input = try Spawning.start(process)
-      while process.isRunning {
-        let said = try String(contentsOf: output, encoding: .utf8)
-        if said.hasSuffix("\n"),
-          let port = said.split(whereSeparator: \.isWhitespace).last.flatMap({ Int($0) })
-        {
-          return PythonServer(port, process, input)
-        }
-        try await Task.sleep(for: .milliseconds(10))
+  /// Starts `script` of Tests/TusServers and waits for its "ready PORT".
+  static func start(_ script: String, _ arguments: [String] = [], python: String) async throws
+    -> PythonServer
+  {
+    let output = FileManager.default.temporaryDirectory.appending(path: "reel-tus-\(UUID().uuidString)")
+    try Data().write(to: output)
+    defer { try? FileManager.default.removeItem(at: output) }
+    let process = Process()
+    process.executableURL = URL(filePath: python)
+    process.arguments = [Project.root.appending(path: "Tests/TusServers/\(script)").path] + arguments
+    process.standardOutput = try FileHandle(forWritingTo: output)
+    let input = try Spawning.start(process)
+    while process.isRunning {
+      let said = try String(contentsOf: output, encoding: .utf8)
+      if said.hasSuffix("\n"),
+        let port = said.split(whereSeparator: \.isWhitespace).last.flatMap({ Int($0) })
+      {
+        return PythonServer(port, process, input)
       }
-      throw Unready(script: script)
+      try await Task.sleep(for: .milliseconds(10))
     }
-
-    private struct Unready: Error { let script: String }
-
-    private init(_ port: Int, _ process: Process, _ input: Pipe) {
-      (self.port, self.process, self.input) = (port, process, input)
-    }
-
-    deinit {
-      // The end of its input ends it.
-      try? input.fileHandleForWriting.close()
-      process.terminate()
-    }
+    throw Unready(script: script)
   }
 
-  enum Project {
-    static var root: URL {
-      URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-    }
+  private struct Unready: Error { let script: String }
 
-    /// The first that is there.
-    static let python: String? = ["/usr/bin/python3", "/usr/local/bin/python3"]
-      .first { FileManager.default.isExecutableFile(atPath: $0) }
-
-    /// As `scripts/lib/tus-server install .build/servers/tus` makes it, which scripts/test does.
-    static let tuspyserver: String? = [root.appending(path: ".build/servers/tus/bin/python").path]
-      .first { FileManager.default.isExecutableFile(atPath: $0) }
+  private init(_ port: Int, _ process: Process, _ input: Pipe) {
+    (self.port, self.process, self.input) = (port, process, input)
   }
 
-  /// Our double, and what it has seen.
-  struct TusDouble {
-    let server: PythonServer
-    let transport: CurlTransport
+  deinit {
+    // The end of its input ends it.
+    try? input.fileHandleForWriting.close()
+    process.terminate()
+  }
+}
 
-    static let everything = "creation,creation-with-upload,termination,checksum,expiration,concatenation"
-
-    static func start(_ extensions: String = everything, _ arguments: [String] = []) async throws -> TusDouble
-    {
-      let server = try await PythonServer.start(
-        "double.py", ["--extensions", extensions] + arguments, python: try #require(Project.python))
-      return TusDouble(server: server, transport: try CurlTransport.patient())
-    }
-
-    var endpoint: String { "tus+http://127.0.0.1:\(server.port)/files/" }
-
-    func uploader(
-      _ checkpoints: any UploadCheckpoints, token: Secret? = nil, publicBaseURL: String? = nil,
-      partSize: Int = 1 << 20
-    ) throws -> TusUploader {
-      TusUploader(
-        try #require(TusEndpoint(endpoint)), transport: transport, token: token, checkpoints: checkpoints,
-        addresses: TusAddresses(publicBaseURL: publicBaseURL), partSize: partSize)
-    }
-
-    struct Fault: Encodable {
-      var method = "PATCH"
-      var nth = 1
-      var `do`: String
-      var after: Int?
-      var status: Int?
-    }
-
-    struct Seen: Decodable {
-      struct Upload: Decodable {
-        let id: String
-        let length: Int
-        let offset: Int
-        let metadata: [String: String]
-        let concat: String
-        let sha256: String
-      }
-      let received: Int
-      let uploads: [Upload]
-
-      var whole: [Upload] { uploads.filter { $0.length == $0.offset } }
-    }
-
-    func seen() async throws -> Seen { try await ask(.get, "/stats") }
-
-    func break_(_ faults: [Fault]) async throws {
-      let _: Seen = try await ask(.post, "/faults", Array(try JSONEncoder().encode(faults)))
-    }
-
-    func expire(all: Bool = false) async throws {
-      let _: Seen = try await ask(.post, "/expire", Array("{\"all\":\(all)}".utf8))
-    }
-
-    private func ask<Value: Decodable>(
-      _ method: HTTPRequest.Method, _ target: String, _ body: [UInt8] = []
-    ) async throws -> Value {
-      let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
-      let call = HTTPCall(method, origin, target, body: body.isEmpty ? .none : .bytes(body))
-      return try JSONDecoder().decode(Value.self, from: Data(try await transport.send(call).body))
-    }
+enum Project {
+  static var root: URL {
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
   }
 
-  /// Bytes in memory, of which a test can change its mind.
-  struct TestBytes: ByteSource {
-    let bytes: [UInt8]
-    var hasChanged = false
-    var failsAt: Int64?
-    var descriptor: Int32? { nil }
-    var isPrivate: Bool { false }
+  /// The first that is there.
+  static let python: String? = ["/usr/bin/python3", "/usr/local/bin/python3"]
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
-      if let failsAt, offset + Int64(buffer.count) > failsAt {
-        throw SourceError(.unreadable, "the disk (a test)")
-      }
-      let part = bytes.dropFirst(Int(offset)).prefix(buffer.count)
-      buffer.copyBytes(from: part)
-      return part.count
-    }
+  /// As `scripts/lib/tus-server install .build/servers/tus` makes it, which scripts/test does.
+  static let tuspyserver: String? = [root.appending(path: ".build/servers/tus/bin/python").path]
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
+}
 
-    func checkUnchanged() throws(SourceError) {
-      if hasChanged { throw SourceError(.sourceChanged, "the file changed (a test)") }
-    }
+/// Our double, and what it has seen.
+struct TusDouble {
+  let server: PythonServer
+  let transport: CurlTransport
+
+  static let everything = "creation,creation-with-upload,termination,checksum,expiration,concatenation"
+
+  static func start(_ extensions: String = everything, _ arguments: [String] = []) async throws -> TusDouble {
+    let server = try await PythonServer.start(
+      "double.py", ["--extensions", extensions] + arguments, python: try #require(Project.python))
+    return TusDouble(server: server, transport: try CurlTransport.patient())
   }
-#endif
+
+  var endpoint: String { "tus+http://127.0.0.1:\(server.port)/files/" }
+
+  func uploader(
+    _ checkpoints: any UploadCheckpoints, token: Secret? = nil, publicBaseURL: String? = nil,
+    partSize: Int = 1 << 20
+  ) throws -> TusUploader {
+    TusUploader(
+      try #require(TusEndpoint(endpoint)), transport: transport, token: token, checkpoints: checkpoints,
+      addresses: TusAddresses(publicBaseURL: publicBaseURL), partSize: partSize)
+  }
+
+  struct Fault: Encodable {
+    var method = "PATCH"
+    var nth = 1
+    var `do`: String
+    var after: Int?
+    var status: Int?
+  }
+
+  struct Seen: Decodable {
+    struct Upload: Decodable {
+      let id: String
+      let length: Int
+      let offset: Int
+      let metadata: [String: String]
+      let concat: String
+      let sha256: String
+    }
+    let received: Int
+    let uploads: [Upload]
+
+    var whole: [Upload] { uploads.filter { $0.length == $0.offset } }
+  }
+
+  func seen() async throws -> Seen { try await ask(.get, "/stats") }
+
+  func break_(_ faults: [Fault]) async throws {
+    let _: Seen = try await ask(.post, "/faults", Array(try JSONEncoder().encode(faults)))
+  }
+
+  func expire(all: Bool = false) async throws {
+    let _: Seen = try await ask(.post, "/expire", Array("{\"all\":\(all)}".utf8))
+  }
+
+  private func ask<Value: Decodable>(
+    _ method: HTTPRequest.Method, _ target: String, _ body: [UInt8] = []
+  ) async throws -> Value {
+    let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: server.port)
+    let call = HTTPCall(method, origin, target, body: body.isEmpty ? .none : .bytes(body))
+    return try JSONDecoder().decode(Value.self, from: Data(try await transport.send(call).body))
+  }
+}
+
+/// Bytes in memory, of which a test can change its mind.
+struct TestBytes: ByteSource {
+  let bytes: [UInt8]
+  var hasChanged = false
+  var failsAt: Int64?
+  var descriptor: Int32? { nil }
+  var isPrivate: Bool { false }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    if let failsAt, offset + Int64(buffer.count) > failsAt {
+      throw SourceError(.unreadable, "the disk (a test)")
+    }
+    let part = bytes.dropFirst(Int(offset)).prefix(buffer.count)
+    buffer.copyBytes(from: part)
+    return part.count
+  }
+
+  func checkUnchanged() throws(SourceError) {
+    if hasChanged { throw SourceError(.sourceChanged, "the file changed (a test)") }
+  }
+}

@@ -1,156 +1,145 @@
 import ReelModel
 import ReelUploading
 
-#if HTTP
-  import ReelFirebase
-  import ReelHTTP
+import ReelFirebase
+import ReelHTTP
 
-  extension Destinations {
-    /// An uploader for a bucket of Cloud Storage for Firebase, and what keeps its posts in Firestore. Emulators are
-    /// named by the variables that Google's own tools read.
-    func firebase(_ address: FirebaseAddress) async throws -> Opened {
-      let environment = try ProcessEnvironment.current().texts(where: FirebaseEmulators.asks)
-      let emulators = FirebaseEmulators(environment: environment)
-      let bucket = try bucket(address, try emulators.storage(address.emulator))
-      let firestore = try emulators.firestore()
-      let rules = HTTPRules(
-        allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
-      let limiter = try self.limiter()
-      let transport: CurlTransport
-      do throws(HTTPFailure) {
-        for emulator in [bucket.emulator, firestore] { if let emulator { try rules.check(emulator) } }
-        transport = try CurlTransport(rules, limiter: limiter)
-      } catch {
-        throw CommandFailure(.couldNotRun, UploadError(error, store: bucket.destination).message)
-      }
-      guard bucket.emulator != nil || firestore == nil else {
-        throw CommandFailure(
-          .couldNotRun,
-          "Firestore is emulated and the bucket is not: set $STORAGE_EMULATOR_HOST as well, or unset "
-            + "$FIRESTORE_EMULATOR_HOST")
-      }
-      let key = bucket.emulator == nil ? try await key() : nil
-      let tokens = try await tokens(key, transport)
-      let project = settings.store.project ?? key?.project ?? emulators.project
-      let uploader = FirebaseUploader(
-        bucket, transport: transport, tokens: tokens, checkpoints: checkpoints,
-        publicBaseURL: settings.publicBaseURL)
-      return Opened(uploader: uploader, folder: nil, keepsToRate: true) {
-        guard bucket.emulator == nil || firestore != nil else {
-          throw CommandFailure(
-            .couldNotRun,
-            "the bucket is emulated and Firestore is not: set $FIRESTORE_EMULATOR_HOST as well, or name a bucket that is "
-              + "not")
-        }
-        return FirestorePosts(
-          try Self.database(project, firestore), of: bucket.destination, transport: transport, tokens: tokens)
-      }
+extension Destinations {
+  /// An uploader for a bucket of Cloud Storage for Firebase, and what keeps its posts in Firestore. Emulators are
+  /// named by the variables that Google's own tools read.
+  func firebase(_ address: FirebaseAddress) async throws -> Opened {
+    let environment = try ProcessEnvironment.current().texts(where: FirebaseEmulators.asks)
+    let emulators = FirebaseEmulators(environment: environment)
+    let bucket = try bucket(address, try emulators.storage(address.emulator))
+    let firestore = try emulators.firestore()
+    let rules = HTTPRules(
+      allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
+    let limiter = try self.limiter()
+    let transport: CurlTransport
+    do throws(HTTPFailure) {
+      for emulator in [bucket.emulator, firestore] { if let emulator { try rules.check(emulator) } }
+      transport = try CurlTransport(rules, limiter: limiter)
+    } catch {
+      throw CommandFailure(.couldNotRun, UploadError(error, store: bucket.destination).message)
     }
-
-    private func bucket(_ address: FirebaseAddress, _ emulator: HTTPOrigin?) throws -> StorageBucket {
-      do throws(StorageBucketError) {
-        return try StorageBucket(address.bucket, prefix: address.prefix, emulator: emulator)
-      } catch {
-        throw CommandFailure(.usage, "the destination can't be used: \(error.reason)")
-      }
-    }
-
-    private static func database(_ project: String?, _ emulator: HTTPOrigin?) throws -> FirestoreDatabase {
-      guard let project else {
-        throw CommandFailure(
-          .couldNotRun,
-          "it is not known which project's Firestore keeps the posts; looked in: --project, the service account's "
-            + "key, $GOOGLE_CLOUD_PROJECT, $GCLOUD_PROJECT")
-      }
-      guard let database = FirestoreDatabase(project: project, emulator: emulator) else {
-        throw CommandFailure(
-          .couldNotRun, "no project has the id \"\(project)\": it is written like my-app-12345")
-      }
-      return database
-    }
-
-    // MARK: Credentials
-
-    private func key() async throws -> ServiceAccountKey {
-      let named = try ProcessEnvironment.current().text("GOOGLE_APPLICATION_CREDENTIALS")
-      guard let path = settings.store.serviceAccount ?? named, !path.isEmpty else {
-        throw CommandFailure(
-          .couldNotRun,
-          "no service account's key was found; looked in: --service-account, $REEL_SERVICE_ACCOUNT, the setting "
-            + "serviceAccount, $GOOGLE_APPLICATION_CREDENTIALS (docs/firebase.md says how to get one)")
-      }
-      do throws(UploadError) {
-        return try await ServiceAccountKey.read(path)
-      } catch {
-        throw CommandFailure(error)
-      }
-    }
-
-    /// An emulator, for which there is no key, never gets a token that opens anything.
-    private func tokens(
-      _ key: ServiceAccountKey?, _ transport: CurlTransport
-    ) async throws -> any TokenSource {
-      guard let key else { return EmulatorToken() }
-      do throws(UploadError) {
-        return try await ServiceAccountTokens(key, transport: transport)
-      } catch {
-        throw CommandFailure(error)
-      }
-    }
-  }
-
-  /// What the variables of Google's tools say of emulators.
-  private struct FirebaseEmulators {
-    let environment: [String: String]
-
-    private static let storage = ["STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"]
-    private static let firestore = ["FIRESTORE_EMULATOR_HOST"]
-    private static let project = ["GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"]
-
-    /// Whether the variable `name` is one of them.
-    static func asks(_ name: String) -> Bool { (storage + firestore + project).contains(name) }
-
-    /// - Parameter named: by the destination itself.
-    func storage(_ named: String?) throws -> HTTPOrigin? {
-      if let named { return try Self.origin(named, "the destination") }
-      return try first(Self.storage)
-    }
-
-    func firestore() throws -> HTTPOrigin? { try first(Self.firestore) }
-
-    var project: String? {
-      Self.project.lazy.compactMap { value($0) }.first
-    }
-
-    private func first(_ names: [String]) throws -> HTTPOrigin? {
-      for name in names {
-        if let value = value(name) { return try Self.origin(value, "$\(name)") }
-      }
-      return nil
-    }
-
-    private func value(_ name: String) -> String? {
-      environment[name].flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    /// `host:port`, or with `http://` before it.
-    private static func origin(_ text: String, _ place: String) throws -> HTTPOrigin {
-      do throws(HTTPAddressError) {
-        let address = try HTTPAddress(parsing: text.contains("://") ? text : "http://" + text)
-        if address.path.isEmpty { return address.origin }
-      } catch {
-        throw CommandFailure(.couldNotRun, "the emulator that \(place) names can't be used: \(error.reason)")
-      }
-      throw CommandFailure(.couldNotRun, "the emulator that \(place) names can't be used: it holds a path")
-    }
-  }
-#else
-  extension Destinations {
-    /// This build speaks no HTTP.
-    func firebase(_ address: FirebaseAddress) async throws -> Opened {
+    guard bucket.emulator != nil || firestore == nil else {
       throw CommandFailure(
         .couldNotRun,
-        "this reel was built without the trait HTTP, and can't store in Firebase: build it with it")
+        "Firestore is emulated and the bucket is not: set $STORAGE_EMULATOR_HOST as well, or unset "
+          + "$FIRESTORE_EMULATOR_HOST")
+    }
+    let key = bucket.emulator == nil ? try await key() : nil
+    let tokens = try await tokens(key, transport)
+    let project = settings.store.project ?? key?.project ?? emulators.project
+    let uploader = FirebaseUploader(
+      bucket, transport: transport, tokens: tokens, checkpoints: checkpoints,
+      publicBaseURL: settings.publicBaseURL)
+    return Opened(uploader: uploader, folder: nil, keepsToRate: true) {
+      guard bucket.emulator == nil || firestore != nil else {
+        throw CommandFailure(
+          .couldNotRun,
+          "the bucket is emulated and Firestore is not: set $FIRESTORE_EMULATOR_HOST as well, or name a bucket that is "
+            + "not")
+      }
+      return FirestorePosts(
+        try Self.database(project, firestore), of: bucket.destination, transport: transport, tokens: tokens)
     }
   }
-#endif
+
+  private func bucket(_ address: FirebaseAddress, _ emulator: HTTPOrigin?) throws -> StorageBucket {
+    do throws(StorageBucketError) {
+      return try StorageBucket(address.bucket, prefix: address.prefix, emulator: emulator)
+    } catch {
+      throw CommandFailure(.usage, "the destination can't be used: \(error.reason)")
+    }
+  }
+
+  private static func database(_ project: String?, _ emulator: HTTPOrigin?) throws -> FirestoreDatabase {
+    guard let project else {
+      throw CommandFailure(
+        .couldNotRun,
+        "it is not known which project's Firestore keeps the posts; looked in: --project, the service account's "
+          + "key, $GOOGLE_CLOUD_PROJECT, $GCLOUD_PROJECT")
+    }
+    guard let database = FirestoreDatabase(project: project, emulator: emulator) else {
+      throw CommandFailure(
+        .couldNotRun, "no project has the id \"\(project)\": it is written like my-app-12345")
+    }
+    return database
+  }
+
+  // MARK: Credentials
+
+  private func key() async throws -> ServiceAccountKey {
+    let named = try ProcessEnvironment.current().text("GOOGLE_APPLICATION_CREDENTIALS")
+    guard let path = settings.store.serviceAccount ?? named, !path.isEmpty else {
+      throw CommandFailure(
+        .couldNotRun,
+        "no service account's key was found; looked in: --service-account, $REEL_SERVICE_ACCOUNT, the setting "
+          + "serviceAccount, $GOOGLE_APPLICATION_CREDENTIALS (docs/firebase.md says how to get one)")
+    }
+    do throws(UploadError) {
+      return try await ServiceAccountKey.read(path)
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  /// An emulator, for which there is no key, never gets a token that opens anything.
+  private func tokens(
+    _ key: ServiceAccountKey?, _ transport: CurlTransport
+  ) async throws -> any TokenSource {
+    guard let key else { return EmulatorToken() }
+    do throws(UploadError) {
+      return try await ServiceAccountTokens(key, transport: transport)
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+}
+
+/// What the variables of Google's tools say of emulators.
+private struct FirebaseEmulators {
+  let environment: [String: String]
+
+  private static let storage = ["STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"]
+  private static let firestore = ["FIRESTORE_EMULATOR_HOST"]
+  private static let project = ["GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"]
+
+  /// Whether the variable `name` is one of them.
+  static func asks(_ name: String) -> Bool { (storage + firestore + project).contains(name) }
+
+  /// - Parameter named: by the destination itself.
+  func storage(_ named: String?) throws -> HTTPOrigin? {
+    if let named { return try Self.origin(named, "the destination") }
+    return try first(Self.storage)
+  }
+
+  func firestore() throws -> HTTPOrigin? { try first(Self.firestore) }
+
+  var project: String? {
+    Self.project.lazy.compactMap { value($0) }.first
+  }
+
+  private func first(_ names: [String]) throws -> HTTPOrigin? {
+    for name in names {
+      if let value = value(name) { return try Self.origin(value, "$\(name)") }
+    }
+    return nil
+  }
+
+  private func value(_ name: String) -> String? {
+    environment[name].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// `host:port`, or with `http://` before it.
+  private static func origin(_ text: String, _ place: String) throws -> HTTPOrigin {
+    do throws(HTTPAddressError) {
+      let address = try HTTPAddress(parsing: text.contains("://") ? text : "http://" + text)
+      if address.path.isEmpty { return address.origin }
+    } catch {
+      throw CommandFailure(.couldNotRun, "the emulator that \(place) names can't be used: \(error.reason)")
+    }
+    throw CommandFailure(.couldNotRun, "the emulator that \(place) names can't be used: it holds a path")
+  }
+}

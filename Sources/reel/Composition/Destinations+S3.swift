@@ -1,130 +1,116 @@
 import ReelModel
 import ReelUploading
 
-#if HTTP
-  import ReelHTTP
-  import ReelS3
+import ReelHTTP
+import ReelS3
 
-  extension Destinations {
-    /// An uploader for a bucket, by the settings and by what AWS's own tools would read: its variables and files.
-    func s3(_ address: S3Address) async throws -> any Uploader {
-      let environment = try awsEnvironment()
-      let local = LocalCredentials(environment: environment, profile: settings.store.profile)
-      let store = try await store(address, local)
-      try await lookFirst(local)
-      let rules = HTTPRules(
-        allowsPlainHTTP: settings.store.insecureHTTP ?? false,
-        extraCertificates: settings.store.caFile ?? environment["AWS_CA_BUNDLE"])
-      let limiter = try self.limiter()
-      do throws(HTTPFailure) {
-        if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
-        return S3Uploader(
-          store, options: S3Options(viewing: viewing),
-          transport: try CurlTransport(rules, limiter: limiter),
-          credentials: try credentials(local, environment))
-      } catch {
-        throw CommandFailure(.couldNotRun, UploadError(error, store: store.destination).message)
-      }
-    }
-
-    private func store(_ address: S3Address, _ local: LocalCredentials) async throws -> S3Store {
-      do throws(UploadError) {
-        let endpoint = try await endpoint(of: address, local)
-        let region = try await (settings.store.region == nil ? local.region() : settings.store.region)
-        return try made(address, endpoint: try endpoint.map(parsed), region: region)
-      } catch {
-        throw CommandFailure(.couldNotRun, error.message)
-      }
-    }
-
-    private func awsEnvironment() throws -> [String: String] {
-      try ProcessEnvironment.current().texts { $0.hasPrefix("AWS_") || $0 == "HOME" }
-    }
-
-    private func endpoint(
-      of address: S3Address, _ local: LocalCredentials
-    ) async throws(UploadError) -> String? {
-      if let named = address.endpoint ?? settings.store.endpoint { return named }
-      return try await local.endpoint()
-    }
-
-    /// Whose keys sign requests for the bucket: an endpoint's, or Amazon's; nil when that can't be found out.
-    /// - Parameter isNamed: an endpoint in the settings counts; the catalog's names say all.
-    func s3Server(of address: S3Address, isNamed: Bool) async -> String? {
-      do {
-        let local = LocalCredentials(environment: try awsEnvironment(), profile: settings.store.profile)
-        let endpoint = try await (isNamed ? endpoint(of: address, local) : address.endpoint)
-        return try endpoint.map(parsed)?.origin.description ?? "Amazon"
-      } catch {
-        return nil
-      }
-    }
-
-    private func parsed(_ endpoint: String) throws(UploadError) -> HTTPAddress {
-      do throws(HTTPAddressError) {
-        return try HTTPAddress(parsing: endpoint)
-      } catch {
-        throw UploadError(.storeUnusable, "the endpoint can't be used: \(error.reason)")
-      }
-    }
-
-    private func made(
-      _ address: S3Address, endpoint: HTTPAddress?, region: String?
-    ) throws(UploadError) -> S3Store {
-      do throws(S3StoreError) {
-        return try S3Store(
-          bucket: address.bucket, prefix: address.prefix, endpoint: endpoint, region: region ?? "us-east-1",
-          usesPaths: settings.store.pathStyle)
-      } catch {
-        throw UploadError(.storeUnusable, error.message)
-      }
-    }
-
-    private var viewing: S3Viewing {
-      if let seconds = settings.store.presign { return .presigned(seconds: seconds) }
-      return settings.publicBaseURL.map { .publicBase($0) } ?? .address
-    }
-
-    private var place: CredentialPlace {
-      settings.store.credentials.flatMap { CredentialPlace(rawValue: $0) } ?? .local
-    }
-
-    /// Credentials that are not there are told before anything is made; what is found is looked up again when it is
-    /// needed.
-    private func lookFirst(_ local: LocalCredentials) async throws {
-      guard place == .local else { return }
-      do throws(UploadError) {
-        _ = try await local.find()
-      } catch {
-        throw CommandFailure(.couldNotRun, error.message)
-      }
-    }
-
-    private func credentials(
-      _ local: LocalCredentials, _ environment: [String: String]
-    ) throws(HTTPFailure) -> any CredentialSource {
-      if place == .local {
-        return RememberedCredentials { () async throws(UploadError) in try await local.find() }
-      }
-      // Link-local addresses: plain http, and no router passes it on.
-      let transport = try CurlTransport(
-        HTTPRules(allowsPlainHTTP: true, timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5))))
-      let endpoint = EndpointCredentials(transport: transport, environment: environment)
-      return RememberedCredentials { () async throws(UploadError) in
-        try await (place == .container ? endpoint.container() : endpoint.instance())
-      }
+extension Destinations {
+  /// An uploader for a bucket, by the settings and by what AWS's own tools would read: its variables and files.
+  func s3(_ address: S3Address) async throws -> any Uploader {
+    let environment = try awsEnvironment()
+    let local = LocalCredentials(environment: environment, profile: settings.store.profile)
+    let store = try await store(address, local)
+    try await lookFirst(local)
+    let rules = HTTPRules(
+      allowsPlainHTTP: settings.store.insecureHTTP ?? false,
+      extraCertificates: settings.store.caFile ?? environment["AWS_CA_BUNDLE"])
+    let limiter = try self.limiter()
+    do throws(HTTPFailure) {
+      if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
+      return S3Uploader(
+        store, options: S3Options(viewing: viewing),
+        transport: try CurlTransport(rules, limiter: limiter),
+        credentials: try credentials(local, environment))
+    } catch {
+      throw CommandFailure(.couldNotRun, UploadError(error, store: store.destination).message)
     }
   }
-#else
-  extension Destinations {
-    /// This build speaks no HTTP.
-    func s3Server(of address: S3Address, isNamed: Bool) async -> String? { nil }
 
-    /// This build speaks no HTTP.
-    func s3(_ address: S3Address) async throws -> any Uploader {
-      throw CommandFailure(
-        .couldNotRun,
-        "this reel was built without the trait HTTP, and can't store in S3 buckets: build it with it")
+  private func store(_ address: S3Address, _ local: LocalCredentials) async throws -> S3Store {
+    do throws(UploadError) {
+      let endpoint = try await endpoint(of: address, local)
+      let region = try await (settings.store.region == nil ? local.region() : settings.store.region)
+      return try made(address, endpoint: try endpoint.map(parsed), region: region)
+    } catch {
+      throw CommandFailure(.couldNotRun, error.message)
     }
   }
-#endif
+
+  private func awsEnvironment() throws -> [String: String] {
+    try ProcessEnvironment.current().texts { $0.hasPrefix("AWS_") || $0 == "HOME" }
+  }
+
+  private func endpoint(
+    of address: S3Address, _ local: LocalCredentials
+  ) async throws(UploadError) -> String? {
+    if let named = address.endpoint ?? settings.store.endpoint { return named }
+    return try await local.endpoint()
+  }
+
+  /// Whose keys sign requests for the bucket: an endpoint's, or Amazon's; nil when that can't be found out.
+  /// - Parameter isNamed: an endpoint in the settings counts; the catalog's names say all.
+  func s3Server(of address: S3Address, isNamed: Bool) async -> String? {
+    do {
+      let local = LocalCredentials(environment: try awsEnvironment(), profile: settings.store.profile)
+      let endpoint = try await (isNamed ? endpoint(of: address, local) : address.endpoint)
+      return try endpoint.map(parsed)?.origin.description ?? "Amazon"
+    } catch {
+      return nil
+    }
+  }
+
+  private func parsed(_ endpoint: String) throws(UploadError) -> HTTPAddress {
+    do throws(HTTPAddressError) {
+      return try HTTPAddress(parsing: endpoint)
+    } catch {
+      throw UploadError(.storeUnusable, "the endpoint can't be used: \(error.reason)")
+    }
+  }
+
+  private func made(
+    _ address: S3Address, endpoint: HTTPAddress?, region: String?
+  ) throws(UploadError) -> S3Store {
+    do throws(S3StoreError) {
+      return try S3Store(
+        bucket: address.bucket, prefix: address.prefix, endpoint: endpoint, region: region ?? "us-east-1",
+        usesPaths: settings.store.pathStyle)
+    } catch {
+      throw UploadError(.storeUnusable, error.message)
+    }
+  }
+
+  private var viewing: S3Viewing {
+    if let seconds = settings.store.presign { return .presigned(seconds: seconds) }
+    return settings.publicBaseURL.map { .publicBase($0) } ?? .address
+  }
+
+  private var place: CredentialPlace {
+    settings.store.credentials.flatMap { CredentialPlace(rawValue: $0) } ?? .local
+  }
+
+  /// Credentials that are not there are told before anything is made; what is found is looked up again when it is
+  /// needed.
+  private func lookFirst(_ local: LocalCredentials) async throws {
+    guard place == .local else { return }
+    do throws(UploadError) {
+      _ = try await local.find()
+    } catch {
+      throw CommandFailure(.couldNotRun, error.message)
+    }
+  }
+
+  private func credentials(
+    _ local: LocalCredentials, _ environment: [String: String]
+  ) throws(HTTPFailure) -> any CredentialSource {
+    if place == .local {
+      return RememberedCredentials { () async throws(UploadError) in try await local.find() }
+    }
+    // Link-local addresses: plain http, and no router passes it on.
+    let transport = try CurlTransport(
+      HTTPRules(allowsPlainHTTP: true, timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5))))
+    let endpoint = EndpointCredentials(transport: transport, environment: environment)
+    return RememberedCredentials { () async throws(UploadError) in
+      try await (place == .container ? endpoint.container() : endpoint.instance())
+    }
+  }
+}

@@ -1,46 +1,32 @@
 import ReelModel
 import ReelUploading
 
-#if HTTP
-  import ReelHTTP
-  import ReelTus
+import ReelHTTP
+import ReelTus
 
-  extension Destinations {
-    /// Who would hear the token; nil for what is no tus server's address.
-    func tusServer(of address: String) -> String? { TusEndpoint(address)?.origin.description }
+extension Destinations {
+  /// Who would hear the token; nil for what is no tus server's address.
+  func tusServer(of address: String) -> String? { TusEndpoint(address)?.origin.description }
 
-    /// An uploader for a tus server. Its token comes from the environment alone.
-    func tus(_ address: String) throws -> any Uploader {
-      guard let endpoint = TusEndpoint(address) else {
-        throw CommandFailure(
-          .usage,
-          "a tus server's address is where uploads are created, such as tus+https://host/files/, with no user, "
-            + "password, query or fragment in it")
-      }
-      let rules = HTTPRules(
-        allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
-      let token = try ProcessEnvironment.current().text("REEL_TUS_TOKEN").map { Secret($0) }
-      let limiter = try self.limiter()
-      do throws(HTTPFailure) {
-        return TusUploader(
-          endpoint, transport: try CurlTransport(rules, limiter: limiter), token: token,
-          checkpoints: checkpoints,
-          addresses: TusAddresses(publicBaseURL: settings.publicBaseURL))
-      } catch {
-        throw CommandFailure(.couldNotRun, UploadError(error, store: endpoint.destination).message)
-      }
-    }
-  }
-#else
-  extension Destinations {
-    /// This build speaks no HTTP.
-    func tusServer(of address: String) -> String? { nil }
-
-    /// This build speaks no HTTP.
-    func tus(_ address: String) throws -> any Uploader {
+  /// An uploader for a tus server. Its token comes from the environment alone.
+  func tus(_ address: String) throws -> any Uploader {
+    guard let endpoint = TusEndpoint(address) else {
       throw CommandFailure(
-        .couldNotRun,
-        "this reel was built without the trait HTTP, and can't store on tus servers: build it with it")
+        .usage,
+        "a tus server's address is where uploads are created, such as tus+https://host/files/, with no user, "
+          + "password, query or fragment in it")
+    }
+    let rules = HTTPRules(
+      allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
+    let token = try ProcessEnvironment.current().text("REEL_TUS_TOKEN").map { Secret($0) }
+    let limiter = try self.limiter()
+    do throws(HTTPFailure) {
+      return TusUploader(
+        endpoint, transport: try CurlTransport(rules, limiter: limiter), token: token,
+        checkpoints: checkpoints,
+        addresses: TusAddresses(publicBaseURL: settings.publicBaseURL))
+    } catch {
+      throw CommandFailure(.couldNotRun, UploadError(error, store: endpoint.destination).message)
     }
   }
-#endif
+}

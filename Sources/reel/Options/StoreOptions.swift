@@ -1,9 +1,7 @@
 import ArgumentParser
 import ReelUploading
 
-#if HTTP
-  import ReelHTTP
-#endif
+import ReelHTTP
 
 /// How a store that is no folder is reached, and what viewers are given of it.
 struct StoreOptions: ParsableArguments {
@@ -79,15 +77,13 @@ struct StoreOptions: ParsableArguments {
   var presign: Int?
 
   func validate() throws {
-    #if HTTP
-      if let endpoint {
-        do throws(HTTPAddressError) {
-          _ = try HTTPAddress(parsing: endpoint)
-        } catch {
-          throw ValidationError("--endpoint can't be used: \(error.reason).")
-        }
+    if let endpoint {
+      do throws(HTTPAddressError) {
+        _ = try HTTPAddress(parsing: endpoint)
+      } catch {
+        throw ValidationError("--endpoint can't be used: \(error.reason).")
       }
-    #endif
+    }
     if let publicBaseURL, let problem = ObjectAddresses.problem(ofBase: publicBaseURL) {
       throw ValidationError("--public-base-url \(problem).")
     }
