@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 
 /// Sends requests: the port that every uploader over HTTP stands on. ``CurlTransport`` is the real one; a test's
@@ -87,6 +88,15 @@ public struct HTTPRules: Hashable, Sendable {
     self.timeouts = timeouts
     self.connections = max(1, connections)
     self.proxy = proxy
+  }
+
+  /// Whether ``proxy`` is an address that can be one: a host, maybe with a scheme, a port, and a user and password.
+  public var knowsProxy: Bool {
+    guard let proxy else { return true }
+    let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+    let parts = URLComponents(string: proxy.contains("://") ? proxy : "http://" + proxy)
+    guard let parts, let scheme = parts.scheme?.lowercased(), let host = parts.host else { return false }
+    return schemes.contains(scheme) && !host.isEmpty && parts.query == nil && parts.fragment == nil
   }
 
   /// Whether `origin` may be spoken to at all.

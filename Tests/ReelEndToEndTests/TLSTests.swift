@@ -33,6 +33,42 @@ struct TLSTests {
   }
 
   @Test(
+    "a store is reached by the proxy that the environment names, or --proxy, and none that no_proxy excepts",
+    arguments: ["https_proxy", "--proxy"])
+  func proxy(_ way: String) async throws {
+    let (bench, authority, store) = (
+      try Workbench(), try await TestAuthority(for: "store.example"), TusStore()
+    )
+    try bench.addDistinct(1)
+    let server = try await authority.serve { store.answer($0) }
+    let proxy = try await TunnelProxy.start(to: server.port)
+    let address = "http://user:hunter2@127.0.0.1:\(proxy.port)"
+    func outcome(_ more: [String: String]) async throws -> ReelBinary.Outcome {
+      let named = way == "--proxy" ? ["--proxy", address] : []
+      let environment = way == "--proxy" ? ["https_proxy": "http://127.0.0.1:1"] : [way: address]
+      return try await ReelBinary.run(
+        [
+          "ingest", "clips", "--to", "tus+https://store.example/files", "--ca-file", authority.certificate,
+          "--library", bench.library.path,
+        ] + named, in: bench.folder,
+        environment: Self.environment.merging(environment) { $1 }.merging(more) { $1 })
+    }
+    let through = try await outcome([:])
+    #expect(through.status == 0, "\(through.output) \(through.errors)")
+    #expect(store.wholeObjects == 1)
+    #expect(!proxy.heads.isEmpty && proxy.heads.allSatisfy { $0.hasPrefix("CONNECT store.example:443 ") })
+    let asked = proxy.heads.count
+    try bench.addDistinct(2)
+    // Nobody has that name, and the proxy is not asked.
+    let past = try await outcome(["no_proxy": "store.example"])
+    #expect(past.status != 0, "\(past.output)")
+    #expect(proxy.heads.count == asked)
+    #expect(!(past.output + past.errors).contains("hunter2"))
+    await proxy.stop()
+    await server.stop()
+  }
+
+  @Test(
     "a certificate that nobody named, or for another name, ends the run in a sentence, and nothing was asked",
     arguments: ["tus+https", "s3+https"])
   func refused(_ scheme: String) async throws {

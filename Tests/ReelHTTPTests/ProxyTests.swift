@@ -71,6 +71,17 @@ struct ProxyTests {
     }
   }
 
+  @Test(
+    "what can be a proxy's address",
+    arguments: [
+      ("http://proxy.example:3128", true), ("proxy.example:3128", true), ("https://u:p@h", true),
+      ("socks5h://127.0.0.1:1080", true), ("[::1]:3128", true), ("ftp://h", false), ("", false),
+      ("http://", false), ("http://h?x", false),
+    ])
+  func addresses(_ text: String, _ isKnown: Bool) {
+    #expect(HTTPRules(proxy: text).knowsProxy == isKnown)
+  }
+
   @Test("a proxy that is not there")
   func nobody() async throws {
     let failure = await #expect(throws: HTTPFailure.self) {

@@ -12,8 +12,7 @@ extension Destinations {
     let emulators = FirebaseEmulators(environment: environment)
     let bucket = try bucket(address, try emulators.storage(address.emulator))
     let firestore = try emulators.firestore()
-    let rules = HTTPRules(
-      allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
+    let rules = try httpRules()
     let limiter = try self.limiter()
     let transport: CurlTransport
     do throws(HTTPFailure) {

@@ -11,9 +11,7 @@ extension Destinations {
     let local = LocalCredentials(environment: environment, profile: settings.store.profile)
     let store = try await store(address, local)
     try await lookFirst(local)
-    let rules = HTTPRules(
-      allowsPlainHTTP: settings.store.insecureHTTP ?? false,
-      extraCertificates: settings.store.caFile ?? environment["AWS_CA_BUNDLE"])
+    let rules = try httpRules(certificates: environment["AWS_CA_BUNDLE"])
     let limiter = try self.limiter()
     do throws(HTTPFailure) {
       if let endpoint = store.endpoint { try rules.check(endpoint.origin) }

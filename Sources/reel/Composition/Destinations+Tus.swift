@@ -16,8 +16,7 @@ extension Destinations {
         "a tus server's address is where uploads are created, such as tus+https://host/files/, with no user, "
           + "password, query or fragment in it")
     }
-    let rules = HTTPRules(
-      allowsPlainHTTP: settings.store.insecureHTTP ?? false, extraCertificates: settings.store.caFile)
+    let rules = try httpRules()
     let token = try ProcessEnvironment.current().text("REEL_TUS_TOKEN").map { Secret($0) }
     let limiter = try self.limiter()
     do throws(HTTPFailure) {

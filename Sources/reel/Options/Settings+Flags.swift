@@ -21,7 +21,7 @@ extension StoreSettings {
       endpoint: options.endpoint, region: options.region, pathStyle: options.pathStyle,
       profile: options.profile, credentials: options.credentials?.rawValue,
       serviceAccount: options.serviceAccount, project: options.project, caFile: options.caFile,
-      insecureHTTP: options.insecureHTTP ? true : nil, presign: options.presign,
+      proxy: options.proxy, insecureHTTP: options.insecureHTTP ? true : nil, presign: options.presign,
       adapterEnv: options.adapterEnv, adapterDeadline: options.adapterDeadline)
   }
 }

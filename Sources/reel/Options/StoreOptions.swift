@@ -68,6 +68,12 @@ struct StoreOptions: ParsableArguments {
     transform: RawArguments.place)
   var caFile: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The proxy to reach a store over HTTP by, such as http://proxy.example:3128. "
+        + "Else $https_proxy, $http_proxy, $all_proxy, but for hosts in $no_proxy.", valueName: "url"))
+  var proxy: String?
+
   @Flag(help: "Allow plain http to another machine: what is sent can be read and changed on its way.")
   var insecureHTTP = false
 

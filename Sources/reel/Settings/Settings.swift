@@ -49,6 +49,8 @@ struct StoreSettings: Sendable {
   var project: String?
   /// Certificates in PEM form, trusted beside the system's.
   var caFile: String?
+  /// The proxy's address; nil for the one that the environment names.
+  var proxy: String?
   /// Plain http to other machines.
   var insecureHTTP: Bool?
   /// Seconds that a signed address is good for; nil for an address without a signature.

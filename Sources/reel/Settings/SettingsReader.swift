@@ -90,7 +90,8 @@ enum SettingsReader {
       pathStyle: try yesOrNo(reader, "pathStyle"), profile: text(reader, "profile"),
       credentials: try choice(reader, "credentials", CredentialsChoice.allCases.map(\.rawValue)),
       serviceAccount: text(reader, "serviceAccount"), project: text(reader, "project"),
-      caFile: text(reader, "caFile"), insecureHTTP: try yesOrNo(reader, "insecureHTTP"),
+      caFile: text(reader, "caFile"), proxy: text(reader, "proxy"),
+      insecureHTTP: try yesOrNo(reader, "insecureHTTP"),
       presign: try number(reader, "presign", within: 1...604_800), adapterEnv: text(reader, "adapterEnv"),
       adapterDeadline: try seconds(reader, "adapterDeadline"))
   }
@@ -182,7 +183,7 @@ extension StoreSettings {
       pathStyle: pathStyle ?? other.pathStyle, profile: profile ?? other.profile,
       credentials: credentials ?? other.credentials,
       serviceAccount: serviceAccount ?? other.serviceAccount, project: project ?? other.project,
-      caFile: caFile ?? other.caFile,
+      caFile: caFile ?? other.caFile, proxy: proxy ?? other.proxy,
       insecureHTTP: insecureHTTP ?? other.insecureHTTP, presign: presign ?? other.presign,
       adapterEnv: adapterEnv ?? other.adapterEnv, adapterDeadline: adapterDeadline ?? other.adapterDeadline)
   }
