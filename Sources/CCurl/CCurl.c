@@ -171,7 +171,9 @@ int reel_curl_has_input(int socket) {
 }
 
 int reel_curl_memory_file(void) {
-  int file = memfd_create("reel-certificates", MFD_CLOEXEC);
+  // MFD_NOEXEC_SEAL of Linux 6.3, which some machines insist on.
+  int file = memfd_create("reel-certificates", MFD_CLOEXEC | 8u);
+  if (file < 0 && errno == EINVAL) file = memfd_create("reel-certificates", MFD_CLOEXEC);
   return file < 0 ? -errno : file;
 }
 

@@ -13,7 +13,8 @@ extension CatalogError {
     CatalogError(
       .lost,
       "the catalog \(path) is gone or empty, and this library had one: put a backup in its place (docs/backup.md), or "
-        + "make a new one of the stored objects (reel doctor --rebuild); with none, everything would be published again"
+        + "make a new one of the objects in its folders (reel doctor --rebuild); with none, everything would be published "
+        + "again"
     )
   }
 

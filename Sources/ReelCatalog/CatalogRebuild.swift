@@ -133,7 +133,8 @@ public final class CatalogRebuild: Sendable {
     let post = Post(
       draft: object.draft, intent: intent, stored: object.stored, pageNumber: 0, createdAt: object.createdAt)
     _ = try PostTable.insert(
-      intent.id, document: try PostTable.document(of: post, at: place), intent: finished.number,
+      intent.id, document: try PostTable.document(of: post, in: publication.destination, at: place),
+      intent: finished.number,
       at: moment,
       in: db)
     try DestinationTable.count(bytes: object.stored.size, in: finished.destination, db: db)

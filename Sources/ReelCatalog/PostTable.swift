@@ -12,11 +12,13 @@ enum PostTable {
   }
 
   /// The post without what the columns say.
-  static func document(of post: Post, at place: CatalogPlace) throws(CatalogError) -> String {
+  static func document(
+    of post: Post, in destination: Destination, at place: CatalogPlace
+  ) throws(CatalogError) -> String {
     var bare = post
     bare.pageNumber = nil
     bare.createdAt = nil
-    bare.videoURL = place.kept(post.videoURL)
+    if place.name(of: destination) == .own { bare.videoURL = place.kept(post.videoURL) }
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
     do {

@@ -72,7 +72,7 @@ extension SQLiteCatalog {
     let writing = try writable()
     let moment = clock.now().wholeMilliseconds
     var post = Post(draft: draft, intent: intent, stored: stored, pageNumber: 0, createdAt: moment)
-    let document = try PostTable.document(of: post, at: place)
+    let document = try PostTable.document(of: post, in: intent.publication.destination, at: place)
     post.pageNumber = try await writing.group.durably { db in
       try writing.steps.complete(
         intent, document: document, bytes: stored.size, at: moment.milliseconds, in: db)

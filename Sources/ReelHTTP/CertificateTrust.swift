@@ -26,8 +26,9 @@ struct ExtraCertificates: Sendable {
       if line.hasPrefix("-----BEGIN"), line.contains("CERTIFICATE-----") {
         block = ""
       } else if line.hasPrefix("-----END"), let held = block {
-        // A SEQUENCE whose length takes two bytes (X.690, 8.1.3): none is shorter than 256, or longer than 65,535.
-        guard Data(base64Encoded: held)?.prefix(2).elementsEqual([0x30, 0x82]) == true else { return false }
+        // A SEQUENCE whose length takes one byte or two (X.690, 8.1.3): none is longer than 65,535.
+        let start = Data(base64Encoded: held)?.prefix(2)
+        guard start?.first == 0x30, [0x81, 0x82].contains(start?.last) else { return false }
         block = nil
         count += 1
       } else {

@@ -174,7 +174,8 @@ final class CurlTransfer: @unchecked Sendable {
   private func setConnection(_ curl: Curl, _ easy: Curl.Easy, _ trust: CertificateTrust, _ proxy: String?) {
     curl.set(easy, CURLOPT_NOSIGNAL, 1)
     curl.set(easy, CURLOPT_ERRORBUFFER, pointer: reason)
-    curl.set(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+    // CURLOPT_PROTOCOLS_STR is known from 7.85 on.
+    curl.set(easy, CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
     curl.set(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     curl.set(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.limits.connect / .milliseconds(1))))
     // Shorter than any store's own: a connection that the store has closed is no use.

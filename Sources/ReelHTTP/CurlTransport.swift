@@ -93,7 +93,7 @@ public final class CurlTransport: HTTPTransport {
         field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
       },
       bodyLength: call.hasBody ? call.body.length : nil,
-      isDirect: call.origin.isLoopback || call.origin.isLinkLocal,
+      isDirect: !rules.usesProxy || call.origin.isLoopback || call.origin.isLinkLocal,
       limits: CurlLimits(
         connect: rules.timeouts.connect, whole: rules.timeouts.limit(for: call, at: limiter?.bytesPerSecond),
         idle: rules.timeouts.idle, answer: rules.timeouts.answerLimit(for: call)))

@@ -77,17 +77,20 @@ public struct HTTPRules: Hashable, Sendable {
   /// (`https_proxy`, `http_proxy`, `all_proxy`, but for hosts in `no_proxy`). What stays on this machine or on its link
   /// goes through none.
   public var proxy: String?
+  /// Whether a proxy is used at all.
+  public var usesProxy: Bool
 
   /// TLS with the system's certificates, or loopback.
   public init(
     allowsPlainHTTP: Bool = false, extraCertificates: String? = nil, timeouts: HTTPTimeouts = HTTPTimeouts(),
-    connections: Int = 32, proxy: String? = nil
+    connections: Int = 32, proxy: String? = nil, usesProxy: Bool = true
   ) {
     self.allowsPlainHTTP = allowsPlainHTTP
     self.extraCertificates = extraCertificates
     self.timeouts = timeouts
     self.connections = max(1, connections)
     self.proxy = proxy
+    self.usesProxy = usesProxy
   }
 
   /// Whether ``proxy`` is an address that can be one: a host, maybe with a scheme, a port, and a user and password.

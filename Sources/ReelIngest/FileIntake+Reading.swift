@@ -26,20 +26,19 @@ extension FileIntake {
     let source = try opened(found)
     services.onStep(.opened)
     let now = services.clock.now()
-    // What is refused here is copied nowhere, and no hours go into the digest of a file that is large and no video.
+    // No hours go into the digest of a file that is large and no video.
     let firstLook = firstLook(at: source)
     var isWanted = true
     if case .failure(let error) = firstLook {
       guard source.size <= Self.largestDigestOfRefused else { throw StepFailure(error) }
       isWanted = false
     }
-    guard let copied = try isWanted ? copy(source, isCancelled) : digest(source, isCancelled) else {
-      return nil
-    }
+    let staging = isWanted ? services.uploader.staging : nil
+    guard let copied = try copy(source, to: staging ?? services.staging, isCancelled) else { return nil }
     return HashedFile(
       source: copied.source, digest: copied.digest, at: now,
       // What counts is what the copy begins with.
-      firstLook: isWanted ? self.firstLook(at: copied.source) : firstLook,
+      firstLook: self.firstLook(at: copied.source),
       bytes: copied.bytes,
       sidecar: Result { () throws(SourceError) -> PostWords in
         // One that is trusted was read before.
@@ -48,7 +47,8 @@ extension FileIntake {
       })
   }
 
-  /// Bytes of a file that is no video by its first ones, up to which it is hashed so that the refusal can be remembered.
+  /// Bytes of a file that is no video by its first ones, up to which it is copied and hashed all the same, so that the
+  /// refusal can be remembered of just those bytes.
   private static let largestDigestOfRefused: Int64 = 16 << 20
 
   private typealias Copied = (source: SourceFile, digest: ContentDigest, bytes: any ByteSource)
@@ -65,9 +65,10 @@ extension FileIntake {
     Result { () throws(ProbeError) in try services.prober.firstLook(at: source) }
   }
 
-  private func copy(_ source: SourceFile, _ isCancelled: () -> Bool) throws(StepFailure) -> Copied? {
+  private func copy(
+    _ source: SourceFile, to staging: any StagingArea, _ isCancelled: () -> Bool
+  ) throws(StepFailure) -> Copied? {
     if options.dryRun { return try digest(source, isCancelled) }
-    let staging = services.uploader.staging ?? services.staging
     do throws(PrivateCopy.Failure) {
       let copy = try PrivateCopy.make(of: source, in: staging, isCancelled: isCancelled)
       return copy.map { ($0.source, $0.digest, $0) }

@@ -31,6 +31,8 @@ struct MultipartUpload: Sendable {
       let parts = try await sendParts(id, start.stored)
       areSent = true
       try await shielded { () async throws(UploadError) in try await complete(id, parts) }
+      // Not shielded: it may read the whole object. Whoever ends here has an intent that names it.
+      try await proveStored(parts)
     } catch {
       if open == nil || !Self.leavesParts(error) { await abort(id) }
       // The object may stand all the same, its answer lost: then nobody comes here again.
@@ -214,7 +216,6 @@ struct MultipartUpload: Sendable {
       }
       throw try await client.error(failure, request)
     }
-    try await proveStored(parts)
   }
 
   /// A 200 that is no error may be a proxy's, or in words of the store's own: what counts is what the store holds.
@@ -229,7 +230,11 @@ struct MultipartUpload: Sendable {
     if size == source.size {
       if head.tells(source.digest, orParts: parts) { return }
       if head.isTagOfParts(plan.count), let tag = try? await tagOfParts(parts), tag == head.etag { return }
-      if try await client.readBack(key, size: size) == source.digest { return }
+      guard let read = try await client.readBack(key, size: size) else {
+        throw UploadError(
+          .interrupted, "\(key) is not in \(client.store.destination) any more: run the same command again")
+      }
+      if read == source.digest { return }
     }
     throw await client.damaged(key)
   }

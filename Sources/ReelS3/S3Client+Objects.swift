@@ -49,7 +49,15 @@ extension S3Client {
     var request = S3Request(.head, key, task: "look for \(key)", permission: "s3:GetObject and s3:ListBucket")
     request.fields = [.checksumMode: "ENABLED"]
     switch try await outcome(of: request) {
-    case .reply(let reply): return S3Head(reply)
+    case .reply(let reply):
+      let head = S3Head(reply)
+      // Every object has one: a reply without it is not the store's.
+      guard head.etag != nil else {
+        throw UploadError(
+          .interrupted,
+          "what answers for \(store.destination) does not say what \(key) is: run the same command again")
+      }
+      return head
     case .failure(let failure):
       if failure.isMissing { return nil }
       throw try await error(failure, request)
@@ -60,9 +68,19 @@ extension S3Client {
   func readBack(_ key: ObjectKey, size: Int64) async throws(UploadError) -> ContentDigest? {
     var request = S3Request(.get, key, task: "read \(key)", permission: "s3:GetObject")
     request.patience += .seconds(size / (16 << 10))
-    let (outcome, hash) = try await fetch(request, into: SHA256()) { $0.update(bufferPointer: $1) }
+    let (outcome, read) = try await fetch(request, into: (hash: SHA256(), count: Int64(0))) { read, piece in
+      read.hash.update(bufferPointer: piece)
+      read.count += Int64(piece.count)
+    }
     switch outcome {
-    case .reply: return ContentDigest(sha256: hash.finalize())
+    case .reply:
+      guard read.count == size else {
+        throw UploadError(
+          .interrupted,
+          "\(store.destination) gave \(read.count) of the \(size) bytes of \(key): run the same command again"
+        )
+      }
+      return ContentDigest(sha256: read.hash.finalize())
     case .failure(let failure):
       if failure.isMissing { return nil }
       throw try await error(failure, request)

@@ -22,7 +22,9 @@ public struct TemporaryStaging: StagingArea {
   public func makeFile() throws(UploadError) -> any StagedFile {
     do throws(SystemError) {
       if let file = try withoutName() { return file }
-      return try unlinked()
+      // A sweep may remove the name before it was opened for reading.
+      for _ in 0..<3 { if let file = try unlinked() { return file } }
+      throw SystemError(code: ENOENT, call: "open")
     } catch {
       throw UnnamedFile.failure(error.code, "make a private copy", in: folder)
     }
@@ -43,7 +45,7 @@ public struct TemporaryStaging: StagingArea {
   }
 
   /// Under a name that any sweep of left over temporaries takes for a dead uploader's, for a moment.
-  private func unlinked() throws(SystemError) -> UnnamedFile {
+  private func unlinked() throws(SystemError) -> UnnamedFile? {
     let path = folder + "/upload-" + randomness.name(length: 22) + ".0.part"
     let writer = Descriptor(
       adopting: try retryingInterrupts("open") {
@@ -51,8 +53,12 @@ public struct TemporaryStaging: StagingArea {
       })
     defer { unlink(path) }
     _ = try retryingInterrupts("fchmod") { fchmod(writer.rawValue, 0o600) }
-    let reader = try retryingInterrupts("open") { open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
-    return UnnamedFile(folder, writer: writer, reader: Descriptor(adopting: reader))
+    do throws(SystemError) {
+      let reader = try retryingInterrupts("open") { open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
+      return UnnamedFile(folder, writer: writer, reader: Descriptor(adopting: reader))
+    } catch  where error.code == ENOENT {
+      return nil
+    }
   }
 }
 

@@ -120,7 +120,14 @@ struct TusClient: Sendable {
         read.hash.update(bufferPointer: piece)
         read.size += Int64(piece.count)
       }
-      if reply.isSuccess { return (read.size, ContentDigest(sha256: read.hash.finalize())) }
+      if reply.isSuccess {
+        guard length.map({ $0 == read.size }) ?? true else {
+          throw HTTPFailure.source(
+            UploadError(
+              .interrupted, "only \(read.size) bytes of \(key) came back: run the same command again"))
+        }
+        return (read.size, ContentDigest(sha256: read.hash.finalize()))
+      }
       if [404, 410].contains(reply.status.code) { return nil }
       if [405, 501].contains(reply.status.code) { throw HTTPFailure.source(givesNothingBack(key)) }
       throw HTTPFailure.source(failure(reply, "give \(key) back"))

@@ -5,9 +5,10 @@ import Synchronization
 
 /// A private copy in a folder store's folder of temporaries, which can become its object by being renamed.
 final class StagedObject: StagedFile {
-  /// The folder of temporaries, and the lock on it, stay for as long as the file may have to go.
-  let store: OpenStore
   private let file: Mutex<TemporaryFile>
+  /// The folder of temporaries, and the lock on it, stay for as long as the file may have to go: declared after it, and
+  /// so let go of after it.
+  let store: OpenStore
   private let isTaken = Atomic<Bool>(false)
   private let failure: FolderFailure
 

@@ -267,6 +267,46 @@ struct LostCatalogTests {
     #expect(summary?["duplicates"] as? Int == 3, "\(again.output)")
   }
 
+  @Test(
+    "nothing is made of nothing: a library that stored elsewhere, or whose store is a link to what is gone")
+  func nothingFound() async throws {
+    let bench = try await published(to: "store")
+    try lose(bench)
+    let elsewhere = try await bench.reel("doctor", "--rebuild")
+    #expect(elsewhere.status == 1 && elsewhere.errors.contains("no stored object was found"), "\(elsewhere)")
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.media.path, withDestinationPath: bench.folder.path + "/not-mounted")
+    let gone = try await bench.reel("doctor", "--rebuild", "--to", "store")
+    #expect(gone.status == 1 && !gone.errors.isEmpty, "\(gone)")
+    try FileManager.default.removeItem(at: bench.media)
+    try await expectRefused(bench)
+  }
+
+  @Test("a store that is named twice is read once, and the settings' one only where it is named")
+  func namedTwice() async throws {
+    let bench = try await published()
+    try lose(bench)
+    let outcome = try await bench.reel(
+      "doctor", "--rebuild", "--to", bench.media.path, "--to", bench.media.path + "/",
+      environment: ["REEL_TO": "s3://bucket"])
+    #expect(outcome.status == 0, "\(outcome)")
+    try await expectHealthy(bench, 3)
+  }
+
+  @Test("many objects take few descriptors")
+  func manyObjects() async throws {
+    let bench = try await published(90)
+    try lose(bench)
+    let outcome = try await ReelBinary.runProgram(
+      "/bin/bash",
+      [
+        "-c", "ulimit -n 80; exec \"$0\" \"$@\"", ReelBinary.url.path, "doctor", "--rebuild", "--library",
+        bench.library.path,
+      ], in: bench.folder)
+    #expect(outcome.status == 0, "\(outcome)")
+    try await expectHealthy(bench, 90)
+  }
+
   @Test("two objects of the same bytes are two posts")
   func alike() async throws {
     let bench = try await published(1)

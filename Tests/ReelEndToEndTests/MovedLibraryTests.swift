@@ -214,6 +214,21 @@ struct MovedLibraryTests {
     #expect(try published(again) == 0, "\(again)")
   }
 
+  @Test("a store within the library's own is moved with its addresses, also when a link was left behind")
+  func withinTheOwnStore() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let old = bench.media.appendingPathComponent("sub")
+    let new = bench.folder.appendingPathComponent("new")
+    #expect(try await bench.reel("ingest", "clips", "--to", old.path).status == 0)
+    try FileManager.default.moveItem(at: old, to: new)
+    try FileManager.default.createSymbolicLink(at: old, withDestinationURL: new)
+    let done = try await bench.reel("relocate", old.path, new.path)
+    #expect(done.status == 0, "\(done)")
+    let feed = try await bench.reel("feed", "--json")
+    #expect(feed.output.contains("/new/") && !feed.output.contains("/media/sub/"), "\(feed)")
+  }
+
   @Test("a store is not made one with another by mistake")
   func notRelocated() async throws {
     let bench = try Workbench()

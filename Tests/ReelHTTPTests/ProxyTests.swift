@@ -31,6 +31,20 @@ struct ProxyTests {
     await proxy.stop()
   }
 
+  @Test("who asks a service of this machine's own uses none")
+  func unused() async throws {
+    let proxy = try await LoopbackServer.start { _ in .reply(204) }
+    var rules = HTTPRules(
+      allowsPlainHTTP: true, timeouts: HTTPTimeouts(connect: .milliseconds(200)),
+      proxy: "http://127.0.0.1:\(proxy.port)")
+    rules.usesProxy = false
+    // A name of no host (RFC 6761).
+    let origin = HTTPOrigin(isSecure: false, host: "store.invalid", port: 9000)
+    await #expect(throws: HTTPFailure.self) { try await CurlTransport(rules).send(call(origin)) }
+    #expect(proxy.requests.isEmpty)
+    await proxy.stop()
+  }
+
   @Test(
     "what is encrypted goes through a tunnel: the proxy learns the host's name alone, and the store nothing of the proxy",
     .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no /usr/bin/openssl"))

@@ -47,7 +47,7 @@ struct DoctorCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "With --rebuild: a folder that this library alone stored in, beside its own; may be given again.",
-      valueName: "folder"))
+      valueName: "folder"), transform: RawArguments.place)
   var to: [String] = []
 
   @Flag(help: "Print JSON.")
@@ -81,8 +81,7 @@ struct DoctorCommand: AsyncParsableCommand {
   }
 
   private func rebuild(_ settings: Settings) async throws {
-    let folders = to.isEmpty ? [settings.to].compactMap(\.self) : to
-    let view = try await LibraryRebuild(settings: settings, folders: folders).run()
+    let view = try await LibraryRebuild(settings: settings, folders: to).run()
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
     if !view.failures.isEmpty { throw CommandExit(code: .someFailed) }

@@ -103,9 +103,11 @@ extension Destinations {
     if place == .local {
       return RememberedCredentials { () async throws(UploadError) in try await local.find() }
     }
-    // Link-local addresses: plain http, and no router passes it on.
+    // This machine's own services: plain http, which no router passes on and no proxy may hear.
     let transport = try CurlTransport(
-      HTTPRules(allowsPlainHTTP: true, timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5))))
+      HTTPRules(
+        allowsPlainHTTP: true, timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5)),
+        usesProxy: false))
     let endpoint = EndpointCredentials(transport: transport, environment: environment)
     return RememberedCredentials { () async throws(UploadError) in
       try await (place == .container ? endpoint.container() : endpoint.instance())

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import ReelCatalog
 import ReelDoctor
 import ReelModel
@@ -23,9 +24,11 @@ struct LibraryRebuild: Sendable {
   private struct FoundObject: Sendable {
     let key: ObjectKey
     let store: any Uploader
-    let file: FoundFile
+    /// Not the file: each would hold its folder open.
+    let path: SourcePath
+    let identity: FileIdentity
     /// When it was stored: nobody has changed it since.
-    var storedAt: Date { Date(timeIntervalSince1970: Double(file.identity.modifiedAt) / 1e9) }
+    var storedAt: Date { Date(timeIntervalSince1970: Double(identity.modifiedAt) / 1e9) }
   }
 
   private enum Outcome: Sendable {
@@ -62,8 +65,8 @@ struct LibraryRebuild: Sendable {
     // The feed shows them in the order in which they were stored.
     objects.sort { ($0.storedAt, $0.key.rawValue) < ($1.storedAt, $1.key.rawValue) }
     var posts = 0
-    for start in stride(from: 0, to: objects.count, by: 64) {
-      let outcomes = try await read(objects[start..<min(start + 64, objects.count)], prober)
+    for start in stride(from: 0, to: objects.count, by: Self.batch) {
+      let outcomes = try await read(objects[start..<min(start + Self.batch, objects.count)], prober)
       var rebuilt: [RebuiltObject] = []
       for outcome in outcomes {
         switch outcome {
@@ -79,15 +82,22 @@ struct LibraryRebuild: Sendable {
     return RebuildView(library: library.path, posts: posts, failures: failures)
   }
 
+  /// Objects that are open at once.
+  private static let batch = 16
+
   // MARK: Finding
 
   private func found(in library: LibraryFolder) async throws -> ([FoundObject], [MendingFailure]) {
     let stores = Destinations(settings: settings, library: library.path, checkpoints: MemoryCheckpoints())
     var objects: [FoundObject] = []
     var failures: [MendingFailure] = []
-    let hasOwn = FileManager.default.fileExists(atPath: library.mediaPath)
+    var seen: Set<Destination> = []
+    // A link to a disk that is not mounted is there, too: what is behind it must not be left out in silence.
+    var facts = stat()
+    let hasOwn = lstat(library.mediaPath, &facts) == 0
     for destination in (hasOwn ? [nil] : []) + folders.map(Optional.some) {
       let opened = try await stores.open(destination)
+      guard seen.insert(opened.uploader.destination).inserted else { continue }
       guard let folder = opened.folder, let store = opened.uploader as? any Uploader & StoreExamination else {
         throw CommandFailure(
           .couldNotRun,
@@ -98,14 +108,20 @@ struct LibraryRebuild: Sendable {
       for key in names.filter(ObjectKey.isDrawn).compactMap({ ObjectKey($0) }) {
         let path = SourcePath(URL(filePath: folder).resolvingSymlinksInPath().path + "/" + key.rawValue)
         do throws(SourceError) {
-          let file = try await disk.run { () throws(SourceError) in
-            try FoundFile.named(path, followLinks: false)
+          let identity = try await disk.run { () throws(SourceError) in
+            try FoundFile.named(path, followLinks: false).identity
           }
-          objects.append(FoundObject(key: key, store: store, file: file))
+          objects.append(FoundObject(key: key, store: store, path: path, identity: identity))
         } catch {
           failures.append(try Self.leftOut(key, error))
         }
       }
+    }
+    guard !objects.isEmpty else {
+      throw CommandFailure(
+        .couldNotRun,
+        "no stored object was found, so no catalog is made: name the folders that \(library.path) stored in with --to; "
+          + "what it stored elsewhere comes back only with a backup of the catalog (docs/backup.md)")
     }
     return (objects, failures)
   }
@@ -128,7 +144,7 @@ struct LibraryRebuild: Sendable {
     let (file, digest): (SourceFile, ContentDigest?)
     do throws(SourceError) {
       (file, digest) = try await disk.run { () throws(SourceError) in
-        let file = try object.file.open()
+        let file = try FoundFile.named(object.path, followLinks: false).open()
         return (file, try SourceDigest.sha256(of: file))
       }
     } catch {
@@ -143,7 +159,7 @@ struct LibraryRebuild: Sendable {
     let stored = try await orCommandFailure { () async throws(UploadError) in
       try await object.store.find(object.key)
     }
-    guard let digest, let stored, stored.size == file.size else {
+    guard let digest, let stored, stored.size == file.size, file.identity == object.identity else {
       throw CommandFailure(.couldNotRun, "\(object.key) changed while it was read: " + Self.again)
     }
     let randomness = SystemRandomness()
@@ -159,12 +175,13 @@ struct LibraryRebuild: Sendable {
 
   // MARK: What can't be read
 
-  private static let again = "run it again; nothing was changed"
+  private static let again =
+    "run it again, or move that object out of the store if it stays so; nothing was changed"
 
   /// An object that is no video by its bytes, as far as this reader can tell, gets no post.
   /// - Throws: ``CommandFailure`` for what may pass: it would have no post for good.
   private static func leftOut(_ key: ObjectKey, _ error: ProbeError) throws -> MendingFailure {
-    let isLasting = [.crashed, .sandboxViolation, .implausible, .memoryLimit].contains(error.code)
+    let isLasting = [.crashed, .sandboxViolation, .implausible].contains(error.code)
     guard error.code.isAboutTheBytes || isLasting else {
       if error.code.isInstallation || error.code == .cancelled { throw CommandFailure(error) }
       throw CommandFailure(.couldNotRun, "\(key): \(error.message): " + again)

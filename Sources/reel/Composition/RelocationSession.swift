@@ -1,3 +1,4 @@
+import FoundationEssentials
 import ReelCatalog
 import ReelDoctor
 import ReelModel
@@ -68,6 +69,9 @@ struct RelocationSession: Sendable {
 
   private func destination(_ known: [Destination], _ stores: Destinations) async throws -> Destination {
     if let named = known.first(where: { $0.name == old }) { return named }
+    // A link to where it is now may have been left behind: the folder's path as it is written.
+    let written = URL(filePath: old, directoryHint: .notDirectory).absoluteString
+    if let named = known.first(where: { $0.name == written }) { return named }
     let meant = try await stores.open(old).uploader.destination
     guard known.contains(meant) else {
       throw CommandFailure(

@@ -71,7 +71,8 @@ struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The proxy to reach a store over HTTP by, such as http://proxy.example:3128. "
-        + "Else $https_proxy, $http_proxy, $all_proxy, but for hosts in $no_proxy.", valueName: "url"))
+        + "Else $https_proxy, $http_proxy, $all_proxy, but for hosts in $no_proxy.", valueName: "url"),
+    transform: RawArguments.text)
   var proxy: String?
 
   @Flag(help: "Allow plain http to another machine: what is sent can be read and changed on its way.")

@@ -29,7 +29,7 @@ struct EventTarget: Sendable {
     var facts = stat()
     guard stat(name, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size > 0 else { return true }
     guard let begun = try? UserFile.read(name, upTo: 0) else { return true }
-    return begun.first == UInt8(ascii: "{")
+    return begun.starts(with: #"{"at":""#.utf8)
   }
 
   private static func inherited(_ name: String) throws -> EventTarget {
