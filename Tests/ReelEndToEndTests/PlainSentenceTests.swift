@@ -194,11 +194,13 @@ struct PlainSentenceTests {
 
   @Test(
     "events never replace a file that holds none, such as a video",
-    arguments: ["clips/clip-00000.mp4", "text"])
+    arguments: ["clips/clip-00000.mp4", "text", "sidecar.json"])
   func eventsElsewhere(name: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
     try Data("words".utf8).write(to: bench.folder.appendingPathComponent("text"))
+    try Data(#"{"caption": "First light"}"#.utf8).write(
+      to: bench.folder.appendingPathComponent("sidecar.json"))
     let before = try Data(contentsOf: bench.folder.appendingPathComponent(name))
     let outcome = try await bench.reel("ingest", "clips", "--events", name)
     #expect(outcome.status == 64 && outcome.errors.contains(name), "\(outcome.errors)")

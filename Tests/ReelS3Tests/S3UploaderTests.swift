@@ -346,6 +346,33 @@ struct S3UploaderTests {
     #expect(double.bucket.withLock { $0.objects.isEmpty })
   }
 
+  /// What stands before the store answers instead of it.
+  enum Impostor: CaseIterable { case pageForHead, shortBody, nothingToRead }
+
+  @Test(
+    "a whole object is not removed for what no store of its kind says of it", arguments: Impostor.allCases)
+  func impostor(_ what: Impostor) async throws {
+    let double = double(.amazons)
+    let size = 11 << 20
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      let answer = double.answer(sent)
+      guard answer.isSuccess, double.bucket.withLock({ !$0.objects.isEmpty }) else { return answer }
+      switch (sent.call.method, what) {
+      case (.head, .pageForHead): return HTTPReply(status: .ok, fields: [.contentLength: "17"])
+      case (.head, _):
+        return HTTPReply(status: .ok, fields: [.contentLength: "\(size)", .eTag: "\"abc\""])
+      case (.get, .shortBody): return HTTPReply(status: .ok, body: [1, 2, 3])
+      case (.get, .nothingToRead): return HTTPReply(status: .notFound)
+      default: return answer
+      }
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport).upload(source(size), to: try key()) { _ in }
+    }
+    #expect(error?.code == .interrupted, "\(error?.message ?? "")")
+    #expect(double.bucket.withLock { $0.objects.count } == 1)
+  }
+
   @Test(
     "a completion whose answer is lost is found to be ours, and nothing goes out twice",
     arguments: Replies.allCases)
