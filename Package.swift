@@ -19,11 +19,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
-let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
 let package = Package(
   name: "reel",
@@ -42,11 +39,8 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
-    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
   targets: [
     // The floor: C, the system, the values.
@@ -56,6 +50,7 @@ let package = Package(
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
       ]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
     .target(name: "CCurl"),
     .target(name: "CFileSystem"),
@@ -65,6 +60,7 @@ let package = Package(
     room("ReelModel"),
     room("ReelSystem", ["CFileSystem"]),
     room("ReelCrypto", ["COpenSSL"]),
+    room("ReelYAML", ["CYAML"]),
 
     // What comes in, and what it is.
     room("ReelSniffer", ["ReelModel"]),
@@ -92,7 +88,7 @@ let package = Package(
     room("ReelDoctor", ["ReelModel"]),
 
     // What it should be.
-    room("ReelValidation", ["ReelModel", yams]),
+    room("ReelValidation", ["ReelModel", "ReelYAML"]),
 
     // The view models, the views, the command.
     room("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem", asyncAlgorithms]),
@@ -102,7 +98,7 @@ let package = Package(
       dependencies: [
         "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
         "ReelIngest", "ReelTerminal", "ReelValidation", "ReelCommand", "ReelUploaderPromises", "CProcess",
-        argumentParser, configuration, systemPackage,
+        "ReelYAML", argumentParser,
         "ReelHTTP", "ReelS3", "ReelTus", "ReelFirebase",
       ],
       swiftSettings: strict),
@@ -112,6 +108,7 @@ let package = Package(
     tests("ReelModelTests", ["ReelModel", "ReelTestRandomness"]),
     tests("ReelSystemTests", ["ReelSystem"]),
     tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
+    tests("ReelYAMLTests", ["ReelYAML", "ReelTestRandomness"]),
     tests("ReelSnifferTests", ["ReelSniffer", "ReelModel", "ReelTestRandomness"]),
     tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer", "ReelTestRandomness"]),
     tests("ReelWireTests", ["ReelWire", "ReelModel", "ReelTestRandomness"]),

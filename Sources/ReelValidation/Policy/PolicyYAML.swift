@@ -1,5 +1,5 @@
 import ReelModel
-import Yams
+import ReelYAML
 
 /// Reads one policy file. Any bytes have an answer: a document, or what is wrong with them.
 struct PolicyYAML {
@@ -48,7 +48,7 @@ struct PolicyYAML {
 
   // MARK: The tree
 
-  private mutating func root(of bytes: [UInt8]) -> Node? {
+  private mutating func root(of bytes: [UInt8]) -> YAMLNode? {
     guard bytes.count <= Self.largest else {
       return complain(
         nil, "it is larger than \(Self.largest / 1024) KiB, and a policy is not; is it another file?")
@@ -64,9 +64,8 @@ struct PolicyYAML {
             "anchors (&name) have no meaning in a policy; write the value out, or put the text in quotes"))
       return nil
     }
-    do {
-      guard let root = try Yams.compose(yaml: text) else { return complain(nil, "it is empty") }
-      return root
+    do throws(YAMLError) {
+      return try YAMLReader.document(in: text) ?? complain(nil, "it is empty")
     } catch {
       problems.append(YAMLProblem.problem(error, source: source))
       return nil
@@ -74,27 +73,27 @@ struct PolicyYAML {
   }
 
   /// The pairs of a mapping with known keys.
-  private mutating func pairs(of node: Node, _ what: String, keys: [String]) -> [(String, Node)] {
+  private mutating func pairs(of node: YAMLNode, _ what: String, keys: [String]) -> [(String, YAMLNode)] {
     guard let mapping = node.mapping else {
       complain(node, "\(what) is keys and values, like `\(keys[0]): …`")
       return []
     }
-    var pairs: [(String, Node)] = []
-    for (keyNode, value) in mapping {
-      guard let key = keyNode.scalar?.string else {
-        complain(keyNode, "a key is a word")
+    var pairs: [(String, YAMLNode)] = []
+    for pair in mapping {
+      guard let key = pair.key.scalar else {
+        complain(pair.key, "a key is a word")
         continue
       }
       if keys.contains(key) {
-        pairs.append((key, value))
+        pairs.append((key, pair.value))
       } else {
-        complain(keyNode, "there is no key \"\(Self.shown(key))\" in \(what)" + Self.hint(key, among: keys))
+        complain(pair.key, "there is no key \"\(Self.shown(key))\" in \(what)" + Self.hint(key, among: keys))
       }
     }
     return pairs
   }
 
-  private mutating func checkFormat(_ node: Node) {
+  private mutating func checkFormat(_ node: YAMLNode) {
     guard let text = text(node, "policy") else { return }
     if text != "1" {
       complain(node, "this reel knows policies of format 1, and this one is of format \(Self.shown(text))")
@@ -103,28 +102,28 @@ struct PolicyYAML {
 
   // MARK: Rules
 
-  private mutating func settings(_ node: Node) -> [String: RuleSetting] {
+  private mutating func settings(_ node: YAMLNode) -> [String: RuleSetting] {
     guard let mapping = node.mapping else {
       complain(node, "rules are keys and values, like `duration.max: 60s`")
       return [:]
     }
     var settings: [String: RuleSetting] = [:]
-    for (keyNode, value) in mapping {
-      let id = keyNode.scalar?.string ?? ""
+    for pair in mapping {
+      let id = pair.key.scalar ?? ""
       guard let rule = RuleBook.rule(id) else {
         complain(
-          keyNode,
+          pair.key,
           "there is no rule \"\(Self.shown(id))\"" + Self.hint(id, among: RuleBook.rules.map(\.id)))
         continue
       }
-      settings[id] = setting(of: rule, value)
+      settings[id] = setting(of: rule, pair.value)
     }
     return settings
   }
 
-  private mutating func setting(of rule: Rule, _ node: Node) -> RuleSetting? {
+  private mutating func setting(of rule: Rule, _ node: YAMLNode) -> RuleSetting? {
     var setting = RuleSetting(severity: nil, operand: nil, place: place(node))
-    if let text = node.scalar?.string, let severity = Severity(rawValue: text) {
+    if let text = node.scalar, let severity = Severity(rawValue: text) {
       setting.severity = severity
       return setting
     }
@@ -132,7 +131,7 @@ struct PolicyYAML {
       setting.operand = operand(of: rule, node, tolerance: .usual)
       return setting.operand == nil ? nil : setting
     }
-    var value: Node?
+    var value: YAMLNode?
     var tolerance = Tolerance.usual
     for (key, node) in pairs(of: node, "the setting of a rule", keys: Self.settingKeys) {
       switch key {
@@ -145,13 +144,13 @@ struct PolicyYAML {
     return setting
   }
 
-  private mutating func operand(of rule: Rule, _ node: Node, tolerance: Tolerance) -> Operand? {
+  private mutating func operand(of rule: Rule, _ node: YAMLNode, tolerance: Tolerance) -> Operand? {
     guard let form = rule.operand else {
       complain(node, "\(rule.id) is set to off, warn or error, and to nothing else")
       return nil
     }
     let operand = Operand(
-      node.sequence == nil ? [node.scalar?.string ?? ""] : texts(node, rule.id), tolerance: tolerance)
+      node.sequence == nil ? [node.scalar ?? ""] : texts(node, rule.id), tolerance: tolerance)
     guard rule.bind(operand) != nil else {
       let given = Self.shown(operand.texts.joined(separator: ", "))
       complain(node, "\(rule.id) is \(form.name), or off, warn or error; \"\(given)\" is none of these")
@@ -160,7 +159,7 @@ struct PolicyYAML {
     return operand
   }
 
-  private mutating func severity(_ node: Node) -> Severity? {
+  private mutating func severity(_ node: YAMLNode) -> Severity? {
     guard let text = text(node, "severity") else { return nil }
     guard let severity = Severity(rawValue: text) else {
       complain(node, "a severity is off, warn or error" + Self.hint(text, among: ["off", "warn", "error"]))
@@ -169,7 +168,7 @@ struct PolicyYAML {
     return severity
   }
 
-  private mutating func tolerance(_ node: Node) -> Tolerance {
+  private mutating func tolerance(_ node: YAMLNode) -> Tolerance {
     guard let text = text(node, "tolerance") else { return .usual }
     guard let tolerance = Quantity.tolerance(text) else {
       complain(node, "a tolerance is like 0.1s, 1% or 0.05; \"\(Self.shown(text))\" is none of these")
@@ -178,7 +177,7 @@ struct PolicyYAML {
     return tolerance
   }
 
-  private mutating func override(_ node: Node) -> PolicyDocument.Override? {
+  private mutating func override(_ node: YAMLNode) -> PolicyDocument.Override? {
     var patterns: [String] = []
     var settings: [String: RuleSetting] = [:]
     for (key, value) in pairs(of: node, "an override", keys: Self.overrideKeys) {
@@ -191,7 +190,7 @@ struct PolicyYAML {
     return PolicyDocument.Override(patterns: patterns, settings: settings)
   }
 
-  private mutating func patterns(_ node: Node) -> [String] {
+  private mutating func patterns(_ node: YAMLNode) -> [String] {
     texts(node, "files").filter { pattern in
       if GlobPattern(pattern) != nil { return true }
       complain(node, "\"\(Self.shown(pattern))\" is no pattern; it is like \"*.mov\" or \"broken/**\"")
@@ -201,33 +200,33 @@ struct PolicyYAML {
 
   // MARK: Texts
 
-  private mutating func items(_ node: Node) -> [Node] {
+  private mutating func items(_ node: YAMLNode) -> [YAMLNode] {
     guard let sequence = node.sequence else {
       complain(node, "this is a list, each item after a dash")
       return []
     }
-    return Array(sequence)
+    return sequence
   }
 
-  private mutating func text(_ node: Node, _ what: String) -> String? {
-    guard let text = node.scalar?.string, !text.isEmpty else {
+  private mutating func text(_ node: YAMLNode, _ what: String) -> String? {
+    guard let text = node.scalar, !text.isEmpty else {
       complain(node, "\(what) is one text")
       return nil
     }
     return text
   }
 
-  private mutating func texts(_ node: Node, _ what: String) -> [String] {
+  private mutating func texts(_ node: YAMLNode, _ what: String) -> [String] {
     if node.sequence == nil { return text(node, what).map { [$0] } ?? [] }
     return items(node).compactMap { text($0, "each item of \(what)") }
   }
 
-  private func place(_ node: Node?) -> PolicyPlace {
-    PolicyPlace(source: source, line: node?.mark?.line, column: node?.mark?.column)
+  private func place(_ node: YAMLNode?) -> PolicyPlace {
+    PolicyPlace(source: source, line: node?.mark.line, column: node?.mark.column)
   }
 
   @discardableResult
-  private mutating func complain(_ node: Node?, _ message: String) -> Node? {
+  private mutating func complain(_ node: YAMLNode?, _ message: String) -> YAMLNode? {
     problems.append(place(node).problem(message))
     return nil
   }

@@ -1,26 +1,21 @@
-import Yams
+import ReelYAML
 
-/// What the YAML parser says, as a problem with a place.
+/// What the YAML reader says, as a problem with a place.
 enum YAMLProblem {
-  static func problem(_ error: any Error, source: String) -> PolicyProblem {
-    guard let error = error as? YamlError else {
-      return PolicyProblem(source: source, message: "it is no YAML: \(error)")
+  static func problem(_ error: YAMLError, source: String) -> PolicyProblem {
+    func problem(_ mark: YAMLMark?, _ message: String) -> PolicyProblem {
+      PolicyProblem(source: source, line: mark?.line, column: mark?.column, message: message)
     }
-    switch error {
-    case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-      .composer(_, let problem, let mark, _):
-      return PolicyProblem(
-        source: source, line: mark.line, column: mark.column,
-        message: "it is no YAML: \(problem)" + hint(problem))
-    case .duplicatedKeysInMapping(let keys, let context):
-      let named = keys.prefix(3).map { $0.prefix(60) }.joined(separator: ", ")
-      return PolicyProblem(
-        source: source, line: context.mark.line, column: context.mark.column,
-        message: "this key is here twice: \(named); keep one")
-    case .reader(let problem, _, _, _):
-      return PolicyProblem(source: source, message: "it is no text: \(problem)")
-    default:
-      return PolicyProblem(source: source, message: "it is no YAML")
+    return switch error {
+    case .syntax(_, let text, let mark, _): problem(mark, "it is no YAML: \(text)" + hint(text))
+    case .duplicateKeys(let keys, let mark):
+      problem(
+        mark,
+        "this key is here twice: \(keys.prefix(3).map { $0.prefix(60) }.joined(separator: ", ")); keep one")
+    case .character(let text, _): problem(nil, "it is no text: \(text)")
+    case .tooDeep(let mark):
+      problem(mark, "\(YAMLError.depthProblem), and a policy is not; is it another file?")
+    case .memory: problem(nil, "it is no YAML")
     }
   }
 

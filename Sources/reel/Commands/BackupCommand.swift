@@ -19,7 +19,7 @@ struct BackupCommand: AsyncParsableCommand {
   var file: String
 
   func run() async throws {
-    let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     let path = try Workplace.libraryPath(settings)
     try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else {

@@ -45,7 +45,7 @@ struct CacheCommand: AsyncParsableCommand {
     _ library: LibraryOptions, json: Bool, cleared: Bool,
     _ ask: (any PostCatalog) async throws(CatalogError) -> CacheStatus
   ) async throws {
-    let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     let catalog = cleared ? try await Workplace.existing(settings) : try await Workplace.reading(settings)
     var status = CacheStatus(files: 0, readings: 0, bytes: 0)
     if let catalog {

@@ -67,7 +67,7 @@ struct DoctorCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try await SettingsReader.read(flags: Settings(library, store: store), file: library.config)
+    let settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
     if rebuild { return try await rebuild(settings) }
     var surgery = Surgery(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
     if !from.isEmpty {

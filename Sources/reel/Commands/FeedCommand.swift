@@ -38,7 +38,7 @@ struct FeedCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     let page = try await page(try await Workplace.reading(settings))
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(

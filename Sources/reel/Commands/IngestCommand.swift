@@ -59,7 +59,7 @@ struct IngestCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try await SettingsReader.read(
+    let settings = try SettingsReader.read(
       flags: Settings(library, reading: reading, intake: intake, output: output, store: store, jobs: jobs),
       file: library.config)
     let filter = NameFilter(

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import ReelIngest
 import ReelModel
 import ReelSource
@@ -28,7 +27,7 @@ struct ProbeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try await SettingsReader.read(
+    let settings = try SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
     let workers = settings.jobs ?? Workplace.processors
     let prober = try Workplace.prober(settings, workers: workers)

@@ -26,7 +26,7 @@ struct PublishCommand: AsyncParsableCommand {
   var file: String
 
   func run() async throws {
-    let settings = try await SettingsReader.read(
+    let settings = try SettingsReader.read(
       flags: Settings(library, reading: reading, intake: intake, output: output, store: store),
       file: library.config)
     var options = intake.ingestOptions(settings)

@@ -36,7 +36,7 @@ struct RelocateCommand: AsyncParsableCommand {
   var new: String
 
   func run() async throws {
-    let settings = try await SettingsReader.read(flags: Settings(library, store: store), file: library.config)
+    let settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
     let session = RelocationSession(
       settings: settings, old: old, new: new, readsObjects: read,
       duplicates: duplicates == .allow ? .allow : .skip)

@@ -19,7 +19,7 @@ struct ShowCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     guard let post = try await post(try await Workplace.reading(settings)) else {
       throw CommandFailure(
         .couldNotRun, "there is no post \(id) in this library; reel feed lists what there is")

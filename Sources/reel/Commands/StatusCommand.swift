@@ -13,7 +13,7 @@ struct StatusCommand: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let settings = try await SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     let path = try Workplace.libraryPath(settings)
     let status = try await status(try await Workplace.reading(settings)) ?? .empty
     let view = StatusView(status, library: path)

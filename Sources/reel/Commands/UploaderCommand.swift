@@ -51,7 +51,7 @@ struct UploaderCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      let settings = try await SettingsReader.read(
+      let settings = try SettingsReader.read(
         flags: Settings(library, store: store), file: library.config)
       let promises = UploaderPromise.all.filter { promise in
         only.isEmpty || only.contains { promise.name.hasPrefix($0) }

@@ -41,7 +41,7 @@ struct VerifyCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try await SettingsReader.read(flags: Settings(library, store: store), file: library.config)
+    let settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
     let session = VerificationSession(
       settings: settings, to: to, readsObjects: read, width: jobs, json: json)
     try await session.run().end()

@@ -15,7 +15,7 @@ struct VersionCommand: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let settings = try await SettingsReader.read(
+    let settings = try SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
     let view = await versions(settings)
     let traits = TerminalTraits.standardOutput()

@@ -31,7 +31,7 @@ struct ValidationOptions: ParsableArguments {
   func session(_ paths: [String]) async throws -> ValidationSession {
     let flags = Settings(
       worker: reading.worker, deadline: reading.deadline, isolation: reading.isolation?.rawValue)
-    let settings = try await SettingsReader.read(flags: flags, file: config)
+    let settings = try SettingsReader.read(flags: flags, file: config)
     let policy = try PolicyFiles.policy(self.policy ?? PolicyLibrary.sanity)
     let filter = FixtureFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))

@@ -1,0 +1,102 @@
+import CYAML
+
+/// libyaml's parser over bytes that outlive it: a text as a row of events.
+final class YAMLParser {
+  struct Event {
+    enum Kind {
+      case alias
+      case scalar(String, isText: Bool)
+      case sequence, mapping
+      /// Of a sequence, of a mapping, of the whole.
+      case end
+      case other
+    }
+
+    let kind: Kind
+    let mark: YAMLMark
+    /// Its name; of an alias the one that it stands for.
+    let anchor: String?
+  }
+
+  /// libyaml keeps its address.
+  private let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>) throws(YAMLError) {
+    parser.initialize(to: yaml_parser_t())
+    guard yaml_parser_initialize(parser) == 1 else { throw .memory }
+    // Otherwise a text that begins like UTF-16 would be taken for that.
+    yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+    yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
+  }
+
+  deinit {
+    yaml_parser_delete(parser)
+    parser.deallocate()
+  }
+
+  func next() throws(YAMLError) -> Event {
+    var event = yaml_event_t()
+    guard yaml_parser_parse(parser, &event) == 1 else { throw error }
+    defer { yaml_event_delete(&event) }
+    return Event(event)
+  }
+
+  private var error: YAMLError {
+    let parser = parser.pointee
+    let problem = parser.problem.map { String(cString: $0) } ?? ""
+    let context = parser.context.map {
+      YAMLError.Context(text: String(cString: $0), mark: YAMLMark(parser.context_mark))
+    }
+    return switch parser.error {
+    case YAML_MEMORY_ERROR: .memory
+    case YAML_READER_ERROR: .character(problem: problem, offset: parser.problem_offset)
+    case YAML_SCANNER_ERROR:
+      .syntax(.scanner, problem: problem, YAMLMark(parser.problem_mark), context: context)
+    // libyaml's own limit, which it may come to while it looks ahead.
+    case YAML_PARSER_ERROR where problem.hasPrefix("Maximum nesting level"):
+      .tooDeep(YAMLMark(parser.problem_mark))
+    default: .syntax(.parser, problem: problem, YAMLMark(parser.problem_mark), context: context)
+    }
+  }
+}
+
+extension YAMLParser.Event {
+  fileprivate init(_ event: yaml_event_t) {
+    mark = YAMLMark(event.start_mark)
+    let data = event.data
+    switch event.type {
+    case YAML_ALIAS_EVENT:
+      kind = .alias
+      anchor = Self.text(data.alias.anchor)
+    case YAML_SCALAR_EVENT:
+      let bytes = UnsafeBufferPointer(start: data.scalar.value, count: data.scalar.length)
+      kind = .scalar(
+        // A byte order mark is not part of a text.
+        String(decoding: bytes.starts(with: "\u{FEFF}".utf8) ? bytes[3...] : bytes[...], as: UTF8.self),
+        isText: data.scalar.quoted_implicit == 1 || Self.text(data.scalar.tag) == YAML_STR_TAG)
+      anchor = Self.text(data.scalar.anchor)
+    case YAML_SEQUENCE_START_EVENT:
+      kind = .sequence
+      anchor = Self.text(data.sequence_start.anchor)
+    case YAML_MAPPING_START_EVENT:
+      kind = .mapping
+      anchor = Self.text(data.mapping_start.anchor)
+    case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT, YAML_STREAM_END_EVENT:
+      kind = .end
+      anchor = nil
+    default:
+      kind = .other
+      anchor = nil
+    }
+  }
+
+  private static func text(_ pointer: UnsafeMutablePointer<yaml_char_t>?) -> String? {
+    pointer.map { String(cString: $0) }
+  }
+}
+
+extension YAMLMark {
+  fileprivate init(_ mark: yaml_mark_t) {
+    self.init(line: mark.line + 1, column: mark.column + 1)
+  }
+}

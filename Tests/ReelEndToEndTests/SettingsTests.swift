@@ -1,0 +1,158 @@
+import Foundation
+import Testing
+
+@Suite("Settings") struct SettingsTests {
+  /// What `reel feed` says of a configuration file and of variables; nil when nothing is wrong with them.
+  private func complaint(_ file: String?, _ environment: [String: String] = [:]) async throws -> String? {
+    let bench = try Workbench()
+    var arguments = ["feed", "--library", bench.library.path]
+    if let file {
+      try Data(file.utf8).write(to: bench.folder.appendingPathComponent("reel.yaml"))
+      arguments += ["--config", "reel.yaml"]
+    }
+    let run = try await ReelBinary.run(arguments, in: bench.folder, environment: environment)
+    #expect(run.status == 0 && run.errors.isEmpty || run.status == 1, "\(run.errors)")
+    return run.status == 0 ? nil : run.errors
+  }
+
+  @Test(
+    "each setting has a variable, and what can't be is told by the setting's name",
+    arguments: [
+      ("publicBaseURL", "REEL_PUBLIC_BASE_URL", "an absolute http or https address"),
+      ("jobs", "REEL_JOBS", "a whole number from 1 to 64"),
+      ("nameLength", "REEL_NAME_LENGTH", "a whole number from 16 to 64"),
+      ("deadline", "REEL_DEADLINE", "a number of seconds above 0, up to 3600"),
+      ("isolation", "REEL_ISOLATION", "one of auto, strict, none"),
+      ("progress", "REEL_PROGRESS", "one of auto, bar, plain, none"),
+      ("maxSize", "REEL_MAX_SIZE", "a size like 20GB or 512MiB, or none"),
+      ("uploads", "REEL_UPLOADS", "a whole number from 1 to 64"),
+      ("pathStyle", "REEL_PATH_STYLE", "true or false"),
+      ("credentials", "REEL_CREDENTIALS", "one of local, container, instance"),
+      ("insecureHTTP", "REEL_INSECURE_HTTP", "true or false"),
+      ("presign", "REEL_PRESIGN", "a whole number from 1 to 604800"),
+      ("adapterDeadline", "REEL_ADAPTER_DEADLINE", "a number of seconds above 0, up to 3600"),
+    ])
+  func names(key: String, variable: String, form: String) async throws {
+    let told = "reel: the setting \(key) is \"bad\"; it is \(form)"
+    #expect(try await complaint(nil, [variable: "bad"])?.hasPrefix(told) == true)
+    // A variable counts before the file, and an empty one takes the file's word away.
+    let file = "\(key): bad\n"
+    let own = [variable: variable == "REEL_DEADLINE" ? "1" : ""]
+    #expect(try await complaint(file, own) == nil)
+    // The tests set this one for every run.
+    if variable != "REEL_DEADLINE" { #expect(try await complaint(file)?.hasPrefix(told) == true) }
+  }
+
+  @Test("names that only look like a variable's say nothing")
+  func otherNames() async throws {
+    let environment = [
+      "REEL_INSECUREHTTP": "bad", "REEL_PUBLIC_BASE_U_R_L": "bad", "REEL_NAMELENGTH": "bad",
+      "reel_jobs": "bad",
+      "REEL_jobs": "bad",
+    ]
+    #expect(try await complaint(nil, environment) == nil)
+    #expect(try await complaint("Jobs: bad\nreel: {jobs: bad}\nx.jobs: bad\nreel.jobs: bad\n") == nil)
+  }
+
+  @Test(
+    "numbers as they are taken",
+    arguments: [
+      ("2", true), ("'2'", true), ("+2", true), ("", true), ("\"\"", true), ("[0]", true), ("{a: 0}", true),
+      ("0", false), ("65", false), ("-1", false), ("0x2", false), ("1_0", false), ("2.0", false),
+      ("1:30", false), ("' 2'", false), ("~", false), ("99999999999999999999999999", false), ("٣", false),
+    ])
+  func numbers(value: String, isTaken: Bool) async throws {
+    #expect((try await complaint("jobs: \(value)\n") == nil) == isTaken)
+  }
+
+  @Test(
+    "yes and no as the file takes them, and as a variable",
+    arguments: [
+      ("true", true, true), ("TRUE", true, true), ("tRue", true, true), ("yes", true, true),
+      ("on", true, nil), ("1", nil, true), ("false", false, false), ("No", false, false), ("off", false, nil),
+      ("0", nil, false), ("y", nil, nil), ("2", nil, nil), ("null", nil, nil), ("'true'", nil, nil),
+      ("!!str true", nil, nil), ("!!bool true", true, nil), ("[true]", false, nil),
+    ] as [(String, Bool?, Bool?)])
+  func yesOrNo(value: String, inFile: Bool?, inVariable: Bool?) async throws {
+    // Plain http to another machine is refused unless it is allowed; nothing is sent for a folder without files.
+    func isAllowed(_ file: String, _ environment: [String: String]) async throws -> Bool? {
+      let bench = try Workbench()
+      try FileManager.default.createDirectory(
+        at: bench.folder.appendingPathComponent("none"), withIntermediateDirectories: true)
+      try Data(file.utf8).write(to: bench.folder.appendingPathComponent("reel.yaml"))
+      let keys = ["AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"]
+      let run = try await ReelBinary.run(
+        [
+          "ingest", "none", "--dry-run", "--library", bench.library.path, "--config", "reel.yaml", "--to",
+          "s3+http://store.invalid/bucket",
+        ], in: bench.folder, environment: keys.merging(environment) { $1 })
+      if run.status == 0 { return true }
+      #expect(run.status == 1, "\(run.errors)")
+      if run.errors.contains("the setting insecureHTTP is") { return nil }
+      #expect(run.errors.contains("is not encrypted"), "\(run.errors)")
+      return false
+    }
+    #expect(try await isAllowed("insecureHTTP: \(value)\n", [:]) == inFile)
+    #expect(try await isAllowed("jobs: 1\n", ["REEL_INSECURE_HTTP": value]) == inVariable)
+  }
+
+  @Test(
+    "a configuration file that can't be used is told with its place",
+    arguments: [
+      ("", "Top level YAML value is not a mapping."), ("# only\n", "Top level YAML value is not a mapping."),
+      ("- a\n", "Top level YAML value is not a mapping."),
+      ("text\n", "Top level YAML value is not a mapping."),
+      ("? [a]\n: 1\n", "YAML key is not convertible to string: ;"),
+      ("x:\n  ? [a]\n  : 1\n", "YAML key is not convertible to string: x;"),
+      ("x: {y: [a, [b]]}\n", "Unexpected non-scalar value in array at x.y at index: 1.;"),
+      (
+        "author: [unclosed\n",
+        #"2:1: error: parser: while parsing a flow sequence in line 1, column 9\ndid not find expected ',' or ']'"#
+          + #":\nauthor: [unclosed\n^;"#
+      ),
+      (
+        "author: a: b\n", #"1:10: error: scanner: mapping values are not allowed in this context:\nauthor: a"#
+      ),
+      ("author: a\n---\nauthor: b\n", "2:1: error: composer: expected a single document in the stream"),
+      ("author: *x\n", "1:9: error: composer: found undefined alias"),
+      ("author: a\u{1}b\n", "1:10: error: reader: control characters are not allowed"),
+      ("author: a\nauthor: b\n", "found the following duplicated key(s): 'author'."),
+      (String(repeating: "[", count: 70), "nested more than 64 levels deep"),
+    ])
+  func brokenFiles(text: String, told: String) async throws {
+    let complaint = try await complaint(text)
+    let form = "reel: the configuration file reel.yaml can't be used: "
+    #expect(complaint?.hasPrefix(form) == true && complaint?.contains(told) == true, "\(complaint ?? "")")
+    #expect(complaint?.hasSuffix("; it is YAML like `library: /srv/reel`\n") == true)
+  }
+
+  @Test("what stands in no file, or in no text, is told")
+  func noFile() async throws {
+    let bench = try Workbench()
+    try Data([0x61, 0x3A, 0xFF]).write(to: bench.folder.appendingPathComponent("latin.yaml"))
+    for (name, told) in [
+      ("latin.yaml", "String could not be decoded"), ("none.yaml", "No such file"),
+      (".", "not a regular file"),
+      ("/dev/zero", "not a regular file"),
+    ] {
+      let run = try await ReelBinary.run(["feed", "--config", name], in: bench.folder)
+      #expect(run.status == 1 && run.errors.contains(told), "\(run.errors)")
+    }
+  }
+
+  @Test(
+    "an author is text, whatever YAML would take it for",
+    arguments: [
+      ("author: 12\n", "12"), ("author: 1.50\n", "1.50"), ("author: true\n", "true"), ("author: ~\n", "~"),
+      ("'author': |\n  two\n  words\n", "two\nwords\n"), ("\u{FEFF}author: é\r\njobs: 1\r\n", "é"),
+      ("y: &x me\nauthor: *x\n", "me"), ("author: [a, b]\n", nil), ("author: ''\n", nil),
+    ] as [(String, String?)])
+  func texts(file: String, author: String?) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    try Data(file.utf8).write(to: bench.folder.appendingPathComponent("reel.yaml"))
+    let run = try await bench.reel("publish", "clips/clip-00000.mp4", "--json", "--config", "reel.yaml")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try run.object()["author"] as? String == author)
+  }
+}
