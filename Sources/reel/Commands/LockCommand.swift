@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import Glibc
 import ReelModel
 import ReelTerminal
 import ReelValidation
@@ -48,9 +48,9 @@ struct LockCommand: AsyncParsableCommand {
 
   private func path() throws -> String {
     if let to { return to }
-    var isFolder: ObjCBool = false
-    guard paths.count == 1, let folder = try? RawArguments.place(paths[0]),
-      FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue
+    var facts = stat()
+    guard paths.count == 1, let folder = try? RawArguments.place(paths[0]), stat(folder, &facts) == 0,
+      facts.st_mode & S_IFMT == S_IFDIR
     else {
       throw CommandFailure(
         .usage, "say with --to FILE where the lock is written; only of one folder it is clear")

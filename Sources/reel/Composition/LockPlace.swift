@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import ReelModel
 import ReelSource
 import ReelSystem
@@ -40,8 +41,9 @@ struct LockPlace: Sendable {
     do {
       try Data(LockText.text(lock).utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
     } catch {
-      throw CommandFailure(
-        .couldNotRun, "the lock file \(path) can't be written: \(error.localizedDescription)")
+      let cause = (error as? CocoaError)?.underlying as? POSIXError
+      let reason = cause.map { SystemError(code: $0.code.rawValue, call: "write").reason } ?? "\(error)"
+      throw CommandFailure(.couldNotRun, "the lock file \(path) can't be written: \(reason)")
     }
   }
 

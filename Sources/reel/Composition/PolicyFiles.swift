@@ -1,4 +1,3 @@
-import Foundation
 import ReelModel
 import ReelValidation
 
@@ -30,12 +29,17 @@ enum PolicyFiles {
   private static func load(_ name: String, from: String?) throws(PolicyError) -> (
     bytes: [UInt8], source: String
   ) {
-    let folder = name.hasPrefix("/") ? nil : from.map { ($0 as NSString).deletingLastPathComponent }
+    let folder = name.hasPrefix("/") ? nil : from.map(folder(of:))
     let path = folder.map { $0.isEmpty ? name : $0 + "/" + name } ?? name
     do {
       return (try UserFile.read(path, upTo: 1 << 20), path)
     } catch {
       throw PolicyError([PolicyProblem(source: path, message: "it can't be read: \(error.reason)")])
     }
+  }
+
+  /// What `path` is in, without a slash at its end; empty for the working folder.
+  private static func folder(of path: String) -> String {
+    (path.hasPrefix("/") ? "/" : "") + path.split(separator: "/").dropLast().joined(separator: "/")
   }
 }

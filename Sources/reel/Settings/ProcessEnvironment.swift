@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The variables of this process. A value that is not UTF-8 would come out of Foundation repaired, and name another
