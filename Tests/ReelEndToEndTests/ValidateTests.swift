@@ -230,6 +230,30 @@ struct ValidateTests {
       #expect(try await ReelBinary.run(arguments, in: bench.folder).status == 1, "\(arguments)")
     }
     #expect(try await reel(bench, "validate", "--explain", "duration.max").output.contains("60s"))
+    let unwritable = try await ReelBinary.run(["lock", "clips", "--to", "no/such.lock"], in: bench.folder)
+    #expect(unwritable.status == 1)
+    #expect(
+      unwritable.errors == "reel: the lock file no/such.lock can't be written: No such file or directory\n")
+  }
+
+  @Test("what a policy extends is looked for from the folder that it is in")
+  func extends() async throws {
+    let bench = try Workbench()
+    for name in ["policies", "other"] {
+      try FileManager.default.createDirectory(
+        at: bench.folder.appendingPathComponent(name), withIntermediateDirectories: false)
+    }
+    try bench.write("extends: other/base.yaml", to: "../mine.yaml")
+    try bench.write("extends: ../other/base.yaml", to: "../policies/mine.yaml")
+    try bench.write("extends: last.yaml", to: "../other/base.yaml")
+    try bench.write("rules: {duration.max: 60x}", to: "../other/last.yaml")
+    for (policy, folder) in [
+      ("./mine.yaml", "./other"), ("policies/mine.yaml", "policies/../other"),
+      (bench.folder.path + "/mine.yaml", bench.folder.path + "/other"),
+    ] {
+      let run = try await reel(bench, "policy", "check", policy)
+      #expect(run.status == 4 && run.output.hasPrefix("\(folder)/last.yaml:1:23: "), "\(run.output)")
+    }
   }
 
   @Test("several reports at once, each in its file; GitHub's summary too, twice the same")

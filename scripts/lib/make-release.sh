@@ -63,12 +63,13 @@ build_release() {
   say "built in $((SECONDS - started)) s"
 }
 
-# swift_build ROOT LOG PRODUCT
 # Swift's libraries, linked in, ask for every symbol to be exported. Nobody loads this program, and 50,000 symbols that
 # nobody asks for are a tenth of what starting it costs.
+release_flags=(--configuration release --static-swift-stdlib -Xlinker --no-export-dynamic)
+
+# swift_build ROOT LOG PRODUCT
 swift_build() {
-  swift build --package-path "$1" --configuration release --static-swift-stdlib --product "$3" \
-    -Xlinker --no-export-dynamic </dev/null 2>&1 | follow_build "$2"
+  swift build --package-path "$1" --product "$3" "${release_flags[@]}" </dev/null 2>&1 | follow_build "$2"
 }
 
 # Keeps the build's output in a file; on a terminal one line tells how far it is.
