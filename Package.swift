@@ -51,6 +51,7 @@ let package = Package(
       ]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
     .target(name: "CCurl"),
     .target(name: "CFileSystem"),
@@ -61,6 +62,7 @@ let package = Package(
     room("ReelSystem", ["CFileSystem"]),
     room("ReelCrypto", ["COpenSSL"]),
     room("ReelYAML", ["CYAML"]),
+    room("ReelSQLite", ["CSQLite"]),
 
     // What comes in, and what it is.
     room("ReelSniffer", ["ReelModel"]),
@@ -109,6 +111,7 @@ let package = Package(
     tests("ReelSystemTests", ["ReelSystem"]),
     tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
     tests("ReelYAMLTests", ["ReelYAML", "ReelTestRandomness"]),
+    tests("ReelSQLiteTests", ["ReelSQLite"]),
     tests("ReelSnifferTests", ["ReelSniffer", "ReelModel", "ReelTestRandomness"]),
     tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer", "ReelTestRandomness"]),
     tests("ReelWireTests", ["ReelWire", "ReelModel", "ReelTestRandomness"]),

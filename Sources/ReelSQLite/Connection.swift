@@ -1,0 +1,144 @@
+import CSQLite
+
+/// A connection to a database, which one thread at a time uses; ``Database`` sees to that for several.
+package final class Connection {
+  package enum Access {
+    case readOnly
+    case readWrite
+    /// Makes the file when there is none.
+    case create
+    /// A file that nobody changes, on a disk that may not be written to: SQLite locks nothing, and looks at nothing
+    /// beside it.
+    case immutable
+  }
+
+  private var opened: OpaquePointer?
+  private var statements: [String: Statement] = [:]
+  private var busyHandler: BusyHandler?
+  /// What may end the work that is going on.
+  private var interruption: Interruption?
+
+  /// Opens the database at `path` (`:memory:`: one that ends with the connection), with foreign keys enforced and
+  /// double quotes for names alone.
+  package init(_ path: String, _ access: Access = .create) throws(SQLiteError) {
+    let (name, mode) =
+      switch access {
+      case .readOnly: (path, SQLITE_OPEN_READONLY)
+      case .readWrite: (path, SQLITE_OPEN_READWRITE)
+      case .create: (path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+      case .immutable:
+        ("file:" + Self.escaped(path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+      }
+    let result = sqlite3_open_v2(name, &opened, mode | SQLITE_OPEN_NOMUTEX, nil)
+    guard result == SQLITE_OK else {
+      let error = SQLiteError(result, of: opened)
+      // There is a connection, even when it could not be opened.
+      sqlite3_close(opened)
+      opened = nil
+      throw error
+    }
+    sqlite3_extended_result_codes(opened, 1)
+    for (option, on) in [
+      (SQLITE_DBCONFIG_ENABLE_FKEY, Int32(1)), (SQLITE_DBCONFIG_DQS_DML, 0), (SQLITE_DBCONFIG_DQS_DDL, 0),
+    ] {
+      _ = reel_sqlite_switch(opened, option, on)
+    }
+  }
+
+  deinit { try? close() }
+
+  /// Closes; the last connection of all brings the write-ahead log home. A second time does nothing.
+  package func close() throws(SQLiteError) {
+    statements = [:]
+    let result = sqlite3_close(opened)
+    guard result == SQLITE_OK else { throw SQLiteError(result, of: opened) }
+    opened = nil
+  }
+
+  private static func escaped(_ path: String) -> String {
+    var escaped = ""
+    for scalar in path.unicodeScalars {
+      switch scalar {
+      case "%", "?", "#": escaped += "%" + String(scalar.value, radix: 16, uppercase: true)
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+
+  /// SQLite's own connection.
+  var handle: OpaquePointer {
+    get throws(SQLiteError) {
+      guard let opened else { throw SQLiteError(.misuse, "the connection is closed") }
+      return opened
+    }
+  }
+
+  // MARK: Facts
+
+  /// SQLite's version, such as `3.40.1`.
+  package static var libraryVersion: String { String(cString: sqlite3_libversion()) }
+
+  /// Of the last row that was inserted by this connection.
+  package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(opened) }
+
+  /// How many rows the last statement changed.
+  package var changeCount: Int { Int(sqlite3_changes(opened)) }
+
+  package var isInsideTransaction: Bool { opened != nil && sqlite3_get_autocommit(opened) == 0 }
+
+  // MARK: Waiting
+
+  /// Keeps a closure where SQLite finds it.
+  private final class BusyHandler {
+    let goesOn: (Int) -> Bool
+    init(_ goesOn: @escaping (Int) -> Bool) { self.goesOn = goesOn }
+  }
+
+  /// Has `goesOn` called when another connection keeps the database locked: it gets the number of tries from 0, waits,
+  /// and tells whether to try again. Without one, a lock is an error at once.
+  package func whenBusy(_ goesOn: @escaping (_ tries: Int) -> Bool) throws(SQLiteError) {
+    let handler = BusyHandler(goesOn)
+    sqlite3_busy_handler(
+      try handle,
+      { context, tries in
+        guard let context else { return 0 }
+        return Unmanaged<BusyHandler>.fromOpaque(context).takeUnretainedValue().goesOn(Int(tries)) ? 1 : 0
+      }, Unmanaged.passUnretained(handler).toOpaque())
+    busyHandler = handler
+  }
+
+  // MARK: Statements
+
+  /// Runs `body` with the statement, prepared once for each connection.
+  func withStatement<Value>(_ sql: String, _ body: (Statement) throws -> Value) throws -> Value {
+    try interruption?.check()
+    let statement = try prepared(sql)
+    statement.isInUse = true
+    defer {
+      statement.reset()
+      statement.isInUse = false
+    }
+    return try body(statement)
+  }
+
+  private func prepared(_ sql: String) throws(SQLiteError) -> Statement {
+    if let statement = statements[sql], !statement.isInUse { return statement }
+    let statement = try Statement(sql, in: handle)
+    statements[sql] = statement
+    return statement
+  }
+
+  /// Runs `body`, which `interruption` may end.
+  func interruptible<Value>(by interruption: Interruption?, _ body: () throws -> Value) throws -> Value {
+    guard let interruption else { return try body() }
+    let handle = try handle
+    interruption.begin(on: handle)
+    self.interruption = interruption
+    defer {
+      interruption.end(on: handle)
+      self.interruption = nil
+    }
+    return try body()
+  }
+}

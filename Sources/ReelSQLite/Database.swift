@@ -1,0 +1,119 @@
+import Dispatch
+import Synchronization
+
+/// A database for several threads: each piece of work has a connection to itself, and blocks until it can have one.
+/// Nothing here may be called by work that is on such a connection already.
+package final class Database: Sendable {
+  private let main: OwnConnection
+  /// Nil when everybody takes turns with `main`.
+  private let readers: Readers?
+
+  /// Over one connection, for one thread at a time.
+  package init(_ connection: sending Connection) {
+    main = OwnConnection(connection)
+    readers = nil
+  }
+
+  /// Over one connection that writes, and beside it up to `limit` that read, opened as they are needed.
+  package init(
+    writer: sending Connection, readers limit: Int,
+    opening open: @escaping @Sendable () throws -> sending Connection
+  ) {
+    main = OwnConnection(writer)
+    readers = Readers(limit, open)
+  }
+
+  /// Whether reading is done beside writing.
+  package var hasReaders: Bool { readers != nil }
+
+  /// Reads with one statement.
+  /// - Parameter interruption: may end it.
+  package func look<Value: Sendable>(
+    endedBy interruption: Interruption? = nil, _ body: @Sendable (Connection) throws -> Value
+  ) throws -> Value {
+    let work: @Sendable (Connection) throws -> Value = { connection in
+      try connection.interruptible(by: interruption) { try body(connection) }
+    }
+    guard let readers else { return try main.use(work) }
+    return try readers.use(work)
+  }
+
+  /// Reads with several statements, all of the same moment.
+  /// - Parameter interruption: may end it.
+  package func read<Value: Sendable>(
+    endedBy interruption: Interruption? = nil, _ body: @Sendable (Connection) throws -> Value
+  ) throws -> Value {
+    try look { connection in
+      try connection.transaction(.deferred) {
+        try connection.interruptible(by: interruption) { try body(connection) }
+      }
+    }
+  }
+
+  /// Writes, in whatever transactions `body` makes.
+  package func write<Value: Sendable>(_ body: @Sendable (Connection) throws -> Value) throws -> Value {
+    try main.use(body)
+  }
+
+  /// Waits until nobody uses it any more, and closes. A second time does nothing.
+  package func close() throws {
+    // Those that only read may not remove the files beside the database: they must not be the last.
+    try readers?.close()
+    try main.use { connection in try connection.close() }
+  }
+
+  deinit { try? readers?.close() }
+}
+
+/// A connection that threads use by turns.
+private final class OwnConnection: Sendable {
+  private let connection: Mutex<Connection>
+
+  init(_ connection: sending Connection) {
+    self.connection = Mutex(connection)
+  }
+
+  func use<Value: Sendable>(_ body: @Sendable (Connection) throws -> Value) throws -> Value {
+    try connection.withLock { connection in try body(connection) }
+  }
+}
+
+/// Connections of which each piece of work takes one.
+private final class Readers: Sendable {
+  private let limit: Int
+  private let open: @Sendable () throws -> sending Connection
+  private let places: DispatchSemaphore
+  /// Nil when it is closed.
+  private let idle = Mutex<[OwnConnection]?>([])
+
+  init(_ limit: Int, _ open: @escaping @Sendable () throws -> sending Connection) {
+    self.limit = limit
+    self.open = open
+    places = DispatchSemaphore(value: limit)
+  }
+
+  func use<Value: Sendable>(_ body: @Sendable (Connection) throws -> Value) throws -> Value {
+    places.wait()
+    defer { places.signal() }
+    let connection = try take()
+    defer { idle.withLock { $0?.append(connection) } }
+    return try connection.use(body)
+  }
+
+  /// The one that was used last, whose pages are in memory, or a new one.
+  private func take() throws -> OwnConnection {
+    let found = try idle.withLock { idle in
+      if idle == nil { throw SQLiteError(.misuse, "the connection is closed") }
+      return idle?.popLast()
+    }
+    return try found ?? OwnConnection(open())
+  }
+
+  func close() throws {
+    for _ in 0..<limit { places.wait() }
+    defer { for _ in 0..<limit { places.signal() } }
+    for connection in idle.withLock({ $0.take() }) ?? [] {
+      try connection.use { connection in try connection.close() }
+    }
+  }
+}
