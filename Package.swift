@@ -19,7 +19,6 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
-let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 
 let package = Package(
@@ -40,7 +39,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     // The floor: C, the system, the values.
@@ -86,7 +84,7 @@ let package = Package(
       "ReelFirebase",
       ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
     room("ReelUploaderPromises", ["ReelModel", "ReelCrypto"]),
-    room("ReelCatalog", ["ReelModel", "ReelSystem", "CFileSystem", grdb]),
+    room("ReelCatalog", ["ReelModel", "ReelSystem", "ReelSQLite", "CFileSystem"]),
     room("ReelDoctor", ["ReelModel"]),
 
     // What it should be.
@@ -159,7 +157,7 @@ let package = Package(
       name: "ReelFaultCampaign",
       dependencies: [
         "ReelModel", "ReelSource", "ReelSystem", "ReelUploading", "ReelCatalog", "ReelIngest", "ReelHTTP",
-        "ReelHTTPDoubles", "ReelTestRandomness", "ReelCrypto", grdb,
+        "ReelHTTPDoubles", "ReelTestRandomness", "ReelCrypto", "ReelSQLite",
       ],
       path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
@@ -189,7 +187,7 @@ let package = Package(
         "ReelTestServers", "ReelModel", "ReelUploading",
         "ReelUploaderPromises", httpTypes, "ReelCrypto", "COpenSSL",
       ]),
-    tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", grdb]),
+    tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", "ReelSQLite", "CSQLite"]),
     tests(
       "ReelIngestTests",
       [
@@ -209,7 +207,7 @@ let package = Package(
         "ReelValidation", "ReelTestRandomness", "ReelGoogleDouble", "ReelHTTP", "ReelHTTPDoubles", "ReelS3",
         "ReelTestServers",
         httpTypes,
-        "ReelCrypto", grdb,
+        "ReelCrypto", "ReelSQLite",
       ]),
   ],
   swiftLanguageModes: [.v6]

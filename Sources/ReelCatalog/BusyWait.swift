@@ -1,6 +1,5 @@
-import GRDB
 import Glibc
-import Synchronization
+import ReelSQLite
 
 /// How a connection waits for another process's transaction.
 ///
@@ -32,15 +31,11 @@ struct BusyWait: Sendable {
     var wasTold = false
   }
 
-  /// The wait of the writing connection; those that read hardly ever wait.
-  private final class CurrentWait: Sendable {
-    let progress = Mutex(Progress())
-  }
-
-  var mode: Database.BusyMode {
-    let current = CurrentWait()
-    return .callback { tries in
-      guard let pause = current.progress.withLock({ pause(after: tries, &$0) }) else { return false }
+  /// Has `connection` wait so.
+  func install(on connection: Connection) throws {
+    var progress = Progress()
+    try connection.whenBusy { tries in
+      guard let pause = pause(after: tries, &progress) else { return false }
       usleep(UInt32(pause * 1_000_000))
       return true
     }

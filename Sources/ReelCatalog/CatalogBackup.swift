@@ -1,7 +1,7 @@
 import CFileSystem
-import GRDB
 import Glibc
 import ReelModel
+import ReelSQLite
 import ReelSystem
 
 /// Copies a catalog while it is in use.
@@ -41,7 +41,7 @@ private struct BackupFile {
     unfinished = path + ".unfinished"
   }
 
-  func write(_ source: any DatabaseReader, at origin: String) throws(CatalogError) {
+  func write(_ source: Database, at origin: String) throws(CatalogError) {
     var facts = stat()
     if lstat(path, &facts) == 0 { throw failure(EEXIST, path) }
     let file = Glibc.open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -60,21 +60,17 @@ private struct BackupFile {
     try settle()
   }
 
-  private func copy(_ source: any DatabaseReader, at origin: String) throws {
-    let target: DatabaseQueue
+  private func copy(_ source: Database, at origin: String) throws {
     do {
-      target = try DatabaseQueue(path: unfinished)
-    } catch {
-      throw CatalogError.from(error, at: unfinished, noun: "backup")
-    }
-    do {
-      try source.backup(to: target)
-      let damage = try target.writeWithoutTransaction { db in
+      let damage = try source.look { source in
+        let target = try Connection(unfinished, .readWrite)
+        try source.backup(to: target)
         // One file that can be copied by anything; the catalog that it becomes turns to its log again.
-        try db.execute(sql: "PRAGMA journal_mode = DELETE")
-        return try DamageQuery.damage(in: db)
+        try target.execute("PRAGMA journal_mode = DELETE")
+        let damage = try DamageQuery.damage(in: target)
+        try target.close()
+        return damage
       }
-      try target.close()
       guard let first = damage.first else { return }
       throw CatalogError(
         .corrupt, "the catalog \(origin) is damaged (\(first)), so no backup was made: run reel doctor")

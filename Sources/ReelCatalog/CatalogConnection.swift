@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 import Synchronization
 
@@ -12,10 +12,11 @@ final class CatalogConnection: Sendable {
   }
 
   let path: String
-  private let database: any DatabaseReader
+  private let database: Database
+  private let threads = BlockingQueue(label: "reel.catalog.read", width: CatalogDatabase.readerCount)
   private let state = Mutex(State())
 
-  init(_ database: any DatabaseReader, path: String) {
+  init(_ database: Database, path: String) {
     self.database = database
     self.path = path
   }
@@ -42,40 +43,32 @@ final class CatalogConnection: Sendable {
 
   /// Reads with one statement.
   func look<Value: Sendable>(
-    _ body: @escaping @Sendable (Database) throws -> Value
+    _ body: @escaping @Sendable (Connection) throws -> Value
   ) async throws(CatalogError) -> Value {
-    if BlockingThread.isCurrent { return try usingNow { database in try database.unsafeRead(body) } }
-    return try await using { database in try await database.unsafeRead(body) }
+    try await using { database, interruption in try database.look(endedBy: interruption, body) }
   }
 
   /// Reads with several statements, all of the same moment.
   func read<Value: Sendable>(
-    _ body: @escaping @Sendable (Database) throws -> Value
+    _ body: @escaping @Sendable (Connection) throws -> Value
   ) async throws(CatalogError) -> Value {
-    if BlockingThread.isCurrent { return try usingNow { database in try database.read(body) } }
-    return try await using { database in try await database.read(body) }
+    try await using { database, interruption in try database.read(endedBy: interruption, body) }
   }
 
+  /// At once on a thread that may block; else on one of ours, where cancelling the task ends the work.
   private func using<Value: Sendable>(
-    _ body: (any DatabaseReader) async throws -> Value
+    _ body: @escaping @Sendable (Database, Interruption?) throws -> Value
   ) async throws(CatalogError) -> Value {
     guard enter() else { throw CatalogError.closed(at: path) }
     defer { leave() }
     do {
-      return try await body(database)
-    } catch {
-      throw CatalogError.from(error, at: path)
-    }
-  }
-
-  /// Blocks: for a thread that may.
-  private func usingNow<Value>(
-    _ body: (any DatabaseReader) throws -> Value
-  ) throws(CatalogError) -> Value {
-    guard enter() else { throw CatalogError.closed(at: path) }
-    defer { leave() }
-    do {
-      return try body(database)
+      if BlockingThread.isCurrent { return try body(database, nil) }
+      let interruption = Interruption()
+      return try await withTaskCancellationHandler {
+        try await threads.run { [database] in try body(database, interruption) }
+      } onCancel: {
+        interruption.request()
+      }
     } catch {
       throw CatalogError.from(error, at: path)
     }

@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 
 /// Opens the file of a catalog. Everything here blocks.
@@ -10,7 +10,7 @@ enum CatalogDatabase {
   static func open(
     _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double,
     onWait: @escaping @Sendable (CatalogHold) -> Void = { _ in }
-  ) throws(CatalogError) -> DatabasePool {
+  ) throws(CatalogError) -> Database {
     let path = place.path
     return try mapping(path) {
       // A new file's mode cannot be changed while another process is about to use it.
@@ -21,30 +21,43 @@ enum CatalogDatabase {
       if isNew, CatalogTrace.isThere(in: library) { throw CatalogError.lost(at: path) }
       try CatalogFile.make(path)
       try Failpoint.catalogFileMade.reachInDatabase()
-      var configuration = configuration(path, busyTimeout)
       let holder: @Sendable () -> CatalogHold? = { CatalogHold.writing(into: path) }
-      configuration.busyMode = BusyWait(longest: busyTimeout, holder: holder, onWait: onWait).mode
-      // Only a database without tables can still choose; for any other this does nothing.
-      configuration.prepareDatabase { db in
-        if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
-      }
-      let database = try DatabasePool(path: path, configuration: configuration)
+      let writer = try Self.writer(at: path, BusyWait(longest: busyTimeout, holder: holder, onWait: onWait))
       try Failpoint.catalogOpened.reachInDatabase()
-      // GRDB leaves it at NORMAL, where the last commits can be lost with the power.
-      try database.writeWithoutTransaction { db in
-        try db.execute(sql: "PRAGMA synchronous = FULL")
-        // A database without tables, where a catalog should be.
-        if try !isNew && CatalogSchema.checkedVersion(of: db, at: path) == 0
-          && CatalogTrace.isThere(in: library)
-        {
-          throw CatalogError.lost(at: path)
-        }
-        try CatalogSchema.migrate(db, at: place)
+      // A database without tables, where a catalog should be.
+      if try !isNew && CatalogSchema.checkedVersion(of: writer, at: path) == 0
+        && CatalogTrace.isThere(in: library)
+      {
+        throw CatalogError.lost(at: path)
       }
+      try CatalogSchema.migrate(writer, at: place)
       try Failpoint.catalogMigrated.reachInDatabase()
       try CatalogTrace.leave(in: library)
-      return database
+      return Database(writer: writer, readers: readerCount) {
+        let reader = try Connection(path, .readOnly)
+        try BusyWait(longest: busyTimeout).install(on: reader)
+        return reader
+      }
     }
+  }
+
+  /// How many may read at once beside the one that writes.
+  static let readerCount = 4
+
+  /// A connection to the database at `path` that writes, with a write-ahead log.
+  private static func writer(at path: String, _ wait: BusyWait) throws -> Connection {
+    let connection = try Connection(path, .readWrite)
+    try wait.install(on: connection)
+    // Before anything is written: a database that is not ours stays as it is.
+    _ = try CatalogSchema.checkedVersion(of: connection, at: path)
+    // Only a database without tables, and without a log, can still choose; for any other this does nothing.
+    try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    guard try connection.value("PRAGMA journal_mode = WAL") == "wal" else {
+      throw SQLiteError(.generic, "could not activate WAL Mode at path: \(path)")
+    }
+    // With less the last commits can be lost with the power.
+    try connection.execute("PRAGMA synchronous = FULL")
+    return connection
   }
 
   /// Opens the catalog for reading, or gives nil when there is none yet. One that an older Reel made is
@@ -52,7 +65,7 @@ enum CatalogDatabase {
   /// - Throws: `lost` when there is none any more.
   static func openReadOnly(
     _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
-  ) throws(CatalogError) -> (any DatabaseReader)? {
+  ) throws(CatalogError) -> Database? {
     guard let (database, found) = try existing(library, at: place, busyTimeout: busyTimeout) else {
       return nil
     }
@@ -67,7 +80,7 @@ enum CatalogDatabase {
   /// Opens the library's catalog, and tells its schema's version; nil when there is none yet.
   private static func existing(
     _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
-  ) throws(CatalogError) -> (database: any DatabaseReader, found: Found)? {
+  ) throws(CatalogError) -> (database: Database, found: Found)? {
     if let catalog = try readable(place, busyTimeout: busyTimeout), catalog.found.version > 0 {
       return catalog
     }
@@ -89,18 +102,17 @@ enum CatalogDatabase {
   /// Opens a catalog that is there, and tells its schema's version.
   private static func readable(
     _ place: CatalogPlace, busyTimeout: Double
-  ) throws(CatalogError) -> (database: any DatabaseReader, found: Found)? {
+  ) throws(CatalogError) -> (database: Database, found: Found)? {
     let path = place.path
     return try mapping(path) {
       guard try CatalogFile.hasContent(path) else { return nil }
       do {
-        return try look(into: path, of: place, busyTimeout: busyTimeout)
-      } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
+        return try look(into: place, .readWrite, busyTimeout: busyTimeout)
+      } catch let error as SQLiteError where error.code == .cannotOpen {
         // SQLite cannot make its shared memory file: a file system that is mounted read-only. Without a
         // write-ahead log to look into, the database file is all there is.
         if try CatalogFile.hasContent(path + "-wal") { throw error }
-        return try look(
-          into: "file:" + escaped(path) + "?immutable=1", of: place, busyTimeout: busyTimeout)
+        return try look(into: place, .immutable, busyTimeout: busyTimeout)
       }
     }
   }
@@ -108,52 +120,29 @@ enum CatalogDatabase {
   /// The connection may write, though no statement of ours does: only such a one removes the files beside the
   /// database when it is the last to close.
   private static func look(
-    into name: String, of place: CatalogPlace, busyTimeout: Double
-  ) throws -> (database: any DatabaseReader, found: Found) {
-    let database = try DatabaseQueue(path: name, configuration: configuration(place.path, busyTimeout))
-    let found = try database.read { db in
-      let version = try CatalogSchema.checkedVersion(of: db, at: place.path)
-      return (version, try version > 0 && CatalogSchema.isUpToDate(db, at: place))
+    into place: CatalogPlace, _ access: Connection.Access, busyTimeout: Double
+  ) throws -> (database: Database, found: Found) {
+    let connection = try Connection(place.path, access)
+    try BusyWait(longest: busyTimeout).install(on: connection)
+    try connection.execute("PRAGMA query_only = ON")
+    let found = try connection.transaction(.deferred) {
+      let version = try CatalogSchema.checkedVersion(of: connection, at: place.path)
+      return (version, try version > 0 && CatalogSchema.isUpToDate(connection, at: place))
     }
-    return (database, found)
+    return (Database(connection), found)
   }
 
   /// Closes; the last to close brings the write-ahead log home.
-  static func close(_ database: any DatabaseReader, path: String) throws(CatalogError) {
+  static func close(_ database: Database, path: String) throws(CatalogError) {
     try mapping(path) {
-      if let pool = database as? DatabasePool {
-        // Its reading connections first: they may not remove the files beside the database.
-        pool.releaseMemory()
+      if database.hasReaders {
         // Another process in the middle of it is no reason to fail: the log stays, and nothing is lost.
-        try? pool.writeWithoutTransaction { db in _ = try db.checkpoint(.passive) }
+        try? database.write { db in try db.checkpoint(.passive) }
         try Failpoint.catalogCheckpointed.reachInDatabase()
       }
       try database.close()
       try Failpoint.catalogClosed.reachInDatabase()
     }
-  }
-
-  private static func configuration(_ path: String, _ busyTimeout: Double) -> Configuration {
-    var configuration = Configuration()
-    configuration.label = "reel.catalog"
-    configuration.busyMode = BusyWait(longest: busyTimeout).mode
-    configuration.maximumReaderCount = 4
-    configuration.prepareDatabase { db in
-      // Before anything is written: a database that is not ours stays as it is.
-      _ = try CatalogSchema.checkedVersion(of: db, at: path)
-    }
-    return configuration
-  }
-
-  private static func escaped(_ path: String) -> String {
-    var escaped = ""
-    for scalar in path.unicodeScalars {
-      switch scalar {
-      case "%", "?", "#": escaped += "%" + String(scalar.value, radix: 16, uppercase: true)
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
   }
 
   private static func mapping<Value>(_ path: String, _ body: () throws -> Value) throws(CatalogError) -> Value

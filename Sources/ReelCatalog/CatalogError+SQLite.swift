@@ -1,6 +1,6 @@
-import GRDB
 import Glibc
 import ReelModel
+import ReelSQLite
 
 extension CatalogError {
   /// What `error`, thrown while working on the database at `path`, means for people.
@@ -8,15 +8,13 @@ extension CatalogError {
   static func from(_ error: any Error, at path: String, noun: String = "catalog") -> CatalogError {
     switch error {
     case let known as CatalogError: known
-    case let failure as DatabaseError: from(failure, at: path, noun)
-    case is CancellationError: cancelled(at: path)
+    case let failure as SQLiteError: from(failure, at: path, noun)
     default:
       CatalogError(.unusable, "the \(noun) \(path) gave an error that Reel does not know: \(error)")
     }
   }
 
-  private static func from(_ error: DatabaseError, at path: String, _ noun: String) -> CatalogError {
-    let reason = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+  private static func from(_ error: SQLiteError, at path: String, _ noun: String) -> CatalogError {
     switch code(of: error, at: path) {
     case .cancelled: return cancelled(at: path)
     case .locked:
@@ -26,7 +24,7 @@ extension CatalogError {
     case .corrupt:
       return CatalogError(
         .corrupt,
-        "the \(noun) \(path) is damaged or is no catalog (\(reason)): put a backup in its place, or "
+        "the \(noun) \(path) is damaged or is no catalog (\(error.message)): put a backup in its place, or "
           + "move it away and make a new one of the stored objects (reel doctor --rebuild)")
     case .diskFull:
       return CatalogError(
@@ -36,25 +34,26 @@ extension CatalogError {
         .unusable,
         "the \(noun) \(path) "
           + (obstacle(to: error, at: path)
-            ?? "cannot be used (\(reason)): check its disk, its owner and its permissions"))
+            ?? "cannot be used (\(error.message)): check its disk, its owner and its permissions"))
     }
   }
 
-  private static func code(of error: DatabaseError, at path: String) -> Code {
-    switch error.resultCode {
-    case .SQLITE_BUSY, .SQLITE_LOCKED: .locked
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB: .corrupt
-    case .SQLITE_FULL: .diskFull
+  private static func code(of error: SQLiteError, at path: String) -> Code {
+    switch error.code {
+    case .busy, .locked: .locked
+    // Also a value of a type that its column can't have.
+    case .corrupt, .notADatabase, .mismatch: .corrupt
+    case .full: .diskFull
     // So a full disk shows where SQLite makes or grows a file beside the database.
-    case .SQLITE_IOERR, .SQLITE_CANTOPEN: diskIsFull(at: path) ? .diskFull : .unusable
-    case .SQLITE_INTERRUPT: .cancelled
+    case .inputOutput, .cannotOpen: diskIsFull(at: path) ? .diskFull : .unusable
+    case .interrupted: .cancelled
     default: .unusable
     }
   }
 
   /// What SQLite has one word for with a broken disk, as the end of a sentence; nil where none of it shows.
-  private static func obstacle(to error: DatabaseError, at path: String) -> String? {
-    guard [.SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode) else { return nil }
+  private static func obstacle(to error: SQLiteError, at path: String) -> String? {
+    guard [.inputOutput, .cannotOpen, .readOnly].contains(error.code) else { return nil }
     if isMountedReadOnly(path) {
       return "is on a file system that is mounted read-only: mount it writable, or name another place"
     }

@@ -1,8 +1,8 @@
 import CFileSystem
 import FoundationEssentials
-import GRDB
 import Glibc
 import ReelModel
+import ReelSQLite
 import ReelSystem
 
 /// An object that becomes a post of a rebuilt catalog.
@@ -36,14 +36,13 @@ public struct RebuiltObject: Sendable {
 public final class CatalogRebuild: Sendable {
   private let library: LibraryFolder
   private let alone: FolderLock
-  private let database: DatabaseQueue
+  private let database: Database
   private let queue: BlockingQueue
   /// Where the catalog grows.
   private let place: CatalogPlace
   private var unfinished: String { place.path }
 
-  private init(_ library: LibraryFolder, alone: FolderLock, _ database: DatabaseQueue, _ queue: BlockingQueue)
-  {
+  private init(_ library: LibraryFolder, alone: FolderLock, _ database: Database, _ queue: BlockingQueue) {
     self.library = library
     self.alone = alone
     self.database = database
@@ -86,22 +85,18 @@ public final class CatalogRebuild: Sendable {
     }
   }
 
-  private static func emptyCatalog(in library: LibraryFolder) throws(CatalogError) -> DatabaseQueue {
+  private static func emptyCatalog(in library: LibraryFolder) throws(CatalogError) -> Database {
     let place = unfinished(in: library)
     let path = place.path
     // Of one who died.
     for ending in ["", "-journal"] { unlink(path + ending) }
     try CatalogFile.make(path)
     return try reporting(path) {
-      var configuration = Configuration()
-      configuration.label = "reel.catalog.rebuild"
-      configuration.prepareDatabase { db in
-        // It is synced as a whole before it counts.
-        try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = OFF")
-      }
-      let database = try DatabaseQueue(path: path, configuration: configuration)
-      try database.writeWithoutTransaction { db in try CatalogSchema.migrate(db, at: place) }
-      return database
+      let connection = try Connection(path, .readWrite)
+      // It is synced as a whole before it counts.
+      try connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = OFF")
+      try CatalogSchema.migrate(connection, at: place)
+      return Database(connection)
     }
   }
 
@@ -110,13 +105,15 @@ public final class CatalogRebuild: Sendable {
     try await queue.run { [self] () throws(CatalogError) in
       try Self.reporting(unfinished) {
         try database.write { db in
-          for object in objects { try add(object, in: db) }
+          try db.transaction(.immediate) {
+            for object in objects { try add(object, in: db) }
+          }
         }
       }
     }
   }
 
-  private func add(_ object: RebuiltObject, in db: Database) throws {
+  private func add(_ object: RebuiltObject, in db: Connection) throws {
     // There is no other process: any number does for its owner.
     let nobody: Int64 = 0
     let (publication, moment) = (object.publication, object.createdAt.milliseconds)
@@ -128,7 +125,7 @@ public final class CatalogRebuild: Sendable {
       publication, destination: try DestinationTable.id(of: place.name(of: publication.destination), in: db))
     try IntentTable.insert(request, key, owner: nobody, at: moment, in: db)
     guard let finished = try IntentTable.finish(intent, owner: nobody, at: moment, in: db) else {
-      throw DatabaseError(message: "the intent of \(intent.key) is not there")
+      throw SQLiteError(.generic, "the intent of \(intent.key) is not there")
     }
     let post = Post(
       draft: object.draft, intent: intent, stored: object.stored, pageNumber: 0, createdAt: object.createdAt)
@@ -147,7 +144,7 @@ public final class CatalogRebuild: Sendable {
       defer { alone.end() }
       try Self.reporting(unfinished) {
         let damage = try database.read { db in try DamageQuery.damage(in: db) }
-        if let first = damage.first { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: first) }
+        if let first = damage.first { throw SQLiteError(.corrupt, first) }
         try database.close()
         try syncUnfinished()
         try putRemainsAside()

@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 
 /// The tables, and how an older catalog becomes one of today.
@@ -20,20 +20,20 @@ enum CatalogSchema {
   ///
   /// Only reads.
   /// - Throws: ``CatalogError`` (`newerSchema`, or `corrupt` for another program's database).
-  static func checkedVersion(of db: Database, at path: String) throws -> Int {
-    let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-    let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+  static func checkedVersion(of db: Connection, at path: String) throws -> Int {
+    let application = try db.value("PRAGMA application_id") ?? 0
+    let found = try db.value("PRAGMA user_version") ?? 0
     if application == applicationID {
       if found > version { throw CatalogError.newerSchema(found, known: version, at: path) }
       return found
     }
-    let isEmpty = try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)") ?? false
+    let isEmpty = try db.value("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)") ?? false
     guard application == 0, found == 0, isEmpty else { throw CatalogError.notACatalog(at: path) }
     return 0
   }
 
   /// Whether the catalog in `db` is as this build writes it; see ``migrate(_:at:through:)``.
-  static func isUpToDate(_ db: Database, at place: CatalogPlace) throws -> Bool {
+  static func isUpToDate(_ db: Connection, at place: CatalogPlace) throws -> Bool {
     let found = try checkedVersion(of: db, at: place.path)
     return try found == version && !OwnStore(place: place).isNamedByPath(in: db)
   }
@@ -41,20 +41,19 @@ enum CatalogSchema {
   /// Brings the catalog up to date with `migrations`, and the name of the library's own store with where the library
   /// is; in one transaction, however many processes try at once.
   static func migrate(
-    _ db: Database, at place: CatalogPlace, through migrations: [String] = Self.migrations
+    _ db: Connection, at place: CatalogPlace, through migrations: [String] = Self.migrations
   ) throws {
-    try db.inTransaction(.immediate) {
+    try db.transaction(.immediate) {
       let found = try checkedVersion(of: db, at: place.path)
       let own = OwnStore(place: place)
-      if try found >= migrations.count && !own.isNamedByPath(in: db) { return .rollback }
+      if try found >= migrations.count && !own.isNamedByPath(in: db) { return }
       for statements in migrations.dropFirst(found) {
-        try db.execute(sql: statements)
+        try db.execute(statements)
       }
       try own.adopt(in: db, from: found)
-      try db.execute(sql: "PRAGMA application_id = \(applicationID)")
-      try db.execute(sql: "PRAGMA user_version = \(migrations.count)")
+      try db.execute("PRAGMA application_id = \(applicationID)")
+      try db.execute("PRAGMA user_version = \(migrations.count)")
       try Failpoint.catalogSchemaWritten.reachInDatabase()
-      return .commit
     }
   }
 }

@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 import Synchronization
 
@@ -39,14 +39,14 @@ final class CatalogWriting: Sendable {
   var lockName: String? { lock.withLock { $0?.name } }
 
   /// Hands in what nobody waits for. Where so much of it is waiting that memory counts, this waits, too.
-  func lazily(_ write: @escaping @Sendable (Database) throws -> Void) async {
+  func lazily(_ write: @escaping @Sendable (Connection) throws -> Void) async {
     group.lazily(write)
     // What the disk says to it is for those who wait for a result of their own.
     if group.isCrowded { try? await group.settle() }
   }
 
   /// Whether `intent` is still this owner's, whose lease begins anew then.
-  func holds(_ intent: Intent, in db: Database) throws -> Bool {
+  func holds(_ intent: Intent, in db: Connection) throws -> Bool {
     guard let name = lockName,
       try IntentTable.isHeld(intent, by: steps.me, in: db)
     else { return false }

@@ -1,27 +1,30 @@
-import GRDB
+import ReelSQLite
 
 /// What is wrong with a catalog's database, a sentence each.
 enum DamageQuery {
   private static let most = 20
 
-  static func damage(in db: Database) throws -> [String] {
+  static func damage(in db: Connection) throws -> [String] {
     // The rows of a file that SQLite finds broken are not worth asking.
-    let pages = try String.fetchAll(db, sql: "PRAGMA integrity_check(\(most))").filter { $0 != "ok" }
+    let pages = try db.values("PRAGMA integrity_check(\(most))", as: String.self).filter { $0 != "ok" }
     if !pages.isEmpty { return pages }
     return try brokenReferences(in: db) + contradictions(in: db)
   }
 
-  private static func brokenReferences(in db: Database) throws -> [String] {
-    try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").prefix(most).map { row in
-      "row \((row["rowid"] as Int64?).map(String.init) ?? "?") of \(row["table"] as String) refers to a "
-        + "\(row["parent"] as String) that is not there"
+  private static func brokenReferences(in db: Connection) throws -> [String] {
+    let sentences = try db.rows("PRAGMA foreign_key_check") { row in
+      let (id, table, parent) = (
+        try row["rowid"] as Int64?, try row["table"] as String, try row["parent"] as String
+      )
+      return "row \(id.map(String.init) ?? "?") of \(table) refers to a \(parent) that is not there"
     }
+    return Array(sentences.prefix(most))
   }
 
   /// What the schema can't forbid.
-  private static func contradictions(in db: Database) throws -> [String] {
+  private static func contradictions(in db: Connection) throws -> [String] {
     try rules.compactMap { rule in
-      let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(rule.rows)") ?? 0
+      let count = try db.number("SELECT count(*) FROM \(rule.rows)") ?? 0
       return count == 0 ? nil : "\(count) \(rule.sentence)"
     }
   }

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 
 /// A catalog opened to be looked at by `reel doctor`.
@@ -55,7 +55,7 @@ public final class ExaminedCatalog: CatalogExamination, Sendable {
   /// Every store that was ever claimed in, by name.
   public func destinations() async throws(CatalogError) -> [Destination] {
     try await connection.look { db in
-      try String.fetchAll(db, sql: "SELECT name FROM destination")
+      try db.values("SELECT name FROM destination")
     }.map { place.destination(named: $0) }.sorted { $0.name < $1.name }
   }
 
@@ -71,30 +71,29 @@ public final class ExaminedCatalog: CatalogExamination, Sendable {
         FROM intent JOIN destination ON destination.id = intent.destination
         WHERE destination.name = ? AND objectKey > ? ORDER BY objectKey LIMIT ?
         """, [store.text, key?.rawValue ?? "", limit]
-      ).map { try ExaminedObject($0, owners, in: db) }
+      ) { try ExaminedObject($0, owners, in: db) }
     }
   }
 }
 
 extension ExaminedObject {
-  fileprivate init(_ row: Row, _ owners: OwnerRoll, in db: Database) throws {
-    let id = PostID((row["postID"] as UUID).uuidString)
-    guard let id, let key = ObjectKey(row["objectKey"]),
-      let digest = ContentDigest(sha256: row["digest"] as Data)
-    else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "an intent without a proper key") }
+  fileprivate init(_ row: borrowing Row, _ owners: OwnerRoll, in db: Connection) throws {
+    guard let id = PostID(bytes: try row["postID"]), let key = ObjectKey(try row["objectKey"]),
+      let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
+    else { throw SQLiteError(.corrupt, "an intent without a proper key") }
     let state: State
-    switch row["state"] as Int {
+    switch try row["state"] as Int {
     case 1: state = .published
     case 2: state = .givenUp
     default:
-      if let owner = row["owner"] as Int64? {
+      if let owner = try row["owner"] as Int64? {
         state = try owners.isAlive(owner, in: db) ? .held : .abandoned
       } else {
         state = .waiting
       }
     }
     self.init(
-      id: id, key: key, size: row["size"], digest: digest, state: state,
-      changedAt: Date(milliseconds: row["changedAt"]))
+      id: id, key: key, size: try row["size"], digest: digest, state: state,
+      changedAt: Date(milliseconds: try row["changedAt"]))
   }
 }

@@ -1,4 +1,4 @@
-import GRDB
+import ReelSQLite
 import ReelSystem
 
 extension Failpoint {
@@ -7,7 +7,7 @@ extension Failpoint {
     do throws(SystemError) {
       try reach()
     } catch {
-      throw DatabaseError(resultCode: .SQLITE_IOERR, message: error.description)
+      throw SQLiteError(.inputOutput, error.description)
     }
   }
 }

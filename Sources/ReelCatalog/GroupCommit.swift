@@ -1,6 +1,6 @@
 import Dispatch
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 import Synchronization
 
@@ -11,7 +11,9 @@ import Synchronization
 /// savepoint of its own, so one that fails takes no other with it; each caller goes on after the commit that
 /// holds its row. What was handed in first is written first.
 final class GroupCommit: Sendable {
-  private let database: DatabasePool
+  private let database: Database
+  /// Where it is written.
+  private let thread = DispatchQueue(label: "reel.catalog.write")
   private let connection: CatalogConnection
   /// What was opened: nothing counts that is written into a file that the path does not lead to any more.
   private let file: CatalogFile.Identity?
@@ -21,7 +23,7 @@ final class GroupCommit: Sendable {
 
   /// - Parameter patience: how long a write that nobody waits for may stay uncommitted.
   init(
-    database: DatabasePool, connection: CatalogConnection, patience: DispatchTimeInterval = .milliseconds(200)
+    database: Database, connection: CatalogConnection, patience: DispatchTimeInterval = .milliseconds(200)
   ) {
     self.database = database
     self.connection = connection
@@ -35,7 +37,7 @@ final class GroupCommit: Sendable {
   /// of it.
   /// - Throws: what `write` throws (nothing of it is written then), or why the group was not committed.
   func durably<Value: Sendable>(
-    _ write: @escaping @Sendable (Database) throws -> Value
+    _ write: @escaping @Sendable (Connection) throws -> Value
   ) async throws(CatalogError) -> Value {
     let result: Result<Value, CatalogError> = await withCheckedContinuation { continuation in
       let pending = AwaitedWrite(write) { continuation.resume(returning: $0) }
@@ -46,7 +48,7 @@ final class GroupCommit: Sendable {
 
   /// Hands `write` in without waiting: it is committed with the next group, or after ``patience``. It is one
   /// statement, which SQLite carries out whole or not at all; it has no savepoint of its own.
-  func lazily(_ write: @escaping @Sendable (Database) throws -> Void) {
+  func lazily(_ write: @escaping @Sendable (Connection) throws -> Void) {
     _ = handIn(UnawaitedWrite(write))
   }
 
@@ -60,13 +62,13 @@ final class GroupCommit: Sendable {
 
   /// Runs `body` between two groups, outside of any transaction.
   func alone<Value: Sendable>(
-    _ body: @escaping @Sendable (Database) throws -> Value
+    _ body: @escaping @Sendable (Connection) throws -> Value
   ) async throws(CatalogError) -> Value {
     guard connection.enter() else { throw CatalogError.closed(at: path) }
     defer { connection.leave() }
     let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
-      database.asyncWriteWithoutTransaction { db in
-        continuation.resume(returning: Result { try body(db) })
+      thread.async { [database] in
+        continuation.resume(returning: Result { try database.write(body) })
       }
     }
     do {
@@ -120,10 +122,10 @@ final class GroupCommit: Sendable {
       for write in refused { write.end(.closed(at: path), at: path) }
       return
     }
-    database.asyncWriteWithoutTransaction { [self] db in
+    thread.async { [self] in
       let group = queue.withLock { $0.takeGroup() }
       pace.begins(with: group.count { $0.isAwaited })
-      let failure = commit(group, in: db)
+      let failure = commit(group)
       connection.leave()
       let step = queue.withLock { $0.next(after: group, failed: failure != nil) }
       for write in group { write.end(failure, at: path) }
@@ -131,15 +133,16 @@ final class GroupCommit: Sendable {
     }
   }
 
-  private func commit(_ group: [any PendingWrite], in db: Database) -> CatalogError? {
+  private func commit(_ group: [any PendingWrite]) -> CatalogError? {
     do {
       try Failpoint.groupBegun.reachInDatabase()
-      try db.inTransaction(.immediate) {
-        try Failpoint.groupOpened.reachInDatabase()
-        for write in group { try write.perform(in: db) }
-        try Failpoint.groupWritten.reachInDatabase()
-        guard file == CatalogFile.Identity(at: path) else { throw CatalogError.moved(from: path) }
-        return .commit
+      try database.write { db in
+        try db.transaction(.immediate) {
+          try Failpoint.groupOpened.reachInDatabase()
+          for write in group { try write.perform(in: db) }
+          try Failpoint.groupWritten.reachInDatabase()
+          guard file == CatalogFile.Identity(at: path) else { throw CatalogError.moved(from: path) }
+        }
       }
       try Failpoint.groupCommitted.reachInDatabase()
       return nil

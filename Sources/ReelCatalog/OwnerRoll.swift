@@ -1,7 +1,7 @@
 import FoundationEssentials
-import GRDB
 import Glibc
 import ReelModel
+import ReelSQLite
 import ReelSystem
 
 /// Who works on this library, and who of them is alive.
@@ -42,20 +42,20 @@ struct OwnerRoll: Sendable {
   }
 
   /// Writes down the owner of `lock`, and strikes out the dead. Gives the new owner's id.
-  func enlist(_ lock: OwnerLock, in db: Database) throws -> Int64 {
+  func enlist(_ lock: OwnerLock, in db: Connection) throws -> Int64 {
     try strikeDead(in: db)
     let now = clock.now().milliseconds
     let id = try db.number(
       """
       INSERT INTO owner (lockName, host, pid, startedAt, leaseUntil) VALUES (?, ?, ?, ?, ?) RETURNING id
       """, [lock.name, host, Int64(getpid()), now, leaseEnd])
-    guard let id else { throw DatabaseError(message: "no id for the new owner") }
+    guard let id else { throw SQLiteError(.generic, "no id for the new owner") }
     try Failpoint.ownerEnlisted.reachInDatabase()
     return id
   }
 
   /// Moves the end of `owner`'s lease. Another machine may have struck it out: then it is written down anew.
-  func renew(_ owner: Int64, lock: String, in db: Database) throws {
+  func renew(_ owner: Int64, lock: String, in db: Connection) throws {
     try db.run(
       """
       INSERT INTO owner (id, lockName, host, pid, startedAt, leaseUntil) VALUES (?, ?, ?, ?, ?, ?)
@@ -65,19 +65,18 @@ struct OwnerRoll: Sendable {
   }
 
   /// Gives up all that `owner` holds. What it has not told stays in the outbox, for whoever meets it.
-  func retire(_ owner: Int64, in db: Database) throws {
+  func retire(_ owner: Int64, in db: Connection) throws {
     try db.run("UPDATE intent SET owner = NULL WHERE owner = ?", [owner])
     try db.run("DELETE FROM owner WHERE id = ?", [owner])
     try Failpoint.ownerRetired.reachInDatabase()
   }
 
   /// Whether `owner` is to be left in peace.
-  func isAlive(_ owner: Int64, in db: Database) throws -> Bool {
-    let found = try db.row("SELECT lockName, host, leaseUntil FROM owner WHERE id = ?", [owner])
-    guard let found else { return false }
-    let leaseUntil: Int64 = found["leaseUntil"]
-    if leaseUntil <= clock.now().milliseconds { return false }
-    return holdsLock(found["lockName"]) || mayLiveElsewhere(found["host"])
+  func isAlive(_ owner: Int64, in db: Connection) throws -> Bool {
+    try db.row("SELECT lockName, host, leaseUntil FROM owner WHERE id = ?", [owner]) { row in
+      if try row["leaseUntil"] <= clock.now().milliseconds { return false }
+      return try holdsLock(row["lockName"]) || mayLiveElsewhere(row["host"])
+    } ?? false
   }
 
   /// Whether an owner of `itsHost` whose lock is free here may live under another kernel; its lease tells then.
@@ -97,11 +96,11 @@ struct OwnerRoll: Sendable {
     (try? OwnerLock.isAlive(directory: library.temporaryPath, name: name)) ?? true
   }
 
-  private func strikeDead(in db: Database) throws {
-    for owner in try db.rows("SELECT id, lockName, host FROM owner")
-    where !holdsLock(owner["lockName"]) && !mayLiveElsewhere(owner["host"]) {
-      try db.run("DELETE FROM owner WHERE id = ?", [owner["id"] as Int64])
+  private func strikeDead(in db: Connection) throws {
+    let dead: [Int64?] = try db.rows("SELECT id, lockName, host FROM owner") { row in
+      try holdsLock(row["lockName"]) || mayLiveElsewhere(row["host"]) ? nil : row["id"]
     }
+    for owner in dead.compactMap(\.self) { try db.run("DELETE FROM owner WHERE id = ?", [owner]) }
     // Of another machine: a day after the last sign of life.
     let yesterday = clock.now().milliseconds - 86_400_000
     try db.run("DELETE FROM owner WHERE host <> ? AND leaseUntil < ?", [host, yesterday])
@@ -110,8 +109,8 @@ struct OwnerRoll: Sendable {
 
   /// Removes the lock files of dead owners, also of those that died before they had a row, or before their lock had
   /// its name. One that can't be removed now is no harm: the next opening tries again.
-  private func removeDeadLocks(in db: Database) throws {
-    let known = Set(try db.rows("SELECT lockName FROM owner").map { $0["lockName"] as String })
+  private func removeDeadLocks(in db: Connection) throws {
+    let known: Set<String> = Set(try db.values("SELECT lockName FROM owner"))
     for name in lockNames() where !known.contains(name) && !holdsLock(name) {
       // One that can't be removed is no harm: the next owner tries again.
       _ = try? OwnerLock.removeIfDead(directory: library.temporaryPath, name: name)

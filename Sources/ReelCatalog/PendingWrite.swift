@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 import Synchronization
 
 /// A write that waits for its group.
@@ -9,7 +9,7 @@ protocol PendingWrite: Sendable {
 
   /// Writes. Keeps to itself what is wrong with this write alone.
   /// - Throws: what ends the whole group.
-  func perform(in db: Database) throws
+  func perform(in db: Connection) throws
 
   /// The group has been committed, or (`failure`) has not.
   func end(_ failure: CatalogError?, at path: String)
@@ -17,22 +17,22 @@ protocol PendingWrite: Sendable {
 
 /// A write whose result somebody waits for.
 final class AwaitedWrite<Value: Sendable>: PendingWrite {
-  private let write: @Sendable (Database) throws -> Value
+  private let write: @Sendable (Connection) throws -> Value
   private let answer: @Sendable (Result<Value, CatalogError>) -> Void
   let isAwaited = true
   private let outcome = Mutex<Result<Value, any Error>?>(nil)
 
   init(
-    _ write: @escaping @Sendable (Database) throws -> Value,
+    _ write: @escaping @Sendable (Connection) throws -> Value,
     answer: @escaping @Sendable (Result<Value, CatalogError>) -> Void
   ) {
     self.write = write
     self.answer = answer
   }
 
-  func perform(in db: Database) throws {
+  func perform(in db: Connection) throws {
     do {
-      let value = try db.inOwnSavepoint { try write(db) }
+      let value = try db.savepoint { try write(db) }
       outcome.withLock { $0 = .success(value) }
     } catch  where !db.endsGroup(error) {
       outcome.withLock { $0 = .failure(error) }
@@ -52,13 +52,13 @@ final class AwaitedWrite<Value: Sendable>: PendingWrite {
 /// A write that nobody waits for: one statement.
 struct UnawaitedWrite: PendingWrite {
   let isAwaited = false
-  private let write: @Sendable (Database) throws -> Void
+  private let write: @Sendable (Connection) throws -> Void
 
-  init(_ write: @escaping @Sendable (Database) throws -> Void) {
+  init(_ write: @escaping @Sendable (Connection) throws -> Void) {
     self.write = write
   }
 
-  func perform(in db: Database) throws {
+  func perform(in db: Connection) throws {
     do {
       try write(db)
     } catch  where !db.endsGroup(error) {
@@ -69,27 +69,11 @@ struct UnawaitedWrite: PendingWrite {
   func end(_ failure: CatalogError?, at path: String) {}
 }
 
-extension Database {
-  /// Runs `body` so that nothing of it stays when it throws.
-  fileprivate func inOwnSavepoint<Value>(_ body: () throws -> Value) throws -> Value {
-    try run("SAVEPOINT one")
-    do {
-      let value = try body()
-      try run("RELEASE SAVEPOINT one")
-      return value
-    } catch {
-      if isInsideTransaction {
-        try run("ROLLBACK TO SAVEPOINT one")
-        try run("RELEASE SAVEPOINT one")
-      }
-      throw error
-    }
-  }
-
+extension Connection {
   /// Whether `error` of one write means that no other of its transaction can be carried out either.
   fileprivate func endsGroup(_ error: any Error) -> Bool {
     if !isInsideTransaction { return true }
-    guard let error = error as? DatabaseError else { return false }
-    return error.resultCode != .SQLITE_CONSTRAINT
+    guard let error = error as? SQLiteError else { return false }
+    return error.code != .constraint
   }
 }

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import GRDB
 import ReelModel
+import ReelSQLite
 
 /// Posts as rows. Place and time are columns; the rest is the post's own JSON.
 enum PostTable {
@@ -31,26 +31,26 @@ enum PostTable {
 
   /// Gives the post the next place in the feed.
   static func insert(
-    _ id: PostID, document: String, intent: Int64, at now: Int64, in db: Database
+    _ id: PostID, document: String, intent: Int64, at now: Int64, in db: Connection
   ) throws -> Int {
     let place = try db.number(
       "UPDATE feed SET lastPageNumber = lastPageNumber + 1 WHERE id = 1 RETURNING lastPageNumber")
     guard let place else {
-      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the feed's counter is missing")
+      throw SQLiteError(.corrupt, "the feed's counter is missing")
     }
     try db.run(
       "INSERT INTO post (pageNumber, id, intent, createdAt, document) VALUES (?, ?, ?, ?, ?)",
-      [place, id.uuid, intent, now, document])
+      [place, id.bytes, intent, now, document])
     return Int(place)
   }
 
-  static func find(_ id: PostID, in db: Database) throws -> Stored? {
-    try db.row("SELECT pageNumber, createdAt, document FROM post WHERE id = ?", [id.uuid]).map(Stored.init)
+  static func find(_ id: PostID, in db: Connection) throws -> Stored? {
+    try db.row("SELECT pageNumber, createdAt, document FROM post WHERE id = ?", [id.bytes]) { try Stored($0) }
   }
 
   /// The first post of `publication`, and the owner that is to tell its event, if it has not been told.
   static func find(
-    _ publication: Publication, in store: StoreName, db: Database
+    _ publication: Publication, in store: StoreName, db: Connection
   ) throws -> (post: Stored, teller: Int64?)? {
     try db.row(
       """
@@ -63,36 +63,36 @@ enum PostTable {
         AND intent.state = 1 AND intent.ordinal IS NOT NULL
       ORDER BY intent.ordinal LIMIT 1
       """,
-      [store.text, Data(publication.digest.bytes), IntentTable.author(of: publication)]
-    ).map { (Stored($0), $0["teller"]) }
+      [store.text, publication.digest.bytes, IntentTable.author(of: publication)]
+    ) { row in (try Stored(row), try row["teller"]) }
   }
 
   /// The `limit` posts before `place`, the newest first.
-  static func before(_ place: Int, limit: Int, in db: Database) throws -> [Stored] {
+  static func before(_ place: Int, limit: Int, in db: Connection) throws -> [Stored] {
     try db.rows(
       """
       SELECT pageNumber, createdAt, document FROM post
       WHERE pageNumber < ? ORDER BY pageNumber DESC LIMIT ?
       """, [place, limit]
-    ).map(Stored.init)
+    ) { try Stored($0) }
   }
 
   /// The posts with a place in `places`, in that order.
-  static func at(_ places: Range<Int>, in db: Database) throws -> [Stored] {
+  static func at(_ places: Range<Int>, in db: Connection) throws -> [Stored] {
     try db.rows(
       """
       SELECT pageNumber, createdAt, document FROM post
       WHERE pageNumber >= ? AND pageNumber < ? ORDER BY pageNumber
       """, [places.lowerBound, places.upperBound]
-    ).map(Stored.init)
+    ) { try Stored($0) }
   }
 }
 
 extension PostTable.Stored {
-  fileprivate init(_ row: Row) {
-    pageNumber = row["pageNumber"]
-    createdAt = row["createdAt"]
-    document = row["document"]
+  fileprivate init(_ row: borrowing Row) throws {
+    pageNumber = try row["pageNumber"]
+    createdAt = try row["createdAt"]
+    document = try row["document"]
   }
 
   /// The post in this row.

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 
 /// The steps of publishing, each inside a transaction of somebody else's, in the name of one owner.
@@ -25,7 +25,7 @@ struct PublishingSteps: Sendable {
 
   // MARK: T1
 
-  func claim(_ request: ClaimRequest, in db: Database) throws -> Answer {
+  func claim(_ request: ClaimRequest, in db: Connection) throws -> Answer {
     let publication = request.publication
     if request.duplicates == .skip, let found = try published(publication, in: db) {
       return .published(found)
@@ -39,20 +39,20 @@ struct PublishingSteps: Sendable {
     return .granted(try begin(request, key, in: db))
   }
 
-  private func isHeld(_ intent: IntentTable.Unfinished, in db: Database) throws -> Bool {
+  private func isHeld(_ intent: IntentTable.Unfinished, in db: Connection) throws -> Bool {
     guard let owner = intent.owner else { return false }
     return try owner == me || owners.isAlive(owner, in: db)
   }
 
   /// Whether somebody alive is about to store in this destination.
-  func isInUse(_ destination: Int64, in db: Database) throws -> Bool {
-    try db.rows(
-      "SELECT DISTINCT owner FROM intent WHERE destination = ? AND owner IS NOT NULL", [destination]
-    ).contains { try owners.isAlive($0["owner"], in: db) }
+  func isInUse(_ destination: Int64, in db: Connection) throws -> Bool {
+    let holders: [Int64] = try db.values(
+      "SELECT DISTINCT owner FROM intent WHERE destination = ? AND owner IS NOT NULL", [destination])
+    return try holders.contains { try owners.isAlive($0, in: db) }
   }
 
   private func takeOver(
-    _ unfinished: IntentTable.Unfinished, _ publication: Publication, in db: Database
+    _ unfinished: IntentTable.Unfinished, _ publication: Publication, in db: Connection
   ) throws -> Intent {
     try IntentTable.takeOver(unfinished.number, owner: me, at: now, in: db)
     try Failpoint.takeOverWritten.reachInDatabase()
@@ -61,7 +61,7 @@ struct PublishingSteps: Sendable {
   }
 
   /// Takes over the unfinished intent for `id`, whatever it is for; nil when there is none that is free.
-  func takeOver(_ id: PostID, in db: Database) throws -> Intent? {
+  func takeOver(_ id: PostID, in db: Connection) throws -> Intent? {
     guard let (publication, unfinished) = try IntentTable.unfinished(id, at: place, in: db),
       try !isHeld(unfinished, in: db)
     else { return nil }
@@ -69,11 +69,11 @@ struct PublishingSteps: Sendable {
   }
 
   private func begin(
-    _ request: ClaimRequest, _ key: IntentTable.PublicationKey, in db: Database
+    _ request: ClaimRequest, _ key: IntentTable.PublicationKey, in db: Connection
   ) throws -> Intent {
     do {
       try IntentTable.insert(request, key, owner: me, at: now, in: db)
-    } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
+    } catch let error as SQLiteError where error.isUniqueViolation {
       throw CatalogError.nameTaken(request, at: path)
     }
     try Failpoint.claimWritten.reachInDatabase()
@@ -85,7 +85,7 @@ struct PublishingSteps: Sendable {
 
   /// Gives the post's place in the feed.
   func complete(
-    _ intent: Intent, document: String, bytes: Int64, at moment: Int64, in db: Database
+    _ intent: Intent, document: String, bytes: Int64, at moment: Int64, in db: Connection
   ) throws -> Int {
     guard let finished = try IntentTable.finish(intent, owner: me, at: moment, in: db) else {
       throw CatalogError.leaseLost(intent, at: path)
@@ -100,7 +100,7 @@ struct PublishingSteps: Sendable {
     return place
   }
 
-  func release(_ intent: Intent, because reason: ReleaseReason, in db: Database) throws {
+  func release(_ intent: Intent, because reason: ReleaseReason, in db: Connection) throws {
     try IntentTable.release(intent, because: reason, owner: me, at: now, in: db)
     try Failpoint.releaseWritten.reachInDatabase()
   }
@@ -108,7 +108,7 @@ struct PublishingSteps: Sendable {
   // MARK: What is published already
 
   /// The post of `publication`. An event that a dead process did not tell becomes ours to tell.
-  func published(_ publication: Publication, in db: Database) throws -> Found? {
+  func published(_ publication: Publication, in db: Connection) throws -> Found? {
     let found = try look(for: publication, in: db)
     if let found, !found.announced {
       try Outbox.hand(found.stored.pageNumber, to: me, in: db)
@@ -117,7 +117,7 @@ struct PublishingSteps: Sendable {
   }
 
   /// The post of `publication`, and whether its event is told or somebody alive is about to. Only reads.
-  func look(for publication: Publication, in db: Database) throws -> Found? {
+  func look(for publication: Publication, in db: Connection) throws -> Found? {
     let store = place.name(of: publication.destination)
     guard let (stored, teller) = try PostTable.find(publication, in: store, db: db) else { return nil }
     guard let teller, teller != me else { return Found(stored: stored, announced: true) }

@@ -1,31 +1,31 @@
 import FoundationEssentials
-import GRDB
 import ReelModel
+import ReelSQLite
 
 /// What readers found in which bytes, as JSON.
 enum ReadingTable {
-  static func find(_ digest: ContentDigest, by reader: ReaderVersion, in db: Database) throws -> String? {
-    try db.row(
+  static func find(_ digest: ContentDigest, by reader: ReaderVersion, in db: Connection) throws -> String? {
+    try db.value(
       "SELECT outcome FROM reading WHERE digest = ? AND reel = ? AND ffmpeg = ?",
-      [Data(digest.bytes), reader.reel, reader.ffmpeg]
-    ).map { $0["outcome"] }
+      [digest.bytes, reader.reel, reader.ffmpeg])
   }
 
   /// By every reader that there was.
-  static func all(of digest: ContentDigest, in db: Database) throws -> [(ReaderVersion, String)] {
-    try db.rows("SELECT reel, ffmpeg, outcome FROM reading WHERE digest = ?", [Data(digest.bytes)])
-      .map { (ReaderVersion(reel: $0["reel"], ffmpeg: $0["ffmpeg"]), $0["outcome"]) }
+  static func all(of digest: ContentDigest, in db: Connection) throws -> [(ReaderVersion, String)] {
+    try db.rows("SELECT reel, ffmpeg, outcome FROM reading WHERE digest = ?", [digest.bytes]) { row in
+      (ReaderVersion(reel: try row["reel"], ffmpeg: try row["ffmpeg"]), try row["outcome"])
+    }
   }
 
   static func put(
-    _ outcome: String, of digest: ContentDigest, by reader: ReaderVersion, in db: Database
+    _ outcome: String, of digest: ContentDigest, by reader: ReaderVersion, in db: Connection
   ) throws {
     try db.run(
       "INSERT OR REPLACE INTO reading (digest, reel, ffmpeg, outcome) VALUES (?, ?, ?, ?)",
-      [Data(digest.bytes), reader.reel, reader.ffmpeg, outcome])
+      [digest.bytes, reader.reel, reader.ffmpeg, outcome])
   }
 
-  static func clear(in db: Database) throws {
+  static func clear(in db: Connection) throws {
     try db.run("DELETE FROM reading")
   }
 }

@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 
 /// All that is known of a file that nobody has opened yet.
 enum RecallQuery {
@@ -12,7 +12,7 @@ enum RecallQuery {
 
   /// - Parameter steps: of the owner who asks; nil for one who only reads, and tells nothing.
   static func find(
-    _ file: RecalledFile, _ steps: PublishingSteps?, at place: CatalogPlace, in db: Database
+    _ file: RecalledFile, _ steps: PublishingSteps?, at place: CatalogPlace, in db: Connection
   ) throws -> Found? {
     guard let digest = try KnownFileTable.find(file.identity, in: db) else { return nil }
     let publication = Publication(digest: digest, destination: file.destination, authorID: file.authorID)

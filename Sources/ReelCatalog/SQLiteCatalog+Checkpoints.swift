@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 
 /// The checkpoints lie in the library's own catalog, which only its owner can read (the folder is 0700, the
 /// database and its backups are 0600). That is where they belong: they are of use only as long as the intents

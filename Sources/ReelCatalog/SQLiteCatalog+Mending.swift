@@ -1,6 +1,6 @@
 import FoundationEssentials
-import GRDB
 import ReelModel
+import ReelSQLite
 
 extension SQLiteCatalog: CatalogMending {
   /// One transaction; who is alive, or may be, keeps what it has.

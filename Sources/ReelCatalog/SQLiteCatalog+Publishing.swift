@@ -1,6 +1,6 @@
 import FoundationEssentials
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 
 extension SQLiteCatalog {
@@ -32,7 +32,7 @@ extension SQLiteCatalog {
 
   /// Who only reads tells nothing.
   private static func look(
-    for publication: Publication, _ steps: PublishingSteps?, at place: CatalogPlace, in db: Database
+    for publication: Publication, _ steps: PublishingSteps?, at place: CatalogPlace, in db: Connection
   ) throws -> PublishingSteps.Found? {
     if let steps { return try steps.look(for: publication, in: db) }
     return try PostTable.find(publication, in: place.name(of: publication.destination), db: db).map {

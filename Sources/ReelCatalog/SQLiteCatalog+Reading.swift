@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 
 extension SQLiteCatalog {
   /// The post with this id.

@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 
 extension SQLiteCatalog {
   /// Writes down, in one transaction, that the store `old` is at `new` from now on, with everything that is known of

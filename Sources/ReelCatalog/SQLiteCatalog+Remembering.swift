@@ -1,6 +1,6 @@
 import FoundationEssentials
-import GRDB
 import ReelModel
+import ReelSQLite
 
 extension SQLiteCatalog {
   /// The digest of a file in this very state, from a commit before this call.

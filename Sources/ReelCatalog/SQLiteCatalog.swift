@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 
 /// The catalog of a library folder, in SQLite.
@@ -100,7 +100,7 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
 
   /// The version of the SQLite library that this process runs with, such as `3.40.1`.
   public static func sqliteVersion() -> String {
-    (try? DatabaseQueue().read { db in try String.fetchOne(db, sql: "SELECT sqlite_version()") }) ?? "unknown"
+    Connection.libraryVersion
   }
 
   /// Stops living without a word, as a process does that is killed: for tests.

@@ -20,6 +20,15 @@ public struct PostID: Hashable, Sendable {
       ))
   }
 
+  /// Nil unless there are exactly 16 bytes.
+  package init?(bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    uuid = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+
+  /// 16 bytes, in the order of ``description``.
+  package var bytes: [UInt8] { withUnsafeBytes(of: uuid.uuid) { Array($0) } }
+
   /// Nil when `text` is no UUID.
   public init?(_ text: String) {
     guard let uuid = UUID(uuidString: text) else { return nil }

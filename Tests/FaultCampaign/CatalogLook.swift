@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import ReelModel
+import ReelSQLite
 
 /// What the tables of a library say, read beside Reel's own code.
 package struct CatalogLook: Sendable {
@@ -19,17 +19,16 @@ package struct CatalogLook: Sendable {
       (rows, posts, untold) = ([], 0, 0)
       return
     }
-    let queue = try DatabaseQueue(path: library + "/catalog.sqlite")
-    (rows, posts, untold) = try queue.read { database in
-      let rows = try GRDB.Row.fetchAll(database, sql: "SELECT objectKey, digest, state FROM intent")
-      return (
-        rows.map { row in
+    let catalog = try Connection(library + "/catalog.sqlite")
+    (rows, posts, untold) = try catalog.transaction(.deferred) {
+      (
+        try catalog.rows("SELECT objectKey, digest, state FROM intent") { row in
           Row(
-            key: row[0], digest: ContentDigest(sha256: row[1] as Data),
-            isPublished: (row[2] as Int) == 1)
+            key: try row[0], digest: ContentDigest(sha256: try row[1] as [UInt8]),
+            isPublished: try row[2] as Int == 1)
         },
-        try Int.fetchOne(database, sql: "SELECT count(*) FROM post") ?? -1,
-        try Int.fetchOne(database, sql: "SELECT count(*) FROM outbox") ?? -1
+        try catalog.value("SELECT count(*) FROM post") ?? -1,
+        try catalog.value("SELECT count(*) FROM outbox") ?? -1
       )
     }
   }

@@ -1,7 +1,7 @@
 import Foundation
-import GRDB
 import Glibc
 import ReelModel
+import ReelSQLite
 import ReelSystem
 import Testing
 
@@ -9,10 +9,8 @@ import Testing
 
 @Suite struct CatalogOpeningTests {
   /// A plain connection to the file, as any other program has it.
-  private func plain(_ library: LibraryFolder) throws -> DatabaseQueue {
-    var configuration = Configuration()
-    configuration.allowsUnsafeTransactions = true
-    return try DatabaseQueue(path: library.catalogPath, configuration: configuration)
+  private func plain(_ library: LibraryFolder) throws -> Connection {
+    try Connection(library.catalogPath)
   }
 
   private func refuses(
@@ -88,17 +86,17 @@ import Testing
     #expect(mode as? Int == 0o600)
     let group = try catalog.writable().group
     let pragmas = try await group.alone { db in
-      try ["journal_mode", "synchronous", "auto_vacuum", "foreign_keys", "application_id", "user_version"]
-        .map { try String.fetchOne(db, sql: "PRAGMA \($0)") }
+      #expect(try db.value("PRAGMA journal_mode") == "wal")
+      return try ["synchronous", "auto_vacuum", "foreign_keys", "application_id", "user_version"]
+        .map { try db.number("PRAGMA \($0)") }
     }
-    #expect(pragmas == ["wal", "2", "2", "1", "1382376812", "3"])
+    #expect(pragmas == [2, 2, 1, 1_382_376_812, 3])
     let loose = try await group.alone { db in
-      try String.fetchAll(
-        db,
-        sql: """
-          SELECT name FROM pragma_table_list
-          WHERE schema = 'main' AND type = 'table' AND NOT strict AND name NOT LIKE 'sqlite_%'
-          """)
+      try db.values(
+        """
+        SELECT name FROM pragma_table_list
+        WHERE schema = 'main' AND type = 'table' AND NOT strict AND name NOT LIKE 'sqlite_%'
+        """, as: String.self)
     }
     #expect(loose == [])
     #expect(try await catalog.newestPosts(before: nil, limit: 1).posts.isEmpty)
@@ -132,7 +130,7 @@ import Testing
     let temporary = try await TemporaryLibrary()
     try await SQLiteCatalog.open(library: temporary.library).close()
     let other = try plain(temporary.library)
-    try await other.write { db in try db.execute(sql: "PRAGMA user_version = 99") }
+    try other.execute("PRAGMA user_version = 99")
     try other.close()
     await refuses(temporary, .newerSchema, saying: "schema 99", "schema \(CatalogSchema.version)")
   }
@@ -140,7 +138,7 @@ import Testing
   @Test func anotherProgramsDatabaseIsLeftAlone() async throws {
     let temporary = try await TemporaryLibrary()
     let other = try plain(temporary.library)
-    try await other.write { db in try db.execute(sql: "CREATE TABLE theirs (a)") }
+    try other.execute("CREATE TABLE theirs (a)")
     try other.close()
     await refuses(temporary, .corrupt, saying: "not one of Reel's")
   }
@@ -263,9 +261,9 @@ import Testing
     let other = try plain(temporary.library)
     let sketch = Sketch()
     let request = sketch.request(sketch.publication())
-    try await other.writeWithoutTransaction { db in try db.execute(sql: "BEGIN IMMEDIATE") }
+    try other.execute("BEGIN IMMEDIATE")
     await expect(.locked) { _ = try await catalog.claim(request) }
-    try await other.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
+    try other.execute("COMMIT")
     #expect(try await catalog.claim(request).intent != nil)
   }
 

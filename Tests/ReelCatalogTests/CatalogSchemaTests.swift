@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 import Testing
 
@@ -11,42 +11,36 @@ import Testing
   private let second = "CREATE TABLE second (id INTEGER PRIMARY KEY) STRICT; INSERT INTO second VALUES (7);"
 
   @Test func anOlderCatalogIsBroughtUpToDateWithWhatIsInIt() throws {
-    let database = try DatabaseQueue()
-    try database.writeWithoutTransaction { db in
-      try CatalogSchema.migrate(db, at: here)
-      try db.execute(sql: "INSERT INTO destination (name, madeBy) VALUES ('file:///old', 3)")
-      try CatalogSchema.migrate(db, at: here, through: CatalogSchema.migrations + [second])
-      #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == CatalogSchema.version + 1)
-      #expect(try Int.fetchAll(db, sql: "SELECT id FROM second") == [7])
-      #expect(try String.fetchAll(db, sql: "SELECT name FROM destination") == ["file:///old"])
-    }
+    let db = try Connection(":memory:")
+    try CatalogSchema.migrate(db, at: here)
+    try db.run("INSERT INTO destination (name, madeBy) VALUES ('file:///old', 3)")
+    try CatalogSchema.migrate(db, at: here, through: CatalogSchema.migrations + [second])
+    #expect(try db.value("PRAGMA user_version") == CatalogSchema.version + 1)
+    #expect(try db.values("SELECT id FROM second") == [7])
+    #expect(try db.values("SELECT name FROM destination") == ["file:///old"])
   }
 
   @Test func aCatalogWithoutItsTablesIsNoneYet() async throws {
     let temporary = try await TemporaryLibrary()
-    let database = try DatabaseQueue(path: temporary.library.catalogPath)
-    try await database.writeWithoutTransaction { db in
-      try db.execute(sql: "PRAGMA application_id = \(CatalogSchema.applicationID)")
-    }
-    try database.close()
+    let db = try Connection(temporary.library.catalogPath)
+    try db.execute("PRAGMA application_id = \(CatalogSchema.applicationID)")
+    try db.close()
     #expect(try await SQLiteCatalog.openReadOnly(library: temporary.library) == nil)
     try await SQLiteCatalog.open(library: temporary.library).close()
     #expect(try await SQLiteCatalog.openReadOnly(library: temporary.library) != nil)
   }
 
   @Test func aMigrationThatFailsChangesNothing() throws {
-    let database = try DatabaseQueue()
-    try database.writeWithoutTransaction { db in
-      try CatalogSchema.migrate(db, at: here)
-      #expect(throws: DatabaseError.self) {
-        let broken = CatalogSchema.migrations + [second, "CREATE TABLE second (nonsense"]
-        try CatalogSchema.migrate(db, at: here, through: broken)
-      }
-      #expect(try CatalogSchema.checkedVersion(of: db, at: "here") == CatalogSchema.version)
-      #expect(try !db.tableExists("second"))
-      #expect(!db.isInsideTransaction)
-      try CatalogSchema.migrate(db, at: here)
+    let db = try Connection(":memory:")
+    try CatalogSchema.migrate(db, at: here)
+    #expect(throws: SQLiteError.self) {
+      let broken = CatalogSchema.migrations + [second, "CREATE TABLE second (nonsense"]
+      try CatalogSchema.migrate(db, at: here, through: broken)
     }
+    #expect(try CatalogSchema.checkedVersion(of: db, at: "here") == CatalogSchema.version)
+    #expect(try db.number("SELECT count(*) FROM sqlite_schema WHERE name = 'second'") == 0)
+    #expect(!db.isInsideTransaction)
+    try CatalogSchema.migrate(db, at: here)
   }
 
   /// A catalog that a released Reel made must be read for ever.
@@ -69,7 +63,7 @@ import Testing
     let sketch = Sketch()
     let statements = try await catalog.writable().group.alone { db in
       let seen = StatementLog()
-      db.trace { seen.add("\($0)") }
+      try seen.follow(db)
       let steps = try catalog.writable().steps
       let request = sketch.request(sketch.publication())
       guard case .granted(let intent) = try steps.claim(request, in: db) else { return Set<String>() }
@@ -101,28 +95,16 @@ import Testing
       _ = try FailureTable.newest(1000, in: db)
       try steps.owners.renew(steps.me, lock: "catalog-x", in: db)
       try steps.owners.retire(steps.me, in: db)
-      db.trace(nil)
+      try seen.unfollow(db)
       return seen.statements
     }
     #expect(statements.count >= 20)
     for statement in statements {
       let plan = try await catalog.writable().group.alone { db in
-        let explained = try db.makeStatement(sql: "EXPLAIN QUERY PLAN \(statement)")
-        explained.setUncheckedArguments(StatementArguments())
-        return try Row.fetchAll(explained).map { $0["detail"] as String }
+        try ConnectionWatch.plan(of: statement, in: db)
       }
       let scans = plan.filter { $0.hasPrefix("SCAN") && !$0.contains("USING INDEX failureByTime") }
       #expect(scans == [], "\(statement)")
     }
-  }
-}
-
-/// Statements that ran, without their arguments.
-private final class StatementLog {
-  private(set) var statements: Set<String> = []
-
-  func add(_ statement: String) {
-    // So SQLite names a trigger that it comes by.
-    if !statement.hasPrefix("--") { statements.insert(statement) }
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import ReelModel
+import ReelSQLite
 import Testing
 
 @testable import ReelCatalog

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import GRDB
 import ReelModel
+import ReelSQLite
 import Testing
 
 @testable import ReelCatalog

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import ReelModel
+import ReelSQLite
 import Testing
 
 @testable import ReelCatalog
@@ -10,31 +10,26 @@ import Testing
   /// A library whose tables are those of version 2, with a post in each of `stores`: digest and key are numbered.
   private func older(_ stores: [String], post urls: [String]) async throws -> TemporaryLibrary {
     let temporary = try await TemporaryLibrary()
-    let database = try DatabaseQueue(path: temporary.library.catalogPath)
-    try await database.writeWithoutTransaction { db in
-      for statements in CatalogSchema.migrations.prefix(2) { try db.execute(sql: statements) }
-      try db.execute(sql: "PRAGMA application_id = \(CatalogSchema.applicationID); PRAGMA user_version = 2")
-      for (number, (store, url)) in zip(1..., zip(stores, urls)) {
-        try db.execute(
-          sql: "INSERT INTO destination (id, name, posts, bytes) VALUES (?, ?, 1, 5)",
-          arguments: [number, store])
-        let id = Data(repeating: UInt8(number), count: 16)
-        try db.execute(
-          sql: """
-            INSERT INTO intent
-              (number, postID, destination, objectKey, digest, author, ordinal, size, state, createdAt, changedAt)
-            VALUES (?, ?, ?, ?, zeroblob(32), x'', 0, 5, 1, 0, 0)
-            """, arguments: [number, id, number, "object-\(number).mp4"])
-        try db.execute(
-          sql: "INSERT INTO post (pageNumber, id, intent, createdAt, document) VALUES (?, ?, ?, 0, ?)",
-          arguments: [number, id, number, "{\"videoURL\":\"\(url)\"}"])
-        try db.execute(
-          sql: "INSERT INTO checkpoint VALUES (?, ?, zeroblob(32), 'secret', 0)",
-          arguments: [number, "object-\(number).mp4"])
-      }
-      try db.execute(sql: "UPDATE feed SET lastPageNumber = ?", arguments: [stores.count])
+    let db = try Connection(temporary.library.catalogPath)
+    for statements in CatalogSchema.migrations.prefix(2) { try db.execute(statements) }
+    try db.execute("PRAGMA application_id = \(CatalogSchema.applicationID); PRAGMA user_version = 2")
+    for (number, (store, url)) in zip(1..., zip(stores, urls)) {
+      try db.run("INSERT INTO destination (id, name, posts, bytes) VALUES (?, ?, 1, 5)", [number, store])
+      let id = [UInt8](repeating: UInt8(number), count: 16)
+      try db.run(
+        """
+        INSERT INTO intent
+          (number, postID, destination, objectKey, digest, author, ordinal, size, state, createdAt, changedAt)
+        VALUES (?, ?, ?, ?, zeroblob(32), x'', 0, 5, 1, 0, 0)
+        """, [number, id, number, "object-\(number).mp4"])
+      try db.run(
+        "INSERT INTO post (pageNumber, id, intent, createdAt, document) VALUES (?, ?, ?, 0, ?)",
+        [number, id, number, "{\"videoURL\":\"\(url)\"}"])
+      try db.run(
+        "INSERT INTO checkpoint VALUES (?, ?, zeroblob(32), 'secret', 0)", [number, "object-\(number).mp4"])
     }
-    try database.close()
+    try db.run("UPDATE feed SET lastPageNumber = ?", [stores.count])
+    try db.close()
     chmod(temporary.library.catalogPath, 0o600)
     return temporary
   }
@@ -49,22 +44,16 @@ import Testing
 
   private func tables(of temporary: TemporaryLibrary) async throws -> Tables {
     try await SQLiteCatalog.open(library: temporary.library).close()
-    let database = try DatabaseQueue(path: temporary.library.catalogPath)
-    return try await database.read { db in
-      #expect(try DamageQuery.damage(in: db) == [])
-      return Tables(
-        names: try String.fetchAll(db, sql: "SELECT name FROM destination ORDER BY name"),
-        posts: try Int.fetchAll(db, sql: "SELECT posts FROM destination ORDER BY name"),
-        urls: try String.fetchAll(
-          db, sql: "SELECT json_extract(document, '$.videoURL') FROM post ORDER BY pageNumber"),
-        ordinals: try Int.fetchAll(
-          db,
-          sql: """
-            SELECT ordinal FROM intent JOIN destination ON destination.id = destination ORDER BY name, number
-            """),
-        checkpoints: try Int.fetchOne(
-          db, sql: "SELECT count(*) FROM checkpoint JOIN destination ON destination.id = destination") ?? 0)
-    }
+    let db = try Connection(temporary.library.catalogPath)
+    #expect(try DamageQuery.damage(in: db) == [])
+    return Tables(
+      names: try db.values("SELECT name FROM destination ORDER BY name"),
+      posts: try db.values("SELECT posts FROM destination ORDER BY name"),
+      urls: try db.values("SELECT json_extract(document, '$.videoURL') FROM post ORDER BY pageNumber"),
+      ordinals: try db.values(
+        "SELECT ordinal FROM intent JOIN destination ON destination.id = destination ORDER BY name, number"),
+      checkpoints: try db.value(
+        "SELECT count(*) FROM checkpoint JOIN destination ON destination.id = destination") ?? 0)
   }
 
   private func store(_ keys: String..., in folder: String) throws {
@@ -77,14 +66,12 @@ import Testing
     let temporary = try await older(
       [media, "s3://bucket/media"], post: ["\(media)/object-1.mp4", "https://x/y"])
     let own = "file://" + temporary.library.mediaPath
-    let database = try DatabaseQueue(path: temporary.library.catalogPath)
-    try await database.write { db in
-      try db.execute(sql: "UPDATE destination SET name = ? WHERE id = 1", arguments: [own])
-      try db.execute(
-        sql: "UPDATE post SET document = ? WHERE pageNumber = 1",
-        arguments: ["{\"videoURL\":\"\(own)/object-1.mp4\",\"caption\":\"\(own)/object-1.mp4\"}"])
-    }
-    try database.close()
+    let db = try Connection(temporary.library.catalogPath)
+    try db.run("UPDATE destination SET name = ? WHERE id = 1", [own])
+    try db.run(
+      "UPDATE post SET document = ? WHERE pageNumber = 1",
+      ["{\"videoURL\":\"\(own)/object-1.mp4\",\"caption\":\"\(own)/object-1.mp4\"}"])
+    try db.close()
     let tables = try await tables(of: temporary)
     #expect(tables.names == ["library:media", "s3://bucket/media"])
     #expect(tables.urls == ["library:media/object-1.mp4", "https://x/y"])
@@ -127,11 +114,9 @@ import Testing
     let former = "file:///nowhere/library/media"
     let temporary = try await older([former, "file:///put/in/below"], post: ["\(former)/object-1.mp4", "x"])
     let own = "file://" + temporary.library.mediaPath
-    let database = try DatabaseQueue(path: temporary.library.catalogPath)
-    try await database.write { db in
-      try db.execute(sql: "UPDATE destination SET name = ? WHERE id = 2", arguments: [own])
-    }
-    try database.close()
+    let db = try Connection(temporary.library.catalogPath)
+    try db.run("UPDATE destination SET name = ? WHERE id = 2", [own])
+    try db.close()
     try store("object-1.mp4", "object-2.mp4", in: temporary.library.mediaPath)
     let tables = try await tables(of: temporary)
     #expect(tables.names == ["library:media"] && tables.posts == [2] && tables.ordinals.sorted() == [0, 1])
@@ -144,7 +129,7 @@ import Testing
     let catalog = try await SQLiteCatalog.open(library: temporary.library)
     await #expect(throws: CatalogError.self) {
       try await catalog.writable().group.durably { db in
-        try db.execute(sql: "INSERT INTO destination (name) VALUES (?)", arguments: ["file:///x"])
+        try db.run("INSERT INTO destination (name) VALUES (?)", ["file:///x"])
       }
     }
     try await catalog.close()

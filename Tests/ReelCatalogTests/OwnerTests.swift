@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import ReelModel
+import ReelSQLite
 import ReelSystem
 import Testing
 
@@ -228,7 +228,7 @@ import Testing
     #expect(left.contains("upload-somebodyElses.owner"))
     #expect(left.contains("catalog-something.part"))
     let owners = try await last.writable().group.durably { db in
-      try Int.fetchOne(db, sql: "SELECT count(*) FROM owner")
+      try db.number("SELECT count(*) FROM owner")
     }
     #expect(owners == 2)
     try await alive.close()

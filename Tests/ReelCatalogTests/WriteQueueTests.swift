@@ -1,5 +1,5 @@
-import GRDB
 import ReelModel
+import ReelSQLite
 import Testing
 
 @testable import ReelCatalog
@@ -8,7 +8,7 @@ import Testing
   private struct Write: PendingWrite {
     let isAwaited: Bool
     var number = 0
-    func perform(in db: Database) throws {}
+    func perform(in db: Connection) throws {}
     func end(_ failure: CatalogError?, at path: String) {}
   }
 

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import ReelCrypto
+import ReelSQLite
 import Testing
 
 /// `reel doctor` and `reel backup` against what crashes, people and bugs leave over.
@@ -301,9 +301,9 @@ struct DoctorTests {
   @Test("a row that contradicts another is damage")
   func contradiction() async throws {
     let bench = try await published()
-    let queue = try DatabaseQueue(path: bench.library.appendingPathComponent("catalog.sqlite").path)
-    try await queue.write { try $0.execute(sql: "UPDATE intent SET state = 0 WHERE number = 1") }
-    try queue.close()
+    let catalog = try Connection(bench.library.appendingPathComponent("catalog.sqlite").path)
+    try catalog.execute("UPDATE intent SET state = 0 WHERE number = 1")
+    try catalog.close()
     let found = try await doctor(bench)
     #expect(found.status == 3 && found.left == ["catalog.damaged"], "\(found)")
   }
@@ -357,10 +357,8 @@ struct DoctorTests {
       let name = "copy-\(made).sqlite"
       let outcome = try await bench.reel("backup", name)
       #expect(outcome.status == 0, "\(outcome.errors)")
-      let queue = try DatabaseQueue(path: bench.folder.appendingPathComponent(name).path)
-      let keys = try await queue.read { database in
-        try String.fetchAll(database, sql: "SELECT objectKey FROM intent WHERE state = 1")
-      }
+      let backup = try Connection(bench.folder.appendingPathComponent(name).path)
+      let keys: [String] = try backup.values("SELECT objectKey FROM intent WHERE state = 1")
       #expect(try bench.objects().isSuperset(of: keys))
       made += 1
     }

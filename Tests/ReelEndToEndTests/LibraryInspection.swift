@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import ReelCrypto
+import ReelSQLite
 import Testing
 
 /// Counts what always holds (docs/publish.md) from the store and the catalog themselves. It shares no code with Reel:
@@ -41,24 +41,26 @@ struct LibraryInspection {
       guard files.fileExists(atPath: original.path) else { continue }
       try files.copyItem(at: original, to: copy.appendingPathComponent(name))
     }
-    let queue = try DatabaseQueue(path: copy.appendingPathComponent("catalog.sqlite").path)
-    (published, named, pages, unfinished, untold) = try queue.read { database in
-      // A process that died while it made the catalog has promised nothing yet.
-      guard try database.tableExists("intent") else { return ([], [], [], 0, 0) }
-      let posts = try Row.fetchAll(
-        database,
-        sql: """
-          SELECT objectKey, digest, author, size, pageNumber FROM intent JOIN post ON post.intent = intent.number
-          WHERE state = 1
-          """
-      ).map { Published(key: $0[0], digest: $0[1], author: $0[2], size: $0[3], page: $0[4]) }
-      return (
-        posts, Set(try String.fetchAll(database, sql: "SELECT objectKey FROM intent")),
-        try Int.fetchAll(database, sql: "SELECT pageNumber FROM post ORDER BY pageNumber"),
-        try Int.fetchOne(database, sql: "SELECT count(*) FROM intent WHERE state = 0") ?? -1,
-        try Int.fetchOne(database, sql: "SELECT count(*) FROM outbox") ?? -1
-      )
+    let catalog = try Connection(copy.appendingPathComponent("catalog.sqlite").path)
+    // A process that died while it made the catalog has promised nothing yet.
+    guard try catalog.number("SELECT count(*) FROM sqlite_schema WHERE name = 'intent'") == 1 else {
+      (published, named, pages, unfinished, untold) = ([], [], [], 0, 0)
+      return
     }
+    published = try catalog.rows(
+      """
+      SELECT objectKey, digest, author, size, pageNumber FROM intent JOIN post ON post.intent = intent.number
+      WHERE state = 1
+      """
+    ) { row in
+      Published(
+        key: try row[0], digest: Data(try row[1] as [UInt8]),
+        author: String(decoding: try row[2] as [UInt8], as: UTF8.self), size: try row[3], page: try row[4])
+    }
+    named = Set(try catalog.values("SELECT objectKey FROM intent"))
+    pages = try catalog.values("SELECT pageNumber FROM post ORDER BY pageNumber")
+    unfinished = try catalog.value("SELECT count(*) FROM intent WHERE state = 0") ?? -1
+    untold = try catalog.value("SELECT count(*) FROM outbox") ?? -1
   }
 
   /// Every sentence of "what always holds" that does not hold.

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import ReelSQLite
 import Testing
 
 /// A catalog that is gone beside what it named, and `reel doctor --rebuild`.
@@ -84,11 +84,9 @@ struct LostCatalogTests {
     let bench = try await published()
     try lose(bench)
     let catalog = bench.library.appendingPathComponent("catalog.sqlite")
-    let queue = try DatabaseQueue(path: catalog.path)
-    try await queue.writeWithoutTransaction { db in
-      try db.execute(sql: "CREATE TABLE once (a); DROP TABLE once; VACUUM")
-    }
-    try queue.close()
+    let empty = try Connection(catalog.path)
+    try empty.execute("CREATE TABLE once (a); DROP TABLE once; VACUUM")
+    try empty.close()
     chmod(catalog.path, 0o600)
     for command in Self.commands {
       let outcome = try await ReelBinary.run(command + ["--library", bench.library.path], in: bench.folder)

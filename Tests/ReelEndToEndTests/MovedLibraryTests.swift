@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import ReelSQLite
 import Testing
 
 /// Libraries and stores that somebody moved or copied.
@@ -105,12 +105,10 @@ struct MovedLibraryTests {
         contentsOf: ReelBinary.project.appendingPathComponent("Tests/Libraries/version-2.sql"),
         encoding: .utf8)
       let catalog = bench.library.appendingPathComponent("catalog.sqlite").path
-      let database = try DatabaseQueue(path: catalog)
-      try database.writeWithoutTransaction { db in
-        try db.execute(
-          sql: script.replacing("@OWN@", with: "file://\(former.resolvingSymlinksInPath().path)/media")
-            .replacing("@ELSEWHERE@", with: "file://\(elsewhere.resolvingSymlinksInPath().path)"))
-      }
+      let database = try Connection(catalog)
+      try database.execute(
+        script.replacing("@OWN@", with: "file://\(former.resolvingSymlinksInPath().path)/media")
+          .replacing("@ELSEWHERE@", with: "file://\(elsewhere.resolvingSymlinksInPath().path)"))
       try database.close()
       chmod(catalog, 0o600)
       for (sample, object) in [

@@ -1,19 +1,17 @@
 import Foundation
-import GRDB
 import ReelGoogleDouble
 import ReelHTTPDoubles
+import ReelSQLite
 import Synchronization
 import Testing
 
 extension Workbench {
   /// Has the catalog say that what is in `old` is in `new`.
   fileprivate func rename(destination old: String, to new: String) throws {
-    let queue = try DatabaseQueue(path: library.appendingPathComponent("catalog.sqlite").path)
-    try queue.write { database in
-      try database.execute(sql: "UPDATE destination SET name = ? WHERE name LIKE ?", arguments: [new, old])
-      try #require(database.changesCount == 1)
-    }
-    try queue.close()
+    let catalog = try Connection(library.appendingPathComponent("catalog.sqlite").path)
+    try catalog.run("UPDATE destination SET name = ? WHERE name LIKE ?", [new, old])
+    try #require(catalog.changeCount == 1)
+    try catalog.close()
   }
 }
 
