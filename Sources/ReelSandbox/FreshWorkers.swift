@@ -13,7 +13,7 @@ final class FreshWorkers: WorkerSource {
     self.starter = starter
   }
 
-  func worker(alone: Bool, _ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
+  func worker(alone: Bool, _ interruption: CancellationFlag) throws(ProbeError) -> GreetedWorker {
     let isKept = nursery != nil
     let ready = try ready(interruption)
     if let worker = try birth(from: ready) { return worker }
@@ -24,13 +24,13 @@ final class FreshWorkers: WorkerSource {
     throw .noReader("the process that starts readers started none")
   }
 
-  func prepare(_ interruption: Interruption) throws(ProbeError) -> ReaderVersion {
+  func prepare(_ interruption: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     try ready(interruption).hello.version
   }
 
   func takeBack(_ worker: GreetedWorker, sound: Bool) {}
 
-  private func ready(_ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
+  private func ready(_ interruption: CancellationFlag) throws(ProbeError) -> GreetedWorker {
     if let nursery, starter.settings.letsReadOn(nursery.worker) { return nursery }
     let started = try starter.start(buffer, interruption)
     nursery = started

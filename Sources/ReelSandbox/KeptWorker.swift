@@ -10,14 +10,14 @@ final class KeptWorker: WorkerSource {
     self.starter = starter
   }
 
-  func worker(alone: Bool, _ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
+  func worker(alone: Bool, _ interruption: CancellationFlag) throws(ProbeError) -> GreetedWorker {
     if alone { kept = nil }
     let worker = try ready(interruption)
     kept = nil
     return worker
   }
 
-  func prepare(_ interruption: Interruption) throws(ProbeError) -> ReaderVersion {
+  func prepare(_ interruption: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     let worker = try ready(interruption)
     kept = worker
     return worker.hello.version
@@ -28,7 +28,7 @@ final class KeptWorker: WorkerSource {
     kept = worker
   }
 
-  private func ready(_ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
+  private func ready(_ interruption: CancellationFlag) throws(ProbeError) -> GreetedWorker {
     if let kept, starter.settings.letsReadOn(kept.worker) { return kept }
     return try starter.start(buffer, interruption)
   }

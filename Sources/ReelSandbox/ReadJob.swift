@@ -9,7 +9,7 @@ struct ReadJob: Sendable {
   let container: MediaContainer
   /// The file, opened for the worker.
   let descriptor: Descriptor
-  let interruption: Interruption
+  let interruption: CancellationFlag
 }
 
 /// What a worker made of a file.
@@ -27,10 +27,10 @@ extension ReadJob {
   func read(by reader: GreetedWorker, _ settings: WorkerSettings) throws(ProbeError) -> ReadOutcome {
     let receipt = try IssuedReceipt()
     let worker = reader.worker
-    interruption.onArrival { [process = worker.process] in process.kill() }
-    defer { interruption.settle() }
+    let killing = interruption.onSet { [process = worker.process] in process.kill() }
+    defer { interruption.clear(killing) }
     let outcome = exchange(with: reader, settings, receipt)
-    guard case .loss = outcome, interruption.hasCome else { return outcome }
+    guard case .loss = outcome, interruption.isSet else { return outcome }
     return .loss(.cancelled)
   }
 

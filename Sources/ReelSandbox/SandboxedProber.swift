@@ -106,7 +106,7 @@ public final class SandboxedProber: MediaProber {
           let found = await withTaskCancellationHandler {
             await queue.result { () throws(ProbeError) in try seat.prepare(interruption) }
           } onCancel: {
-            interruption.come()
+            interruption.set()
           }
           line.giveBack(seat, interruption)
           if case .success(let found) = found { version.withLock { $0 = found } }
@@ -125,18 +125,18 @@ public final class SandboxedProber: MediaProber {
 
   /// Runs `body` with a seat, on a thread that may block.
   private func withSeat<Value: Sendable>(
-    _ body: @escaping @Sendable (Seat, Interruption) throws(ProbeError) -> Value
+    _ body: @escaping @Sendable (Seat, CancellationFlag) throws(ProbeError) -> Value
   ) async throws(ProbeError) -> Value {
-    let interruption = Interruption()
+    let interruption = CancellationFlag()
     let result: Result<Value, ProbeError> = await withTaskCancellationHandler {
       guard let seat = await line.take(interruption) else { return .failure(.cancelled) }
       defer { line.giveBack(seat, interruption) }
       return await queue.result { () throws(ProbeError) in
-        guard !interruption.hasCome else { throw .cancelled }
+        guard !interruption.isSet else { throw .cancelled }
         return try body(seat, interruption)
       }
     } onCancel: {
-      interruption.come()
+      interruption.set()
     }
     return try result.get()
   }

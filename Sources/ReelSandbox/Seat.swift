@@ -14,7 +14,7 @@ final class Seat: @unchecked Sendable {
   }
 
   /// Starts the worker before there is a file for it. Blocks.
-  func prepare(_ interruption: Interruption) throws(ProbeError) -> ReaderVersion {
+  func prepare(_ interruption: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     try source.prepare(interruption)
   }
 

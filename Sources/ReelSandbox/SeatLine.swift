@@ -1,16 +1,17 @@
+import ReelModel
 import Synchronization
 
 /// Gives each seat to one file at a time, first come, first served; a file that is cancelled leaves the line at once.
 final class SeatLine: Sendable {
   private struct Waiting {
-    let interruption: Interruption
+    let interruption: CancellationFlag
     let continuation: CheckedContinuation<Seat?, Never>
   }
   private struct State {
     /// The one given back last is given out first: its worker is warm, and seats that are not needed start none.
     var idle: [Seat]
     var waiting: [Waiting] = []
-    var busy: [ObjectIdentifier: Interruption] = [:]
+    var busy: [ObjectIdentifier: CancellationFlag] = [:]
     var isClosed = false
     var closing: [CheckedContinuation<Void, Never>] = []
   }
@@ -26,18 +27,18 @@ final class SeatLine: Sendable {
   }
 
   /// A seat, to be given back; nil when `interruption` has come meanwhile, or the line is closed.
-  func take(_ interruption: Interruption) async -> Seat? {
-    interruption.onArrival { [weak self, weak interruption] in
+  func take(_ interruption: CancellationFlag) async -> Seat? {
+    let leaving = interruption.onSet { [weak self, weak interruption] in
       if let interruption { self?.leave(interruption) }
     }
-    defer { interruption.settle() }
+    defer { interruption.clear(leaving) }
     return await withCheckedContinuation { continuation in
       enter(Waiting(interruption: interruption, continuation: continuation))
     }
   }
 
   /// The seat is free for the next in line.
-  func giveBack(_ seat: Seat, _ interruption: Interruption) {
+  func giveBack(_ seat: Seat, _ interruption: CancellationFlag) {
     let (next, closing) = state.withLock { state in
       state.busy[ObjectIdentifier(interruption)] = nil
       return (Self.passOn(seat, &state), Self.finished(&state))
@@ -47,9 +48,9 @@ final class SeatLine: Sendable {
   }
 
   /// Seats that nobody has, warm ones first, each to be given back.
-  func takeIdle(atMost count: Int) -> [(Seat, Interruption)] {
+  func takeIdle(atMost count: Int) -> [(Seat, CancellationFlag)] {
     state.withLock { state in
-      let taken = state.idle.suffix(max(0, count)).map { ($0, Interruption()) }
+      let taken = state.idle.suffix(max(0, count)).map { ($0, CancellationFlag()) }
       state.idle.removeLast(taken.count)
       for (_, interruption) in taken { state.busy[ObjectIdentifier(interruption)] = interruption }
       return taken
@@ -64,7 +65,7 @@ final class SeatLine: Sendable {
       return (state.waiting, Array(state.busy.values))
     }
     for one in waiting { one.continuation.resume(returning: nil) }
-    for interruption in busy { interruption.come() }
+    for interruption in busy { interruption.set() }
     await withCheckedContinuation { continuation in
       let isEmpty = state.withLock { state in
         if !state.busy.isEmpty { state.closing.append(continuation) }
@@ -76,7 +77,7 @@ final class SeatLine: Sendable {
 
   private func enter(_ one: Waiting) {
     let answer: Seat?? = state.withLock { state in
-      if state.isClosed || one.interruption.hasCome { return .some(nil) }
+      if state.isClosed || one.interruption.isSet { return .some(nil) }
       guard let seat = state.idle.popLast() else {
         state.waiting.append(one)
         return nil
@@ -87,7 +88,7 @@ final class SeatLine: Sendable {
     if let answer { one.continuation.resume(returning: answer) }
   }
 
-  private func leave(_ interruption: Interruption) {
+  private func leave(_ interruption: CancellationFlag) {
     let left: Waiting? = state.withLock { state in
       guard let place = state.waiting.firstIndex(where: { $0.interruption === interruption }) else {
         return nil

@@ -29,10 +29,10 @@ struct WorkerStarter: Sendable {
   /// A worker that is ready, and its first word. Blocks.
   ///
   /// - Throws: `workerMissing`, `workerBroken`, `isolationUnavailable`, `tooManyOpenFiles`, `noReader`, `cancelled`.
-  func start(_ buffer: FrameBuffer, _ interruption: Interruption) throws(ProbeError) -> GreetedWorker {
+  func start(_ buffer: FrameBuffer, _ interruption: CancellationFlag) throws(ProbeError) -> GreetedWorker {
     while true {
       try breaker.check()
-      guard !interruption.hasCome else { throw .cancelled }
+      guard !interruption.isSet else { throw .cancelled }
       do throws(Failure) {
         let worker = try attempt(buffer, interruption)
         breaker.succeeded()
@@ -40,7 +40,7 @@ struct WorkerStarter: Sendable {
       } catch {
         switch error {
         case .final(let error): throw error
-        case .died where interruption.hasCome: throw .cancelled
+        case .died where interruption.isSet: throw .cancelled
         case .died(let reason):
           breaker.failed(reason)
           usleep(Self.pause)
@@ -50,11 +50,11 @@ struct WorkerStarter: Sendable {
   }
 
   private func attempt(
-    _ buffer: FrameBuffer, _ interruption: Interruption
+    _ buffer: FrameBuffer, _ interruption: CancellationFlag
   ) throws(Failure) -> GreetedWorker {
     let worker = try spawn(buffer)
-    interruption.onArrival { [process = worker.process] in process.kill() }
-    defer { interruption.settle() }
+    let killing = interruption.onSet { [process = worker.process] in process.kill() }
+    defer { interruption.clear(killing) }
     let hello = try greeting(of: worker)
     guard hello.version.reel == ReelVersion.current else { throw .final(.otherVersion(hello.version.reel)) }
     if settings.isolation == .strict, hello.isolation != .full {

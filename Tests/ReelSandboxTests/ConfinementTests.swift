@@ -96,7 +96,7 @@ import Testing
       startDeadline: patience, filesPerWorker: 9)
     func orphan() throws -> GreetedWorker {
       let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartBreaker())
-      return try starter.start(FrameBuffer(), Interruption())
+      return try starter.start(FrameBuffer(), CancellationFlag())
     }
     let worker = try orphan().worker
     guard case .gone = worker.receive(until: .now + patience) else {
