@@ -100,7 +100,7 @@ struct IngestPipeline: Sendable {
       throw StepFailure(error)
     }
     do throws(ProbeError) {
-      try await services.prober.checkInstallation()
+      try services.prober.checkInstallation()
     } catch {
       throw StepFailure(error)
     }

@@ -1,24 +1,31 @@
 /// Reads what a file really is.
+///
+/// Its calls block, for as long as a file's deadline: they are for threads that may.
 public protocol MediaProber: Sendable {
   /// What `file` says about itself. An unknown fact is `nil`, never zero.
   ///
   /// The file is read by position through its descriptor; its name is not looked at.
-  /// - Throws: ``ProbeError``; also when the surrounding task is cancelled (`cancelled`).
-  func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport
-
-  /// The same for a file that ``firstLook(at:)`` has told the container of, without looking at its first bytes again.
-  func probe(_ file: SourceFile, sniffed container: MediaContainer?) async throws(ProbeError) -> ProbeReport
+  /// - Parameters:
+  ///   - container: what ``firstLook(at:)`` has told of the file: its first bytes are not looked at again.
+  ///   - patience: how long to wait for the facts, not counting what a reader takes to be there. A file that takes longer
+  ///     may come back pending: it is read on meanwhile, and another thread can wait for it. Nil: as long as it takes.
+  ///   - cancellation: ends the reading and every wait, pending ones too.
+  /// - Throws: ``ProbeError``; `cancelled` when `cancellation` is set.
+  func probe(
+    _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
+    cancellation: CancellationFlag
+  ) throws(ProbeError) -> ProbeProgress
 
   /// Names the reader and its version; a remembered answer of another reader is not trusted.
-  func readerVersion() async throws(ProbeError) -> ReaderVersion
+  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion
 
   /// Whether there is a reader at all, as far as that can be told without starting one.
   /// - Throws: an error of a code that is about the installation.
-  func checkInstallation() async throws(ProbeError)
+  func checkInstallation() throws(ProbeError)
 
-  /// Looks at what can be seen of `file` without starting a reader. Blocks while its first bytes are read.
+  /// Looks at what can be seen of `file` without starting a reader.
   /// - Returns: the container that it begins like; nil when it takes a reader to tell.
-  /// - Throws: what ``probe(_:)`` would throw, when that can be told already.
+  /// - Throws: what probing it would throw, when that can be told already.
   func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer?
 
   /// Names what ``firstLook(at:)`` goes by, so that what it refused may be remembered; nil when it tells nothing.
@@ -30,24 +37,42 @@ public protocol MediaProber: Sendable {
 }
 
 extension MediaProber {
+  /// What `file` says about itself, however long that takes. Blocks.
+  public func probe(
+    _ file: SourceFile, sniffed container: MediaContainer? = nil, cancellation: CancellationFlag
+  ) throws(ProbeError) -> ProbeReport {
+    switch try probe(file, sniffed: container, patience: nil, cancellation: cancellation) {
+    case .done(let report): report
+    case .pending(let probe): try probe.finish()
+    }
+  }
+
   /// Nothing to check.
-  public func checkInstallation() async throws(ProbeError) {}
+  public func checkInstallation() throws(ProbeError) {}
 
   /// Nothing can be told.
   public func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer? { nil }
-
-  /// Looks for itself.
-  public func probe(
-    _ file: SourceFile, sniffed container: MediaContainer?
-  ) async throws(ProbeError) -> ProbeReport {
-    try await probe(file)
-  }
 
   /// There is no first look.
   public var firstLookVersion: ReaderVersion? { nil }
 
   /// Nothing to get ready.
   public func warmUp(for files: Int) async {}
+}
+
+/// How far the reading of a file has come.
+public enum ProbeProgress: Sendable {
+  /// The facts are there.
+  case done(ProbeReport)
+  /// It takes longer than the caller was willing to wait.
+  case pending(any PendingProbe)
+}
+
+/// A file that is being read. Given up when nobody holds it any more.
+public protocol PendingProbe: Sendable {
+  /// Waits for the facts. Blocks, for the rest of the file's deadline at most; called once.
+  /// - Throws: as ``MediaProber/probe(_:sniffed:patience:cancellation:)``.
+  func finish() throws(ProbeError) -> ProbeReport
 }
 
 /// The programs that read a file: remembered facts are theirs.

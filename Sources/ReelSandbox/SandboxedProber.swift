@@ -8,18 +8,18 @@ import Synchronization
 /// by `reel-probe-worker`, which gets one descriptor for each file and nothing else. A worker that crashes, hangs,
 /// overruns or lies costs one file, and is replaced. Workers start when they are needed, and end with this.
 public final class SandboxedProber: MediaProber {
-  private let line: SeatLine
-  private let queue: BlockingQueue
+  private let pool: WorkerPool
   private let version = Mutex<ReaderVersion?>(nil)
   /// One worker is enough to ask for the version.
-  private let asking = AsyncPlaces(count: 1)
-  private let thread: SpawnThread
+  private let asking = Mutex(())
   private let location: WorkerLocation
+  /// For calls from code that must not block.
+  private let queue: BlockingQueue
 
   /// - Parameters:
   ///   - worker: where `reel-probe-worker` is.
   ///   - isolation: how far it is confined.
-  ///   - workers: how many files are read at once; at least 1.
+  ///   - workers: how many files are read at once, not counting pending ones; at least 1.
   ///   - deadline: how long reading one file may take; above 0.
   ///   - filesPerWorker: after so many files a worker retires, so that a break-in that nobody noticed ends with it.
   ///     At least 1.
@@ -32,61 +32,46 @@ public final class SandboxedProber: MediaProber {
       location: worker, isolation: isolation, limits: limits, deadline: deadline,
       // Loading FFmpeg takes 30 ms, and ten seconds on a machine that is busy enough: no reason to end a run.
       startDeadline: max(deadline, .seconds(60)), filesPerWorker: max(1, filesPerWorker))
-    thread = SpawnThread()
     location = worker
-    let starter = WorkerStarter(settings: settings, thread: thread, breaker: StartBreaker())
-    line = SeatLine((0..<max(1, workers)).map { _ in Seat(starter) })
+    let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartCircuitBreaker())
+    pool = WorkerPool(size: max(1, workers)) { WorkerSlot(starter) }
     // As many again look at first bytes while the others wait for their workers.
     queue = BlockingQueue(label: "reel.probe", width: 2 * max(1, workers))
   }
 
+  /// A file that takes longer than `patience` comes back pending, and keeps its worker; another file may have one in
+  /// its place. So many may be pending as there are workers, and two at least; beyond that the caller waits.
+  ///
   /// - Throws: what the sniffer or the worker says of the file; `timeout`, `memoryLimit`, `crashed`,
   ///   `sandboxViolation`, `implausible` when the worker did not come back with an answer that can be true;
   ///   `workerMissing`, `workerBroken`, `isolationUnavailable` when no file will fare better; `tooManyOpenFiles`,
   ///   `noReader` when this machine is short of something just now; `cancelled`.
-  public func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
-    // Before it has a seat: no worker waits for that.
-    let (container, descriptor) = try await queue.run { () throws(ProbeError) in
-      (try FirstBytes.container(of: file), try Descriptor.reopening(file.handle))
-    }
-    return try await withSeat { seat, interruption throws(ProbeError) in
-      try seat.read(
-        ReadJob(
-          size: file.size, container: container, descriptor: descriptor, interruption: interruption))
-    }
-  }
-
-  /// - Throws: as ``probe(_:)``.
   public func probe(
-    _ file: SourceFile, sniffed container: MediaContainer?
-  ) async throws(ProbeError) -> ProbeReport {
-    guard let container else { return try await probe(file) }
-    // Opening alone is not worth a thread of its own.
-    return try await withSeat { seat, interruption throws(ProbeError) in
-      try seat.read(
-        ReadJob(
-          size: file.size, container: container, descriptor: try .reopening(file.handle),
-          interruption: interruption))
-    }
+    _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
+    cancellation: CancellationFlag
+  ) throws(ProbeError) -> ProbeProgress {
+    // Before it has a slot: no worker waits for that.
+    let container = if let container { container } else { try FirstBytes.container(of: file) }
+    let job = ReadJob(
+      size: file.size, container: container, descriptor: try .reopening(file.handle),
+      cancellation: CancellationFlag(parent: cancellation))
+    return try PooledReading(job, in: pool).progress(within: patience)
   }
 
   /// Starts a worker unless one has said its version already.
-  public func readerVersion() async throws(ProbeError) -> ReaderVersion {
+  public func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     if let known = version.withLock({ $0 }) { return known }
-    let place = await asking.take()
-    defer { asking.giveBack(place) }
-    if let known = version.withLock({ $0 }) { return known }
-    return try await withSeat { [self] seat, interruption throws(ProbeError) in
-      let found = try seat.prepare(interruption)
-      version.withLock { $0 = found }
-      return found
+    return try asking.withLock { _ throws(ProbeError) in
+      if let known = version.withLock({ $0 }) { return known }
+      let flag = CancellationFlag(parent: cancellation)
+      guard let slot = pool.take(flag) else { throw .cancelled }
+      return try prepare(slot, flag)
     }
   }
 
   /// - Throws: `workerMissing` when there is no such program.
-  public func checkInstallation() async throws(ProbeError) {
-    let location = location
-    _ = try await queue.run { () throws(ProbeError) in try location.resolve() }
+  public func checkInstallation() throws(ProbeError) {
+    _ = try location.resolve()
   }
 
   /// Looks at the first bytes.
@@ -101,55 +86,59 @@ public final class SandboxedProber: MediaProber {
   /// Starts workers, all at once, until there is one for each of `files` files, or as many as this may have.
   public func warmUp(for files: Int) async {
     await withTaskGroup(of: Void.self) { group in
-      for (seat, interruption) in line.takeIdle(atMost: files) {
+      for (slot, flag) in pool.takeFree(atMost: files) {
         group.addTask { [self] in
-          let found = await withTaskCancellationHandler {
-            await queue.result { () throws(ProbeError) in try seat.prepare(interruption) }
-          } onCancel: {
-            interruption.set()
+          await flag.whileRunning {
+            await queue.run { [self] () throws(Never) in _ = try? prepare(slot, flag) }
           }
-          line.giveBack(seat, interruption)
-          if case .success(let found) = found { version.withLock { $0 = found } }
         }
       }
     }
   }
 
-  /// Ends every worker; files that are being read end with `cancelled`, and so do those that come later.
+  /// Ends every worker; files that are being read end with `cancelled`, and so do those that come later. A pending one
+  /// ends so when it is finished.
   public func close() async {
-    await line.close()
+    // Not on the threads of those that it ends.
+    await BlockingQueue(label: "reel.probe.close", width: 1).run { [pool] in pool.close() }
   }
 
-  /// How many files have a seat, and how many stand in line for one: what the tests wait for.
-  var counts: (seated: Int, inLine: Int) { line.counts }
+  /// What the tests wait for.
+  var counts: (lent: Int, waiting: Int, setAside: Int) { pool.counts }
 
-  /// Runs `body` with a seat, on a thread that may block.
-  private func withSeat<Value: Sendable>(
-    _ body: @escaping @Sendable (Seat, CancellationFlag) throws(ProbeError) -> Value
-  ) async throws(ProbeError) -> Value {
-    let interruption = CancellationFlag()
-    let result: Result<Value, ProbeError> = await withTaskCancellationHandler {
-      guard let seat = await line.take(interruption) else { return .failure(.cancelled) }
-      defer { line.giveBack(seat, interruption) }
-      return await queue.result { () throws(ProbeError) in
-        guard !interruption.isSet else { throw .cancelled }
-        return try body(seat, interruption)
-      }
-    } onCancel: {
-      interruption.set()
-    }
-    return try result.get()
+  /// Has the slot's worker say its version, and gives the slot back.
+  private func prepare(_ slot: WorkerSlot, _ flag: CancellationFlag) throws(ProbeError) -> ReaderVersion {
+    defer { pool.giveBack(flag) }
+    let found = try slot.prepare(flag)
+    version.withLock { $0 = found }
+    return found
   }
 }
 
-extension BlockingQueue {
-  fileprivate func result<Value: Sendable, Failure: Error>(
-    _ body: @escaping @Sendable () throws(Failure) -> Value
-  ) async -> Result<Value, Failure> {
-    do throws(Failure) {
-      return .success(try await run(body))
-    } catch {
-      return .failure(error)
+/// The same for code that must not block.
+extension SandboxedProber {
+  /// What `file` says about itself, however long that takes.
+  /// - Throws: as ``probe(_:sniffed:patience:cancellation:)``; `cancelled` when the task is.
+  public func probe(
+    _ file: SourceFile, sniffed container: MediaContainer? = nil
+  ) async throws(ProbeError) -> ProbeReport {
+    try await blocking { prober, flag throws(ProbeError) in
+      try prober.probe(file, sniffed: container, cancellation: flag)
+    }
+  }
+
+  /// Names the reader and its version.
+  /// - Throws: as ``readerVersion(cancellation:)``; `cancelled` when the task is.
+  public func readerVersion() async throws(ProbeError) -> ReaderVersion {
+    try await blocking { prober, flag throws(ProbeError) in try prober.readerVersion(cancellation: flag) }
+  }
+
+  private func blocking<Value: Sendable>(
+    _ body: @escaping @Sendable (SandboxedProber, CancellationFlag) throws(ProbeError) -> Value
+  ) async throws(ProbeError) -> Value {
+    let flag = CancellationFlag()
+    return try await flag.whileRunning { () async throws(ProbeError) in
+      try await queue.run { [self] () throws(ProbeError) in try body(self, flag) }
     }
   }
 }

@@ -90,6 +90,30 @@ final class Worker {
   }
 }
 
+/// Both ends of a new channel.
+struct ChannelEnds {
+  let ours: Descriptor
+  let theirs: Descriptor
+
+  init() throws(SystemError) {
+    var ends: [Int32] = [-1, -1]
+    let error = reel_channel_pair(&ends)
+    guard error == 0 else { throw SystemError(code: -error, call: "socketpair") }
+    ours = Descriptor(adopting: ends[0])
+    theirs = Descriptor(adopting: ends[1])
+  }
+}
+
+/// Room for one frame and the receipt before it, kept so that no file asks for it anew. Used by one thread at a time.
+final class FrameBuffer {
+  let bytes = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: Receipt.length + WireFrame.largest, alignment: 16)
+
+  deinit {
+    bytes.deallocate()
+  }
+}
+
 extension Duration {
   /// Rounded up.
   var wholeMilliseconds: Int64 {

@@ -3,9 +3,10 @@ import Glibc
 import ReelModel
 import ReelSystem
 import ReelWire
+import Synchronization
 
-/// A worker that has said who it is.
-struct GreetedWorker {
+/// A worker that has answered the handshake.
+struct ReadyWorker {
   let worker: Worker
   let hello: WorkerHello
 }
@@ -14,7 +15,7 @@ struct GreetedWorker {
 struct WorkerStarter: Sendable {
   let settings: WorkerSettings
   let thread: SpawnThread
-  let breaker: StartBreaker
+  let breaker: StartCircuitBreaker
 
   /// Microseconds before the next try: a program that is just being installed is busy for a moment.
   private static let pause: UInt32 = 50_000
@@ -29,18 +30,18 @@ struct WorkerStarter: Sendable {
   /// A worker that is ready, and its first word. Blocks.
   ///
   /// - Throws: `workerMissing`, `workerBroken`, `isolationUnavailable`, `tooManyOpenFiles`, `noReader`, `cancelled`.
-  func start(_ buffer: FrameBuffer, _ interruption: CancellationFlag) throws(ProbeError) -> GreetedWorker {
+  func start(_ buffer: FrameBuffer, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
     while true {
       try breaker.check()
-      guard !interruption.isSet else { throw .cancelled }
+      guard !cancellation.isSet else { throw .cancelled }
       do throws(Failure) {
-        let worker = try attempt(buffer, interruption)
+        let worker = try attempt(buffer, cancellation)
         breaker.succeeded()
         return worker
       } catch {
         switch error {
         case .final(let error): throw error
-        case .died where interruption.isSet: throw .cancelled
+        case .died where cancellation.isSet: throw .cancelled
         case .died(let reason):
           breaker.failed(reason)
           usleep(Self.pause)
@@ -50,20 +51,20 @@ struct WorkerStarter: Sendable {
   }
 
   private func attempt(
-    _ buffer: FrameBuffer, _ interruption: CancellationFlag
-  ) throws(Failure) -> GreetedWorker {
+    _ buffer: FrameBuffer, _ cancellation: CancellationFlag
+  ) throws(Failure) -> ReadyWorker {
     let worker = try spawn(buffer)
-    let killing = interruption.onSet { [process = worker.process] in process.kill() }
-    defer { interruption.clear(killing) }
-    let hello = try greeting(of: worker)
+    let killing = cancellation.onSet { [process = worker.process] in process.kill() }
+    defer { cancellation.clear(killing) }
+    let hello = try handshake(with: worker)
     guard hello.version.reel == ReelVersion.current else { throw .final(.otherVersion(hello.version.reel)) }
     if settings.isolation == .strict, hello.isolation != .full {
       throw .final(.lessIsolation(hello.isolation))
     }
-    return GreetedWorker(worker: worker, hello: hello)
+    return ReadyWorker(worker: worker, hello: hello)
   }
 
-  private func greeting(of worker: Worker) throws(Failure) -> WorkerHello {
+  private func handshake(with worker: Worker) throws(Failure) -> WorkerHello {
     guard let start = try? settings.start.encoded(), worker.send(start) else {
       throw .died(worker.process.finish().description)
     }
@@ -84,7 +85,7 @@ struct WorkerStarter: Sendable {
 
   /// A machine that is short of something may have it again for the next file.
   private static func failure(_ error: SystemError) -> Failure {
-    if let shortage = ProbeError.shortage(error) { return .final(shortage) }
+    if let exhausted = ProbeError.exhausted(error) { return .final(exhausted) }
     return .died("\(error)")
   }
 
@@ -111,34 +112,35 @@ struct WorkerStarter: Sendable {
   }
 }
 
-/// Both ends of a new channel.
-struct ChannelEnds {
-  let ours: Descriptor
-  let theirs: Descriptor
-
-  init() throws(SystemError) {
-    var ends: [Int32] = [-1, -1]
-    let error = reel_channel_pair(&ends)
-    guard error == 0 else { throw SystemError(code: -error, call: "socketpair") }
-    ours = Descriptor(adopting: ends[0])
-    theirs = Descriptor(adopting: ends[1])
+/// Notices when no worker can be started: a broken installation is one clear error, not one for each file.
+final class StartCircuitBreaker: Sendable {
+  private struct State {
+    var failuresInARow = 0
+    var verdict: ProbeError?
   }
-}
+  private let state = Mutex(State())
 
-extension ProbeError {
-  static let cancelled = ProbeError(.cancelled, "it was cancelled before it was read")
+  /// How many starts in a row fail before nobody tries again.
+  static let patience = 3
 
-  static func otherVersion(_ version: String) -> ProbeError {
-    ProbeError(
-      .workerMissing,
-      "the program that reads media, \(WorkerLocation.name), is of another version (\(version)) than this one"
-        + " (\(ReelVersion.current)); \(WorkerLocation.remedy)")
+  /// - Throws: `workerBroken` once it is known.
+  func check() throws(ProbeError) {
+    if let verdict = state.withLock({ $0.verdict }) { throw verdict }
   }
 
-  static func lessIsolation(_ level: IsolationLevel) -> ProbeError {
-    ProbeError(
-      .isolationUnavailable,
-      "--isolation strict needs Landlock and seccomp, and this system gives only \"\(level.rawValue)\";"
-        + " use a kernel with both (Linux 5.13 or newer, landlock among its LSMs), or --isolation auto")
+  func succeeded() {
+    state.withLock { $0.failuresInARow = 0 }
+  }
+
+  /// One more start failed, for `reason`.
+  func failed(_ reason: String) {
+    state.withLock { state in
+      state.failuresInARow += 1
+      guard state.failuresInARow >= Self.patience, state.verdict == nil else { return }
+      state.verdict = ProbeError(
+        .workerBroken,
+        "the program that reads media ends before it is ready, \(Self.patience) times in a row"
+          + " (\(reason)); \(WorkerLocation.remedy)")
+    }
   }
 }

@@ -63,16 +63,20 @@ package final class PublishScene: Sendable {
 
 /// Takes every file for a small video.
 private struct TrustingProber: MediaProber {
-  func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
+  func probe(
+    _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
+    cancellation: CancellationFlag
+  ) throws(ProbeError) -> ProbeProgress {
     var media = MediaInfo(container: .mp4, size: file.size)
     var video = VideoFacts()
     (video.width, video.height, video.hasSamples) = (640, 480, true)
     media.video = video
-    return ProbeReport(
-      media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0"))
+    return .done(
+      ProbeReport(
+        media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0")))
   }
 
-  func readerVersion() async throws(ProbeError) -> ReaderVersion {
+  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     ReaderVersion(reel: "test", ffmpeg: "0.0.0")
   }
 }

@@ -10,8 +10,9 @@ import Synchronization
 /// Says of every file what the test wants, without looking at it.
 final class ScriptedProber: MediaProber {
   typealias Look = @Sendable (SourceFile) throws(ProbeError) -> Void
-  typealias Script = @Sendable (SourceFile) async throws(ProbeError) -> MediaInfo
-  private let script: Script
+  typealias Script = @Sendable (SourceFile) throws(ProbeError) -> MediaInfo
+  typealias CancellableScript = @Sendable (SourceFile, CancellationFlag) throws(ProbeError) -> MediaInfo
+  private let script: CancellableScript
   private let installation: ProbeError?
   private let look: Look?
   private let count = Mutex(0)
@@ -22,9 +23,14 @@ final class ScriptedProber: MediaProber {
     installation: ProbeError? = nil, _ script: @escaping Script = { ScriptedProber.video($0) },
     look: Look? = nil
   ) {
-    self.script = script
+    self.script = { file, _ throws(ProbeError) in try script(file) }
     self.look = look
     self.installation = installation
+  }
+
+  init(cancellable script: @escaping CancellableScript) {
+    self.script = script
+    (look, installation) = (nil, nil)
   }
 
   static func video(_ file: SourceFile) -> MediaInfo {
@@ -38,11 +44,15 @@ final class ScriptedProber: MediaProber {
     return media
   }
 
-  func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
+  func probe(
+    _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
+    cancellation: CancellationFlag
+  ) throws(ProbeError) -> ProbeProgress {
     count.withLock { $0 += 1 }
-    return ProbeReport(
-      media: try await script(file),
-      provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0"))
+    return .done(
+      ProbeReport(
+        media: try script(file, cancellation),
+        provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0")))
   }
 
   var firstLookVersion: ReaderVersion? { look == nil ? nil : ReaderVersion(reel: "test", ffmpeg: "") }
@@ -52,7 +62,7 @@ final class ScriptedProber: MediaProber {
     return nil
   }
 
-  func readerVersion() async throws(ProbeError) -> ReaderVersion {
+  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     if let installation { throw installation }
     return ReaderVersion(reel: "test", ffmpeg: "0.0.0")
   }

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import ReelCatalog
 import ReelModel
@@ -243,10 +244,13 @@ struct IngestModelTests {
   func dropped() async throws {
     let begun = AsyncStream<Void>.makeStream()
     let cancelled = AsyncStream<Bool>.makeStream()
-    let prober = ScriptedProber { _ throws(ProbeError) in
+    let prober = ScriptedProber { _, cancellation throws(ProbeError) in
+      let end = DispatchSemaphore(value: 0)
+      let waking = cancellation.onSet { end.signal() }
       begun.continuation.yield()
-      try? await Task.sleep(for: .seconds(30))
-      cancelled.continuation.yield(Task.isCancelled)
+      _ = end.wait(timeout: .now() + 30)
+      cancellation.clear(waking)
+      cancelled.continuation.yield(cancellation.isSet)
       throw ProbeError(.cancelled, "cancelled")
     }
     let model = model(ClipFolder(["a.mp4"]), services(prober))
@@ -343,7 +347,7 @@ struct IngestModelTests {
         duplicates: .skip,
         size: file.size, newID: PostID(at: Date(), random: SystemRandomness()), newKey: key))
     guard case .granted(let intent) = claim else { throw FileFailure(code: "test", message: "not granted") }
-    let report = try await ScriptedProber().probe(file)
+    let report = try ScriptedProber().probe(file, cancellation: CancellationFlag())
     return try await catalog.complete(
       intent,
       draft: PostDraft(

@@ -155,18 +155,22 @@ func tellFacts(
 // example: doubles
 /// Says of every file the same, without looking at it.
 struct EverythingIsPortrait: MediaProber {
-  func probe(_ file: SourceFile) async throws(ProbeError) -> ProbeReport {
+  func probe(
+    _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
+    cancellation: CancellationFlag
+  ) throws(ProbeError) -> ProbeProgress {
     if file.path.text.hasSuffix(".txt") { throw ProbeError(.notMedia, "it is text, not a video") }
     var media = MediaInfo(container: .mp4, size: file.size)
     var video = VideoFacts()
     video.width = 1080
     video.height = 1920
     media.video = video
-    return ProbeReport(
-      media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0"))
+    return .done(
+      ProbeReport(
+        media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0")))
   }
 
-  func readerVersion() async throws(ProbeError) -> ReaderVersion {
+  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     ReaderVersion(reel: ReelVersion.current, ffmpeg: "0.0.0")
   }
 }

@@ -19,7 +19,7 @@ import Testing
     await prober.warmUp(for: .max)
     let file = try folder.file("bad.mp4", order("sleep"))
     let task = Task { await prober.code(file) }
-    #expect(try await eventually { prober.counts.seated == 1 })
+    #expect(try await eventually { prober.counts.lent == 1 })
     // Most likely its worker has it by then.
     try await Task.sleep(for: .milliseconds(300))
     let start = ContinuousClock.now
@@ -36,9 +36,9 @@ import Testing
     let bad = try folder.file("bad.mp4", order("sleep"))
     let good = try folder.file("good.mp4", order("read"))
     let sleeping = Task { await prober.code(bad) }
-    #expect(try await eventually { prober.counts.seated == 1 })
+    #expect(try await eventually { prober.counts.lent == 1 })
     let waiting = Task { await prober.code(good) }
-    #expect(try await eventually { prober.counts.inLine == 1 })
+    #expect(try await eventually { prober.counts.waiting == 1 })
     waiting.cancel()
     #expect(await waiting.value == .cancelled)
     sleeping.cancel()
@@ -61,7 +61,7 @@ import Testing
     let prober = Sabotaged.prober(workers: 2, deadline: .seconds(600))
     let file = try folder.file("bad.mp4", order("sleep"))
     let tasks = (0..<4).map { _ in Task { await prober.code(file) } }
-    #expect(try await eventually { prober.counts == (2, 2) })
+    #expect(try await eventually { prober.counts == (2, 2, 0) })
     // Most likely their workers have two of them by then.
     try await Task.sleep(for: .milliseconds(300))
     await prober.close()

@@ -94,8 +94,8 @@ import Testing
     let settings = WorkerSettings(
       location: Sabotaged.worker, isolation: isolation, limits: ProbeLimits(), deadline: patience,
       startDeadline: patience, filesPerWorker: 9)
-    func orphan() throws -> GreetedWorker {
-      let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartBreaker())
+    func orphan() throws -> ReadyWorker {
+      let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartCircuitBreaker())
       return try starter.start(FrameBuffer(), CancellationFlag())
     }
     let worker = try orphan().worker

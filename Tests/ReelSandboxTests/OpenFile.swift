@@ -37,6 +37,15 @@ final class TestFolder: Sendable {
     }
   }
 
+  /// Puts `bytes` in place of the first of a file, in one step.
+  func overwrite(_ name: String, _ bytes: [UInt8]) throws {
+    let descriptor = Glibc.open("\(path)/\(name)", O_WRONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    guard descriptor >= 0, Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw SourceError(.unreadable, "\(name) could not be written")
+    }
+  }
+
   /// Writes a shell script that can be started at once.
   ///
   /// By `cp`: what this process has open for writing, a child that another test starts at that moment has open as

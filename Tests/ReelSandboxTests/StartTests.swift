@@ -42,7 +42,7 @@ import Testing
 
   @Test func whatNeedsNoWorkerStartsNone() async throws {
     let prober = try prober("echo started >>\(folder.path)/starts; exit 3")
-    try await prober.checkInstallation()
+    try prober.checkInstallation()
     #expect(try prober.firstLook(at: try folder.file("a.mp4", smallMP4)) == .mp4)
     let text = try folder.file("b.mp4", Array("only words".utf8))
     let look = #expect(throws: ProbeError.self) { try prober.firstLook(at: text) }
@@ -69,7 +69,7 @@ import Testing
 
   @Test func aMissingOneIsSeenWithoutAStart() async throws {
     let prober = SandboxedProber(worker: .path("/nowhere/worker"), workers: 1)
-    let error = await #expect(throws: ProbeError.self) { try await prober.checkInstallation() }
+    let error = #expect(throws: ProbeError.self) { try prober.checkInstallation() }
     #expect(error?.code == .workerMissing)
     await prober.close()
   }
@@ -94,7 +94,7 @@ import Testing
     let prober = try prober("echo . >>\(folder.path)/starts; exit 1")
     let file = try folder.file("a.mp4", smallMP4)
     for _ in 0..<50 { #expect(await prober.code(file) == .workerBroken) }
-    #expect(try folder.open("starts").size == Int64(2 * StartBreaker.patience))
+    #expect(try folder.open("starts").size == Int64(2 * StartCircuitBreaker.patience))
     await prober.close()
   }
 

@@ -12,7 +12,7 @@ final class HijackedReader: FileReader {
 
   func read(_ descriptor: Int32, _ request: ReadRequest) -> ReadReply {
     files += 1
-    let order = Self.order(in: descriptor)
+    let order = Self.order(awaitedIn: descriptor)
     let words = order.split(separator: " ", maxSplits: 1).map(String.init)
     switch words.first ?? "" {
     case "escape": return Self.escape(words.last ?? "")
@@ -31,6 +31,15 @@ final class HijackedReader: FileReader {
     default: Sabotage.perform(order)
     }
     return .facts(MediaInfo(container: request.container, size: request.size), .header)
+  }
+
+  /// The order; while that is to hold, waits for the file to give another.
+  private static func order(awaitedIn descriptor: Int32) -> String {
+    while true {
+      let order = order(in: descriptor)
+      guard order.hasPrefix("hold") else { return order }
+      Sabotage.pause()
+    }
   }
 
   static func order(in descriptor: Int32) -> String {

@@ -30,6 +30,19 @@ enum Sabotage {
     while true { sem_wait(&never) }
   }
 
+  /// A few milliseconds, by a call that a worker may make.
+  static func pause() {
+    var never = sem_t()
+    sem_init(&never, 0, 0)
+    var end = timespec()
+    clock_gettime(CLOCK_REALTIME, &end)
+    end.tv_nsec += 5_000_000
+    if end.tv_nsec >= 1_000_000_000 {
+      (end.tv_sec, end.tv_nsec) = (end.tv_sec + 1, end.tv_nsec - 1_000_000_000)
+    }
+    sem_timedwait(&never, &end)
+  }
+
   /// The signal that says that its time is over does not reach it.
   private static func spinDeaf() {
     var all = sigset_t()

@@ -120,7 +120,13 @@ struct FixtureScan: Sendable {
 
   private func reading(_ source: SourceFile) async throws(ProbeError) -> FixtureReading {
     do throws(ProbeError) {
-      return .media(try await prober.probe(source))
+      let flag = CancellationFlag()
+      return .media(
+        try await flag.whileRunning { () async throws(ProbeError) in
+          try await disk.run { [prober] () throws(ProbeError) in
+            try prober.probe(source, cancellation: flag)
+          }
+        })
     } catch {
       if error.code.isInstallation || error.code == .cancelled { throw error }
       return .unreadable(error)

@@ -1,7 +1,10 @@
+import CSandbox
 import ReelModel
+import ReelSystem
+import ReelWire
 
 /// Holds a worker's facts against what is known without it.
-enum Agreement {
+enum ReplyValidation {
   /// - Throws: `implausible`.
   static func check(_ media: MediaInfo, sniffed: MediaContainer, size: Int64) throws(ProbeError) {
     guard media.container.family == sniffed.family else {
@@ -34,5 +37,24 @@ extension MediaContainer {
     case .asf: .asf
     case .mxf: .mxf
     }
+  }
+}
+
+/// A receipt as it is handed out: the descriptor from which a worker can read it.
+struct IssuedReceipt {
+  let receipt: Receipt
+  let descriptor: Descriptor
+
+  /// - Throws: `tooManyOpenFiles`, `noReader`.
+  init() throws(ProbeError) {
+    var bytes = [UInt8](repeating: 0, count: Receipt.length)
+    let number = reel_channel_secret(&bytes, bytes.count)
+    guard number >= 0 else {
+      let error = SystemError(code: -number, call: "memfd_create")
+      throw .exhausted(error) ?? .noReader("\(error)")
+    }
+    descriptor = Descriptor(adopting: number)
+    guard let receipt = Receipt(bytes: bytes) else { throw .noReader("no receipt") }
+    self.receipt = receipt
   }
 }

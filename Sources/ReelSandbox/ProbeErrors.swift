@@ -1,0 +1,67 @@
+import Glibc
+import ReelModel
+import ReelSystem
+
+/// What is said of a file or an installation when the trouble is not what a worker answered.
+extension ProbeError {
+  static let cancelled = ProbeError(.cancelled, "it was cancelled before it was read")
+
+  static func otherVersion(_ version: String) -> ProbeError {
+    ProbeError(
+      .workerMissing,
+      "the program that reads media, \(WorkerLocation.name), is of another version (\(version)) than this one"
+        + " (\(ReelVersion.current)); \(WorkerLocation.remedy)")
+  }
+
+  static func lessIsolation(_ level: IsolationLevel) -> ProbeError {
+    ProbeError(
+      .isolationUnavailable,
+      "--isolation strict needs Landlock and seccomp, and this system gives only \"\(level.rawValue)\";"
+        + " use a kernel with both (Linux 5.13 or newer, landlock among its LSMs), or --isolation auto")
+  }
+
+  static func late(_ deadline: Duration) -> ProbeError {
+    ProbeError(
+      .timeout,
+      "reading it took longer than \(deadline.formattedSeconds); the file is damaged or hostile, or the disk slow"
+    )
+  }
+
+  static func garbled(_ detail: String) -> ProbeError {
+    ProbeError(
+      .implausible, "what its reader answered is no answer (\(detail)); the file is damaged or hostile")
+  }
+}
+
+/// A machine that is short of something: no fault of the file's, and none of the installation's.
+extension ProbeError {
+  /// What `error` says was missing when a reader was to be started or handed a file; nil when it speaks of something
+  /// else.
+  static func exhausted(_ error: SystemError) -> ProbeError? {
+    switch error.code {
+    case EMFILE, ENFILE:
+      ProbeError(
+        .tooManyOpenFiles,
+        "it was not read, because no descriptor was left for its reader (\(error)); raise the limit (`ulimit -n`) "
+          + "or use fewer --jobs, then run the same command again")
+    case EAGAIN, ENOMEM, ENOBUFS: noReader("\(error)")
+    default: nil
+    }
+  }
+
+  /// - Parameter reason: why no process could be started.
+  static func noReader(_ reason: String) -> ProbeError {
+    ProbeError(
+      .noReader,
+      "it was not read, because this machine would not start a process for it (\(reason)); use fewer --jobs, or raise "
+        + "the limits on processes and memory, then run the same command again")
+  }
+}
+
+extension Duration {
+  /// Seconds for a sentence: `10 s`, `1.5 s`.
+  fileprivate var formattedSeconds: String {
+    let tenths = wholeMilliseconds / 100
+    return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
+  }
+}

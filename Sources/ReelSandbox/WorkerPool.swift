@@ -1,0 +1,147 @@
+import Dispatch
+import ReelModel
+import Synchronization
+
+/// Lends each of its slots to one file at a time, first come, first served.
+///
+/// A file that takes long is set aside: it keeps its slot and counts no more, so that the next file gets another one.
+final class WorkerPool: Sendable {
+  private struct Loan {
+    let slot: WorkerSlot
+    /// Whoever has the slot. ``close()`` sets it.
+    let flag: CancellationFlag
+  }
+  private struct Waiter {
+    let flag: CancellationFlag
+    let isOver = DispatchSemaphore(value: 0)
+  }
+  private struct State {
+    /// The one given back last is lent first: its worker is warm, and slots that are not needed start none.
+    var idle: [WorkerSlot] = []
+    /// By the identity of its flag.
+    var lent: [ObjectIdentifier: Loan] = [:]
+    var setAside: [ObjectIdentifier: Loan] = [:]
+    var waiting: [Waiter] = []
+    var isClosed = false
+    var closing: [DispatchSemaphore] = []
+  }
+  private let state = Mutex(State())
+  private let size: Int
+  private let makeSlot: @Sendable () -> WorkerSlot
+
+  /// - Parameter size: how many slots are lent at once, not counting those that are set aside.
+  init(size: Int, makeSlot: @escaping @Sendable () -> WorkerSlot) {
+    self.size = size
+    self.makeSlot = makeSlot
+  }
+
+  /// How many files have a slot, wait for one, and are set aside.
+  var counts: (lent: Int, waiting: Int, setAside: Int) {
+    state.withLock { ($0.lent.count, $0.waiting.count, $0.setAside.count) }
+  }
+
+  /// Blocks for a slot, to be given back; nil when `flag` was set meanwhile, or the pool is closed.
+  ///
+  /// - Parameter flag: of this file alone.
+  func take(_ flag: CancellationFlag) -> WorkerSlot? {
+    let waiter = Waiter(flag: flag)
+    let (slot, mustWait) = state.withLock { state -> (WorkerSlot?, Bool) in
+      if state.isClosed || flag.isSet { return (nil, false) }
+      state.waiting.append(waiter)
+      serve(&state)
+      let slot = state.lent[ObjectIdentifier(flag)]?.slot
+      return (slot, slot == nil)
+    }
+    guard mustWait else { return slot }
+    let leaving = flag.onSet { [self] in leave(flag) }
+    waiter.isOver.wait()
+    flag.clear(leaving)
+    return state.withLock { $0.lent[ObjectIdentifier(flag)]?.slot }
+  }
+
+  /// Slots that nobody has or waits for, warm ones first, each to be given back.
+  func takeFree(atMost count: Int) -> [(WorkerSlot, CancellationFlag)] {
+    state.withLock { state in
+      let free = state.isClosed ? 0 : min(count, size - state.lent.count)
+      return (0..<max(0, free)).map { _ in
+        let flag = CancellationFlag()
+        return (lend(to: flag, &state), flag)
+      }
+    }
+  }
+
+  /// Its file needs the slot no more.
+  func giveBack(_ flag: CancellationFlag) {
+    let closing: [DispatchSemaphore] = state.withLock { state in
+      let id = ObjectIdentifier(flag)
+      guard let loan = state.lent.removeValue(forKey: id) ?? state.setAside.removeValue(forKey: id) else {
+        return []
+      }
+      if state.isClosed { return Self.finished(&state) }
+      state.idle.append(loan.slot)
+      serve(&state)
+      return []
+    }
+    for one in closing { one.signal() }
+  }
+
+  /// Its file keeps the slot and counts no more; false when there are too many such already.
+  func setAside(_ flag: CancellationFlag) -> Bool {
+    state.withLock { state in
+      let id = ObjectIdentifier(flag)
+      guard !state.isClosed, state.setAside.count < max(2, size),
+        let loan = state.lent.removeValue(forKey: id)
+      else { return false }
+      state.setAside[id] = loan
+      serve(&state)
+      return true
+    }
+  }
+
+  /// Sends away who waits, cancels every reading, and blocks until the slots are back and gone. One that is set aside
+  /// is not waited for: nobody may be about to finish it.
+  func close() {
+    let (idle, waiting, loans) = state.withLock { state in
+      defer { (state.idle, state.waiting) = ([], []) }
+      state.isClosed = true
+      return (state.idle, state.waiting, Array(state.lent.values) + Array(state.setAside.values))
+    }
+    for waiter in waiting { waiter.isOver.signal() }
+    for loan in loans { loan.flag.set() }
+    let isBack = DispatchSemaphore(value: 0)
+    let closing = state.withLock { state in
+      state.closing.append(isBack)
+      return Self.finished(&state)
+    }
+    for one in closing { one.signal() }
+    isBack.wait()
+    withExtendedLifetime(idle) {}
+  }
+
+  private func serve(_ state: inout State) {
+    while !state.waiting.isEmpty, state.lent.count < size {
+      let waiter = state.waiting.removeFirst()
+      _ = lend(to: waiter.flag, &state)
+      waiter.isOver.signal()
+    }
+  }
+
+  private func lend(to flag: CancellationFlag, _ state: inout State) -> WorkerSlot {
+    let slot = state.idle.popLast() ?? makeSlot()
+    state.lent[ObjectIdentifier(flag)] = Loan(slot: slot, flag: flag)
+    return slot
+  }
+
+  private func leave(_ flag: CancellationFlag) {
+    state.withLock { state in
+      guard let place = state.waiting.firstIndex(where: { $0.flag === flag }) else { return }
+      state.waiting.remove(at: place).isOver.signal()
+    }
+  }
+
+  private static func finished(_ state: inout State) -> [DispatchSemaphore] {
+    guard state.isClosed, state.lent.isEmpty else { return [] }
+    defer { state.closing = [] }
+    return state.closing
+  }
+}
