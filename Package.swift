@@ -57,7 +57,7 @@ let package = Package(
     .target(name: "CProcess"),
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     room("ReelModel"),
-    room("ReelSystem", ["CFileSystem"]),
+    room("ReelSystem", ["ReelModel", "CFileSystem"]),
     room("ReelCrypto", ["COpenSSL"]),
     room("ReelYAML", ["CYAML"]),
     room("ReelSQLite", ["CSQLite"]),
@@ -106,7 +106,7 @@ let package = Package(
     // Tests, a target for each room.
     .target(name: "ReelTestRandomness", path: "Tests/Randomness", swiftSettings: strict),
     tests("ReelModelTests", ["ReelModel", "ReelTestRandomness"]),
-    tests("ReelSystemTests", ["ReelSystem"]),
+    tests("ReelSystemTests", ["ReelSystem", "ReelModel"]),
     tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
     tests("ReelYAMLTests", ["ReelYAML", "ReelTestRandomness"]),
     tests("ReelSQLiteTests", ["ReelSQLite"]),

@@ -6,17 +6,14 @@ import ReelSystem
 public struct ProbeRun: Sendable {
   private let walk: SourceWalk
   private let prober: any MediaProber
-  private let disk: BlockingQueue
   private let width: Int
 
   /// - Parameter width: files read at once, at least 1.
   public init(
-    inputs: [SourceInput], walkOptions: WalkOptions = WalkOptions(), prober: any MediaProber,
-    disk: BlockingQueue = BlockingQueue(label: "reel.disk", width: 8), width: Int
+    inputs: [SourceInput], walkOptions: WalkOptions = WalkOptions(), prober: any MediaProber, width: Int
   ) {
     walk = SourceWalk(inputs: inputs, options: walkOptions)
     self.prober = prober
-    self.disk = disk
     self.width = max(1, width)
   }
 
@@ -36,57 +33,43 @@ public struct ProbeRun: Sendable {
     preparing prepare: @escaping @Sendable (ProbedFile) -> Prepared, _ report: (Prepared) async -> Bool
   ) async throws(ProbeError) {
     var problem: ProbeError?
-    await withTaskGroup(of: Answer<Prepared>.self) { group in
-      var items = ItemSource(walk: walk, disk: disk)
-      var ordered = Reordering<Answer<Prepared>>()
-      var isOver = false
-      while !isOver, let item = await items.next() {
-        group.addTask { await answer(item, prepare) }
-        isOver = item.file.number >= width * 3
-      }
-      while let answer = await group.next() {
-        if !Task.isCancelled, let item = await items.next() {
-          group.addTask { await self.answer(item, prepare) }
-        }
-        for answer in ordered.take(answer, at: answer.number) where !Task.isCancelled && problem == nil {
-          problem = answer.installation
-          guard problem == nil else { return group.cancelAll() }
-          guard await report(answer.prepared) else { return group.cancelAll() }
-        }
-      }
+    // As many again open and prepare files while the others wait for their readers.
+    await BlockingQueue(label: "reel.probe-run", width: 2 * width).mapInOrder(
+      ItemSource(walk: walk)
+    ) { item, flag in
+      let file = probe(item, flag)
+      return Answer(prepared: prepare(file), installation: file.installation)
+    } _: { answer in
+      problem = answer.installation
+      guard problem == nil else { return false }
+      return await report(answer.prepared)
     }
     if let problem { throw problem }
   }
 
-  private func answer<Prepared>(
-    _ item: NumberedItem, _ prepare: @Sendable (ProbedFile) -> Prepared
-  ) async -> Answer<Prepared> {
-    let file = await probe(item)
-    return Answer(number: item.file.number, prepared: prepare(file), installation: file.installation)
-  }
-
-  private func probe(_ item: NumberedItem) async -> ProbedFile {
+  private func probe(_ item: NumberedItem, _ flag: CancellationFlag) -> ProbedFile {
     let path = item.file.path
+    let source: SourceFile
     do throws(StepFailure) {
-      return await probe(try item.candidate(), path)
+      source = try opened(item)
     } catch {
       return ProbedFile(path: path, result: .failure(error.failure))
     }
-  }
-
-  private func probe(_ found: FoundFile, _ path: SourcePath) async -> ProbedFile {
-    let source: SourceFile
-    do throws(SourceError) {
-      source = try await disk.run { () throws(SourceError) in try found.open() }
-    } catch {
-      return ProbedFile(path: path, result: .failure(FileFailure(error)))
-    }
     do throws(ProbeError) {
-      return ProbedFile(path: path, result: .success(try await prober.probe(source)))
+      return ProbedFile(path: path, result: .success(try prober.probe(source, cancellation: flag)))
     } catch {
       var file = ProbedFile(path: path, result: .failure(FileFailure(error)))
       if error.code.isInstallation { file.installation = error }
       return file
+    }
+  }
+
+  private func opened(_ item: NumberedItem) throws(StepFailure) -> SourceFile {
+    let found = try item.candidate()
+    do throws(SourceError) {
+      return try found.open()
+    } catch {
+      throw StepFailure(error)
     }
   }
 }
@@ -109,49 +92,28 @@ public struct ProbedFile: Sendable {
 
 /// What becomes of one file.
 private struct Answer<Prepared: Sendable>: Sendable {
-  let number: Int
   let prepared: Prepared
   let installation: ProbeError?
 }
 
 /// The walk's candidates and failures, one at a time, numbered.
-private struct ItemSource {
+private struct ItemSource: IteratorProtocol, Sendable {
   let walk: SourceWalk
-  let disk: BlockingQueue
   private var scan = ScanCount()
   private var batch: ArraySlice<WalkItem> = []
 
-  init(walk: SourceWalk, disk: BlockingQueue) {
+  init(walk: SourceWalk) {
     self.walk = walk
-    self.disk = disk
   }
 
-  mutating func next() async -> NumberedItem? {
+  /// Blocks.
+  mutating func next() -> NumberedItem? {
     while true {
       while let item = batch.popFirst() {
         if let numbered = scan.count(item) { return numbered }
       }
-      let walk = walk
-      batch = await disk.run { walk.next(upTo: 64) }[...]
+      batch = walk.next(upTo: 64)[...]
       if batch.isEmpty { return nil }
     }
-  }
-}
-
-/// Gives elements that come in any order back in their own.
-struct Reordering<Element> {
-  private var early: [Int: Element] = [:]
-  /// The first is 1.
-  private var expected = 1
-
-  /// The elements whose turn has come now that `element` is there.
-  mutating func take(_ element: Element, at index: Int) -> [Element] {
-    early[index] = element
-    var ready: [Element] = []
-    while let next = early.removeValue(forKey: expected) {
-      ready.append(next)
-      expected += 1
-    }
-    return ready
   }
 }

@@ -122,23 +122,16 @@ extension SandboxedProber {
   public func probe(
     _ file: SourceFile, sniffed container: MediaContainer? = nil
   ) async throws(ProbeError) -> ProbeReport {
-    try await blocking { prober, flag throws(ProbeError) in
-      try prober.probe(file, sniffed: container, cancellation: flag)
+    try await queue.runCancellable { [self] flag throws(ProbeError) in
+      try probe(file, sniffed: container, cancellation: flag)
     }
   }
 
   /// Names the reader and its version.
   /// - Throws: as ``readerVersion(cancellation:)``; `cancelled` when the task is.
   public func readerVersion() async throws(ProbeError) -> ReaderVersion {
-    try await blocking { prober, flag throws(ProbeError) in try prober.readerVersion(cancellation: flag) }
-  }
-
-  private func blocking<Value: Sendable>(
-    _ body: @escaping @Sendable (SandboxedProber, CancellationFlag) throws(ProbeError) -> Value
-  ) async throws(ProbeError) -> Value {
-    let flag = CancellationFlag()
-    return try await flag.whileRunning { () async throws(ProbeError) in
-      try await queue.run { [self] () throws(ProbeError) in try body(self, flag) }
+    try await queue.runCancellable { [self] flag throws(ProbeError) in
+      try readerVersion(cancellation: flag)
     }
   }
 }

@@ -1,11 +1,12 @@
 import Dispatch
+import ReelModel
 
 /// Threads for calls that block (disk, sockets, SQLite), so that none of Swift's cooperative threads ever
 /// waits for a device: those are as many as cores, and one that waits is one less for everybody.
 public final class BlockingQueue: Sendable {
   /// A serial queue for each place. A concurrent one would not do: on Linux its blocked threads count against
   /// the cores, and more come only about once a second.
-  private let lanes: [DispatchQueue]
+  let lanes: [DispatchQueue]
   private let places: AsyncPlaces
 
   /// - Parameters:
@@ -36,5 +37,15 @@ public final class BlockingQueue: Sendable {
       }
     }
     return try result.get()
+  }
+
+  /// The same for a `body` that looks at the flag, which is set when the task is cancelled.
+  public func runCancellable<Value: Sendable, Failure: Error>(
+    _ body: @escaping @Sendable (CancellationFlag) throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let flag = CancellationFlag()
+    return try await flag.whileRunning { () async throws(Failure) in
+      try await run { () throws(Failure) in try body(flag) }
+    }
   }
 }

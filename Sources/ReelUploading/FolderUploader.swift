@@ -79,7 +79,8 @@ public final class FolderUploader: Uploader {
   ) async throws(UploadError) -> StoredObject {
     let store = try preparedStore()
     let copy = try await queue.runCancellable { [self] cancellation throws(UploadError) in
-      try ObjectCopying(store: store, key: key, mode: mode.file, failure: failure)
+      try cancellation.check()
+      return try ObjectCopying(store: store, key: key, mode: mode.file, failure: failure)
         .run(source, cancellation, reporting)
     }
     try await store.placing.place(copy, failure)
@@ -147,6 +148,7 @@ extension FolderUploader {
   func replace(_ key: ObjectKey, with source: UploadSource) async throws(UploadError) {
     let store = try preparedStore()
     try await queue.runCancellable { [self] cancellation throws(UploadError) in
+      try cancellation.check()
       let copy = try ObjectCopying(store: store, key: key, mode: mode.file, replaces: true, failure: failure)
         .run(source, cancellation) { _ in }
       try copy.sync(failure)
@@ -164,6 +166,7 @@ extension FolderUploader {
     _ key: ObjectKey, _ body: @escaping @Sendable (StoredFile, CancellationFlag) throws(UploadError) -> Value?
   ) async throws(UploadError) -> Value? {
     try await queue.runCancellable { [self] cancellation throws(UploadError) in
+      try cancellation.check()
       guard let file = try StoredFile.open(key, in: try rootFolder(), failure) else { return nil }
       return try body(file, cancellation)
     }

@@ -55,7 +55,8 @@ public struct SourceChunks: AsyncSequence, Sendable {
       if isOver { return nil }
       let (range, start, size, before) = (self.range, offset, size, hash)
       let done = try await queue.runCancellable { flag throws(UploadError) in
-        try range.chunk(at: start, size, before, flag)
+        try flag.check()
+        return try range.chunk(at: start, size, before, flag)
       }
       hash = done.hash
       offset += Int64(done.chunk.count)

@@ -1,4 +1,5 @@
 import Glibc
+import ReelModel
 import Synchronization
 import Testing
 
@@ -52,6 +53,107 @@ import Testing
       return await queue.run { 7 }
     }
     #expect(await task.value == 7)
+  }
+
+  @Test func theFlagIsSetWithTheTask() async {
+    let queue = BlockingQueue(label: "test", width: 1)
+    let begun = Asked()
+    let task = Task {
+      await queue.runCancellable { flag in
+        begun.now()
+        while !flag.isSet { usleep(1000) }
+        return 7
+      }
+    }
+    await begun.wait()
+    task.cancel()
+    #expect(await task.value == 7)
+  }
+}
+
+@Suite struct MapInOrderTests {
+  @Test("whichever is done first, the results come in order", arguments: [1, 4])
+  func order(_ width: Int) async {
+    var results: [Int] = []
+    await BlockingQueue(label: "test", width: width).mapInOrder((0..<100).makeIterator()) { number, _ in
+      usleep(UInt32(number % 7) * 300)
+      return number * 2
+    } _: { result in
+      results.append(result)
+      return true
+    }
+    #expect(results == (0..<100).map { $0 * 2 })
+  }
+
+  @Test func asManyAtOnceAsThereAreThreads() async {
+    let crowd = Crowd()
+    await BlockingQueue(label: "test", width: 3).mapInOrder((0..<12).makeIterator()) { _, _ in
+      crowd.visit(until: 3)
+    } _: { _ in
+      true
+    }
+    #expect(crowd.most == 3)
+  }
+
+  /// One that takes its time does not have all the others pile up behind it.
+  @Test func itIsBounded() async {
+    let begun = Order()
+    var counts: [Int] = []
+    await BlockingQueue(label: "test", width: 2).mapInOrder((0..<50).makeIterator(), ahead: 6) { number, _ in
+      begun.add(number)
+      // The first waits for the other five that may be begun before it is given.
+      while number == 0, begun.all.count < 6 { usleep(1000) }
+      if number == 0 { usleep(20_000) }
+    } _: { _ in
+      counts.append(begun.all.count)
+      return true
+    }
+    #expect(counts.first == 6 && counts.count == 50)
+  }
+
+  @Test func itEndsWhenNoMoreAreWanted() async {
+    let begun = Order()
+    await BlockingQueue(label: "test", width: 2).mapInOrder((1...1000).makeIterator(), ahead: 6) {
+      number, flag in
+      begun.add(number)
+      // What is not wanted any more ends by its flag.
+      while number == 4, !flag.isSet { usleep(1000) }
+      return number
+    } _: { number in
+      number < 3
+    }
+    #expect(begun.all.count <= 8)
+  }
+
+  @Test func itEndsWithTheTask() async {
+    let begun = Asked()
+    let task = Task {
+      var results = 0
+      await BlockingQueue(label: "test", width: 2).mapInOrder((0..<9).makeIterator()) { _, flag in
+        begun.now()
+        while !flag.isSet { usleep(1000) }
+      } _: { _ in
+        results += 1
+        return true
+      }
+      return results
+    }
+    await begun.wait()
+    task.cancel()
+    #expect(await task.value == 0)
+  }
+
+  /// Threads that wait for room are woken.
+  @Test func itEndsWhileOneIsBusyWithTheResults() async {
+    var count = 0
+    await BlockingQueue(label: "test", width: 4).mapInOrder((0..<100).makeIterator(), ahead: 5) {
+      $1.isSet
+    } _: { _ in
+      count += 1
+      try? await Task.sleep(for: .milliseconds(5))
+      return count < 3
+    }
+    #expect(count == 3)
   }
 }
 

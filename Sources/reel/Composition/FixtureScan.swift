@@ -39,103 +39,76 @@ struct FixtureScan: Sendable {
   /// Every file, in the order of the walk, each once.
   /// - Throws: the ``ProbeError`` after which no other file will fare better; `cancelled` too.
   func run() async throws(ProbeError) -> [FixtureFacts] {
-    var gathered: [FixtureFacts?] = []
-    do {
-      gathered = try await gather()
-    } catch let error as ProbeError {
-      throw error
-    } catch {
-      throw ProbeError(.cancelled, "interrupted")
-    }
+    let gathered = try await gather()
     var seen: Set<SourcePath> = []
-    let files = withoutKeptSidecars(gathered.compactMap(\.self)).filter { seen.insert($0.path).inserted }
+    let files = withoutKeptSidecars(gathered).filter { seen.insert($0.path).inserted }
     return await comparingLikeness(of: files)
   }
 
   // MARK: Walking
 
-  private func gather() async throws -> [FixtureFacts?] {
-    let walk = SourceWalk(inputs: inputs, options: options)
-    return try await withThrowingTaskGroup(of: (Int, FixtureFacts?).self) { group in
-      var results: [Int: FixtureFacts?] = [:]
-      var count = 0
-      var batch: ArraySlice<WalkItem> = []
-      while true {
-        try Task.checkCancellation()
-        if batch.isEmpty { batch = await disk.run { walk.next(upTo: 64) }[...] }
-        guard let item = batch.popFirst() else { break }
-        if case .ignored = item { continue }
-        if count >= width * 4, let (number, facts) = try await group.next() { results[number] = facts }
-        let number = count
-        count += 1
-        group.addTask { (number, try await facts(of: item)) }
+  private func gather() async throws(ProbeError) -> [FixtureFacts] {
+    var gathered: [FixtureFacts] = []
+    var problem: ProbeError?
+    // As many again open and hash files while the others wait for their readers.
+    await BlockingQueue(label: "reel.scan", width: 2 * width).mapInOrder(
+      FoundItems(walk: SourceWalk(inputs: inputs, options: options))
+    ) { item, flag in
+      Result { () throws(ProbeError) in try facts(of: item, flag) }
+    } _: { facts in
+      switch facts {
+      case .success(let facts): gathered += [facts].compactMap(\.self)
+      case .failure(let error): problem = error
       }
-      for try await (number, facts) in group { results[number] = facts }
-      return (0..<count).map { results[$0] ?? nil }
+      return problem == nil
     }
+    if let problem { throw problem }
+    if Task.isCancelled { throw ProbeError(.cancelled, "interrupted") }
+    return gathered
   }
 
-  private func facts(of item: WalkItem) async throws(ProbeError) -> FixtureFacts? {
+  private func facts(of item: WalkItem, _ flag: CancellationFlag) throws(ProbeError) -> FixtureFacts? {
     switch item {
     case .ignored: return nil
     case .failed(let path, let error):
       if Self.isSidecarName(path), !inputs.contains(SourceInput(path: path)) { return nil }
       return FixtureFacts(path: path, patternPath: patternPath(path), reading: .unreachable(error))
-    case .candidate(let found): return try await facts(of: found)
+    case .candidate(let found): return try facts(of: found, flag)
     }
   }
 
   /// Nil for what is no fixture at all.
-  private func facts(of found: FoundFile) async throws(ProbeError) -> FixtureFacts? {
-    if Self.isSidecarName(found.path), !found.wasNamed { return await sidecarAlone(found) }
+  private func facts(of found: FoundFile, _ flag: CancellationFlag) throws(ProbeError) -> FixtureFacts? {
+    if Self.isSidecarName(found.path), !found.wasNamed { return sidecarAlone(found, flag) }
     let pattern = patternPath(found.path)
-    switch await opened(found) {
-    case .failure(let error):
+    let source: SourceFile
+    do throws(SourceError) {
+      source = try found.open()
+    } catch {
       return FixtureFacts(path: found.path, patternPath: pattern, reading: .unreachable(error))
-    case .success(let opened):
-      let reading = try await reading(opened.source)
-      let digest = hashing == .all ? await digest(of: opened.source) : nil
-      return FixtureFacts(
-        path: found.path, patternPath: pattern, size: opened.source.size, digest: digest, reading: reading,
-        sidecar: opened.sidecar)
     }
+    let sidecar = Self.sidecar(beside: found)
+    let reading = try reading(source, flag)
+    return FixtureFacts(
+      path: found.path, patternPath: pattern, size: source.size, digest: digest(of: source, flag),
+      reading: reading, sidecar: sidecar)
   }
 
   // MARK: Reading
 
-  private struct Opened: Sendable {
-    let source: SourceFile
-    let sidecar: SidecarStatus
-  }
-
-  private func opened(_ found: FoundFile) async -> Result<Opened, SourceError> {
-    await disk.run {
-      do throws(SourceError) {
-        return .success(Opened(source: try found.open(), sidecar: Self.sidecar(beside: found)))
-      } catch {
-        return .failure(error)
-      }
-    }
-  }
-
-  private func reading(_ source: SourceFile) async throws(ProbeError) -> FixtureReading {
+  private func reading(_ source: SourceFile, _ flag: CancellationFlag) throws(ProbeError) -> FixtureReading {
     do throws(ProbeError) {
-      let flag = CancellationFlag()
-      return .media(
-        try await flag.whileRunning { () async throws(ProbeError) in
-          try await disk.run { [prober] () throws(ProbeError) in
-            try prober.probe(source, cancellation: flag)
-          }
-        })
+      return .media(try prober.probe(source, cancellation: flag))
     } catch {
       if error.code.isInstallation || error.code == .cancelled { throw error }
       return .unreadable(error)
     }
   }
 
-  /// Nil when the bytes can't be read, or are others by now.
-  private func digest(of source: SourceFile) async -> ContentDigest? {
-    await disk.run { try? SourceDigest.sha256(of: source) }
+  /// Nil when it is not wanted, and when the bytes can't be read, or are others by now.
+  private func digest(of source: SourceFile, _ flag: CancellationFlag) -> ContentDigest? {
+    guard hashing == .all else { return nil }
+    return try? SourceDigest.sha256(of: source, isCancelled: { flag.isSet })
   }
 
   // MARK: Sidecars
@@ -151,21 +124,15 @@ struct FixtureScan: Sendable {
   }
 
   /// A JSON file that may be a sidecar; whether a video lies beside it is seen at the end.
-  private func sidecarAlone(_ found: FoundFile) async -> FixtureFacts? {
-    guard found.identity.size <= Int64(Sidecar.largest), case .success(let opened) = await opened(found)
-    else {
-      return nil
-    }
-    let bytes = await disk.run { () -> [UInt8]? in
-      var bytes = [UInt8](repeating: 0, count: Int(found.identity.size))
-      let count = bytes.withUnsafeMutableBytes { try? opened.source.handle.read(into: $0, at: 0) }
-      return count == bytes.count ? bytes : nil
-    }
-    guard let bytes, SidecarShape.isSidecar(bytes) else { return nil }
-    let digest = hashing == .all ? await digest(of: opened.source) : nil
+  private func sidecarAlone(_ found: FoundFile, _ flag: CancellationFlag) -> FixtureFacts? {
+    let size = Int(found.identity.size)
+    guard size <= Sidecar.largest, let source = try? found.open() else { return nil }
+    var bytes = [UInt8](repeating: 0, count: size)
+    let count = bytes.withUnsafeMutableBytes { try? source.handle.read(into: $0, at: 0) }
+    guard count == size, SidecarShape.isSidecar(bytes) else { return nil }
     return FixtureFacts(
-      path: found.path, patternPath: patternPath(found.path), size: found.identity.size, digest: digest,
-      reading: .orphanSidecar)
+      path: found.path, patternPath: patternPath(found.path), size: found.identity.size,
+      digest: digest(of: source, flag), reading: .orphanSidecar)
   }
 
   /// A sidecar with a video is no file of its own.
@@ -218,5 +185,27 @@ struct FixtureScan: Sendable {
     let folders = inputs.map { $0.path.bytes.last == slash ? $0.path.bytes : $0.path.bytes + [slash] }
     let holding = folders.filter { path.bytes.starts(with: $0) }.max { $0.count < $1.count }
     return holding.map { SourcePath(bytes: path.bytes.dropFirst($0.count)) } ?? path.lastComponent
+  }
+}
+
+/// What the walk does not pass by, one at a time.
+private struct FoundItems: IteratorProtocol, Sendable {
+  let walk: SourceWalk
+  private var batch: ArraySlice<WalkItem> = []
+
+  init(walk: SourceWalk) {
+    self.walk = walk
+  }
+
+  /// Blocks.
+  mutating func next() -> WalkItem? {
+    while true {
+      while let item = batch.popFirst() {
+        if case .ignored = item { continue }
+        return item
+      }
+      batch = walk.next(upTo: 64)[...]
+      if batch.isEmpty { return nil }
+    }
   }
 }
