@@ -20,6 +20,8 @@ extension S3Client {
       }
       return S3Documents.uploads(of: name, in: reply.body)
     case .failure(let failure):
+      // So says `rclone serve s3` of a bucket in which none was ever begun.
+      if failure.isMissingUpload { return [] }
       let error = try await error(failure, request)
       guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
       return nil

@@ -191,6 +191,43 @@ struct S3UploaderTests {
     #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.begun == 2 })
   }
 
+  @Test("a bucket that says that it knows no upload has none that is unfinished")
+  func noneYet() async throws {
+    let breaks = Mutex(true)
+    let double = S3Double()
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      if sent.call.target.contains("uploads="), sent.call.method == .get,
+        double.bucket.withLock({ $0.begun == 0 })
+      {
+        return S3Double.error(404, "NoSuchUpload")
+      }
+      if sent.call.target.contains("partNumber=2"), breaks.withLock({ $0 }) { throw .broken("a test") }
+      return double.answer(sent)
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport).upload(source(11 << 20), to: try key()) { _ in }
+    }
+    #expect(error?.code == .interrupted)
+    breaks.withLock { $0 = false }
+    _ = try await uploader(transport).upload(source(11 << 20), to: key()) { _ in }
+    #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.objects.count == 1 && $0.begun == 1 })
+  }
+
+  @Test("a read-back that is cut short is no digest, which would prove the object to be another")
+  func shortReadBack() async throws {
+    let double = S3Double(tellsChecksums: false)
+    _ = try await uploader(double.transport()).upload(source(10), to: key()) { _ in }
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      let answer = double.answer(sent)
+      guard sent.call.method == .get else { return answer }
+      return HTTPReply(status: answer.status, fields: answer.fields, body: answer.body.dropLast())
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport).readBack(try key())
+    }
+    #expect(error?.code == .interrupted)
+  }
+
   @Test(
     "where parts can't be listed an upload that broke begins anew, and leaves nothing", arguments: [403, 501])
   func unlistedParts(_ status: Int) async throws {
