@@ -97,7 +97,7 @@ final class BodyFeed: Sendable {
       }
       change { $0.isEnded = true }
     } catch {
-      change { $0.failure = error.code == .cancelled ? .cancelled : .source(error) }
+      change { $0.failure = HTTPFailure(reading: error) }
     }
   }
 

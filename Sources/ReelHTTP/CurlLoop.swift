@@ -17,11 +17,9 @@ final class CurlLoop: Sendable {
     var running: Running?
   }
 
-  /// The thread, and what wakes it. That is the one thing another thread does with them.
-  private struct Running: @unchecked Sendable {
+  private struct Running: Sendable {
     let thread: pthread_t
-    let curl: Curl
-    let multi: Curl.Multi
+    let handles: CurlHandles
   }
 
   private let state = Mutex(State())
@@ -55,12 +53,11 @@ final class CurlLoop: Sendable {
   func stop() {
     let running = state.withLock { state in
       defer { state.running = nil }
-      guard let running = state.running else { return nil as Running? }
-      state.commands.append(.stop)
-      running.curl.wake(running.multi)
-      return running
+      if state.running != nil { state.commands.append(.stop) }
+      return state.running
     }
     guard let running else { return }
+    running.handles.wake()
     // What ends the last transfer may let go of everything on that thread itself.
     if pthread_equal(running.thread, pthread_self()) != 0 {
       pthread_detach(running.thread)
@@ -84,7 +81,8 @@ final class CurlLoop: Sendable {
         curl.close()
         throw .noLibrary("it can't be made ready")
       }
-      let work = Unmanaged.passRetained(CurlThread(self, curl, multi, trust))
+      let handles = CurlHandles(curl, multi)
+      let work = Unmanaged.passRetained(CurlThread(self, handles, trust))
       var thread = pthread_t()
       let code = pthread_create(
         &thread, nil,
@@ -95,21 +93,20 @@ final class CurlLoop: Sendable {
         }, work.toOpaque())
       guard code == 0 else {
         work.release()
-        curl.end(multi)
-        curl.close()
         throw .noLibrary("no thread for it can be started: \(SystemError(code: code, call: "").reason)")
       }
-      state.running = Running(thread: thread, curl: curl, multi: multi)
+      state.running = Running(thread: thread, handles: handles)
     }
   }
 
   fileprivate func post(_ command: Command) {
-    state.withLock { state in
+    let running = state.withLock { state in
       state.commands.append(command)
       // Who found something to do has not gone to sleep since.
-      guard state.commands.count == 1, let running = state.running else { return }
-      running.curl.wake(running.multi)
+      return state.commands.count == 1 ? state.running : nil
     }
+    // The thread wakes at once, and wants the lock.
+    running?.handles.wake()
   }
 
   fileprivate func commands() -> [Command] {
@@ -120,11 +117,28 @@ final class CurlLoop: Sendable {
   }
 }
 
+/// What a thread works with; freed when neither it nor anybody who is just about to wake it needs it any more.
+private final class CurlHandles: @unchecked Sendable {
+  // Sendable: all but the one thread only wake.
+  let curl: Curl
+  let multi: Curl.Multi
+
+  init(_ curl: Curl, _ multi: Curl.Multi) { (self.curl, self.multi) = (curl, multi) }
+
+  deinit {
+    curl.end(multi)
+    curl.close()
+  }
+
+  func wake() { curl.wake(multi) }
+}
+
 /// What the thread does. It is its own alone.
 private final class CurlThread {
   private let loop: CurlLoop
-  private let curl: Curl
-  private let multi: Curl.Multi
+  private let handles: CurlHandles
+  private var curl: Curl { handles.curl }
+  private var multi: Curl.Multi { handles.multi }
   private let trust: CertificateTrust
   private let kept = KeptConnections()
   private var transfers: [Curl.Easy: CurlTransfer] = [:]
@@ -132,8 +146,8 @@ private final class CurlThread {
   private var look = ContinuousClock.now
   private var isStopping = false
 
-  init(_ loop: CurlLoop, _ curl: Curl, _ multi: Curl.Multi, _ trust: CertificateTrust) {
-    (self.loop, self.curl, self.multi, self.trust) = (loop, curl, multi, trust)
+  init(_ loop: CurlLoop, _ handles: CurlHandles, _ trust: CertificateTrust) {
+    (self.loop, self.handles, self.trust) = (loop, handles, trust)
   }
 
   func run() {
@@ -155,8 +169,6 @@ private final class CurlThread {
       curl.wait(multi, milliseconds: pause)
     }
     for transfer in transfers.values { end(transfer, .failure(.cancelled)) }
-    curl.end(multi)
-    curl.close()
   }
 
   private func obey(_ command: CurlLoop.Command) {

@@ -70,6 +70,12 @@ public final class CurlTransport: HTTPTransport {
       let feed = BodyFeed()
       async let _ = feed.read(bytes, limiter)
       return try await send(transfer(request, feed), feed)
+    case .source(let body) where limiter == nil && body.range.count <= SourceBodyChunks.chunkSize:
+      // One chunk has nothing to be read beside it.
+      let bytes = try await SourceBodyChunks(body).single()
+      let reply = try await loop.run(transfer(request, BodyFeed(whole: bytes))).get()
+      body.reporting(body.range.upperBound - body.range.lowerBound)
+      return reply
     case .source(let body):
       let feed = BodyFeed()
       async let _ = feed.read(body, limiter)

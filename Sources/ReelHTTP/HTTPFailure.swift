@@ -93,6 +93,11 @@ extension UploadError {
   }
 }
 
+extension HTTPFailure {
+  /// What was to be sent can't be read.
+  init(reading error: UploadError) { self = error.code == .cancelled ? .cancelled : .source(error) }
+}
+
 extension Duration {
   /// Such as `20 seconds`.
   fileprivate var formatted: String {

@@ -16,6 +16,16 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
   /// The chunks of `body`.
   public init(_ body: SourceBody) { self.body = body }
 
+  /// The only chunk there is; empty where there is none. It is not reported as sent.
+  func single() async throws(HTTPFailure) -> [UInt8] {
+    var chunks = makeAsyncIterator()
+    do throws(UploadError) {
+      return try await chunks.next(isolation: nil) ?? []
+    } catch {
+      throw HTTPFailure(reading: error)
+    }
+  }
+
   /// Begins at the range's first byte.
   public func makeAsyncIterator() -> Iterator { Iterator(body) }
 
