@@ -4,26 +4,34 @@ import COpenSSL
 ///
 /// OpenSSL marks the functions below as deprecated since 3.0 in favour of `EVP_Digest…`, and 4.x still has them. They
 /// are used because their state is a plain value, they can't fail, and need no provider: loading those takes 0.8 ms.
-package protocol HashFunction: Sendable {
+package protocol HashFunction: RunningHash {
   /// Bytes that are hashed at once.
   static var blockSize: Int { get }
 
   init()
 
-  mutating func update(bufferPointer: UnsafeRawBufferPointer)
-
   /// The digest of all bytes until now. More may follow.
   func finalize() -> [UInt8]
 }
 
-extension HashFunction {
+/// A digest, or what is as good as one to whoever makes both.
+package protocol RunningHash: Sendable {
+  mutating func update(bufferPointer: UnsafeRawBufferPointer)
+
+  /// Of all bytes until now.
+  func finalize() -> [UInt8]
+}
+
+extension RunningHash {
   package mutating func update(data: some Sequence<UInt8>) {
     let done: Void? = data.withContiguousStorageIfAvailable {
       update(bufferPointer: UnsafeRawBufferPointer($0))
     }
     if done == nil { Array(data).withUnsafeBytes { update(bufferPointer: $0) } }
   }
+}
 
+extension HashFunction {
   /// The digest of these bytes.
   package static func hash(data: some Sequence<UInt8>) -> [UInt8] {
     var hash = Self()

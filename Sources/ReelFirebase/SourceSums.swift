@@ -43,7 +43,7 @@ struct SourceSums: Sendable {
       let (start, before) = (offset, crc)
       crc = try await queue.run { () throws(UploadError) in
         var crc = before
-        crc.update(try source.chunk(of: Int(min(1 << 20, source.size - start)), at: start))
+        try source.forEachPiece(of: start..<min(start + (1 << 20), source.size)) { crc.update($0) }
         return crc
       }
       offset += min(1 << 20, source.size - offset)

@@ -1,4 +1,5 @@
 import ReelModel
+import ReelUploading
 
 /// What a request sends.
 public enum HTTPBody: Sendable {
@@ -25,8 +26,8 @@ public struct SourceBody: Sendable {
   public let source: UploadSource
   /// Which of them, within `0 ..< source.size`.
   public let range: Range<Int64>
-  /// Their SHA-256. The last chunk is held back until what was read has it (`SourceChunks`).
-  let sha256: [UInt8]
+  /// What they are. The last chunk is held back until what was read is that (`SourceChunks`).
+  let proof: BytesProof
   /// Called with the bytes handed to the connection so far, growing, from any thread: about twice a megabyte.
   public let reporting: @Sendable (Int64) -> Void
 
@@ -34,7 +35,7 @@ public struct SourceBody: Sendable {
   public init(whole source: UploadSource, reporting: @escaping @Sendable (Int64) -> Void = { _ in }) {
     self.source = source
     range = 0..<source.size
-    sha256 = source.digest.bytes
+    proof = .sha256(source.digest.bytes)
     self.reporting = reporting
   }
 
@@ -43,9 +44,17 @@ public struct SourceBody: Sendable {
     _ range: Range<Int64>, of source: UploadSource, sha256: [UInt8],
     reporting: @escaping @Sendable (Int64) -> Void = { _ in }
   ) {
+    self.init(range, of: source, proof: .sha256(sha256), reporting: reporting)
+  }
+
+  /// A part of a source that `proof` is of: proved before its last chunk is sent.
+  package init(
+    _ range: Range<Int64>, of source: UploadSource, proof: BytesProof,
+    reporting: @escaping @Sendable (Int64) -> Void = { _ in }
+  ) {
     self.source = source
     self.range = range
-    self.sha256 = sha256
+    self.proof = proof
     self.reporting = reporting
   }
 }

@@ -38,7 +38,7 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
     init(_ body: SourceBody) {
       self.body = body
       chunks = SourceChunks(
-        body.range, of: body.source, sha256: body.sha256, size: SourceBodyChunks.chunkSize
+        body.range, of: body.source, proof: body.proof, size: SourceBodyChunks.chunkSize
       ).makeAsyncIterator()
     }
 
@@ -53,32 +53,27 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
 }
 
 extension UploadSource {
-  /// Exactly `count` bytes at `offset`. Blocks.
+  /// Gives the bytes of `range` in their order, in pieces that stay in a core's cache. Blocks.
   /// - Throws: `sourceChanged` when there are fewer, `sourceUnreadable`.
-  public func chunk(of count: Int, at offset: Int64) throws(UploadError) -> [UInt8] {
-    var failure: SourceError?
-    let chunk = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+  package func forEachPiece(
+    of range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Void
+  ) throws(UploadError) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(256 << 10, range.count), alignment: 64)
+    defer { buffer.deallocate() }
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let room = UnsafeMutableRawBufferPointer(
+        rebasing: buffer.prefix(Int(clamping: range.upperBound - offset)))
+      let count: Int
       do throws(SourceError) {
-        filled = try fill(UnsafeMutableRawBufferPointer(buffer), at: offset)
+        count = try bytes.read(into: room, at: offset)
       } catch {
-        failure = error
+        throw UploadError(error)
       }
+      if count == 0 { throw UploadError.changed(self, "it shrank") }
+      body(UnsafeRawBufferPointer(rebasing: room.prefix(count)))
+      offset += Int64(count)
     }
-    if let failure { throw UploadError(failure) }
-    guard chunk.count == count else { throw UploadError.changed(self, "it shrank") }
-    return chunk
-  }
-
-  /// Bytes that were read: fewer than `buffer` holds only at the end.
-  private func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
-    var filled = 0
-    while filled < buffer.count {
-      let count = try bytes.read(
-        into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: offset + Int64(filled))
-      if count == 0 { break }
-      filled += count
-    }
-    return filled
   }
 
   /// There is nothing behind the source's last byte, and nobody knows of a change. Blocks.

@@ -169,7 +169,7 @@ struct MultipartUpload: Sendable {
     request.fields = [.checksumSHA256: part.checksum]
     request.payload = Hexadecimal.text(part.sha256)
     request.body = .source(
-      SourceBody(part.range, of: source, sha256: part.sha256) { [meter] in
+      SourceBody(part.range, of: source, proof: part.proof) { [meter] in
         meter.set(part: part.number, to: $0)
       })
     do throws(UploadError) {
@@ -229,7 +229,7 @@ struct MultipartUpload: Sendable {
     }
     if size == source.size {
       if head.tells(source.digest, orParts: parts) { return }
-      if head.isTagOfParts(plan.count), let tag = try? await tagOfParts(parts), tag == head.etag { return }
+      if let tag = head.etag, (try? await SourceTag(source, plan).matches(tag)) == true { return }
       guard let read = try await client.readBack(key, size: size) else {
         throw UploadError(
           .interrupted, "\(key) is not in \(client.store.destination) any more: run the same command again")
@@ -237,20 +237,6 @@ struct MultipartUpload: Sendable {
       if read == source.digest { return }
     }
     throw await client.damaged(key)
-  }
-
-  /// The tag that an object of these parts has in a store that does not encrypt it with keys of its own: the MD5 of their
-  /// MD5s, and how many they are. Their bytes are read once more, as only this store asks for MD5. Nil when they are
-  /// others by now.
-  private func tagOfParts(_ parts: [SentPart]) async throws(UploadError) -> String? {
-    var hashing = PartHashing(source, plan)
-    var whole = Insecure.MD5()
-    for part in parts {
-      let hashed = try await hashing.part(part.number, withMD5: true)
-      guard hashed.sha256 == part.sha256, let md5 = hashed.md5 else { return nil }
-      whole.update(data: md5)
-    }
-    return "\(Hexadecimal.text(whole.finalize()))-\(parts.count)"
   }
 
   /// Removes the parts, cancelled or not. What can't be removed is left to the bucket's own rule for such leftovers.

@@ -3,6 +3,7 @@ import ReelCrypto
 import ReelHTTP
 import ReelModel
 import ReelSystem
+import ReelUploading
 
 /// A part's place and digests.
 struct HashedPart: Sendable, Hashable {
@@ -11,6 +12,8 @@ struct HashedPart: Sendable, Hashable {
   let sha256: [UInt8]
   /// Only where somebody asked for it.
   let md5: [UInt8]?
+  /// Tells whether the same bytes are read when they are sent.
+  let proof: BytesProof
 
   /// As `x-amz-checksum-sha256` has it.
   var checksum: String { Base64.text(sha256) }
@@ -27,13 +30,14 @@ struct HashedPart: Sendable, Hashable {
 /// Reads a source from its beginning to its end, part by part, off the cooperative pool, and hashes each part before it
 /// is sent, and the same bytes as a whole on the way.
 ///
-/// A part goes out only as what was hashed here (``SourceBody``, which reads it again and hashes it once more), and one
-/// that the store has already counts only by its digest. So what all parts together are is what was hashed here.
+/// A part goes out only as what was hashed here (``SourceBody``, which reads it again and holds it against a tag of these
+/// bytes), and one that the store has already counts only by its digest. So what all parts together are is what was hashed here.
 struct PartHashing: Sendable {
   private let source: UploadSource
   private let plan: PartPlan
   private let queue = BlockingQueue(label: "reel.s3-hash", width: 1)
   private var whole = SHA256()
+  private let key = GMAC.Key()
 
   private static let chunk: Int64 = 1 << 20
 
@@ -46,7 +50,8 @@ struct PartHashing: Sendable {
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
   mutating func part(_ number: Int, withMD5: Bool) async throws(UploadError) -> HashedPart {
     let range = plan.range(of: number)
-    var state = State(sha256: SHA256(), md5: withMD5 ? Insecure.MD5() : nil, whole: whole)
+    let tag = GMAC(key)
+    var state = State(sha256: SHA256(), md5: withMD5 ? Insecure.MD5() : nil, whole: whole, tag: tag)
     var offset = range.lowerBound
     while offset < range.upperBound {
       try Self.checkCancellation()
@@ -60,7 +65,7 @@ struct PartHashing: Sendable {
     whole = state.whole
     return HashedPart(
       number: number, range: range, sha256: state.sha256.finalize(),
-      md5: state.md5.map { $0.finalize() })
+      md5: state.md5.map { $0.finalize() }, proof: .tag(tag.finalize(), key: key))
   }
 
   /// All parts were hashed: are they those of the source's digest, and is there nothing behind them?
@@ -74,7 +79,7 @@ struct PartHashing: Sendable {
     }
   }
 
-  private static func checkCancellation() throws(UploadError) {
+  static func checkCancellation() throws(UploadError) {
     if Task.isCancelled {
       throw UploadError(.cancelled, "cancelled before it was stored; run the same command again to go on")
     }
@@ -84,15 +89,16 @@ struct PartHashing: Sendable {
     var sha256: SHA256
     var md5: Insecure.MD5?
     var whole: SHA256
+    let tag: GMAC
 
     /// Blocks.
     func updated(with source: UploadSource, _ range: Range<Int64>) throws(UploadError) -> State {
       var next = self
-      let bytes = try source.chunk(of: range.count, at: range.lowerBound)
-      bytes.withUnsafeBytes { buffer in
-        next.sha256.update(bufferPointer: buffer)
-        next.md5?.update(bufferPointer: buffer)
-        next.whole.update(bufferPointer: buffer)
+      try source.forEachPiece(of: range) { piece in
+        next.sha256.update(bufferPointer: piece)
+        next.md5?.update(bufferPointer: piece)
+        next.whole.update(bufferPointer: piece)
+        tag.update(bufferPointer: piece)
       }
       return next
     }

@@ -35,12 +35,6 @@ struct S3Head: Sendable, Hashable {
     let composite = Base64.text(Array(SHA256.hash(data: parts.flatMap(\.sha256))))
     return [Base64.text(digest.bytes), composite, "\(composite)-\(parts.count)"].contains(sha256)
   }
-
-  /// Whether the tag has the form of one made from `count` parts' MD5s: theirs, hashed once more.
-  func isTagOfParts(_ count: Int) -> Bool {
-    guard let etag, etag.hasSuffix("-\(count)") else { return false }
-    return etag.prefix { $0.isHexDigit }.count == 32 && etag.count == 32 + "-\(count)".count
-  }
 }
 
 extension S3Client {

@@ -20,12 +20,12 @@ public struct SourceChunks: AsyncSequence, Sendable {
   /// All of `source`.
   /// - Parameter size: bytes of each chunk but the last, which may be shorter; at least 1. An empty source has no chunk.
   public init(of source: UploadSource, size: Int = 1 << 20) {
-    self.init(0..<source.size, of: source, sha256: source.digest.bytes, size: size)
+    self.init(0..<source.size, of: source, proof: .sha256(source.digest.bytes), size: size)
   }
 
-  /// The bytes of `range`, whose SHA-256 is `sha256`.
-  package init(_ range: Range<Int64>, of source: UploadSource, sha256: [UInt8], size: Int) {
-    self.range = ProvedRange(source: source, range: range, sha256: sha256)
+  /// The bytes of `range`, which `proof` is of.
+  package init(_ range: Range<Int64>, of source: UploadSource, proof: BytesProof, size: Int) {
+    self.range = ProvedRange(source: source, range: range, proof: proof)
     self.size = Swift.max(1, size)
   }
 
@@ -37,13 +37,14 @@ public struct SourceChunks: AsyncSequence, Sendable {
     private let range: ProvedRange
     private let size: Int
     private let queue = BlockingQueue(label: "reel.source", width: 1)
-    private var hash = SHA256()
+    private var hash: any RunningHash
     private var offset: Int64
     private var isOver = false
 
     fileprivate init(_ range: ProvedRange, _ size: Int) {
       self.range = range
       self.size = size
+      hash = range.proof.makeHash()
       offset = range.range.lowerBound
     }
 
@@ -66,17 +67,38 @@ public struct SourceChunks: AsyncSequence, Sendable {
   }
 }
 
+/// What bytes are said to be.
+package enum BytesProof: Hashable, Sendable {
+  /// Their SHA-256.
+  case sha256([UInt8])
+  /// The tag that whoever read them once made under `key`.
+  case tag([UInt8], key: GMAC.Key)
+
+  fileprivate func makeHash() -> any RunningHash {
+    switch self {
+    case .sha256: SHA256()
+    case .tag(_, let key): GMAC(key)
+    }
+  }
+
+  fileprivate var expected: [UInt8] {
+    switch self {
+    case .sha256(let digest), .tag(let digest, _): digest
+    }
+  }
+}
+
 /// Bytes of a source, and what they are said to be.
 private struct ProvedRange: Sendable {
   let source: UploadSource
   let range: Range<Int64>
-  let sha256: [UInt8]
+  let proof: BytesProof
 
   /// One chunk, read and hashed; the last one only when all that were read are what they are said to be.
   /// - Parameter hash: of what came before.
   func chunk(
-    at offset: Int64, _ size: Int, _ hash: SHA256, _ cancellation: CancellationFlag
-  ) throws(UploadError) -> (chunk: [UInt8], hash: SHA256) {
+    at offset: Int64, _ size: Int, _ hash: any RunningHash, _ cancellation: CancellationFlag
+  ) throws(UploadError) -> (chunk: [UInt8], hash: any RunningHash) {
     let chunk = try read(Int(min(Int64(size), range.upperBound - offset)), at: offset, cancellation)
     var hash = hash
     hash.update(data: chunk)
@@ -107,7 +129,7 @@ private struct ProvedRange: Sendable {
     return bytes
   }
 
-  private func prove(_ hash: SHA256, _ cancellation: CancellationFlag) throws(UploadError) {
+  private func prove(_ hash: any RunningHash, _ cancellation: CancellationFlag) throws(UploadError) {
     if range.upperBound == source.size {
       var beyond: UInt8 = 0
       let more = withUnsafeMutableBytes(of: &beyond) { byte in
@@ -115,7 +137,7 @@ private struct ProvedRange: Sendable {
       }
       if try more.get() > 0 { throw UploadError.changed(source, "it grew") }
     }
-    if hash.finalize() != sha256 { throw UploadError.changed(source, "its bytes differ") }
+    if hash.finalize() != proof.expected { throw UploadError.changed(source, "its bytes differ") }
     do throws(SourceError) {
       try source.bytes.checkUnchanged()
     } catch {

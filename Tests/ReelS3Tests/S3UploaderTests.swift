@@ -383,6 +383,29 @@ struct S3UploaderTests {
     #expect(double.bucket.withLock { $0.objects.isEmpty })
   }
 
+  @Test("a tag that is the MD5 of the whole settles it as that of the parts does", arguments: [true, false])
+  func tagOfWhole(_ isDamaged: Bool) async throws {
+    let double = S3Double(tellsChecksums: false)
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      let answer = double.answer(sent)
+      if Self.isCompletion(sent.call), isDamaged {
+        double.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes[7] ^= 1 }
+      }
+      guard sent.call.method == .head, answer.isSuccess else { return answer }
+      let bytes = double.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes ?? [] }
+      return HTTPReply(
+        status: .ok, fields: [.contentLength: "\(bytes.count)", .eTag: S3Double.tag(bytes).uppercased()])
+    }
+    var error: UploadError?
+    do {
+      _ = try await uploader(transport).upload(source(11 << 20), to: key()) { _ in }
+    } catch let thrown as UploadError {
+      error = thrown
+    }
+    #expect(error?.code == (isDamaged ? .verificationFailed : nil), "\(error?.message ?? "")")
+    #expect(reads(transport) == (isDamaged ? 1 : 0), "only the bytes prove a difference")
+  }
+
   /// What stands before the store answers instead of it.
   enum Impostor: CaseIterable { case pageForHead, shortBody, nothingToRead }
 

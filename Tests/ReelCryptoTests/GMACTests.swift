@@ -1,0 +1,35 @@
+import ReelCrypto
+import ReelTestRandomness
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct GMACTests {
+  private func tag(_ bytes: [UInt8], _ key: GMAC.Key, pieces: (Int) -> Int = { $0 }) -> [UInt8] {
+    var gmac = GMAC(key)
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(max(1, pieces(rest.count)))
+      gmac.update(data: piece)
+      rest = rest.dropFirst(piece.count)
+    }
+    return gmac.finalize()
+  }
+
+  @Test("a tag is one of bytes, in whatever pieces, and of a key")
+  func tags() {
+    var random = SplitMix64(seed: 15)
+    for _ in 0..<200 {
+      let bytes = (0..<Int.random(in: 1...700, using: &random)).map { _ in
+        UInt8.random(in: .min ... .max, using: &random)
+      }
+      let key = GMAC.Key()
+      let whole = tag(bytes, key)
+      #expect(whole.count == 16)
+      #expect(tag(bytes, key) { _ in Int.random(in: 1...150, using: &random) } == whole)
+      var other = bytes
+      other[Int.random(in: bytes.indices, using: &random)] ^= 1 << UInt8.random(in: 0...7, using: &random)
+      #expect(tag(other, key) != whole)
+      #expect(tag(bytes + [0], key) != whole && tag(Array(bytes.dropLast()), key) != whole)
+      #expect(tag(bytes, GMAC.Key()) != whole)
+    }
+  }
+}
