@@ -146,7 +146,8 @@ let package = Package(
     .target(
       name: "ReelHTTPDoubles",
       dependencies: [
-        "ReelHTTP", "ReelModel", "ReelSystem", "ReelUploading", "CWire", httpTypes, "ReelCrypto",
+        "ReelHTTP", "ReelModel", "ReelSystem", "ReelUploading", "ReelTestRandomness", "CWire", httpTypes,
+        "ReelCrypto",
       ],
       path: "Tests/HTTPDoubles", swiftSettings: strict),
     .target(
@@ -178,13 +179,13 @@ let package = Package(
       "ReelTusTests",
       [
         "ReelTus", "ReelHTTP", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelUploading",
-        "ReelUploaderPromises", "ReelModel", "ReelTestServers", httpTypes, "ReelCrypto",
+        "ReelUploaderPromises", "ReelModel", "ReelTestServers", "ReelTestRandomness", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelFirebaseTests",
       [
         "ReelFirebase", "ReelGoogleDouble", "ReelFaultCampaign", "ReelCatalog", "ReelHTTP", "ReelHTTPDoubles",
-        "ReelTestServers", "ReelModel", "ReelUploading",
+        "ReelTestServers", "ReelTestRandomness", "ReelModel", "ReelUploading",
         "ReelUploaderPromises", httpTypes, "ReelCrypto", "COpenSSL",
       ]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", "ReelSQLite", "CSQLite"]),

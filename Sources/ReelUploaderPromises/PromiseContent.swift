@@ -9,7 +9,8 @@ struct PromiseContent: Sendable {
   var size: Int64 { Int64(bytes.count) }
 
   init(size: Int, seed: UInt64 = 1) throws {
-    self.init(bytes: Self.bytes(size, seed), digest: try Self.digest(of: Self.bytes(size, seed)))
+    let bytes = Self.bytes(size, seed)
+    self.init(bytes: bytes, digest: try Self.digest(of: bytes))
   }
 
   private init(bytes: [UInt8], digest: ContentDigest) {

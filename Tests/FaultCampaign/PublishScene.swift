@@ -4,6 +4,7 @@ import ReelCrypto
 import ReelIngest
 import ReelModel
 import ReelSource
+import ReelTestRandomness
 import ReelUploading
 import Synchronization
 
@@ -22,13 +23,9 @@ package final class PublishScene: Sendable {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     file = folder + "/clip.mp4"
     randomness = SeededDraws(seed: seed)
-    var state = seed | 1
-    let words = (0...(size / 8)).map { _ in
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return state
-    }
-    let bytes = words.withUnsafeBytes { Data($0.prefix(size)) }
-    try bytes.write(to: URL(filePath: file))
+    var draws = SplitMix64(seed: seed)
+    let bytes = draws.bytes(size)
+    try Data(bytes).write(to: URL(filePath: file))
     guard let digest = ContentDigest(sha256: SHA256.hash(data: bytes)) else {
       preconditionFailure("no SHA-256")
     }

@@ -1,5 +1,6 @@
 import ReelCrypto
 import ReelModel
+import ReelTestRandomness
 import Synchronization
 
 /// A source in memory.
@@ -10,12 +11,8 @@ package struct TestSource: ByteSource {
   package var isPrivate: Bool { false }
 
   package init(size: Int, seed: UInt8 = 1, claiming digest: ContentDigest? = nil) {
-    var state = UInt64(seed)
-    let words = (0...(size / 8)).map { _ in
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return state
-    }
-    bytes = words.withUnsafeBytes { Array($0.prefix(size)) }
+    var draws = SplitMix64(seed: UInt64(seed))
+    bytes = draws.bytes(size)
     guard let actual = ContentDigest(sha256: SHA256.hash(data: bytes)) else {
       preconditionFailure("no SHA-256")
     }

@@ -1,5 +1,6 @@
 import ReelCrypto
 import ReelModel
+import ReelTestRandomness
 
 /// Bytes in memory, of which a test can change its mind.
 struct TestContent: ByteSource, Equatable {
@@ -10,7 +11,8 @@ struct TestContent: ByteSource, Equatable {
   var isPrivate: Bool { false }
 
   init(_ size: Int, seed: UInt8 = 1) {
-    self.init((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) &+ seed })
+    var draws = SplitMix64(seed: UInt64(seed))
+    self.init(draws.bytes(size))
   }
 
   /// - Parameter digest: what it claims to be; nil for the truth.

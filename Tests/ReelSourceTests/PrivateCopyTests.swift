@@ -3,6 +3,7 @@ import Glibc
 import ReelCrypto
 import ReelModel
 import ReelSource
+import ReelTestRandomness
 import Synchronization
 import Testing
 
@@ -26,7 +27,8 @@ struct PrivateCopyTests {
     "have the source's bytes and their digest, whatever its length",
     arguments: [0, 1, 4095, 4096, 262_143, 262_144, 262_145, 2_621_440, 3_000_001])
   func lengths(_ count: Int) throws {
-    let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    var draws = SplitMix64(seed: 1)
+    let bytes = draws.bytes(count)
     let copy = try #require(
       try PrivateCopy.make(of: try source(bytes), in: TemporaryStaging(folder: folder.path)))
     #expect(copy.digest == ContentDigest(sha256: SHA256.hash(data: bytes)))
