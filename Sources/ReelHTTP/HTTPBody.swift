@@ -28,7 +28,7 @@ public struct SourceBody: Sendable {
   public let range: Range<Int64>
   /// What they are. The last chunk is held back until what was read is that (`SourceChunks`).
   let proof: BytesProof
-  /// Called with the bytes handed to the connection so far, growing, from any thread: about twice a megabyte.
+  /// Called with the bytes handed to the connection so far, growing, from any thread: about four times a megabyte.
   public let reporting: @Sendable (Int64) -> Void
 
   /// All of a source, proved before its last chunk is sent.

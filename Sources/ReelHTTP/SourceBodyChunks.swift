@@ -9,7 +9,7 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
   public typealias Failure = UploadError
 
   /// Bytes of a chunk: large enough that a thread's switch does not count, small enough for many at once.
-  static let chunkSize = 1 << 19
+  static let chunkSize = 1 << 18
 
   private let body: SourceBody
 
@@ -58,7 +58,7 @@ extension UploadSource {
   package func forEachPiece(
     of range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(UploadError) {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(256 << 10, range.count), alignment: 64)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(256 << 10, range.count), alignment: 16)
     defer { buffer.deallocate() }
     var offset = range.lowerBound
     while offset < range.upperBound {
