@@ -102,7 +102,7 @@ public final class CurlTransport: HTTPTransport {
       isDirect: !rules.usesProxy || call.origin.isLoopback || call.origin.isLinkLocal,
       limits: CurlLimits(
         connect: rules.timeouts.connect, whole: rules.timeouts.limit(for: call, at: limiter?.bytesPerSecond),
-        idle: rules.timeouts.idle, answer: rules.timeouts.answerLimit(for: call)))
+        idle: rules.timeouts.idle + call.thinking, answer: rules.timeouts.answerLimit(for: call)))
   }
 }
 

@@ -19,6 +19,8 @@ public struct HTTPCall: Sendable {
   /// How long the whole exchange may take, beside the time that its bytes need at
   /// ``HTTPTimeouts/slowest``.
   public var patience: Duration
+  /// How much longer than others the reply may take to begin: a store may read an object before it says what it is.
+  package var thinking = Duration.zero
 
   /// A request. It has no credentials, and a reply's body may have 1 MiB.
   public init(

@@ -46,13 +46,13 @@ public struct HTTPTimeouts: Hashable, Sendable {
   /// - Parameter rate: bytes a second that all calls together are held to, which is no fault of the other side's.
   func limit(for call: HTTPCall, at rate: Int64?) -> Duration {
     let sending = rate.map { min(slowest, max(1, $0 / Self.callsAtOnce)) } ?? slowest
-    return call.patience + .seconds(call.body.length / sending)
+    return call.patience + call.thinking + .seconds(call.body.length / sending)
       + .seconds(min(call.replyLimit, 1 << 20) / Self.slowestReply)
   }
 
   /// Until the reply to `call` has to begin; nil for one with a body, which goes out as slowly as it must.
   func answerLimit(for call: HTTPCall) -> Duration? {
-    if case .none = call.body { return answer }
+    if case .none = call.body { return answer + call.thinking }
     return nil
   }
 

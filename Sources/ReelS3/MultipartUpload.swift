@@ -222,7 +222,7 @@ struct MultipartUpload: Sendable {
   /// - Throws: `interrupted` when that is nothing, `verificationFailed` when it is proved to be something else, which is
   ///   removed then.
   private func proveStored(_ parts: [SentPart]) async throws(UploadError) {
-    guard let head = try await client.head(key), let size = head.size else {
+    guard let head = try await client.head(key, size: source.size), let size = head.size else {
       throw UploadError(
         .interrupted,
         "\(client.store.destination) did not say how storing \(key) ended: run the same command again")

@@ -39,9 +39,12 @@ struct S3Head: Sendable, Hashable {
 
 extension S3Client {
   /// What the store says of the object; nil when there is none.
-  func head(_ key: ObjectKey) async throws(UploadError) -> S3Head? {
+  /// - Parameter size: bytes that it has, where that is known: `rclone serve s3` hashes them before it answers.
+  func head(_ key: ObjectKey, size: Int64 = 0) async throws(UploadError) -> S3Head? {
     var request = S3Request(.head, key, task: "look for \(key)", permission: "s3:GetObject and s3:ListBucket")
     request.fields = [.checksumMode: "ENABLED"]
+    // A slow disk, or a busy one.
+    request.thinking = .seconds(size / (16 << 20))
     switch try await outcome(of: request) {
     case .reply(let reply):
       let head = S3Head(reply)

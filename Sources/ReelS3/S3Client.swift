@@ -20,6 +20,8 @@ struct S3Request: Sendable {
   /// The action that the store must allow, such as `s3:PutObject`.
   let permission: String
   var patience = Duration.seconds(120)
+  /// As ``HTTPCall``'s.
+  var thinking = Duration.zero
 
   init(
     _ method: HTTPRequest.Method, _ key: ObjectKey?, query: [(String, String)] = [], task: String,
@@ -167,6 +169,7 @@ final class S3Client: Sendable {
       request.method, addressing.origin, query.isEmpty ? path : path + "?" + query, fields: request.fields,
       body: request.body)
     call.patience = request.patience
+    call.thinking = request.thinking
     let payload = Self.payload(of: request)
     call.fields[.contentSHA256] = payload
     call.fields[.amzDate] = SignatureV4.stamp(now)

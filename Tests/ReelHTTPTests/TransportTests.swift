@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import ReelCrypto
 import ReelHTTP
@@ -188,6 +189,21 @@ struct TransportTests {
     let noHost = await failure(
       transport, HTTPCall(.get, HTTPOrigin(isSecure: true, host: "no.invalid"), "/"))
     #expect(noHost == .unreachable("there is no host named no.invalid"))
+  }
+
+  @Test("a server that has something to think about is given the time")
+  func thinking() async throws {
+    let timeouts = HTTPTimeouts(connect: .seconds(60), idle: .milliseconds(300), answer: .milliseconds(200))
+    try await serve(HTTPRules(timeouts: timeouts)) { _ in
+      usleep(900_000)
+      return .reply(204)
+    } _: { _, transport, origin in
+      var call = HTTPCall(.head, origin, "/")
+      guard case .silent = await failure(transport, call) else { Issue.record("it answered"); return }
+      call.thinking = .seconds(60)
+      let reply = try await transport.send(call)
+      #expect(reply.status.code == 204)
+    }
   }
 
   @Test("a server that says nothing is given up")

@@ -68,10 +68,14 @@ struct S3UploaderTests {
   @Test("a large object is put together from its parts, with the type that it has")
   func parts() async throws {
     let double = S3Double()
-    _ = try await uploader(double.transport()).upload(source(11 << 20), to: key()) { _ in }
+    let transport = double.transport()
+    _ = try await uploader(transport).upload(source(17 << 20), to: key()) { _ in }
+    // Some stores hash the whole object before they say what it is.
+    let heads = transport.calls.filter { $0.call.method == .head }
+    #expect(heads.map(\.call.thinking) == [.zero, .seconds(1)])
     let object = double.bucket.withLock { $0.objects["a/b/abc.mp4"] }
     #expect(object?.type == "video/mp4")
-    #expect(object?.checksum?.hasSuffix("-3") == true)
+    #expect(object?.checksum?.hasSuffix("-4") == true)
   }
 
   @Test(
