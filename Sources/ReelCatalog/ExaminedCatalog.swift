@@ -77,7 +77,7 @@ public final class ExaminedCatalog: CatalogExamination, Sendable {
 }
 
 extension ExaminedObject {
-  fileprivate init(_ row: borrowing Row, _ owners: OwnerRoll, in db: Connection) throws {
+  fileprivate init(_ row: Row, _ owners: OwnerRoll, in db: Connection) throws {
     guard let id = PostID(bytes: try row["postID"]), let key = ObjectKey(try row["objectKey"]),
       let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
     else { throw SQLiteError(.corrupt, "an intent without a proper key") }

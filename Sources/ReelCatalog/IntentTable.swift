@@ -127,7 +127,7 @@ enum IntentTable {
 }
 
 extension IntentTable.Unfinished {
-  fileprivate init(_ row: borrowing Row) throws {
+  fileprivate init(_ row: Row) throws {
     guard let key = ObjectKey(try row["objectKey"]), let id = PostID(bytes: try row["postID"]) else {
       throw SQLiteError(.corrupt, "an intent without a proper key")
     }

@@ -16,7 +16,7 @@ extension OwnerRoll {
       }
   }
 
-  private func examined(_ row: borrowing Row) throws -> ExaminedOwner {
+  private func examined(_ row: Row) throws -> ExaminedOwner {
     let (name, leaseUntil) = (try row["lockName"] as String, Date(milliseconds: try row["leaseUntil"]))
     let isOver = leaseUntil <= clock.now()
     let life: ExaminedOwner.Life =

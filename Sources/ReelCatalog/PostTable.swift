@@ -89,7 +89,7 @@ enum PostTable {
 }
 
 extension PostTable.Stored {
-  fileprivate init(_ row: borrowing Row) throws {
+  fileprivate init(_ row: Row) throws {
     pageNumber = try row["pageNumber"]
     createdAt = try row["createdAt"]
     document = try row["document"]

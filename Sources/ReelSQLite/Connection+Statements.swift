@@ -25,7 +25,7 @@ extension Connection {
 
   /// What `read` makes of the first row of which it makes something; nil when there is none.
   package func row<Value>(
-    _ sql: String, _ values: [any SQLiteValue] = [], _ read: (borrowing Row) throws -> Value?
+    _ sql: String, _ values: [any SQLiteValue] = [], _ read: (Row) throws -> Value?
   ) throws -> Value? {
     try withStatement(sql) { statement in
       try statement.bind(values)
@@ -38,7 +38,7 @@ extension Connection {
 
   /// What `read` makes of each row. It must not change what the statement reads.
   package func rows<Value>(
-    _ sql: String, _ values: [any SQLiteValue] = [], _ read: (borrowing Row) throws -> Value
+    _ sql: String, _ values: [any SQLiteValue] = [], _ read: (Row) throws -> Value
   ) throws -> [Value] {
     try withStatement(sql) { statement in
       try statement.bind(values)

@@ -1,5 +1,7 @@
-/// The row that a statement stands on. It can't be kept: the next step makes another of it.
-package struct Row: ~Copyable {
+import CSQLite
+
+/// The row that a statement stands on. It is of no use after the closure that is given it.
+package struct Row {
   private let statement: Statement
 
   init(of statement: Statement) {
@@ -23,8 +25,8 @@ package struct Row: ~Copyable {
   /// - Throws: as by name.
   package subscript<Value: SQLiteValue>(_ index: Int) -> Value {
     get throws(SQLiteError) {
-      guard statement.columns.indices.contains(index) else {
-        throw SQLiteError(.misuse, "there is no column \(index)", sql: statement.sql)
+      guard (0..<Int(sqlite3_data_count(statement.handle))).contains(index) else {
+        throw SQLiteError(.misuse, "there is no row, or no column \(index)", sql: statement.sql)
       }
       guard let value = Value.column(Int32(index), of: statement.handle) else {
         throw SQLiteError(

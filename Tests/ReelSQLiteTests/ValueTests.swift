@@ -56,6 +56,8 @@ import Testing
 
   @Test func aColumnThatThereIsNotIsAMistake() throws {
     let connection = try Connection.inMemory()
+    let kept = try connection.row("SELECT 1 AS x") { row in row }
+    expect(.misuse) { try kept?["x"] as Int? }
     expect(.misuse) { try connection.row("SELECT 1 AS x") { row in try row["y"] as Int } }
     for index in [-1, 1] {
       expect(.misuse) { try connection.row("SELECT 1") { row in try row[index] as Int } }
