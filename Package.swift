@@ -18,7 +18,6 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
-let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 
 let package = Package(
@@ -37,7 +36,6 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
   ],
   targets: [
@@ -91,7 +89,7 @@ let package = Package(
     room("ReelValidation", ["ReelModel", "ReelYAML"]),
 
     // The view models, the views, the command.
-    room("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem", asyncAlgorithms]),
+    room("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem"]),
     room("ReelTerminal", ["ReelModel", "ReelIngest", "ReelDoctor", "ReelValidation"]),
     .executableTarget(
       name: "reel",

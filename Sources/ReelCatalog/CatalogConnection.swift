@@ -55,14 +55,26 @@ final class CatalogConnection: Sendable {
     try await using { database, interruption in try database.read(endedBy: interruption, body) }
   }
 
-  /// At once on a thread that may block; else on one of ours, where cancelling the task ends the work.
+  /// As ``read(_:)``, on the current thread, which may block.
+  func readNow<Value: Sendable>(
+    _ body: @Sendable (Connection) throws -> Value
+  ) throws(CatalogError) -> Value {
+    guard enter() else { throw CatalogError.closed(at: path) }
+    defer { leave() }
+    do {
+      return try database.read(body)
+    } catch {
+      throw CatalogError.from(error, at: path)
+    }
+  }
+
+  /// On a thread of ours, where cancelling the task ends the work.
   private func using<Value: Sendable>(
     _ body: @escaping @Sendable (Database, Interruption?) throws -> Value
   ) async throws(CatalogError) -> Value {
     guard enter() else { throw CatalogError.closed(at: path) }
     defer { leave() }
     do {
-      if BlockingThread.isCurrent { return try body(database, nil) }
       let interruption = Interruption()
       return try await withTaskCancellationHandler {
         try await threads.run { [database] in try body(database, interruption) }

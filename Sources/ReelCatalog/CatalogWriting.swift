@@ -8,24 +8,24 @@ import Synchronization
 ///
 /// Whoever lets go of it without ``retire()`` is dead to all others: the lock ends with this object.
 final class CatalogWriting: Sendable {
-  let group: GroupCommit
+  let writer: CatalogWriter
   let steps: PublishingSteps
   private let lock: Mutex<OwnerLock?>
   private let heartbeat: Task<Void, Never>
 
   init(
-    group: GroupCommit, owners: OwnerRoll, place: CatalogPlace, lock: OwnerLock,
+    writer: CatalogWriter, owners: OwnerRoll, place: CatalogPlace, lock: OwnerLock,
     heartbeatEvery interval: Duration
   ) async throws(CatalogError) {
-    let me = try await group.durably { db in try owners.enlist(lock, in: db) }
-    self.group = group
+    let me = try await writer.commit { db in try owners.enlist(lock, in: db) }
+    self.writer = writer
     self.lock = Mutex(lock)
     steps = PublishingSteps(owners: owners, place: place, me: me)
     let name = lock.name
     heartbeat = Task {
       while (try? await Task.sleep(for: interval, clock: .continuous)) != nil {
         // One that fails (a full disk, a locked catalog) is made good by the next.
-        try? await group.durably { db in try owners.renew(me, lock: name, in: db) }
+        try? await writer.commit { db in try owners.renew(me, lock: name, in: db) }
         Failpoint.leaseCommitted.pass()
       }
     }
@@ -37,13 +37,6 @@ final class CatalogWriting: Sendable {
 
   /// The name of this owner's lock; nil once it was let go of.
   var lockName: String? { lock.withLock { $0?.name } }
-
-  /// Hands in what nobody waits for. Where so much of it is waiting that memory counts, this waits, too.
-  func lazily(_ write: @escaping @Sendable (Connection) throws -> Void) async {
-    group.lazily(write)
-    // What the disk says to it is for those who wait for a result of their own.
-    if group.isCrowded { try? await group.settle() }
-  }
 
   /// Whether `intent` is still this owner's, whose lease begins anew then.
   func holds(_ intent: Intent, in db: Connection) throws -> Bool {
@@ -57,11 +50,11 @@ final class CatalogWriting: Sendable {
   /// Writes what is pending, gives up what this owner holds, and takes nothing in any more.
   func retire() async throws(CatalogError) {
     guard let lock = abandon() else { return }
-    defer { group.close() }
+    defer { writer.close() }
     // A heartbeat that came after the last word would write the owner down again.
     await heartbeat.value
     let steps = steps
-    try await group.durably { db in try steps.owners.retire(steps.me, in: db) }
+    try await writer.commit { db in try steps.owners.retire(steps.me, in: db) }
     Failpoint.retireCommitted.pass()
     lock.retire()
   }

@@ -1,50 +1,65 @@
 import ReelModel
 
 extension MemoryCatalog {
-  /// The digest of a file in this very state.
-  public func knownFile(_ identity: FileIdentity) async throws(CatalogError) -> ContentDigest? {
-    try look { $0.knownFile(identity) }
-  }
-
   /// What is known of each of these.
   /// The posts cost nothing here, and are given in any case.
   public func recall(
     _ files: [RecalledFile], readingPosts: Bool
-  ) async throws(CatalogError) -> [Recollection?] {
-    try look { library in files.map { library.recall($0, by: me) } }
+  ) throws(CatalogError) -> [Recollection?] {
+    try open { library in files.map { library.recall($0, by: me) } }
   }
 
-  /// Call it when the file has been hashed; one whose status changed less than 2 s ago is not remembered.
-  public func remember(_ digest: ContentDigest, of identity: FileIdentity) async {
-    guard identity.isSettled(at: clock.now()) else { return }
-    try? open { $0.remember(digest, of: identity) }
+  /// Remembers these. A file's state is remembered when it has been left alone for 2 s.
+  public func note(_ notes: [CatalogNote]) async { try? open { write(notes, into: &$0) } }
+
+  func write(_ notes: [CatalogNote], into library: inout MemoryLibrary) {
+    for note in notes {
+      switch note {
+      case .digest(let digest, let identity):
+        if identity.isSettled(at: clock.now()) { library.remember(digest, of: identity) }
+      case .outcome(let outcome, let digest, let reader):
+        guard outcome.isWorthRemembering else { continue }
+        library.readings[MemoryLibrary.Reading(digest: digest, reader: reader)] = outcome
+      case .failure(let failure, let path): library.remember(failure, at: path)
+      case .announced(let posts):
+        for post in posts where library.untold[post] == me { library.untold[post] = nil }
+      }
+    }
   }
 
-  /// What `reader` found in these bytes.
-  public func probeOutcome(
-    of digest: ContentDigest, by reader: ReaderVersion
-  ) async throws(CatalogError) -> ProbeOutcome? {
-    try look { $0.readings[MemoryLibrary.Reading(digest: digest, reader: reader)] }
+  /// Each as ``content(of:publishedAs:)``.
+  public func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
+    try open { library in
+      questions.map { question in
+        KnownContent(
+          post: question.publication.flatMap { library.published($0, by: me) },
+          readings: library.readings(of: question.digest))
+      }
+    }
   }
 
-  /// All readings of these bytes, and the post.
-  public func content(
-    of digest: ContentDigest, publishedAs publication: Publication?
-  ) async throws(CatalogError) -> KnownContent {
-    var post: PublishedPost?
-    if let publication { post = try await published(publication) }
-    return try look { KnownContent(post: post, readings: $0.readings(of: digest)) }
+  /// Each as ``claim(_:)``.
+  public func claim(
+    _ requests: [ClaimRequest], noting notes: [CatalogNote]
+  ) throws(CatalogError) -> [Result<Claim, CatalogError>] {
+    try open { library in
+      write(notes, into: &library)
+      return requests.map { request in
+        Result { () throws(CatalogError) in try library.claim(request, by: me) }
+      }
+    }
   }
 
-  /// Remembers what `reader` found; of failures only those that are about the bytes.
-  public func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
-    guard outcome.isWorthRemembering else { return }
-    try? open { $0.readings[MemoryLibrary.Reading(digest: digest, reader: reader)] = outcome }
-  }
-
-  /// Remembers that the file at `path` was not published, in place of what was remembered before.
-  public func remember(_ failure: FailureRecord?, at path: SourcePath) async {
-    try? open { $0.remember(failure, at: path) }
+  /// Each as ``complete(_:draft:stored:)``.
+  public func complete(
+    _ completions: [Completion], noting notes: [CatalogNote]
+  ) throws(CatalogError) -> [Result<Post, CatalogError>] {
+    try open { library in
+      write(notes, into: &library)
+      return completions.map { one in
+        Result { () throws(CatalogError) in try complete(one, in: &library) }
+      }
+    }
   }
 
   /// How much is remembered.
@@ -55,5 +70,14 @@ extension MemoryCatalog {
   /// Forgets digests and readings.
   public func clearCache() async throws(CatalogError) -> CacheStatus {
     try look { $0.clearCache() }
+  }
+
+  /// What was read, one after the other.
+  public func probeOutcomes(
+    of digests: [ContentDigest], by reader: ReaderVersion
+  ) throws(CatalogError) -> [ProbeOutcome?] {
+    try open { library in
+      digests.map { library.readings[MemoryLibrary.Reading(digest: $0, reader: reader)] }
+    }
   }
 }

@@ -39,11 +39,6 @@ public final class MemoryCatalog: PostCatalog, Sendable {
 
   // MARK: Publishing
 
-  /// The post that `publication` is already, if it is one.
-  public func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost? {
-    try look { $0.published(publication, by: me) }
-  }
-
   /// T1. Cancelled only if the task was cancelled before the call.
   public func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim {
     try look { library throws(CatalogError) in try library.claim(request, by: me) }
@@ -53,25 +48,22 @@ public final class MemoryCatalog: PostCatalog, Sendable {
   public func complete(
     _ intent: Intent, draft: PostDraft, stored: StoredObject
   ) async throws(CatalogError) -> Post {
-    let moment = clock.now().wholeMilliseconds
-    return try open { library throws(CatalogError) in
-      let place = try library.finish(intent, by: me)
-      let post = Post(draft: draft, intent: intent, stored: stored, pageNumber: place, createdAt: moment)
-      library.append(post, of: intent.publication, bytes: stored.size, by: me)
-      return post
-    }
+    let completion = Completion(intent: intent, draft: draft, stored: stored)
+    return try open { library throws(CatalogError) in try complete(completion, in: &library) }
+  }
+
+  func complete(_ one: Completion, in library: inout MemoryLibrary) throws(CatalogError) -> Post {
+    let place = try library.finish(one.intent, by: me)
+    let post = Post(
+      draft: one.draft, intent: one.intent, stored: one.stored, pageNumber: place,
+      createdAt: clock.now().wholeMilliseconds)
+    library.append(post, of: one.intent.publication, bytes: one.stored.size, by: me)
+    return post
   }
 
   /// Gives the intent up, also in a cancelled task.
   public func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
     try open { $0.release(intent, because: reason, by: me) }
-  }
-
-  /// The events of `posts` have been told.
-  public func announced(_ posts: [PostID]) async {
-    try? open { library in
-      for post in posts where library.untold[post] == me { library.untold[post] = nil }
-    }
   }
 
   // MARK: Reading

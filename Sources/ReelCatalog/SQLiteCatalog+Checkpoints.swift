@@ -19,7 +19,7 @@ extension SQLiteCatalog: UploadCheckpoints {
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) {
     let (now, store) = (clock.now().milliseconds, place.name(of: destination))
-    try await writable().group.durably { db in
+    try await writable().writer.commit { db in
       try CheckpointTable.put(checkpoint, of: key, in: store, at: now, db: db)
     }
   }
@@ -29,7 +29,7 @@ extension SQLiteCatalog: UploadCheckpoints {
     _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> Bool {
     let (now, store) = (clock.now().milliseconds, place.name(of: destination))
-    return try await writable().group.durably { db in
+    return try await writable().writer.commit { db in
       guard try CheckpointTable.find(key, in: store, db: db) == old else { return false }
       try CheckpointTable.put(new, of: key, in: store, at: now, db: db)
       return true
@@ -41,7 +41,7 @@ extension SQLiteCatalog: UploadCheckpoints {
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) {
     let store = place.name(of: destination)
-    try await writable().group.durably { db in
+    try await writable().writer.commit { db in
       try CheckpointTable.remove(checkpoint, of: key, in: store, db: db)
     }
   }

@@ -36,7 +36,7 @@ extension SQLiteCatalog {
 
   /// What the catalog holds, after all that was handed in before.
   public func status() async throws(CatalogError) -> CatalogStatus {
-    try await writableIfAny?.group.settle()
+    try await writableIfAny?.writer.flush()
     return try await connection.read { [place] db in try StatusQuery.status(at: place, in: db) }
   }
 }

@@ -14,7 +14,7 @@ extension SQLiteCatalog {
     _ old: Destination, to new: Destination, holding posts: Int, duplicates: DuplicateHandling
   ) async throws(CatalogError) {
     let writing = try writable()
-    try await writing.group.durably { [place] db in
+    try await writing.writer.commit { [place] db in
       let steps = writing.steps
       guard let from = try DestinationTable.find(place.name(of: old), in: db) else {
         throw CatalogError(.unusable, "nothing was ever stored in \(old) from the catalog \(place.path)")

@@ -61,7 +61,7 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
     let owners = OwnerRoll(
       library: library, clock: clock, host: host ?? HostIdentity.current(), lease: lease)
     let writing = try await CatalogWriting(
-      group: GroupCommit(database: database, connection: connection), owners: owners, place: place,
+      writer: CatalogWriter(database: database, connection: connection), owners: owners, place: place,
       lock: lock, heartbeatEvery: heartbeat)
     return SQLiteCatalog(connection: connection, place: place, clock: clock, writing: writing)
   }

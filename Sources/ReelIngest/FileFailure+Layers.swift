@@ -98,3 +98,21 @@ extension FileRefused {
     self.init(code: code, violations: violations)
   }
 }
+
+extension StepFailure {
+  static func convert<Value>(_ body: () throws(SourceError) -> Value) throws(StepFailure) -> Value {
+    do throws(SourceError) {
+      return try body()
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  static func convert<Value>(_ body: () throws(CatalogError) -> Value) throws(StepFailure) -> Value {
+    do throws(CatalogError) {
+      return try body()
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+}

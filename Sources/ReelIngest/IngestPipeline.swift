@@ -1,22 +1,17 @@
-import AsyncAlgorithms
+import Dispatch
 import ReelModel
 import ReelSource
 import ReelSystem
 
-/// One run. The walk goes ahead by a batch, and so does looking up what is known; the reception ends that; the others
-/// are taken through their steps, each in a task of its own. Between the stages nothing piles up: each waits until the
-/// next has room.
+/// One run. A walker finds files and puts them into a bounded queue of batches; lanes, a thread each, take them in;
+/// what has to wait for a network or for somebody else goes on in a task of its own.
 struct IngestPipeline: Sendable {
   let services: IngestServices
   let options: IngestOptions
   let hub: EventHub
 
-  /// Names in a batch of the walk.
-  private static let batch = 256
-  /// How many files of each job may wait for the disk.
+  /// Files that may wait for a network, for each job.
   private static let waitingForEachJob = 32
-  /// Threads beyond those of the jobs, for the copies.
-  private static let moreThreads = 4
 
   /// Runs to the end, or until the surrounding task is cancelled. Tells `run.started` first and `run.finished`
   /// last.
@@ -40,54 +35,29 @@ struct IngestPipeline: Sendable {
     let told = events.compactMap { event in
       if case .postPublished(_, let post) = event.body { post.id } else { nil }
     }
-    await services.catalog.announced(told)
+    if !told.isEmpty { await services.catalog.note([.announced(told)]) }
   }
 
   private func takeAllIn(_ makeWalk: () -> SourceWalk) async -> RunEnding {
-    let brake = RunBrake()
-    let teller = FileTeller(services: services, options: options, hub: hub)
-    let (expected, expectation) = AsyncStream.makeStream(
-      of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
-    let threads = BlockingThreads(label: "reel.ingest", count: jobs + Self.moreThreads)
-    let intake = FileIntake(
-      services: services, options: options, hub: hub, threads: threads, isOver: { brake.isPressed },
-      expectReading: { expectation.yield() })
-    let reception = Reception(intake: intake, teller: teller)
     do throws(StepFailure) {
       try await prepare()
     } catch {
       return .aborted(error.failure)
     }
-    let found = AsyncChannel<[NumberedItem]>()
-    let recalled = AsyncChannel<Reception.Recalled>()
-    let remembered = AsyncChannel<Reception.Remembered>()
-    let admitted = AsyncChannel<Reception.Admitted>()
+    let stop = StopSignal()
+    let queue = BatchQueue<[NumberedItem]>(capacity: 2 * jobs)
     let (walk, ahead) = (makeWalk(), options.countsAhead ? makeWalk() : nil)
-    async let warming: Void = warmUp(expected, atMost: jobs)
-    await withTaskGroup { group in
-      group.addTask { await scan(walk, into: found, brake) }
-      if let ahead { group.addTask { await count(ahead, brake) } }
-      group.addTask {
-        await pass(found, into: recalled, brake) { items async throws(StepFailure) in
-          try await reception.recall(items)
-        }
+    return await withTaskCancellationHandler {
+      await withTaskGroup { group in
+        group.addTask { await scan(walk, into: queue, stop) }
+        if let ahead { group.addTask { await count(ahead, stop) } }
+        group.addTask { await takeIn(queue, stop) }
       }
-      group.addTask {
-        await pass(recalled, into: remembered, brake) { batch async throws(StepFailure) in
-          try await reception.remember(batch)
-        }
-      }
-      group.addTask(executorPreference: threads) {
-        await receive(remembered, reception, into: admitted, brake)
-      }
-      for _ in 0..<window {
-        group.addTask(executorPreference: threads) { await work(through: admitted, intake, teller, brake) }
-      }
-      for await _ in group where brake.isAborted { group.cancelAll() }
+      return stop.ending ?? (stop.cancellation.isSet ? .cancelled : .completed)
+    } onCancel: {
+      stop.cancellation.set()
+      queue.close()
     }
-    expectation.finish()
-    await warming
-    return brake.ending ?? (Task.isCancelled ? .cancelled : .completed)
   }
 
   private func prepare() async throws(StepFailure) {
@@ -108,17 +78,76 @@ struct IngestPipeline: Sendable {
 
   private var jobs: Int { max(1, options.jobs) }
 
-  /// Files in flight at once. Each holds a folder, a source and a copy open.
-  private var window: Int {
-    guard services.uploader.traits.waitsTogether, options.onError == .continue, !options.dryRun else {
-      return jobs
+  // MARK: The walk
+
+  private func scan(_ walk: SourceWalk, into queue: BatchQueue<[NumberedItem]>, _ stop: StopSignal) async {
+    defer { queue.close() }
+    let thread = DispatchQueue(label: "reel.walk")
+    var cutter = BatchCutter(jobs: jobs, oneByOne: options.onError == .stop)
+    var scan = ScanCount()
+    while !stop.isSet, !scan.isComplete {
+      let items = await thread.run { walk.next(upTo: BatchCutter.most) }
+      scan.isComplete = items.isEmpty
+      let numbered = items.compactMap { scan.count($0) }
+      if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
+      let batches = cutter.cut(numbered)
+      if batches.isEmpty { continue }
+      await hub.observersToCatchUp()
+      await thread.run { for batch in batches where !stop.isSet { _ = queue.put(batch) } }
     }
+  }
+
+  /// Tells how much there is, while others work on it.
+  private func count(_ walk: SourceWalk, _ stop: StopSignal) async {
+    let thread = DispatchQueue(label: "reel.count")
+    var scan = ScanCount()
+    while !stop.isSet {
+      let items = await thread.run { walk.next(upTo: 256) }
+      for item in items { _ = scan.count(item) }
+      scan.isComplete = items.isEmpty
+      hub.emit(.runScanned(scan.facts))
+      if items.isEmpty { return }
+    }
+  }
+
+  // MARK: The files
+
+  private func takeIn(_ queue: BatchQueue<[NumberedItem]>, _ stop: StopSignal) async {
+    let context = IngestContext(services: services, options: options, hub: hub, stop: stop)
+    let publisher = FilePublisher(
+      context: context, threads: BlockingQueue(label: "reel.slow-readers", width: max(2, jobs)))
+    let lone = LoneFileTasks(publisher, places: places)
+    let (expected, expectation) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
+    async let warming: Void = warmUp(expected)
+    await withDiscardingTaskGroup { group in
+      for number in 0..<jobs {
+        group.addTask {
+          await DispatchQueue(label: "reel.lane.\(number)").run {
+            var lane = Lane(context: context) {
+              lone.add($0)
+            } expectReading: {
+              expectation.yield()
+            }
+            lane.run(queue)
+          }
+        }
+      }
+    }
+    expectation.finish()
+    await lone.end()
+    await warming
+  }
+
+  /// Files that go on alone at once. Each holds a folder, a source and a copy open.
+  private var places: Int {
+    guard services.uploader.traits.waitsTogether, options.onError == .continue else { return jobs }
     return max(jobs, min(jobs * Self.waitingForEachJob, Descriptor.limit / 6))
   }
 
   /// Starts readers for the first files that will have to be read, all at once, while the walk and the hashing of
   /// others go on. A run whose files are all published starts none.
-  private func warmUp(_ expected: AsyncStream<Void>, atMost jobs: Int) async {
+  private func warmUp(_ expected: AsyncStream<Void>) async {
     await withDiscardingTaskGroup { group in
       var left = jobs
       for await _ in expected {
@@ -128,94 +157,51 @@ struct IngestPipeline: Sendable {
       }
     }
   }
+}
 
-  // MARK: The walk
+/// Cuts what the walk finds into batches: small ones first, so that a few files keep every lane busy, then as large as
+/// one transaction is worth. A large file goes alone.
+struct BatchCutter {
+  /// Files in a batch.
+  static let most = 32
+  /// Bytes in a batch of several.
+  private static let mostBytes: Int64 = 64 << 20
 
-  private func scan(_ walk: SourceWalk, into found: AsyncChannel<[NumberedItem]>, _ brake: RunBrake) async {
-    defer { found.finish() }
-    var scan = ScanCount()
-    while !brake.isPressed, !Task.isCancelled, !scan.isComplete {
-      let items = await services.disk.run { walk.next(upTo: Self.batch) }
-      scan.isComplete = items.isEmpty
-      let numbered = items.compactMap { scan.count($0) }
-      if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
-      if !numbered.isEmpty { await found.send(numbered) }
-    }
+  let jobs: Int
+  /// Each file is a batch of its own.
+  let oneByOne: Bool
+  private var cut = 0
+
+  init(jobs: Int, oneByOne: Bool) {
+    self.jobs = jobs
+    self.oneByOne = oneByOne
   }
 
-  /// Tells how much there is, while others work on it.
-  private func count(_ walk: SourceWalk, _ brake: RunBrake) async {
-    var scan = ScanCount()
-    while !brake.isPressed, !Task.isCancelled {
-      let items = await services.disk.run { walk.next(upTo: Self.batch) }
-      for item in items { _ = scan.count(item) }
-      scan.isComplete = items.isEmpty
-      hub.emit(.runScanned(scan.facts))
-      if items.isEmpty { return }
-    }
-  }
-
-  // MARK: The reception
-
-  /// A step of the reception, batch by batch.
-  private func pass<Batch: Sendable, Looked: Sendable>(
-    _ batches: AsyncChannel<Batch>, into next: AsyncChannel<Looked>, _ brake: RunBrake,
-    _ step: (Batch) async throws(StepFailure) -> Looked
-  ) async {
-    defer { next.finish() }
-    do throws(StepFailure) {
-      for await batch in batches where !brake.isPressed && !Task.isCancelled {
-        await next.send(try await step(batch))
+  mutating func cut(_ items: [NumberedItem]) -> [[NumberedItem]] {
+    var batches: [[NumberedItem]] = []
+    var batch: [NumberedItem] = []
+    var bytes: Int64 = 0
+    for item in items {
+      let size = item.size ?? 0
+      if !batch.isEmpty, batch.count >= largest || bytes + size > Self.mostBytes {
+        batches.append(batch)
+        (batch, bytes) = ([], 0)
       }
-    } catch {
-      // One that was cancelled ends because the run does.
-      if !error.failure.isCancellation { brake.press(.aborted(error.failure)) }
+      batch.append(item)
+      bytes += size
+      cut += 1
     }
+    return batch.isEmpty ? batches : batches + [batch]
   }
 
-  private func receive(
-    _ remembered: AsyncChannel<Reception.Remembered>, _ reception: Reception,
-    into admitted: AsyncChannel<Reception.Admitted>, _ brake: RunBrake
-  ) async {
-    defer { admitted.finish() }
-    for await batch in remembered where !brake.isPressed && !Task.isCancelled {
-      await hub.observersToCatchUp()
-      for one in await reception.receive(batch) where !brake.isPressed { await admitted.send(one) }
-    }
-  }
+  private var largest: Int { oneByOne ? 1 : min(Self.most, 1 + cut / (4 * jobs)) }
+}
 
-  // MARK: The files
-
-  private func work(
-    through admitted: AsyncChannel<Reception.Admitted>, _ intake: FileIntake, _ teller: FileTeller,
-    _ brake: RunBrake
-  ) async {
-    for await one in admitted {
-      if brake.isPressed { continue }
-      if let pressed = await end(one, intake, teller) { brake.press(pressed) }
-      if brake.isAborted { return }
-    }
-  }
-
-  /// Takes the file through its steps and tells its one terminal event. Gives the end of the run, when the
-  /// file's end is that too.
-  private func end(_ one: Reception.Admitted, _ intake: FileIntake, _ teller: FileTeller) async -> RunEnding?
-  {
-    let file = one.item.file
-    let found: FoundFile
-    do throws(StepFailure) {
-      found = try one.item.candidate()
-    } catch {
-      hub.emit(.fileStarted(file, size: one.item.size))
-      return await teller.tell(error, of: file)
-    }
-    do throws(StepFailure) {
-      if let ending = try await intake.takeIn(found, known: one.known, as: file) {
-        await teller.tell(ending, of: file)
-      }
-      return nil
-    } catch {
-      return await teller.tell(error, of: file)
+extension DispatchQueue {
+  /// Runs `body`, which may block, on the queue's thread.
+  func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      async { continuation.resume(returning: body()) }
     }
   }
 }

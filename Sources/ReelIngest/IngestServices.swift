@@ -1,6 +1,5 @@
 import ReelModel
 import ReelSource
-import ReelSystem
 
 /// What a run works with, each behind its port, so that a test brings its own.
 public struct IngestServices: Sendable {
@@ -20,8 +19,6 @@ public struct IngestServices: Sendable {
   public var randomness: any Randomness
   /// Where private copies are made when the uploader has no place for them.
   public var staging: any StagingArea
-  /// Where reading and hashing wait for the disk.
-  public var disk: BlockingQueue
   /// Called after each step of each file. For tests; does nothing by default.
   public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
 
@@ -30,8 +27,7 @@ public struct IngestServices: Sendable {
     prober: any MediaProber, uploader: any Uploader, recorder: (any PostRecorder)? = nil,
     catalog: any PostCatalog,
     policy: any IntakePolicy = DefaultIntakePolicy(), clock: any WallClock = SystemWallClock(),
-    randomness: any Randomness = SystemRandomness(), staging: any StagingArea = TemporaryStaging(),
-    disk: BlockingQueue = BlockingQueue(label: "reel.disk", width: 8)
+    randomness: any Randomness = SystemRandomness(), staging: any StagingArea = TemporaryStaging()
   ) {
     self.prober = prober
     self.uploader = uploader
@@ -41,6 +37,5 @@ public struct IngestServices: Sendable {
     self.clock = clock
     self.randomness = randomness
     self.staging = staging
-    self.disk = disk
   }
 }

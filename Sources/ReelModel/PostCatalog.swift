@@ -6,16 +6,6 @@ import FoundationEssentials
 public protocol PostCatalog: Sendable {
   // MARK: Publishing
 
-  /// The post that `publication` is already, if it is one.
-  func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost?
-
-  /// What readers have found in these bytes, and the post that `publication` of them is already, as ``published(_:)``
-  /// gives it. One look.
-  /// - Parameter publication: nil when no post is looked for.
-  func content(
-    of digest: ContentDigest, publishedAs publication: Publication?
-  ) async throws(CatalogError) -> KnownContent
-
   /// T1: the intent to publish, written down before a byte goes out.
   func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim
 
@@ -27,8 +17,22 @@ public protocol PostCatalog: Sendable {
   /// up, knows what may be in the store.
   func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError)
 
-  /// The events of `posts` have been told; not awaited to be durable.
-  func announced(_ posts: [PostID]) async
+  // MARK: Batches
+
+  /// What is known of the bytes of several files, in their order: one look. Blocks.
+  func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent]
+
+  /// T1 for several files, and `notes`, in one transaction. Blocks.
+  /// - Throws: when nothing could be written; what is wrong with one request alone is its result.
+  func claim(
+    _ requests: [ClaimRequest], noting notes: [CatalogNote]
+  ) throws(CatalogError) -> [Result<Claim, CatalogError>]
+
+  /// T2 for several files, and `notes`, in one transaction. Blocks.
+  /// - Throws: when nothing could be written; what is wrong with one completion alone is its result.
+  func complete(
+    _ completions: [Completion], noting notes: [CatalogNote]
+  ) throws(CatalogError) -> [Result<Post, CatalogError>]
 
   // MARK: Reading
 
@@ -46,31 +50,18 @@ public protocol PostCatalog: Sendable {
 
   // MARK: Remembering files
 
-  /// What is known of a file in this state, from an earlier run.
-  func knownFile(_ identity: FileIdentity) async throws(CatalogError) -> ContentDigest?
-
   /// What is known of each of `files`, in their order; nil for one that no earlier run has seen in this state. One
   /// look, however many they are.
   /// - Parameter readingPosts: whether the posts are to be given, too. Reading them is most of what a known file costs.
-  func recall(_ files: [RecalledFile], readingPosts: Bool) async throws(CatalogError) -> [Recollection?]
+  func recall(_ files: [RecalledFile], readingPosts: Bool) throws(CatalogError) -> [Recollection?]
 
-  /// Remembers a file's digest; not awaited to be durable.
-  func remember(_ digest: ContentDigest, of identity: FileIdentity) async
-
-  /// What `reader` found in these bytes, from an earlier run.
-  func probeOutcome(of digest: ContentDigest, by reader: ReaderVersion) async throws(CatalogError)
-    -> ProbeOutcome?
+  /// Remembers `notes`; not awaited to be durable.
+  func note(_ notes: [CatalogNote]) async
 
   /// What `reader` found in each of `digests`, in their order. One look, however many they are.
   func probeOutcomes(
     of digests: [ContentDigest], by reader: ReaderVersion
-  ) async throws(CatalogError) -> [ProbeOutcome?]
-
-  /// Remembers what `reader` found; not awaited to be durable.
-  func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async
-
-  /// Remembers that a file failed or was refused, or (nil) that it did not; not awaited to be durable.
-  func remember(_ failure: FailureRecord?, at path: SourcePath) async
+  ) throws(CatalogError) -> [ProbeOutcome?]
 
   /// How much is remembered of files and readings.
   func cacheStatus() async throws(CatalogError) -> CacheStatus

@@ -1,3 +1,6 @@
+import Glibc
+import Synchronization
+
 /// A source of random bytes. Names must not be guessable: the system's generator in production, a seeded one
 /// in tests.
 public protocol Randomness: Sendable {
@@ -5,14 +8,40 @@ public protocol Randomness: Sendable {
   func number(below bound: UInt64) -> UInt64
 }
 
-/// The system's cryptographically secure generator (`getrandom`).
+/// The system's cryptographically secure generator (`getentropy`), asked for 256 bytes at a time.
 public struct SystemRandomness: Randomness {
-  /// The generator has no state of its own; every value is the same one.
+  private let words = EntropyWords()
+
+  /// Draws nothing yet.
   public init() {}
 
-  /// Drawn from `SystemRandomNumberGenerator`, without modulo bias. `bound` must be above 0.
+  /// Drawn without modulo bias. `bound` must be above 0.
   public func number(below bound: UInt64) -> UInt64 {
-    UInt64.random(in: 0..<bound)
+    var words = words
+    return UInt64.random(in: 0..<bound, using: &words)
+  }
+}
+
+/// Random words that nobody has seen yet; each is given out once.
+private struct EntropyWords: RandomNumberGenerator {
+  private final class Buffer: Sendable {
+    let unused = Mutex<[UInt64]>([])
+  }
+  private let buffer = Buffer()
+
+  func next() -> UInt64 {
+    buffer.unused.withLock { unused in
+      if unused.isEmpty {
+        unused = Array(repeating: 0, count: 32)
+        let isFilled = unused.withUnsafeMutableBytes { getentropy($0.baseAddress, $0.count) == 0 }
+        if !isFilled {
+          // Only kernels without getrandom(2) say so; Swift's generator knows what to do there.
+          var system = SystemRandomNumberGenerator()
+          unused = [system.next()]
+        }
+      }
+      return unused.removeLast()
+    }
   }
 }
 

@@ -51,35 +51,3 @@ public struct KnownContent: Hashable, Sendable {
     self.readings = readings
   }
 }
-
-extension PostCatalog {
-  /// The post alone: what was read before is read again.
-  public func content(
-    of digest: ContentDigest, publishedAs publication: Publication?
-  ) async throws(CatalogError) -> KnownContent {
-    guard let publication else { return KnownContent() }
-    return KnownContent(post: try await published(publication))
-  }
-
-  /// One question after the other. Posts are not looked for: ``published(_:)`` finds them, and whether they have
-  /// been told.
-  public func recall(
-    _ files: [RecalledFile], readingPosts: Bool
-  ) async throws(CatalogError) -> [Recollection?] {
-    var answers: [Recollection?] = []
-    for file in files {
-      let digest = try await knownFile(file.identity)
-      answers.append(digest.map { Recollection(digest: $0, isPublished: false, post: nil, failureCode: nil) })
-    }
-    return answers
-  }
-
-  /// One question after the other.
-  public func probeOutcomes(
-    of digests: [ContentDigest], by reader: ReaderVersion
-  ) async throws(CatalogError) -> [ProbeOutcome?] {
-    var answers: [ProbeOutcome?] = []
-    for digest in digests { answers.append(try await probeOutcome(of: digest, by: reader)) }
-    return answers
-  }
-}

@@ -16,6 +16,9 @@ public protocol Uploader: Sendable {
   /// after ``prepare()``.
   var staging: (any StagingArea)? { get }
 
+  /// The store itself where it takes batches without waiting for a network; nil where each upload is on its own.
+  var batches: (any BatchStore)? { get }
+
   /// Makes the store ready and removes what dead uploaders left half done. Called once before a run; nothing
   /// is uploaded before it has returned.
   func prepare() async throws(UploadError)
@@ -40,6 +43,9 @@ public protocol Uploader: Sendable {
 extension Uploader {
   /// There is none.
   public var staging: (any StagingArea)? { nil }
+
+  /// Each upload is on its own.
+  public var batches: (any BatchStore)? { nil }
 }
 
 /// What a store can do.

@@ -21,8 +21,7 @@ public final class BlockingQueue: Sendable {
   /// How many calls wait for a thread now.
   var waitingCount: Int { places.waitingCount }
 
-  /// Runs `body` on a thread of its own, or on the current one where that is of ``BlockingThreads``, and gives its
-  /// result.
+  /// Runs `body` on a thread of its own, and gives its result.
   ///
   /// Cancellation does not interrupt `body`: a system call that has begun ends first.
   public func run<Value: Sendable, Failure: Error>(
@@ -30,7 +29,6 @@ public final class BlockingQueue: Sendable {
   ) async throws(Failure) -> Value {
     let place = await places.take()
     defer { places.giveBack(place) }
-    if BlockingThread.isCurrent { return try body() }
     let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
       lanes[place].async {
         continuation.resume(returning: Result(catching: body))

@@ -24,6 +24,9 @@ public struct ConcurrentUploader: Uploader {
   public var staging: (any StagingArea)? { base.staging }
 
   /// As the base's.
+  public var batches: (any BatchStore)? { base.batches }
+
+  /// As the base's.
   public func prepare() async throws(UploadError) { try await base.prepare() }
 
   /// As the base's, when there is a place. One that is cancelled while it waits is told so by the base.

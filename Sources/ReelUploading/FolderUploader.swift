@@ -20,7 +20,7 @@ public final class FolderUploader: Uploader {
   private let addresses: ObjectAddresses
   private let mode: FolderModes
   private let lease: Duration
-  private let failure: FolderFailure
+  let failure: FolderFailure
   private let queue: BlockingQueue
   private let opened = Mutex<OpenStore?>(nil)
 
@@ -67,8 +67,8 @@ public final class FolderUploader: Uploader {
     opened.withLock { $0 }.map { FolderStaging(store: $0, failure: failure) }
   }
 
-  /// Copies `source` beside the folder's objects, syncs it, and names it `key`; syncing is shared with the uploads
-  /// that are under way at the same time. A private copy of ``staging`` is that copy.
+  /// Copies `source` beside the folder's objects, syncs it, names it `key`, and syncs the folder. A private copy of
+  /// ``staging`` is that copy.
   ///
   /// The digest of the result is proved: what was written was hashed.
   /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `storeFull`, `tooLarge`,
@@ -78,13 +78,12 @@ public final class FolderUploader: Uploader {
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
     let store = try preparedStore()
-    let copy = try await queue.runCancellable { [self] cancellation throws(UploadError) in
+    return try await queue.runCancellable { [self] cancellation throws(UploadError) in
       try cancellation.check()
-      return try ObjectCopying(store: store, key: key, mode: mode.file, failure: failure)
-        .run(source, cancellation, reporting)
+      let copy = try copy(source, to: key, in: store, cancellation, reporting)
+      for outcome in batch(in: store).place([copy], cancellation) { try outcome.get() }
+      return stored(source, as: key)
     }
-    try await store.placing.place(copy, failure)
-    return StoredObject(key: key, url: addresses.url(of: key), size: source.size, digest: source.digest)
   }
 
   /// The object's length; its digest is nil, as only ``readBack(_:)`` can tell it.
@@ -137,7 +136,23 @@ extension FolderUploader {
     StorePreparation(root: root, temporaries: temporaries, mode: mode, failure: failure, lease: lease)
   }
 
-  private func preparedStore() throws(UploadError) -> OpenStore {
+  func copy(
+    _ source: UploadSource, to key: ObjectKey, in store: OpenStore, _ cancellation: CancellationFlag,
+    _ reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) throws(UploadError) -> CopiedObject {
+    try ObjectCopying(store: store, key: key, mode: mode.file, failure: failure)
+      .run(source, cancellation, reporting)
+  }
+
+  func batch(in store: OpenStore) -> ObjectBatch {
+    ObjectBatch(root: store.root, path: store.path, failure: failure)
+  }
+
+  func stored(_ source: UploadSource, as key: ObjectKey) -> StoredObject {
+    StoredObject(key: key, url: addresses.url(of: key), size: source.size, digest: source.digest)
+  }
+
+  func preparedStore() throws(UploadError) -> OpenStore {
     guard let store = opened.withLock({ $0 }) else {
       throw UploadError(.storeUnusable, "the store \(root.text) is not ready: call prepare() before upload")
     }

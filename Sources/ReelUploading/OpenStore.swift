@@ -9,7 +9,8 @@ final class OpenStore: Sendable {
   let root: Descriptor
   let temporaries: Descriptor
   let durable: DurableFolder
-  let placing: GroupPlacing
+  /// By which `root` was opened.
+  let path: String
   private let lock: OwnerLock
   private let leftovers: LeftoverSweep
   /// Renews the lock for those on other machines; nil where there are none.
@@ -20,11 +21,11 @@ final class OpenStore: Sendable {
   /// - Parameter path: the path by which `root` was opened.
   init(root: Descriptor, path: String, temporaries: Descriptor, lock: OwnerLock, leftovers: LeftoverSweep) {
     self.root = root
+    self.path = path
     self.temporaries = temporaries
     self.lock = lock
     self.leftovers = leftovers
     durable = DurableFolder(root)
-    placing = GroupPlacing(root: root, path: path)
     heartbeat = leftovers.foreignLease.map { lease in
       Task {
         let queue = BlockingQueue(label: "reel.folder-lease", width: 1)

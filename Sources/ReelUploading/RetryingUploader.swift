@@ -29,6 +29,9 @@ public final class RetryingUploader: Uploader {
   /// As the base's.
   public var staging: (any StagingArea)? { base.staging }
 
+  /// As the base's.
+  public var batches: (any BatchStore)? { base.batches }
+
   /// As the base's, asked again where that may help. A new run begins: its budget of retries is whole again.
   public func prepare() async throws(UploadError) {
     retries.beginRun()

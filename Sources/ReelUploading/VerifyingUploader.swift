@@ -20,6 +20,9 @@ public struct VerifyingUploader: Uploader {
   public var staging: (any StagingArea)? { base.staging }
 
   /// As the base's.
+  public var batches: (any BatchStore)? { base.batches }
+
+  /// As the base's.
   public func prepare() async throws(UploadError) { try await base.prepare() }
 
   /// As the base's, and checked.

@@ -84,7 +84,7 @@ import Testing
     let mode = try FileManager.default.attributesOfItem(atPath: temporary.library.catalogPath)[
       .posixPermissions]
     #expect(mode as? Int == 0o600)
-    let group = try catalog.writable().group
+    let group = try catalog.writable().writer
     let pragmas = try await group.alone { db in
       #expect(try db.value("PRAGMA journal_mode") == "wal")
       return try ["synchronous", "auto_vacuum", "foreign_keys", "application_id", "user_version"]
@@ -242,7 +242,7 @@ import Testing
     let request = sketch.request(sketch.publication())
     let post = try await catalog.publish(request, with: sketch)
     let reader = try #require(try await SQLiteCatalog.openReadOnly(library: temporary.library))
-    #expect(try await reader.published(request.publication)?.post == post)
+    #expect(try reader.published(request.publication)?.post == post)
     #expect(try await reader.status().posts == 1)
     await expect(.unusable) { _ = try await reader.claim(request) }
     await expect(.unusable) { _ = try await reader.clearCache() }
@@ -250,7 +250,7 @@ import Testing
     try await reader.close()
     catalog.abandon()
     let later = try #require(try await SQLiteCatalog.openReadOnly(library: temporary.library))
-    #expect(try await later.published(request.publication)?.announced == true)
+    #expect(try later.published(request.publication)?.announced == true)
     try await later.close()
     await expect(.unusable) { _ = try await later.status() }
   }

@@ -61,7 +61,7 @@ import Testing
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)
     let sketch = Sketch()
-    let statements = try await catalog.writable().group.alone { db in
+    let statements = try await catalog.writable().writer.alone { db in
       let seen = StatementLog()
       try seen.follow(db)
       let steps = try catalog.writable().steps
@@ -100,7 +100,7 @@ import Testing
     }
     #expect(statements.count >= 20)
     for statement in statements {
-      let plan = try await catalog.writable().group.alone { db in
+      let plan = try await catalog.writable().writer.alone { db in
         try ConnectionWatch.plan(of: statement, in: db)
       }
       let scans = plan.filter { $0.hasPrefix("SCAN") && !$0.contains("USING INDEX failureByTime") }

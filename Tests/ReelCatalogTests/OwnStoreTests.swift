@@ -128,7 +128,7 @@ import Testing
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)
     await #expect(throws: CatalogError.self) {
-      try await catalog.writable().group.durably { db in
+      try await catalog.writable().writer.commit { db in
         try db.run("INSERT INTO destination (name) VALUES (?)", ["file:///x"])
       }
     }
@@ -156,7 +156,7 @@ import Testing
         reading
         ? try #require(try await SQLiteCatalog.openReadOnly(library: there))
         : try await SQLiteCatalog.open(library: there)
-      #expect(try await opened.published(request.publication)?.post == post)
+      #expect(try opened.published(request.publication)?.post == post)
       #expect(try await opened.status().destinations.map(\.destination.name) == [elsewhere])
       try await opened.close()
     }

@@ -91,8 +91,8 @@ import Testing
       return try await second.connection.look { db in try owners.isAlive(owner, in: db) }
     }
     // Written down anew: the second has struck it out.
-    let (group, steps) = (try second.writable().group, try first.writable().steps)
-    try await group.durably { db in try steps.owners.renew(owner, lock: "catalog-gone", in: db) }
+    let (writer, steps) = (try second.writable().writer, try first.writable().steps)
+    try await writer.commit { db in try steps.owners.renew(owner, lock: "catalog-gone", in: db) }
     #expect(try await isAlive(isLocal: false))
     #expect(try await !isAlive(isLocal: true))
     stage.clock.advance(by: 60)
@@ -204,11 +204,11 @@ import Testing
     stage.clock.advance(by: 2 * 86_400)
     let second = try await stage.openSQLite()
     let steps = try first.writable().steps
-    let (group, others) = (try second.writable().group, try second.writable().steps.owners)
-    let before = try await group.durably { db in try others.isAlive(steps.me, in: db) }
+    let (writer, others) = (try second.writable().writer, try second.writable().steps.owners)
+    let before = try await writer.commit { db in try others.isAlive(steps.me, in: db) }
     #expect(!before)
-    try await group.durably { db in try steps.owners.renew(steps.me, lock: "catalog-x", in: db) }
-    let after = try await group.durably { db in try others.isAlive(steps.me, in: db) }
+    try await writer.commit { db in try steps.owners.renew(steps.me, lock: "catalog-x", in: db) }
+    let after = try await writer.commit { db in try others.isAlive(steps.me, in: db) }
     #expect(after)
   }
 
@@ -227,7 +227,7 @@ import Testing
     #expect(left.count == 4)
     #expect(left.contains("upload-somebodyElses.owner"))
     #expect(left.contains("catalog-something.part"))
-    let owners = try await last.writable().group.durably { db in
+    let owners = try await last.writable().writer.commit { db in
       try db.number("SELECT count(*) FROM owner")
     }
     #expect(owners == 2)

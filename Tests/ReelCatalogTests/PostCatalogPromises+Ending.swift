@@ -20,9 +20,6 @@ extension PostCatalogPromises {
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
       await expect(.cancelled) { try await cancelled { _ = try await catalog.claim(request) } }
-      await expect(.cancelled) {
-        try await cancelled { _ = try await catalog.published(request.publication) }
-      }
       await expect(.cancelled) { try await cancelled { _ = try await catalog.post(request.newID) } }
       await expect(.cancelled) {
         try await cancelled { _ = try await catalog.newestPosts(before: nil, limit: 3) }
@@ -99,7 +96,7 @@ extension PostCatalogPromises {
       try await catalog.close()
       try await catalog.close()
       await expect(.unusable) { _ = try await catalog.claim(request) }
-      await expect(.unusable) { _ = try await catalog.published(request.publication) }
+      await expect(.unusable) { _ = try catalog.published(request.publication) }
       await expect(.unusable) { _ = try await catalog.status() }
       await catalog.announced([request.newID])
       await catalog.remember(nil, at: SourcePath("/f"))

@@ -29,7 +29,7 @@ extension PostCatalogPromises {
       let posted = try #require(
         try await catalog.publish(sketch.request(sketch.publication(digests[8])), with: sketch))
       _ = try await catalog.cacheStatus()
-      let answers = try await catalog.recall(
+      let answers = try catalog.recall(
         (0..<100).map { question(file(stage, UInt64($0)), at: "/\($0)") }, readingPosts: true)
       let expected: [ContentDigest?] = digests.enumerated().map { index, digest in
         index.isMultiple(of: 2) ? digest : nil
@@ -39,7 +39,7 @@ extension PostCatalogPromises {
       #expect(answers.map { $0?.isPublished == true } == (0..<100).map { $0 == 8 })
       #expect(answers.indices.filter { answers[$0]?.failureCode != nil } == [4])
       #expect(answers[4]?.failureCode == "notMedia")
-      #expect(try await catalog.recall([], readingPosts: true).isEmpty)
+      #expect(try catalog.recall([], readingPosts: true).isEmpty)
     },
     CatalogPromise("a post is recalled only for its store and its author") { stage in
       let catalog = try await stage.open()
@@ -47,7 +47,7 @@ extension PostCatalogPromises {
       let digest = sketch.digest()
       await catalog.remember(digest, of: file(stage, 1))
       _ = try await catalog.publish(sketch.request(sketch.publication(digest, by: "ann")), with: sketch)
-      let found = try await catalog.recall(
+      let found = try catalog.recall(
         [
           question(file(stage, 1)), question(file(stage, 1), by: "ann"), question(file(stage, 1), by: "bob"),
           question(file(stage, 1), by: "ann", to: "file:///other"),
@@ -65,38 +65,38 @@ extension PostCatalogPromises {
       let second = try await stage.open()
       let asked = question(file(stage, 1))
       #expect(
-        try await second.recall([asked], readingPosts: true)[0]?.post != nil,
+        try second.recall([asked], readingPosts: true)[0]?.post != nil,
         "its publisher lives, and tells it")
       try await stage.kill(first)
       for _ in 0..<2 {
-        #expect(try await second.recall([asked], readingPosts: false)[0]?.isPublished == false)
+        #expect(try second.recall([asked], readingPosts: false)[0]?.isPublished == false)
       }
-      #expect(try await second.published(request.publication)?.announced == false)
-      #expect(try await second.recall([asked], readingPosts: true)[0]?.post != nil)
+      #expect(try second.published(request.publication)?.announced == false)
+      #expect(try second.recall([asked], readingPosts: true)[0]?.post != nil)
     },
     CatalogPromise("of some bytes their post is known and all their readings, in one look") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication(sketch.digest()))
       let digest = request.publication.digest
       let first = try await stage.open()
-      #expect(try await first.content(of: digest, publishedAs: request.publication) == KnownContent())
+      #expect(try first.content(of: digest, publishedAs: request.publication) == KnownContent())
       let readers = [ReaderVersion(reel: "0.1.0", ffmpeg: "59"), ReaderVersion(reel: "0.1.0", ffmpeg: "")]
       let outcomes = readers.map { ProbeOutcome.failure(ProbeError(.notMedia, "by \($0.ffmpeg)")) }
       for (reader, outcome) in zip(readers, outcomes) {
         await first.remember(outcome, of: digest, by: reader)
       }
       _ = try await first.publish(request, with: sketch)
-      let known = try await first.content(of: digest, publishedAs: request.publication)
+      let known = try first.content(of: digest, publishedAs: request.publication)
       #expect(known.readings == [readers[0]: outcomes[0], readers[1]: outcomes[1]])
       #expect(known.post?.announced == true)
-      #expect(try await first.content(of: digest, publishedAs: nil).post == nil)
+      #expect(try first.content(of: digest, publishedAs: nil).post == nil)
       let second = try await stage.open()
       try await stage.kill(first)
-      #expect(try await second.content(of: digest, publishedAs: nil).readings == known.readings)
+      #expect(try second.content(of: digest, publishedAs: nil).readings == known.readings)
       #expect(
-        try await second.content(of: digest, publishedAs: request.publication).post?.announced == false)
+        try second.content(of: digest, publishedAs: request.publication).post?.announced == false)
       #expect(
-        try await second.content(of: digest, publishedAs: request.publication).post?.announced == true)
+        try second.content(of: digest, publishedAs: request.publication).post?.announced == true)
     },
     CatalogPromise("what a reader found is told for many at once") { stage in
       let catalog = try await stage.open()
@@ -116,9 +116,9 @@ extension PostCatalogPromises {
         if let outcome { await catalog.remember(outcome, of: digest, by: reader) }
       }
       _ = try await catalog.cacheStatus()
-      #expect(try await catalog.probeOutcomes(of: digests, by: reader) == outcomes)
+      #expect(try catalog.probeOutcomes(of: digests, by: reader) == outcomes)
       let other = ReaderVersion(reel: "0.1.0", ffmpeg: "60")
-      #expect(try await catalog.probeOutcomes(of: digests, by: other).allSatisfy { $0 == nil })
+      #expect(try catalog.probeOutcomes(of: digests, by: other).allSatisfy { $0 == nil })
     },
   ]
 }

@@ -16,7 +16,7 @@ struct CatalogPromise: Sendable, CustomTestStringConvertible {
 
 /// What ``PostCatalog`` promises, as named checks.
 enum PostCatalogPromises {
-  static let all = claiming + completing + telling + feed + remembering + recalling + ending
+  static let all = claiming + completing + telling + feed + remembering + recalling + batches + ending
 }
 
 @Suite struct PostCatalogPromiseTests {

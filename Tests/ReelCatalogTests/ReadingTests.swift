@@ -9,7 +9,7 @@ import Testing
   func damagedRow(value: String) async throws {
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)
-    try await catalog.writable().group.alone { db in
+    try await catalog.writable().writer.alone { db in
       try db.execute(
         """
         DROP TABLE knownFile;
@@ -18,7 +18,7 @@ import Testing
         """)
     }
     await expect(.corrupt) {
-      _ = try await catalog.knownFile(
+      _ = try catalog.knownFile(
         FileIdentity(device: 1, inode: 2, size: 3, modifiedAt: 4, changedAt: 5))
     }
     try await catalog.close()

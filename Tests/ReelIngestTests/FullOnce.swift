@@ -31,20 +31,25 @@ final class FullOnce: PostCatalog {
     return try await base.complete(intent, draft: draft, stored: stored)
   }
 
-  func published(_ publication: Publication) async throws(CatalogError) -> PublishedPost? {
-    try await base.published(publication)
+  func complete(
+    _ completions: [Completion], noting notes: [CatalogNote]
+  ) throws(CatalogError) -> [Result<Post, CatalogError>] {
+    if !completions.isEmpty { try fail(at: .post) }
+    return try base.complete(completions, noting: notes)
   }
-  func content(
-    of digest: ContentDigest, publishedAs publication: Publication?
-  ) async throws(CatalogError) -> KnownContent {
-    try await base.content(of: digest, publishedAs: publication)
-  }
-  func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim { try await base.claim(request) }
+
   func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
     try fail(at: .release)
     try await base.release(intent, because: reason)
   }
-  func announced(_ posts: [PostID]) async { await base.announced(posts) }
+
+  func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
+    try base.contents(of: questions)
+  }
+  func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim { try await base.claim(request) }
+  func claim(
+    _ requests: [ClaimRequest], noting notes: [CatalogNote]
+  ) throws(CatalogError) -> [Result<Claim, CatalogError>] { try base.claim(requests, noting: notes) }
   func post(_ id: PostID) async throws(CatalogError) -> Post? { try await base.post(id) }
   func newestPosts(before cursor: FeedCursor?, limit: Int) async throws(CatalogError) -> FeedPage {
     try await base.newestPosts(before: cursor, limit: limit)
@@ -53,23 +58,13 @@ final class FullOnce: PostCatalog {
     try await base.posts(from: pageNumber, count: count)
   }
   func status() async throws(CatalogError) -> CatalogStatus { try await base.status() }
-  func knownFile(_ identity: FileIdentity) async throws(CatalogError) -> ContentDigest? {
-    try await base.knownFile(identity)
+  func recall(_ files: [RecalledFile], readingPosts: Bool) throws(CatalogError) -> [Recollection?] {
+    try base.recall(files, readingPosts: readingPosts)
   }
-  func remember(_ digest: ContentDigest, of identity: FileIdentity) async {
-    await base.remember(digest, of: identity)
-  }
-  func probeOutcome(
-    of digest: ContentDigest, by reader: ReaderVersion
-  ) async throws(CatalogError) -> ProbeOutcome? {
-    try await base.probeOutcome(of: digest, by: reader)
-  }
-  func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
-    await base.remember(outcome, of: digest, by: reader)
-  }
-  func remember(_ failure: FailureRecord?, at path: SourcePath) async {
-    await base.remember(failure, at: path)
-  }
+  func probeOutcomes(
+    of digests: [ContentDigest], by reader: ReaderVersion
+  ) throws(CatalogError) -> [ProbeOutcome?] { try base.probeOutcomes(of: digests, by: reader) }
+  func note(_ notes: [CatalogNote]) async { await base.note(notes) }
   func cacheStatus() async throws(CatalogError) -> CacheStatus { try await base.cacheStatus() }
   func clearCache() async throws(CatalogError) -> CacheStatus { try await base.clearCache() }
   func close() async throws(CatalogError) { try await base.close() }

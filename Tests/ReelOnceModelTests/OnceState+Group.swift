@@ -1,4 +1,4 @@
-/// The sync that copies share (`GroupPlacing`).
+/// The sync of the folder that a batch of copies shares (`ObjectBatch`).
 extension OnceState {
   /// One sync at a time; it serves the copies that were there when it began.
   func groupSteps(_ mistake: Mistake?) -> [OnceState] {

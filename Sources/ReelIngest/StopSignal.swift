@@ -1,3 +1,4 @@
+import ReelModel
 import Synchronization
 
 /// How a run comes to its end.
@@ -8,27 +9,25 @@ enum RunEnding: Sendable {
   case aborted(FileFailure)
 }
 
-/// Stops a run from the inside: the first reason counts, but an abort outweighs a stop.
-final class RunBrake: Sendable {
+/// Ends a run early. The first reason counts, but an abort outweighs a stop.
+final class StopSignal: Sendable {
   private let state = Mutex<RunEnding?>(nil)
+  /// Set when what is in flight is to end, too: the run was cancelled or aborted.
+  let cancellation = CancellationFlag()
 
   var ending: RunEnding? { state.withLock { $0 } }
 
-  /// No further file is started.
-  var isPressed: Bool { ending != nil }
+  /// No further file is begun.
+  var isSet: Bool { cancellation.isSet || ending != nil }
 
-  /// What is in flight is cancelled, too.
-  var isAborted: Bool {
-    if case .aborted = ending { true } else { false }
-  }
-
-  func press(_ reason: RunEnding) {
+  func set(_ reason: RunEnding) {
     state.withLock { current in
       switch (current, reason) {
       case (nil, _), (.stopped, .aborted): current = reason
       default: break
       }
     }
+    if case .aborted = reason { cancellation.set() }
   }
 }
 

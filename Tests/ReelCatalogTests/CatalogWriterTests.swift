@@ -6,12 +6,12 @@ import Testing
 
 @testable import ReelCatalog
 
-@Suite struct GroupCommitTests {
-  /// A database with one table, and a group over it.
+@Suite struct CatalogWriterTests {
+  /// A database with one table, and the writer over it.
   private struct Bench {
     let temporary: TemporaryLibrary
     let database: Database
-    let group: GroupCommit
+    let catalog: CatalogWriter
 
     init(patience: Int = 50) async throws {
       temporary = try await TemporaryLibrary()
@@ -23,7 +23,7 @@ import Testing
         PRAGMA journal_mode = WAL; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER CHECK (n >= 0)) STRICT
         """)
       database = Database(writer: writer, readers: 2) { try Connection(path, .readOnly) }
-      group = GroupCommit(
+      catalog = CatalogWriter(
         database: database, connection: CatalogConnection(database, path: path),
         patience: .milliseconds(patience))
     }
@@ -37,10 +37,10 @@ import Testing
   func gone(isMoved: Bool) async throws {
     let bench = try await Bench()
     let path = bench.temporary.library.catalogPath
-    try await bench.group.durably { try $0.run("INSERT INTO t (n) VALUES (1)") }
+    try await bench.catalog.commit { try $0.run("INSERT INTO t (n) VALUES (1)") }
     try #require(isMoved ? rename(path, path + ".moved") == 0 : unlink(path) == 0)
     let error = await #expect(throws: CatalogError.self) {
-      try await bench.group.durably { try $0.run("INSERT INTO t (n) VALUES (2)") }
+      try await bench.catalog.commit { try $0.run("INSERT INTO t (n) VALUES (2)") }
     }
     #expect(error?.code == .unusable && error?.message.contains("was moved, removed or replaced") == true)
   }
@@ -73,7 +73,7 @@ import Testing
       for number in 0..<500 {
         group.addTask {
           others.come()
-          let given = try? await bench.group.durably { db in
+          let given = try? await bench.catalog.commit { db in
             try db.run("INSERT INTO t (n) VALUES (?)", [number])
             if db.lastInsertedRowID == 1 { others.wait() }
             return number
@@ -92,7 +92,7 @@ import Testing
       for number in 0..<200 {
         group.addTask {
           let result = await Self.result { () throws(CatalogError) in
-            try await bench.group.durably { db in
+            try await bench.catalog.commit { db in
               try db.run("INSERT INTO t (n) VALUES (?)", [number])
               if number % 4 == 1 { try db.run("INSERT INTO t (n) VALUES (-1)") }
               if number % 4 == 2 { throw CatalogError(.leaseLost, "mine") }
@@ -118,16 +118,16 @@ import Testing
   @Test func whatIsHandedInFirstIsWrittenFirst() async throws {
     let bench = try await Bench(patience: 100_000)
     for number in 0..<2000 {
-      bench.group.lazily { db in try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
+      bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
     }
-    try await bench.group.settle()
+    try await bench.catalog.flush()
     #expect(try bench.numbers() == Array(0..<2000))
   }
 
   @Test func whatNobodyWaitsForIsWrittenSoon() async throws {
     let bench = try await Bench(patience: 20)
     for round in 1...3 {
-      bench.group.lazily { db in try db.run("INSERT INTO t (n) VALUES (1)") }
+      bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (1)") }
       let isWritten = try await comesTrue { try bench.numbers().count >= round }
       #expect(isWritten)
       #expect(try bench.numbers().count == round)
@@ -137,21 +137,21 @@ import Testing
   @Test func aLoneWriterDoesNotWaitForCompany() async throws {
     let bench = try await Bench(patience: 100_000)
     for number in 0..<5 {
-      try await bench.group.durably { db in try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
+      try await bench.catalog.commit { db in try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
     }
     #expect(try bench.numbers() == Array(0..<5))
   }
 
   @Test func aFullDiskIsSaidAndNothingIsHalfWritten() async throws {
     let bench = try await Bench(patience: 100_000)
-    let pages = try await bench.group.alone { db in try db.number("PRAGMA page_count") ?? 0 }
-    try await bench.group.alone { db in try db.execute("PRAGMA max_page_count = \(pages + 2)") }
-    bench.group.lazily { db in try db.run("INSERT INTO t (n) VALUES (7)") }
+    let pages = try await bench.catalog.alone { db in try db.number("PRAGMA page_count") ?? 0 }
+    try await bench.catalog.alone { db in try db.execute("PRAGMA max_page_count = \(pages + 2)") }
+    bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (7)") }
     let failures = await withTaskGroup(of: CatalogError?.self) { group in
       for _ in 0..<20 {
         group.addTask {
           await Self.result { () throws(CatalogError) in
-            try await bench.group.durably { db in
+            try await bench.catalog.commit { db in
               for number in 0..<2000 { try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
             }
           }
@@ -161,8 +161,8 @@ import Testing
     }
     #expect(failures == Array(repeating: .diskFull, count: 20))
     #expect(try bench.numbers().count < 2)
-    try await bench.group.alone { db in try db.execute("PRAGMA max_page_count = 100000") }
-    try await bench.group.durably { db in try db.run("INSERT INTO t (n) VALUES (8)") }
+    try await bench.catalog.alone { db in try db.execute("PRAGMA max_page_count = 100000") }
+    try await bench.catalog.commit { db in try db.run("INSERT INTO t (n) VALUES (8)") }
     #expect(try bench.numbers() == [7, 8])
   }
 
@@ -170,9 +170,9 @@ import Testing
     let bench = try await Bench(patience: 30)
     let other = try Connection(bench.temporary.library.catalogPath)
     try other.execute("BEGIN IMMEDIATE")
-    bench.group.lazily { db in try db.run("INSERT INTO t (n) VALUES (1)") }
+    bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (1)") }
     await expect(.locked) {
-      try await bench.group.durably { db in try db.run("INSERT INTO t (n) VALUES (2)") }
+      try await bench.catalog.commit { db in try db.run("INSERT INTO t (n) VALUES (2)") }
     }
     try await Task.sleep(for: .milliseconds(200))
     try other.execute("COMMIT")
@@ -183,10 +183,26 @@ import Testing
 
   @Test func nothingIsTakenInAfterTheEnd() async throws {
     let bench = try await Bench()
-    try await bench.group.durably { db in try db.run("INSERT INTO t (n) VALUES (1)") }
-    bench.group.close()
-    bench.group.lazily { db in try db.run("INSERT INTO t (n) VALUES (2)") }
-    await expect(.unusable) { try await bench.group.settle() }
+    try await bench.catalog.commit { db in try db.run("INSERT INTO t (n) VALUES (1)") }
+    bench.catalog.close()
+    bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (2)") }
+    await expect(.unusable) { try await bench.catalog.flush() }
     #expect(try bench.numbers() == [1])
+  }
+
+  @Test func aThreadThatBlocksHasATransactionToItself() async throws {
+    let bench = try await Bench(patience: 100_000)
+    #expect(throws: CatalogError.self) {
+      try bench.catalog.write { db in
+        try db.run("INSERT INTO t (n) VALUES (1)")
+        throw CatalogError(.leaseLost, "mine")
+      }
+    }
+    let count = try bench.catalog.write { db -> Int64? in
+      for number in 2...4 { try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
+      return try db.number("SELECT count(*) FROM t")
+    }
+    #expect(count == 3)
+    #expect(try bench.numbers() == [2, 3, 4])
   }
 }

@@ -1,18 +1,19 @@
 import ReelModel
 import ReelSource
 
-extension FileIntake {
+extension IngestContext {
   /// Refuses a file that is too large by its size alone, before any of it is read.
   ///
-  /// The size is that of the walk: opening the file afterwards makes sure that it is still that one.
-  func checkSize(of found: FoundFile) async throws(StepFailure) {
+  /// The size is that of the walk: opening the file afterwards makes sure that it is still that one. Blocks where it is
+  /// too large.
+  func checkSize(of found: FoundFile) throws(StepFailure) {
     let size = found.identity.size
     var violations = services.policy.violations(ofSize: size, of: found.path)
     if let most = options.maxSize, size > most {
       violations = [PolicyViolation(rule: "bytes.max", message: SizeWords.tooLarge(size, most: most))]
     }
     guard !violations.isEmpty else { return }
-    let stored = await services.disk.run { (try? found.open())?.handle.storedBytes() }
+    let stored = (try? found.open())?.handle.storedBytes()
     let holes = SizeWords.holes(size, stored: stored)
     let told = violations.map { PolicyViolation(rule: $0.rule, message: $0.message + (holes ?? "")) }
     if let refusal = FileRefused(told) { throw .refused(refusal) }

@@ -1,0 +1,302 @@
+import Dispatch
+import ReelModel
+import ReelSystem
+
+/// Takes one file through the rest of its steps, for all that has to wait: a slow reader, a network, another process, a
+/// retry.
+struct FilePublisher: Sendable {
+  let context: IngestContext
+  /// Where readers are waited for.
+  let threads: BlockingQueue
+
+  private var services: IngestServices { context.services }
+
+  /// Takes the file to its one terminal event.
+  func publish(_ file: LoneFile) async {
+    var notes: [CatalogNote] = []
+    let report: OutcomeReporter.Report
+    do throws(StepFailure) {
+      report = context.reporter.report(try await ending(of: file, noting: &notes), of: file.file)
+    } catch {
+      report = context.reporter.report(error, of: file.file)
+    }
+    await note(notes + report.notes)
+    context.hub.emit(report.event)
+    if let ending = report.ending { context.stop.set(ending) }
+    guard case .postPublished(_, let post) = report.event else { return }
+    services.onStep(.told)
+    if !context.options.isAcknowledged { await note([.announced([post.id])]) }
+  }
+
+  private func note(_ notes: [CatalogNote]) async {
+    if !context.options.dryRun, !notes.isEmpty { await services.catalog.note(notes) }
+  }
+
+  private func ending(
+    of file: LoneFile, noting notes: inout [CatalogNote]
+  ) async throws(StepFailure) -> FileEnding {
+    let wanted: WantedFile
+    switch file {
+    case .reading(let hashed, let probe, let reader):
+      switch try await judge(hashed, probe, reader, noting: &notes) {
+      case .ended(let ending): return ending
+      case .wanted(let judged): wanted = judged
+      }
+    case .waiting(let one), .intended(let one, _), .notStored(let one, _, _), .notCompleted(let one, _, _):
+      wanted = one
+    }
+    do throws(StepFailure) {
+      return try await publish(wanted, under: try await intent(of: file))
+    } catch {
+      if let reading = wanted.reading { notes.append(reading) }
+      throw error
+    }
+  }
+
+  private func judge(
+    _ file: HashedFile, _ probe: any PendingProbe, _ reader: ReaderVersion, noting notes: inout [CatalogNote]
+  ) async throws(StepFailure) -> IngestContext.Judgement {
+    let report: ProbeReport
+    do throws(ProbeError) {
+      report = try await threads.run { () throws(ProbeError) in try probe.finish() }
+    } catch {
+      notes += file.notes(of: error, by: reader)
+      throw StepFailure(error)
+    }
+    context.hub.emit(.fileProbed(file.file, report))
+    return try context.judge(file, report, readBy: reader, noting: &notes)
+  }
+
+  /// The intent that the file's next attempt goes on with; nil when it has to claim one.
+  private func intent(of file: LoneFile) async throws(StepFailure) -> Intent? {
+    switch file {
+    case .reading, .waiting: return nil
+    case .intended(_, let intent): return intent
+    case .notStored(_, let intent, let error):
+      if error.code.isWorthARetry || error.code == .alreadyExists { return intent }
+      try await release(intent, because: .retryLater)
+      throw StepFailure(error)
+    case .notCompleted(_, let intent, let error):
+      if error.code == .leaseLost { return nil }
+      try? await release(intent, because: .retryLater)
+      throw StepFailure(error)
+    }
+  }
+
+  /// Again when the drawn name is taken by something else, or when somebody took the intent over meanwhile.
+  private func publish(_ wanted: WantedFile, under first: Intent?) async throws(StepFailure) -> FileEnding {
+    var held = first
+    for _ in 0..<3 {
+      let intent: Intent
+      if let granted = held.take() {
+        intent = granted
+      } else {
+        switch try await claim(wanted) {
+        case .published(let existing): return context.ending(of: existing)
+        case .held: continue
+        case .granted(let granted): intent = granted
+        }
+        services.onStep(.intended)
+        context.hub.emit(
+          .fileNamed(wanted.file, FileNamed(id: intent.id, key: intent.key, attempt: intent.attempt)))
+      }
+      if let ending = try await attempt(wanted, under: intent) { return ending }
+    }
+    throw .failed(
+      FileFailure(
+        code: UploadError.Code.conflict.rawValue,
+        message:
+          "something else writes into \(services.uploader.destination) under the names that Reel draws; "
+          + "give Reel a destination of its own"))
+  }
+}
+
+extension FilePublisher {
+  /// One attempt; nil when its name or its lease is lost and another attempt is due.
+  private func attempt(_ wanted: WantedFile, under intent: Intent) async throws(StepFailure) -> FileEnding? {
+    let stored: StoredObject
+    do throws(UploadError) {
+      stored = try await store(wanted, under: intent)
+      try wanted.checkUnchanged()
+      services.onStep(.verified)
+      try await record(wanted.draft, under: intent, stored)
+      services.onStep(.recorded)
+    } catch {
+      guard error.code == .conflict else {
+        try await release(intent, because: .retryLater)
+        throw StepFailure(error)
+      }
+      try await withdraw(intent)
+      try await release(intent, because: .keyUnusable)
+      return nil
+    }
+    do throws(CatalogError) {
+      // T2. It runs to its end even when the run is cancelled meanwhile: the object is stored and proven.
+      let post = try await services.catalog.complete(intent, draft: wanted.draft, stored: stored)
+      services.onStep(.published)
+      return .published(post)
+    } catch {
+      if error.code == .leaseLost { return nil }
+      try? await release(intent, because: .retryLater)
+      throw StepFailure(error)
+    }
+  }
+
+  /// Asks until the intent is ours or the video is a post; somebody alive who holds it gets time to finish.
+  private func claim(_ wanted: WantedFile) async throws(StepFailure) -> Claim {
+    let request = context.request(
+      wanted.publication, size: wanted.source.size, container: wanted.draft.media.container)
+    var pause = Duration.milliseconds(5)
+    while true {
+      do throws(CatalogError) {
+        let claim = try await services.catalog.claim(request)
+        guard case .held = claim else { return claim }
+      } catch {
+        throw StepFailure(error)
+      }
+      do {
+        try await Task.sleep(for: pause)
+      } catch {
+        throw .failed(.cancelled)
+      }
+      pause = min(pause * 2, .milliseconds(250))
+    }
+  }
+
+  /// Gives the intent up, also in a cancelled task.
+  /// - Throws: what ends the run, when that can't be written down: a copy of the same video would wait for this process,
+  ///   which lives on.
+  private func release(_ intent: Intent, because reason: ReleaseReason) async throws(StepFailure) {
+    do throws(CatalogError) {
+      try await services.catalog.release(intent, because: reason)
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+}
+
+// MARK: - The store
+
+extension FilePublisher {
+  private func store(
+    _ wanted: WantedFile, under intent: Intent
+  ) async throws(UploadError) -> StoredObject {
+    let source = wanted.source
+    if intent.mayBeStored, let stored = try await services.uploader.find(intent.key) {
+      return try await proven(stored, is: source)
+    }
+    do throws(UploadError) {
+      let (hub, file) = (context.hub, wanted.file)
+      let stored = try await services.uploader.upload(source, to: intent.key) { progress in
+        hub.emit(
+          progress.retrying == nil ? .uploadProgress(file, progress) : .uploadRetrying(file, progress))
+      }
+      services.onStep(.uploaded)
+      return try await ours(stored, is: source)
+    } catch {
+      guard error.code == .alreadyExists else { throw error }
+    }
+    guard let stored = try await services.uploader.find(intent.key) else {
+      throw UploadError(
+        .unavailable,
+        "\(services.uploader.destination) says that \(intent.key) exists, and then that it doesn't")
+    }
+    return try await proven(stored, is: source)
+  }
+
+  /// As ``proven(_:is:)``, of what this very attempt has created: if that is not `source`, it does not stay.
+  private func ours(_ stored: StoredObject, is source: UploadSource) async throws(UploadError) -> StoredObject
+  {
+    do throws(UploadError) {
+      return try await proven(stored, is: source)
+    } catch {
+      guard error.code == .conflict else { throw error }
+      let isGone = (try? await services.uploader.remove(stored.key)) != nil
+      throw UploadError(
+        .verificationFailed,
+        "\(services.uploader.destination) holds something else than was sent as \(stored.key): "
+          + (isGone
+            ? "it was removed; run the same command again, and look at the store if it stays so"
+            : "remove it there, then run the same command again"))
+    }
+  }
+
+  /// `stored` with a proven digest, or with the one that a store was handed and acknowledges, which proves nothing more;
+  /// `conflict` when it is not `source`.
+  private func proven(_ stored: StoredObject, is source: UploadSource) async throws(UploadError)
+    -> StoredObject
+  {
+    var digest = stored.digest ?? stored.handedOver
+    // A digest that the store tells may be of something else than the bytes: only these prove a difference.
+    if stored.size == source.size, digest != source.digest {
+      digest = try await services.uploader.readBack(stored.key)
+    }
+    guard stored.size == source.size, digest == source.digest else {
+      throw UploadError(.conflict, "\(stored.key) in \(services.uploader.destination) is not what was sent")
+    }
+    return StoredObject(key: stored.key, url: stored.url, size: stored.size, digest: digest)
+  }
+
+  /// In a store that keeps posts: the object is whole, and the catalog does not say yet that it is published. Whoever
+  /// dies or fails here leaves an intent that names the object and the post; the next attempt finds both.
+  private func record(
+    _ draft: PostDraft, under intent: Intent, _ stored: StoredObject
+  ) async throws(UploadError) {
+    guard let recorder = services.recorder else { return }
+    var post = Post(
+      draft: draft, intent: intent, stored: stored, pageNumber: 0, createdAt: services.clock.now())
+    // Its place in the store's feed is the recorder's to say.
+    post.pageNumber = nil
+    _ = try await recorder.record(post)
+  }
+
+  /// What an earlier attempt recorded of an object that is something else now is not left behind.
+  private func withdraw(_ intent: Intent) async throws(StepFailure) {
+    guard intent.mayBeStored, let recorder = services.recorder else { return }
+    do throws(UploadError) {
+      try await recorder.withdraw(intent.id)
+    } catch {
+      try await release(intent, because: .retryLater)
+      throw StepFailure(error)
+    }
+  }
+
+}
+
+/// The tasks of files that go on alone. A lane that hands one in waits while all places are taken.
+///
+/// They are no children of the run's task: each tells its file's end, also when the run was cancelled before it began.
+final class LoneFileTasks: Sendable {
+  private let publisher: FilePublisher
+  private let places: Int
+  private let free = DispatchSemaphore(value: 0)
+
+  /// - Parameter places: files under way at once.
+  init(_ publisher: FilePublisher, places: Int) {
+    self.publisher = publisher
+    self.places = places
+    // A semaphore that is let go of below its first value is a fault to libdispatch.
+    for _ in 0..<places { free.signal() }
+  }
+
+  /// Takes the file to its end. Blocks until there is a place for it.
+  func add(_ file: LoneFile) {
+    free.wait()
+    let (publisher, cancellation) = (publisher, publisher.context.stop.cancellation)
+    Task {
+      let publishing = Task { await publisher.publish(file) }
+      let registration = cancellation.onSet { publishing.cancel() }
+      await publishing.value
+      cancellation.clear(registration)
+      free.signal()
+    }
+  }
+
+  /// Waits for all that were added.
+  func end() async {
+    await DispatchQueue(label: "reel.lone-files").run { [self] in
+      for _ in 0..<places { free.wait() }
+      for _ in 0..<places { free.signal() }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import ReelModel
+import ReelSource
+import ReelSystem
+import Synchronization
+
+/// What every step of a run works with, and the small decisions that several of them share.
+struct IngestContext: Sendable {
+  let services: IngestServices
+  let options: IngestOptions
+  let hub: EventHub
+  let stop: StopSignal
+  /// What a dry run would have published so far: the second of two equal files would be a duplicate.
+  private let planned = PlannedPublications()
+
+  init(services: IngestServices, options: IngestOptions, hub: EventHub, stop: StopSignal) {
+    self.services = services
+    self.options = options
+    self.hub = hub
+    self.stop = stop
+  }
+
+  var reporter: OutcomeReporter { OutcomeReporter(services: services, options: options) }
+
+  /// Asked for only where a file needs it: a run whose files are all known starts no reader. The prober keeps what it
+  /// has said once. Blocks.
+  func reader() throws(StepFailure) -> ReaderVersion {
+    do throws(ProbeError) {
+      return try services.prober.readerVersion(cancellation: stop.cancellation)
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  // MARK: Words
+
+  /// What the user says: flags, then the caption list, then settings.
+  func said(of found: FoundFile) -> PostWords {
+    let listed = options.captions?.entry(for: found.path)?.words ?? PostWords()
+    return options.words.completed(by: listed).completed(by: options.defaultWords)
+  }
+
+  /// The file's own title and artist stand in where nobody said anything.
+  func draft(_ report: ProbeReport, words: PostWords) -> PostDraft {
+    let own = PostWords(caption: report.media.title, music: report.media.artist)
+    let counts = options.demoCounts ? (demoCount(), demoCount()) : (0, 0)
+    return PostDraft(
+      media: report.media, provenance: report.provenance, words: words.completed(by: own),
+      likeCount: counts.0, shareCount: counts.1, commentID: services.randomness.name(length: 22))
+  }
+
+  private func demoCount() -> Int {
+    1000 + Int(services.randomness.number(below: 99_001))
+  }
+
+  // MARK: Judging
+
+  /// What is to become of a file whose facts are known.
+  enum Judgement {
+    case wanted(WantedFile)
+    case ended(FileEnding)
+  }
+
+  /// - Parameter reader: who has read it just now; nil where that is remembered.
+  /// - Throws: the policy's refusal, and what is wrong with its sidecar.
+  func judge(
+    _ file: HashedFile, _ report: ProbeReport, readBy reader: ReaderVersion?,
+    noting notes: inout [CatalogNote]
+  ) throws(StepFailure) -> Judgement {
+    services.onStep(.probed)
+    let reading = reader.map { CatalogNote.outcome(.media(report), of: file.digest, by: $0) }
+    let violations = services.policy.violations(in: report.media, of: file.source.path)
+    if let refusal = FileRefused(violations) {
+      if let reading, !options.dryRun { notes.append(reading) }
+      throw .refused(refusal)
+    }
+    services.onStep(.judged)
+    let words = try StepFailure.convert { () throws(SourceError) in try file.words.get() }
+    let draft = draft(report, words: words)
+    if options.dryRun { return .ended(plan(draft, file.publication)) }
+    let source = UploadSource(
+      size: file.source.size, digest: file.digest, contentType: draft.media.container.contentType,
+      bytes: file.bytes)
+    return .wanted(
+      WantedFile(
+        file: file.file, source: source, draft: draft, publication: file.publication, reading: reading))
+  }
+
+  // MARK: Publications
+
+  func publication(_ digest: ContentDigest, by words: PostWords) -> Publication {
+    Publication(digest: digest, destination: services.uploader.destination, authorID: words.authorID)
+  }
+
+  /// Where the publication of `found` would be told apart from others, before anybody opens it.
+  func question(about found: FoundFile) -> RecalledFile {
+    RecalledFile(
+      identity: found.identity, path: options.absolute(found.path),
+      destination: services.uploader.destination, authorID: said(of: found).authorID)
+  }
+
+  /// What to ask of some bytes; their post is of no interest where one more is to be made.
+  func question(about digest: ContentDigest, by author: PostWords) -> ContentQuestion {
+    ContentQuestion(
+      digest: digest, publication: options.duplicates == .skip ? publication(digest, by: author) : nil)
+  }
+
+  func request(_ publication: Publication, size: Int64, container: MediaContainer) -> ClaimRequest {
+    ClaimRequest(
+      publication: publication, duplicates: options.duplicates, size: size,
+      newID: PostID(at: services.clock.now(), random: services.randomness),
+      newKey: ObjectKey(random: services.randomness, container: container, length: options.nameLength))
+  }
+
+  /// A post whose publishing process died before it could tell is told now, once.
+  func ending(of existing: PublishedPost) -> FileEnding {
+    existing.announced || options.dryRun ? .duplicate(existing.post) : .published(existing.post)
+  }
+
+  func plan(_ draft: PostDraft, _ publication: Publication) -> FileEnding {
+    if options.duplicates == .skip, !planned.add(publication) { return .duplicate(nil) }
+    return .planned(FilePlanned(media: draft.media, words: draft.words))
+  }
+}
+
+private final class PlannedPublications: Sendable {
+  private let planned = Mutex(Set<Publication>())
+
+  /// Whether nobody has planned this publication before; it is planned from now on.
+  func add(_ publication: Publication) -> Bool { planned.withLock { $0.insert(publication).inserted } }
+}

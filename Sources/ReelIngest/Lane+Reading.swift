@@ -1,0 +1,225 @@
+import FoundationEssentials
+import ReelModel
+import ReelSource
+import ReelSystem
+
+// Steps `opened` to `judged`: what the files' bytes say.
+
+extension Lane {
+  /// Begins each of `admitted`, and gives those that are to become posts.
+  mutating func read(_ admitted: [KnownFileFilter.Admitted]) -> [WantedFile] {
+    var hashed: [HashedFile] = []
+    for one in admitted {
+      if context.stop.isSet { break }
+      var beginning: IngestEvent.Body? = .fileStarted(one.item.file, size: one.item.size)
+      // Hashing it takes long enough to be seen.
+      if one.item.size ?? 0 > 8 << 20 {
+        tell(beginning.take())
+        emit()
+      }
+      do throws(StepFailure) {
+        if let file = try hash(one, beginning) { hashed.append(file) }
+      } catch {
+        tell(beginning)
+        end(error, one.item.file)
+      }
+    }
+    return judge(unpublished(hashed))
+  }
+
+  private mutating func tell(_ beginning: IngestEvent.Body?) {
+    if let beginning { events.append(beginning) }
+  }
+
+  // MARK: Opening and hashing
+
+  /// Bytes of a file that is no video by its first ones, up to which it is copied and hashed all the same, so that the
+  /// refusal can be remembered of just those bytes.
+  private static let largestDigestOfRefused: Int64 = 16 << 20
+
+  /// Opens the file, looks at its first bytes, and copies it where nobody else writes while its digest is taken: from
+  /// here on everything reads that copy. A dry run makes none. Nil when the file has ended.
+  private mutating func hash(
+    _ one: KnownFileFilter.Admitted, _ beginning: IngestEvent.Body?
+  ) throws(StepFailure) -> HashedFile? {
+    let file = one.item.file
+    let found = try one.item.candidate()
+    var said = context.said(of: found)
+    let trust = context.options.trustSidecars
+    // Only a trusted sidecar has a say in who the author is, and so in what is a duplicate.
+    if trust {
+      said = said.completed(by: try StepFailure.convert { () throws(SourceError) in try sidecar(of: found) })
+    }
+    if let known = one.known, let post = try content(of: known, by: said).post {
+      tell(beginning)
+      end(context.ending(of: post), file)
+      return nil
+    }
+    try context.checkSize(of: found)
+    let source = try StepFailure.convert { () throws(SourceError) in try found.open() }
+    context.services.onStep(.opened)
+    let now = context.services.clock.now()
+    let copy = try copy(source)
+    if copy.digest != one.known, source.identity.isSettled(by: now) {
+      // Only of a state that was settled when hashing began: a change since then would show in its times.
+      note([.digest(copy.digest, of: source.identity)])
+    }
+    context.services.onStep(.hashed)
+    let words = Result { () throws(SourceError) in
+      trust ? said : said.completed(by: try sidecar(of: found))
+    }
+    return HashedFile(
+      file: file, source: copy.source, digest: copy.digest, bytes: copy.bytes,
+      // What counts is what the copy begins with.
+      firstLook: firstLook(at: copy.source), words: words,
+      publication: context.publication(copy.digest, by: said), isNew: one.known == nil,
+      beginning: beginning)
+  }
+
+  private func sidecar(of found: FoundFile) throws(SourceError) -> PostWords {
+    try Sidecar.words(beside: found, trustAuthor: context.options.trustSidecars) ?? PostWords()
+  }
+
+  private func content(of digest: ContentDigest, by author: PostWords) throws(StepFailure) -> KnownContent {
+    try StepFailure.convert { () throws(CatalogError) in
+      try context.services.catalog.contents(of: [context.question(about: digest, by: author)]).first
+    } ?? KnownContent()
+  }
+
+  private func firstLook(at source: SourceFile) -> Result<MediaContainer?, ProbeError> {
+    Result { () throws(ProbeError) in try context.services.prober.firstLook(at: source) }
+  }
+
+  private typealias Copied = (source: SourceFile, digest: ContentDigest, bytes: any ByteSource)
+
+  private func copy(_ source: SourceFile) throws(StepFailure) -> Copied {
+    let cancellation = context.stop.cancellation
+    // No hours go into the digest of a file that is large and no video.
+    let firstLook = firstLook(at: source)
+    var isWanted = true
+    if case .failure(let error) = firstLook {
+      guard source.size <= Self.largestDigestOfRefused else { throw StepFailure(error) }
+      isWanted = false
+    }
+    let copied: Copied?
+    if context.options.dryRun {
+      copied = try StepFailure.convert { () throws(SourceError) in
+        try SourceDigest.sha256(of: source) { cancellation.isSet }
+      }.map { (source, $0, SourceFileBytes(source)) }
+    } else {
+      let staging = isWanted ? context.services.uploader.staging : nil
+      do throws(PrivateCopy.Failure) {
+        copied = try PrivateCopy.make(of: source, in: staging ?? context.services.staging) {
+          cancellation.isSet
+        }.map { ($0.source, $0.digest, $0) }
+      } catch {
+        switch error {
+        case .source(let error): throw StepFailure(error)
+        case .staging(let error): throw StepFailure(error)
+        }
+      }
+    }
+    guard let copied else { throw .failed(.cancelled) }
+    return copied
+  }
+
+  // MARK: Known already?
+
+  /// Those that are no posts yet, each with what is remembered of its bytes.
+  private mutating func unpublished(_ hashed: [HashedFile]) -> [(HashedFile, KnownContent)] {
+    guard !hashed.isEmpty else { return [] }
+    let skips = context.options.duplicates == .skip
+    let questions = hashed.map { file in
+      ContentQuestion(digest: file.digest, publication: skips ? file.publication : nil)
+    }
+    let contents: [KnownContent]
+    do throws(CatalogError) {
+      contents = try context.services.catalog.contents(of: questions)
+    } catch {
+      for file in hashed {
+        tell(file.beginning)
+        end(StepFailure(error), file.file)
+      }
+      return []
+    }
+    return zip(hashed, contents).filter { file, content in
+      guard let post = content.post else { return true }
+      tell(file.beginning)
+      end(context.ending(of: post), file.file)
+      return false
+    }
+  }
+
+  // MARK: Reading and judging
+
+  private mutating func judge(_ files: [(HashedFile, KnownContent)]) -> [WantedFile] {
+    var wanted: [WantedFile] = []
+    for (file, content) in files {
+      // What was not even told to have begun counts as not begun.
+      if context.stop.cancellation.isSet, file.beginning != nil { continue }
+      tell(file.beginning)
+      do throws(StepFailure) {
+        if let one = try judge(file, content) { wanted.append(one) }
+      } catch {
+        end(error, file.file)
+      }
+    }
+    return wanted
+  }
+
+  /// Nil when the file has ended, or goes on alone.
+  private mutating func judge(_ file: HashedFile, _ content: KnownContent) throws(StepFailure) -> WantedFile?
+  {
+    _ = try StepFailure.convert { () throws(SourceError) in try file.words.get() }
+    let (report, reader) = try probe(file, content.readings)
+    guard let report else { return nil }
+    events.append(.fileProbed(file.file, report))
+    switch try context.judge(file, report, readBy: reader, noting: &notes) {
+    case .wanted(let wanted): return wanted
+    case .ended(let ending):
+      end(ending, file.file)
+      return nil
+    }
+  }
+
+  /// How long a file may keep the others of its batch waiting.
+  private static let patience = Duration.milliseconds(250)
+
+  /// What the file holds, and who has read it just now; nil for what is remembered. No report when the file takes so
+  /// long that it goes on alone.
+  private mutating func probe(
+    _ file: HashedFile, _ readings: [ReaderVersion: ProbeOutcome]
+  ) throws(StepFailure) -> (ProbeReport?, ReaderVersion?) {
+    let container: MediaContainer?
+    do throws(ProbeError) {
+      container = try file.firstLook.get()
+    } catch {
+      // What is no video by its first bytes needs no reader to say so.
+      if let version = context.services.prober.firstLookVersion {
+        note(file.notes(of: error, by: version))
+      }
+      throw StepFailure(error)
+    }
+    // What was hashed in an earlier run was read in it, too, and that is remembered.
+    if file.isNew { expectReading() }
+    let reader = try context.reader()
+    switch readings[reader] {
+    case .media(let report): return (report, nil)
+    case .failure(let error): throw StepFailure(error)
+    case nil: break
+    }
+    do throws(ProbeError) {
+      switch try context.services.prober.probe(
+        file.source, sniffed: container, patience: Self.patience, cancellation: context.stop.cancellation)
+      {
+      case .done(let report): return (report, reader)
+      case .pending(let probe):
+        letGo(.reading(file, probe, by: reader))
+        return (nil, reader)
+      }
+    } catch {
+      note(file.notes(of: error, by: reader))
+      throw StepFailure(error)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import ReelModel
+
+/// How a file's steps end when nothing went wrong.
+enum FileEnding: Sendable {
+  case published(Post)
+  case duplicate(Post?)
+  case planned(FilePlanned)
+}
+
+/// Turns a file's end into its one terminal event, and into what `reel status` shows of it.
+struct OutcomeReporter: Sendable {
+  let services: IngestServices
+  let options: IngestOptions
+
+  /// What is told, and what is noted of it.
+  struct Report {
+    let event: IngestEvent.Body
+    var notes: [CatalogNote] = []
+    /// The end of the run, when the file's end is that too.
+    var ending: RunEnding?
+  }
+
+  func report(_ ending: FileEnding, of file: FileReference) -> Report {
+    switch ending {
+    case .published(let post):
+      Report(event: .postPublished(file, post), notes: [note(nil, of: file)])
+    case .duplicate(let post):
+      Report(event: .fileDuplicate(file, FileDuplicate(post: post)), notes: [note(nil, of: file)])
+    case .planned(let plan): Report(event: .filePlanned(file, plan))
+    }
+  }
+
+  func report(_ failure: StepFailure, of file: FileReference) -> Report {
+    var report = Report(event: failure.event(of: file))
+    if let record = record(failure) { report.notes.append(note(record, of: file)) }
+    switch failure {
+    case .refused: break
+    case .failed(let failure):
+      if options.onError == .stop, !failure.isCancellation { report.ending = .stopped }
+    case .endsTheRun(let failure): report.ending = .aborted(failure)
+    }
+    return report
+  }
+
+  /// What `reel status` shows of it; nil for what was no fault of the file.
+  func record(_ failure: StepFailure) -> FailureRecord? {
+    let now = services.clock.now()
+    switch failure {
+    case .refused(let refusal):
+      return FailureRecord(code: refusal.code, message: refusal.message, refused: true, at: now)
+    case .failed(let failure) where !failure.isCancellation:
+      return FailureRecord(code: failure.code, message: failure.message, refused: false, at: now)
+    case .failed, .endsTheRun: return nil
+    }
+  }
+
+  /// The record in place of an older one; nil forgets.
+  func note(_ record: FailureRecord?, of file: FileReference) -> CatalogNote {
+    .failure(record, at: options.absolute(file.path))
+  }
+}
+
+extension StepFailure {
+  /// The terminal event.
+  func event(of file: FileReference) -> IngestEvent.Body {
+    switch self {
+    case .refused(let refusal): .fileRefused(file, refusal)
+    case .failed(let failure), .endsTheRun(let failure): .fileFailed(file, failure)
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Dispatch
+import FoundationEssentials
+import ReelCatalog
+import ReelModel
+import ReelSource
+import ReelUploading
+import Synchronization
+import Testing
+
+@testable import ReelIngest
+
+/// What files of one batch have to do with each other: nothing.
+@Suite("A lane", .timeLimit(.minutes(1)))
+@MainActor
+struct LaneTests {
+  let catalog = MemoryCatalog()
+  let folder = ClipFolder()
+  let library = ClipFolder()
+
+  private func run(
+    _ prober: any MediaProber = ScriptedProber(), onStep: @escaping @Sendable (IntakeStep) -> Void = { _ in }
+  ) async -> (summary: RunSummary, types: [Int: [String]]) {
+    var services = IngestServices(
+      prober: prober, uploader: FolderUploader(root: library.path + "/media"), catalog: catalog)
+    services.onStep = onStep
+    var options = IngestOptions()
+    options.jobs = 1
+    let model = IngestModel(inputs: [folder.input], options: options, services: services)
+    let stream = model.events()
+    let summary = await model.run()
+    var types: [Int: [String]] = [:]
+    for await event in stream {
+      if let file = event.body.file { types[file.number, default: []].append(event.body.type) }
+    }
+    return (summary, types)
+  }
+
+  private var stored: Int {
+    let names = try? FileManager.default.contentsOfDirectory(atPath: library.path + "/media")
+    return (names ?? []).filter { $0.hasSuffix(".mp4") }.count
+  }
+
+  @Test("publishes a hundred files, and tells of each the steps in their order")
+  func publishes() async throws {
+    for number in 0..<100 { folder.add("\(number).mp4", "bytes of \(number)") }
+    let (summary, types) = await run()
+    #expect(summary.published == 100 && stored == 100)
+    let steps = ["file.started", "file.probed", "file.named", "upload.progress", "post.published"]
+    for (_, told) in types { #expect(told == steps || told == steps.filter { $0 != "upload.progress" }) }
+    #expect(try await catalog.status().unfinished == 0)
+  }
+
+  @Test("equal files of one batch become one post, and the others its duplicates")
+  func equal() async {
+    for number in 0..<20 { folder.add("\(number).mp4", "the same") }
+    let (summary, types) = await run()
+    #expect(summary.published == 1 && summary.duplicates == 19 && stored == 1)
+    #expect(types.values.filter { $0.last == "post.published" }.count == 1)
+  }
+
+  @Test("a file that its reader takes long for keeps nobody waiting, and becomes a post as well")
+  func slowReader() async {
+    for number in 0..<40 { folder.add("\(number).mp4", "bytes of \(number)") }
+    // Answers when all the others are posts, which would never come to be if they waited for it.
+    let others = Countdown(39)
+    let prober = SlowProber(slow: "/7.mp4") { () throws(ProbeError) in others.wait() }
+    let (summary, _) = await run(prober) { if $0 == .published { others.count() } }
+    #expect(summary.published == 40 && stored == 40)
+  }
+
+  @Test("what a slow reader says in the end is the file's own end")
+  func slowFailure() async throws {
+    for number in 0..<4 { folder.add("\(number).mp4", "bytes of \(number)") }
+    let prober = SlowProber(slow: "/2.mp4") { () throws(ProbeError) in
+      throw ProbeError(.timeout, "it took too long")
+    }
+    let (summary, types) = await run(prober)
+    #expect(summary.published == 3 && summary.reasons == ["timeout": 1])
+    #expect(types[3] == ["file.started", "file.failed"])
+    #expect(try await catalog.status().failures.map(\.failure.code) == ["timeout"])
+  }
+}
+
+/// Takes long for one file.
+private struct SlowProber: MediaProber {
+  let slow: String
+  let wait: @Sendable () throws(ProbeError) -> Void
+
+  private struct Pending: PendingProbe {
+    let report: ProbeReport
+    let wait: @Sendable () throws(ProbeError) -> Void
+
+    func finish() throws(ProbeError) -> ProbeReport {
+      try wait()
+      return report
+    }
+  }
+
+  init(slow: String, wait: @escaping @Sendable () throws(ProbeError) -> Void) {
+    (self.slow, self.wait) = (slow, wait)
+  }
+
+  func probe(
+    _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
+    cancellation: CancellationFlag
+  ) throws(ProbeError) -> ProbeProgress {
+    let report = ProbeReport(
+      media: ScriptedProber.video(file),
+      provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0"))
+    if patience != nil, file.path.text.hasSuffix(slow) {
+      return .pending(Pending(report: report, wait: wait))
+    }
+    return .done(report)
+  }
+
+  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
+    ReaderVersion(reel: "test", ffmpeg: "0.0.0")
+  }
+}
+
+/// Lets nobody pass until it has counted down.
+private final class Countdown: Sendable {
+  private let left: Mutex<Int>
+  private let isOver = DispatchSemaphore(value: 0)
+
+  init(_ count: Int) { left = Mutex(count) }
+
+  func count() {
+    let isLast = left.withLock { left in
+      left -= 1
+      return left == 0
+    }
+    if isLast { isOver.signal() }
+  }
+
+  func wait() { isOver.wait() }
+}
