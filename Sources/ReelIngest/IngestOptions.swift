@@ -17,8 +17,8 @@ public struct IngestOptions: Sendable {
   public var dryRun = false
   /// What a failed file means for the others.
   public var onError = OnError.continue
-  /// Files read, judged and sent at once; at least 1. Those that only wait until they are durable in a store that
-  /// lets many wait together (``UploadTraits/waitsTogether``) come on top, up to 32 for each job.
+  /// Batches of files read, judged and stored at once; at least 1. Those that only wait for a store that lets many wait
+  /// together (``UploadTraits/waitsTogether``) come on top, up to 32 files for each job.
   public var jobs = 4
   /// Bytes of the largest file that is taken in; nil for any. A larger one breaks the rule `bytes.max`, which is found out
   /// before any of it is read: hashing a file has no deadline.
