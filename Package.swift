@@ -14,7 +14,7 @@ func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 
 /// The tests of a room: `Tests/NAMETests`.
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+  .testTarget(name: name, dependencies: dependencies + ["ReelTestForm"], swiftSettings: strict)
 }
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -103,6 +103,7 @@ let package = Package(
 
     // Tests, a target for each room.
     .target(name: "ReelTestRandomness", path: "Tests/Randomness", swiftSettings: strict),
+    .target(name: "ReelTestForm", path: "Tests/Form", swiftSettings: strict),
     tests("ReelModelTests", ["ReelModel", "ReelTestRandomness"]),
     tests("ReelSystemTests", ["ReelSystem", "ReelModel"]),
     tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
@@ -156,7 +157,7 @@ let package = Package(
       name: "ReelFaultCampaign",
       dependencies: [
         "ReelModel", "ReelSource", "ReelSystem", "ReelUploading", "ReelCatalog", "ReelIngest", "ReelHTTP",
-        "ReelHTTPDoubles", "ReelTestRandomness", "ReelCrypto", "ReelSQLite",
+        "ReelHTTPDoubles", "ReelTestRandomness", "ReelTestForm", "ReelCrypto", "ReelSQLite",
       ],
       path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),

@@ -1,7 +1,8 @@
 import Foundation
+import ReelTestForm
 import ReelTestRandomness
 
-/// Which scenarios of a campaign are run: `REEL_LONG=1` all of them, else some of each kind, drawn by `REEL_SEED`.
+/// Which scenarios of a campaign are run: `REEL_LONG=1` all of them, else one of each kind, drawn by `REEL_SEED`.
 /// `REEL_FAULT` leaves only those whose description holds it, such as `swallow the reply, request 2, once`.
 package struct CampaignSetting: Sendable {
   package let seed: UInt64
@@ -10,7 +11,7 @@ package struct CampaignSetting: Sendable {
 
   package init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
     seed = TestSeed.drawn(environment)
-    isLong = environment["REEL_LONG"] == "1"
+    isLong = TestForm.isLong
     only = environment["REEL_FAULT"]
   }
 
@@ -27,14 +28,16 @@ package struct CampaignSetting: Sendable {
 extension CampaignSetting {
   /// - Parameter requests: their shapes, in their order.
   func choose(
-    from kinds: [FaultKind], _ requests: [String], samples: Int, sparing spares: (FaultKind, String) -> Bool
+    from kinds: [FaultKind], _ requests: [String], oneKindIn share: Int,
+    sparing spares: (FaultKind, String) -> Bool
   ) -> [Fault] {
     let draws = SeededDraws(seed: seed)
-    return kinds.flatMap { kind in
+    let drawn = share == 1 ? kinds : draw((kinds.count + share - 1) / share, of: kinds, draws)
+    return drawn.flatMap { kind in
       let all = requests.indices.filter { !spares(kind, requests[$0]) }.flatMap { index in
         Fault.Reach.allCases.map { Fault(kind, at: index + 1, $0) }
       }
-      return draw(samples, of: all, draws)
+      return draw(1, of: all, draws)
     }.filter { fault in only.map { fault.description.contains($0) } ?? true }
   }
 }

@@ -29,18 +29,19 @@ package struct FaultCampaign: Sendable {
   package let kinds: [FaultKind]
   /// Scenarios at a time.
   let lanes: Int
-  /// Of every kind so many scenarios are drawn in the short form.
-  let samples: Int
+  /// The short form draws one kind in so many, and one scenario of each kind that it draws. More than one is for a store
+  /// that is put beside another, whose campaign meets every kind.
+  let share: Int
   /// Whether a kind is left out at requests of that shape.
   let spares: @Sendable (FaultKind, String) -> Bool
   let makeStore: @Sendable () async throws -> any StoreBehindProxy
 
   package init(
-    _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 12, samples: Int = 1,
+    _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 12, oneKindIn share: Int = 1,
     sparing spares: @escaping @Sendable (FaultKind, String) -> Bool = { _, _ in false },
     makeStore: @escaping @Sendable () async throws -> any StoreBehindProxy
   ) {
-    (self.name, self.size, self.kinds, self.lanes, self.samples) = (name, size, kinds, lanes, samples)
+    (self.name, self.size, self.kinds, self.lanes, self.share) = (name, size, kinds, lanes, share)
     self.spares = spares
     self.makeStore = makeStore
   }
@@ -48,7 +49,7 @@ package struct FaultCampaign: Sendable {
   /// Everything that does not hold, each with the scenario that shows it.
   package func run(_ setting: CampaignSetting = CampaignSetting()) async throws -> [String] {
     let requests = try await undisturbed(seed: setting.seed)
-    let faults = setting.choose(from: kinds, requests, samples: samples, sparing: spares)
+    let faults = setting.choose(from: kinds, requests, oneKindIn: share, sparing: spares)
     var tally = CampaignTally()
     try await withThrowingTaskGroup(of: ScenarioOutcome.self) { group in
       var waiting = faults.makeIterator()
@@ -61,7 +62,7 @@ package struct FaultCampaign: Sendable {
       }
     }
     print(
-      "faults, \(name): \(faults.count) scenarios of \(kinds.count) kinds over \(requests.count) requests "
+      "faults, \(name): \(faults.count) scenarios, \(kinds.count) kinds, over \(requests.count) requests "
         + "(\(requests.joined(separator: ", "))): \(tally); REEL_SEED=\(setting.seed)")
     for broken in tally.broken { print("  broken: \(broken)") }
     return tally.broken.map { "\(name): \($0) (REEL_SEED=\(setting.seed))" }

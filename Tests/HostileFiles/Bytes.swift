@@ -4,7 +4,7 @@ func be16(_ value: Int) -> [UInt8] { be(value, 2) }
 func be64(_ value: Int) -> [UInt8] { be(value, 8) }
 
 private func be(_ value: Int, _ count: Int) -> [UInt8] {
-  (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * (count - 1 - $0))) }
+  withUnsafeBytes(of: value.bigEndian) { Array($0[(8 - count)...]) }
 }
 
 /// `bytes` so many times, by doubling: a test build copies single bytes slowly.

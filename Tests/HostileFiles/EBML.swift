@@ -16,7 +16,7 @@ enum EBML {
   }
 
   private static func identifier(_ id: Int) -> [UInt8] {
-    Array(be64(id).drop { $0 == 0 })
+    Array(be64(id).suffix((71 - id.leadingZeroBitCount) / 8))
   }
 
   static let header = element(

@@ -223,7 +223,7 @@ import Testing
         : >"\(ready)"
         read -r answer || echo nothing >"\(answer)"
         sleep 1000
-        """), grace: .seconds(30))
+        """), grace: .seconds(5))
     let (source, key) = (try source(3 << 20), try key())
     let task = Task { try await uploader.upload(source, to: key) { _ in } }
     while !FileManager.default.fileExists(atPath: ready) { try await Task.sleep(for: .milliseconds(5)) }

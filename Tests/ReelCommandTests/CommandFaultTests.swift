@@ -4,10 +4,11 @@ import ReelCrypto
 import ReelFaultCampaign
 import ReelIngest
 import ReelModel
+import ReelTestForm
 import Testing
 
 /// The real pipeline over an adapter that breaks: Tests/Adapters/sabotaged.py.
-@Suite("one object and one post through every broken adapter", .timeLimit(.minutes(60)))
+@Suite("one object and one post through every broken adapter", .shortTime, .notQuick)
 struct CommandFaultTests {
   /// What a strike at one request must not cost a run.
   private static let passing: Set = [

@@ -1,9 +1,10 @@
 import ReelCrypto
+import ReelTestForm
 import ReelTestRandomness
 import Testing
 
 /// Digests against published answers, and against themselves in pieces.
-@Suite(.timeLimit(.minutes(1))) struct HashTests {
+@Suite(.shortTime) struct HashTests {
   private static let abc = Array("abc".utf8)
   private static let twoBlocks = Array("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq".utf8)
   private static let million = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)

@@ -1,8 +1,9 @@
 import ReelCrypto
+import ReelTestForm
 import Testing
 
 /// Signing with the key of a service account, and what is said of one that can't.
-@Suite(.timeLimit(.minutes(1))) struct RSASigningKeyTests {
+@Suite(.shortTime) struct RSASigningKeyTests {
   @Test("RFC 7515, A.2: the example's key makes the example's signature")
   func example() throws {
     let text =

@@ -1,8 +1,9 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
-@Suite("Bad input", .timeLimit(.minutes(60)))
+@Suite("Bad input", .shortTime)
 struct BadInputTests {
   private func codes(_ bench: Workbench, _ arguments: String...) async throws -> (
     ReelBinary.Outcome, [String: String]

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
 /// A file system in memory, where a write through a mapping moves no time stamp. On a disk that is so as long as the page
@@ -12,7 +13,7 @@ private enum MemoryFolder {
 /// A source that is changed while a run is at it, without a trace in its times.
 @Suite(
   "A source that changes", .enabled(if: ReelBinary.hasFailpoints && MemoryFolder.isThere),
-  .timeLimit(.minutes(2)))
+  .shortTime)
 struct ChangingSourceTests {
   /// A file mapped for writing.
   private final class Mapping {
@@ -71,7 +72,7 @@ struct ChangingSourceTests {
 }
 
 /// What a run works in is taken away from it.
-@Suite("A library that changes", .enabled(if: ReelBinary.hasFailpoints), .timeLimit(.minutes(2)))
+@Suite("A library that changes", .enabled(if: ReelBinary.hasFailpoints), .shortTime)
 struct ChangingLibraryTests {
   enum Loss: String, CaseIterable, CustomTestStringConvertible {
     case catalogRemoved, mediaMoved, libraryMoved

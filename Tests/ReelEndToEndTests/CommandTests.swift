@@ -1,7 +1,8 @@
 import Foundation
+import ReelTestForm
 import Testing
 
-@Suite("The other commands", .timeLimit(.minutes(60)))
+@Suite("The other commands", .shortTime)
 struct CommandTests {
   @Test("publish makes one post, prints it, and says plainly when it is a post already")
   func publish() async throws {

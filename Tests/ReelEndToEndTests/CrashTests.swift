@@ -1,20 +1,21 @@
 import Foundation
 import ReelIngest
+import ReelTestForm
 import ReelTestRandomness
 import Testing
 
 /// `kill -9`, for real, and the same command again: every file is published exactly once.
-@Suite("After a crash", .timeLimit(.minutes(120)))
+@Suite("After a crash", .shortTime)
 struct CrashTests {
-  /// The long form runs by `scripts/test --long`.
-  static let isLong = ProcessInfo.processInfo.environment["REEL_LONG"] == "1"
+  /// The first file's are `FailpointTests`', too; the short form draws one of the other two.
+  private static let dyingAt: [Int] =
+    if TestForm.isLong { [1, 4, 6] } else { TestSeed.drawn().isMultiple(of: 2) ? [4] : [6] }
 
   @Test(
     "between each two steps of the first, a middle and the last file",
-    .enabled(if: ReelBinary.hasFailpoints), arguments: IntakeStep.allCases,
-    [1, 4, 6])
+    .enabled(if: ReelBinary.hasFailpoints), arguments: IntakeStep.allCases, dyingAt)
   func atStep(step: IntakeStep, count: Int) async throws {
-    let bench = try Workbench()
+    let bench = try Workbench(reader: .double)
     try bench.addDistinct(6)
     let killed = try await bench.reel(
       "ingest", "clips", "--jobs", "2", environment: ["REEL_DIE_AT": "\(step.rawValue):\(count)"])
@@ -32,16 +33,16 @@ struct CrashTests {
     var window: UInt64 = 150_000
     let environment = ProcessInfo.processInfo.environment
     let seed = TestSeed.drawn(environment)
-    let rounds = environment["REEL_KILLS"].flatMap { Int($0) } ?? (Self.isLong ? 2000 : 30)
+    let rounds = environment["REEL_KILLS"].flatMap { Int($0) } ?? (TestForm.isLong ? 2000 : 12)
     var generator = SplitMix64(seed: seed)
     var tally = KillTally()
     for round in 0..<rounds {
-      let bench = try Workbench()
+      let bench = try Workbench(reader: .double)
       let files = 3 + Int(generator.next() % 10)
       try bench.addDistinct(files)
       let running = try ReelBinary.start(
         ["ingest", "clips", "--library", bench.library.path, "--jobs", "3", "--events", "killed-0.jsonl"],
-        in: bench.folder)
+        in: bench.folder, environment: bench.environment)
       // Starting takes as long as the machine is busy: only every fourth is killed within it.
       if generator.next() % 4 != 0 {
         while running.process.isRunning, !bench.hasCatalog { try await Task.sleep(for: .microseconds(500)) }
@@ -69,13 +70,13 @@ struct CrashTests {
   func repeatedly() async throws {
     let seed = TestSeed.drawn()
     var generator = SplitMix64(seed: seed)
-    let bench = try Workbench()
+    let bench = try Workbench(reader: .double)
     try bench.addDistinct(60)
-    let rounds = Self.isLong ? 25 : 8
+    let rounds = TestForm.isLong ? 25 : 8
     for round in 0..<rounds {
       let running = try ReelBinary.start(
         ["ingest", "clips", "--library", bench.library.path, "--events", "killed-\(round).jsonl"],
-        in: bench.folder)
+        in: bench.folder, environment: bench.environment)
       try await Task.sleep(for: .microseconds(Int(generator.next() % 150_000)))
       running.send(SIGKILL)
       _ = try await running.outcome()

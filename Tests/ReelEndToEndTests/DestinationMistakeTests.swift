@@ -1,9 +1,10 @@
 import Foundation
 import ReelHTTPDoubles
+import ReelTestForm
 import Testing
 
 /// What a user reads who has named a store wrongly. S3Tests and FirebaseTests have the mistakes with credentials.
-@Suite("mistakes in a destination, one sentence each", .timeLimit(.minutes(60)))
+@Suite("mistakes in a destination, one sentence each", .shortTime)
 struct DestinationMistakeTests {
   private static let environment = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "hunter2"]
 

@@ -1,10 +1,11 @@
 import Foundation
 import ReelCrypto
 import ReelSQLite
+import ReelTestForm
 import Testing
 
 /// `reel doctor` and `reel backup` against what crashes, people and bugs leave over.
-@Suite("reel doctor and reel backup", .timeLimit(.minutes(60)))
+@Suite("reel doctor and reel backup", .shortTime)
 struct DoctorTests {
   private struct Diagnosis {
     let status: Int32

@@ -1,6 +1,7 @@
 import Foundation
 import ReelIngest
 import ReelSystem
+import ReelTestForm
 import ReelTestRandomness
 import Testing
 
@@ -23,11 +24,11 @@ struct ReleaseFailpointTests {
   /// Between every two effects, in the pipeline, the folder store and the catalog: the process dies there, the
   /// effect fails, or takes its time while another process is at the same videos. A short run each, a hundred each
   /// in the long form.
-  @Suite("Failpoints", .timeLimit(.minutes(240)), .serialized)
+  @Suite("Failpoints", .shortTime, .serialized)
   struct FailpointTests {
     /// `REEL_ROUNDS` makes another number of them.
     static let rounds =
-      ProcessInfo.processInfo.environment["REEL_ROUNDS"].flatMap { Int($0) } ?? (CrashTests.isLong ? 100 : 1)
+      ProcessInfo.processInfo.environment["REEL_ROUNDS"].flatMap { Int($0) } ?? (TestForm.isLong ? 100 : 1)
     /// All, or those that `REEL_PLACES` names, with commas between them.
     static let places =
       (Failpoint.allCases.map { "\($0)" } + IntakeStep.allCases.map(\.rawValue)).filter { place in
@@ -80,18 +81,20 @@ struct ReleaseFailpointTests {
     private func run(
       _ scene: FailpointScene, _ place: String, _ nth: Int, _ kind: Kind, _ at: Comment
     ) async throws -> Int {
-      let bench = try Workbench()
+      let bench = try Workbench(reader: .double)
       try bench.addDistinct(Self.clips)
       try await scene.prepare(bench)
       let seen = bench.folder.appendingPathComponent("seen")
-      var environment = try await scene.environment(bench)
+      var environment = try await bench.environment.merging(scene.environment(bench)) { $1 }
       environment["REEL_FAILPOINT"] = "\(place):\(nth)=\(kind)"
       environment["REEL_FAILPOINTS_SEEN"] = seen.path
       let armed = try ReelBinary.start(
         scene.arguments + ["--library", bench.library.path], in: bench.folder, environment: environment)
       let beside =
         kind == .delay
-        ? try ReelBinary.start(["ingest", "clips", "--library", bench.library.path], in: bench.folder) : nil
+        ? try ReelBinary.start(
+          ["ingest", "clips", "--library", bench.library.path], in: bench.folder,
+          environment: bench.environment) : nil
       let outcome = try await armed.outcome()
       if let beside {
         let other = try await beside.outcome()

@@ -1,8 +1,9 @@
 import Foundation
 import ReelGoogleDouble
+import ReelTestForm
 import Testing
 
-@Suite("the binary, over a double of Google's services", .timeLimit(.minutes(60)))
+@Suite("the binary, over a double of Google's services", .shortTime)
 struct FirebaseTests {
   private static func environment(_ double: GoogleDouble) -> [String: String] {
     [

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
 /// Disks that are small or read-only, and files that somebody works on.
-@Suite("In hostile surroundings", .timeLimit(.minutes(60)))
+@Suite("In hostile surroundings", .shortTime)
 struct HostileSurroundingsTests {
   @Test(
     "a store that fills up midway: what fits is published, the rest when there is space",
@@ -74,7 +75,7 @@ struct HostileSurroundingsTests {
     let bench = try Workbench()
     let base = try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
     let file = bench.clips.appendingPathComponent("restless.mp4")
-    let rounds = CrashTests.isLong ? 200 : 12
+    let rounds = TestForm.isLong ? 200 : 12
     for round in 0..<rounds {
       try base.write(to: file)
       let running = try ReelBinary.start(

@@ -1,7 +1,8 @@
 import Foundation
+import ReelTestForm
 import Testing
 
-@Suite("reel ingest", .timeLimit(.minutes(60)))
+@Suite("reel ingest", .shortTime)
 struct IngestTests {
   static let clips = ReelBinary.project.appendingPathComponent("Samples/clips").path
   static let broken = ReelBinary.project.appendingPathComponent("Samples/broken").path

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
 /// What whoever started Reel left of signals: some daemons ignore SIGCHLD, some block what should end a run.
-@Suite("Inherited signals", .timeLimit(.minutes(60)))
+@Suite("Inherited signals", .shortTime)
 struct InheritedSignalsTests {
   private func run(
     _ bench: Workbench, _ state: String, _ arguments: String..., environment: [String: String] = [:]

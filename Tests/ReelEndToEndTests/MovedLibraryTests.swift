@@ -1,9 +1,10 @@
 import Foundation
 import ReelSQLite
+import ReelTestForm
 import Testing
 
 /// Libraries and stores that somebody moved or copied.
-@Suite("moved and copied libraries", .timeLimit(.minutes(10)))
+@Suite("moved and copied libraries", .shortTime)
 struct MovedLibraryTests {
   private func reel(_ bench: Workbench, at library: URL, _ arguments: String...) async throws
     -> ReelBinary.Outcome

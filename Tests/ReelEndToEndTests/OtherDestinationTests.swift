@@ -2,6 +2,7 @@ import Foundation
 import ReelGoogleDouble
 import ReelHTTPDoubles
 import ReelSQLite
+import ReelTestForm
 import Synchronization
 import Testing
 
@@ -15,7 +16,7 @@ extension Workbench {
   }
 }
 
-@Suite("a secret goes to the destination that it was given for", .timeLimit(.minutes(10)))
+@Suite("a secret goes to the destination that it was given for", .shortTime)
 struct SecretDestinationTests {
   private static let token = "t0ken-of-another-server"
 
@@ -117,7 +118,7 @@ struct SecretDestinationTests {
   }
 }
 
-@Suite("a store that today's settings make another one of is left alone", .timeLimit(.minutes(10)))
+@Suite("a store that today's settings make another one of is left alone", .shortTime)
 struct OtherStoreTests {
   private static func environment(_ double: GoogleDouble) -> [String: String] {
     [

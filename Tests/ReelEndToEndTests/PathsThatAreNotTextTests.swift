@@ -1,10 +1,11 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
 /// Files to take in may have any name. What Reel keeps as text (a library, a destination, a program) is refused when its
 /// path is not UTF-8; it is never another place, whose path reads the same once it is repaired.
-@Suite("Paths that are not UTF-8", .timeLimit(.minutes(60)))
+@Suite("Paths that are not UTF-8", .shortTime)
 struct PathsThatAreNotTextTests {
   /// Runs a shell script in which `$REEL` is the binary and `$X` the byte 0xFF.
   private func shell(

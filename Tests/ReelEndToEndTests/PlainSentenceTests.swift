@@ -1,12 +1,11 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
 /// Unlucky surroundings and mistakes on the command line: each says what is wrong, with what, and what to do.
-@Suite("What is told of surroundings and mistakes", .timeLimit(.minutes(60)))
+@Suite("What is told of surroundings and mistakes", .shortTime)
 struct PlainSentenceTests {
-  private static let isSanitized = ProcessInfo.processInfo.environment["REEL_SANITIZER"] != nil
-
   private func shell(
     _ bench: Workbench, _ script: String, environment: [String: String] = [:]
   ) async throws -> ReelBinary.Outcome {
@@ -49,7 +48,7 @@ struct PlainSentenceTests {
   }
 
   @Test(
-    "a limit on the size of files is named, and no disk is blamed", .enabled(if: !isSanitized),
+    "a limit on the size of files is named, and no disk is blamed", .enabled(if: !TestForm.isSanitized),
     arguments: [1, 8, 100])
   func fileSize(blocks: Int) async throws {
     let bench = try Workbench()
@@ -59,7 +58,9 @@ struct PlainSentenceTests {
     #expect(outcome.errors.contains("ulimit -f") && !outcome.errors.contains("disk"), "\(outcome.errors)")
   }
 
-  @Test("a backup that may not be that large says so, and calls itself a backup", .enabled(if: !isSanitized))
+  @Test(
+    "a backup that may not be that large says so, and calls itself a backup",
+    .enabled(if: !TestForm.isSanitized))
   func largeBackup() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -262,7 +263,7 @@ struct PlainSentenceTests {
 
   @Test(
     "a caption list costs little beyond its own bytes",
-    .enabled(if: ReelBinary.hasFailpoints && !isSanitized))
+    .enabled(if: ReelBinary.hasFailpoints && !TestForm.isSanitized))
   func captionMemory() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)

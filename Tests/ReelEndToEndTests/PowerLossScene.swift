@@ -9,10 +9,12 @@ struct PowerLossScene {
   private let clips: Int
   /// The posts that were told before the power went.
   private var announced: Set<String> = []
+  /// The disk while there was power, as far as it was played: the next cut is mostly a little later.
+  private var played: (disk: ImaginedDisk, rule: ImaginedDisk.Rule, steps: Int)?
 
   /// - Parameter fault: for `REEL_SHIM_FAULT` of the first run, which is not killed then.
   init(clips: Int, fault: String? = nil) async throws {
-    bench = try Workbench()
+    bench = try Workbench(reader: .double)
     self.clips = clips
     try bench.addDistinct(clips)
     let log = bench.folder.appendingPathComponent("record")
@@ -35,6 +37,7 @@ struct PowerLossScene {
 
   /// As if whoever wrote had not synced what lies at such paths.
   mutating func forgetSyncs(_ isForgotten: (String) -> Bool) {
+    played = nil
     var paths: [Int: String] = [:]
     record.steps = record.steps.filter { step in
       switch step {
@@ -51,8 +54,10 @@ struct PowerLossScene {
     throws
   {
     try? FileManager.default.removeItem(at: bench.library)
-    var disk = ImaginedDisk(root: bench.folder, rule: rule)
-    for step in record.steps.prefix(cut) { disk.play(step) }
+    var (disk, steps) = (ImaginedDisk(root: bench.folder, rule: rule), 0)
+    if let played, played.rule == rule, played.steps <= cut { (disk, steps) = (played.disk, played.steps) }
+    for step in record.steps[steps..<cut] { disk.play(step) }
+    played = (disk, rule, cut)
     var generator = SplitMix64(seed: seed)
     try disk.leave(fate, &generator)
     announced = Announcements(String(decoding: disk.told, as: UTF8.self)).keys

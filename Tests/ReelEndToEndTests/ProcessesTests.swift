@@ -1,8 +1,9 @@
 import Foundation
+import ReelTestForm
 import Testing
 
 /// Several processes at one library.
-@Suite("Several processes", .timeLimit(.minutes(60)))
+@Suite("Several processes", .shortTime)
 struct ProcessesTests {
   @Test("publish every video once, without an error, whoever comes first", arguments: [2, 4, 8])
   func together(count: Int) async throws {
@@ -88,7 +89,7 @@ struct ProcessesTests {
         #expect(try await other.says(words), "\(words): \(other.errorsSoFar())")
       }
       // Longer than they used to wait.
-      if CrashTests.isLong { try await Task.sleep(for: .microseconds(Int(14_000_000))) }
+      if TestForm.isLong { try await Task.sleep(for: .microseconds(Int(14_000_000))) }
       for other in others {
         // Once for each wait, and this is the first one.
         let said = other.errorsSoFar()
@@ -112,7 +113,7 @@ struct ProcessesTests {
   func clocks(shifts: [String]) async throws {
     let bench = try Workbench()
     try bench.addDistinct(8)
-    for round in 0..<(CrashTests.isLong ? 25 : 1) {
+    for round in 0..<(TestForm.isLong ? 25 : 1) {
       let library = bench.folder.appendingPathComponent("library-\(round)")
       var runs: [ReelBinary.Running] = []
       for (number, shift) in shifts.enumerated() {

@@ -1,9 +1,10 @@
 import Foundation
+import ReelTestForm
 import ReelTestServers
 import Testing
 
 /// Readers start when a file needs one, and only then.
-@Suite("When readers start", .timeLimit(.minutes(60)))
+@Suite("When readers start", .shortTime)
 struct ReaderStartTests {
   let bench: Workbench
   /// A worker that leaves a mark for each start, and then is the real one.

@@ -1,4 +1,5 @@
 import Foundation
+import ReelTestForm
 import ReelValidation
 import Testing
 
@@ -99,7 +100,7 @@ struct RuleFiles: Sendable {
 }
 
 @Suite(
-  "Every rule has a real file that passes, and one that breaks it and no other", .timeLimit(.minutes(60)))
+  "Every rule has a real file that passes, and one that breaks it and no other", .shortTime)
 struct RuleFileTests {
   @Test("each, judged by the real program in one run")
   func each() async throws {

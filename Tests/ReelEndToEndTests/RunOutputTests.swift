@@ -1,8 +1,9 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
-@Suite("What goes where", .timeLimit(.minutes(60)))
+@Suite("What goes where", .shortTime)
 struct RunOutputTests {
   @Test("events on stdout move the report to stderr")
   func eventsOnOutput() async throws {
@@ -83,7 +84,7 @@ struct RunOutputTests {
   }
 }
 
-@Suite("Interruption", .timeLimit(.minutes(60)))
+@Suite("Interruption", .shortTime)
 struct InterruptionTests {
   @Test(
     "one signal ends the run in order, and the same command goes on", arguments: [SIGINT, SIGTERM, SIGHUP])

@@ -3,6 +3,8 @@ import HTTPTypes
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
+import ReelTestRandomness
 import ReelTestServers
 import Testing
 
@@ -69,7 +71,7 @@ private struct TestBucket {
 
 @Suite(
   "the binary, over a real S3 server", .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence),
-  .besideSwiftS3, .timeLimit(.minutes(60)))
+  .besideSwiftS3, .shortTime)
 struct S3Tests {
   private static let environment = [
     "AWS_ACCESS_KEY_ID": SwiftS3Server.key.id, "AWS_SECRET_ACCESS_KEY": SwiftS3Server.key.secret,
@@ -199,7 +201,7 @@ struct S3Tests {
 
 @Suite(
   "the binary, over moto, whose replies are its own",
-  .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .timeLimit(.minutes(60)))
+  .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .shortTime)
 struct MotoBinaryTests {
   private static let environment = [
     "AWS_ACCESS_KEY_ID": MotoServer.key.id, "AWS_SECRET_ACCESS_KEY": MotoServer.key.secret,
@@ -241,15 +243,10 @@ extension Workbench {
   /// One video of about `size` bytes, none of which repeat: a sample with a `free` box behind it.
   func addLarge(_ size: Int, as name: String = "large.mp4") throws {
     var bytes = try Data(contentsOf: Self.sample("clips/faststart.mp4"))
-    var state = UInt64(size)
-    var filler = [UInt64](repeating: 0, count: (size - bytes.count) / 8)
-    for index in filler.indices {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      filler[index] = state
-    }
-    let length = UInt32(filler.count * 8 + 8)
-    bytes += withUnsafeBytes(of: length.bigEndian) { Data($0) } + Data("free".utf8)
-    bytes += filler.withUnsafeBytes { Data($0) }
+    var draws = SplitMix64(seed: UInt64(size))
+    let filler = draws.bytes(size - bytes.count)
+    bytes += withUnsafeBytes(of: UInt32(filler.count + 8).bigEndian) { Data($0) } + Data("free".utf8)
+    bytes += filler
     try bytes.write(to: clips.appendingPathComponent(name))
   }
 }

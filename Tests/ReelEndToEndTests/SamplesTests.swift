@@ -1,8 +1,9 @@
 import Foundation
+import ReelTestForm
 import Testing
 
 /// The probe, held to what `Samples/manifest.json` says of each sample.
-@Suite("Every sample is what the manifest says", .timeLimit(.minutes(60)))
+@Suite("Every sample is what the manifest says", .shortTime)
 struct SamplesTests {
   static var samples: [[String: Any]] {
     let file = ReelBinary.project.appendingPathComponent("Samples/manifest.json")

@@ -1,8 +1,9 @@
 import Foundation
+import ReelTestForm
 import Testing
 
 /// Folders that several machines share: another kernel is played by a boot id of its own and locks that nobody else sees.
-@Suite("Shared file systems", .timeLimit(.minutes(60)), .enabled(if: SystemShim.isPossible))
+@Suite("Shared file systems", .shortTime, .enabled(if: SystemShim.isPossible))
 struct SharedFileSystemTests {
   #if DEBUG
     @Test("of two machines that store into one folder, neither removes what the other is just writing")

@@ -1,12 +1,11 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
 /// A process that may have few descriptors, few other processes, or no large files: each is an error that says so.
-@Suite("When the machine is short of something", .timeLimit(.minutes(60)), .serialized)
+@Suite("When the machine is short of something", .shortTime, .serialized)
 struct ShortageTests {
-  private static let isSanitized = ProcessInfo.processInfo.environment["REEL_SANITIZER"] != nil
-
   private func run(
     _ bench: Workbench, limit: String, _ arguments: [String], environment: [String: String] = [:],
     through wrapper: [String] = []
@@ -19,7 +18,7 @@ struct ShortageTests {
 
   @Test(
     "as many descriptors as it says that it needs are enough, for as many jobs as are asked for",
-    .enabled(if: !isSanitized), arguments: [nil, "16", "64"])
+    .enabled(if: !TestForm.isSanitized), arguments: [nil, "16", "64"])
   func enoughDescriptors(jobs: String?) async throws {
     let bench = try Workbench()
     try bench.addDistinct(60)
@@ -34,10 +33,10 @@ struct ShortageTests {
 
   /// Whatever call is the first without one: nothing is blamed on the file, and the next run takes all of them in. Who
   /// starts Reel has left so many open that what is left is too few, though the limit is not.
-  @Test("a process with few descriptors blames no file", .enabled(if: !isSanitized))
+  @Test("a process with few descriptors blames no file", .enabled(if: !TestForm.isSanitized))
   func descriptors() async throws {
     var codes: Set<String> = []
-    for most in [6, 12, 20, 31] + Array(32...42) {
+    for most in TestForm.isLong ? [6, 12, 20, 31] + Array(32...42) : [6, 20, 31, 34, 37, 40] {
       let bench = try Workbench()
       try bench.addDistinct(8)
       let taken = (most..<64).map { "exec \($0 - most + 10)</dev/null" }.joined(separator: "; ")
@@ -67,7 +66,8 @@ struct ShortageTests {
   }
 
   /// A limit on the size of files ends nobody: the write says what is wrong. A sanitizer's own files don't fit into it.
-  @Test("a limit on the size of files is an error", .enabled(if: !isSanitized), arguments: [1, 8, 100])
+  @Test(
+    "a limit on the size of files is an error", .enabled(if: !TestForm.isSanitized), arguments: [1, 8, 100])
   func fileSize(blocks: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
@@ -90,7 +90,7 @@ struct ShortageTests {
   /// Whatever it would wait for, `timeout` ends it, which is a failure here.
   private static let patience = ["/usr/bin/timeout", "--signal=KILL", "300"]
 
-  @Test("a process that may have few threads says so and ends", .enabled(if: !isSanitized))
+  @Test("a process that may have few threads says so and ends", .enabled(if: !TestForm.isSanitized))
   func threads() async throws {
     var words: Set<Bool> = []
     for most in [1, 2, 4, 8, 12, 16] {
@@ -114,7 +114,7 @@ struct ShortageTests {
   /// Kilobytes. A thread takes 72 MB of it, where nobody tells it to make do with less.
   @Test(
     "a process that may use little address space makes do with it, or says so and ends",
-    .enabled(if: !isSanitized), arguments: [200_000, 262_144, 300_000, 400_000, 500_000, 700_000])
+    .enabled(if: !TestForm.isSanitized), arguments: [200_000, 262_144, 300_000, 400_000, 500_000, 700_000])
   func addressSpace(kilobytes: Int) async throws {
     let bench = try Workbench()
     try bench.addDistinct(30)

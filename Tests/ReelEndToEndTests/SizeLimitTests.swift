@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
 /// A file that is too large is refused by its size alone.
-@Suite("The largest file", .timeLimit(.minutes(60)))
+@Suite("The largest file", .shortTime)
 struct SizeLimitTests {
   /// Bytes of a file of holes that the file system of the tests takes; nil when it takes none of 100 GB.
   private static let hugeSize: off_t? = {

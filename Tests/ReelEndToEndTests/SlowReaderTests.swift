@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
 /// A post is told when its event has been handed over, not when it waits to be.
-@Suite("a reader of events that is slow", .timeLimit(.minutes(60)))
+@Suite("a reader of events that is slow", .shortTime)
 struct SlowReaderTests {
   private static let clips = 60
 

@@ -1,8 +1,9 @@
 import Foundation
+import ReelTestForm
 import Testing
 
 /// Started with some of its standard descriptors closed, as by `2>&-` or a careless service manager.
-@Suite("Closed standard descriptors", .timeLimit(.minutes(60)))
+@Suite("Closed standard descriptors", .shortTime)
 struct StandardDescriptorTests {
   private func run(
     _ bench: Workbench, closing: String, _ arguments: [String], through wrapper: [String] = []

@@ -1,9 +1,10 @@
 import Foundation
+import ReelTestForm
 import Testing
 
 /// That what must be durable is asked to be: seen in the system calls. (Calls that fail: `SystemErrorTests`; what is
 /// lost without them: `PowerLossTests`.)
-@Suite("What is synced", .timeLimit(.minutes(60)))
+@Suite("What is synced", .shortTime)
 struct SyncTests {
   @Test(
     "an object that a dead process named is synced with its folder before it becomes a post",

@@ -1,15 +1,14 @@
 import Foundation
+import ReelTestForm
 import ReelTestRandomness
 import Testing
 
 /// Every system call that Reel makes on its files fails once, or is the last of its process: the nth of the process, for
-/// every n that a run to its end comes to. The short form draws a few n for each.
+/// every n that a run to its end comes to. The short form draws one n for each.
 @Suite(
-  "When a system call fails", .timeLimit(.minutes(240)), .serialized, .enabled(if: SystemShim.isPossible))
+  "When a system call fails", .shortTime, .serialized, .enabled(if: SystemShim.isPossible))
 struct SystemErrorTests {
   static let clips = 2
-  /// How many of the places are tried in the short form.
-  static let sample = 2
 
   struct Fault: CustomTestStringConvertible, Sendable {
     let call: String
@@ -52,10 +51,11 @@ struct SystemErrorTests {
   func failing(fault: Fault) async throws {
     let count = try await Self.clean.value[fault.call] ?? 0
     #expect(count > 0, "a clean run never makes this call")
-    let seed = TestSeed.drawn()
-    var generator = SplitMix64(seed: seed)
-    let all = Array(1...max(1, count))
-    let places = CrashTests.isLong ? all : Array(all.shuffled(using: &generator).prefix(Self.sample))
+    // Another place for each fault: one call is not always met at the same moment.
+    var generator = SplitMix64(
+      seed: fault.testDescription.utf8.reduce(TestSeed.drawn()) { $0 &* 31 &+ UInt64($1) })
+    let all = 1...max(1, count)
+    let places = TestForm.isLong ? Array(all) : [Int.random(in: all, using: &generator)]
     for nth in places { try await run(fault, at: nth) }
   }
 
@@ -63,14 +63,14 @@ struct SystemErrorTests {
     "a disk without space, from any moment on", arguments: ["write", "fsync", "rename"])
   func fromThereOn(call: String) async throws {
     let count = try await Self.clean.value[call] ?? 0
-    let places = CrashTests.isLong ? Array(1...max(1, count)) : [1, max(1, count / 2)]
+    let places = TestForm.isLong ? Array(1...max(1, count)) : [1, max(1, count / 2)]
     for nth in places {
       try await run(Fault(call: call, what: "ENOSPC", number: ENOSPC), at: nth, andOn: true)
     }
   }
 
   private func run(_ fault: Fault, at nth: Int, andOn: Bool = false) async throws {
-    let bench = try Workbench(clips: try await Self.originals.value.clips)
+    let bench = try Workbench(clips: try await Self.originals.value.clips, reader: .double)
     let environment = try await SystemShim.environment(
       root: Self.files, ["REEL_SHIM_FAULT": "\(fault.call):\(nth)\(andOn ? "+" : ""):\(fault.effect)"])
     let outcome = try await bench.reel(
@@ -92,7 +92,7 @@ struct SystemErrorTests {
   /// The library's and the originals'.
   private static var files: URL { FileManager.default.temporaryDirectory }
 
-  private static let originals = Task { try await Workbench.settled(clips) }
+  private static let originals = Task { try await Workbench.settled(clips, reader: .double) }
 
   private struct NotClean: Error {
     let errors: String
@@ -100,7 +100,7 @@ struct SystemErrorTests {
 
   /// How often a run that meets no fault makes each call.
   private static let clean = Task { () throws -> [String: Int] in
-    let bench = try Workbench(clips: try await originals.value.clips)
+    let bench = try Workbench(clips: try await originals.value.clips, reader: .double)
     let counts = bench.folder.appendingPathComponent("counts")
     let environment = try await SystemShim.environment(
       root: files, ["REEL_SHIM_COUNTS": counts.path])

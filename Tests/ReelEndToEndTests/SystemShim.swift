@@ -1,4 +1,5 @@
 import Foundation
+import ReelTestForm
 
 extension Workbench {
   /// The environment of the same machine after it was started anew.
@@ -13,7 +14,7 @@ extension Workbench {
 /// another clock.
 enum SystemShim {
   /// A sanitizer wants to come first.
-  static let isPossible = ProcessInfo.processInfo.environment["REEL_SANITIZER"] == nil
+  static let isPossible = !TestForm.isSanitized
 
   private struct NotBuilt: Error {
     let why: String

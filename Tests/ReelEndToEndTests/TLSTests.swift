@@ -1,11 +1,12 @@
 import Foundation
 import ReelHTTPDoubles
+import ReelTestForm
 import Synchronization
 import Testing
 
 @Suite(
   "the binary, over TLS", .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
-  .timeLimit(.minutes(60)))
+  .shortTime)
 struct TLSTests {
   private static let environment = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s3cret"]
 

@@ -1,10 +1,11 @@
 import Foundation
 import ReelGoogleDouble
+import ReelTestForm
 import Testing
 
 /// Uploads hold a part each, whatever the size of the file. (`scripts/bench upload` measures S3 and tus, over real
 /// servers.)
-@Suite("memory of uploads", .timeLimit(.minutes(60)))
+@Suite("memory of uploads", .shortTime)
 struct UploadMemoryTests {
   private static let size: UInt64 = 1 << 30
   private static let goal = 150_000_000
@@ -12,7 +13,7 @@ struct UploadMemoryTests {
   // Alone: a gigabyte on its way leaves the doubles of other tests in this process little.
   @Test(
     "four large files at once to Firebase stay under 150 MB",
-    .enabled(if: CrashTests.isLong, "a part of the long form (REEL_LONG=1)"))
+    .enabled(if: TestForm.isLong, "a part of the long form (REEL_LONG=1)"))
   func firebase() async throws {
     let (bench, double) = (try Workbench(), try await GoogleDouble.start(keepsBytes: false))
     try bench.addDistinct(4)

@@ -1,8 +1,9 @@
 import Foundation
 import ReelHTTPDoubles
+import ReelTestForm
 import Testing
 
-@Suite("how many uploads are under way at once", .timeLimit(.minutes(60)))
+@Suite("how many uploads are under way at once", .shortTime)
 struct UploadsAtOnceTests {
   @Test(
     "16 to S3, whatever --jobs is; as many as --uploads says",

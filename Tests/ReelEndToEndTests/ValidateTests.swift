@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import ReelTestServers
 import Testing
 
-@Suite("reel validate", .timeLimit(.minutes(60)))
+@Suite("reel validate", .shortTime)
 struct ValidateTests {
   private func reel(_ bench: Workbench, _ arguments: String...) async throws -> ReelBinary.Outcome {
     try await ReelBinary.run(arguments, in: bench.folder)

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import ReelTestForm
 import Testing
 
 /// A plain chroot, or a container made without it: there is no `/proc`.
-@Suite("Without /proc", .timeLimit(.minutes(60)))
+@Suite("Without /proc", .shortTime)
 struct WithoutProcTests {
   /// Whether this machine lets the tests take `/proc` away, from their own children only.
   private static let isPossible: Bool = {

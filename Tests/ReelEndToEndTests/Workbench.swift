@@ -1,4 +1,5 @@
 import Foundation
+import ReelTestForm
 
 /// A folder for one test, with a library and clips of its own; gone with the test.
 final class Workbench: Sendable {
@@ -7,8 +8,25 @@ final class Workbench: Sendable {
   let clips: URL
   var media: URL { library.appendingPathComponent("media") }
 
+  /// What reads the videos.
+  enum Reader {
+    case real
+    /// A worker that believes what the file says, and starts in a fraction of the time, as it loads no FFmpeg: for
+    /// campaigns in which Reel is started hundreds of times, and reading is not what is looked at. Their long form
+    /// has the real one.
+    case double
+  }
+  private let reader: Reader
+
+  /// For every run of the binary.
+  var environment: [String: String] {
+    let worker = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
+    return reader == .double ? ["REEL_WORKER": worker] : [:]
+  }
+
   /// - Parameter shared: clips that lie elsewhere, and are not to be changed; nil for an empty folder `clips`.
-  init(clips shared: URL? = nil) throws {
+  init(clips shared: URL? = nil, reader: Reader = .real) throws {
+    self.reader = TestForm.isLong ? .real : reader
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("reel-test-\(UUID().uuidString)")
     clips = shared ?? folder.appendingPathComponent("clips")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -17,8 +35,8 @@ final class Workbench: Sendable {
 
   /// As many clips as asked for, left alone for longer than the 2 s in which a change of a file might not show: only
   /// such ones are remembered by their state.
-  static func settled(_ count: Int) async throws -> Workbench {
-    let bench = try Workbench()
+  static func settled(_ count: Int, reader: Reader = .real) async throws -> Workbench {
+    let bench = try Workbench(reader: reader)
     try bench.addDistinct(count)
     try await Task.sleep(for: .microseconds(Int(2_300_000)))
     return bench
@@ -48,7 +66,7 @@ final class Workbench: Sendable {
 
   /// Makes `count` videos that differ: a sample with a tail of its own (a `free` box, which every reader skips).
   func addDistinct(_ count: Int, of sample: String = "clips/faststart.mp4") throws {
-    let base = try Data(contentsOf: Self.sample(sample))
+    let base = try reader == .real ? Data(contentsOf: Self.sample(sample)) : Self.readByDouble
     for number in 0..<count {
       var box = Data([0, 0, 0, 24]) + Data("free".utf8)
       box += Data(String(format: "%016d", number).utf8)
@@ -56,8 +74,15 @@ final class Workbench: Sendable {
     }
   }
 
+  /// As much of an MP4 as the sniffer looks at, the order to take it for a video, and as many bytes as a small one has.
+  private static let readByDouble =
+    Data([0, 0, 0, 24]) + Data("ftypisom".utf8) + Data(count: 4) + Data("isomiso2".utf8)
+    + Data([0, 0, 0, 8]) + Data("moovvideo ".utf8) + Data(count: 10_000)
+
   func reel(_ arguments: String..., environment: [String: String] = [:]) async throws -> ReelBinary.Outcome {
-    try await ReelBinary.run(arguments + ["--library", library.path], in: folder, environment: environment)
+    try await ReelBinary.run(
+      arguments + ["--library", library.path], in: folder,
+      environment: self.environment.merging(environment) { $1 })
   }
 
   /// Names of the objects in the library's own store.

@@ -3,6 +3,7 @@ import HTTPTypes
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import ReelTestServers
 import ReelUploaderPromises
 import ReelUploading
@@ -14,7 +15,7 @@ import Testing
 /// and not at `ifGenerationMatch`.
 @Suite(
   "over gcp-storage-emulator",
-  .enabled(if: GoogleEmulator.storage != nil, GoogleEmulator.storageAbsence), .timeLimit(.minutes(30)))
+  .enabled(if: GoogleEmulator.storage != nil, GoogleEmulator.storageAbsence), .shortTime, .notQuick)
 struct StorageEmulatorTests {
   private static let bucket = "my-app.appspot.com"
 
@@ -90,7 +91,7 @@ struct StorageEmulatorTests {
 /// Over Google's Firestore emulator: transactions, preconditions, ABORTED.
 @Suite(
   "over the Firestore emulator",
-  .enabled(if: GoogleEmulator.firestore != nil, GoogleEmulator.firestoreAbsence), .timeLimit(.minutes(30)))
+  .enabled(if: GoogleEmulator.firestore != nil, GoogleEmulator.firestoreAbsence), .shortTime, .notQuick)
 struct FirestoreEmulatorTests {
   /// One emulator holds many projects, which know nothing of each other.
   private func posts(_ port: Int, project: String) throws -> FirestorePosts {

@@ -5,11 +5,12 @@ import ReelFaultCampaign
 import ReelGoogleDouble
 import ReelHTTP
 import ReelModel
+import ReelTestForm
 import Testing
 
 @testable import ReelFirebase
 
-@Suite("one object, one document and one post through every fault", .serialized, .timeLimit(.minutes(60)))
+@Suite("one object, one document and one post through every fault", .serialized, .shortTime, .notQuick)
 struct FirebaseFaultTests {
   /// One part; three parts of the smallest size.
   @Test("over a double of Storage, Firestore and the tokens' place", arguments: [70_001, 2 << 18 + 70_001])

@@ -2,13 +2,14 @@ import Foundation
 import ReelGoogleDouble
 import ReelHTTP
 import ReelModel
+import ReelTestForm
 import ReelUploading
 import Testing
 
 @testable import ReelFirebase
 
 /// Posts as documents.
-@Suite(.timeLimit(.minutes(30))) struct FirestoreTests {
+@Suite(.shortTime) struct FirestoreTests {
   private func retrying(_ base: any PostRecorder) -> any PostRecorder {
     RetryingRecorder(
       base: base, policy: RetryPolicy(attempts: 4, firstDelay: .zero, longestDelay: .zero))

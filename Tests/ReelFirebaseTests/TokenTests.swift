@@ -3,6 +3,7 @@ import ReelGoogleDouble
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import ReelUploading
 import Synchronization
 import Testing
@@ -10,7 +11,7 @@ import Testing
 @testable import ReelFirebase
 
 /// Keys of service accounts, and the tokens that they are good for.
-@Suite(.timeLimit(.minutes(30))) struct TokenTests {
+@Suite(.shortTime) struct TokenTests {
   // MARK: Key files
 
   private func failure(_ bytes: [UInt8]) -> UploadError? {

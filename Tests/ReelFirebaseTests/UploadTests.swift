@@ -3,6 +3,7 @@ import ReelGoogleDouble
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import ReelUploading
 import Synchronization
 import Testing
@@ -10,7 +11,7 @@ import Testing
 @testable import ReelFirebase
 
 /// Uploads to Cloud Storage: what is asked for, what breaks, and how they go on.
-@Suite(.timeLimit(.minutes(30))) struct FirebaseUploadTests {
+@Suite(.shortTime) struct FirebaseUploadTests {
   private let key: ObjectKey
   private static let large = TestContent(5 << 18 + 17)
   private var content: TestContent { Self.large }

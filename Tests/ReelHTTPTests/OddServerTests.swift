@@ -3,10 +3,11 @@ import HTTPTypes
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import Synchronization
 import Testing
 
-@Suite("servers that do as they like", .timeLimit(.minutes(1)))
+@Suite("servers that do as they like", .shortTime)
 struct OddServerTests {
   private func serve(
     _ answer: @escaping @Sendable (ReceivedRequest) -> ServerAction,

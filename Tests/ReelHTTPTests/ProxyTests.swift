@@ -2,9 +2,10 @@ import HTTPTypes
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import Testing
 
-@Suite("over a proxy", .timeLimit(.minutes(1)))
+@Suite("over a proxy", .shortTime)
 struct ProxyTests {
   private func transport(_ proxy: String, certificates: String? = nil) throws -> CurlTransport {
     try CurlTransport(

@@ -2,6 +2,7 @@ import Foundation
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import Testing
 
 /// A certificate that nobody but the test trusts, for `localhost` and not for 127.0.0.1.
@@ -38,7 +39,7 @@ private final class TestCertificate: Sendable {
 
 @Suite(
   "TLS", .enabled(if: TestCertificate.canBeMade, "SKIPPED: there is no /usr/bin/openssl"),
-  .timeLimit(.minutes(30)))
+  .shortTime)
 struct TLSTests {
   private func outcome(_ rules: HTTPRules, host: String) async throws -> Result<Int, HTTPFailure> {
     let made = try await TestCertificate()

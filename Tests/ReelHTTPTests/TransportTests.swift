@@ -4,6 +4,7 @@ import ReelCrypto
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import ReelUploading
 import Synchronization
 import Testing
@@ -20,7 +21,7 @@ extension TestSource {
   }
 }
 
-@Suite("the transport over libcurl", .timeLimit(.minutes(30)))
+@Suite("the transport over libcurl", .shortTime)
 struct TransportTests {
   private func serve(
     _ rules: HTTPRules = HTTPRules(timeouts: .patient()), limiter: RateLimiter? = nil,
@@ -307,7 +308,7 @@ struct TransportTests {
     }
   }
 
-  @Test("who waits for a connection is not taken for one that gets none")
+  @Test("who waits for a connection is not taken for one that gets none", .notQuick)
   func waiting() async throws {
     // The time in which even a busy machine makes a connection.
     let rules = HTTPRules(timeouts: .patient(connect: .seconds(10)), connections: 1)

@@ -1,13 +1,14 @@
 import Foundation
 import ReelHostileFiles
+import ReelTestForm
 import Testing
 
-@Suite("Hostile files, taken in", .serialized, .timeLimit(.minutes(30)))
+@Suite("Hostile files, taken in", .serialized, .shortTime)
 struct IngestTests {
   @Test("a dry run gives each exactly one end, and writes nothing")
   func dryRun() throws {
     let set = try Bench.hostileSet().files.filter { !["sparse", "edits"].contains($0.group) }
-    let files = Bench.some(set, oneIn: 4)
+    let files = Bench.some(set, oneIn: 8)
     let bench = try Bench(files)
     let run = try bench.reel(
       "ingest", bench.files.path, "--dry-run", "--events", "events.jsonl", "--library", bench.library.path)

@@ -1,9 +1,10 @@
 import Foundation
 import FoundationXML
 import ReelHostileFiles
+import ReelTestForm
 import Testing
 
-@Suite("Strangers' words in every output", .serialized, .timeLimit(.minutes(30)))
+@Suite("Strangers' words in every output", .serialized, .shortTime)
 struct OutputTests {
   private static let groups = ["tagged", "sidecars", "names"]
   let bench: Bench
@@ -135,7 +136,7 @@ struct OutputTests {
     let feed = try ReelRun.run(["feed", "--json", "--size", "100"] + library, in: bench.folder)
     let ids = Set(feed.text.matches(of: #/"id":\s*"([^"]+)"/#).map { String($0.1) })
     #expect(ids.count >= 50)
-    for id in ids.sorted().prefix(60) {
+    for id in ids.sorted().prefix(TestForm.isLong ? 60 : 15) {
       for format in [[], ["--json"]] {
         let run = try ReelRun.run(["show", id] + format + library, in: bench.folder)
         #expect(run.status == 0, "\(run.errorText)")

@@ -1,8 +1,9 @@
 import Foundation
 import ReelHostileFiles
+import ReelTestForm
 import Testing
 
-@Suite("Hostile files, probed", .serialized, .timeLimit(.minutes(30)))
+@Suite("Hostile files, probed", .serialized, .shortTime)
 struct ProbeTests {
   /// A worker may have so much memory, and `reel` itself needs far less.
   static let memory = 512 << 20
@@ -24,7 +25,7 @@ struct ProbeTests {
     let files = try Bench.hostileSet().files.filter(Self.mayTakeLong)
     let bench = try Bench(files)
     // Less than the processor time that a file may take, which would end it otherwise.
-    let seconds = Bench.isLong ? 8.0 : 2.0
+    let seconds = TestForm.isLong ? 8.0 : 2.0
     let run = try bench.reel("probe", "--jsonl", "--deadline", "\(seconds)", bench.files.path)
     try hold(run, files, in: bench)
     let late = try run.lines.map { try Answer(probed: $0, beneath: bench.files) }
@@ -48,7 +49,7 @@ struct ProbeTests {
   }
 
   static func expectFit(_ run: ReelRun) {
-    #expect(Bench.isSanitized || run.peakMemory < memory, "\(run.peakMemory >> 20) MB")
+    #expect(TestForm.isSanitized || run.peakMemory < memory, "\(run.peakMemory >> 20) MB")
   }
 
   private func hold(_ run: ReelRun, _ files: [HostileFile], in bench: Bench) throws {

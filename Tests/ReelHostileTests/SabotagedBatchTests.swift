@@ -1,8 +1,9 @@
 import Foundation
+import ReelTestForm
 import Testing
 
 /// One worker in ten goes wrong in the middle of a batch: all other files are published, each bad one has its code.
-@Suite("A batch with sabotaged workers", .timeLimit(.minutes(30)))
+@Suite("A batch with sabotaged workers", .shortTime)
 struct SabotagedBatchTests {
   private static let sabotages = all.filter {
     !Bench.hasSanitizedWorkers || !["abort", "eat"].contains($0.0)
@@ -18,7 +19,7 @@ struct SabotagedBatchTests {
 
   @Test("every other file is published", arguments: ["auto", "strict"])
   func batch(isolation: String) throws {
-    let count = Bench.isLong ? 1000 : 100
+    let count = TestForm.isLong ? 1000 : 100
     let bench = try Bench()
     for number in 0..<count { try write(number, into: bench.files) }
     let run = try bench.reel(
@@ -27,7 +28,7 @@ struct SabotagedBatchTests {
     #expect(run.status == 3, "\(run.errorText)")
     // The greedy one takes all that it may, beyond what the program itself takes: what is measured is the worker.
     let peak = run.peakMemory >> 20
-    #expect(Bench.isSanitized || (256...576).contains(peak), "\(peak) MB")
+    #expect(TestForm.isSanitized || (256...576).contains(peak), "\(peak) MB")
     let events = try Data(contentsOf: bench.folder.appendingPathComponent("events.jsonl"))
     let ends = try Answer.ends(String(decoding: events, as: UTF8.self), beneath: bench.files)
     #expect(ends.count == count)

@@ -1,8 +1,9 @@
 import Foundation
 import ReelHostileFiles
+import ReelTestForm
 import Testing
 
-@Suite("What the kernel saw", .timeLimit(.minutes(30)))
+@Suite("What the kernel saw", .shortTime)
 struct SystemCallTests {
   @Test(
     "a worker opens nothing once it is confined, nobody opens what a playlist names, and nobody connects",

@@ -4,6 +4,7 @@ import ReelCatalog
 import ReelCrypto
 import ReelModel
 import ReelSource
+import ReelTestForm
 import ReelUploading
 import Synchronization
 import Testing
@@ -13,7 +14,7 @@ import Testing
 /// Somebody writes to a source after it was opened, and its state does not tell.
 @Suite(
   "A source that changes", .enabled(if: access("/dev/shm", W_OK) == 0, "it takes a file system in memory"),
-  .timeLimit(.minutes(1)))
+  .shortTime)
 @MainActor
 struct ChangingSourceTests {
   enum Store: CaseIterable { case folder, memory }

@@ -1,11 +1,12 @@
 import FoundationEssentials
 import ReelModel
+import ReelTestForm
 import ReelTestRandomness
 import Testing
 
 @testable import ReelIngest
 
-@Suite("Events for several observers", .timeLimit(.minutes(30)))
+@Suite("Events for several observers", .shortTime)
 struct EventHubTests {
   static let file = FileReference(number: 1, path: SourcePath("a.mp4"))
 

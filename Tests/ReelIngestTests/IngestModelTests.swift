@@ -3,13 +3,14 @@ import FoundationEssentials
 import ReelCatalog
 import ReelModel
 import ReelSource
+import ReelTestForm
 import ReelUploading
 import Synchronization
 import Testing
 
 @testable import ReelIngest
 
-@Suite("The view model of a batch", .timeLimit(.minutes(30)))
+@Suite("The view model of a batch", .shortTime)
 @MainActor
 struct IngestModelTests {
   let catalog = MemoryCatalog()

@@ -3,11 +3,12 @@ import ReelCatalog
 import ReelIngest
 import ReelModel
 import ReelSource
+import ReelTestForm
 import ReelUploading
 import Synchronization
 import Testing
 
-@Suite("The examples of docs/library.md do what they say", .timeLimit(.minutes(30)))
+@Suite("The examples of docs/library.md do what they say", .shortTime)
 @MainActor
 struct LibraryExampleTests {
   let store = MemoryUploader()

@@ -2,6 +2,7 @@ import FoundationEssentials
 import ReelCatalog
 import ReelModel
 import ReelSource
+import ReelTestForm
 import ReelUploading
 import Synchronization
 import Testing
@@ -9,7 +10,7 @@ import Testing
 @testable import ReelIngest
 
 /// What is known already is not looked at again.
-@Suite("The same again", .timeLimit(.minutes(30)))
+@Suite("The same again", .shortTime)
 @MainActor
 struct ReceptionTests {
   /// So late that every file has been left alone for long enough to be trusted.

@@ -2,6 +2,7 @@ import FoundationEssentials
 import ReelCatalog
 import ReelModel
 import ReelSource
+import ReelTestForm
 import ReelUploading
 import Synchronization
 import Testing
@@ -9,7 +10,7 @@ import Testing
 @testable import ReelIngest
 
 /// A store that keeps posts beside its objects.
-@Suite("Recording posts", .timeLimit(.minutes(30)))
+@Suite("Recording posts", .shortTime)
 @MainActor
 struct RecordingTests {
   let catalog = MemoryCatalog()

@@ -2,12 +2,13 @@ import FoundationEssentials
 import ReelCatalog
 import ReelModel
 import ReelSource
+import ReelTestForm
 import ReelUploading
 import Testing
 
 @testable import ReelIngest
 
-@Suite("The view model of one video", .timeLimit(.minutes(30)))
+@Suite("The view model of one video", .shortTime)
 @MainActor
 struct MediaModelTests {
   let catalog = MemoryCatalog()
@@ -100,7 +101,7 @@ struct MediaModelTests {
   }
 }
 
-@Suite("The view model of the feed", .timeLimit(.minutes(30)))
+@Suite("The view model of the feed", .shortTime)
 @MainActor
 struct FeedModelTests {
   @Test("pages from the newest to the oldest, each post once")

@@ -1,15 +1,14 @@
 import Foundation
 import ReelIngest
+import ReelTestForm
 import Testing
 
 /// The steps of docs/publish.md as a state space small enough to be searched whole.
 @Suite("The model of publishing once")
 struct OnceModelTests {
-  static let isLong = ProcessInfo.processInfo.environment["REEL_LONG"] == "1"
-
   @Test("nothing is ever broken, whatever goes wrong and in whatever order")
   func everyState() {
-    let (states, violation) = OnceSearch(faults: Self.isLong ? 3 : 2, mistake: nil).run()
+    let (states, violation) = OnceSearch(faults: TestForm.isLong ? 3 : 2, mistake: nil).run()
     print("the model of publishing once has \(states) states")
     #expect(states > 10_000, "the search has not gone far")
     #expect(violation == nil, "\(told(violation))")

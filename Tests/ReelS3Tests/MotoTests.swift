@@ -3,6 +3,7 @@ import HTTPTypes
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import ReelTestServers
 import ReelUploaderPromises
 import ReelUploading
@@ -44,7 +45,7 @@ private struct MotoBucket: Sendable {
 
 @Suite(
   "over moto, whose replies are its own", .enabled(if: MotoServer.isInstalled, MotoServer.absence),
-  .besideMoto, .timeLimit(.minutes(60)))
+  .besideMoto, .shortTime, .notQuick)
 struct MotoTests {
   private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
 

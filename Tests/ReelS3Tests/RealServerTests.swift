@@ -3,6 +3,7 @@ import HTTPTypes
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import ReelTestServers
 import ReelUploaderPromises
 import ReelUploading
@@ -12,7 +13,7 @@ import Testing
 
 @Suite(
   "over a real server", .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3,
-  .timeLimit(.minutes(60)))
+  .shortTime, .notQuick)
 struct RealServerTests {
   private static let options = S3Options(singleLimit: 5 << 20, partSize: 5 << 20)
 

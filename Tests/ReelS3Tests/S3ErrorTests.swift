@@ -3,12 +3,13 @@ import HTTPTypes
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import Synchronization
 import Testing
 
 @testable import ReelS3
 
-@Suite("what a store says against a request", .timeLimit(.minutes(30)))
+@Suite("what a store says against a request", .shortTime)
 struct S3ErrorTests {
   private func failure(_ reply: HTTPReply) async throws -> UploadError? {
     let double = S3Double { _ in reply }

@@ -6,12 +6,13 @@ import ReelFaultCampaign
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import ReelTestServers
 import Testing
 
 @testable import ReelS3
 
-@Suite("one object and one post through every fault", .serialized, .timeLimit(.minutes(120)))
+@Suite("one object and one post through every fault", .serialized, .shortTime, .notQuick)
 struct S3FaultTests {
   @Test("over a double", arguments: StoreSize.allCases)
   func double(_ size: StoreSize) async throws {
@@ -25,14 +26,14 @@ struct S3FaultTests {
 @Suite(
   "one object and one post through every fault, over a real server",
   .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3, .serialized,
-  .timeLimit(.minutes(120)))
+  .shortTime, .notQuick)
 struct RealS3FaultTests {
   @Test(arguments: StoreSize.allCases)
   func swift(_ size: StoreSize) async throws {
     let port = try BesideSwiftS3.server().port
     let bucket = try await ServerBehindProxy.make(port: port)
     let campaign = FaultCampaign(
-      "OpenStack Swift, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
+      "OpenStack Swift, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, oneKindIn: 4
     ) { try await ServerBehindProxy.open(bucket, port: port) }
     #expect(try await campaign.run() == [])
   }
@@ -41,7 +42,7 @@ struct RealS3FaultTests {
 @Suite(
   "one object and one post through every fault, over moto",
   .enabled(if: MotoServer.isInstalled, MotoServer.absence), .besideMoto, .serialized,
-  .timeLimit(.minutes(120)))
+  .shortTime, .notQuick)
 struct MotoFaultTests {
   @Test(arguments: StoreSize.allCases)
   func moto(_ size: StoreSize) async throws {
@@ -49,7 +50,7 @@ struct MotoFaultTests {
     let bucket = try await ServerBehindProxy.make(port: port)
     // It holds nothing against what was signed: of bytes that a wire has changed it knows nothing.
     let campaign = FaultCampaign(
-      "moto, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3,
+      "moto, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, oneKindIn: 4,
       sparing: { kind, _ in kind.isSilentDamage }
     ) { try await ServerBehindProxy.open(bucket, port: port) }
     #expect(try await campaign.run() == [])

@@ -3,6 +3,7 @@ import HTTPTypes
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import ReelUploaderPromises
 import ReelUploading
 import Synchronization
@@ -28,7 +29,7 @@ func uploader(
     credentials: credentials ?? FixedCredentials(SignatureV4Tests.s3Key), clock: StoppedClock())
 }
 
-@Suite("over a bucket in memory", .timeLimit(.minutes(30)))
+@Suite("over a bucket in memory", .shortTime)
 struct S3UploaderTests {
   /// What a bucket's replies are like.
   enum Replies: CaseIterable { case amazons, withoutChecksums, motos }

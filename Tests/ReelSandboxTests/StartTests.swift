@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 import ReelModel
+import ReelTestForm
 import ReelWire
 import Testing
 
@@ -136,7 +137,7 @@ import Testing
   }
 
   /// One that answers and never receives fills its buffer some day; who writes to it then must not wait for ever.
-  @Test(.timeLimit(.minutes(30)))
+  @Test(.shortTime)
   func thatNeverListenHoldNobodyUp() throws {
     try folder.script("worker", "exec /bin/sleep 1000")
     let ends = try ChannelEnds()

@@ -3,6 +3,7 @@ import Glibc
 import ReelCrypto
 import ReelModel
 import ReelSource
+import ReelTestForm
 import Testing
 
 /// A file system that can share blocks between files, in a file of its own.
@@ -49,7 +50,7 @@ private final class SharingFileSystem {
   }
 }
 
-@Suite("Private copies by sharing blocks", .timeLimit(.minutes(1)))
+@Suite("Private copies by sharing blocks", .shortTime)
 struct CloneTests {
   @Test(
     "have the source's bytes and digest, and take no room",

@@ -1,9 +1,10 @@
 import Glibc
 import ReelModel
 import ReelSource
+import ReelTestForm
 import Testing
 
-@Suite("Deep trees", .timeLimit(.minutes(30)))
+@Suite("Deep trees", .shortTime)
 struct DeepTreeTests {
   /// Folders within folders, and a file in the last one and beside each thousandth.
   private func dig(_ folder: TemporaryFolder, levels: Int, name: String) throws {

@@ -1,9 +1,10 @@
 import Glibc
 import ReelModel
 import ReelSource
+import ReelTestForm
 import Testing
 
-@Suite("Links", .timeLimit(.minutes(30)))
+@Suite("Links", .shortTime)
 struct LinkTests {
   let folder: TemporaryFolder
   let following = WalkOptions(followLinks: true)

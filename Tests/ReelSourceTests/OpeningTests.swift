@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
 import ReelModel
+import ReelTestForm
 import Testing
 
 @testable import ReelSource
 
-@Suite("Opening what was found", .timeLimit(.minutes(30)))
+@Suite("Opening what was found", .shortTime)
 struct OpeningTests {
   let folder: TemporaryFolder
 

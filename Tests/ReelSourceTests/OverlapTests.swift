@@ -1,8 +1,9 @@
 import ReelModel
 import ReelSource
+import ReelTestForm
 import Testing
 
-@Suite("Inputs that overlap, and ground that is skipped", .timeLimit(.minutes(30)))
+@Suite("Inputs that overlap, and ground that is skipped", .shortTime)
 struct OverlapTests {
   let folder: TemporaryFolder
 

@@ -3,11 +3,12 @@ import Glibc
 import ReelCrypto
 import ReelModel
 import ReelSource
+import ReelTestForm
 import ReelTestRandomness
 import Synchronization
 import Testing
 
-@Suite("Private copies", .timeLimit(.minutes(1)))
+@Suite("Private copies", .shortTime)
 struct PrivateCopyTests {
   let folder: TemporaryFolder
 

@@ -1,9 +1,10 @@
 import ReelModel
+import ReelTestForm
 import Testing
 
 @testable import ReelSource
 
-@Suite("Sidecars", .timeLimit(.minutes(30)))
+@Suite("Sidecars", .shortTime)
 struct SidecarTests {
   let folder: TemporaryFolder
 

@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import ReelModel
 import ReelSource
+import ReelTestForm
 import Testing
 
-@Suite("What a walk takes, and in which order", .timeLimit(.minutes(30)))
+@Suite("What a walk takes, and in which order", .shortTime)
 struct SourceWalkTests {
   let folder: TemporaryFolder
 

@@ -4,12 +4,13 @@ import ReelCrypto
 import ReelHTTP
 import ReelHTTPDoubles
 import ReelModel
+import ReelTestForm
 import Testing
 
 @testable import ReelTus
 
 /// What servers can't do, and what is no tus server.
-@Suite(.timeLimit(.minutes(60))) struct TusMistakeTests {
+@Suite(.shortTime, .notQuick) struct TusMistakeTests {
   @Test(
     "who speaks no tus is told so in a sentence",
     .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))

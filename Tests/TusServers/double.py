@@ -13,7 +13,8 @@ Prints "ready PORT", and ends when its standard input does. Beside the uploads, 
     corrupt      change a byte of the body before it is looked at
     lag          acknowledge the bytes, and keep only "after" of them
     hang         take the body, do nothing with it, and say nothing until the other side is gone
-  POST /expire   forgets every upload that is not whole; with {"all": true} those that are whole too, and what it has seen
+  POST /expire   forgets every upload that is not whole; with {"all": true} those that are whole too, its
+                 faults, and what it has seen
 """
 
 import argparse
@@ -287,7 +288,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 store.faults, store.counts = json.loads(text), {}
             if self.path == "/expire":
                 every = json.loads(text or "{}").get("all", False)
-                store.requests = [] if every else store.requests
+                if every:
+                    store.requests, store.faults, store.counts, store.received = [], [], {}, 0
                 store.uploads = {
                     name: upload for name, upload in store.uploads.items()
                     if not every and len(upload["bytes"]) == upload["length"]
