@@ -1,18 +1,17 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Each target is a room with one job, and the arrows between them go one way (docs/architecture.md).
-// `scripts/test` builds with `--explicit-target-dependency-import-check error`, so an arrow that is
-// not drawn here is a build error.
+// Each module has one job, and dependencies between them go one way (docs/architecture.md). `scripts/test` builds with
+// `--explicit-target-dependency-import-check error`, so an import that is not declared here is a build error.
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-/// A room: a library target of `Sources/NAME`.
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+/// A module: `Sources/NAME`.
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-/// The tests of a room: `Tests/NAMETests`.
+/// The tests of a module: `Tests/NAME`.
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies + ["ReelTestForm"], swiftSettings: strict)
 }
@@ -39,7 +38,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
   ],
   targets: [
-    // The floor: C, the system, the values.
+    // C, the system, the values.
     .target(
       name: "CFFmpeg",
       linkerSettings: [
@@ -54,43 +53,43 @@ let package = Package(
     .target(name: "CCommand"),
     .target(name: "CProcess"),
     .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
-    room("ReelModel"),
-    room("ReelSystem", ["ReelModel", "CFileSystem"]),
-    room("ReelCrypto", ["COpenSSL"]),
-    room("ReelYAML", ["CYAML"]),
-    room("ReelSQLite", ["CSQLite"]),
+    module("ReelModel"),
+    module("ReelSystem", ["ReelModel", "CFileSystem"]),
+    module("ReelCrypto", ["COpenSSL"]),
+    module("ReelYAML", ["CYAML"]),
+    module("ReelSQLite", ["CSQLite"]),
 
     // What comes in, and what it is.
-    room("ReelSniffer", ["ReelModel"]),
-    room("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", "CFileSystem", "ReelCrypto"]),
-    room("ReelWire", ["ReelModel"]),
-    room("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
-    room("ReelWorker", ["ReelModel", "ReelWire", "CSandbox"]),
+    module("ReelSniffer", ["ReelModel"]),
+    module("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", "CFileSystem", "ReelCrypto"]),
+    module("ReelWire", ["ReelModel"]),
+    module("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
+    module("ReelWorker", ["ReelModel", "ReelWire", "CSandbox"]),
     .executableTarget(
       name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelModel", "ReelWire", "ReelWorker"],
       swiftSettings: strict),
-    room("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CSandbox"]),
+    module("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CSandbox"]),
 
     // Where it goes, and what remembers it.
-    room("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", "ReelCrypto"]),
-    room("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CCommand", "ReelCrypto"]),
-    room("ReelHTTP", ["ReelModel", "ReelSystem", "ReelUploading", "CCurl", httpTypes]),
-    room(
+    module("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", "ReelCrypto"]),
+    module("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CCommand", "ReelCrypto"]),
+    module("ReelHTTP", ["ReelModel", "ReelSystem", "ReelUploading", "CCurl", httpTypes]),
+    module(
       "ReelS3", ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, "ReelCrypto"]),
-    room("ReelTus", ["ReelModel", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
-    room(
+    module("ReelTus", ["ReelModel", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
+    module(
       "ReelFirebase",
       ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
-    room("ReelUploaderPromises", ["ReelModel", "ReelCrypto"]),
-    room("ReelCatalog", ["ReelModel", "ReelSystem", "ReelSQLite", "CFileSystem"]),
-    room("ReelDoctor", ["ReelModel"]),
+    module("ReelUploaderPromises", ["ReelModel", "ReelCrypto"]),
+    module("ReelCatalog", ["ReelModel", "ReelSystem", "ReelSQLite", "CFileSystem"]),
+    module("ReelDoctor", ["ReelModel"]),
 
     // What it should be.
-    room("ReelValidation", ["ReelModel", "ReelYAML"]),
+    module("ReelValidation", ["ReelModel", "ReelYAML"]),
 
     // The view models, the views, the command.
-    room("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem"]),
-    room("ReelTerminal", ["ReelModel", "ReelIngest", "ReelDoctor", "ReelValidation"]),
+    module("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem"]),
+    module("ReelTerminal", ["ReelModel", "ReelIngest", "ReelDoctor", "ReelValidation"]),
     .executableTarget(
       name: "reel",
       dependencies: [
@@ -101,7 +100,7 @@ let package = Package(
       ],
       swiftSettings: strict),
 
-    // Tests, a target for each room.
+    // Tests.
     .target(name: "ReelTestRandomness", path: "Tests/Randomness", swiftSettings: strict),
     .target(name: "ReelTestForm", path: "Tests/Form", swiftSettings: strict),
     tests("ReelModelTests", ["ReelModel", "ReelTestRandomness"]),
