@@ -28,8 +28,7 @@ let package = Package(
       name: "Reel",
       targets: [
         "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCommand", "ReelHTTP", "ReelS3",
-        "ReelTus", "ReelFirebase",
-        "ReelCatalog", "ReelIngest",
+        "ReelTus", "ReelFirebase", "ReelCatalog", "ReelIngest",
       ]),
     .library(name: "ReelUploaderPromises", targets: ["ReelUploaderPromises"]),
   ],
@@ -49,30 +48,28 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
     .target(name: "CCurl"),
-    .target(name: "CFileSystem"),
-    .target(name: "CCommand"),
+    .target(name: "CReel", linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CProcess"),
-    .target(name: "CSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     module("ReelModel"),
-    module("ReelSystem", ["ReelModel", "CFileSystem"]),
+    module("ReelSystem", ["ReelModel", "CReel"]),
     module("ReelCrypto", ["COpenSSL"]),
     module("ReelYAML", ["CYAML"]),
     module("ReelSQLite", ["CSQLite"]),
 
     // What comes in, and what it is.
     module("ReelSniffer", ["ReelModel"]),
-    module("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", "CFileSystem", "ReelCrypto"]),
+    module("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", "CReel", "ReelCrypto"]),
     module("ReelWire", ["ReelModel"]),
     module("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
-    module("ReelWorker", ["ReelModel", "ReelWire", "CSandbox"]),
+    module("ReelWorker", ["ReelModel", "ReelWire", "CReel"]),
     .executableTarget(
       name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelModel", "ReelWire", "ReelWorker"],
       swiftSettings: strict),
-    module("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CSandbox"]),
+    module("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CReel"]),
 
     // Where it goes, and what remembers it.
-    module("ReelUploading", ["ReelModel", "ReelSystem", "CFileSystem", "ReelCrypto"]),
-    module("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CCommand", "ReelCrypto"]),
+    module("ReelUploading", ["ReelModel", "ReelSystem", "CReel", "ReelCrypto"]),
+    module("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CReel", "ReelCrypto"]),
     module("ReelHTTP", ["ReelModel", "ReelSystem", "ReelUploading", "CCurl", httpTypes]),
     module(
       "ReelS3", ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, "ReelCrypto"]),
@@ -81,7 +78,7 @@ let package = Package(
       "ReelFirebase",
       ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
     module("ReelUploaderPromises", ["ReelModel", "ReelCrypto"]),
-    module("ReelCatalog", ["ReelModel", "ReelSystem", "ReelSQLite", "CFileSystem"]),
+    module("ReelCatalog", ["ReelModel", "ReelSystem", "ReelSQLite", "CReel"]),
     module("ReelDoctor", ["ReelModel"]),
 
     // What it should be.
@@ -115,12 +112,12 @@ let package = Package(
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
       name: "reel-sabotaged-worker",
-      dependencies: ["ReelModel", "ReelWire", "ReelWorker", "CSandbox", "CEscapes"],
+      dependencies: ["ReelModel", "ReelWire", "ReelWorker", "CReel", "CEscapes"],
       path: "Tests/SabotagedWorker", swiftSettings: strict),
     tests(
       "ReelSandboxTests",
       [
-        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CSandbox", "CEscapes", "reel-probe-worker",
+        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CReel", "CEscapes", "reel-probe-worker",
         "reel-sabotaged-worker",
       ]),
     .target(name: "ReelHostileFiles", path: "Tests/HostileFiles", swiftSettings: strict),

@@ -1,4 +1,4 @@
-import CFileSystem
+import CReel
 import Glibc
 import ReelModel
 import ReelSQLite

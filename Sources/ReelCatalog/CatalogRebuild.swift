@@ -1,4 +1,4 @@
-import CFileSystem
+import CReel
 import FoundationEssentials
 import Glibc
 import ReelModel

@@ -1,4 +1,4 @@
-import CCommand
+import CReel
 import Glibc
 import ReelModel
 import ReelSystem

@@ -1,4 +1,4 @@
-import CFileSystem
+import CReel
 
 /// What to do with symbolic links on the way to a file.
 enum LinkRule: Sendable {

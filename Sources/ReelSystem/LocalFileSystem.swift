@@ -1,4 +1,4 @@
-import CFileSystem
+import CReel
 
 /// File systems that one kernel has to itself, on a disk or in memory, so that a lock on a file is seen by everybody who
 /// can have that file open there. Any other may be shared.

@@ -1,4 +1,4 @@
-import CSandbox
+import CReel
 import ReelModel
 import ReelWire
 

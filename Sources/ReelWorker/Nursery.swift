@@ -1,4 +1,4 @@
-import CSandbox
+import CReel
 import Glibc
 import ReelModel
 import ReelWire

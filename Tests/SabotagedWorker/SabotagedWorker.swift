@@ -1,5 +1,5 @@
 import CEscapes
-import CSandbox
+import CReel
 import Glibc
 import ReelWorker
 

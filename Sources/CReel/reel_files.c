@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "CFileSystem.h"
+#include "reel_files.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>

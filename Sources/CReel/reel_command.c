@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "CCommand.h"
+#include "reel_command.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-#ifndef REEL_C_FILE_SYSTEM_H
-#define REEL_C_FILE_SYSTEM_H
+#ifndef REEL_C_FILES_H
+#define REEL_C_FILES_H
 
 #include <stdint.h>
 #include <sys/types.h>
