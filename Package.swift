@@ -27,7 +27,7 @@ let package = Package(
     .library(
       name: "Reel",
       targets: [
-        "ReelModel", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCommand", "ReelHTTP", "ReelS3",
+        "ReelCore", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCommand", "ReelHTTP", "ReelS3",
         "ReelTus", "ReelFirebase", "ReelCatalog", "ReelIngest",
       ]),
     .library(name: "ReelUploaderPromises", targets: ["ReelUploaderPromises"]),
@@ -50,74 +50,66 @@ let package = Package(
     .target(name: "CCurl"),
     .target(name: "CReel", linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CProcess"),
-    module("ReelModel"),
-    module("ReelSystem", ["ReelModel", "CReel"]),
+    module("ReelCore", ["CReel"]),
     module("ReelCrypto", ["COpenSSL"]),
     module("ReelYAML", ["CYAML"]),
     module("ReelSQLite", ["CSQLite"]),
 
     // What comes in, and what it is.
-    module("ReelSniffer", ["ReelModel"]),
-    module("ReelSource", ["ReelModel", "ReelSniffer", "ReelSystem", "CReel", "ReelCrypto"]),
-    module("ReelWire", ["ReelModel"]),
-    module("ReelProbe", ["CFFmpeg", "ReelModel", "ReelSniffer"]),
-    module("ReelWorker", ["ReelModel", "ReelWire", "CReel"]),
+    module("ReelSource", ["ReelCore", "CReel", "ReelCrypto"]),
+    module("ReelWire", ["ReelCore"]),
+    module("ReelProbe", ["CFFmpeg", "ReelCore"]),
+    module("ReelWorker", ["ReelCore", "ReelWire", "CReel"]),
     .executableTarget(
-      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelModel", "ReelWire", "ReelWorker"],
+      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelCore", "ReelWire", "ReelWorker"],
       swiftSettings: strict),
-    module("ReelSandbox", ["ReelModel", "ReelSniffer", "ReelWire", "ReelSystem", "CReel"]),
+    module("ReelSandbox", ["ReelCore", "ReelWire", "CReel"]),
 
     // Where it goes, and what remembers it.
-    module("ReelUploading", ["ReelModel", "ReelSystem", "CReel", "ReelCrypto"]),
-    module("ReelCommand", ["ReelModel", "ReelUploading", "ReelSystem", "CReel", "ReelCrypto"]),
-    module("ReelHTTP", ["ReelModel", "ReelSystem", "ReelUploading", "CCurl", httpTypes]),
-    module(
-      "ReelS3", ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, "ReelCrypto"]),
-    module("ReelTus", ["ReelModel", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
-    module(
-      "ReelFirebase",
-      ["ReelModel", "ReelSystem", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
-    module("ReelUploaderPromises", ["ReelModel", "ReelCrypto"]),
-    module("ReelCatalog", ["ReelModel", "ReelSystem", "ReelSQLite", "CReel"]),
-    module("ReelDoctor", ["ReelModel"]),
+    module("ReelUploading", ["ReelCore", "CReel", "ReelCrypto"]),
+    module("ReelCommand", ["ReelCore", "ReelUploading", "CReel", "ReelCrypto"]),
+    module("ReelHTTP", ["ReelCore", "ReelUploading", "CCurl", httpTypes]),
+    module("ReelS3", ["ReelCore", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, "ReelCrypto"]),
+    module("ReelTus", ["ReelCore", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
+    module("ReelFirebase", ["ReelCore", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
+    module("ReelUploaderPromises", ["ReelCore", "ReelCrypto"]),
+    module("ReelCatalog", ["ReelCore", "ReelSQLite", "CReel"]),
+    module("ReelDoctor", ["ReelCore"]),
 
     // What it should be.
-    module("ReelValidation", ["ReelModel", "ReelYAML"]),
+    module("ReelValidation", ["ReelCore", "ReelYAML"]),
 
     // The view models, the views, the command.
-    module("ReelIngest", ["ReelModel", "ReelSource", "ReelSystem"]),
-    module("ReelTerminal", ["ReelModel", "ReelIngest", "ReelDoctor", "ReelValidation"]),
+    module("ReelIngest", ["ReelCore", "ReelSource"]),
+    module("ReelTerminal", ["ReelCore", "ReelIngest", "ReelDoctor", "ReelValidation"]),
     .executableTarget(
       name: "reel",
       dependencies: [
-        "ReelModel", "ReelSystem", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor",
-        "ReelIngest", "ReelTerminal", "ReelValidation", "ReelCommand", "ReelUploaderPromises", "CProcess",
-        "ReelYAML", argumentParser,
-        "ReelHTTP", "ReelS3", "ReelTus", "ReelFirebase",
+        "ReelCore", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor", "ReelIngest",
+        "ReelTerminal", "ReelValidation", "ReelCommand", "ReelUploaderPromises", "CProcess", "ReelYAML",
+        argumentParser, "ReelHTTP", "ReelS3", "ReelTus", "ReelFirebase",
       ],
       swiftSettings: strict),
 
     // Tests.
     .target(name: "ReelTestRandomness", path: "Tests/Randomness", swiftSettings: strict),
     .target(name: "ReelTestForm", path: "Tests/Form", swiftSettings: strict),
-    tests("ReelModelTests", ["ReelModel", "ReelTestRandomness"]),
-    tests("ReelSystemTests", ["ReelSystem", "ReelModel"]),
+    tests("ReelCoreTests", ["ReelCore", "ReelTestRandomness"]),
     tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
     tests("ReelYAMLTests", ["ReelYAML", "ReelTestRandomness"]),
     tests("ReelSQLiteTests", ["ReelSQLite"]),
-    tests("ReelSnifferTests", ["ReelSniffer", "ReelModel", "ReelTestRandomness"]),
-    tests("ReelSourceTests", ["ReelSource", "ReelModel", "ReelSniffer", "ReelTestRandomness"]),
-    tests("ReelWireTests", ["ReelWire", "ReelModel", "ReelTestRandomness"]),
-    tests("ReelProbeTests", ["ReelProbe", "ReelModel", "ReelSniffer", "ReelTestRandomness"]),
+    tests("ReelSourceTests", ["ReelSource", "ReelCore", "ReelTestRandomness"]),
+    tests("ReelWireTests", ["ReelWire", "ReelCore", "ReelTestRandomness"]),
+    tests("ReelProbeTests", ["ReelProbe", "ReelCore", "ReelTestRandomness"]),
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
       name: "reel-sabotaged-worker",
-      dependencies: ["ReelModel", "ReelWire", "ReelWorker", "CReel", "CEscapes"],
+      dependencies: ["ReelCore", "ReelWire", "ReelWorker", "CReel", "CEscapes"],
       path: "Tests/SabotagedWorker", swiftSettings: strict),
     tests(
       "ReelSandboxTests",
       [
-        "ReelSandbox", "ReelModel", "ReelSystem", "ReelWire", "CReel", "CEscapes", "reel-probe-worker",
+        "ReelSandbox", "ReelCore", "ReelWire", "CReel", "CEscapes", "reel-probe-worker",
         "reel-sabotaged-worker",
       ]),
     .target(name: "ReelHostileFiles", path: "Tests/HostileFiles", swiftSettings: strict),
@@ -127,13 +119,11 @@ let package = Package(
     tests(
       "ReelHostileTests",
       ["ReelHostileFiles", "reel", "reel-probe-worker", "reel-sabotaged-worker"]),
-    tests(
-      "ReelUploadingTests",
-      ["ReelUploading", "ReelUploaderPromises", "ReelModel", "ReelSystem", "ReelCrypto"]),
+    tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelCore", "ReelCrypto"]),
     tests(
       "ReelCommandTests",
       [
-        "ReelCommand", "ReelFaultCampaign", "ReelCatalog", "ReelIngest", "ReelUploaderPromises", "ReelModel",
+        "ReelCommand", "ReelFaultCampaign", "ReelCatalog", "ReelIngest", "ReelUploaderPromises", "ReelCore",
         "ReelCrypto",
       ]),
     .target(
@@ -141,69 +131,61 @@ let package = Package(
     .target(
       name: "ReelHTTPDoubles",
       dependencies: [
-        "ReelHTTP", "ReelModel", "ReelSystem", "ReelUploading", "ReelTestRandomness", "CWire", httpTypes,
-        "ReelCrypto",
+        "ReelHTTP", "ReelCore", "ReelUploading", "ReelTestRandomness", "CWire", httpTypes, "ReelCrypto",
       ],
       path: "Tests/HTTPDoubles", swiftSettings: strict),
     .target(
       name: "ReelGoogleDouble",
-      dependencies: ["ReelFirebase", "ReelHTTP", "ReelHTTPDoubles", "ReelModel", "ReelCrypto", "COpenSSL"],
+      dependencies: ["ReelFirebase", "ReelHTTP", "ReelHTTPDoubles", "ReelCore", "ReelCrypto", "COpenSSL"],
       path: "Tests/GoogleDouble", swiftSettings: strict),
     .target(
       name: "ReelFaultCampaign",
       dependencies: [
-        "ReelModel", "ReelSource", "ReelSystem", "ReelUploading", "ReelCatalog", "ReelIngest", "ReelHTTP",
-        "ReelHTTPDoubles", "ReelTestRandomness", "ReelTestForm", "ReelCrypto", "ReelSQLite",
+        "ReelCore", "ReelSource", "ReelUploading", "ReelCatalog", "ReelIngest", "ReelHTTP", "ReelHTTPDoubles",
+        "ReelTestRandomness", "ReelTestForm", "ReelCrypto", "ReelSQLite",
       ],
       path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
-      [
-        "ReelHTTP", "CCurl", "ReelHTTPDoubles", "ReelModel", "ReelSystem", "ReelUploading", httpTypes,
-        "ReelCrypto",
-      ]),
+      ["ReelHTTP", "CCurl", "ReelHTTPDoubles", "ReelCore", "ReelUploading", httpTypes, "ReelCrypto"]),
     tests(
       "ReelS3Tests",
       [
         "ReelS3", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", "ReelCatalog",
-        "ReelModel", "ReelSystem", "ReelUploading", "ReelUploaderPromises",
-        httpTypes, "ReelCrypto",
+        "ReelCore", "ReelUploading", "ReelUploaderPromises", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelTusTests",
       [
         "ReelTus", "ReelHTTP", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelUploading",
-        "ReelUploaderPromises", "ReelModel", "ReelTestServers", "ReelTestRandomness", httpTypes, "ReelCrypto",
+        "ReelUploaderPromises", "ReelCore", "ReelTestServers", "ReelTestRandomness", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelFirebaseTests",
       [
         "ReelFirebase", "ReelGoogleDouble", "ReelFaultCampaign", "ReelCatalog", "ReelHTTP", "ReelHTTPDoubles",
-        "ReelTestServers", "ReelTestRandomness", "ReelModel", "ReelUploading",
-        "ReelUploaderPromises", httpTypes, "ReelCrypto", "COpenSSL",
+        "ReelTestServers", "ReelTestRandomness", "ReelCore", "ReelUploading", "ReelUploaderPromises",
+        httpTypes, "ReelCrypto", "COpenSSL",
       ]),
-    tests("ReelCatalogTests", ["ReelCatalog", "ReelModel", "ReelSystem", "ReelSQLite", "CSQLite"]),
+    tests("ReelCatalogTests", ["ReelCatalog", "ReelCore", "ReelSQLite", "CSQLite"]),
     tests(
       "ReelIngestTests",
       [
-        "ReelIngest", "ReelModel", "ReelSource", "ReelUploading", "ReelCatalog", "ReelSandbox",
+        "ReelIngest", "ReelCore", "ReelSource", "ReelUploading", "ReelCatalog", "ReelSandbox",
         "ReelTestRandomness", "ReelCrypto",
       ]),
+    tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelCore", "ReelTestRandomness"]),
+    tests("ReelDoctorTests", ["ReelDoctor", "ReelUploading", "ReelCore", "ReelCrypto"]),
     tests(
-      "ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelModel", "ReelTestRandomness"]),
-    tests("ReelDoctorTests", ["ReelDoctor", "ReelUploading", "ReelModel", "ReelCrypto"]),
-    tests(
-      "ReelTerminalTests", ["ReelTerminal", "ReelDoctor", "ReelIngest", "ReelModel", "ReelTestRandomness"]),
+      "ReelTerminalTests", ["ReelTerminal", "ReelDoctor", "ReelIngest", "ReelCore", "ReelTestRandomness"]),
     tests("ReelOnceModelTests", ["ReelIngest"]),
     tests(
       "ReelEndToEndTests",
       [
-        "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelModel", "ReelSystem",
-        "ReelValidation", "ReelTestRandomness", "ReelGoogleDouble", "ReelHTTP", "ReelHTTPDoubles", "ReelS3",
-        "ReelTestServers",
-        httpTypes,
-        "ReelCrypto", "ReelSQLite",
+        "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelCore", "ReelValidation",
+        "ReelTestRandomness", "ReelGoogleDouble", "ReelHTTP", "ReelHTTPDoubles", "ReelS3", "ReelTestServers",
+        httpTypes, "ReelCrypto", "ReelSQLite",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSQLite
 
 /// How much is remembered, and how it is given back to the disk.

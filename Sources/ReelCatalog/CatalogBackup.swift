@@ -1,8 +1,7 @@
 import CReel
 import Glibc
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 /// Copies a catalog while it is in use.
 public enum CatalogBackup {

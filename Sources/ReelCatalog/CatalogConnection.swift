@@ -1,6 +1,5 @@
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 import Synchronization
 
 /// A database that is closed when its last user has left it: SQLite does not bear being used after its end.

@@ -1,6 +1,5 @@
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 /// Opens the file of a catalog. Everything here blocks.
 enum CatalogDatabase {

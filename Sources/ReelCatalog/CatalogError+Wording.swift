@@ -1,5 +1,5 @@
 import Glibc
-import ReelModel
+import ReelCore
 
 extension CatalogError {
   static func newerSchema(_ found: Int, known: Int, at path: String) -> CatalogError {

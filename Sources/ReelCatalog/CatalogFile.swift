@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// The file of a catalog, before SQLite looks at it. Everything here blocks.
 enum CatalogFile {

@@ -1,5 +1,5 @@
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// Another process that keeps a catalog to itself, so that this one waits.
 public struct CatalogHold: Hashable, Sendable {

@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// A store as the tables name it.
 struct StoreName: Hashable, Sendable {

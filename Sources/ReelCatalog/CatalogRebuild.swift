@@ -1,9 +1,8 @@
 import CReel
 import FoundationEssentials
 import Glibc
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 /// An object that becomes a post of a rebuilt catalog.
 public struct RebuiltObject: Sendable {

@@ -1,6 +1,5 @@
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 /// The tables, and how an older catalog becomes one of today.
 ///

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// What shows that a library had a catalog: a file that says so, or objects in its own store. A library that has such a
 /// trace and no catalog has lost it, and with a new one everything would be published again. Everything here blocks.

@@ -1,7 +1,6 @@
 import Dispatch
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 import Synchronization
 
 /// The only writer of a catalog in this process.

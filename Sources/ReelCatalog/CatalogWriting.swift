@@ -1,6 +1,5 @@
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 import Synchronization
 
 /// What a catalog that may write has besides its database: the queue of writes, its place among the owners,

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSQLite
 
 /// Stores by their settled names, and how much each holds.

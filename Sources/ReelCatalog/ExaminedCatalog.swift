@@ -1,7 +1,6 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 /// A catalog opened to be looked at by `reel doctor`.
 public final class ExaminedCatalog: CatalogExamination, Sendable {

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 extension Failpoint {
   /// The process has come here, in the middle of work on the database: an error that is armed is one of SQLite's.

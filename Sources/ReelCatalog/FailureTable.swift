@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import ReelSQLite
 
 /// Files that were not published, by path.

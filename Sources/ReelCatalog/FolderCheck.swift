@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Makes folders that are ours alone, and refuses those that are not. Everything here blocks.
 enum FolderCheck {

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Keeps other processes out while a catalog is being opened or made. Blocks.
 struct FolderLock {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSQLite
 
 /// Digests by the state of a file.

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// The folder that holds a catalog, its temporaries and, by default, its media; ours alone.
 ///

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension MemoryCatalog {
   /// What is known of each of these.

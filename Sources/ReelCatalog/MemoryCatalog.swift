@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// A catalog that keeps nothing longer than it lives: for tests and for runs that write nothing.

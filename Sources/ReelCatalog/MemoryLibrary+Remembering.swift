@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 extension MemoryLibrary {
   func status() -> CatalogStatus {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 /// What the owners of one ``MemoryCatalog`` share.
 struct MemoryLibrary {

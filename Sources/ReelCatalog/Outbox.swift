@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSQLite
 
 /// Posts whose event has not been told yet, each with the owner that is to tell it.

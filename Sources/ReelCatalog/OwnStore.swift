@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 /// Finds the rows that name the library's own store by a path, and takes the path out of them.
 struct OwnStore {

@@ -1,7 +1,6 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 extension OwnerRoll {
   /// Every owner with a row, then every lock without one.

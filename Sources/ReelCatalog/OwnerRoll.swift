@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 /// Who works on this library, and who of them is alive.
 ///

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import ReelSQLite
 
 /// Posts as rows. Place and time are columns; the rest is the post's own JSON.

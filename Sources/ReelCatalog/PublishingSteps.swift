@@ -1,7 +1,6 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 /// The steps of publishing, each inside a transaction of somebody else's, in the name of one owner.
 struct PublishingSteps: Sendable {

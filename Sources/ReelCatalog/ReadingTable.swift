@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import ReelSQLite
 
 /// What readers found in which bytes, as JSON.

@@ -1,7 +1,6 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 extension SQLiteCatalog {
   /// One read for all. An event that a dead process left untold makes it write.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSQLite
 
 /// The checkpoints lie in the library's own catalog, which only its owner can read (the folder is 0700, the

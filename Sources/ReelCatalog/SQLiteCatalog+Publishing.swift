@@ -1,7 +1,6 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 extension SQLiteCatalog {
   /// Who only reads tells nothing.

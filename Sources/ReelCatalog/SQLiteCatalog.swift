@@ -1,6 +1,5 @@
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 
 /// The catalog of a library folder, in SQLite.
 ///

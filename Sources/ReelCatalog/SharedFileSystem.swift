@@ -1,6 +1,6 @@
 import CReel
 import Glibc
-import ReelModel
+import ReelCore
 
 /// File systems that several kernels can have open, on which a catalog would come to harm: SQLite's write-ahead log needs
 /// memory that all its processes share, so they have to be on one machine (https://www.sqlite.org/wal.html, "Overview").

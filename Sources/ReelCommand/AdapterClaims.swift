@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Holds what a result claims against what was asked: nothing of it is passed on unchecked.
 struct AdapterClaims: Sendable {

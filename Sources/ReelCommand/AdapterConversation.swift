@@ -1,7 +1,6 @@
 import CReel
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// One request to an adapter, from its start to its end. Stays on one thread, which it blocks.
 final class AdapterConversation {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What may be said in which order. Pure: it is fed lines, and says what they mean.
 struct AdapterDialogue: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// How long an adapter may be silent, and how much it may say.
 struct AdapterLimits: Hashable, Sendable {

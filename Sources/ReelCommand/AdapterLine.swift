@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 /// A line that an adapter wrote, as far as it keeps to the protocol. Nothing in it is believed yet.
 enum AdapterLine: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import CReel
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// A running adapter and everything that it started: one process group, ended as one.
 final class AdapterProcess {

@@ -1,5 +1,5 @@
 import Glibc
-import ReelModel
+import ReelCore
 
 /// The program behind `command:`, and what it is told with every request.
 public struct AdapterProgram: Hashable, Sendable {

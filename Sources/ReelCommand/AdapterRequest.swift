@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 /// What an adapter is asked: one line of JSON on its standard input (docs/command-uploader.md).
 struct AdapterRequest: Encodable, Sendable {

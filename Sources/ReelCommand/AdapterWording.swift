@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// What is said about an adapter: its name, and none of its secrets.
 struct AdapterWording: Sendable {

@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSystem
+import ReelCore
 import Synchronization
 
 /// Stores objects with a program of the user's own, in any language (docs/command-uploader.md).

@@ -1,7 +1,6 @@
 import Glibc
+import ReelCore
 import ReelCrypto
-import ReelModel
-import ReelSystem
 
 /// Takes the bytes of an object that an adapter reads back, and hashes them: we believe the bytes, not a digest
 /// that the adapter claims.

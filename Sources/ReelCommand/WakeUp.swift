@@ -1,6 +1,6 @@
 import CReel
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// Wakes a thread that waits in poll(2), from any other.
 final class WakeUp: Sendable {

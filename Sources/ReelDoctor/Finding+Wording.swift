@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension Finding {
   /// The catalog itself is not to be trusted.

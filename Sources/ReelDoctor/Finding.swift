@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Something that is not as it should be in a library or its stores.
 public struct Finding: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 /// One look at a library and its stores. Changes nothing.
 public struct LibraryExamination: Sendable {

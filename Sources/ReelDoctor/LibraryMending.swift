@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 /// Mends what an examination found, where that is certain.
 public struct LibraryMending: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Something that mending came upon and could not do.
 public struct MendingFailure: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Where the bytes of objects that are gone or damaged may come from.
 public protocol ObjectSupply: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// How a post's object stands in its store.
 public enum ObjectVerdict: Hashable, Sendable {

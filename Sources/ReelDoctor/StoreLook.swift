@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 /// Holds what a store has against what the rows say.
 struct StoreLook {

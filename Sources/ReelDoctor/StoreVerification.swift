@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Holds what the stores have against what the catalog says was published: existence, length, digest.
 ///

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelUploading
 
 /// Where viewers find what is in a bucket.

@@ -1,6 +1,5 @@
+import ReelCore
 import ReelHTTP
-import ReelModel
-import ReelSystem
 import ReelUploading
 
 /// One upload, begun or gone on with, in parts; where it is is written down before the first of them goes out.

@@ -1,6 +1,6 @@
 import FoundationEssentials
+import ReelCore
 import ReelHTTP
-import ReelModel
 import ReelUploading
 
 /// Stores objects in a bucket of Cloud Storage for Firebase, which is a bucket of Google Cloud Storage.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// The requests of Firestore's REST API, each as one call
 /// (https://firebase.google.com/docs/firestore/reference/rest/v1/projects.databases.documents).

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// A project's Firestore database, its default one.
 public struct FirestoreDatabase: Hashable, Sendable {

@@ -1,6 +1,5 @@
+import ReelCore
 import ReelHTTP
-import ReelModel
-import ReelSystem
 
 /// Keeps a store's posts as documents of the collection `Post` in Firestore, numbered by one counter.
 ///

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// Sends requests to one of Google's services, each with the access token, and to no other origin.
 struct GoogleClient: Sendable {

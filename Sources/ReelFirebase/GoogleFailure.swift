@@ -1,6 +1,6 @@
 import FoundationEssentials
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// What a Google API says when it refuses (https://cloud.google.com/apis/design/errors#http_mapping): a canonical
 /// status from Firestore, reasons from Cloud Storage.

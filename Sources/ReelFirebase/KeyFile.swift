@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// A file that holds a key: nobody but its owner may read it. Its calls block.
 struct KeyFile {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A post as a document of the collection `Post`: the keys are those of its JSON, which the feed apps read.
 enum PostDocument {

@@ -1,7 +1,6 @@
 import FoundationEssentials
+import ReelCore
 import ReelHTTP
-import ReelModel
-import ReelSystem
 
 /// A service account's key, as Google gives it out: one JSON object in a file.
 public struct ServiceAccountKey: Sendable {

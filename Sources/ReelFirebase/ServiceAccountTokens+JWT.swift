@@ -1,7 +1,7 @@
 import FoundationEssentials
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
 
 extension ServiceAccountTokens {
   /// What is asked for: objects to be written, read, listed and removed, and Firestore's documents.

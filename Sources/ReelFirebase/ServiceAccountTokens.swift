@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// Access tokens for a service account (RFC 7523; https://developers.google.com/identity/protocols/oauth2/service-account):
 /// fetched when the first is needed, kept in memory, renewed before the end.

@@ -1,7 +1,6 @@
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
-import ReelSystem
 
 /// The checksums that Cloud Storage keeps, of the same bytes.
 struct SourceSums: Sendable {

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// A bucket of Cloud Storage, and what stands before each object's name in it.
 public struct StorageBucket: Hashable, Sendable {

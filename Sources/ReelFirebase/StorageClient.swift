@@ -1,8 +1,8 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
 
 /// The requests of Cloud Storage's JSON API, each as one call
 /// (https://cloud.google.com/storage/docs/performing-resumable-uploads, …/docs/json_api/v1/objects).

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 /// What the JSON API says of an object (https://cloud.google.com/storage/docs/json_api/v1/objects#resource).
 struct StorageObject: Decodable, Hashable, Sendable {

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// Where the access token comes from that every request carries.
 public protocol TokenSource: Sendable {

@@ -1,7 +1,7 @@
 import CCurl
 import FoundationEssentials
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// Certificates in PEM form that are trusted beside the system's.
 struct ExtraCertificates: Sendable {

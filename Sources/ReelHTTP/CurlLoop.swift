@@ -1,6 +1,6 @@
 import CCurl
 import Glibc
-import ReelSystem
+import ReelCore
 import Synchronization
 
 /// Runs transfers on one thread of its own, which starts with the first of them and ends with ``stop()``.

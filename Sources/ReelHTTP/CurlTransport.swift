@@ -1,6 +1,5 @@
 import HTTPTypes
-import ReelModel
-import ReelSystem
+import ReelCore
 import ReelUploading
 
 /// HTTP/1.1 over libcurl: connections are kept and shared, TLS is verified, redirects are not followed, and a request

@@ -1,6 +1,6 @@
 import CCurl
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// What libcurl says of a transfer that failed.
 struct CurlError: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Why there is no reply. Reasons are for people, and hold no address but the origin's.
 public enum HTTPFailure: Error, Hashable, Sendable {

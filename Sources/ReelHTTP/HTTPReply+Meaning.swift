@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 import HTTPTypes
-import ReelModel
+import ReelCore
 
 extension HTTPReply {
   /// The store's clock when it answered (RFC 9110, 6.6.1), or nil.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelUploading
 
 /// The bytes of a ``SourceBody``, chunk by chunk: what any transport sends.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// Tells the events of one run to every observer, in one order, and folds them into the state.

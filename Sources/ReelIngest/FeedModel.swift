@@ -1,5 +1,5 @@
 import Observation
-import ReelModel
+import ReelCore
 
 /// Pages through the feed, the newest posts first: the view model of `reel feed`, and of an app's feed.
 ///

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 // The one place where the errors of the layers become the failure of a file.
 

@@ -1,6 +1,5 @@
 import Dispatch
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Takes one file through the rest of its steps, for all that has to wait: a slow reader, a network, another process, a
 /// retry.

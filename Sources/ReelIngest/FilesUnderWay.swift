@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSource
 
 /// A file that was opened, copied and hashed.

@@ -1,6 +1,5 @@
-import ReelModel
+import ReelCore
 import ReelSource
-import ReelSystem
 import Synchronization
 
 /// What every step of a run works with, and the small decisions that several of them share.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 extension IngestEvent: Codable {
   private enum EnvelopeKeys: String, CodingKey {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 /// Something that is true of a run: what views draw, `--events` writes, and tests read.
 ///

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The events of a run, from the moment it was asked for until `run.finished`.
 ///

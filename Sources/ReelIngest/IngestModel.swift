@@ -1,5 +1,5 @@
 import Observation
-import ReelModel
+import ReelCore
 import ReelSource
 
 /// Takes a batch of videos in: the view model of `reel ingest`, and of any app that does the same.

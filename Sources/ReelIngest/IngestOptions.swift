@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSource
 
 /// How a run treats the files it finds.

@@ -1,7 +1,6 @@
 import Dispatch
-import ReelModel
+import ReelCore
 import ReelSource
-import ReelSystem
 
 /// One run. A walker finds files and puts them into a bounded queue of batches; lanes, a thread each, take them in;
 /// what has to wait for a network or for somebody else goes on in a task of its own.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSource
 
 /// What a run works with, each behind its port, so that a test brings its own.
@@ -22,7 +22,7 @@ public struct IngestServices: Sendable {
   /// Called after each step of each file. For tests; does nothing by default.
   public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
 
-  /// Services; the ports that have an implementation in `ReelModel` have it as default.
+  /// Services; the ports that have an implementation in `ReelCore` have it as default.
   public init(
     prober: any MediaProber, uploader: any Uploader, recorder: (any PostRecorder)? = nil,
     catalog: any PostCatalog,

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What a run looks like at one moment: the fold of its events. Its size does not grow with the run.
 public struct IngestState: Hashable, Sendable {

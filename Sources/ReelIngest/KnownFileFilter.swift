@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The first look at a batch: a file that an earlier run knows in this very state has its end here, for the price of a
 /// look into the catalog. It is not opened, and a reader is started for it at most to say of which version it is.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 // Steps `intended` to `published`, for a batch.
 

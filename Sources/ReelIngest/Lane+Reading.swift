@@ -1,7 +1,6 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import ReelSource
-import ReelSystem
 
 // Steps `opened` to `judged`: what the files' bytes say.
 

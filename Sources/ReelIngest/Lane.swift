@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSource
 
 /// Takes batches of files through all their steps, one step after the other for the whole batch (docs/publish.md). Runs

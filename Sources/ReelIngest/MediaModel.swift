@@ -1,5 +1,5 @@
 import Observation
-import ReelModel
+import ReelCore
 import ReelSource
 
 /// Publishes one video: the view model of `reel publish`, and of an app's "share" button.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSource
 
 /// A file of the run that is to have an end: one to take in, or one that the walk could not reach.

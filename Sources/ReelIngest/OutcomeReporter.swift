@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// How a file's steps end when nothing went wrong.
 enum FileEnding: Sendable {

@@ -1,6 +1,5 @@
-import ReelModel
+import ReelCore
 import ReelSource
-import ReelSystem
 
 /// Reads what files really are, several at once, and gives the answers in the order of the question.
 public struct ProbeRun: Sendable {

@@ -1,5 +1,5 @@
 import CFFmpeg
-import ReelModel
+import ReelCore
 
 /// Reads what a file says about itself with FFmpeg's libraries, in this process, on this thread.
 ///

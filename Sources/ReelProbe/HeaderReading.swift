@@ -1,5 +1,5 @@
 import CFFmpeg
-import ReelModel
+import ReelCore
 
 /// Decides whether the header alone tells the truth, and calls one packet as a witness.
 struct HeaderReading {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension MediaContainer {
   /// FFmpeg's short name of the one demuxer that reads this container.

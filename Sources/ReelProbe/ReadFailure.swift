@@ -1,5 +1,5 @@
 import CFFmpeg
-import ReelModel
+import ReelCore
 
 /// Turns what stopped a reading into the error for people.
 struct ReadFailure {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The facts of one file, and the way they were found.
 public struct Reading: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// Reads the small files that credentials lie in.
 struct CredentialFiles: Sendable {

@@ -1,6 +1,6 @@
 import FoundationEssentials
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// Where an uploader gets its credentials from.
 public protocol CredentialSource: Sendable {

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelHTTP
-import ReelModel
-import ReelSystem
 
 /// Credentials from the endpoint of a container's runtime or of a virtual machine. Nobody asks them unless told to: an
 /// address that answers to every program on a machine is not to be believed by accident.

@@ -1,6 +1,5 @@
+import ReelCore
 import ReelHTTP
-import ReelModel
-import ReelSystem
 
 /// What the environment and AWS's shared files say: credentials, and a region and an endpoint where they name one.
 public struct LocalCredentials: Sendable {

@@ -1,7 +1,7 @@
 import HTTPTypes
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
 import ReelUploading
 
 /// One large object on its way, part by part.

@@ -1,8 +1,7 @@
 import FoundationEssentials
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
-import ReelSystem
 import ReelUploading
 
 /// A part's place and digests.

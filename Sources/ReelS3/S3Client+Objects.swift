@@ -1,7 +1,7 @@
 import HTTPTypes
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
 
 /// What a store says of an object without giving its bytes.
 struct S3Head: Sendable, Hashable {

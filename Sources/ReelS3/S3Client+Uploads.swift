@@ -1,5 +1,5 @@
 import HTTPTypes
-import ReelModel
+import ReelCore
 import ReelUploading
 
 extension S3Client {

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
 import Synchronization
 
 /// One request to a store, before it is signed.

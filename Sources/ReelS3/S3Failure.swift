@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// What a store said against a request: its status, and the code and words of its XML, where it has any.
 struct S3Failure: Sendable {

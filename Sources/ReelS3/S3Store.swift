@@ -1,5 +1,5 @@
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// Which bucket, where, and how its objects are addressed.
 public struct S3Store: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import HTTPTypes
+import ReelCore
 import ReelHTTP
-import ReelModel
 import ReelUploading
 
 /// Stores objects in a bucket of Amazon S3, or of a store that speaks its protocol.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What a post's `videoURL` is: the address by which a viewer opens an object.
 public enum S3Viewing: Hashable, Sendable {

@@ -1,7 +1,6 @@
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
-import ReelSystem
 
 /// What a store that keeps MD5s, and does not encrypt with keys of its own, calls an object of these bytes. (Amazon's tag
 /// of an object in parts is the MD5 of their MD5s and how many they are; some stores tell the MD5 of the whole.)

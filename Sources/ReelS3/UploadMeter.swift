@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// Adds up what parallel requests have sent, and reports it: growing, about twice a megabyte at most.

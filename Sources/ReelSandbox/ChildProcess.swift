@@ -1,7 +1,6 @@
 import CReel
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 import Synchronization
 
 /// A worker's process. It is killed and collected when nobody holds this any more.

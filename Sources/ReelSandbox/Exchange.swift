@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSystem
+import ReelCore
 import ReelWire
 
 /// One file to be read.

@@ -1,7 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSniffer
-import ReelSystem
+import ReelCore
 
 /// What a file's first bytes say, before any other program sees it.
 enum FirstBytes {

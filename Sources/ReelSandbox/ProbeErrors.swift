@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// What is said of a file or an installation when the trouble is not what a worker answered.
 extension ProbeError {

@@ -1,6 +1,5 @@
 import CReel
-import ReelModel
-import ReelSystem
+import ReelCore
 import ReelWire
 
 /// Holds a worker's facts against what is known without it.

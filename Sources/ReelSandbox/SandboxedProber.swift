@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSystem
+import ReelCore
 import Synchronization
 
 /// Reads files in confined processes of their own, so that a hostile one can at worst spoil its own answer.

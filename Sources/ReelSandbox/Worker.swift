@@ -1,7 +1,6 @@
 import CReel
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 import ReelWire
 
 /// A worker's process and this side's end of its channel. Used by one thread at a time.

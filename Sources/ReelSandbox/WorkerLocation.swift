@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Where `reel-probe-worker` is. It is never looked for in `PATH`.
 public enum WorkerLocation: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Dispatch
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// Lends each of its slots to one file at a time, first come, first served.

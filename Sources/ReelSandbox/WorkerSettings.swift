@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelWire
 
 /// How far the reading of strangers' files is confined (`--isolation`).

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// One place in the pool: reads one file at a time, with whatever worker it has.

@@ -1,6 +1,5 @@
 import CReel
-import ReelModel
-import ReelSystem
+import ReelCore
 import ReelWire
 
 /// Where a slot of the pool gets the worker for its next file from. Used by one thread at a time.

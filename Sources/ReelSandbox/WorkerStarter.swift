@@ -1,7 +1,6 @@
 import CReel
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 import ReelWire
 import Synchronization
 

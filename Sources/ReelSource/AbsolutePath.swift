@@ -1,5 +1,5 @@
 import Glibc
-import ReelModel
+import ReelCore
 
 /// A path from the root of the file system without `.`, `..` and doubled slashes, so that two ways of writing
 /// the same place are equal. It goes by the names alone: a `..` after a link leads back to before the link.

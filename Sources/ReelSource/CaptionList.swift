@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What a list says about videos: a CSV file (RFC 4180, UTF-8) with a header row that names its columns.
 ///

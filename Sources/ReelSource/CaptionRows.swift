@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The rows of a caption list, as its text and where each begins in it.
 struct CaptionRows: Sendable {

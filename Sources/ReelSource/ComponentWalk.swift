@@ -1,7 +1,6 @@
 import CReel
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Opens a path a component at a time: for kernels without `openat2`, and for paths longer than one call
 /// takes.

@@ -1,4 +1,4 @@
-import ReelSystem
+import ReelCore
 
 extension Descriptor {
   /// Calls `body` with the number, which stays open until `body` is done: Swift may let go of an object after

@@ -1,5 +1,5 @@
 import Glibc
-import ReelModel
+import ReelCore
 
 /// Which directory it is, whatever it is called.
 public struct DirectoryIdentity: Hashable, Sendable {

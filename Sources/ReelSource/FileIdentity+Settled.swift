@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 extension FileIdentity {
   /// Whether the file was left alone for 2 seconds before `moment`. Times are only as fine as the kernel's

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// `--files0-from`: names with a NUL after each (after the last one it may be missing), as `find -print0`
 /// writes them.

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// What `stat` says of a file.
 struct FileStatus: Hashable, Sendable {

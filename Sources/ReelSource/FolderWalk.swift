@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The walk through one folder that the user named: depth first, the names of each folder in byte order.
 ///

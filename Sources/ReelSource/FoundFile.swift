@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A file that may be a video, found and not yet opened. It holds the directory that it was found in.
 public struct FoundFile: Sendable {

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// A directory that is held open, so that the names in it go on meaning what they meant.
 final class HeldDirectory: Sendable {

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// A file that was found and not yet opened.
 struct LocatedFile: Sendable {

@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSniffer
+import ReelCore
 
 /// What a name in a folder says before anybody looks at the file.
 enum NameClaim: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// `--include` and `--exclude`: which names in folders are looked at. A file that the user named is not
 /// asked.

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// The names in a directory, in byte order, kept in one piece of memory: a name costs its own length and
 /// eight bytes.

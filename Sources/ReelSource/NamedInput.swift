@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// A file of settings or names that the user points Reel to. It is the user's own, so links and pipes are
 /// fine, as in `--files0-from <(find … -print0)`.

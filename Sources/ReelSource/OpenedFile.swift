@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// A regular file that is open for reading.
 public final class OpenedFile: SourceHandle {

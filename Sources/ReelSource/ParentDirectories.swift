@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Opens the directories of files that the user named, each once as long as the names stay in it.
 struct ParentDirectories {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A path as system calls take it: bytes, with a NUL at the end and none before.
 struct PathBytes: Sendable {

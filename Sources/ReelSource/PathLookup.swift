@@ -1,7 +1,6 @@
 import CReel
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Finds what a path names without opening it: an `O_PATH` descriptor has no effect on a FIFO or a device,
 /// does not wait for anybody, and goes on naming the same file whatever happens to the path.

@@ -1,8 +1,7 @@
 import CReel
 import Glibc
+import ReelCore
 import ReelCrypto
-import ReelModel
-import ReelSystem
 
 /// A source that was copied where nobody else writes, with the digest of the copy.
 public struct PrivateCopy: SourceHandle, ByteSource {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Comma-separated values as RFC 4180 has them, and no others: UTF-8 with or without a byte order mark, lines
 /// that end with CRLF or LF, quotes around a field that holds quotes (doubled), commas or line ends.

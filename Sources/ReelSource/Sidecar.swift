@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import ReelModel
+import ReelCore
 
 /// What `clip.json` beside `clip.mp4` says about it: `caption`, `music`, `author`, `authorName`, each a
 /// string or null.

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// The folders that are never taken in, and what lies beneath them.
 struct SkippedGround {

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelCrypto
-import ReelModel
 
 /// The SHA-256 of a file's bytes.
 public enum SourceDigest {

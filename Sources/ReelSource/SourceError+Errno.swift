@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 extension SourceError {
   /// What a system call's failure means for a person. The file's name is not in it: who reports it knows.

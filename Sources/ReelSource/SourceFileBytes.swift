@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A source file's bytes, as an uploader reads them.
 public struct SourceFileBytes: ByteSource {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A file or folder that the user named.
 public struct SourceInput: Hashable, Sendable {

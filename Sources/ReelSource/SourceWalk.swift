@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// Finds the files to take in, beneath what the user named, a few at a time.

@@ -1,7 +1,6 @@
 import CReel
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 import Synchronization
 
 /// Private copies that never become objects: files without a name in a folder, which the system frees when nobody holds

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A folder that a walk is in.
 struct WalkFrame: Sendable {

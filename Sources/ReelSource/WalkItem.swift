@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Something that a walk met.
 public enum WalkItem: Sendable {

@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSniffer
+import ReelCore
 
 // What lies in a folder that the user named.
 extension WalkState {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Where a walk stands.
 struct WalkState: Sendable {

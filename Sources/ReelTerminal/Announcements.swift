@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// Which events get a line of their own that stays.
 public struct Announcements: OptionSet, Hashable, Sendable {

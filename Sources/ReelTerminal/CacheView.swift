@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What is remembered of files and readings, or was until `reel cache clear`.
 public struct CacheView: JSONDocument, Sendable {

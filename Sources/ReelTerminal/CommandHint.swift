@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Writes the commands that hints name, so that they can be copied as they are: a library that was named by a flag
 /// is named by it again.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A page of the feed as JSON: `{"v": 1, "posts": […], "next": "12"}`; `next` is null on the last page.
 public struct FeedDocument: JSONDocument, Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// One post as the cells of a table.
 struct FeedRow {

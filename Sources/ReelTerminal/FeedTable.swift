@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A page of posts for people.
 public enum FeedTable {

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 extension FileInFlight {
   /// How far its transfer has come; nil before it begins.

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// Progress as bars: a line for the run and one for each file in flight (`--progress bar`).
 public enum IngestBars {

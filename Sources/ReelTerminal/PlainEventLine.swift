@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// The lines of the two events of which a run over a large folder has the most, put together without an encoder.
 /// They are the very bytes that the encoder would write: only where every text is plain, so that nothing in it needs

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// What would be published, in a dry run of one file.
 public enum PlanCard {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// One post for people.
 public enum PostCard {

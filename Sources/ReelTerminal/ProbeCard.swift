@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// What one file really is, for people.
 public enum ProbeCard {

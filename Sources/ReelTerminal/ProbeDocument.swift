@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// What `reel probe` found in one file: its JSON, and what ``ProbeCard`` draws.
 ///

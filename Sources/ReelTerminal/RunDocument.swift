@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// A run's end as JSON (`reel ingest --json`).
 ///

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// What `reel ingest` says when it is done.
 public struct RunReport: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension SourcePath {
   /// As people are shown it, in a line that they can still read: the middle of a very long one is left out. Not for

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What the catalog holds, and what failed and why.
 public struct StatusView: Sendable {

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// The files of a run that were not published and why, as many as one wants to keep.
 public struct TroubleList: Hashable, Sendable {

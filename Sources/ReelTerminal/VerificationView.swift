@@ -1,5 +1,5 @@
+import ReelCore
 import ReelDoctor
-import ReelModel
 
 /// What `reel verify` says: what is not sound as it is found, and the count at the end.
 ///

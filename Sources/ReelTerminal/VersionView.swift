@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The versions of everything that takes part (`reel version`).
 public struct VersionView: JSONDocument, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Where viewers find what a tus server took: the protocol does not say.
 public struct TusAddresses: Hashable, Sendable {

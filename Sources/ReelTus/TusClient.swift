@@ -1,8 +1,8 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
 
 /// The requests of tus 1.0.0, each as one call.
 struct TusClient: Sendable {

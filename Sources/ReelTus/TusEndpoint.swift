@@ -1,5 +1,5 @@
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// Where uploads are created, as the user names it.
 public struct TusEndpoint: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// What a tus server's refusals mean, and how they are told. No sentence names an upload's address.
 struct TusFailure: Sendable {

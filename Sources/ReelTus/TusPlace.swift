@@ -1,6 +1,6 @@
 import FoundationEssentials
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// Where an upload is on its server, and what of the source has been sent there: what a tus checkpoint holds.
 ///

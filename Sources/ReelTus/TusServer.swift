@@ -1,6 +1,6 @@
 import HTTPTypes
+import ReelCore
 import ReelHTTP
-import ReelModel
 
 /// What a server can do, as its answer to OPTIONS says (tus 1.0.0, "OPTIONS").
 struct TusServer: Hashable, Sendable {

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelCrypto
-import ReelModel
 import ReelUploading
 
 /// One upload, begun or gone on with, in parts of which each is written down before it goes out.

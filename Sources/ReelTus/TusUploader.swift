@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelHTTP
-import ReelModel
 import ReelUploading
 import Synchronization
 

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// Does something once, when an upload is halfway: seen by what it reads, or by what it reports.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// One thing that every recorder of posts promises, and a check that finds out whether it is kept.
 ///

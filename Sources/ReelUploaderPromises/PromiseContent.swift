@@ -1,5 +1,5 @@
+import ReelCore
 import ReelCrypto
-import ReelModel
 
 /// Bytes that look random, are the same on every run, and never the same for two seeds.
 struct PromiseContent: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// What a check works with: a prepared uploader, names nobody uses, and a broom.

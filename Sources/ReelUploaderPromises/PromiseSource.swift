@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A source that behaves, or misbehaves in one way.
 struct PromiseSource: ByteSource {

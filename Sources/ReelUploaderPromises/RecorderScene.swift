@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// A recorder that is being checked, and what was recorded on the way.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A store for tests, and how to get at it.
 public struct StoreUnderTest: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension UploaderPromise {
   /// What is there is found, what is not is not, and only what is named is removed.

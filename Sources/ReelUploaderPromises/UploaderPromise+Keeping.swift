@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension UploaderPromise {
   /// An object that exists is never overwritten, and nothing but whole objects is ever seen.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension UploaderPromise {
   /// A source that changes, shrinks, grows or fails midway leaves nothing behind.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension UploaderPromise {
   /// On return the whole object is visible under its key.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension CancellationFlag {
   /// - Throws: `cancelled` once it is set.

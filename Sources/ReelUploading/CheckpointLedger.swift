@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What is written down of one object's upload; the catalog's failures as the upload's.
 public struct CheckpointLedger: Sendable {

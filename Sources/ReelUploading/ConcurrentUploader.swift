@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Lets so many uploads through at once; the others wait their turn. Everything else passes.
 ///

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelCrypto
-import ReelModel
 
 extension ContentDigest {
   /// The SHA-256 of these bytes.

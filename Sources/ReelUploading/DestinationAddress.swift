@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Where `--to` points, as the user wrote it.
 public enum DestinationAddress: Hashable, Sendable {

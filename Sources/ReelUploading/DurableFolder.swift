@@ -1,5 +1,5 @@
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// A folder whose names are made durable: what was renamed into it before ``sync()`` was called is there
 /// after a power loss once it has returned.

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Turns what the system says about a folder store into what an uploader says.
 struct FolderFailure {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension FolderUploader: BatchStore {
   /// The store itself.

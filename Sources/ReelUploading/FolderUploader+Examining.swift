@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 extension FolderUploader: StoreExamination {
   /// Needs no ``prepare()``, and makes nothing.

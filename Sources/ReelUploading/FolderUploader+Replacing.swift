@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSystem
+import ReelCore
 
 extension FolderUploader: DamagedObjectReplacing {
   /// Copies `source` beside the folder's objects and syncs it, as an upload does; then it is renamed over the damaged

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 import Synchronization
 
 /// Stores objects as files in one folder.

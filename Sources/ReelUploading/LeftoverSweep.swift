@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// The names of what an uploader writes before it is whole, and the way to tell whose is dead.
 ///

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelCrypto
-import ReelModel
 import Synchronization
 
 /// A store in memory, for tests and examples. It keeps every promise but durability.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The addresses under which viewers find a store's objects.
 public struct ObjectAddresses: Sendable {

@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Makes copies durable and gives them their names, a batch at a time.
 ///

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Brings what is to be an object beside a folder store, where it has no name yet.
 struct ObjectCopying {

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 import Synchronization
 
 /// A store's folder, held open, with a folder of temporaries that is ours for as long as this lives.

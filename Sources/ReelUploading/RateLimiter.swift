@@ -1,5 +1,5 @@
 import Dispatch
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// Lets so many bytes a second through, whoever asks: one limiter for all uploads of a run.

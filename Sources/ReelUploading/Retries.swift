@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// Asks again after what may pass, within the limits of a policy: what the decorators that retry share.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// How often a store is asked again, and how long is waited before.
 ///

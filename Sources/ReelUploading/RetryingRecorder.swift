@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Asks a store's database again after what may pass. A reply that was lost does no harm: a recorder finds what it has
 /// recorded.

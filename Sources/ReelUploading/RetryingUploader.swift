@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Asks a store again after what may pass: `interrupted` and `unavailable`, within the limits of its policy.
 ///

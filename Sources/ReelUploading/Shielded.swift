@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Runs `body` to its end even when the surrounding task is cancelled meanwhile: for a step after which an object is
 /// visible. To break off in the middle of it would be to say "nothing is stored" without knowing.

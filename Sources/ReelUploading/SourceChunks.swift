@@ -1,6 +1,5 @@
+import ReelCore
 import ReelCrypto
-import ReelModel
-import ReelSystem
 
 /// A source's bytes in chunks, or those of a range of it, read off the cooperative pool and proved: for uploaders that
 /// send what they read.

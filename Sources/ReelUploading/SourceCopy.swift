@@ -1,8 +1,7 @@
 import CReel
 import Glibc
+import ReelCore
 import ReelCrypto
-import ReelModel
-import ReelSystem
 
 /// Copies a source into an open file and proves that the bytes are those of its digest.
 struct SourceCopy {

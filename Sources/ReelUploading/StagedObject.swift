@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 import Synchronization
 
 /// A private copy in a folder store's folder of temporaries, which can become its object by being renamed.

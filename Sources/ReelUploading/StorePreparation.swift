@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 
 /// Makes and opens a store's folders, takes its lock, and sweeps what dead uploaders left.
 struct StorePreparation {

@@ -1,7 +1,6 @@
 import Glibc
+import ReelCore
 import ReelCrypto
-import ReelModel
-import ReelSystem
 
 /// A file of a folder store, open for reading.
 struct StoredFile: Sendable {

@@ -1,6 +1,6 @@
 import CReel
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// A file that is being written where nobody looks, until it gets its name. It goes with this value unless it
 /// was given one.

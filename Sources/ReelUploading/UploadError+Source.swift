@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension UploadError {
   /// A failure of the source, seen while it was stored.

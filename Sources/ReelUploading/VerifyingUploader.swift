@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Holds every upload of another uploader against what was to be stored: key, size, and the digest where the
 /// store proves one. What differs is removed again.

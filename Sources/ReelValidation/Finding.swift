@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// One rule that a file breaks, or that could not be judged.
 public struct Finding: Hashable, Sendable {

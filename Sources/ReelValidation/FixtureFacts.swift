@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Everything that is known of one file before it is judged. A value: whoever gathers it does the reading.
 public struct FixtureFacts: Hashable, Sendable {

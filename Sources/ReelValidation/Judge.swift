@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A rule as a policy sets it: on, with its operand understood.
 public struct ActiveRule: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Puts names into the commands that mend files, so that a shell takes them for names and for nothing else.
 enum MendCommand {

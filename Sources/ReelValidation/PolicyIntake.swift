@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A policy as the door of `reel publish` and `reel ingest`: what breaks a rule of severity `error` stays out.
 public struct PolicyIntake: IntakePolicy {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// One thing that can be wrong with a file. A value: the rules of ``RuleBook`` are all there are.
 public struct Rule: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// One file and what was found.
 public struct ValidatedFile: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The extensions by which a name claims to be a video, whether Reel takes it in or not.
 public enum VideoNames {

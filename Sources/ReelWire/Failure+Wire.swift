@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension WireWriter {
   mutating func failure(_ error: ProbeError) {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 
 extension WireWriter {
   mutating func media(_ media: MediaInfo) throws(WireError) {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A worker's answer to a ``ReadRequest``.
 public enum ReadReply: Hashable, Sendable {

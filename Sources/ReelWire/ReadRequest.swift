@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A file to read; its descriptor comes with the frame.
 public struct ReadRequest: Hashable, Sendable {

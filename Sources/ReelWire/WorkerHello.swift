@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A worker's answer to ``WorkerStart``, and the first word of each fresh process of a nursery: who it is, and how far
 /// it is confined.

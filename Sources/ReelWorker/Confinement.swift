@@ -1,5 +1,5 @@
 import CReel
-import ReelModel
+import ReelCore
 import ReelWire
 
 /// Closes the doors of this process, for good.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelWire
 
 /// The first frame a process sends: who it is, and how far it is confined.

@@ -1,6 +1,6 @@
 import CReel
 import Glibc
-import ReelModel
+import ReelCore
 import ReelWire
 
 /// Reads the files that a worker is handed.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelTerminal
 
 /// Why a command could not do what it was asked: one sentence on stderr, and an exit code.

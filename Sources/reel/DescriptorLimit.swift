@@ -1,5 +1,5 @@
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// How many files this process may have open (`ulimit -n`).
 enum DescriptorLimit {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 // The errors of the layers, as the command line tells them.
 

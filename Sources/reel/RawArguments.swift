@@ -1,7 +1,7 @@
 import ArgumentParser
 import CProcess
 import Glibc
-import ReelModel
+import ReelCore
 
 /// The command line as text that loses nothing. The argument parser takes strings, and Swift's replace what is not
 /// UTF-8, so that a path would become another path. Here each such byte is a scalar of its own, U+10FF00 plus the byte,

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CProcess
 import Glibc
-import ReelModel
+import ReelCore
 
 /// The command line. Each subcommand parses here and works in its own file under `Commands`.
 struct ReelTool: AsyncParsableCommand {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelTerminal
 
 /// What the argument parser has to say. It quotes the arguments, and those may be a stranger's: of a shell's `*`, a name

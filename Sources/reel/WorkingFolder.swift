@@ -1,5 +1,5 @@
 import Glibc
-import ReelModel
+import ReelCore
 
 /// Where relative paths begin.
 enum WorkingFolder {

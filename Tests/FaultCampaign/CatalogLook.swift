@@ -1,5 +1,5 @@
 import Foundation
-import ReelModel
+import ReelCore
 import ReelSQLite
 
 /// What the tables of a library say, read beside Reel's own code.

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// What a store holds, read beside the uploader.
 package struct StoreContents: Sendable {

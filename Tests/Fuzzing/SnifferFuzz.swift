@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSniffer
+import ReelCore
 
 /// What libFuzzer calls with each input. Not a target of the package: `scripts/fuzz` builds it.
 @_cdecl("LLVMFuzzerTestOneInput")

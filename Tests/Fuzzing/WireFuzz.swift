@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelWire
 
 /// What libFuzzer calls with each input. Not a target of the package: `scripts/fuzz` builds it.

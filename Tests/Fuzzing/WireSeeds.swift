@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import ReelModel
+import ReelCore
 import ReelWire
 
 /// Writes a file with each kind of frame, whole and without its envelope, into a folder: the fuzzer's beginning.

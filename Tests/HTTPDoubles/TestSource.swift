@@ -1,5 +1,5 @@
+import ReelCore
 import ReelCrypto
-import ReelModel
 import ReelTestRandomness
 import Synchronization
 

@@ -1,6 +1,6 @@
 import CWire
 import Glibc
-import ReelSystem
+import ReelCore
 import Synchronization
 
 /// A TCP connection on this machine. Its calls block; it ends when nobody holds it any more.

@@ -1,8 +1,7 @@
 import Foundation
 import Glibc
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 import Testing
 
 @testable import ReelCatalog

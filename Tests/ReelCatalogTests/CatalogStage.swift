@@ -1,5 +1,4 @@
-import ReelCatalog
-import ReelModel
+import ReelCore
 
 @testable import ReelCatalog
 

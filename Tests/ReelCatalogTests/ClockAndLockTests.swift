@@ -1,6 +1,5 @@
 import Foundation
-import ReelModel
-import ReelSystem
+import ReelCore
 import Testing
 
 @testable import ReelCatalog

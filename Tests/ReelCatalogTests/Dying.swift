@@ -1,4 +1,4 @@
-import ReelSystem
+import ReelCore
 import Testing
 
 @testable import ReelCatalog

@@ -1,7 +1,6 @@
 import Foundation
-import ReelModel
+import ReelCore
 import ReelSQLite
-import ReelSystem
 import Testing
 
 @testable import ReelCatalog

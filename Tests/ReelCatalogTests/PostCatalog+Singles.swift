@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 // A batch of one, for checks that are about one file.
 extension PostCatalog {

@@ -1,5 +1,5 @@
 import Foundation
-import ReelModel
+import ReelCore
 import Testing
 
 @testable import ReelCatalog

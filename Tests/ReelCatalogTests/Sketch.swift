@@ -1,5 +1,5 @@
 import Foundation
-import ReelModel
+import ReelCore
 
 /// Values for tests, each different from the next.
 struct Sketch: Sendable {

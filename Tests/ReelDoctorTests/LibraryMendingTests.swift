@@ -1,6 +1,6 @@
 import FoundationEssentials
+import ReelCore
 import ReelCrypto
-import ReelModel
 import ReelUploading
 import Synchronization
 import Testing

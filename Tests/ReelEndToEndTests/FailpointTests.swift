@@ -1,6 +1,6 @@
 import Foundation
+import ReelCore
 import ReelIngest
-import ReelSystem
 import ReelTestForm
 import ReelTestRandomness
 import Testing

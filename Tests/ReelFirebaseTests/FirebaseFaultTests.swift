@@ -1,10 +1,10 @@
 import Foundation
 import ReelCatalog
+import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
 import ReelGoogleDouble
 import ReelHTTP
-import ReelModel
 import ReelTestForm
 import Testing
 

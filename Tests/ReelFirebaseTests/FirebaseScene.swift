@@ -1,9 +1,9 @@
 import Foundation
+import ReelCore
 import ReelCrypto
 import ReelGoogleDouble
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import ReelUploading
 import Testing
 

@@ -1,7 +1,7 @@
 import Foundation
+import ReelCore
 import ReelGoogleDouble
 import ReelHTTP
-import ReelModel
 import ReelTestForm
 import ReelUploading
 import Testing

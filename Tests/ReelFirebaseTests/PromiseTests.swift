@@ -1,6 +1,6 @@
+import ReelCore
 import ReelGoogleDouble
 import ReelHTTP
-import ReelModel
 import ReelUploaderPromises
 import ReelUploading
 import Testing

@@ -1,8 +1,8 @@
 import Foundation
+import ReelCore
 import ReelGoogleDouble
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import ReelTestForm
 import ReelUploading
 import Testing

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelCrypto
-import ReelModel
 import ReelTestRandomness
 
 /// Bytes in memory, of which a test can change its mind.

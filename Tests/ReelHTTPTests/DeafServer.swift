@@ -1,5 +1,5 @@
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// A server whose connections are made by the kernel, and that nobody reads from.
 final class DeafServer: Sendable {

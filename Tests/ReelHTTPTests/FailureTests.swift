@@ -1,5 +1,5 @@
 import CCurl
-import ReelModel
+import ReelCore
 import Testing
 
 @testable import ReelHTTP

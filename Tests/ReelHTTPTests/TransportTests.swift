@@ -1,9 +1,9 @@
 import Glibc
 import HTTPTypes
+import ReelCore
 import ReelCrypto
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import ReelTestForm
 import ReelUploading
 import Synchronization

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 import ReelCatalog
+import ReelCore
 import ReelCrypto
-import ReelModel
 import ReelSource
 import ReelTestForm
 import ReelUploading

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import ReelCatalog
+import ReelCore
 import ReelCrypto
 import ReelIngest
-import ReelModel
 import ReelSource
 import ReelUploading
 import Synchronization

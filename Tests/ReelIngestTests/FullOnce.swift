@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// A catalog whose disk is full when something is written for the first time.

@@ -1,7 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import ReelCatalog
-import ReelModel
+import ReelCore
 import ReelSource
 import ReelTestForm
 import ReelUploading

@@ -4,8 +4,8 @@
 // example: imports
 import Observation
 import ReelCatalog
+import ReelCore
 import ReelIngest
-import ReelModel
 import ReelSandbox
 import ReelSource
 import ReelUploading

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import ReelCatalog
-import ReelModel
+import ReelCore
 import ReelSource
 import ReelTestForm
 import ReelUploading

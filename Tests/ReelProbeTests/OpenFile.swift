@@ -1,8 +1,7 @@
 import Foundation
 import Glibc
-import ReelModel
+import ReelCore
 import ReelProbe
-import ReelSniffer
 
 extension ReadingLimits {
   /// With more time than a file needs, because a machine that has much to do may stand still for a while.

@@ -1,8 +1,8 @@
 import ReelTestRandomness
 import Testing
 
+@testable import ReelCore
 @testable import ReelProbe
-@testable import ReelModel
 
 /// Bytes in memory, as a file.
 struct BytesInMemory: ByteReading {

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import Testing
 
 @testable import ReelS3

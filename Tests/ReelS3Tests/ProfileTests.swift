@@ -1,5 +1,5 @@
+import ReelCore
 import ReelHTTP
-import ReelModel
 import Testing
 
 @testable import ReelS3

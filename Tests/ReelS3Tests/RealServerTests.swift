@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
+import ReelCore
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import ReelTestForm
 import ReelTestServers
 import ReelUploaderPromises

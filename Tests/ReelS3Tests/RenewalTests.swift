@@ -1,6 +1,6 @@
 import FoundationEssentials
+import ReelCore
 import ReelHTTP
-import ReelModel
 import Synchronization
 import Testing
 

@@ -1,10 +1,10 @@
 import Foundation
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelCrypto
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import Synchronization
 
 @testable import ReelS3

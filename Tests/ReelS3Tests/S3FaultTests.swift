@@ -1,11 +1,11 @@
 import Foundation
 import HTTPTypes
 import ReelCatalog
+import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import ReelTestForm
 import ReelTestServers
 import Testing

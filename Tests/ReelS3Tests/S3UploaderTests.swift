@@ -1,8 +1,8 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import ReelTestForm
 import ReelUploaderPromises
 import ReelUploading

@@ -1,5 +1,5 @@
 import CEscapes
-import ReelModel
+import ReelCore
 import Testing
 
 @testable import ReelSandbox

@@ -1,5 +1,5 @@
 import Glibc
-import ReelModel
+import ReelCore
 
 /// A temporary folder with files in it, gone with this.
 final class TestFolder: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 @testable import ReelSandbox
 

@@ -1,6 +1,6 @@
 import CEscapes
 import Glibc
-import ReelModel
+import ReelCore
 import Testing
 
 /// A program that was built beside these tests, or in the folder that `REEL_WORKERS` names: a test process under a

@@ -1,6 +1,6 @@
 import CReel
 import Glibc
-import ReelModel
+import ReelCore
 import ReelTestForm
 import ReelWire
 import Testing

@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSystem
+import ReelCore
 import Testing
 
 @testable import ReelSandbox

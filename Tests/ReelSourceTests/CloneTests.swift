@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
+import ReelCore
 import ReelCrypto
-import ReelModel
 import ReelSource
 import ReelTestForm
 import Testing

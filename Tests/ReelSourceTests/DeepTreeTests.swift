@@ -1,5 +1,5 @@
 import Glibc
-import ReelModel
+import ReelCore
 import ReelSource
 import ReelTestForm
 import Testing

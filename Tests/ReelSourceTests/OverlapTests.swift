@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSource
 import ReelTestForm
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ReelModel
+import ReelCore
 import ReelSource
 import ReelTestForm
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ReelModel
+import ReelCore
 import Testing
 
 /// A folder of its own for a test, removed with everything in it when the last reference goes.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelSource
 
 /// What a walk gave, by kind; paths from the folder of the test.

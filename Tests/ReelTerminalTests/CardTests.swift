@@ -1,6 +1,6 @@
 import FoundationEssentials
+import ReelCore
 import ReelIngest
-import ReelModel
 import ReelTerminal
 import Testing
 

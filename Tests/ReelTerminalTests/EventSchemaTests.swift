@@ -1,6 +1,6 @@
 import Foundation
+import ReelCore
 import ReelIngest
-import ReelModel
 import ReelTerminal
 import Testing
 

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 /// At least one event of every type, so filled that together they hold every key.
 extension Samples {

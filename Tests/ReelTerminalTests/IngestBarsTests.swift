@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 import ReelTerminal
 import Testing
 

@@ -1,6 +1,6 @@
 import FoundationEssentials
+import ReelCore
 import ReelIngest
-import ReelModel
 import ReelTestRandomness
 
 /// Values as hostile and absurd as their types allow.

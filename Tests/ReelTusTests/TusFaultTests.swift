@@ -1,10 +1,10 @@
 import Foundation
 import ReelCatalog
+import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import ReelTestForm
 import Synchronization
 import Testing

@@ -1,7 +1,7 @@
 import Foundation
+import ReelCore
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import ReelTestForm
 import ReelUploaderPromises
 import ReelUploading

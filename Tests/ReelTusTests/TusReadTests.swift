@@ -1,8 +1,8 @@
 import HTTPTypes
+import ReelCore
 import ReelCrypto
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelModel
 import Testing
 
 @testable import ReelTus

@@ -1,7 +1,7 @@
 import Foundation
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
 import ReelTestForm
 import ReelTestRandomness
 import ReelUploading

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
+import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelModel
 import Testing
 
 @testable import ReelTus

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelCrypto
-import ReelModel
 import Synchronization
 
 /// A store that keeps its promises but for one mistake of the kind that authors make.

@@ -1,5 +1,5 @@
 import Dispatch
-import ReelSystem
+import ReelCore
 import Synchronization
 import Testing
 

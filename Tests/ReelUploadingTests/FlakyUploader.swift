@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// A store that fails the first times it is asked, in one of the ways that stores do.

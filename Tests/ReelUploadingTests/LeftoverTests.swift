@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 import Testing
 
 @testable import ReelUploading

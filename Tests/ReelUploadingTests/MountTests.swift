@@ -1,5 +1,5 @@
 import Glibc
-import ReelModel
+import ReelCore
 import Testing
 
 @testable import ReelUploading

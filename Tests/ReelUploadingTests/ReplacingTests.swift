@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import ReelModel
+import ReelCore
 import ReelUploading
 import Testing
 

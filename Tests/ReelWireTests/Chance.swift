@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ReelModel
+import ReelCore
 import ReelTestRandomness
 
 /// Random facts that a file may have; the same for the same seed.

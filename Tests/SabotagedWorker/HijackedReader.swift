@@ -1,6 +1,6 @@
 import CEscapes
 import Glibc
-import ReelModel
+import ReelCore
 import ReelWire
 import ReelWorker
 

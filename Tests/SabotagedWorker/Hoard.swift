@@ -1,6 +1,6 @@
 import CEscapes
 import Glibc
-import ReelModel
+import ReelCore
 import ReelWire
 
 /// A reader that was taken over for good: it keeps the files that come after its own, and tells of what it keeps.

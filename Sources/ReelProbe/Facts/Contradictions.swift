@@ -1,5 +1,5 @@
 import CFFmpeg
-import ReelModel
+import ReelCore
 
 /// What in a file contradicts itself, or is not all there is to it.
 struct Contradictions {

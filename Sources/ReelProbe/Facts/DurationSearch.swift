@@ -1,5 +1,5 @@
 import CFFmpeg
-import ReelModel
+import ReelCore
 
 /// Looks for a file's duration, the most trustworthy source first.
 struct DurationSearch {

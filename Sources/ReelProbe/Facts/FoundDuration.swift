@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A duration and where it comes from.
 struct FoundDuration: Hashable {

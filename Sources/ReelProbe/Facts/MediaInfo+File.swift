@@ -1,5 +1,5 @@
 import CFFmpeg
-import ReelModel
+import ReelCore
 
 extension MediaInfo {
   mutating func take(_ tags: Tags) {

@@ -1,5 +1,5 @@
 import CFFmpeg
-import ReelModel
+import ReelCore
 
 /// What a container cuts off a picture before it is shown, and the shape that it gives the pixels that are left.
 ///

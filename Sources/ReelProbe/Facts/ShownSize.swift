@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The size of a picture as shown: its stored size, each pixel as wide as the sample aspect ratio says, turned.
 struct ShownSize: Hashable {

@@ -1,5 +1,5 @@
 import CFFmpeg
-import ReelModel
+import ReelCore
 
 extension VideoFacts {
   /// The facts that one stream's parameters hold, as they are after the reading.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What the outermost structure of a file tells, read without FFmpeg: brands, order, and where it ends by its
 /// own account.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What a Matroska file says of one video track's pictures (RFC 9559, 5.1.4.1.28): their size, what is cut off them
 /// at their edges, and how large the rest is shown.

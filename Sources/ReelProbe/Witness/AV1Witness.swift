@@ -1,5 +1,5 @@
 import CFFmpeg
-import ReelModel
+import ReelCore
 
 extension PictureWitness {
   /// From an AV1 stream's configuration record and its first sample. Nil when the two tell of different pictures,

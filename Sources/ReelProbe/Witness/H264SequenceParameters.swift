@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What an H.264 sequence parameter set says about its pictures (ITU-T H.264, 7.3.2.1.1 and E.1.1).
 ///

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What an HEVC sequence parameter set says about its pictures (ITU-T H.265, 7.3.2.2 and E.2.1).
 ///

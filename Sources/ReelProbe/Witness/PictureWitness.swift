@@ -1,5 +1,5 @@
 import CFFmpeg
-import ReelModel
+import ReelCore
 
 /// What the bitstream itself says about its pictures, found out without decoding one.
 struct PictureWitness {

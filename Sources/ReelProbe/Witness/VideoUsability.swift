@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The head of the video usability information, which H.264 (E.1.1) and HEVC (E.2.1) share: the shape of the
 /// pixels and the meaning of the colours.

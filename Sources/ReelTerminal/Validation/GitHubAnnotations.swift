@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelValidation
 
 /// Workflow commands of GitHub Actions that annotate files (GitHub Docs, "Workflow commands for GitHub Actions").

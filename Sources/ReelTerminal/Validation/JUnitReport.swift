@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelValidation
 
 /// JUnit's XML as Jenkins defines it (xunit-plugin, junit-10.xsd), and as GitLab reads it: a test case for each file.

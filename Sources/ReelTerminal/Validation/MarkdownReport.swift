@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelValidation
 
 /// A report for a merge request, or for the step summary of GitHub Actions (GitHub Flavored Markdown).

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelValidation
 
 /// SARIF 2.1.0 (OASIS), as GitHub's code scanning reads it.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelValidation
 
 /// `{"v": 1, "outcome": …, "totals": {…}, "policy": {…}, "files": […]}`

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What a lock says of files as they are now. Pure.
 public struct LockComparison: Sendable {

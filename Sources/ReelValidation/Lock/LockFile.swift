@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What each fixture was when somebody looked at it and said: so it should be.
 public struct LockFile: Hashable, Sendable {

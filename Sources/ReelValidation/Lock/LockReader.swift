@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A line of a lock file that can't be understood.
 public struct LockError: Error, Hashable, Sendable, CustomStringConvertible {

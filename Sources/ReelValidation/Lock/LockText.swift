@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The text of a lock file: a block for each file, a line for each fact, all sorted, so that a change of one fact is
 /// a change of one line.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What `reel lock --update` would change.
 public struct LockUpdate: Hashable, Sendable {

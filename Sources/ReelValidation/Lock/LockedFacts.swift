@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// The facts of a file as pairs of text, as a lock keeps them: what is unknown has no pair, and warnings have none,
 /// for their wording is no fact.

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What is asked of files: every rule with its severity and operand, and other settings for some files.
 public struct Policy: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// A policy made from a good example: what it is becomes what others should be, with some room.
 public enum PolicyDraft {

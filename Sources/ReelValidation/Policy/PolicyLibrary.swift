@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Puts policies together from files and presets.
 public struct PolicyLibrary: Sendable {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Is there sound, and of what kind?
 enum AudioRules {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Is it what its name says, and something that is taken in?
 enum ContainerRules {

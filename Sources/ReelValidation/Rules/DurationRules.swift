@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// How long is it?
 enum DurationRules {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Is it there, and whole?
 enum FileRules {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Where is the index of an MP4, and of what kind?
 enum IndexRules {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What lies beside it?
 enum NeighbourRules {

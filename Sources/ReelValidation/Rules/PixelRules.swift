@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Of what kind are the pixels?
 enum PixelRules {

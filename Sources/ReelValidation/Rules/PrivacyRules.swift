@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// What does it give away, and is its name safe?
 enum PrivacyRules {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// How many frames in a second?
 enum RateRules {

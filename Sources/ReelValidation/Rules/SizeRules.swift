@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// How large is the picture as it is shown, and of what shape?
 enum SizeRules {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Is there a picture, one, and in what codec?
 enum VideoRules {

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// How heavy is it?
 enum WeightRules {

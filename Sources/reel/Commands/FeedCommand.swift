@@ -1,7 +1,7 @@
 import ArgumentParser
 import ReelCatalog
+import ReelCore
 import ReelIngest
-import ReelModel
 import ReelTerminal
 
 /// `reel feed`

@@ -1,6 +1,6 @@
 import ArgumentParser
+import ReelCore
 import ReelIngest
-import ReelModel
 import ReelSource
 import ReelTerminal
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import ReelModel
+import ReelCore
 import ReelTerminal
 import ReelValidation
 

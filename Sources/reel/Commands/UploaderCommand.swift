@@ -1,5 +1,5 @@
 import ArgumentParser
-import ReelModel
+import ReelCore
 import ReelTerminal
 import ReelUploaderPromises
 

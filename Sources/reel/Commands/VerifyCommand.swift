@@ -1,7 +1,7 @@
 import ArgumentParser
 import ReelCatalog
+import ReelCore
 import ReelDoctor
-import ReelModel
 import ReelTerminal
 
 /// `reel verify`

@@ -1,6 +1,6 @@
 import ArgumentParser
 import ReelCatalog
-import ReelModel
+import ReelCore
 import ReelTerminal
 
 /// `reel version`

@@ -1,6 +1,6 @@
 import FoundationEssentials
+import ReelCore
 import ReelIngest
-import ReelSystem
 
 /// In a debug build, the steps of a file are failpoints, too (`Failpoint`), by the names of `IntakeStep`. They only
 /// tell that something has been done, so an error that is armed there has no effect: the place within the next

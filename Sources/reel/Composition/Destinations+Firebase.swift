@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelUploading
 
 import ReelFirebase

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import ReelCommand
-import ReelModel
+import ReelCore
 import ReelUploading
 
 /// A store of the catalog needs a secret, and those at hand were not given for it.

@@ -1,5 +1,5 @@
 import ReelCommand
-import ReelModel
+import ReelCore
 import ReelUploading
 
 /// Where an address becomes an uploader: the one place that knows every kind of store.

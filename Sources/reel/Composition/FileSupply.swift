@@ -1,8 +1,7 @@
 import FoundationEssentials
+import ReelCore
 import ReelDoctor
-import ReelModel
 import ReelSource
-import ReelSystem
 
 /// Looks for the bytes of lost objects in files and folders.
 struct FileSupply: ObjectSupply {

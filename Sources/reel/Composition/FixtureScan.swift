@@ -1,6 +1,5 @@
-import ReelModel
+import ReelCore
 import ReelSource
-import ReelSystem
 import ReelValidation
 
 /// Finds files and gathers what a policy and a lock want to know of them.

@@ -1,11 +1,10 @@
 import FoundationEssentials
 import Glibc
 import ReelCatalog
+import ReelCore
 import ReelDoctor
-import ReelModel
 import ReelSandbox
 import ReelSource
-import ReelSystem
 import ReelTerminal
 
 /// `reel doctor --rebuild`: makes a catalog of what is stored, in the place of one that was lost.

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
-import ReelModel
+import ReelCore
 import ReelSource
-import ReelSystem
 import ReelValidation
 
 /// A lock file on disk, and how its paths and those of a run find each other: by their words alone, from the folder

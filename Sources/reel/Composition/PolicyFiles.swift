@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import ReelValidation
 
 /// Reads policies for the command line.

@@ -1,6 +1,5 @@
 import Glibc
-import ReelModel
-import ReelSystem
+import ReelCore
 import ReelTerminal
 import ReelUploaderPromises
 import Synchronization

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCatalog
+import ReelCore
 import ReelDoctor
-import ReelModel
 import ReelTerminal
 import ReelUploading
 

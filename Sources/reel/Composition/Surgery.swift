@@ -1,6 +1,6 @@
 import ReelCatalog
+import ReelCore
 import ReelDoctor
-import ReelModel
 import ReelUploading
 
 /// What `reel doctor` works with, put together from the settings.

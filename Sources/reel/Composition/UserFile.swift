@@ -1,5 +1,5 @@
 import Glibc
-import ReelSystem
+import ReelCore
 
 /// A file of the user's own that a command reads or writes as a whole: a policy, a lock, a report.
 struct UserFile {

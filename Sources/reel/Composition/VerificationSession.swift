@@ -1,7 +1,6 @@
 import ReelCatalog
+import ReelCore
 import ReelDoctor
-import ReelModel
-import ReelSystem
 import ReelTerminal
 import ReelUploading
 

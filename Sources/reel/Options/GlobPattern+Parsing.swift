@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension GlobPattern {
   /// - Throws: ``CommandFailure`` when one is no pattern.

@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelModel
 
 extension IntakeOptions {
   /// How a run treats its files, by these flags and `settings`.

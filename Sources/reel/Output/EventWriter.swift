@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelSystem
 import ReelTerminal
 
 /// Writes a run's events as JSON lines. Its reader may be slow: only this writer waits for it.

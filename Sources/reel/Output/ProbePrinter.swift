@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelSystem
 import ReelTerminal
 import Synchronization
 

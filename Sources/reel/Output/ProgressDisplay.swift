@@ -1,5 +1,5 @@
+import ReelCore
 import ReelIngest
-import ReelSystem
 import ReelTerminal
 
 /// Shows a run on stderr: events as they come, bars or lines on a clock.

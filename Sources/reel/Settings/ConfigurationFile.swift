@@ -1,5 +1,5 @@
 import Glibc
-import ReelSystem
+import ReelCore
 import ReelYAML
 
 /// The configuration file: keys and values, like `library: /srv/reel`.

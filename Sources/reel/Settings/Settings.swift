@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 /// Everything that flags, environment and configuration file can set, as one typed value.
 /// Nil where nobody said anything, and Reel's own default counts.

@@ -1,5 +1,4 @@
 import Dispatch
-import ReelModel
 
 /// Threads for calls that block (disk, sockets, SQLite), so that none of Swift's cooperative threads ever
 /// waits for a device: those are as many as cores, and one that waits is one less for everybody.

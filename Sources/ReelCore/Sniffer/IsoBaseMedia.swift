@@ -1,5 +1,3 @@
-import ReelModel
-
 /// ISO base media files (ISO/IEC 14496-12) and QuickTime: a row of boxes, each with its size and type.
 ///
 /// Boxes are walked as FFmpeg's `mov_probe` walks them: unknown ones are skipped by their size, and a size

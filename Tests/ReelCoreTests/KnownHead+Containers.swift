@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension KnownHead {
   static let containers: [KnownHead] =

@@ -1,9 +1,8 @@
 import Glibc
-import ReelModel
 import Synchronization
 import Testing
 
-@testable import ReelSystem
+@testable import ReelCore
 
 @Suite struct BlockingQueueTests {
   @Test func givesTheResult() async throws {

@@ -1,5 +1,3 @@
-import ReelModel
-
 /// Matroska and WebM: an EBML header (RFC 8794) whose DocType says which.
 enum Matroska {
   static func verdict(_ head: Head) -> SniffVerdict? {

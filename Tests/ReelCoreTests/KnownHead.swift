@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSniffer
+import ReelCore
 
 /// The beginning of a file of which the kind is known.
 struct KnownHead: CustomStringConvertible, Sendable {

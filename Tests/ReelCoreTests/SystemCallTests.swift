@@ -1,5 +1,5 @@
 import Glibc
-import ReelSystem
+import ReelCore
 import Testing
 
 @Suite struct DescriptorTests {

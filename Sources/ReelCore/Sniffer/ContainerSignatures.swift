@@ -1,5 +1,3 @@
-import ReelModel
-
 /// Containers that one pattern tells, as FFmpeg's demuxers know them
 /// (`libavformat/{avidec,flvdec,oggdec,asf}.c`), and MXF whose partition pack (SMPTE ST 377-1) stands at the
 /// very beginning.

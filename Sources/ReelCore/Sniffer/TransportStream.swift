@@ -1,5 +1,3 @@
-import ReelModel
-
 /// MPEG transport streams (ISO/IEC 13818-1, 2.4.3.2): packets that begin with 0x47, every 188 bytes; every
 /// 192 with a time stamp before each (Blu-ray, AVCHD); every 204 with error correction after each.
 enum TransportStream {

@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSniffer
+import ReelCore
 import ReelTestRandomness
 import Testing
 

@@ -1,5 +1,4 @@
-import ReelModel
-import ReelSniffer
+import ReelCore
 import Testing
 
 @Suite("What the first bytes say")

@@ -1,5 +1,3 @@
-import ReelModel
-
 /// Something that is no video, with its name and what to do about it.
 struct Refusal: Sendable {
   private let code: ProbeError.Code

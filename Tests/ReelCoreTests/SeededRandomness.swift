@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 import Synchronization
 
 /// The same numbers again for the same seed (SplitMix64).

@@ -1,4 +1,4 @@
-import ReelModel
+import ReelCore
 
 extension KnownHead {
   static let refusals = playlists + texts + pictures + streams + sounds + others

@@ -1,5 +1,3 @@
-import ReelModel
-
 /// MPEG program streams (ISO/IEC 13818-1, 2.5.3.3, and ISO/IEC 11172-1): a pack header, then another start
 /// code.
 enum ProgramStream {

@@ -1,5 +1,3 @@
-import ReelModel
-
 /// Files of another trade that go by the extension of a container: TypeScript and Qt's translations by `.ts`, Go's
 /// modules by `.mod`, PostScript by `.ps`.
 public enum Namesake {

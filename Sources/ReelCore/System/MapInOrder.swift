@@ -1,5 +1,4 @@
 import Dispatch
-import ReelModel
 import Synchronization
 
 extension BlockingQueue {

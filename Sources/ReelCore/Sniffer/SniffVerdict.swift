@@ -1,5 +1,3 @@
-import ReelModel
-
 /// What the first bytes of a file say.
 public enum SniffVerdict: Hashable, Sendable {
   /// They are the beginning of this container. Whether the rest keeps the promise is for a demuxer to say.

@@ -1,5 +1,3 @@
-import ReelModel
-
 /// Tells what a file is by its first bytes, before any demuxer sees it.
 ///
 /// Pure, and total: any bytes have a verdict, and none makes it trap.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import ReelSystem
+import ReelCore
 import Testing
 
 @Suite struct OwnerLockTests {
