@@ -57,11 +57,10 @@ let package = Package(
 
     // What comes in, and what it is.
     module("ReelSource", ["ReelCore", "CReel", "ReelCrypto"]),
-    module("ReelWire", ["ReelCore"]),
+    module("ReelWire", ["ReelCore", "CReel"]),
     module("ReelProbe", ["CFFmpeg", "ReelCore"]),
-    module("ReelWorker", ["ReelCore", "ReelWire", "CReel"]),
     .executableTarget(
-      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelCore", "ReelWire", "ReelWorker"],
+      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelCore", "ReelWire"],
       swiftSettings: strict),
     module("ReelSandbox", ["ReelCore", "ReelWire", "CReel"]),
 
@@ -104,7 +103,7 @@ let package = Package(
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
       name: "reel-sabotaged-worker",
-      dependencies: ["ReelCore", "ReelWire", "ReelWorker", "CReel", "CEscapes"],
+      dependencies: ["ReelCore", "ReelWire", "CReel", "CEscapes"],
       path: "Tests/SabotagedWorker", swiftSettings: strict),
     tests(
       "ReelSandboxTests",

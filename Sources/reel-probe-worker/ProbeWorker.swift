@@ -2,7 +2,6 @@ import Glibc
 import ReelCore
 import ReelProbe
 import ReelWire
-import ReelWorker
 
 /// The program that reads strangers' files for `reel`, confined, with FFmpeg's libraries.
 @main

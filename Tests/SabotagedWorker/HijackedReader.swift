@@ -2,7 +2,6 @@ import CEscapes
 import Glibc
 import ReelCore
 import ReelWire
-import ReelWorker
 
 /// Reads an order from the file, behind its first 32 bytes, and obeys it.
 final class HijackedReader: FileReader {

@@ -1,7 +1,7 @@
 import CEscapes
 import CReel
 import Glibc
-import ReelWorker
+import ReelWire
 
 /// A worker whose reader has been taken over: it does what the file tells it to. For tests only.
 ///

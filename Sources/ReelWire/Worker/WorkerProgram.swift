@@ -1,7 +1,6 @@
 import CReel
 import Glibc
 import ReelCore
-import ReelWire
 
 /// Reads the files that a worker is handed.
 public protocol FileReader {

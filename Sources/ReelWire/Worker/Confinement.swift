@@ -1,6 +1,5 @@
 import CReel
 import ReelCore
-import ReelWire
 
 /// Closes the doors of this process, for good.
 enum Confinement {

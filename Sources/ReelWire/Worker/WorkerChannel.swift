@@ -1,6 +1,5 @@
 import CReel
 import Glibc
-import ReelWire
 
 /// The worker's end of its channel. Every frame is received into the same buffer, so that reading many files
 /// asks for no memory again and again.

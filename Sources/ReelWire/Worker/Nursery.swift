@@ -1,7 +1,6 @@
 import CReel
 import Glibc
 import ReelCore
-import ReelWire
 
 /// A warm process that has read no stranger's byte, and starts a fresh one for each file.
 struct Nursery<Reader: FileReader> {

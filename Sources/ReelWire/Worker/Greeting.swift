@@ -1,5 +1,4 @@
 import ReelCore
-import ReelWire
 
 /// The first frame a process sends: who it is, and how far it is confined.
 struct Greeting {

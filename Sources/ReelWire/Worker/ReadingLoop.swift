@@ -1,6 +1,5 @@
 import Glibc
 import ReelCore
-import ReelWire
 
 /// Reads one file after the other until the parent is gone. It holds one file's descriptor at a time, and has given it
 /// back when it answers.
