@@ -27,8 +27,8 @@ let package = Package(
     .library(
       name: "Reel",
       targets: [
-        "ReelCore", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCommand", "ReelHTTP", "ReelS3",
-        "ReelTus", "ReelFirebase", "ReelCatalog", "ReelIngest",
+        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelHTTP", "ReelS3", "ReelTus",
+        "ReelFirebase", "ReelCatalog", "ReelIngest",
       ]),
     .library(name: "ReelUploaderPromises", targets: ["ReelUploaderPromises"]),
   ],
@@ -65,12 +65,11 @@ let package = Package(
     module("ReelSandbox", ["ReelCore", "ReelWire", "CReel"]),
 
     // Where it goes, and what remembers it.
-    module("ReelUploading", ["ReelCore", "CReel", "ReelCrypto"]),
-    module("ReelCommand", ["ReelCore", "ReelUploading", "CReel", "ReelCrypto"]),
-    module("ReelHTTP", ["ReelCore", "ReelUploading", "CCurl", httpTypes]),
-    module("ReelS3", ["ReelCore", "ReelUploading", "ReelHTTP", "CExpat", httpTypes, "ReelCrypto"]),
-    module("ReelTus", ["ReelCore", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
-    module("ReelFirebase", ["ReelCore", "ReelUploading", "ReelHTTP", httpTypes, "ReelCrypto"]),
+    module("ReelStorage", ["ReelCore", "CReel", "ReelCrypto"]),
+    module("ReelHTTP", ["ReelCore", "ReelStorage", "CCurl", httpTypes]),
+    module("ReelS3", ["ReelCore", "ReelStorage", "ReelHTTP", "CExpat", httpTypes, "ReelCrypto"]),
+    module("ReelTus", ["ReelCore", "ReelStorage", "ReelHTTP", httpTypes, "ReelCrypto"]),
+    module("ReelFirebase", ["ReelCore", "ReelStorage", "ReelHTTP", httpTypes, "ReelCrypto"]),
     module("ReelUploaderPromises", ["ReelCore", "ReelCrypto"]),
     module("ReelCatalog", ["ReelCore", "ReelSQLite", "CReel"]),
     module("ReelDoctor", ["ReelCore"]),
@@ -84,9 +83,9 @@ let package = Package(
     .executableTarget(
       name: "reel",
       dependencies: [
-        "ReelCore", "ReelSource", "ReelSandbox", "ReelUploading", "ReelCatalog", "ReelDoctor", "ReelIngest",
-        "ReelTerminal", "ReelValidation", "ReelCommand", "ReelUploaderPromises", "CProcess", "ReelYAML",
-        argumentParser, "ReelHTTP", "ReelS3", "ReelTus", "ReelFirebase",
+        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelCatalog", "ReelDoctor", "ReelIngest",
+        "ReelTerminal", "ReelValidation", "ReelUploaderPromises", "CProcess", "ReelYAML", argumentParser,
+        "ReelHTTP", "ReelS3", "ReelTus", "ReelFirebase",
       ],
       swiftSettings: strict),
 
@@ -118,19 +117,18 @@ let package = Package(
     tests(
       "ReelHostileTests",
       ["ReelHostileFiles", "reel", "reel-probe-worker", "reel-sabotaged-worker"]),
-    tests("ReelUploadingTests", ["ReelUploading", "ReelUploaderPromises", "ReelCore", "ReelCrypto"]),
     tests(
-      "ReelCommandTests",
+      "ReelStorageTests",
       [
-        "ReelCommand", "ReelFaultCampaign", "ReelCatalog", "ReelIngest", "ReelUploaderPromises", "ReelCore",
-        "ReelCrypto",
+        "ReelStorage", "ReelUploaderPromises", "ReelCore", "ReelCrypto", "ReelFaultCampaign", "ReelCatalog",
+        "ReelIngest",
       ]),
     .target(
       name: "CWire", path: "Tests/CWire", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
     .target(
       name: "ReelHTTPDoubles",
       dependencies: [
-        "ReelHTTP", "ReelCore", "ReelUploading", "ReelTestRandomness", "CWire", httpTypes, "ReelCrypto",
+        "ReelHTTP", "ReelCore", "ReelStorage", "ReelTestRandomness", "CWire", httpTypes, "ReelCrypto",
       ],
       path: "Tests/HTTPDoubles", swiftSettings: strict),
     .target(
@@ -140,42 +138,42 @@ let package = Package(
     .target(
       name: "ReelFaultCampaign",
       dependencies: [
-        "ReelCore", "ReelSource", "ReelUploading", "ReelCatalog", "ReelIngest", "ReelHTTP", "ReelHTTPDoubles",
+        "ReelCore", "ReelSource", "ReelStorage", "ReelCatalog", "ReelIngest", "ReelHTTP", "ReelHTTPDoubles",
         "ReelTestRandomness", "ReelTestForm", "ReelCrypto", "ReelSQLite",
       ],
       path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
-      ["ReelHTTP", "CCurl", "ReelHTTPDoubles", "ReelCore", "ReelUploading", httpTypes, "ReelCrypto"]),
+      ["ReelHTTP", "CCurl", "ReelHTTPDoubles", "ReelCore", "ReelStorage", httpTypes, "ReelCrypto"]),
     tests(
       "ReelS3Tests",
       [
         "ReelS3", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", "ReelCatalog",
-        "ReelCore", "ReelUploading", "ReelUploaderPromises", httpTypes, "ReelCrypto",
+        "ReelCore", "ReelStorage", "ReelUploaderPromises", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelTusTests",
       [
-        "ReelTus", "ReelHTTP", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelUploading",
+        "ReelTus", "ReelHTTP", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelStorage",
         "ReelUploaderPromises", "ReelCore", "ReelTestServers", "ReelTestRandomness", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelFirebaseTests",
       [
         "ReelFirebase", "ReelGoogleDouble", "ReelFaultCampaign", "ReelCatalog", "ReelHTTP", "ReelHTTPDoubles",
-        "ReelTestServers", "ReelTestRandomness", "ReelCore", "ReelUploading", "ReelUploaderPromises",
-        httpTypes, "ReelCrypto", "COpenSSL",
+        "ReelTestServers", "ReelTestRandomness", "ReelCore", "ReelStorage", "ReelUploaderPromises", httpTypes,
+        "ReelCrypto", "COpenSSL",
       ]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelCore", "ReelSQLite", "CSQLite"]),
     tests(
       "ReelIngestTests",
       [
-        "ReelIngest", "ReelCore", "ReelSource", "ReelUploading", "ReelCatalog", "ReelSandbox",
+        "ReelIngest", "ReelCore", "ReelSource", "ReelStorage", "ReelCatalog", "ReelSandbox",
         "ReelTestRandomness", "ReelCrypto",
       ]),
     tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelCore", "ReelTestRandomness"]),
-    tests("ReelDoctorTests", ["ReelDoctor", "ReelUploading", "ReelCore", "ReelCrypto"]),
+    tests("ReelDoctorTests", ["ReelDoctor", "ReelStorage", "ReelCore", "ReelCrypto"]),
     tests(
       "ReelTerminalTests", ["ReelTerminal", "ReelDoctor", "ReelIngest", "ReelCore", "ReelTestRandomness"]),
     tests("ReelOnceModelTests", ["ReelIngest"]),

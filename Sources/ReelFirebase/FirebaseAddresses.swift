@@ -1,5 +1,5 @@
 import ReelCore
-import ReelUploading
+import ReelStorage
 
 /// Where viewers find what is in a bucket.
 struct FirebaseAddresses: Sendable {

@@ -1,6 +1,6 @@
 import ReelCore
 import ReelHTTP
-import ReelUploading
+import ReelStorage
 
 /// One upload, begun or gone on with, in parts; where it is is written down before the first of them goes out.
 struct FirebaseUpload: Sendable {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
 import ReelHTTP
-import ReelUploading
+import ReelStorage
 
 /// Stores objects in a bucket of Cloud Storage for Firebase, which is a bucket of Google Cloud Storage.
 ///

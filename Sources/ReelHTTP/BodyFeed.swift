@@ -1,5 +1,5 @@
 import ReelCore
-import ReelUploading
+import ReelStorage
 import Synchronization
 
 /// Hands a body over from the task that reads it to the thread that sends it.

@@ -1,6 +1,6 @@
 import HTTPTypes
 import ReelCore
-import ReelUploading
+import ReelStorage
 
 /// HTTP/1.1 over libcurl: connections are kept and shared, TLS is verified, redirects are not followed, and a request
 /// that failed is not sent again.

@@ -1,5 +1,5 @@
 import ReelCore
-import ReelUploading
+import ReelStorage
 
 /// What a request sends.
 public enum HTTPBody: Sendable {

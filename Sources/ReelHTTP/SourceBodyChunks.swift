@@ -1,5 +1,5 @@
 import ReelCore
-import ReelUploading
+import ReelStorage
 
 /// The bytes of a ``SourceBody``, chunk by chunk: what any transport sends.
 public struct SourceBodyChunks: AsyncSequence, Sendable {

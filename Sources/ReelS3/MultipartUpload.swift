@@ -2,7 +2,7 @@ import HTTPTypes
 import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelUploading
+import ReelStorage
 
 /// One large object on its way, part by part.
 ///

@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 import ReelCrypto
 import ReelHTTP
-import ReelUploading
+import ReelStorage
 
 /// A part's place and digests.
 struct HashedPart: Sendable, Hashable {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import ReelCore
-import ReelUploading
+import ReelStorage
 
 extension S3Client {
   /// The unfinished uploads of exactly `key`, the newest first. Nil where they can't be listed, as the access key may

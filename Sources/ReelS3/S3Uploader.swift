@@ -1,7 +1,7 @@
 import HTTPTypes
 import ReelCore
 import ReelHTTP
-import ReelUploading
+import ReelStorage
 
 /// Stores objects in a bucket of Amazon S3, or of a store that speaks its protocol.
 ///

@@ -1,6 +1,6 @@
 import ReelCore
 import ReelCrypto
-import ReelUploading
+import ReelStorage
 
 /// One upload, begun or gone on with, in parts of which each is written down before it goes out.
 struct TusUpload: Sendable {

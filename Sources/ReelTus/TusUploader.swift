@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import ReelCore
 import ReelHTTP
-import ReelUploading
+import ReelStorage
 import Synchronization
 
 /// Stores objects on a tus server (tus.io, protocol 1.0.0).

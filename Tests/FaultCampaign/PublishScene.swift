@@ -4,8 +4,8 @@ import ReelCore
 import ReelCrypto
 import ReelIngest
 import ReelSource
+import ReelStorage
 import ReelTestRandomness
-import ReelUploading
 import Synchronization
 
 /// One video and one library in a folder of a test's own, and the real pipeline between them and a store.

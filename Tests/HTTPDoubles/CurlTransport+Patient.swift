@@ -1,5 +1,5 @@
 import ReelHTTP
-import ReelUploading
+import ReelStorage
 
 extension CurlTransport {
   /// For tests that are about no time-out: on a busy machine everything may take long.

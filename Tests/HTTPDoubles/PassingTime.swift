@@ -1,4 +1,4 @@
-import ReelUploading
+import ReelStorage
 import Synchronization
 
 /// A clock that only waiting moves: what several wait for at once adds up.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
 import ReelCrypto
-import ReelUploading
+import ReelStorage
 import Synchronization
 import Testing
 

@@ -3,10 +3,10 @@ import HTTPTypes
 import ReelCore
 import ReelHTTP
 import ReelHTTPDoubles
+import ReelStorage
 import ReelTestForm
 import ReelTestServers
 import ReelUploaderPromises
-import ReelUploading
 import Testing
 
 @testable import ReelFirebase

@@ -4,7 +4,7 @@ import ReelCrypto
 import ReelGoogleDouble
 import ReelHTTP
 import ReelHTTPDoubles
-import ReelUploading
+import ReelStorage
 import Testing
 
 @testable import ReelFirebase

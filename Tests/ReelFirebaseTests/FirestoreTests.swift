@@ -2,8 +2,8 @@ import Foundation
 import ReelCore
 import ReelGoogleDouble
 import ReelHTTP
+import ReelStorage
 import ReelTestForm
-import ReelUploading
 import Testing
 
 @testable import ReelFirebase

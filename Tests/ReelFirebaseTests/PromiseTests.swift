@@ -1,8 +1,8 @@
 import ReelCore
 import ReelGoogleDouble
 import ReelHTTP
+import ReelStorage
 import ReelUploaderPromises
-import ReelUploading
 import Testing
 
 @testable import ReelFirebase

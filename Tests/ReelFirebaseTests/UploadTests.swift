@@ -3,8 +3,8 @@ import ReelCore
 import ReelGoogleDouble
 import ReelHTTP
 import ReelHTTPDoubles
+import ReelStorage
 import ReelTestForm
-import ReelUploading
 import Synchronization
 import Testing
 

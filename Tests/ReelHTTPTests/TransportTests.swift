@@ -4,8 +4,8 @@ import ReelCore
 import ReelCrypto
 import ReelHTTP
 import ReelHTTPDoubles
+import ReelStorage
 import ReelTestForm
-import ReelUploading
 import Synchronization
 import Testing
 

@@ -4,8 +4,8 @@ import ReelCatalog
 import ReelCore
 import ReelCrypto
 import ReelSource
+import ReelStorage
 import ReelTestForm
-import ReelUploading
 import Synchronization
 import Testing
 

@@ -4,7 +4,7 @@ import ReelCore
 import ReelCrypto
 import ReelIngest
 import ReelSource
-import ReelUploading
+import ReelStorage
 import Synchronization
 
 /// Says of every file what the test wants, without looking at it.

@@ -3,8 +3,8 @@ import FoundationEssentials
 import ReelCatalog
 import ReelCore
 import ReelSource
+import ReelStorage
 import ReelTestForm
-import ReelUploading
 import Synchronization
 import Testing
 

@@ -3,7 +3,7 @@ import FoundationEssentials
 import ReelCatalog
 import ReelCore
 import ReelSource
-import ReelUploading
+import ReelStorage
 import Synchronization
 import Testing
 

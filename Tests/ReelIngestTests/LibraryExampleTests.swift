@@ -3,8 +3,8 @@ import ReelCatalog
 import ReelCore
 import ReelIngest
 import ReelSource
+import ReelStorage
 import ReelTestForm
-import ReelUploading
 import Synchronization
 import Testing
 

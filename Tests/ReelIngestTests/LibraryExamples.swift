@@ -8,7 +8,7 @@ import ReelCore
 import ReelIngest
 import ReelSandbox
 import ReelSource
-import ReelUploading
+import ReelStorage
 // end
 import Testing
 

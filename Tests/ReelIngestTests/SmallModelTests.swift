@@ -2,8 +2,8 @@ import FoundationEssentials
 import ReelCatalog
 import ReelCore
 import ReelSource
+import ReelStorage
 import ReelTestForm
-import ReelUploading
 import Testing
 
 @testable import ReelIngest

@@ -3,9 +3,9 @@ import HTTPTypes
 import ReelCore
 import ReelHTTP
 import ReelHTTPDoubles
+import ReelStorage
 import ReelTestForm
 import ReelUploaderPromises
-import ReelUploading
 import Synchronization
 import Testing
 

@@ -2,9 +2,9 @@ import Foundation
 import ReelCore
 import ReelHTTP
 import ReelHTTPDoubles
+import ReelStorage
 import ReelTestForm
 import ReelUploaderPromises
-import ReelUploading
 import Testing
 
 @testable import ReelTus

@@ -2,9 +2,9 @@ import Foundation
 import ReelCore
 import ReelCrypto
 import ReelHTTP
+import ReelStorage
 import ReelTestForm
 import ReelTestRandomness
-import ReelUploading
 import Synchronization
 import Testing
 

@@ -1,5 +1,5 @@
 import ReelCore
-import ReelUploading
+import ReelStorage
 
 import ReelFirebase
 import ReelHTTP

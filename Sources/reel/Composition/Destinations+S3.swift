@@ -1,5 +1,5 @@
 import ReelCore
-import ReelUploading
+import ReelStorage
 
 import ReelHTTP
 import ReelS3

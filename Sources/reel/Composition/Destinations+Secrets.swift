@@ -1,7 +1,6 @@
 import FoundationEssentials
-import ReelCommand
 import ReelCore
-import ReelUploading
+import ReelStorage
 
 /// A store of the catalog needs a secret, and those at hand were not given for it.
 struct SecretWithheld: Error, CustomStringConvertible {

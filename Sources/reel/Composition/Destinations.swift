@@ -1,6 +1,5 @@
-import ReelCommand
 import ReelCore
-import ReelUploading
+import ReelStorage
 
 /// Where an address becomes an uploader: the one place that knows every kind of store.
 struct Destinations: Sendable {

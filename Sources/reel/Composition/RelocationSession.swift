@@ -2,8 +2,8 @@ import FoundationEssentials
 import ReelCatalog
 import ReelCore
 import ReelDoctor
+import ReelStorage
 import ReelTerminal
-import ReelUploading
 
 /// What `reel relocate` works with, put together from the settings.
 struct RelocationSession: Sendable {

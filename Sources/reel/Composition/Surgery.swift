@@ -1,7 +1,7 @@
 import ReelCatalog
 import ReelCore
 import ReelDoctor
-import ReelUploading
+import ReelStorage
 
 /// What `reel doctor` works with, put together from the settings.
 struct Surgery: Sendable {

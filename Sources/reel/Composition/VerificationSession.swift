@@ -1,8 +1,8 @@
 import ReelCatalog
 import ReelCore
 import ReelDoctor
+import ReelStorage
 import ReelTerminal
-import ReelUploading
 
 /// What `reel verify` works with, put together from the settings.
 struct VerificationSession: Sendable {

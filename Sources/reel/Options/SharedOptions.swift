@@ -1,5 +1,5 @@
 import ArgumentParser
-import ReelUploading
+import ReelStorage
 
 /// Where Reel keeps its things, for every command that looks at them.
 struct LibraryOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ReelUploading
+import ReelStorage
 
 import ReelHTTP
 

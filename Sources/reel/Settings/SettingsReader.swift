@@ -1,4 +1,4 @@
-import ReelUploading
+import ReelStorage
 
 /// Reads the settings: flags, then `REEL_*` in the environment, then the configuration file.
 struct SettingsReader {

@@ -1,6 +1,6 @@
 import Foundation
-import ReelCommand
 import ReelCore
+import ReelStorage
 import Testing
 
 /// A folder of a test's own, with adapters in it; removed with this value.

@@ -1,7 +1,6 @@
 import CReel
 import Glibc
 import ReelCore
-import ReelUploading
 
 /// Makes of a source a file that an adapter may read and cannot change.
 struct AdapterFiles: Sendable {

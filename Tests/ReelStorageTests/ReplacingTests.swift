@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 import ReelCore
-import ReelUploading
+import ReelStorage
 import Testing
 
 /// Objects of a folder store that are replaced, and those that never are.

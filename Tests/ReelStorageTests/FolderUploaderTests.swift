@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 import ReelCore
-import ReelUploading
+import ReelStorage
 import Testing
 
 @Suite struct FolderUploaderTests {

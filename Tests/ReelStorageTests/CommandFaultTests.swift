@@ -1,9 +1,9 @@
 import Foundation
-import ReelCommand
 import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
 import ReelIngest
+import ReelStorage
 import ReelTestForm
 import Testing
 

@@ -2,7 +2,7 @@ import ReelCore
 import ReelUploaderPromises
 import Testing
 
-@testable import ReelCommand
+@testable import ReelStorage
 
 /// The adapters of `Samples/adapters` keep every promise.
 @Suite struct SampleAdapterTests {

@@ -1,5 +1,5 @@
 import ReelCore
-import ReelUploading
+import ReelStorage
 import Testing
 
 @Suite struct SourceChunksTests {

@@ -2,7 +2,7 @@ import Glibc
 import ReelCore
 import Testing
 
-@testable import ReelUploading
+@testable import ReelStorage
 
 @Suite(
   "two mounts of one file system are two to rename(2)",

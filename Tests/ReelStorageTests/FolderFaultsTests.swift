@@ -2,7 +2,7 @@ import Glibc
 import ReelCore
 import Testing
 
-@testable import ReelUploading
+@testable import ReelStorage
 
 /// What the system may say no to.
 @Suite(.enabled(if: MountedFolder.isPossible, "needs the right to mount a small file system"))

@@ -3,7 +3,7 @@ import ReelCore
 import Synchronization
 import Testing
 
-@testable import ReelUploading
+@testable import ReelStorage
 
 @Suite struct ObjectBatchTests {
   let folder: TemporaryFolder

@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 import Testing
 
-@testable import ReelCommand
+@testable import ReelStorage
 
 /// Lines, their order, and what they claim: all without a process.
 @Suite struct ProtocolTests {

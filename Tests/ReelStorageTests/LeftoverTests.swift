@@ -3,7 +3,7 @@ import Glibc
 import ReelCore
 import Testing
 
-@testable import ReelUploading
+@testable import ReelStorage
 
 @Suite struct LeftoverTests {
   let folder: TemporaryFolder

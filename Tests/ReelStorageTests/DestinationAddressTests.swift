@@ -1,4 +1,4 @@
-import ReelUploading
+import ReelStorage
 import Testing
 
 @Suite struct DestinationAddressTests {

@@ -5,7 +5,7 @@ import ReelCrypto
 import Synchronization
 import Testing
 
-@testable import ReelCommand
+@testable import ReelStorage
 
 /// Adapters that misbehave, as processes.
 @Suite struct AdapterProcessTests {

@@ -3,7 +3,7 @@ import ReelUploaderPromises
 import Synchronization
 import Testing
 
-@testable import ReelUploading
+@testable import ReelStorage
 
 @Suite struct RateLimiterTests {
   /// A clock that only sleeping moves.
