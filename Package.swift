@@ -27,8 +27,8 @@ let package = Package(
     .library(
       name: "Reel",
       targets: [
-        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelHTTP", "ReelS3", "ReelTus",
-        "ReelFirebase", "ReelCatalog", "ReelIngest",
+        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelCatalog",
+        "ReelIngest",
       ]),
     .library(name: "ReelUploaderPromises", targets: ["ReelUploaderPromises"]),
   ],
@@ -66,10 +66,7 @@ let package = Package(
 
     // Where it goes, and what remembers it.
     module("ReelStorage", ["ReelCore", "CReel", "ReelCrypto"]),
-    module("ReelHTTP", ["ReelCore", "ReelStorage", "CCurl", httpTypes]),
-    module("ReelS3", ["ReelCore", "ReelStorage", "ReelHTTP", "CExpat", httpTypes, "ReelCrypto"]),
-    module("ReelTus", ["ReelCore", "ReelStorage", "ReelHTTP", httpTypes, "ReelCrypto"]),
-    module("ReelFirebase", ["ReelCore", "ReelStorage", "ReelHTTP", httpTypes, "ReelCrypto"]),
+    module("ReelRemoteStorage", ["ReelCore", "ReelStorage", "CCurl", httpTypes, "CExpat", "ReelCrypto"]),
     module("ReelUploaderPromises", ["ReelCore", "ReelCrypto"]),
     module("ReelCatalog", ["ReelCore", "ReelSQLite", "CReel"]),
     module("ReelDoctor", ["ReelCore"]),
@@ -85,7 +82,7 @@ let package = Package(
       dependencies: [
         "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelCatalog", "ReelDoctor", "ReelIngest",
         "ReelTerminal", "ReelValidation", "ReelUploaderPromises", "CProcess", "ReelYAML", argumentParser,
-        "ReelHTTP", "ReelS3", "ReelTus", "ReelFirebase",
+        "ReelRemoteStorage",
       ],
       swiftSettings: strict),
 
@@ -128,40 +125,41 @@ let package = Package(
     .target(
       name: "ReelHTTPDoubles",
       dependencies: [
-        "ReelHTTP", "ReelCore", "ReelStorage", "ReelTestRandomness", "CWire", httpTypes, "ReelCrypto",
+        "ReelRemoteStorage", "ReelCore", "ReelStorage", "ReelTestRandomness", "CWire", httpTypes,
+        "ReelCrypto",
       ],
       path: "Tests/HTTPDoubles", swiftSettings: strict),
     .target(
       name: "ReelGoogleDouble",
-      dependencies: ["ReelFirebase", "ReelHTTP", "ReelHTTPDoubles", "ReelCore", "ReelCrypto", "COpenSSL"],
+      dependencies: ["ReelRemoteStorage", "ReelHTTPDoubles", "ReelCore", "ReelCrypto", "COpenSSL"],
       path: "Tests/GoogleDouble", swiftSettings: strict),
     .target(
       name: "ReelFaultCampaign",
       dependencies: [
-        "ReelCore", "ReelSource", "ReelStorage", "ReelCatalog", "ReelIngest", "ReelHTTP", "ReelHTTPDoubles",
-        "ReelTestRandomness", "ReelTestForm", "ReelCrypto", "ReelSQLite",
+        "ReelCore", "ReelSource", "ReelStorage", "ReelCatalog", "ReelIngest", "ReelRemoteStorage",
+        "ReelHTTPDoubles", "ReelTestRandomness", "ReelTestForm", "ReelCrypto", "ReelSQLite",
       ],
       path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     tests(
       "ReelHTTPTests",
-      ["ReelHTTP", "CCurl", "ReelHTTPDoubles", "ReelCore", "ReelStorage", httpTypes, "ReelCrypto"]),
+      ["ReelRemoteStorage", "CCurl", "ReelHTTPDoubles", "ReelCore", "ReelStorage", httpTypes, "ReelCrypto"]),
     tests(
       "ReelS3Tests",
       [
-        "ReelS3", "ReelHTTP", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", "ReelCatalog",
+        "ReelRemoteStorage", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", "ReelCatalog",
         "ReelCore", "ReelStorage", "ReelUploaderPromises", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelTusTests",
       [
-        "ReelTus", "ReelHTTP", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelStorage",
+        "ReelRemoteStorage", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelStorage",
         "ReelUploaderPromises", "ReelCore", "ReelTestServers", "ReelTestRandomness", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelFirebaseTests",
       [
-        "ReelFirebase", "ReelGoogleDouble", "ReelFaultCampaign", "ReelCatalog", "ReelHTTP", "ReelHTTPDoubles",
+        "ReelRemoteStorage", "ReelGoogleDouble", "ReelFaultCampaign", "ReelCatalog", "ReelHTTPDoubles",
         "ReelTestServers", "ReelTestRandomness", "ReelCore", "ReelStorage", "ReelUploaderPromises", httpTypes,
         "ReelCrypto", "COpenSSL",
       ]),
@@ -181,7 +179,7 @@ let package = Package(
       "ReelEndToEndTests",
       [
         "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelCore", "ReelValidation",
-        "ReelTestRandomness", "ReelGoogleDouble", "ReelHTTP", "ReelHTTPDoubles", "ReelS3", "ReelTestServers",
+        "ReelTestRandomness", "ReelGoogleDouble", "ReelRemoteStorage", "ReelHTTPDoubles", "ReelTestServers",
         httpTypes, "ReelCrypto", "ReelSQLite",
       ]),
   ],

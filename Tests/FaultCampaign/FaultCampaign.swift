@@ -1,9 +1,9 @@
 import Foundation
 import ReelCatalog
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelIngest
+import ReelRemoteStorage
 
 /// A store behind a proxy, empty but for what one scenario puts there.
 package protocol StoreBehindProxy: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import ReelCrypto
-import ReelFirebase
 import ReelHTTPDoubles
+import ReelRemoteStorage
 
 extension GoogleDouble {
   package struct Object: Sendable {

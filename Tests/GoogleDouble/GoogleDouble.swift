@@ -1,8 +1,7 @@
 import Foundation
 import ReelCore
-import ReelFirebase
-import ReelHTTP
 import ReelHTTPDoubles
+import ReelRemoteStorage
 import Synchronization
 
 /// Google's part: Cloud Storage, Firestore and the place where tokens are given out, on one port of 127.0.0.1. It is

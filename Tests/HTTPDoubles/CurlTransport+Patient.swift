@@ -1,4 +1,4 @@
-import ReelHTTP
+import ReelRemoteStorage
 import ReelStorage
 
 extension CurlTransport {

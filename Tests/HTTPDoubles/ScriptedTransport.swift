@@ -1,6 +1,6 @@
 import HTTPTypes
 import ReelCore
-import ReelHTTP
+import ReelRemoteStorage
 import Synchronization
 
 /// A transport that plays a store's part: it reads what is sent as the real one does, and asks the test for the reply.

@@ -1,14 +1,13 @@
 import Foundation
 import HTTPTypes
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelTestForm
 import ReelTestRandomness
 import ReelTestServers
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 /// A bucket of its own at the suite's server, and what is in it.
 private struct TestBucket {

@@ -1,5 +1,5 @@
 import HTTPTypes
-import ReelHTTP
+import ReelRemoteStorage
 import Synchronization
 
 /// Breaks some of the calls whose method and target hold a word, on this side of the wire.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ReelFirebase
+@testable import ReelRemoteStorage
 
 /// CRC-32C against published values.
 @Suite struct ChecksumTests {

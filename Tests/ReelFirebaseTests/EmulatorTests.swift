@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelStorage
 import ReelTestForm
@@ -9,7 +8,7 @@ import ReelTestServers
 import ReelUploaderPromises
 import Testing
 
-@testable import ReelFirebase
+@testable import ReelRemoteStorage
 
 /// Over gcp-storage-emulator: resumable sessions, 308 with Range, status queries, checksums. It looks at no token,
 /// and not at `ifGenerationMatch`.

@@ -4,11 +4,10 @@ import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
 import ReelGoogleDouble
-import ReelHTTP
 import ReelTestForm
 import Testing
 
-@testable import ReelFirebase
+@testable import ReelRemoteStorage
 
 @Suite("one object, one document and one post through every fault", .serialized, .shortTime, .notQuick)
 struct FirebaseFaultTests {

@@ -2,12 +2,11 @@ import Foundation
 import ReelCore
 import ReelCrypto
 import ReelGoogleDouble
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelStorage
 import Testing
 
-@testable import ReelFirebase
+@testable import ReelRemoteStorage
 
 extension GoogleDouble {
   /// The tokens of the key that this double knows.

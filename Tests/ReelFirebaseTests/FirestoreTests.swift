@@ -1,12 +1,11 @@
 import Foundation
 import ReelCore
 import ReelGoogleDouble
-import ReelHTTP
 import ReelStorage
 import ReelTestForm
 import Testing
 
-@testable import ReelFirebase
+@testable import ReelRemoteStorage
 
 /// Posts as documents.
 @Suite(.shortTime) struct FirestoreTests {

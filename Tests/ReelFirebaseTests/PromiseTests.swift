@@ -1,11 +1,10 @@
 import ReelCore
 import ReelGoogleDouble
-import ReelHTTP
 import ReelStorage
 import ReelUploaderPromises
 import Testing
 
-@testable import ReelFirebase
+@testable import ReelRemoteStorage
 
 /// The promises, over our double.
 @Suite struct FirebasePromiseTests {

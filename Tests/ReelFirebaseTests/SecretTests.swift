@@ -1,13 +1,12 @@
 import Foundation
 import ReelCore
 import ReelGoogleDouble
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelStorage
 import ReelTestForm
 import Testing
 
-@testable import ReelFirebase
+@testable import ReelRemoteStorage
 
 /// The key, the tokens and the addresses of uploads are said nowhere, whatever goes wrong and however it is printed.
 @Suite(.shortTime) struct SecretTests {

@@ -1,14 +1,13 @@
 import Foundation
 import ReelCore
 import ReelGoogleDouble
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelStorage
 import ReelTestForm
 import Synchronization
 import Testing
 
-@testable import ReelFirebase
+@testable import ReelRemoteStorage
 
 /// Keys of service accounts, and the tokens that they are good for.
 @Suite(.shortTime) struct TokenTests {

@@ -1,14 +1,13 @@
 import Foundation
 import ReelCore
 import ReelGoogleDouble
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelStorage
 import ReelTestForm
 import Synchronization
 import Testing
 
-@testable import ReelFirebase
+@testable import ReelRemoteStorage
 
 /// Uploads to Cloud Storage: what is asked for, what breaks, and how they go on.
 @Suite(.shortTime) struct FirebaseUploadTests {

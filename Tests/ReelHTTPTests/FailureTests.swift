@@ -2,7 +2,7 @@ import CCurl
 import ReelCore
 import Testing
 
-@testable import ReelHTTP
+@testable import ReelRemoteStorage
 
 /// What of TLS ends a run, and what is tried again.
 @Suite struct TLSFailureTests {

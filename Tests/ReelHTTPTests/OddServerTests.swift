@@ -1,8 +1,8 @@
 import Glibc
 import HTTPTypes
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
+import ReelRemoteStorage
 import ReelTestForm
 import Synchronization
 import Testing

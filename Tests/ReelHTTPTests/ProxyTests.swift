@@ -1,7 +1,7 @@
 import HTTPTypes
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
+import ReelRemoteStorage
 import ReelTestForm
 import Testing
 

@@ -2,8 +2,8 @@ import Glibc
 import HTTPTypes
 import ReelCore
 import ReelCrypto
-import ReelHTTP
 import ReelHTTPDoubles
+import ReelRemoteStorage
 import ReelStorage
 import ReelTestForm
 import Synchronization

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import ReelCore
-import ReelHTTP
+import ReelRemoteStorage
 import Testing
 
 @Suite struct HTTPAddressTests {

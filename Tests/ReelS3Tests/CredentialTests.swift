@@ -1,11 +1,10 @@
 import FoundationEssentials
 import HTTPTypes
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 @Suite struct CredentialTests {
   /// A home with the two files; gone with the test.

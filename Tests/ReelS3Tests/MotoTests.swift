@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelStorage
 import ReelTestForm
@@ -10,7 +9,7 @@ import ReelUploaderPromises
 import Synchronization
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 /// A bucket of its own at the suite's moto.
 private struct MotoBucket: Sendable {

@@ -1,8 +1,7 @@
 import ReelCore
-import ReelHTTP
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 @Suite struct SharedProfileTests {
   private let text = """

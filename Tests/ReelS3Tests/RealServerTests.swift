@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelStorage
 import ReelTestForm
@@ -9,7 +8,7 @@ import ReelTestServers
 import ReelUploaderPromises
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 @Suite(
   "over a real server", .enabled(if: SwiftS3Server.isInstalled, SwiftS3Server.absence), .besideSwiftS3,

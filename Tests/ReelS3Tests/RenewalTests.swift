@@ -1,10 +1,9 @@
 import FoundationEssentials
 import ReelCore
-import ReelHTTP
 import Synchronization
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 /// Credentials that end in the middle of a run.
 @Suite struct RenewalTests {

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 extension S3Client {
   /// Makes the bucket. On a busy machine a server that has just begun may need a moment.

@@ -3,11 +3,10 @@ import FoundationEssentials
 import HTTPTypes
 import ReelCore
 import ReelCrypto
-import ReelHTTP
 import ReelHTTPDoubles
 import Synchronization
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 /// A bucket in memory that speaks enough of the protocol: it holds what arrives against what was signed, keeps names
 /// apart, puts parts together, and creates only what is absent. It checks no signature: the vectors and a real server do.

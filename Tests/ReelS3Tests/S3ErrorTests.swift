@@ -1,13 +1,12 @@
 import FoundationEssentials
 import HTTPTypes
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelTestForm
 import Synchronization
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 @Suite("what a store says against a request", .shortTime)
 struct S3ErrorTests {

@@ -4,13 +4,12 @@ import ReelCatalog
 import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelTestForm
 import ReelTestServers
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 @Suite("one object and one post through every fault", .serialized, .shortTime, .notQuick)
 struct S3FaultTests {

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelStorage
 import ReelTestForm
@@ -9,7 +8,7 @@ import ReelUploaderPromises
 import Synchronization
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 /// A clock that stands still.
 struct StoppedClock: WallClock {

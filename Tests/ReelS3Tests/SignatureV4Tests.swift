@@ -1,8 +1,7 @@
 import FoundationEssentials
-import ReelHTTP
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 /// One of the vectors that AWS publishes.
 struct SignatureVector: Sendable, CustomTestStringConvertible {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ReelS3
+@testable import ReelRemoteStorage
 
 @Suite struct XMLNodeTests {
   private func node(_ text: String) -> XMLNode? { XMLNode(parsing: Array(text.utf8)) }

@@ -3,13 +3,12 @@ import ReelCatalog
 import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelTestForm
 import Synchronization
 import Testing
 
-@testable import ReelTus
+@testable import ReelRemoteStorage
 
 @Suite("one object and one post through every fault", .serialized, .shortTime, .notQuick)
 struct TusFaultTests {

@@ -2,12 +2,11 @@ import Foundation
 import HTTPTypes
 import ReelCore
 import ReelCrypto
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelTestForm
 import Testing
 
-@testable import ReelTus
+@testable import ReelRemoteStorage
 
 /// What servers can't do, and what is no tus server.
 @Suite(.shortTime, .notQuick) struct TusMistakeTests {

@@ -1,13 +1,12 @@
 import Foundation
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelStorage
 import ReelTestForm
 import ReelUploaderPromises
 import Testing
 
-@testable import ReelTus
+@testable import ReelRemoteStorage
 
 /// The promises, over our double and over tuspyserver.
 @Suite(.shortTime, .notQuick) struct TusPromiseTests {

@@ -1,11 +1,10 @@
 import HTTPTypes
 import ReelCore
 import ReelCrypto
-import ReelHTTP
 import ReelHTTPDoubles
 import Testing
 
-@testable import ReelTus
+@testable import ReelRemoteStorage
 
 @Suite struct TusReadTests {
   @Test(

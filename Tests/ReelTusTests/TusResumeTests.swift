@@ -1,14 +1,13 @@
 import Foundation
 import ReelCore
 import ReelCrypto
-import ReelHTTP
 import ReelStorage
 import ReelTestForm
 import ReelTestRandomness
 import Synchronization
 import Testing
 
-@testable import ReelTus
+@testable import ReelRemoteStorage
 
 /// Uploads that break, and go on.
 @Suite(

@@ -2,10 +2,9 @@ import Foundation
 import HTTPTypes
 import ReelCore
 import ReelCrypto
-import ReelHTTP
 import Testing
 
-@testable import ReelTus
+@testable import ReelRemoteStorage
 
 /// What servers say, and what of it is told.
 @Suite struct TusServerTests {

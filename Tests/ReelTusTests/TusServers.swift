@@ -1,12 +1,11 @@
 import Foundation
 import HTTPTypes
 import ReelCore
-import ReelHTTP
 import ReelHTTPDoubles
 import ReelTestServers
 import Testing
 
-@testable import ReelTus
+@testable import ReelRemoteStorage
 
 /// A server in Python, on 127.0.0.1, that ends with this value.
 final class PythonServer: Sendable {

@@ -1,8 +1,7 @@
 import ReelCore
 import ReelStorage
 
-import ReelFirebase
-import ReelHTTP
+import ReelRemoteStorage
 
 extension Destinations {
   /// An uploader for a bucket of Cloud Storage for Firebase, and what keeps its posts in Firestore. Emulators are

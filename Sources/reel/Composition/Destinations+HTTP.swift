@@ -1,4 +1,4 @@
-import ReelHTTP
+import ReelRemoteStorage
 
 extension Destinations {
   /// What the settings say of connections.

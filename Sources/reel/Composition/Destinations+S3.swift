@@ -1,8 +1,7 @@
 import ReelCore
 import ReelStorage
 
-import ReelHTTP
-import ReelS3
+import ReelRemoteStorage
 
 extension Destinations {
   /// An uploader for a bucket, by the settings and by what AWS's own tools would read: its variables and files.

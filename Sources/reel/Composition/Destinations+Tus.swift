@@ -1,8 +1,7 @@
 import ReelCore
 import ReelStorage
 
-import ReelHTTP
-import ReelTus
+import ReelRemoteStorage
 
 extension Destinations {
   /// Who would hear the token; nil for what is no tus server's address.

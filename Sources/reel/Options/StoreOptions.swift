@@ -1,7 +1,7 @@
 import ArgumentParser
 import ReelStorage
 
-import ReelHTTP
+import ReelRemoteStorage
 
 /// How a store that is no folder is reached, and what viewers are given of it.
 struct StoreOptions: ParsableArguments {

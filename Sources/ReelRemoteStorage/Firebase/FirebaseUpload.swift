@@ -1,0 +1,226 @@
+import ReelCore
+import ReelStorage
+
+/// One upload, begun or gone on with, in parts; where it is is written down before the first of them goes out.
+struct FirebaseUpload: Sendable {
+  let source: UploadSource
+  let key: ObjectKey
+  let client: StorageClient
+  let ledger: CheckpointLedger
+  let partSize: Int
+  let downloadToken: String
+  let reporting: @Sendable (TransferProgress) -> Void
+
+  /// Where the upload stands.
+  private struct State: Sendable {
+    let checkpoint: UploadCheckpoint
+    let session: StorageSession
+    /// Bytes that the store has for good.
+    var offset: Int64
+  }
+
+  /// Sends what is missing, and gives the object as the store has it then: whole, and of the source's checksums.
+  func run() async throws(UploadError) -> StorageObject {
+    var state: State
+    if let earlier = try await earlier() { state = earlier } else { state = try await begin() }
+    report(state.offset)
+    var sums = SourceSums()
+    do throws(UploadError) {
+      let object = try await send(&state, &sums)
+      return try await settled(object, state, sums)
+    } catch {
+      // What was sent is of other bytes: nobody can go on with it. In a task of its own, as this one may be cancelled.
+      if [.sourceChanged, .sourceUnreadable, .alreadyExists].contains(error.code) {
+        let state = state
+        await Task { await giveUp(state) }.value
+      }
+      throw error
+    }
+  }
+
+  // MARK: What is there
+
+  /// An earlier upload of these bytes that the store still has.
+  private func earlier() async throws(UploadError) -> State? {
+    guard let kept = try await ledger.kept() else { return nil }
+    guard let session = StorageSession(kept.secret) else {
+      try await ledger.forget(kept)
+      return nil
+    }
+    let isOurs = kept.digest == source.digest
+    switch try await client.standing(of: session, size: isOurs ? source.size : nil, key) {
+    case .whole:
+      try await ledger.forget(kept)
+      throw taken
+    case .partial(let offset):
+      // A key is one video's: whoever comes with another is a rival, and ends no upload but its own.
+      guard isOurs else { throw taken }
+      let state = State(checkpoint: kept, session: session, offset: offset)
+      if offset < max(1, source.size) { return state }
+      await giveUp(state)
+      return nil
+    case .gone:
+      try await ledger.forget(kept)
+      return nil
+    }
+  }
+
+  /// Begins an upload and writes down where it is.
+  private func begin() async throws(UploadError) -> State {
+    // Two gigabytes are not sent to be refused at their end.
+    if try await client.object(key) != nil { throw taken }
+    let object = NewStorageObject(
+      key, in: client.bucket, source: source, crc32c: try await SourceSums.crc32c(of: source),
+      downloadToken: downloadToken)
+    let session = try await client.begin(object, key, size: source.size)
+    guard let checkpoint = UploadCheckpoint(session.text, of: source.digest) else {
+      throw interrupted("its address is too long to be kept")
+    }
+    let state = State(checkpoint: checkpoint, session: session, offset: 0)
+    guard try await ledger.exchange(nil, for: checkpoint) else {
+      try? await client.cancel(session, key)
+      throw taken
+    }
+    return state
+  }
+
+  /// Ends what was begun, and forgets it.
+  private func giveUp(_ state: State) async {
+    try? await client.cancel(state.session, key)
+    try? await ledger.forget(state.checkpoint)
+  }
+
+  // MARK: Sending
+
+  /// Reads the source from its beginning: what the store has already is only summed up. The last part comes only when
+  /// all bytes have been held against the source's digest.
+  private func send(
+    _ state: inout State, _ sums: inout SourceSums
+  ) async throws(UploadError) -> StorageObject {
+    var read: Int64 = 0
+    // What was read behind the store's offset, and not sent.
+    var waiting: [UInt8] = []
+    for try await part in SourceChunks(of: source, size: partSize) {
+      let missing = state.offset + Int64(waiting.count) - read
+      read += Int64(part.count)
+      sums.update(part)
+      // The store was told another checksum, of a file that was just being changed: it may have bytes of that one.
+      if read == source.size, sums.crc32c.text != state.session.crc32c {
+        throw await dropped(state, "what was sent before is not of this file, and was given up")
+      }
+      let fresh = missing <= 0 ? part : Array(part.dropFirst(Int(clamping: missing)))
+      waiting = waiting.isEmpty ? fresh : waiting + fresh
+      if let object = try await send(&waiting, isLast: read == source.size, &state) { return object }
+    }
+    guard source.size == 0 else { throw interrupted("the store has all bytes, and does not end it") }
+    return try await sendNothing(state)
+  }
+
+  /// Sends what is waiting: whole granules, and the rest with the last part. Gives the object with its last byte.
+  private func send(
+    _ waiting: inout [UInt8], isLast: Bool, _ state: inout State
+  ) async throws(UploadError) -> StorageObject? {
+    while true {
+      let count = isLast ? waiting.count : waiting.count / StorageClient.granule * StorageClient.granule
+      guard count > 0 else { return nil }
+      if Task.isCancelled { throw UploadError(.cancelled, "cancelled; run the same command again to go on") }
+      let bytes = count == waiting.count ? waiting : Array(waiting.prefix(count))
+      switch try await append(bytes, state.offset, state) {
+      case .whole(let object):
+        report(source.size)
+        return object
+      case .partial(let offset):
+        let taken = offset - state.offset
+        // The store may keep less than was sent; one that keeps nothing, or more, can't be gone on with.
+        guard taken > 0, taken <= Int64(count) else {
+          throw interrupted("the store stands at \(offset) bytes instead of \(state.offset + Int64(count))")
+        }
+        waiting = taken == waiting.count ? [] : Array(waiting.dropFirst(Int(taken)))
+        state.offset = offset
+        report(offset)
+      case .gone: throw await dropped(state, "it does not know the upload any more (it may have expired)")
+      }
+    }
+  }
+
+  private func append(
+    _ bytes: [UInt8], _ offset: Int64, _ state: State
+  ) async throws(UploadError) -> StorageClient.Standing {
+    do throws(UploadError) {
+      let isLast = offset + Int64(bytes.count) == source.size
+      guard isLast else {
+        return try await client.append(bytes, at: offset, of: source.size, to: state.session, key)
+      }
+      return try await shielded { () async throws(UploadError) in
+        try await client.append(bytes, at: offset, of: source.size, to: state.session, key)
+      }
+    } catch {
+      // It stands somewhere else, or what arrived has not the checksum that was said before: nobody can go on with it.
+      guard error.code == .rejected else { throw error }
+      throw await dropped(state, error.message)
+    }
+  }
+
+  /// Nothing is read of an empty source, so nothing would prove it.
+  private func sendNothing(_ state: State) async throws(UploadError) -> StorageObject {
+    let source = source
+    try await BlockingQueue(label: "reel.firebase-source", width: 1).run { () throws(UploadError) in
+      try source.proveEnd()
+    }
+    if Task.isCancelled { throw UploadError(.cancelled, "cancelled before it was stored") }
+    guard case .whole(let object) = try await append([], 0, state) else {
+      throw interrupted("the store did not take an empty object")
+    }
+    report(0)
+    return object
+  }
+
+  // MARK: The end
+
+  /// The object, if it is what was sent; else it is removed, if it is still that one.
+  private func settled(
+    _ object: StorageObject, _ state: State, _ sums: SourceSums
+  ) async throws(UploadError) -> StorageObject {
+    try await ledger.forget(state.checkpoint)
+    let name = client.bucket.objectName(of: key)
+    let other = object.name == name ? nil : "the name \(HTTPReply.oneLine(object.name)) instead of \(name)"
+    guard let difference = other ?? sums.difference(of: object, from: source) else { return object }
+    let removal = await shieldedRemoval(of: object)
+    throw UploadError(
+      .verificationFailed,
+      "the store \(client.google.store) holds something else than was sent as \(key): \(difference); \(removal)"
+    )
+  }
+
+  private func shieldedRemoval(of object: StorageObject) async -> String {
+    do throws(UploadError) {
+      try await shielded { () async throws(UploadError) in
+        try await client.remove(key, generation: object.generation)
+      }
+      return "it was removed; try again, and look at the store if it stays so"
+    } catch {
+      return "it could not be removed (\(error.message)): remove it by hand"
+    }
+  }
+
+  /// The upload is forgotten, so that the next attempt begins anew.
+  private func dropped(_ state: State, _ reason: String) async -> UploadError {
+    await Task { await giveUp(state) }.value
+    return interrupted(reason)
+  }
+
+  private func report(_ sent: Int64) { reporting(TransferProgress(sent: sent, total: source.size)) }
+
+  private var taken: UploadError {
+    UploadError(
+      .alreadyExists,
+      "the store \(client.google.store) has an object named \(key) already, or somebody stores it now")
+  }
+
+  private func interrupted(_ what: String) -> UploadError {
+    UploadError(
+      .interrupted,
+      "the upload of \(key) to the store \(client.google.store) broke: \(what); run the same command again to go on"
+    )
+  }
+}

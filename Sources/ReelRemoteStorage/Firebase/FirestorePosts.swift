@@ -1,0 +1,177 @@
+import ReelCore
+
+/// Keeps a store's posts as documents of the collection `Post` in Firestore, numbered by one counter.
+///
+/// A post's document and the counter are written by one transaction: two that publish at once get two numbers, and a
+/// number is used once. The document's id is the post's, and it is created only if it is not there, so what is tried
+/// again makes no second document.
+public struct FirestorePosts: PostRecorder {
+  /// As the uploader's.
+  public let destination: Destination
+
+  private let client: FirestoreClient
+  private let pauses: TransactionPauses
+  /// One transaction at a time from here: all of them write the counter.
+  private let turn = AsyncPlaces(count: 1)
+
+  /// The collection of the posts.
+  static let collection = "Post"
+  /// The document that holds the last number, and its field.
+  static let (counter, counterField) = ("PostCounter/Post", "pageNumber")
+
+  /// Asks nothing yet.
+  ///
+  /// - Parameters:
+  ///   - destination: the store whose posts these are.
+  ///   - tokens: what every request carries.
+  ///   - pause: waits between two transactions; a test's does not.
+  ///   - randomness: draws how long.
+  public init(
+    _ database: FirestoreDatabase, of destination: Destination, transport: any HTTPTransport,
+    tokens: any TokenSource, clock: any WallClock = SystemWallClock(),
+    pause: any Clock<Duration> = ContinuousClock(), randomness: any Randomness = SystemRandomness()
+  ) {
+    self.destination = destination
+    client = FirestoreClient(
+      database: database,
+      google: GoogleClient(
+        origin: database.origin, transport: transport, tokens: tokens, store: destination, clock: clock))
+    pauses = TransactionPauses(clock: pause, randomness: randomness)
+  }
+
+  /// Reads the counter: a missing database, a project or a role that is wrong shows here.
+  /// - Throws: `storeUnusable`, and what may pass.
+  public func prepare() async throws(UploadError) {
+    do throws(UploadError) {
+      _ = try await number(in: client.read([counterName], in: nil))
+    } catch {
+      throw error.code == .denied || error.code == .rejected
+        ? UploadError(.storeUnusable, error.message) : error
+    }
+  }
+
+  /// Creates the post's document with the next number, or finds the one that is there.
+  /// - Throws: `unavailable` when others were faster too often; `rejected` when another post has that id.
+  public func record(_ post: Post) async throws(UploadError) -> RecordedPost {
+    let place = await turn.take()
+    defer { turn.giveBack(place) }
+    var aborted: String?
+    for attempt in 1...TransactionPauses.attempts {
+      if Task.isCancelled { throw UploadError(.cancelled, "cancelled before the post was written down") }
+      let transaction = try await client.begin(after: aborted)
+      switch try await recorded(post, in: transaction) {
+      case .done(let recorded): return recorded
+      case .again: aborted = transaction
+      }
+      try await pauses.wait(after: attempt)
+    }
+    throw UploadError(
+      .unavailable,
+      "the post \(post.id) could not be written into Firestore of the project \(client.database.project): others "
+        + "write there all the time; run the same command again")
+  }
+
+  /// The document's `video`.
+  public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
+    let found = try await client.read([name(of: id)], in: nil)
+    return found[name(of: id)].map { document in
+      PostRecord(video: (document.fields?["video"]?.string).flatMap { ObjectKey($0) })
+    }
+  }
+
+  /// Deletes the document. The counter stays: no number is given twice.
+  public func withdraw(_ id: PostID) async throws(UploadError) {
+    for attempt in 1...TransactionPauses.attempts {
+      if try await client.commit([.init(delete: name(of: id))], in: nil) == .committed { return }
+      try await pauses.wait(after: attempt)
+    }
+    throw UploadError(
+      .unavailable, "the post \(id) could not be removed from Firestore: others write there all the time")
+  }
+
+  // MARK: One transaction
+
+  private enum Step {
+    case done(RecordedPost)
+    case again
+  }
+
+  private func recorded(_ post: Post, in transaction: String) async throws(UploadError) -> Step {
+    do throws(UploadError) {
+      let found = try await client.read([counterName, name(of: post.id)], in: transaction)
+      if let document = found[name(of: post.id)] {
+        await client.rollBack(transaction)
+        return .done(try own(document, post))
+      }
+      let next = try number(in: found) + 1
+      let outcome = try await client.commit(
+        writes(post, next, counter: found[counterName]), in: transaction)
+      return outcome == .committed ? .done(RecordedPost(id: post.id, pageNumber: next)) : .again
+    } catch {
+      // Else it holds up others for a minute. In a task of its own, as this one may be cancelled.
+      await Task { await client.rollBack(transaction) }.value
+      throw error
+    }
+  }
+
+  private func writes(
+    _ post: Post, _ next: Int, counter: FirestoreClient.Document?
+  ) -> [FirestoreClient.Write] {
+    [
+      .init(
+        update: .init(name: counterName, fields: [Self.counterField: .number(next)]),
+        currentDocument: counter.map { .init(updateTime: $0.updateTime) } ?? .init(exists: false)),
+      .init(
+        update: .init(name: name(of: post.id), fields: PostDocument.fields(of: post, pageNumber: next)),
+        currentDocument: .init(exists: false)),
+    ]
+  }
+
+  /// The last number that was given; 0 before the first.
+  private func number(in documents: [String: FirestoreClient.Document]) throws(UploadError) -> Int {
+    guard let counter = documents[counterName] else { return 0 }
+    guard let last = counter.fields?[Self.counterField]?.integer, last >= 0, last < Int64.max else {
+      throw UploadError(
+        .rejected,
+        "the document \(Self.counter) in Firestore of the project \(client.database.project) does not hold the last "
+          + "post's number in its field \(Self.counterField): put it there, or remove the document")
+    }
+    return Int(last)
+  }
+
+  /// A document that an earlier attempt wrote.
+  private func own(
+    _ document: FirestoreClient.Document, _ post: Post
+  ) throws(UploadError) -> RecordedPost {
+    guard document.fields?["video"]?.string == post.video.rawValue,
+      let number = document.fields?["pageNumber"]?.integer
+    else {
+      throw UploadError(
+        .rejected,
+        "Firestore of the project \(client.database.project) has another post under the id \(post.id): see what it is"
+      )
+    }
+    return RecordedPost(id: post.id, pageNumber: Int(number))
+  }
+
+  private var counterName: String { client.database.name(Self.counter) }
+
+  private func name(of id: PostID) -> String { client.database.name("\(Self.collection)/\(id)") }
+}
+
+/// How long is waited before a transaction that was aborted is tried again: exponential backoff with full jitter.
+private struct TransactionPauses: Sendable {
+  let clock: any Clock<Duration>
+  let randomness: any Randomness
+
+  static let attempts = 12
+
+  func wait(after attempt: Int) async throws(UploadError) {
+    let ceiling = UInt64(min(20 << attempt, 2000))
+    do {
+      try await clock.sleep(for: .milliseconds(Int64(randomness.number(below: ceiling + 1))))
+    } catch {
+      throw UploadError(.cancelled, "cancelled while waiting for Firestore")
+    }
+  }
+}

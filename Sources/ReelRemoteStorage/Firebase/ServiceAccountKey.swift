@@ -1,0 +1,63 @@
+import FoundationEssentials
+import ReelCore
+
+/// A service account's key, as Google gives it out: one JSON object in a file.
+public struct ServiceAccountKey: Sendable {
+  /// Whose it is.
+  public let email: String
+  /// Which of the account's keys; nil when the file does not say.
+  public let keyID: String?
+  /// The project that the account was made in; nil when the file does not say.
+  public let project: String?
+  /// RSA, in PEM form.
+  let privateKey: Secret
+  /// Where tokens are given out.
+  let tokenAddress: HTTPAddress
+  /// The file, for sentences.
+  let path: String
+
+  /// Reads the file at `path`.
+  /// - Throws: `storeUnusable`, in a sentence that names the file and holds nothing of what is in it.
+  public static func read(_ path: String) async throws(UploadError) -> ServiceAccountKey {
+    let queue = BlockingQueue(label: "reel.service-account", width: 1)
+    let bytes = try await queue.run { () throws(UploadError) in try KeyFile(path: path).contents() }
+    return try ServiceAccountKey(bytes, path: path)
+  }
+
+  /// Reads the JSON of a key file.
+  /// - Parameter path: for sentences only.
+  init(_ bytes: [UInt8], path: String) throws(UploadError) {
+    guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)) else {
+      throw .badKey(
+        path, "is not the JSON of one: download it again (Google Cloud console, IAM, Service accounts)")
+    }
+    guard fields.type ?? "service_account" == "service_account" else {
+      throw .badKey(
+        path, "is of the kind \"\(HTTPReply.oneLine(fields.type ?? ""))\": a service account's is needed")
+    }
+    let missing = [("client_email", fields.client_email), ("private_key", fields.private_key)]
+      .filter { $0.1?.isEmpty ?? true }.map(\.0)
+    guard missing.isEmpty, let email = fields.client_email, let key = fields.private_key else {
+      throw .badKey(path, "lacks \(missing.joined(separator: " and ")): download it again")
+    }
+    do throws(HTTPAddressError) {
+      tokenAddress = try HTTPAddress(parsing: fields.token_uri ?? "https://oauth2.googleapis.com/token")
+    } catch {
+      throw .badKey(path, "has a token_uri that can't be used: \(error.reason)")
+    }
+    self.email = HTTPReply.oneLine(email)
+    privateKey = Secret(key)
+    keyID = fields.private_key_id
+    project = fields.project_id.flatMap { $0.isEmpty ? nil : $0 }
+    self.path = path
+  }
+
+  private struct Fields: Decodable {
+    let type: String?
+    let project_id: String?
+    let private_key_id: String?
+    let private_key: String?
+    let client_email: String?
+    let token_uri: String?
+  }
+}

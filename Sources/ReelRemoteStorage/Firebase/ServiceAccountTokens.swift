@@ -1,0 +1,130 @@
+import FoundationEssentials
+import HTTPTypes
+import ReelCore
+
+/// Access tokens for a service account (RFC 7523; https://developers.google.com/identity/protocols/oauth2/service-account):
+/// fetched when the first is needed, kept in memory, renewed before the end.
+public actor ServiceAccountTokens: TokenSource {
+  /// Signs a statement that was made at this moment, for so many seconds.
+  typealias Sign = @Sendable (Date) async throws(UploadError) -> Secret
+
+  private struct Held: Sendable {
+    let token: Secret
+    let until: Date
+  }
+
+  private let email: String
+  private let path: String
+  private let address: HTTPAddress
+  private let transport: any HTTPTransport
+  private let clock: any WallClock
+  private let sign: Sign
+  private var held: Held?
+  private var fetching: Task<Result<Held, UploadError>, Never>?
+
+  /// Seconds that a signed statement is good for: the longest that Google takes.
+  static let lifetime = 3600
+
+  /// Seconds before its end in which a token is not used any more.
+  private static let margin = 300.0
+
+  init(_ key: ServiceAccountKey, transport: any HTTPTransport, clock: any WallClock, sign: @escaping Sign) {
+    (email, path, address) = (key.email, key.path, key.tokenAddress)
+    self.transport = transport
+    self.clock = clock
+    self.sign = sign
+  }
+
+  /// The one that is held, or a fresh one. Those who ask at once share it.
+  public func token() async throws(UploadError) -> Secret {
+    if let held, held.until > clock.now() { return held.token }
+    let task = fetching ?? Task { await outcome() }
+    fetching = task
+    let result = await task.value
+    if fetching == task {
+      fetching = nil
+      held = try? result.get()
+    }
+    return try result.get().token
+  }
+
+  /// Forgets `token` if it is the one that is held.
+  public func forget(_ token: Secret) async {
+    if held?.token == token { held = nil }
+  }
+
+  private func outcome() async -> Result<Held, UploadError> {
+    do throws(UploadError) {
+      return .success(try await fetch())
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func fetch() async throws(UploadError) -> Held {
+    let now = clock.now()
+    let assertion = try await sign(now)
+    var call = HTTPCall(.post, address.origin, address.path.isEmpty ? "/" : address.path)
+    call.fields[.contentType] = "application/x-www-form-urlencoded"
+    call.body = .bytes(
+      Array(
+        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion.revealed)"
+          .utf8))
+    call.patience = .seconds(30)
+    let reply: HTTPReply
+    do throws(HTTPFailure) {
+      reply = try await transport.send(call)
+    } catch {
+      throw UploadError(error, store: address.origin)
+    }
+    guard reply.isSuccess else { throw refusal(reply, now) }
+    guard let granted = try? JSONDecoder().decode(Granted.self, from: Data(reply.body)),
+      !granted.access_token.isEmpty, granted.access_token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else {
+      throw UploadError(
+        .storeUnusable,
+        "\(address.origin) answered without a token: see the token_uri in the service account key \(path)")
+    }
+    let seconds = Double(max(0, granted.expires_in ?? Self.lifetime))
+    return Held(
+      token: Secret(granted.access_token),
+      until: now.addingTimeInterval(max(seconds - Self.margin, seconds / 2)))
+  }
+
+  private struct Granted: Decodable {
+    let access_token: String
+    let expires_in: Int?
+  }
+
+  /// RFC 6749, 5.2.
+  private struct Refusal: Decodable {
+    let error: String
+    let error_description: String?
+  }
+
+  private func refusal(_ reply: HTTPReply, _ now: Date) -> UploadError {
+    guard reply.status.kind == .clientError, reply.status.code != 429, reply.status.code != 408,
+      let said = try? JSONDecoder().decode(Refusal.self, from: Data(reply.body))
+    else {
+      return reply.failure(store: address.origin, task: "give out a token for \(email)", now: now)
+    }
+    let words = HTTPReply.oneLine([said.error, said.error_description ?? ""].joined(separator: " "))
+    return UploadError(
+      .storeUnusable,
+      "Google gives no token for the service account \(email) (\(words)): "
+        + (clockIsOff(reply, now) ?? "see whether the key \(path) was deleted or the account disabled"))
+  }
+
+  /// Google takes a statement only about now.
+  private func clockIsOff(_ reply: HTTPReply, _ now: Date) -> String? {
+    guard let date = reply.date else { return nil }
+    let seconds = Int(date.timeIntervalSince(now))
+    guard abs(seconds) > 240 else { return nil }
+    return "this machine's clock is \(abs(seconds)) seconds \(seconds > 0 ? "behind" : "ahead"): set it right"
+  }
+}
+
+extension ServiceAccountTokens: CustomReflectable {
+  /// Nothing inside, for `dump`: the transport shows what is on the wire.
+  public nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,173 @@
+import FoundationEssentials
+import HTTPTypes
+import ReelCore
+import ReelCrypto
+
+/// The requests of Cloud Storage's JSON API, each as one call
+/// (https://cloud.google.com/storage/docs/performing-resumable-uploads, …/docs/json_api/v1/objects).
+struct StorageClient: Sendable {
+  let bucket: StorageBucket
+  let google: GoogleClient
+
+  /// Bytes that every part but the last is a multiple of
+  /// (https://cloud.google.com/storage/docs/performing-resumable-uploads#chunked-upload).
+  static let granule = 256 << 10
+
+  /// The smallest role that may all of it, for sentences.
+  static let role = "Storage Object User (roles/storage.objectUser)"
+
+  /// How an upload stands at the store.
+  enum Standing: Hashable, Sendable {
+    /// The store knows no such upload (any more): they end after a week.
+    case gone
+    /// So many bytes are there for good.
+    case partial(Int64)
+    case whole(StorageObject)
+  }
+
+  // MARK: Uploads
+
+  /// Begins an upload of an object that is not to be there yet. Whether one is there the store says now, or at the end.
+  func begin(_ object: NewStorageObject, _ key: ObjectKey, size: Int64) async throws(UploadError)
+    -> StorageSession
+  {
+    let target =
+      bucket.uploads + "?uploadType=resumable&ifGenerationMatch=0&name=" + PercentEncoding.all(object.name)
+    var call = try google.call(.post, target, json: object)
+    call.fields[.uploadContentType] = object.contentType
+    call.fields[.uploadContentLength] = "\(size)"
+    let reply = try await google.send(call)
+    guard reply.isSuccess else { throw refusal(reply, "begin an upload of \(key)", key) }
+    guard let location = reply.fields[.location],
+      let session = StorageSession(location: location, at: bucket.origin, crc32c: object.crc32c)
+    else {
+      throw UploadError(
+        .storeUnusable,
+        "the store \(google.store) began an upload and gave no address for it at \(bucket.origin), where alone "
+          + "anything is sent")
+    }
+    return session
+  }
+
+  /// How far an upload has come.
+  /// - Parameter size: what it is an upload of; nil when that is not known. With all bytes there, a size ends it.
+  func standing(
+    of session: StorageSession, size: Int64?, _ key: ObjectKey
+  ) async throws(UploadError) -> Standing {
+    var call = google.call(.put, session.target)
+    call.fields[.contentRange] = "bytes */" + (size.map { "\($0)" } ?? "*")
+    return try await standing(call, "say how far the upload of \(key) has come", key)
+  }
+
+  /// Sends `bytes`, which begin at `offset`; with the object's last byte among them the object stands.
+  func append(
+    _ bytes: [UInt8], at offset: Int64, of size: Int64, to session: StorageSession, _ key: ObjectKey
+  ) async throws(UploadError) -> Standing {
+    var call = google.call(.put, session.target)
+    call.fields[.contentRange] =
+      bytes.isEmpty ? "bytes */\(size)" : "bytes \(offset)-\(offset + Int64(bytes.count) - 1)/\(size)"
+    call.body = .bytes(bytes)
+    return try await standing(call, "take a part of \(key)", key)
+  }
+
+  /// Ends an upload that is not whole; what it holds is freed.
+  func cancel(_ session: StorageSession, _ key: ObjectKey) async throws(UploadError) {
+    let reply = try await google.send(google.call(.delete, session.target))
+    // 499 is how Cloud Storage says "done".
+    guard reply.isDone || [404, 410, 499].contains(reply.status.code) else {
+      throw refusal(reply, "give up the upload of \(key)", key)
+    }
+  }
+
+  private func standing(
+    _ call: HTTPCall, _ task: String, _ key: ObjectKey
+  ) async throws(UploadError) -> Standing {
+    let reply = try await google.send(call)
+    switch reply.status.code {
+    case 200, 201:
+      return .whole(try google.decoded(StorageObject.self, reply, "store \(key)"))
+    case 308: return .partial(try acknowledged(reply, key))
+    case 404, 410: return .gone
+    default: throw refusal(reply, task, key)
+    }
+  }
+
+  /// "bytes=0-41" is 42 bytes; without the field there is none. So it is with "bytes=0-0": parts are multiples of
+  /// 256 KiB, so an unfinished session never holds one byte, and gcp-storage-emulator says that of nothing.
+  private func acknowledged(_ reply: HTTPReply, _ key: ObjectKey) throws(UploadError) -> Int64 {
+    guard let range = reply.fields[.range] else { return 0 }
+    let ends = range.drop { $0 != "=" }.dropFirst().split(separator: "-", maxSplits: 1)
+    guard ends.count == 2, ends[0] == "0", let last = Int64(ends[1]), last >= 0, last < .max else {
+      throw UploadError(
+        .interrupted,
+        "the store \(google.store) does not tell how far the upload of \(key) has come: try again")
+    }
+    return last == 0 ? 0 : last + 1
+  }
+
+  // MARK: Objects
+
+  /// What the store says of an object; nil when there is none.
+  func object(_ key: ObjectKey) async throws(UploadError) -> StorageObject? {
+    let reply = try await google.send(google.call(.get, bucket.target(of: key)))
+    if reply.status.code == 404 { return nil }
+    guard reply.isSuccess else { throw refusal(reply, "find \(key)", key) }
+    return try google.decoded(StorageObject.self, reply, "find \(key)")
+  }
+
+  /// Removes an object.
+  /// - Parameter generation: only if it is this one still; nil for whatever is there.
+  func remove(_ key: ObjectKey, generation: String? = nil) async throws(UploadError) {
+    let condition = generation.map { "?ifGenerationMatch=" + PercentEncoding.all($0) } ?? ""
+    let reply = try await google.send(google.call(.delete, bucket.target(of: key) + condition))
+    guard reply.isDone || reply.status.code == 404 else { throw refusal(reply, "remove \(key)", key) }
+  }
+
+  /// The digest of an object's bytes; nil when there is none.
+  func read(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    guard let object = try await object(key) else { return nil }
+    var call = google.call(.get, bucket.target(of: key) + "?alt=media")
+    call.patience += .seconds((object.length ?? 0) / (16 << 10))
+    let (reply, hash) = try await google.fetch(call, into: SHA256()) { $0.update(bufferPointer: $1) }
+    if reply.status.code == 404 { return nil }
+    guard reply.isSuccess else { throw refusal(reply, "give \(key) back", key) }
+    return ContentDigest(sha256: hash.finalize())
+  }
+
+  /// One page of the names behind the prefix, without what lies in folders below it.
+  /// - Parameter token: nil for the first page.
+  func page(_ token: String?, limit: Int = 1000) async throws(UploadError) -> StorageObjectPage {
+    let prefix = bucket.prefix.isEmpty ? "" : bucket.prefix + "/"
+    var target = bucket.objects + "?maxResults=\(limit)&delimiter=%2F&prefix=" + PercentEncoding.all(prefix)
+    if let token { target += "&pageToken=" + PercentEncoding.all(token) }
+    let reply = try await google.send(google.call(.get, target))
+    if reply.status.code == 404 {
+      throw UploadError(
+        .storeUnusable,
+        "there is no bucket named \(bucket.name) at \(bucket.origin): make it, or correct the destination")
+    }
+    guard reply.isSuccess else {
+      throw google.failure(reply, "list the objects", permission: Self.role)
+    }
+    return try google.decoded(StorageObjectPage.self, reply, "list the objects")
+  }
+
+  private func refusal(_ reply: HTTPReply, _ task: String, _ key: ObjectKey) -> UploadError {
+    switch reply.status.code {
+    case 404: UploadError(.storeUnusable, "there is no bucket named \(bucket.name) at \(bucket.origin)")
+    case 412: UploadError(.alreadyExists, "the store \(google.store) has an object named \(key) already")
+    default: google.failure(reply, task, permission: Self.role)
+    }
+  }
+}
+
+extension HTTPField.Name {
+  static let uploadContentType = name("X-Upload-Content-Type")
+  static let uploadContentLength = name("X-Upload-Content-Length")
+
+  // The names are constants that keep the rule for names (RFC 9110, 5.1): tests send each of them.
+  private static func name(_ text: String) -> HTTPField.Name {
+    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no field's name") }
+    return name
+  }
+}

@@ -1,0 +1,283 @@
+import HTTPTypes
+import ReelCore
+import ReelCrypto
+import ReelStorage
+
+/// One large object on its way, part by part.
+///
+/// It begins by asking the store for an upload of the same name: the name is written down before a byte goes out and
+/// nobody can guess it, so one that is there is this one, broken off. The store's own list of parts is the checkpoint;
+/// each part on it is held against the source's bytes before it is taken as sent.
+struct MultipartUpload: Sendable {
+  let client: S3Client
+  let source: UploadSource
+  let key: ObjectKey
+  let plan: PartPlan
+  /// Parts on their way at once.
+  let width: Int
+  let meter: UploadMeter
+
+  /// Sends what is missing and makes the object visible.
+  ///
+  /// On a failure that another attempt may get over, and when it is cancelled, the parts stay for the next attempt or
+  /// run; on every other they are removed. Where the store lists no unfinished uploads, or not their parts, nobody
+  /// could go on with them, and they are removed always.
+  func run() async throws(UploadError) {
+    let start = try await start()
+    let (id, open) = (start.id, start.open)
+    var areSent = false
+    do throws(UploadError) {
+      let parts = try await sendParts(id, start.stored)
+      areSent = true
+      try await shielded { () async throws(UploadError) in try await complete(id, parts) }
+      // Not shielded: it may read the whole object. Whoever ends here has an intent that names it.
+      try await proveStored(parts)
+    } catch {
+      if open == nil || !Self.leavesParts(error) { await abort(id) }
+      // The object may stand all the same, its answer lost: then nobody comes here again.
+      if areSent, error.silence == nil { await abortOthers(than: id, of: open) }
+      throw error
+    }
+    await abortOthers(than: id, of: open)
+  }
+
+  /// What is left of earlier attempts under this very name, and of a request that something on its way sent twice.
+  /// What can't be looked up now is left to the bucket's own rule for leftovers.
+  private func abortOthers(than id: String, of open: [String]?) async {
+    guard let open else { return }
+    for old in (try? await openUploads()) ?? open where old != id { await abort(old) }
+  }
+
+  private static func leavesParts(_ error: UploadError) -> Bool {
+    error.code.isWorthARetry || error.code == .cancelled || error.code == .storeUnusable
+  }
+
+  // MARK: Beginning
+
+  /// Where the upload goes on, or begins.
+  private struct Start {
+    let id: String
+    var stored: [Int: StoredPart] = [:]
+    /// The uploads of this name that were found; nil where another attempt could not go on with what this one leaves.
+    let open: [String]?
+  }
+
+  private func start() async throws(UploadError) -> Start {
+    let open = try await openUploads()
+    guard let open, let newest = open.first else { return Start(id: try await begin(), open: open) }
+    switch try await storedParts(newest) {
+    case .listed(let parts): return Start(id: newest, stored: parts, open: open)
+    case .gone: return Start(id: try await begin(), open: open)
+    case .unlisted:
+      for old in open { await abort(old) }
+      return Start(id: try await begin(), open: nil)
+    }
+  }
+
+  private func openUploads() async throws(UploadError) -> [String]? {
+    try await client.openUploads(of: key)
+  }
+
+  private func begin() async throws(UploadError) -> String {
+    var request = S3Request(
+      .post, key, query: [("uploads", "")], task: "begin \(key)", permission: "s3:PutObject")
+    request.fields = [
+      .contentType: source.contentType, .checksumAlgorithm: "SHA256", .checksumType: "COMPOSITE",
+    ]
+    guard let id = S3Documents.uploadID(try await client.send(request).body) else {
+      throw UploadError(
+        .interrupted, "\(client.store.destination) began an upload without a name: run the same command again"
+      )
+    }
+    return id
+  }
+
+  /// What the store has of an upload.
+  private enum Stored {
+    case listed([Int: StoredPart])
+    case gone
+    /// The access key may not ask, or the store knows no such question.
+    case unlisted
+  }
+
+  private func storedParts(_ id: String) async throws(UploadError) -> Stored {
+    var found: [Int: StoredPart] = [:]
+    var marker: String?
+    repeat {
+      let request = S3Request(
+        .get, key, query: [("uploadId", id)] + (marker.map { [("part-number-marker", $0)] } ?? []),
+        task: "list the parts of \(key)", permission: "s3:ListMultipartUploadParts")
+      switch try await client.outcome(of: request) {
+      case .failure(let failure):
+        if failure.isMissingUpload { return .gone }
+        let error = try await client.error(failure, request)
+        guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
+        return .unlisted
+      case .reply(let reply):
+        guard let page = S3Documents.parts(reply.body), page.next == nil || page.next != marker else {
+          return .listed(found)
+        }
+        for part in page.parts { found[part.number] = part }
+        marker = page.next
+      }
+    } while marker != nil
+    return .listed(found)
+  }
+
+  // MARK: Parts
+
+  private func sendParts(
+    _ id: String, _ stored: [Int: StoredPart]
+  ) async throws(UploadError) -> [SentPart] {
+    let result = await withTaskGroup(
+      of: Result<SentPart, UploadError>.self, returning: Result<[SentPart], UploadError>.self
+    ) { group in
+      var crew = PartCrew(width: width)
+      var hashing = PartHashing(source, plan)
+      for number in 1...plan.count {
+        if crew.isFull { crew.take(await group.next()) }
+        if crew.failure != nil { break }
+        do throws(UploadError) {
+          let there = stored[number]
+          let part = try await hashing.part(number, withMD5: there.map { $0.checksum == nil } ?? false)
+          if let there, part.isStored(as: there) {
+            meter.set(part: number, to: there.size)
+            crew.add(SentPart(number: number, etag: there.etag, sha256: part.sha256))
+          } else {
+            crew.begin()
+            group.addTask { await sent(part, id) }
+          }
+        } catch {
+          crew.fail(error)
+        }
+      }
+      if crew.failure != nil { group.cancelAll() }
+      while let result = await group.next() {
+        crew.take(result)
+        if crew.failure != nil { group.cancelAll() }
+      }
+      return await crew.result(afterProof: hashing)
+    }
+    return try result.get()
+  }
+
+  private func sent(_ part: HashedPart, _ id: String) async -> Result<SentPart, UploadError> {
+    var request = S3Request(
+      .put, key, query: [("partNumber", "\(part.number)"), ("uploadId", id)],
+      task: "store part \(part.number) of \(key)", permission: "s3:PutObject")
+    request.fields = [.checksumSHA256: part.checksum]
+    request.payload = Hexadecimal.text(part.sha256)
+    request.body = .source(
+      SourceBody(part.range, of: source, proof: part.proof) { [meter] in
+        meter.set(part: part.number, to: $0)
+      })
+    do throws(UploadError) {
+      let reply: HTTPReply
+      switch try await client.outcome(of: request) {
+      case .reply(let answer): reply = answer
+      case .failure(let failure):
+        if failure.isMissingUpload { throw lost }
+        throw try await client.error(failure, request)
+      }
+      guard let etag = reply.fields[.eTag], reply.fields[.checksumSHA256].map({ $0 == part.checksum }) ?? true
+      else {
+        throw UploadError(
+          .interrupted,
+          "\(client.store.destination) took other bytes than were sent as part \(part.number) of \(key): run the same "
+            + "command again")
+      }
+      return .success(SentPart(number: part.number, etag: etag, sha256: part.sha256))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private var lost: UploadError {
+    UploadError(
+      .interrupted,
+      "\(client.store.destination) no longer knows the upload of \(key): run the same command again")
+  }
+
+  // MARK: Ending
+
+  private func complete(_ id: String, _ parts: [SentPart]) async throws(UploadError) {
+    var request = S3Request(
+      .post, key, query: [("uploadId", id)], task: "put \(key) together", permission: "s3:PutObject")
+    request.fields = [.ifNoneMatch: "*", .contentType: "application/xml"]
+    request.body = .bytes(S3Documents.completion(parts))
+    // Amazon says that it can take minutes.
+    request.patience = .seconds(900)
+    if case .failure(let failure) = try await client.outcome(of: request) {
+      if failure.isMissingUpload { throw lost }
+      if failure.isBrokenUpload {
+        await abort(id)
+        throw lost
+      }
+      throw try await client.error(failure, request)
+    }
+  }
+
+  /// A 200 that is no error may be a proxy's, or in words of the store's own: what counts is what the store holds.
+  /// - Throws: `interrupted` when that is nothing, `verificationFailed` when it is proved to be something else, which is
+  ///   removed then.
+  private func proveStored(_ parts: [SentPart]) async throws(UploadError) {
+    guard let head = try await client.head(key, size: source.size), let size = head.size else {
+      throw UploadError(
+        .interrupted,
+        "\(client.store.destination) did not say how storing \(key) ended: run the same command again")
+    }
+    if size == source.size {
+      if head.tells(source.digest, orParts: parts) { return }
+      if let tag = head.etag, (try? await SourceTag(source, plan).matches(tag)) == true { return }
+      guard let read = try await client.readBack(key, size: size) else {
+        throw UploadError(
+          .interrupted, "\(key) is not in \(client.store.destination) any more: run the same command again")
+      }
+      if read == source.digest { return }
+    }
+    throw await client.damaged(key)
+  }
+
+  /// Removes the parts, cancelled or not. What can't be removed is left to the bucket's own rule for such leftovers.
+  private func abort(_ id: String) async {
+    try? await shielded { () async throws(UploadError) in try await client.abortUpload(id, of: key) }
+  }
+}
+
+/// The parts that are on their way, those that have arrived, and the first thing that went wrong.
+private struct PartCrew {
+  let width: Int
+  private var running = 0
+  private var arrived: [SentPart] = []
+  private(set) var failure: UploadError?
+
+  init(width: Int) { self.width = width }
+
+  var isFull: Bool { running >= width }
+
+  mutating func begin() { running += 1 }
+
+  mutating func add(_ part: SentPart) { arrived.append(part) }
+
+  mutating func fail(_ error: UploadError) { failure = failure ?? error }
+
+  mutating func take(_ result: Result<SentPart, UploadError>?) {
+    guard let result else { return }
+    running -= 1
+    switch result {
+    case .success(let part): add(part)
+    case .failure(let error): fail(error)
+    }
+  }
+
+  /// All parts in their order, once the source is proved.
+  func result(afterProof hashing: PartHashing) async -> Result<[SentPart], UploadError> {
+    if let failure { return .failure(failure) }
+    do throws(UploadError) {
+      try await hashing.proveEnd()
+      return .success(arrived.sorted { $0.number < $1.number })
+    } catch {
+      return .failure(error)
+    }
+  }
+}

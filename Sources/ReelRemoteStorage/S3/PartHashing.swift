@@ -1,0 +1,111 @@
+import FoundationEssentials
+import ReelCore
+import ReelCrypto
+import ReelStorage
+
+/// A part's place and digests.
+struct HashedPart: Sendable, Hashable {
+  let number: Int
+  let range: Range<Int64>
+  let sha256: [UInt8]
+  /// Only where somebody asked for it.
+  let md5: [UInt8]?
+  /// Tells whether the same bytes are read when they are sent.
+  let proof: BytesProof
+
+  /// As `x-amz-checksum-sha256` has it.
+  var checksum: String { Base64.text(sha256) }
+
+  /// Whether `stored` is this part: by its SHA-256 where the store tells it, else by its MD5, which is the ETag of a
+  /// part that the store did not encrypt with keys of its own.
+  func isStored(as stored: StoredPart) -> Bool {
+    guard stored.size == Int64(range.count) else { return false }
+    if let checksum = stored.checksum { return checksum == self.checksum }
+    return md5.map { Hexadecimal.text($0) == stored.etag.trimmingQuotes() } ?? false
+  }
+}
+
+/// Reads a source from its beginning to its end, part by part, off the cooperative pool, and hashes each part before it
+/// is sent, and the same bytes as a whole on the way.
+///
+/// A part goes out only as what was hashed here (``SourceBody``, which reads it again and holds it against a tag of these
+/// bytes), and one that the store has already counts only by its digest. So what all parts together are is what was hashed here.
+struct PartHashing: Sendable {
+  private let source: UploadSource
+  private let plan: PartPlan
+  private let queue = BlockingQueue(label: "reel.s3-hash", width: 1)
+  private var whole = SHA256()
+  private let key = GMAC.Key()
+
+  private static let chunk: Int64 = 1 << 20
+
+  init(_ source: UploadSource, _ plan: PartPlan) {
+    self.source = source
+    self.plan = plan
+  }
+
+  /// Hashes part `number`; they are asked for in their order.
+  /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
+  mutating func part(_ number: Int, withMD5: Bool) async throws(UploadError) -> HashedPart {
+    let range = plan.range(of: number)
+    let tag = GMAC(key)
+    var state = State(sha256: SHA256(), md5: withMD5 ? Insecure.MD5() : nil, whole: whole, tag: tag)
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      try Self.checkCancellation()
+      let before = state
+      let chunk = offset..<min(offset + Self.chunk, range.upperBound)
+      state = try await queue.run { [source] () throws(UploadError) in
+        try before.updated(with: source, chunk)
+      }
+      offset = chunk.upperBound
+    }
+    whole = state.whole
+    return HashedPart(
+      number: number, range: range, sha256: state.sha256.finalize(),
+      md5: state.md5.map { $0.finalize() }, proof: .tag(tag.finalize(), key: key))
+  }
+
+  /// All parts were hashed: are they those of the source's digest, and is there nothing behind them?
+  /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
+  func proveEnd() async throws(UploadError) {
+    try Self.checkCancellation()
+    let digest = whole.finalize()
+    try await queue.run { [source] () throws(UploadError) in
+      if digest != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }
+      try source.proveEnd()
+    }
+  }
+
+  static func checkCancellation() throws(UploadError) {
+    if Task.isCancelled {
+      throw UploadError(.cancelled, "cancelled before it was stored; run the same command again to go on")
+    }
+  }
+
+  private struct State: Sendable {
+    var sha256: SHA256
+    var md5: Insecure.MD5?
+    var whole: SHA256
+    let tag: GMAC
+
+    /// Blocks.
+    func updated(with source: UploadSource, _ range: Range<Int64>) throws(UploadError) -> State {
+      var next = self
+      try source.forEachPiece(of: range) { piece in
+        next.sha256.update(bufferPointer: piece)
+        next.md5?.update(bufferPointer: piece)
+        next.whole.update(bufferPointer: piece)
+        tag.update(bufferPointer: piece)
+      }
+      return next
+    }
+  }
+}
+
+extension String {
+  /// An entity tag without its quotation marks.
+  func trimmingQuotes() -> String {
+    hasPrefix("\"") && hasSuffix("\"") && count >= 2 ? String(dropFirst().dropLast()) : self
+  }
+}

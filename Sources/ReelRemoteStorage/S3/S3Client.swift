@@ -1,0 +1,194 @@
+import FoundationEssentials
+import HTTPTypes
+import ReelCore
+import ReelCrypto
+import Synchronization
+
+/// One request to a store, before it is signed.
+struct S3Request: Sendable {
+  var method: HTTPRequest.Method
+  /// Nil for the bucket itself.
+  var key: ObjectKey?
+  var query: [(String, String)] = []
+  var fields: HTTPFields = [:]
+  var body = HTTPBody.none
+  /// The SHA-256 of the body in hexadecimal; nil for a body that is none, or bytes at hand.
+  var payload: String?
+  /// Such as "store abc.mp4", for the sentence.
+  let task: String
+  /// The action that the store must allow, such as `s3:PutObject`.
+  let permission: String
+  var patience = Duration.seconds(120)
+  /// As ``HTTPCall``'s.
+  var thinking = Duration.zero
+
+  init(
+    _ method: HTTPRequest.Method, _ key: ObjectKey?, query: [(String, String)] = [], task: String,
+    permission: String
+  ) {
+    (self.method, self.key, self.query) = (method, key, query)
+    (self.task, self.permission) = (task, permission)
+  }
+}
+
+/// Signs requests, sends them, and learns from what the store says: its region, its clock, that a token has ended.
+/// Each is learned once for a request, and the request sent once more; everything else is for `RetryingUploader`.
+final class S3Client: Sendable {
+  let store: S3Store
+  let clock: any WallClock
+  private let transport: any HTTPTransport
+  private let source: any CredentialSource
+  private let learned: Mutex<Learned>
+
+  private struct Learned: Sendable {
+    var region: String
+    /// Seconds that the store's clock is ahead of ours.
+    var skew = 0.0
+  }
+
+  init(
+    _ store: S3Store, transport: any HTTPTransport, credentials: any CredentialSource, clock: any WallClock
+  ) {
+    self.store = store
+    self.clock = clock
+    self.transport = transport
+    source = credentials
+    learned = Mutex(Learned(region: store.region))
+  }
+
+  /// Where requests go now.
+  var addressing: S3Addressing { S3Addressing(store: store, region: learned.withLock { $0.region }) }
+
+  /// The reply to `request`.
+  /// - Throws: the store's error in a sentence.
+  func send(_ request: S3Request) async throws(UploadError) -> HTTPReply {
+    switch try await outcome(of: request) {
+    case .reply(let reply): return reply
+    case .failure(let failure): throw try await error(failure, request)
+    }
+  }
+
+  /// What became of a request that may be refused for a reason its sender knows.
+  enum Outcome: Sendable {
+    case reply(HTTPReply)
+    case failure(S3Failure)
+  }
+
+  /// As ``send(_:)``, but what the store refuses is given, not thrown.
+  func outcome(of request: S3Request) async throws(UploadError) -> Outcome {
+    try await asking(request, nothing: ()) { [transport] call throws(HTTPFailure) in
+      (reply: try await transport.send(call), value: ())
+    }.outcome
+  }
+
+  /// Reads an object's bytes.
+  func fetch<Value: Sendable>(
+    _ request: S3Request, into initial: Value,
+    _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
+  ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
+    try await asking(request, nothing: initial) { [transport] call throws(HTTPFailure) in
+      try await transport.fetch(call, into: initial, update)
+    }
+  }
+
+  /// The sentence for `failure`.
+  func error(_ failure: S3Failure, _ request: S3Request) async throws(UploadError) -> UploadError {
+    S3Sentences(store: store, host: addressing.origin.authority).error(
+      failure, request.task, permission: request.permission, keyID: try await source.credentials().keyID,
+      now: clock.now())
+  }
+
+  /// An address that anybody may open for `seconds`.
+  func presigned(_ key: ObjectKey, seconds: Int) async throws(UploadError) -> String {
+    let addressing = self.addressing
+    let request = SignatureV4.Request(
+      method: "GET", path: addressing.path(of: key), fields: ["host": addressing.origin.authority],
+      payload: SignatureV4.unsignedPayload)
+    let query = SignatureV4(region: addressing.region).presignedQuery(
+      request, try await source.credentials(), at: now, seconds: seconds)
+    return "\(addressing.origin)\(request.path)?\(query)"
+  }
+
+  // MARK: Asking
+
+  private typealias Exchange<Value> =
+    @Sendable (HTTPCall) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value)
+
+  private func asking<Value: Sendable>(
+    _ request: S3Request, nothing: Value, _ exchange: Exchange<Value>
+  ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
+    for isLast in [false, true] {
+      let call = try await signed(request)
+      let answer: (reply: HTTPReply, value: Value)
+      do throws(HTTPFailure) {
+        answer = try await exchange(call)
+      } catch {
+        throw UploadError(error, store: store.destination)
+      }
+      guard let failure = S3Failure(answer.reply) else { return (.reply(answer.reply), answer.value) }
+      if isLast { return (.failure(failure), nothing) }
+      guard await learn(from: failure) else { return (.failure(failure), nothing) }
+    }
+    throw UploadError(.rejected, "the store \(store.destination) was not asked")
+  }
+
+  /// Whether the same request may fare better now.
+  private func learn(from failure: S3Failure) async -> Bool {
+    if failure.isWrongRegion, let region = failure.region {
+      return learned.withLock { learned in
+        defer { learned.region = region }
+        return learned.region != region
+      }
+    }
+    if failure.isSkewed, let date = failure.reply.date {
+      let skew = date.timeIntervalSince(clock.now())
+      return learned.withLock { learned in
+        defer { learned.skew = skew }
+        return abs(skew - learned.skew) > 1
+      }
+    }
+    if failure.isExpired {
+      await source.forget()
+      return true
+    }
+    return false
+  }
+
+  private var now: Date { clock.now().addingTimeInterval(learned.withLock { $0.skew }) }
+
+  // MARK: Signing
+
+  private func signed(_ request: S3Request) async throws(UploadError) -> HTTPCall {
+    let credentials = try await source.credentials()
+    let addressing = self.addressing
+    let now = self.now
+    let path = request.key.map { addressing.path(of: $0) } ?? addressing.bucketPath
+    let query = SignatureV4.canonicalQuery(request.query)
+    var call = HTTPCall(
+      request.method, addressing.origin, query.isEmpty ? path : path + "?" + query, fields: request.fields,
+      body: request.body)
+    call.patience = request.patience
+    call.thinking = request.thinking
+    let payload = Self.payload(of: request)
+    call.fields[.contentSHA256] = payload
+    call.fields[.amzDate] = SignatureV4.stamp(now)
+    var fields = ["host": addressing.origin.authority]
+    for field in call.fields { fields[field.name.canonicalName] = field.value }
+    if let token = credentials.token {
+      call.credentials.append(HTTPCredential(.securityToken, token, for: addressing.origin))
+      fields[HTTPField.Name.securityToken.canonicalName] = token.revealed
+    }
+    let signature = SignatureV4(region: addressing.region).authorization(
+      SignatureV4.Request(
+        method: request.method.rawValue, path: path, query: request.query, fields: fields, payload: payload),
+      credentials, at: now)
+    call.credentials.append(HTTPCredential(.authorization, signature, for: addressing.origin))
+    return call
+  }
+
+  private static func payload(of request: S3Request) -> String {
+    if let payload = request.payload { return payload }
+    guard case .bytes(let bytes) = request.body else { return Hexadecimal.text(SHA256.hash(data: [UInt8]())) }
+    return Hexadecimal.text(SHA256.hash(data: bytes))
+  }
+}

@@ -1,0 +1,153 @@
+import FoundationEssentials
+import HTTPTypes
+import ReelCore
+
+/// What a store said against a request: its status, and the code and words of its XML, where it has any.
+struct S3Failure: Sendable {
+  let reply: HTTPReply
+  /// Such as `NoSuchBucket`; nil for a reply without a body (HEAD).
+  let code: String?
+  let words: String?
+  /// The region that the bucket is in, where the store tells.
+  let region: String?
+
+  /// Nil when `reply` is a success. A success whose body is an error is none: CompleteMultipartUpload and CopyObject
+  /// answer 200 before they know how it ends.
+  init?(_ reply: HTTPReply) {
+    let document = reply.body.isEmpty ? nil : XMLNode(parsing: reply.body)
+    let error = document?.name == "Error" ? document : nil
+    guard !reply.isSuccess || error != nil else { return nil }
+    self.reply = reply
+    code = error?["Code"]
+    words = error?["Message"]
+    let named = reply.fields[.bucketRegion] ?? error?["Region"]
+    region = named.flatMap { S3Store.isRegion($0) ? $0 : nil }
+  }
+
+  /// The request was signed for another region than the bucket's.
+  var isWrongRegion: Bool {
+    region != nil
+      && (reply.status.code == 301 || reply.status.code == 307 || code == "AuthorizationHeaderMalformed"
+        || code == "PermanentRedirect" || code == "IllegalLocationConstraintException"
+        || (reply.status.code == 400 && code == nil))
+  }
+
+  /// This machine's clock and the store's are too far apart.
+  var isSkewed: Bool { code == "RequestTimeTooSkewed" || code == "RequestExpired" }
+
+  /// The credentials were good once.
+  var isExpired: Bool { code == "ExpiredToken" || code == "TokenRefreshRequired" }
+
+  var isMissing: Bool { reply.status == .notFound && code != "NoSuchBucket" }
+  var isMissingUpload: Bool { code == "NoSuchUpload" }
+  /// Parts that were sent are not there any more, or are others.
+  var isBrokenUpload: Bool { isMissingUpload || code == "InvalidPart" || code == "InvalidPartOrder" }
+  /// The bytes that arrived are not those that were signed.
+  var isDamaged: Bool {
+    ["BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "InvalidDigest"].contains(code)
+  }
+}
+
+extension HTTPField.Name {
+  /// A name that is written here, and so is one.
+  static func ours(_ name: String) -> HTTPField.Name {
+    guard let name = HTTPField.Name(name) else { preconditionFailure("no field's name") }
+    return name
+  }
+
+  static let bucketRegion = ours("x-amz-bucket-region")
+  static let contentSHA256 = ours("x-amz-content-sha256")
+  static let amzDate = ours("x-amz-date")
+  static let securityToken = ours("x-amz-security-token")
+  static let checksumSHA256 = ours("x-amz-checksum-sha256")
+  static let checksumAlgorithm = ours("x-amz-checksum-algorithm")
+  static let checksumType = ours("x-amz-checksum-type")
+  static let checksumMode = ours("x-amz-checksum-mode")
+}
+
+/// Turns a store's errors into an uploader's: one sentence each.
+struct S3Sentences: Sendable {
+  let store: S3Store
+  let host: String
+
+  /// - Parameters:
+  ///   - task: such as "store abc.mp4".
+  ///   - permission: the action that the task needs, such as `s3:PutObject`.
+  ///   - keyID: the access key that was used.
+  func error(_ failure: S3Failure, _ task: String, permission: String, keyID: String, now: Date)
+    -> UploadError
+  {
+    let whole = "\(failure.reply.status.code) \(failure.code ?? failure.reply.status.reasonPhrase)"
+    func made(_ code: UploadError.Code, _ sentence: String) -> UploadError {
+      UploadError(
+        code, sentence, retryAfter: code.isWorthARetry ? failure.reply.retryAfter(now: now) : nil)
+    }
+    switch failure.code {
+    case "NoSuchBucket":
+      return made(
+        .storeUnusable,
+        "there is no bucket named \(store.bucket) at \(host): create it, or correct the destination")
+    case "InvalidBucketName":
+      return made(
+        .storeUnusable, "\(host) says that \(store.bucket) is no bucket's name: correct the destination")
+    case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden":
+      return made(
+        .denied,
+        "the access key \(keyID) may not \(task) in \(store.destination) (\(whole)): give it the permission "
+          + "\(permission), or use another key")
+    case "InvalidAccessKeyId":
+      return made(
+        .storeUnusable,
+        "\(host) does not know the access key \(keyID): correct the credentials or the endpoint")
+    case "SignatureDoesNotMatch":
+      return made(
+        .storeUnusable,
+        "the secret of the access key \(keyID) is wrong, says \(host) (SignatureDoesNotMatch): correct the credentials"
+      )
+    case "InvalidToken", "ExpiredToken", "TokenRefreshRequired":
+      return made(
+        .storeUnusable,
+        "the session token of the access key \(keyID) is not valid or has expired, says \(host): get new credentials"
+      )
+    case "RequestTimeTooSkewed", "RequestExpired":
+      return made(
+        .storeUnusable,
+        "\(skew(failure, now)), so \(host) takes no signature of ours: set this machine's clock")
+    case "EntityTooLarge":
+      return made(.tooLarge, "the file is larger than \(store.destination) takes (\(whole))")
+    case "PreconditionFailed":
+      return made(.alreadyExists, "\(store.destination) has something under that name already")
+    case "QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "StorageFull":
+      return made(.storeFull, "\(store.destination) is full (\(whole)): free some space there")
+    case "SlowDown", "ServiceUnavailable", "InternalError", "RequestLimitExceeded", "Throttling", "Busy",
+      "ConditionalRequestConflict", "OperationAborted":
+      return made(
+        .unavailable,
+        "\(store.destination) is busy (\(whole)) and did not \(task): run the same command again later")
+    case "RequestTimeout", "IncompleteBody":
+      return made(
+        .interrupted, "\(store.destination) waited too long for bytes (\(whole)): run the same command again")
+    default: break
+    }
+    if failure.isDamaged {
+      return made(
+        .interrupted,
+        "other bytes than were sent arrived at \(store.destination) (\(whole)): run the same command again")
+    }
+    if failure.isWrongRegion {
+      return made(
+        .storeUnusable,
+        "the bucket \(store.bucket) is in the region \(failure.region ?? "?"): say so with --region")
+    }
+    let words = [failure.code, failure.words].compactMap { $0 }.joined(separator: ": ")
+    return failure.reply.failure(
+      store: store.destination, task: task, reason: words.isEmpty ? nil : words, now: now)
+  }
+
+  private func skew(_ failure: S3Failure, _ now: Date) -> String {
+    guard let date = failure.reply.date else { return "this machine's clock is wrong" }
+    let seconds = Int(date.timeIntervalSince(now))
+    return
+      "this machine's clock is \(abs(seconds)) seconds \(seconds > 0 ? "behind" : "ahead of") the store's"
+  }
+}

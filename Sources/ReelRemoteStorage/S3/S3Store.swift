@@ -1,0 +1,117 @@
+import ReelCore
+
+/// Which bucket, where, and how its objects are addressed.
+public struct S3Store: Hashable, Sendable {
+  /// The bucket's name.
+  public let bucket: String
+  /// Put before every object's name; empty, or ends with a slash.
+  public let prefix: String
+  /// Nil for Amazon's own.
+  public let endpoint: HTTPAddress?
+  /// Where the bucket is, as far as anybody said.
+  public let region: String
+  /// `https://host/bucket/key` rather than `https://bucket.host/key`.
+  public let usesPaths: Bool
+
+  /// - Parameters:
+  ///   - prefix: slashes at its ends are taken as they should be.
+  ///   - usesPaths: nil chooses: paths at an endpoint of one's own, whose name servers seldom know every bucket, and for
+  ///     a bucket whose name is no label of a host's (a dot, which no certificate of Amazon's covers, or Amazon's old
+  ///     upper case and underscores); names else.
+  /// - Throws: ``S3StoreError`` when it can be no bucket.
+  public init(
+    bucket: String, prefix: String = "", endpoint: HTTPAddress? = nil, region: String = "us-east-1",
+    usesPaths: Bool? = nil
+  ) throws(S3StoreError) {
+    guard Self.isBucket(bucket) else {
+      throw S3StoreError(
+        "\"\(bucket)\" can't be a bucket's name: it has 3 to 255 letters, digits, dots, dashes and underscores"
+      )
+    }
+    guard Self.isRegion(region) else {
+      throw S3StoreError("\"\(region)\" can't be a region's name; it is written like eu-central-1")
+    }
+    guard endpoint?.path.isEmpty ?? true else {
+      throw S3StoreError("the endpoint holds a path: leave it out, the bucket stands in the destination")
+    }
+    let folders = prefix.split(separator: "/", omittingEmptySubsequences: true)
+    guard !folders.contains(where: { $0 == "." || $0 == ".." }),
+      !prefix.utf8.contains(where: { $0 < 32 || $0 == 127 })
+    else {
+      throw S3StoreError(
+        "the prefix \"\(prefix)\" can't be used: it holds . or .. as a folder, or a control character")
+    }
+    self.bucket = bucket
+    self.prefix = folders.map { $0 + "/" }.joined()
+    self.endpoint = endpoint
+    self.region = region
+    guard usesPaths != false || bucket.contains(".") || Self.isHostLabel(bucket) else {
+      throw S3StoreError(
+        "\"\(bucket)\" can't stand in a host's name, which has lower case letters, digits and dashes: leave out "
+          + "--no-path-style")
+    }
+    self.usesPaths = usesPaths ?? (endpoint != nil || !Self.isHostLabel(bucket))
+  }
+
+  /// `s3://bucket/prefix`, and at an endpoint of one's own `s3+https://host/bucket/prefix`.
+  public var destination: Destination {
+    let rest = prefix.isEmpty ? bucket : bucket + "/" + prefix.dropLast()
+    return Destination(endpoint.map { "s3+\($0.origin)/\(rest)" } ?? "s3://\(rest)")
+  }
+
+  /// A region's name stands in a host's: letters, digits and dashes.
+  static func isRegion(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count)
+      && text.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 }
+      && text.first != "-" && text.last != "-"
+  }
+
+  /// What the part of a host's name before a dot may be (RFC 1123, 2.1), in the lower case that signatures need.
+  private static func isHostLabel(_ text: String) -> Bool { text.utf8.count <= 63 && isRegion(text) }
+
+  /// Amazon's old rule, the widest one: 255 characters, upper case and underscores too.
+  private static func isBucket(_ text: String) -> Bool {
+    (3...255).contains(text.utf8.count) && text != "..."
+      && text.utf8.allSatisfy {
+        (97...122).contains($0) || (65...90).contains($0) || (48...57).contains($0) || "-._".utf8.contains($0)
+      } && !text.hasPrefix(".") && !text.contains("..")
+  }
+}
+
+/// Why a store can't be named so; one sentence for people.
+public struct S3StoreError: Error, Hashable, Sendable {
+  /// What is wrong.
+  public let message: String
+
+  init(_ message: String) { self.message = message }
+}
+
+/// Where requests for a store go, in one region.
+struct S3Addressing: Sendable {
+  let store: S3Store
+  let region: String
+
+  /// What is connected to.
+  var origin: HTTPOrigin {
+    if let endpoint = store.endpoint {
+      return store.usesPaths
+        ? endpoint.origin : endpoint.origin.with(host: "\(store.bucket).\(endpoint.origin.host)")
+    }
+    let host = "s3.\(region).\(Self.domain(of: region))"
+    return HTTPOrigin(isSecure: true, host: store.usesPaths ? host : "\(store.bucket).\(host)")
+  }
+
+  /// The bucket's path.
+  var bucketPath: String {
+    store.usesPaths ? "/" + PercentEncoding.path(store.bucket) : "/"
+  }
+
+  /// An object's path.
+  func path(of key: ObjectKey) -> String {
+    (bucketPath == "/" ? "" : bucketPath) + "/" + PercentEncoding.path(store.prefix + key.rawValue)
+  }
+
+  private static func domain(of region: String) -> String {
+    region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
+  }
+}

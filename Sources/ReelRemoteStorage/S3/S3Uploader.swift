@@ -1,0 +1,154 @@
+import HTTPTypes
+import ReelCore
+import ReelStorage
+
+/// Stores objects in a bucket of Amazon S3, or of a store that speaks its protocol.
+///
+/// Small objects are put in one request, large ones in parts side by side; both only where nothing has that name
+/// (`If-None-Match: *`), both signed with the SHA-256 of what is sent, which the store holds against what arrives.
+public struct S3Uploader: Uploader {
+  private let client: S3Client
+  private let options: S3Options
+
+  /// - Parameters:
+  ///   - transport: sends the requests.
+  ///   - credentials: signs them.
+  ///   - clock: dates them.
+  public init(
+    _ store: S3Store, options: S3Options = S3Options(), transport: any HTTPTransport,
+    credentials: any CredentialSource, clock: any WallClock = SystemWallClock()
+  ) {
+    client = S3Client(store, transport: transport, credentials: credentials, clock: clock)
+    self.options = options
+  }
+
+  /// Resumable and verified. Atomic at Amazon, which documents it; other stores may let two win at once.
+  public var traits: UploadTraits {
+    UploadTraits(
+      atomicCreate: client.store.endpoint == nil, resumable: true, verifiesChecksums: true, durable: true,
+      waitsTogether: true)
+  }
+
+  /// As ``S3Store/destination``.
+  public var destination: Destination { client.store.destination }
+
+  /// Asks the bucket for one name: a wrong address, region, key or secret shows here, before anything is sent. It
+  /// removes nothing: which unfinished uploads are another library's, nobody can tell from their names.
+  /// - Throws: `storeUnusable`, and what may pass.
+  public func prepare() async throws(UploadError) {
+    let request = S3Request(
+      .get, nil, query: [("list-type", "2"), ("max-keys", "1"), ("prefix", client.store.prefix)],
+      task: "list the objects", permission: "s3:ListBucket")
+    do throws(UploadError) {
+      _ = try await client.send(request)
+    } catch {
+      // Without it nobody can tell whether an object is there.
+      throw error.code == .denied || error.code == .rejected
+        ? UploadError(.storeUnusable, error.message) : error
+    }
+  }
+
+  /// Stores `source` under `key`.
+  /// - Throws: ``UploadError``, as ``Uploader`` promises.
+  public func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let meter = UploadMeter(total: source.size, reporting: reporting)
+    if source.size <= options.singleLimit {
+      try await put(source, key, meter)
+    } else {
+      try await putParts(source, key, meter)
+    }
+    meter.finish()
+    // What went out was hashed on its way; the store has held it against a digest that was signed, and said what it holds.
+    return StoredObject(key: key, url: try await url(of: key), size: source.size, digest: source.digest)
+  }
+
+  /// The object's length, and its digest where the store surely tells that of the whole.
+  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    guard let head = try await client.head(key) else { return nil }
+    guard let size = head.size else {
+      throw UploadError(.interrupted, "\(destination) does not tell the length of \(key): try again")
+    }
+    return StoredObject(key: key, url: try await url(of: key), size: size, digest: head.digest)
+  }
+
+  /// Removes the object, and the parts of unfinished uploads under the same name.
+  public func remove(_ key: ObjectKey) async throws(UploadError) {
+    try await client.removeObject(key)
+    for id in try await client.openUploads(of: key) ?? [] { try await client.abortUpload(id, of: key) }
+  }
+
+  /// Reads the object and hashes it.
+  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    guard let object = try await find(key) else { return nil }
+    return try await client.readBack(key, size: object.size)
+  }
+}
+
+extension S3Uploader {
+  private func put(_ source: UploadSource, _ key: ObjectKey, _ meter: UploadMeter) async throws(UploadError) {
+    // Nothing is read of an empty source, so nothing would prove it.
+    if source.size == 0 { try await PartHashing(source, PartPlan(size: 0, wanted: 0)).proveEnd() }
+    var request = S3Request(.put, key, task: "store \(key)", permission: "s3:PutObject")
+    request.fields = [
+      .contentType: source.contentType, .ifNoneMatch: "*", .checksumSHA256: Base64.text(source.digest.bytes),
+    ]
+    request.payload = source.digest.hex
+    request.body = .source(SourceBody(whole: source) { meter.set(part: 1, to: $0) })
+    let reply = try await client.send(request)
+    // A store names what it has stored (AWS, PutObject); what stands before one and answers 200 itself does not.
+    guard reply.fields[.eTag] != nil else {
+      throw UploadError(
+        .interrupted,
+        "\(destination) did not say how storing \(key) ended: run the same command again, and check its address if "
+          + "it stays so")
+    }
+    guard let told = reply.fields[.checksumSHA256], told != Base64.text(source.digest.bytes) else { return }
+    throw await client.damaged(key)
+  }
+
+  private func putParts(
+    _ source: UploadSource, _ key: ObjectKey, _ meter: UploadMeter
+  ) async throws(UploadError) {
+    // Two gigabytes are not sent to be refused at their end.
+    if try await client.head(key) != nil {
+      throw UploadError(.alreadyExists, "\(destination) has an object named \(key) already")
+    }
+    try await MultipartUpload(
+      client: client, source: source, key: key, plan: PartPlan(size: source.size, wanted: options.partSize),
+      width: options.partsAtOnce, meter: meter
+    ).run()
+  }
+
+  private func url(of key: ObjectKey) async throws(UploadError) -> String {
+    switch options.viewing {
+    case .address: "\(client.addressing.origin)\(client.addressing.path(of: key))"
+    case .publicBase(let base): ObjectAddresses(base: base).url(of: key)
+    case .presigned(let seconds): try await client.presigned(key, seconds: seconds)
+    }
+  }
+}
+
+/// How an uploader works; what the defaults are good for is most.
+public struct S3Options: Hashable, Sendable {
+  /// What a post's address is.
+  public var viewing: S3Viewing
+  /// Bytes up to which an object is put in one request.
+  public var singleLimit: Int64
+  /// Bytes of a part, at least 5 MiB; more where 10,000 parts would not do.
+  public var partSize: Int64
+  /// Parts of one object on their way at once.
+  public var partsAtOnce: Int
+
+  /// One request up to 16 MiB; beyond, parts of 8 MiB, four at once.
+  public init(
+    viewing: S3Viewing = .address, singleLimit: Int64 = 16 << 20, partSize: Int64 = 8 << 20,
+    partsAtOnce: Int = 4
+  ) {
+    self.viewing = viewing
+    self.singleLimit = max(0, singleLimit)
+    self.partSize = max(PartPlan.smallestPart, partSize)
+    self.partsAtOnce = max(1, partsAtOnce)
+  }
+}

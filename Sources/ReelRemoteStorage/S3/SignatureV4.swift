@@ -1,0 +1,112 @@
+import FoundationEssentials
+import ReelCrypto
+
+/// AWS Signature Version 4: proves with an HMAC that whoever sends a request has the secret, and that the request is as
+/// it was sent. (AWS, "Signature Version 4 for API requests"; for S3, whose paths are encoded once and not normalized,
+/// "Authenticating Requests: Using the Authorization Header" and "… Using Query Parameters".)
+struct SignatureV4: Sendable {
+  /// Such as `eu-central-1`.
+  let region: String
+  /// `s3`.
+  var service = "s3"
+
+  /// What is signed of a request.
+  struct Request: Sendable {
+    let method: String
+    /// Percent-encoded, begins with a slash.
+    let path: String
+    /// Names and values, not encoded.
+    var query: [(String, String)] = []
+    /// Every field that is to be signed, Host among them; names in lower case.
+    let fields: [String: String]
+    /// The SHA-256 of the body in hexadecimal, or ``SignatureV4/unsignedPayload``.
+    let payload: String
+  }
+
+  static let unsignedPayload = "UNSIGNED-PAYLOAD"
+  private static let algorithm = "AWS4-HMAC-SHA256"
+
+  /// The value of the field Authorization.
+  func authorization(_ request: Request, _ credentials: S3Credentials, at date: Date) -> Secret {
+    let scope = scope(at: date)
+    return Secret(
+      "\(Self.algorithm) Credential=\(credentials.keyID)/\(scope),SignedHeaders=\(Self.signedNames(request)),"
+        + "Signature=\(signature(request, credentials, at: date))")
+  }
+
+  /// The query that lets anybody who has it send `request` for `seconds`: its own, and the signature's.
+  func presignedQuery(
+    _ request: Request, _ credentials: S3Credentials, at date: Date, seconds: Int
+  ) -> String {
+    var request = request
+    request.query += [
+      ("X-Amz-Algorithm", Self.algorithm), ("X-Amz-Credential", "\(credentials.keyID)/\(scope(at: date))"),
+      ("X-Amz-Date", Self.stamp(date)), ("X-Amz-Expires", "\(seconds)"),
+      ("X-Amz-SignedHeaders", Self.signedNames(request)),
+    ]
+    if let token = credentials.token { request.query.append(("X-Amz-Security-Token", token.revealed)) }
+    let signature = signature(request, credentials, at: date)
+    return Self.canonicalQuery(request.query) + "&X-Amz-Signature=" + signature
+  }
+
+  /// 64 hexadecimal digits.
+  func signature(_ request: Request, _ credentials: S3Credentials, at date: Date) -> String {
+    let canonical = Hexadecimal.text(SHA256.hash(data: Array(Self.canonical(request).utf8)))
+    let toSign = [Self.algorithm, Self.stamp(date), scope(at: date), canonical].joined(separator: "\n")
+    return Hexadecimal.text(Self.code(toSign, key: signingKey(credentials.secret, at: date)))
+  }
+
+  /// The canonical request.
+  static func canonical(_ request: Request) -> String {
+    let fields = request.fields.sorted { $0.key < $1.key }.map { "\($0.key):\(trimmed($0.value))\n" }
+    return [
+      request.method, request.path, canonicalQuery(request.query), fields.joined(), signedNames(request),
+      request.payload,
+    ].joined(separator: "\n")
+  }
+
+  /// Encoded, and sorted by name, then by value, as they are encoded.
+  static func canonicalQuery(_ query: [(String, String)]) -> String {
+    let encoded: [(String, String)] = query.map { (PercentEncoding.all($0.0), PercentEncoding.all($0.1)) }
+    let sorted = encoded.sorted { $0.0 == $1.0 ? $0.1 < $1.1 : $0.0 < $1.0 }
+    return sorted.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+  }
+
+  /// `20130524T000000Z`
+  static func stamp(_ date: Date) -> String {
+    date.formatted(
+      Date.ISO8601FormatStyle(
+        dateSeparator: .omitted, timeSeparator: .omitted, includingFractionalSeconds: false))
+  }
+
+  private func scope(at date: Date) -> String {
+    "\(Self.stamp(date).prefix(8))/\(region)/\(service)/aws4_request"
+  }
+
+  private func signingKey(_ secret: Secret, at date: Date) -> [UInt8] {
+    [String(Self.stamp(date).prefix(8)), region, service, "aws4_request"].reduce(
+      Array(("AWS4" + secret.revealed).utf8)
+    ) { key, text in Self.code(text, key: key) }
+  }
+
+  private static func code(_ text: String, key: [UInt8]) -> [UInt8] {
+    HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)
+  }
+
+  private static func signedNames(_ request: Request) -> String {
+    request.fields.keys.sorted().joined(separator: ";")
+  }
+
+  /// Without white space around it, and with single spaces within.
+  private static func trimmed(_ value: String) -> String {
+    value.split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ")
+  }
+}
+
+/// Lower-case hexadecimal digits.
+enum Hexadecimal {
+  static func text(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+}

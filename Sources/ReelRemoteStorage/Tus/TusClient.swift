@@ -1,0 +1,196 @@
+import FoundationEssentials
+import HTTPTypes
+import ReelCore
+import ReelCrypto
+
+/// The requests of tus 1.0.0, each as one call.
+struct TusClient: Sendable {
+  let transport: any HTTPTransport
+  let failure: TusFailure
+  /// Where the user says that uploads are created.
+  let endpoint: TusURL
+  /// Sent to the origin of the server alone; nil for a server that asks for none.
+  let credential: HTTPCredential?
+
+  /// How an upload stands on its server.
+  enum Standing: Hashable, Sendable {
+    /// The server knows no such upload (any more).
+    case gone
+    case partial(offset: Int64, length: Int64?)
+    case whole(Int64)
+  }
+
+  /// OPTIONS: what the server can do. One that sends us to the same address with a slash behind it is asked there.
+  func server() async throws(UploadError) -> TusServer {
+    let (server, reply) = try await introduction()
+    guard let server else { throw failure.noTus(reply) }
+    return server
+  }
+
+  /// The server, nil when what answers speaks no tus, and what was answered.
+  private func introduction() async throws(UploadError) -> (TusServer?, HTTPReply) {
+    let reply = try await send(call(.options, endpoint))
+    if let server = TusServer(reply, endpoint: endpoint) { return (server, reply) }
+    let slashed = TusURL(origin: endpoint.origin, target: endpoint.target + "/")
+    guard reply.status.kind == .redirection || reply.status.code == 404 || reply.status.code == 405,
+      !endpoint.target.hasSuffix("/")
+    else { return (nil, reply) }
+    let second = try await send(call(.options, slashed))
+    return (TusServer(second, endpoint: slashed), second)
+  }
+
+  /// POST: a new upload, perhaps with its first bytes.
+  func create(
+    on server: TusServer, _ key: ObjectKey, _ source: UploadSource, first: [UInt8]
+  ) async throws(UploadError) -> TusURL {
+    var call = call(.post, server.endpoint)
+    call.fields[.uploadLength] = "\(source.size)"
+    call.fields[.uploadMetadata] =
+      "filename \(Self.base64(key.rawValue)),filetype \(Self.base64(source.contentType))"
+    if !first.isEmpty {
+      call.fields[.contentType] = "application/offset+octet-stream"
+      call.body = .bytes(first)
+    }
+    let reply = try await send(call)
+    guard reply.status.code == 201 else {
+      if reply.status.code == 404 { throw failure.noTus(reply) }
+      throw failure(reply, "begin an upload of \(key)")
+    }
+    guard let location = reply.fields[.location],
+      let url = TusURL(location: location, from: server.endpoint),
+      url.origin.isSecure || !server.endpoint.origin.isSecure
+    else { throw failure.badLocation() }
+    return url
+  }
+
+  /// HEAD: how far the upload has come.
+  /// - Throws: `interrupted` when the answer contradicts itself, or says that there is none and is not the server's,
+  ///   beside what every call throws.
+  func standing(of url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Standing {
+    let reply = try await sendToUpload(call(.head, url))
+    if isGone(reply) { return .gone }
+    guard reply.isSuccess, let offset = Self.number(reply.fields[.uploadOffset]) else {
+      throw failure(reply, "say how far the upload of \(key) has come")
+    }
+    let length = Self.number(reply.fields[.uploadLength])
+    // No upload is longer than itself: such an answer is no reason to give up one that may be whole.
+    if let length, offset > length {
+      throw failure.interrupted("it says that it has \(offset) bytes of an upload of \(length)")
+    }
+    return offset == length ? .whole(offset) : .partial(offset: offset, length: length)
+  }
+
+  /// PATCH: more bytes at `offset`. Gives where the server stands then.
+  func append(
+    _ bytes: [UInt8], at offset: Int64, to url: TusURL, checksum: TusChecksum?, _ key: ObjectKey
+  ) async throws(UploadError) -> Int64 {
+    var call = call(.patch, url)
+    call.fields[.contentType] = "application/offset+octet-stream"
+    call.fields[.uploadOffset] = "\(offset)"
+    if let checksum { call.fields[.uploadChecksum] = checksum.field(of: bytes) }
+    call.body = .bytes(bytes)
+    let reply = try await send(call)
+    guard reply.isSuccess, let now = Self.number(reply.fields[.uploadOffset]) else {
+      throw failure(reply, "take a part of \(key)")
+    }
+    return now
+  }
+
+  /// DELETE: ends the upload and frees what it holds (the termination extension).
+  /// - Throws: as ``standing(of:_:)``.
+  func terminate(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) {
+    let reply = try await sendToUpload(call(.delete, url))
+    guard reply.isDone || [404, 410].contains(reply.status.code) else {
+      throw failure(reply, "remove \(key)")
+    }
+  }
+
+  /// GET, which is no part of tus, but of most servers: the length and digest of what is there; nil when nothing is.
+  /// - Parameter length: bytes that are there; nil when nobody knows, and an hour has to do.
+  /// - Throws: `rejected` when the server gives nothing back.
+  func read(
+    _ url: TusURL, _ key: ObjectKey, length: Int64?
+  ) async throws(UploadError) -> (size: Int64, digest: ContentDigest?)? {
+    var call = call(.get, url)
+    call.patience = length.map { .seconds(120 + $0 / (16 << 10)) } ?? .seconds(3600)
+    do throws(HTTPFailure) {
+      let (reply, read) = try await transport.fetch(call, into: (hash: SHA256(), size: Int64(0))) {
+        read, piece in
+        read.hash.update(bufferPointer: piece)
+        read.size += Int64(piece.count)
+      }
+      if reply.isSuccess {
+        guard length.map({ $0 == read.size }) ?? true else {
+          throw HTTPFailure.source(
+            UploadError(
+              .interrupted, "only \(read.size) bytes of \(key) came back: run the same command again"))
+        }
+        return (read.size, ContentDigest(sha256: read.hash.finalize()))
+      }
+      if [404, 410].contains(reply.status.code) { return nil }
+      if [405, 501].contains(reply.status.code) { throw HTTPFailure.source(givesNothingBack(key)) }
+      throw HTTPFailure.source(failure(reply, "give \(key) back"))
+    } catch {
+      throw failure.transport(error)
+    }
+  }
+
+  /// HEAD, of an address that is no upload's: the length of what is there; nil when nothing is, or nobody says.
+  func size(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Int64? {
+    let reply = try await send(HTTPCall(.head, url.origin, url.target))
+    if [404, 410].contains(reply.status.code) { return nil }
+    guard reply.isSuccess else { throw failure(reply, "find \(key)") }
+    return Self.number(reply.fields[.contentLength])
+  }
+
+  func givesNothingBack(_ key: ObjectKey) -> UploadError {
+    UploadError(
+      .rejected,
+      "the tus server \(failure.store) gives nothing back, so \(key) can't be read: name the address that viewers "
+        + "use with --public-base-url")
+  }
+
+  // MARK: Calls
+
+  private func call(_ method: HTTPRequest.Method, _ url: TusURL) -> HTTPCall {
+    var call = HTTPCall(method, url.origin, url.target)
+    // OPTIONS is asked before the version is agreed on (tus 1.0.0, "Tus-Resumable").
+    if method != .options, method != .get { call.fields[.tusResumable] = TusServer.version }
+    if let credential, credential.origin == url.origin { call.credentials = [credential] }
+    return call
+  }
+
+  /// Sends what is for an upload. An answer that there is none counts when the server itself gave it: what stands before
+  /// it (a proxy, while the server is restarted) says 404, too. Not every server signs its refusals, so one that bears
+  /// no mark of tus is believed when tus is spoken there, and it is said again.
+  private func sendToUpload(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
+    let reply = try await send(call)
+    guard isGone(reply), reply.fields[.tusResumable] == nil else { return reply }
+    let (server, answer) = try await introduction()
+    guard server == nil else { return try await send(call) }
+    let error = failure.noTus(answer)
+    throw error.code == .storeUnusable
+      ? failure.interrupted("something else answers in the place of the tus server (\(answer.status.code))")
+      : error
+  }
+
+  /// "404 Not Found, 410 Gone or 403 Forbidden", without an offset: there is none (tus 1.0.0, "HEAD"). With a credential
+  /// 403 may as well mean the credential.
+  private func isGone(_ reply: HTTPReply) -> Bool {
+    [404, 410].contains(reply.status.code) || (reply.status.code == 403 && credential == nil)
+  }
+
+  private func send(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
+    do throws(HTTPFailure) {
+      return try await transport.send(call)
+    } catch {
+      throw failure.transport(error)
+    }
+  }
+
+  private static func number(_ text: String?) -> Int64? {
+    text.flatMap { Int64($0.trimmed) }.flatMap { $0 >= 0 ? $0 : nil }
+  }
+
+  private static func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
+}

@@ -1,0 +1,88 @@
+import FoundationEssentials
+import ReelCore
+
+/// Where an upload is on its server, and what of the source has been sent there: what a tus checkpoint holds.
+///
+/// Before each part goes out it is written down what all bytes through its end hash to. So whoever goes on knows that
+/// what the server holds already is the beginning of *these* bytes, even when the one before died in the middle of a
+/// part, of a file that was just being changed.
+struct TusPlace: Hashable, Sendable {
+  /// The upload's own address. Whoever knows it may write: it is for the wire only.
+  let url: TusURL
+  /// The server holds at most so many bytes.
+  let through: Int64
+  /// The SHA-256 of the source's first ``through`` bytes.
+  let prefix: ContentDigest
+
+  init(_ url: TusURL, through: Int64, prefix: ContentDigest) {
+    self.url = url
+    self.through = through
+    self.prefix = prefix
+  }
+
+  /// Nil when `text` is nothing that ``text`` gave.
+  init?(_ text: String) {
+    let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0] == "tus1", let through = Int64(parts[1]), through >= 0,
+      let prefix = ContentDigest(hex: String(parts[2])), let url = TusURL(String(parts[3]))
+    else { return nil }
+    self.init(url, through: through, prefix: prefix)
+  }
+
+  /// One line.
+  var text: String { "tus1 \(through) \(prefix.hex) \(url.text)" }
+}
+
+/// An upload's address: an origin and what is asked for there.
+struct TusURL: Hashable, Sendable {
+  let origin: HTTPOrigin
+  /// Path and query, percent-encoded.
+  let target: String
+
+  init(origin: HTTPOrigin, target: String) {
+    self.origin = origin
+    self.target = target
+  }
+
+  /// Reads an absolute http or https address without a user, a password or a fragment.
+  init?(_ text: String) {
+    guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
+      ["http", "https"].contains(scheme), let host = parts.host, !host.isEmpty,
+      parts.percentEncodedUser == nil, parts.percentEncodedPassword == nil,
+      parts.percentEncodedFragment == nil, parts.port.map({ (1...65_535).contains($0) }) ?? true
+    else { return nil }
+    let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    let path = parts.percentEncodedPath
+    self.init(
+      origin: HTTPOrigin(isSecure: scheme == "https", host: bare, port: parts.port),
+      target: (path.isEmpty ? "/" : path) + (parts.percentEncodedQuery.map { "?" + $0 } ?? ""))
+  }
+
+  /// What a server's Location means, seen from `base` (RFC 3986, 5.2; RFC 9110, 10.2.2). Nil when it is no address.
+  init?(location: String, from base: TusURL) {
+    let text = location.prefix { $0 != "#" }
+    guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !text.isEmpty else { return nil }
+    if let absolute = TusURL(String(text)) {
+      self = absolute
+    } else if text.hasPrefix("//") {
+      guard let url = TusURL((base.origin.isSecure ? "https:" : "http:") + text) else { return nil }
+      self = url
+    } else if text.hasPrefix("/") {
+      self.init(origin: base.origin, target: String(text))
+    } else {
+      // A name beside, or below, the collection; one with a scheme of its own is none of ours.
+      guard !text.prefix(while: { $0 != "/" }).contains(":"), !text.contains("..") else { return nil }
+      let folder = base.target.prefix { $0 != "?" }.reversed().drop { $0 != "/" }.reversed()
+      self.init(origin: base.origin, target: String(folder) + text)
+    }
+  }
+
+  /// The whole address.
+  var text: String { origin.description + target }
+
+  /// What follows the last slash of the path: the name that the server gave.
+  var id: String {
+    let path = target.prefix { $0 != "?" }
+    return path.split(separator: "/").last.map(String.init) ?? ""
+  }
+}

@@ -1,0 +1,148 @@
+import FoundationEssentials
+import HTTPTypes
+import ReelCore
+import ReelStorage
+import Synchronization
+
+/// Stores objects on a tus server (tus.io, protocol 1.0.0).
+///
+/// tus has no names: the server gives each upload an address. Which object is where is known by the checkpoints
+/// alone, so an object's checkpoint is kept as long as the object stands, and two uploaders find each other's objects
+/// only when they share their checkpoints (docs/tus.md).
+public final class TusUploader: Uploader {
+  /// `tus+`, the scheme, the host and the path, without a slash at its end.
+  public let destination: Destination
+
+  private let client: TusClient
+  private let failure: TusFailure
+  private let checkpoints: any UploadCheckpoints
+  private let addresses: TusAddresses
+  private let partSize: Int
+  private let known = Mutex<TusServer?>(nil)
+
+  /// Asks nothing yet.
+  ///
+  /// - Parameters:
+  ///   - endpoint: where uploads are created.
+  ///   - token: sent as `Authorization: Bearer` to the endpoint's origin; nil for a server that asks for none.
+  ///   - checkpoints: which object is where.
+  ///   - partSize: bytes that a crash costs at most, and that one request sends.
+  public init(
+    _ endpoint: TusEndpoint, transport: any HTTPTransport, token: Secret? = nil,
+    checkpoints: any UploadCheckpoints, addresses: TusAddresses = TusAddresses(publicBaseURL: nil),
+    partSize: Int = 4 << 20, now: @escaping @Sendable () -> Date = { Date() }
+  ) {
+    destination = endpoint.destination
+    failure = TusFailure(store: endpoint.destination, now: now)
+    let origin = endpoint.url.origin
+    client = TusClient(
+      transport: transport, failure: failure, endpoint: endpoint.url,
+      credential: token.map { HTTPCredential(.authorization, Secret("Bearer " + $0.revealed), for: origin) })
+    self.checkpoints = checkpoints
+    self.addresses = addresses
+    self.partSize = max(1, partSize)
+  }
+
+  /// Resumable. A name is given away once, by the checkpoints; nothing that stands is ever written to.
+  public var traits: UploadTraits {
+    let server = known.withLock { $0 }
+    return UploadTraits(
+      atomicCreate: true, resumable: true, verifiesChecksums: server?.checksum != nil, durable: true,
+      largestObject: server?.largest, isTakenAtItsWord: server?.checksum == nil)
+  }
+
+  /// Finds out what the server can do.
+  /// - Throws: `storeUnusable` when what answers speaks no tus, or creates no uploads.
+  public func prepare() async throws(UploadError) { _ = try await server() }
+
+  /// Sends the source in parts, from where an earlier upload of the same bytes has come to, if there is one.
+  ///
+  /// What was handed over hashes to the source's digest, whoever sent it, and the server has acknowledged every byte. The
+  /// digest is proved where the server holds each part against a checksum; else it is only what was handed over.
+  /// - Throws: `alreadyExists`, `tooLarge`, `sourceChanged`, `sourceUnreadable`, `interrupted`, `unavailable`,
+  ///   `denied`, `rejected`, `storeFull`, `storeUnusable`, `cancelled`.
+  public func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let server = try await server()
+    if let largest = server.largest, source.size > largest { throw failure.tooLarge(source.size, largest) }
+    let upload = TusUpload(
+      source: source, key: key, server: server, client: client, failure: failure,
+      ledger: CheckpointLedger(checkpoints, of: key, in: destination), partSize: partSize,
+      reporting: reporting)
+    let url = try await upload.run()
+    return StoredObject(
+      key: key, url: addresses.url(of: key, at: url), size: source.size,
+      digest: server.checksum == nil ? nil : source.digest,
+      handedOver: server.checksum == nil ? source.digest : nil)
+  }
+
+  /// What the server says of the upload that the checkpoint names; nil while it is not whole. One that the server has
+  /// handed on is looked for where viewers find it.
+  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    guard let url = try await place(of: key)?.url else { return nil }
+    let size: Int64
+    switch try await client.standing(of: url, key) {
+    case .whole(let length): size = length
+    case .partial: return nil
+    case .gone:
+      guard let elsewhere = addresses.other(than: url, key),
+        let found = try await client.size(elsewhere, key)
+      else { return nil }
+      size = found
+    }
+    return StoredObject(key: key, url: addresses.url(of: key, at: url), size: size, digest: nil)
+  }
+
+  /// Ends the upload on the server, whole or not, and forgets where it was.
+  /// - Throws: `rejected` when the server has no termination extension.
+  public func remove(_ key: ObjectKey) async throws(UploadError) {
+    let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
+    guard let kept = try await ledger.kept() else { return }
+    if let place = TusPlace(kept.secret) {
+      guard try await server().canTerminate else {
+        throw UploadError(
+          .rejected,
+          "the tus server \(destination) removes nothing (it has no termination extension): remove \(key) there"
+        )
+      }
+      try await client.terminate(place.url, key)
+    }
+    try await ledger.forget(kept)
+  }
+
+  /// Reads the object from the server, or, where that gives nothing back, from where viewers find it.
+  /// - Throws: `rejected` when neither gives it.
+  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    guard let url = try await place(of: key)?.url else { return nil }
+    let elsewhere = addresses.other(than: url, key)
+    let length: Int64
+    switch try await client.standing(of: url, key) {
+    case .partial: return nil
+    case .gone:
+      guard let elsewhere else { return nil }
+      return try await client.read(elsewhere, key, length: nil)?.digest
+    case .whole(let size): length = size
+    }
+    do throws(UploadError) {
+      if let read = try await client.read(url, key, length: length) { return read.digest }
+    } catch {
+      guard error.code == .rejected, elsewhere != nil else { throw error }
+    }
+    guard let elsewhere else { throw client.givesNothingBack(key) }
+    return try await client.read(elsewhere, key, length: length)?.digest
+  }
+
+  private func place(of key: ObjectKey) async throws(UploadError) -> TusPlace? {
+    let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
+    return try await ledger.kept().flatMap { TusPlace($0.secret) }
+  }
+
+  private func server() async throws(UploadError) -> TusServer {
+    if let server = known.withLock({ $0 }) { return server }
+    let server = try await client.server()
+    guard server.canCreate else { throw failure.noCreation }
+    known.withLock { $0 = server }
+    return server
+  }
+}
