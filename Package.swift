@@ -30,7 +30,7 @@ let package = Package(
         "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelCatalog",
         "ReelIngest",
       ]),
-    .library(name: "ReelUploaderPromises", targets: ["ReelUploaderPromises"]),
+    .library(name: "ReelStorageTesting", targets: ["ReelStorageTesting"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -67,7 +67,7 @@ let package = Package(
     // Where it goes, and what remembers it.
     module("ReelStorage", ["ReelCore", "CReel", "ReelCrypto"]),
     module("ReelRemoteStorage", ["ReelCore", "ReelStorage", "CCurl", httpTypes, "CExpat", "ReelCrypto"]),
-    module("ReelUploaderPromises", ["ReelCore", "ReelCrypto"]),
+    module("ReelStorageTesting", ["ReelCore", "ReelCrypto"]),
     module("ReelCatalog", ["ReelCore", "ReelSQLite", "CReel"]),
     module("ReelDoctor", ["ReelCore"]),
 
@@ -81,7 +81,7 @@ let package = Package(
       name: "reel",
       dependencies: [
         "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelCatalog", "ReelDoctor", "ReelIngest",
-        "ReelTerminal", "ReelValidation", "ReelUploaderPromises", "CProcess", "ReelYAML", argumentParser,
+        "ReelTerminal", "ReelValidation", "ReelStorageTesting", "CProcess", "ReelYAML", argumentParser,
         "ReelRemoteStorage",
       ],
       swiftSettings: strict),
@@ -117,7 +117,7 @@ let package = Package(
     tests(
       "ReelStorageTests",
       [
-        "ReelStorage", "ReelUploaderPromises", "ReelCore", "ReelCrypto", "ReelFaultCampaign", "ReelCatalog",
+        "ReelStorage", "ReelStorageTesting", "ReelCore", "ReelCrypto", "ReelFaultCampaign", "ReelCatalog",
         "ReelIngest",
       ]),
     .target(
@@ -148,19 +148,19 @@ let package = Package(
       "ReelS3Tests",
       [
         "ReelRemoteStorage", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", "ReelCatalog",
-        "ReelCore", "ReelStorage", "ReelUploaderPromises", httpTypes, "ReelCrypto",
+        "ReelCore", "ReelStorage", "ReelStorageTesting", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelTusTests",
       [
         "ReelRemoteStorage", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelStorage",
-        "ReelUploaderPromises", "ReelCore", "ReelTestServers", "ReelTestRandomness", httpTypes, "ReelCrypto",
+        "ReelStorageTesting", "ReelCore", "ReelTestServers", "ReelTestRandomness", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelFirebaseTests",
       [
         "ReelRemoteStorage", "ReelGoogleDouble", "ReelFaultCampaign", "ReelCatalog", "ReelHTTPDoubles",
-        "ReelTestServers", "ReelTestRandomness", "ReelCore", "ReelStorage", "ReelUploaderPromises", httpTypes,
+        "ReelTestServers", "ReelTestRandomness", "ReelCore", "ReelStorage", "ReelStorageTesting", httpTypes,
         "ReelCrypto", "COpenSSL",
       ]),
     tests("ReelCatalogTests", ["ReelCatalog", "ReelCore", "ReelSQLite", "CSQLite"]),

@@ -1,6 +1,6 @@
 /// Puts objects into a store.
 ///
-/// Every implementation keeps the promises that `ReelUploaderPromises` checks:
+/// Every implementation keeps the promises that `ReelStorageTesting` checks:
 /// - on return the whole object is visible under the key; on throw none of it is;
 /// - an object that exists is never overwritten: `alreadyExists`;
 /// - a source that changes, shrinks, grows or fails midway leaves nothing behind;

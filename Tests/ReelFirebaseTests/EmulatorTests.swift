@@ -3,9 +3,9 @@ import HTTPTypes
 import ReelCore
 import ReelHTTPDoubles
 import ReelStorage
+import ReelStorageTesting
 import ReelTestForm
 import ReelTestServers
-import ReelUploaderPromises
 import Testing
 
 @testable import ReelRemoteStorage

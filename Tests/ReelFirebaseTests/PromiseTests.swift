@@ -1,7 +1,7 @@
 import ReelCore
 import ReelGoogleDouble
 import ReelStorage
-import ReelUploaderPromises
+import ReelStorageTesting
 import Testing
 
 @testable import ReelRemoteStorage

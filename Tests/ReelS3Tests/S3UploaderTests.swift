@@ -3,8 +3,8 @@ import HTTPTypes
 import ReelCore
 import ReelHTTPDoubles
 import ReelStorage
+import ReelStorageTesting
 import ReelTestForm
-import ReelUploaderPromises
 import Synchronization
 import Testing
 

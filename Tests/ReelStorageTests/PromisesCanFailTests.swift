@@ -1,5 +1,5 @@
 import ReelCore
-import ReelUploaderPromises
+import ReelStorageTesting
 import Testing
 
 /// A promise that no uploader can break promises nothing.

@@ -1,5 +1,5 @@
 import ReelCore
-import ReelUploaderPromises
+import ReelStorageTesting
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
 import ReelCore
 import ReelStorage
-import ReelUploaderPromises
+import ReelStorageTesting
 import Synchronization
 import Testing
 

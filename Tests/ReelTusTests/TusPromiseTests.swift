@@ -2,8 +2,8 @@ import Foundation
 import ReelCore
 import ReelHTTPDoubles
 import ReelStorage
+import ReelStorageTesting
 import ReelTestForm
-import ReelUploaderPromises
 import Testing
 
 @testable import ReelRemoteStorage

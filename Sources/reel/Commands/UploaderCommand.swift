@@ -1,7 +1,7 @@
 import ArgumentParser
 import ReelCore
+import ReelStorageTesting
 import ReelTerminal
-import ReelUploaderPromises
 
 /// `reel uploader …`
 struct UploaderCommand: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 import Glibc
 import ReelCore
+import ReelStorageTesting
 import ReelTerminal
-import ReelUploaderPromises
 import Synchronization
 
 /// Runs the promises of an uploader against a destination.
