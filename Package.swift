@@ -27,7 +27,7 @@ let package = Package(
     .library(
       name: "Reel",
       targets: [
-        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelCatalog",
+        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
         "ReelIngest",
       ]),
     .library(name: "ReelStorageTesting", targets: ["ReelStorageTesting"]),
@@ -53,7 +53,7 @@ let package = Package(
     module("ReelCore", ["CReel"]),
     module("ReelCrypto", ["COpenSSL"]),
     module("ReelYAML", ["CYAML"]),
-    module("ReelSQLite", ["CSQLite"]),
+    module("ReelLibrary", ["ReelCore", "CReel", "CSQLite"]),
 
     // What comes in, and what it is.
     module("ReelSource", ["ReelCore", "CReel", "ReelCrypto"]),
@@ -68,21 +68,18 @@ let package = Package(
     module("ReelStorage", ["ReelCore", "CReel", "ReelCrypto"]),
     module("ReelRemoteStorage", ["ReelCore", "ReelStorage", "CCurl", httpTypes, "CExpat", "ReelCrypto"]),
     module("ReelStorageTesting", ["ReelCore", "ReelCrypto"]),
-    module("ReelCatalog", ["ReelCore", "ReelSQLite", "CReel"]),
-    module("ReelDoctor", ["ReelCore"]),
 
     // What it should be.
     module("ReelValidation", ["ReelCore", "ReelYAML"]),
 
     // The view models, the views, the command.
     module("ReelIngest", ["ReelCore", "ReelSource"]),
-    module("ReelTerminal", ["ReelCore", "ReelIngest", "ReelDoctor", "ReelValidation"]),
+    module("ReelTerminal", ["ReelCore", "ReelIngest", "ReelLibrary", "ReelValidation"]),
     .executableTarget(
       name: "reel",
       dependencies: [
-        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelCatalog", "ReelDoctor", "ReelIngest",
-        "ReelTerminal", "ReelValidation", "ReelStorageTesting", "CProcess", "ReelYAML", argumentParser,
-        "ReelRemoteStorage",
+        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelLibrary", "ReelIngest", "ReelTerminal",
+        "ReelValidation", "ReelStorageTesting", "CProcess", "ReelYAML", argumentParser, "ReelRemoteStorage",
       ],
       swiftSettings: strict),
 
@@ -92,7 +89,7 @@ let package = Package(
     tests("ReelCoreTests", ["ReelCore", "ReelTestRandomness"]),
     tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
     tests("ReelYAMLTests", ["ReelYAML", "ReelTestRandomness"]),
-    tests("ReelSQLiteTests", ["ReelSQLite"]),
+    tests("ReelLibraryTests", ["ReelLibrary", "ReelCore", "CSQLite", "ReelStorage", "ReelCrypto"]),
     tests("ReelSourceTests", ["ReelSource", "ReelCore", "ReelTestRandomness"]),
     tests("ReelWireTests", ["ReelWire", "ReelCore", "ReelTestRandomness"]),
     tests("ReelProbeTests", ["ReelProbe", "ReelCore", "ReelTestRandomness"]),
@@ -117,7 +114,7 @@ let package = Package(
     tests(
       "ReelStorageTests",
       [
-        "ReelStorage", "ReelStorageTesting", "ReelCore", "ReelCrypto", "ReelFaultCampaign", "ReelCatalog",
+        "ReelStorage", "ReelStorageTesting", "ReelCore", "ReelCrypto", "ReelFaultCampaign", "ReelLibrary",
         "ReelIngest",
       ]),
     .target(
@@ -136,8 +133,8 @@ let package = Package(
     .target(
       name: "ReelFaultCampaign",
       dependencies: [
-        "ReelCore", "ReelSource", "ReelStorage", "ReelCatalog", "ReelIngest", "ReelRemoteStorage",
-        "ReelHTTPDoubles", "ReelTestRandomness", "ReelTestForm", "ReelCrypto", "ReelSQLite",
+        "ReelCore", "ReelSource", "ReelStorage", "ReelLibrary", "ReelIngest", "ReelRemoteStorage",
+        "ReelHTTPDoubles", "ReelTestRandomness", "ReelTestForm", "ReelCrypto",
       ],
       path: "Tests/FaultCampaign", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
@@ -147,40 +144,38 @@ let package = Package(
     tests(
       "ReelS3Tests",
       [
-        "ReelRemoteStorage", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", "ReelCatalog",
+        "ReelRemoteStorage", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", "ReelLibrary",
         "ReelCore", "ReelStorage", "ReelStorageTesting", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelTusTests",
       [
-        "ReelRemoteStorage", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelCatalog", "ReelStorage",
+        "ReelRemoteStorage", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelLibrary", "ReelStorage",
         "ReelStorageTesting", "ReelCore", "ReelTestServers", "ReelTestRandomness", httpTypes, "ReelCrypto",
       ]),
     tests(
       "ReelFirebaseTests",
       [
-        "ReelRemoteStorage", "ReelGoogleDouble", "ReelFaultCampaign", "ReelCatalog", "ReelHTTPDoubles",
+        "ReelRemoteStorage", "ReelGoogleDouble", "ReelFaultCampaign", "ReelLibrary", "ReelHTTPDoubles",
         "ReelTestServers", "ReelTestRandomness", "ReelCore", "ReelStorage", "ReelStorageTesting", httpTypes,
         "ReelCrypto", "COpenSSL",
       ]),
-    tests("ReelCatalogTests", ["ReelCatalog", "ReelCore", "ReelSQLite", "CSQLite"]),
     tests(
       "ReelIngestTests",
       [
-        "ReelIngest", "ReelCore", "ReelSource", "ReelStorage", "ReelCatalog", "ReelSandbox",
+        "ReelIngest", "ReelCore", "ReelSource", "ReelStorage", "ReelLibrary", "ReelSandbox",
         "ReelTestRandomness", "ReelCrypto",
       ]),
     tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelCore", "ReelTestRandomness"]),
-    tests("ReelDoctorTests", ["ReelDoctor", "ReelStorage", "ReelCore", "ReelCrypto"]),
     tests(
-      "ReelTerminalTests", ["ReelTerminal", "ReelDoctor", "ReelIngest", "ReelCore", "ReelTestRandomness"]),
+      "ReelTerminalTests", ["ReelTerminal", "ReelLibrary", "ReelIngest", "ReelCore", "ReelTestRandomness"]),
     tests("ReelOnceModelTests", ["ReelIngest"]),
     tests(
       "ReelEndToEndTests",
       [
         "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelCore", "ReelValidation",
         "ReelTestRandomness", "ReelGoogleDouble", "ReelRemoteStorage", "ReelHTTPDoubles", "ReelTestServers",
-        httpTypes, "ReelCrypto", "ReelSQLite",
+        httpTypes, "ReelCrypto", "ReelLibrary",
       ]),
   ],
   swiftLanguageModes: [.v6]

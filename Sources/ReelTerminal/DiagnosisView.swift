@@ -1,4 +1,4 @@
-import ReelDoctor
+import ReelLibrary
 
 /// What `reel doctor` found, what it mended, and what is left for somebody to decide.
 public struct DiagnosisView: Sendable {

@@ -1,4 +1,4 @@
-import ReelDoctor
+import ReelLibrary
 
 /// What `reel doctor --rebuild` made of a store.
 public struct RebuildView: Sendable {

@@ -1,5 +1,5 @@
 import ReelCore
-import ReelDoctor
+import ReelLibrary
 
 /// What `reel verify` says: what is not sound as it is found, and the count at the end.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import ReelCore
-import ReelSQLite
+import ReelLibrary
 
 /// What the tables of a library say, read beside Reel's own code.
 package struct CatalogLook: Sendable {

@@ -1,8 +1,8 @@
 import Foundation
-import ReelCatalog
 import ReelCore
 import ReelHTTPDoubles
 import ReelIngest
+import ReelLibrary
 import ReelRemoteStorage
 
 /// A store behind a proxy, empty but for what one scenario puts there.

@@ -1,8 +1,8 @@
 import Foundation
-import ReelCatalog
 import ReelCore
 import ReelCrypto
 import ReelIngest
+import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestRandomness

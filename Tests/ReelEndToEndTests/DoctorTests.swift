@@ -1,6 +1,6 @@
 import Foundation
 import ReelCrypto
-import ReelSQLite
+import ReelLibrary
 import ReelTestForm
 import Testing
 

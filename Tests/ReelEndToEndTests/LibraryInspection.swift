@@ -1,6 +1,6 @@
 import Foundation
 import ReelCrypto
-import ReelSQLite
+import ReelLibrary
 import Testing
 
 /// Counts what always holds (docs/publish.md) from the store and the catalog themselves. It shares no code with Reel:

@@ -1,5 +1,5 @@
 import Foundation
-import ReelSQLite
+import ReelLibrary
 import ReelTestForm
 import Testing
 

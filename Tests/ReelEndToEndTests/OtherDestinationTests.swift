@@ -1,7 +1,7 @@
 import Foundation
 import ReelGoogleDouble
 import ReelHTTPDoubles
-import ReelSQLite
+import ReelLibrary
 import ReelTestForm
 import Synchronization
 import Testing

@@ -1,9 +1,9 @@
 import Foundation
-import ReelCatalog
 import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
 import ReelGoogleDouble
+import ReelLibrary
 import ReelTestForm
 import Testing
 

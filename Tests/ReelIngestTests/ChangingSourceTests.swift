@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import ReelCatalog
 import ReelCore
 import ReelCrypto
+import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestForm

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import ReelCatalog
 import ReelCore
 import ReelCrypto
 import ReelIngest
+import ReelLibrary
 import ReelSource
 import ReelStorage
 import Synchronization

@@ -1,7 +1,7 @@
 import Dispatch
 import FoundationEssentials
-import ReelCatalog
 import ReelCore
+import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestForm

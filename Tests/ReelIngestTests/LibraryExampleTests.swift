@@ -1,7 +1,7 @@
 import FoundationEssentials
-import ReelCatalog
 import ReelCore
 import ReelIngest
+import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestForm

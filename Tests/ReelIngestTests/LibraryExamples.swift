@@ -3,9 +3,9 @@
 
 // example: imports
 import Observation
-import ReelCatalog
 import ReelCore
 import ReelIngest
+import ReelLibrary
 import ReelSandbox
 import ReelSource
 import ReelStorage

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import ReelCatalog
 import ReelCore
+import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestForm

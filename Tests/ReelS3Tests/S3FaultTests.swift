@@ -1,10 +1,10 @@
 import Foundation
 import HTTPTypes
-import ReelCatalog
 import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
 import ReelHTTPDoubles
+import ReelLibrary
 import ReelTestForm
 import ReelTestServers
 import Testing

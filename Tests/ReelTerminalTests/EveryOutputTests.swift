@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
-import ReelDoctor
 import ReelIngest
+import ReelLibrary
 import ReelTerminal
 import ReelTestRandomness
 import Testing

@@ -1,9 +1,9 @@
 import Foundation
-import ReelCatalog
 import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
 import ReelHTTPDoubles
+import ReelLibrary
 import ReelTestForm
 import Synchronization
 import Testing

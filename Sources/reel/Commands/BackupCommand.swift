@@ -1,6 +1,6 @@
 import ArgumentParser
-import ReelCatalog
 import ReelCore
+import ReelLibrary
 import ReelTerminal
 
 /// `reel backup FILE`

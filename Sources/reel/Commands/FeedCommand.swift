@@ -1,7 +1,7 @@
 import ArgumentParser
-import ReelCatalog
 import ReelCore
 import ReelIngest
+import ReelLibrary
 import ReelTerminal
 
 /// `reel feed`

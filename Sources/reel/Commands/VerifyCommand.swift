@@ -1,7 +1,6 @@
 import ArgumentParser
-import ReelCatalog
 import ReelCore
-import ReelDoctor
+import ReelLibrary
 import ReelTerminal
 
 /// `reel verify`

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import ReelCore
-import ReelDoctor
+import ReelLibrary
 import ReelSource
 
 /// Looks for the bytes of lost objects in files and folders.

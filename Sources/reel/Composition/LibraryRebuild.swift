@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Glibc
-import ReelCatalog
 import ReelCore
-import ReelDoctor
+import ReelLibrary
 import ReelSandbox
 import ReelSource
 import ReelTerminal

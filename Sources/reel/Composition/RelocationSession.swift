@@ -1,7 +1,6 @@
 import FoundationEssentials
-import ReelCatalog
 import ReelCore
-import ReelDoctor
+import ReelLibrary
 import ReelStorage
 import ReelTerminal
 

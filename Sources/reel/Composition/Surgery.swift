@@ -1,6 +1,5 @@
-import ReelCatalog
 import ReelCore
-import ReelDoctor
+import ReelLibrary
 import ReelStorage
 
 /// What `reel doctor` works with, put together from the settings.

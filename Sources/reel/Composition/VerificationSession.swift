@@ -1,6 +1,5 @@
-import ReelCatalog
 import ReelCore
-import ReelDoctor
+import ReelLibrary
 import ReelStorage
 import ReelTerminal
 

@@ -1,4 +1,4 @@
-import ReelCatalog
+import ReelLibrary
 import ReelTerminal
 
 /// Says on standard error what a run waits for, so that nobody takes it for a hang.

@@ -1,0 +1,107 @@
+import CReel
+import Glibc
+import ReelCore
+
+/// Copies a catalog while it is in use.
+public enum CatalogBackup {
+  /// Writes the catalog of `library` as it is at one moment to `path`, a new file (0600) that needs no other. It
+  /// has its name only when it is whole, checked and durable.
+  ///
+  /// Whoever writes into the catalog meanwhile is not held up.
+  /// - Throws: ``CatalogError``: as opening does, `corrupt` when the catalog is damaged, `diskFull`, and
+  ///   `unusable` when there is no catalog, when something is at `path`, or when it can't be written.
+  public static func write(
+    of library: LibraryFolder, to path: String, busyTimeout: Duration = .seconds(10)
+  ) async throws(CatalogError) {
+    let timeout = busyTimeout / .seconds(1)
+    try await BlockingQueue(label: "reel.catalog.backup", width: 1).run { () throws(CatalogError) in
+      guard
+        let source = try CatalogDatabase.openReadOnly(
+          library, at: CatalogPlace(library), busyTimeout: timeout)
+      else {
+        throw CatalogError(
+          .unusable, "there is no catalog in \(library.path) yet: name another library with --library")
+      }
+      defer { try? CatalogDatabase.close(source, path: library.catalogPath) }
+      try BackupFile(path: path).write(source, at: library.catalogPath)
+    }
+  }
+}
+
+/// A backup on its way to its name. Everything here blocks.
+private struct BackupFile {
+  let path: String
+  /// Beside it, so that naming it moves no byte.
+  private let unfinished: String
+
+  init(path: String) {
+    self.path = path
+    unfinished = path + ".unfinished"
+  }
+
+  func write(_ source: Database, at origin: String) throws(CatalogError) {
+    var facts = stat()
+    if lstat(path, &facts) == 0 { throw failure(EEXIST, path) }
+    let file = Glibc.open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw failure(errno, unfinished) }
+    defer { close(file) }
+    do {
+      try copy(source, at: origin)
+      if fsync(file) != 0 { throw failure(errno, unfinished) }
+      if reel_rename_without_replacing(AT_FDCWD, unfinished, AT_FDCWD, path) != 0 {
+        throw failure(errno, path)
+      }
+    } catch {
+      unlink(unfinished)
+      throw CatalogError.from(error, at: origin)
+    }
+    try settle()
+  }
+
+  private func copy(_ source: Database, at origin: String) throws {
+    do {
+      let damage = try source.look { source in
+        let target = try Connection(unfinished, .readWrite)
+        try source.backup(to: target)
+        // One file that can be copied by anything; the catalog that it becomes turns to its log again.
+        try target.execute("PRAGMA journal_mode = DELETE")
+        let damage = try DamageQuery.damage(in: target)
+        try target.close()
+        return damage
+      }
+      guard let first = damage.first else { return }
+      throw CatalogError(
+        .corrupt, "the catalog \(origin) is damaged (\(first)), so no backup was made: run reel doctor")
+    } catch let error as CatalogError {
+      throw error
+    } catch {
+      throw CatalogError.from(error, at: unfinished, noun: "backup")
+    }
+  }
+
+  /// Makes the name durable.
+  private func settle() throws(CatalogError) {
+    let slash = path.lastIndex(of: "/")
+    let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let folder = Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { throw failure(errno, parent) }
+    defer { close(folder) }
+    // Some network file systems can't sync a folder, and need not.
+    if fsync(folder) != 0, errno != EINVAL { throw failure(errno, parent) }
+  }
+
+  private func failure(_ code: Int32, _ what: String) -> CatalogError {
+    let reason = SystemError(code: code, call: "open").reason
+    switch code {
+    case EEXIST:
+      return CatalogError(
+        .unusable, "there is a file \(what) already, and a backup never replaces one: name another")
+    case ENOSPC, EDQUOT:
+      return CatalogError(.diskFull, "no space left for the backup \(what): free some, or name another disk")
+    default:
+      return CatalogError(
+        .unusable,
+        "the backup \(what) can't be written (\(reason)): \(CatalogError.advice(code))")
+    }
+  }
+}

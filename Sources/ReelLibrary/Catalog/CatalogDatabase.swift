@@ -1,0 +1,154 @@
+import ReelCore
+
+/// Opens the file of a catalog. Everything here blocks.
+enum CatalogDatabase {
+  /// Opens or makes the catalog, brought up to date.
+  ///
+  /// - Parameter onWait: told who keeps it to itself when that takes more than 2 s.
+  static func open(
+    _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double,
+    onWait: @escaping @Sendable (CatalogHold) -> Void = { _ in }
+  ) throws(CatalogError) -> Database {
+    let path = place.path
+    return try mapping(path) {
+      // A new file's mode cannot be changed while another process is about to use it.
+      let alone = try FolderLock(library.path, waitingUpTo: busyTimeout, onWait: onWait)
+      defer { alone.end() }
+      try Failpoint.catalogFolderLocked.reachInDatabase()
+      let isNew = try !CatalogFile.hasContent(path)
+      if isNew, CatalogTrace.isThere(in: library) { throw CatalogError.lost(at: path) }
+      try CatalogFile.make(path)
+      try Failpoint.catalogFileMade.reachInDatabase()
+      let holder: @Sendable () -> CatalogHold? = { CatalogHold.writing(into: path) }
+      let writer = try Self.writer(at: path, BusyWait(longest: busyTimeout, holder: holder, onWait: onWait))
+      try Failpoint.catalogOpened.reachInDatabase()
+      // A database without tables, where a catalog should be.
+      if try !isNew && CatalogSchema.checkedVersion(of: writer, at: path) == 0
+        && CatalogTrace.isThere(in: library)
+      {
+        throw CatalogError.lost(at: path)
+      }
+      try CatalogSchema.migrate(writer, at: place)
+      try Failpoint.catalogMigrated.reachInDatabase()
+      try CatalogTrace.leave(in: library)
+      return Database(writer: writer, readers: readerCount) {
+        let reader = try Connection(path, .readOnly)
+        try BusyWait(longest: busyTimeout).install(on: reader)
+        return reader
+      }
+    }
+  }
+
+  /// How many may read at once beside the one that writes.
+  static let readerCount = 4
+
+  /// A connection to the database at `path` that writes, with a write-ahead log.
+  private static func writer(at path: String, _ wait: BusyWait) throws -> Connection {
+    let connection = try Connection(path, .readWrite)
+    try wait.install(on: connection)
+    // Before anything is written: a database that is not ours stays as it is.
+    _ = try CatalogSchema.checkedVersion(of: connection, at: path)
+    // Only a database without tables, and without a log, can still choose; for any other this does nothing.
+    try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    guard try connection.value("PRAGMA journal_mode = WAL") == "wal" else {
+      throw SQLiteError(.generic, "could not activate WAL Mode at path: \(path)")
+    }
+    // With less the last commits can be lost with the power.
+    try connection.execute("PRAGMA synchronous = FULL")
+    return connection
+  }
+
+  /// Opens the catalog for reading, or gives nil when there is none yet. One that an older Reel made is
+  /// brought up to date first.
+  /// - Throws: `lost` when there is none any more.
+  static func openReadOnly(
+    _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
+  ) throws(CatalogError) -> Database? {
+    guard let (database, found) = try existing(library, at: place, busyTimeout: busyTimeout) else {
+      return nil
+    }
+    if found.isUpToDate { return database }
+    try close(database, path: place.path)
+    try close(try open(library, at: place, busyTimeout: busyTimeout), path: place.path)
+    return try readable(place, busyTimeout: busyTimeout)?.database
+  }
+
+  private typealias Found = (version: Int, isUpToDate: Bool)
+
+  /// Opens the library's catalog, and tells its schema's version; nil when there is none yet.
+  private static func existing(
+    _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
+  ) throws(CatalogError) -> (database: Database, found: Found)? {
+    if let catalog = try readable(place, busyTimeout: busyTimeout), catalog.found.version > 0 {
+      return catalog
+    }
+    guard CatalogTrace.isThere(in: library) else { return nil }
+    // One that was just being made has left the trace: it is there by now.
+    if let catalog = try readable(place, busyTimeout: busyTimeout), catalog.found.version > 0 {
+      return catalog
+    }
+    throw CatalogError.lost(at: place.path)
+  }
+
+  /// Whether there is a catalog at `place`, and not only a file that was to become one.
+  static func isThere(at place: CatalogPlace, busyTimeout: Double) throws(CatalogError) -> Bool {
+    guard let catalog = try readable(place, busyTimeout: busyTimeout) else { return false }
+    try close(catalog.database, path: place.path)
+    return catalog.found.version > 0
+  }
+
+  /// Opens a catalog that is there, and tells its schema's version.
+  private static func readable(
+    _ place: CatalogPlace, busyTimeout: Double
+  ) throws(CatalogError) -> (database: Database, found: Found)? {
+    let path = place.path
+    return try mapping(path) {
+      guard try CatalogFile.hasContent(path) else { return nil }
+      do {
+        return try look(into: place, .readWrite, busyTimeout: busyTimeout)
+      } catch let error as SQLiteError where error.code == .cannotOpen {
+        // SQLite cannot make its shared memory file: a file system that is mounted read-only. Without a
+        // write-ahead log to look into, the database file is all there is.
+        if try CatalogFile.hasContent(path + "-wal") { throw error }
+        return try look(into: place, .immutable, busyTimeout: busyTimeout)
+      }
+    }
+  }
+
+  /// The connection may write, though no statement of ours does: only such a one removes the files beside the
+  /// database when it is the last to close.
+  private static func look(
+    into place: CatalogPlace, _ access: Connection.Access, busyTimeout: Double
+  ) throws -> (database: Database, found: Found) {
+    let connection = try Connection(place.path, access)
+    try BusyWait(longest: busyTimeout).install(on: connection)
+    try connection.execute("PRAGMA query_only = ON")
+    let found = try connection.transaction(.deferred) {
+      let version = try CatalogSchema.checkedVersion(of: connection, at: place.path)
+      return (version, try version > 0 && CatalogSchema.isUpToDate(connection, at: place))
+    }
+    return (Database(connection), found)
+  }
+
+  /// Closes; the last to close brings the write-ahead log home.
+  static func close(_ database: Database, path: String) throws(CatalogError) {
+    try mapping(path) {
+      if database.hasReaders {
+        // Another process in the middle of it is no reason to fail: the log stays, and nothing is lost.
+        try? database.write { db in try db.checkpoint(.passive) }
+        try Failpoint.catalogCheckpointed.reachInDatabase()
+      }
+      try database.close()
+      try Failpoint.catalogClosed.reachInDatabase()
+    }
+  }
+
+  private static func mapping<Value>(_ path: String, _ body: () throws -> Value) throws(CatalogError) -> Value
+  {
+    do {
+      return try body()
+    } catch {
+      throw CatalogError.from(error, at: path)
+    }
+  }
+}

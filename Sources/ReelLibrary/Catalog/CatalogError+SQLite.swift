@@ -1,0 +1,88 @@
+import Glibc
+import ReelCore
+
+extension CatalogError {
+  /// What `error`, thrown while working on the database at `path`, means for people.
+  /// - Parameter noun: what that database is.
+  static func from(_ error: any Error, at path: String, noun: String = "catalog") -> CatalogError {
+    switch error {
+    case let known as CatalogError: known
+    case let failure as SQLiteError: from(failure, at: path, noun)
+    default:
+      CatalogError(.unusable, "the \(noun) \(path) gave an error that Reel does not know: \(error)")
+    }
+  }
+
+  private static func from(_ error: SQLiteError, at path: String, _ noun: String) -> CatalogError {
+    switch code(of: error, at: path) {
+    case .cancelled: return cancelled(at: path)
+    case .locked:
+      return CatalogError(
+        .locked,
+        "another process keeps the \(noun) \(path) locked: wait until it is done, or end it, and try again")
+    case .corrupt:
+      return CatalogError(
+        .corrupt,
+        "the \(noun) \(path) is damaged or is no catalog (\(error.message)): put a backup in its place, or "
+          + "move it away and make a new one of the stored objects (reel doctor --rebuild)")
+    case .diskFull:
+      return CatalogError(
+        .diskFull, "no space left on the disk of the \(noun) \(path): free some, and run again")
+    default:
+      return CatalogError(
+        .unusable,
+        "the \(noun) \(path) "
+          + (obstacle(to: error, at: path)
+            ?? "cannot be used (\(error.message)): check its disk, its owner and its permissions"))
+    }
+  }
+
+  private static func code(of error: SQLiteError, at path: String) -> Code {
+    switch error.code {
+    case .busy, .locked: .locked
+    // Also a value of a type that its column can't have.
+    case .corrupt, .notADatabase, .mismatch: .corrupt
+    case .full: .diskFull
+    // So a full disk shows where SQLite makes or grows a file beside the database.
+    case .inputOutput, .cannotOpen: diskIsFull(at: path) ? .diskFull : .unusable
+    case .interrupted: .cancelled
+    default: .unusable
+    }
+  }
+
+  /// What SQLite has one word for with a broken disk, as the end of a sentence; nil where none of it shows.
+  private static func obstacle(to error: SQLiteError, at path: String) -> String? {
+    guard [.inputOutput, .cannotOpen, .readOnly].contains(error.code) else { return nil }
+    if isMountedReadOnly(path) {
+      return "is on a file system that is mounted read-only: mount it writable, or name another place"
+    }
+    guard let limit = fileSizeLimit(at: path) else { return nil }
+    return
+      "would be larger than the files of this process may be (\(limit) bytes, `ulimit -f`): raise that limit"
+  }
+
+  private static func diskIsFull(at path: String) -> Bool {
+    var facts = statvfs()
+    return statvfs(path, &facts) == 0 && facts.f_bavail == 0 && facts.f_flag & readOnly == 0
+  }
+
+  private static func isMountedReadOnly(_ path: String) -> Bool {
+    var facts = statvfs()
+    return statvfs(path, &facts) == 0 && facts.f_flag & readOnly != 0
+  }
+
+  private static let readOnly = UInt(ST_RDONLY)
+
+  /// The limit on the size of files, where the next part of the database's files would be beyond it.
+  private static func fileSizeLimit(at path: String) -> UInt64? {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max
+    else { return nil }
+    let sizes = ["", "-wal", "-shm", "-journal"].map { ending in
+      var facts = stat()
+      return stat(path + ending, &facts) == 0 ? UInt64(facts.st_size) : 0
+    }
+    // What was being written may be gone by now: a log of some megabytes at the most.
+    return (sizes.max() ?? 0) + (16 << 20) > limit.rlim_cur ? UInt64(limit.rlim_cur) : nil
+  }
+}

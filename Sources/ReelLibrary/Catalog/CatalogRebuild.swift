@@ -1,0 +1,195 @@
+import CReel
+import FoundationEssentials
+import Glibc
+import ReelCore
+
+/// An object that becomes a post of a rebuilt catalog.
+public struct RebuiltObject: Sendable {
+  let publication: Publication
+  let stored: StoredObject
+  let draft: PostDraft
+  let id: PostID
+  let createdAt: Date
+
+  /// - Parameters:
+  ///   - publication: its digest, and where it is stored.
+  ///   - draft: what its bytes say; what people said of it is not known any more.
+  ///   - id: a new one.
+  ///   - createdAt: when it was stored.
+  public init(
+    _ stored: StoredObject, of publication: Publication, draft: PostDraft, id: PostID, createdAt: Date
+  ) {
+    self.stored = stored
+    self.publication = publication
+    self.draft = draft
+    self.id = id
+    self.createdAt = createdAt
+  }
+}
+
+/// Makes a catalog in the place of one that was lost, of the objects that are stored.
+///
+/// It grows under another name and gets its own when it is whole, in one step: whoever dies on the way leaves a library
+/// whose catalog is still lost. Nobody else opens the library meanwhile.
+public final class CatalogRebuild: Sendable {
+  private let library: LibraryFolder
+  private let alone: FolderLock
+  private let database: Database
+  private let queue: BlockingQueue
+  /// Where the catalog grows.
+  private let place: CatalogPlace
+  private var unfinished: String { place.path }
+
+  private init(_ library: LibraryFolder, alone: FolderLock, _ database: Database, _ queue: BlockingQueue) {
+    self.library = library
+    self.alone = alone
+    self.database = database
+    self.queue = queue
+    place = Self.unfinished(in: library)
+  }
+
+  private static func unfinished(in library: LibraryFolder) -> CatalogPlace {
+    CatalogPlace(
+      path: library.catalogPath + ".unfinished", media: CanonicalPath(resolving: library.mediaPath))
+  }
+
+  /// Begins a catalog without posts.
+  ///
+  /// - Parameter onWait: told who is in the library when a wait for it takes more than 2 s.
+  /// - Throws: ``CatalogError``: `unusable` when the library has a catalog, `locked` when another process is at work on
+  ///   it, `corrupt` when what is in the catalog's place is damaged, `diskFull`.
+  public static func begin(
+    for library: LibraryFolder, busyTimeout: Duration = .seconds(10),
+    onWait: @escaping @Sendable (CatalogHold) -> Void = { _ in }
+  ) async throws(CatalogError) -> CatalogRebuild {
+    let queue = BlockingQueue(label: "reel.catalog.rebuild", width: 1)
+    return try await queue.run { () throws(CatalogError) in
+      let timeout = busyTimeout / .seconds(1)
+      let alone = try FolderLock(library.path, waitingUpTo: timeout, onWait: onWait)
+      if try CatalogDatabase.isThere(at: CatalogPlace(library), busyTimeout: timeout) {
+        throw CatalogError(
+          .unusable,
+          "there is a catalog in \(library.path), so none is rebuilt: reel doctor looks at it; to rebuild it all the "
+            + "same, move \(library.catalogPath) and what stands beside it under that name away first")
+      }
+      let owners = OwnerRoll(library: library, clock: SystemWallClock(), host: "", lease: .zero)
+      if owners.lockNames().contains(where: owners.holdsLock) {
+        throw CatalogError(
+          .locked,
+          "another process is at work on the library \(library.path), with the catalog that is gone: wait until it is "
+            + "done, or end it, and try again")
+      }
+      return CatalogRebuild(library, alone: alone, try emptyCatalog(in: library), queue)
+    }
+  }
+
+  private static func emptyCatalog(in library: LibraryFolder) throws(CatalogError) -> Database {
+    let place = unfinished(in: library)
+    let path = place.path
+    // Of one who died.
+    for ending in ["", "-journal"] { unlink(path + ending) }
+    try CatalogFile.make(path)
+    return try reporting(path) {
+      let connection = try Connection(path, .readWrite)
+      // It is synced as a whole before it counts.
+      try connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = OFF")
+      try CatalogSchema.migrate(connection, at: place)
+      return Database(connection)
+    }
+  }
+
+  /// Gives each object a post, in this order.
+  public func add(_ objects: [RebuiltObject]) async throws(CatalogError) {
+    try await queue.run { [self] () throws(CatalogError) in
+      try Self.reporting(unfinished) {
+        try database.write { db in
+          try db.transaction(.immediate) {
+            for object in objects { try add(object, in: db) }
+          }
+        }
+      }
+    }
+  }
+
+  private func add(_ object: RebuiltObject, in db: Connection) throws {
+    // There is no other process: any number does for its owner.
+    let nobody: Int64 = 0
+    let (publication, moment) = (object.publication, object.createdAt.milliseconds)
+    let intent = Intent(id: object.id, key: object.stored.key, publication: publication, attempt: 1)
+    let request = ClaimRequest(
+      publication: publication, duplicates: .allow, size: object.stored.size, newID: intent.id,
+      newKey: intent.key)
+    let key = IntentTable.PublicationKey(
+      publication, destination: try DestinationTable.id(of: place.name(of: publication.destination), in: db))
+    try IntentTable.insert(request, key, owner: nobody, at: moment, in: db)
+    guard let finished = try IntentTable.finish(intent, owner: nobody, at: moment, in: db) else {
+      throw SQLiteError(.generic, "the intent of \(intent.key) is not there")
+    }
+    let post = Post(
+      draft: object.draft, intent: intent, stored: object.stored, pageNumber: 0, createdAt: object.createdAt)
+    _ = try PostTable.insert(
+      intent.id, document: try PostTable.document(of: post, in: publication.destination, at: place),
+      intent: finished.number,
+      at: moment,
+      in: db)
+    try DestinationTable.count(bytes: object.stored.size, in: finished.destination, db: db)
+  }
+
+  /// Puts the catalog in its place. What was left of the lost one is kept beside it, as `catalog.lost-….sqlite`.
+  /// - Throws: ``CatalogError``: `corrupt` when what was written does not prove to be whole, `diskFull`, `unusable`.
+  public func finish() async throws(CatalogError) {
+    try await queue.run { [self] () throws(CatalogError) in
+      defer { alone.end() }
+      try Self.reporting(unfinished) {
+        let damage = try database.read { db in try DamageQuery.damage(in: db) }
+        if let first = damage.first { throw SQLiteError(.corrupt, first) }
+        try database.close()
+        try syncUnfinished()
+        try putRemainsAside()
+        if reel_rename_without_replacing(AT_FDCWD, unfinished, AT_FDCWD, library.catalogPath) != 0 {
+          throw SystemError.last("rename")
+        }
+        try CatalogTrace.syncFolder(library.path)
+        try CatalogTrace.leave(in: library)
+      }
+    }
+  }
+
+  private func syncUnfinished() throws(SystemError) {
+    let raw = try retryingInterrupts("open") { open(unfinished, O_RDWR | O_CLOEXEC) }
+    let file = Descriptor(adopting: raw)
+    _ = try retryingInterrupts("fsync") { fsync(file.rawValue) }
+  }
+
+  /// A write-ahead log of another database would be the end of the new one.
+  private func putRemainsAside() throws(SystemError) {
+    let aside = library.path + "/catalog.lost-\(Date().milliseconds).sqlite"
+    for ending in ["-wal", "-journal", "-shm", ""] {
+      let path = library.catalogPath + ending
+      var facts = stat()
+      guard lstat(path, &facts) == 0 else { continue }
+      if facts.st_size == 0 || ending == "-shm" {
+        _ = try retryingInterrupts("unlink") { unlink(path) }
+      } else {
+        _ = try retryingInterrupts("rename") { rename(path, aside + ending) }
+      }
+    }
+  }
+
+  private static func reporting<Value>(
+    _ path: String, _ body: () throws -> Value
+  ) throws(CatalogError) -> Value {
+    do {
+      return try body()
+    } catch let error as SystemError {
+      let isFull = error.code == ENOSPC || error.code == EDQUOT
+      throw CatalogError(
+        isFull ? .diskFull : .unusable,
+        "the catalog could not be rebuilt (\(path): \(error.reason)): "
+          + (isFull ? "free some space" : "check its disk, its owner and its permissions")
+          + ", and run it again")
+    } catch {
+      throw CatalogError.from(error, at: path)
+    }
+  }
+}

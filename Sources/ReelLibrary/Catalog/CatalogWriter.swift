@@ -1,0 +1,266 @@
+import Dispatch
+import ReelCore
+import Synchronization
+
+/// The only writer of a catalog in this process.
+///
+/// A durable commit costs milliseconds whatever is in it. A thread that may block has a transaction to itself, for a
+/// whole batch; what tasks hand in while a transaction is under way is committed together, in the next.
+final class CatalogWriter: Sendable {
+  private struct State {
+    var pending: [any PendingWrite] = []
+    /// Whether somebody is at it, or about to be.
+    var isWriting = false
+    var isFlushDue = false
+    var isClosed = false
+  }
+
+  /// Rows in a transaction of what tasks hand in; about 50 ms of work.
+  private static let largestGroup = 512
+  /// Writes that nobody waits for are kept over a failure while fewer than this are pending.
+  private static let mostKept = 10_000
+
+  private let database: Database
+  private let connection: CatalogConnection
+  /// What was opened: nothing counts that is written into a file that the path does not lead to any more.
+  private let file: CatalogFile.Identity?
+  private let patience: DispatchTimeInterval
+  /// Where what tasks hand in is written.
+  private let thread = DispatchQueue(label: "reel.catalog.write")
+  private let state = Mutex(State())
+
+  /// - Parameter patience: how long a write that nobody waits for may stay uncommitted.
+  init(
+    database: Database, connection: CatalogConnection, patience: DispatchTimeInterval = .milliseconds(200)
+  ) {
+    self.database = database
+    self.connection = connection
+    file = CatalogFile.Identity(at: connection.path)
+    self.patience = patience
+  }
+
+  // MARK: For threads that may block
+
+  /// Runs `body` in a transaction of its own, now. Blocks.
+  func write<Value: Sendable>(
+    _ body: @Sendable (Connection) throws -> Value
+  ) throws(CatalogError) -> Value {
+    try usingConnection { try transaction(body) }
+  }
+
+  // MARK: For tasks
+
+  /// Runs `write` in the next transaction, in a savepoint of its own, and gives its result once that is committed.
+  ///
+  /// Cancelling the task changes nothing: a write that was handed in is carried out, and its caller hears of it.
+  /// - Throws: what `write` throws (nothing of it is written then), or why nothing was committed.
+  func commit<Value: Sendable>(
+    _ write: @escaping @Sendable (Connection) throws -> Value
+  ) async throws(CatalogError) -> Value {
+    let result: Result<Value, CatalogError> = await withCheckedContinuation { continuation in
+      let pending = AwaitedWrite(write) { continuation.resume(returning: $0) }
+      if !handIn(pending) { continuation.resume(returning: .failure(.closed(at: path))) }
+    }
+    return try result.get()
+  }
+
+  /// Hands `write` in without waiting: it is committed with the next transaction, or soon.
+  func enqueue(_ write: @escaping @Sendable (Connection) throws -> Void) {
+    _ = handIn(UnawaitedWrite(write: write))
+  }
+
+  /// Waits until everything that was handed in before is committed.
+  func flush() async throws(CatalogError) {
+    try await commit { _ in }
+  }
+
+  /// Runs `body` outside of any transaction.
+  func alone<Value: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Value
+  ) async throws(CatalogError) -> Value {
+    let result: Result<Value, CatalogError> = await withCheckedContinuation { continuation in
+      thread.async { [self] in
+        let result = Result { () throws(CatalogError) in try usingConnection { try database.write(body) } }
+        continuation.resume(returning: result)
+      }
+    }
+    return try result.get()
+  }
+
+  /// Takes nothing in any more from tasks; what was handed in before is still written.
+  func close() {
+    state.withLock { $0.isClosed = true }
+  }
+
+  // MARK: What was handed in
+
+  private enum Step { case refuse, wait, writeNow, flushLater }
+
+  /// Whether it was taken.
+  private func handIn(_ write: any PendingWrite) -> Bool {
+    let step = state.withLock { state -> Step in
+      if state.isClosed { return .refuse }
+      state.pending.append(write)
+      if state.isWriting { return .wait }
+      if write.isAwaited || state.pending.count >= Self.largestGroup {
+        state.isWriting = true
+        return .writeNow
+      }
+      defer { state.isFlushDue = true }
+      return state.isFlushDue ? .wait : .flushLater
+    }
+    switch step {
+    case .refuse: return false
+    case .wait: break
+    case .writeNow: thread.async { [self] in writePending() }
+    case .flushLater: flushLater()
+    }
+    return true
+  }
+
+  private func flushLater() {
+    thread.asyncAfter(deadline: .now() + patience) { [weak self] in
+      guard let self else { return }
+      let isDue = state.withLock { state in
+        state.isFlushDue = false
+        if state.isWriting || state.pending.isEmpty { return false }
+        state.isWriting = true
+        return true
+      }
+      if isDue { writePending() }
+    }
+  }
+
+  /// Writes until nothing is pending.
+  private func writePending() {
+    while true {
+      let group = state.withLock { state in
+        let group = Array(state.pending.prefix(Self.largestGroup))
+        state.pending.removeFirst(group.count)
+        if group.isEmpty { state.isWriting = false }
+        return group
+      }
+      if group.isEmpty { return }
+      var failure: CatalogError?
+      do throws(CatalogError) {
+        try usingConnection { try transaction { db in for write in group { try write.perform(in: db) } } }
+      } catch {
+        failure = error
+      }
+      for write in group { write.end(failure, at: path) }
+      if failure != nil, !keep(group.filter { !$0.isAwaited }) { return }
+    }
+  }
+
+  /// Tries again a little later what nobody waits for, as long as it is little. False when nobody waits for anything.
+  private func keep(_ unwritten: [any PendingWrite]) -> Bool {
+    let goesOn = state.withLock { state in
+      if !state.isClosed, state.pending.count < Self.mostKept {
+        state.pending.insert(contentsOf: unwritten, at: 0)
+      }
+      let goesOn = state.pending.isEmpty || state.pending.contains { $0.isAwaited }
+      if !goesOn { (state.isWriting, state.isFlushDue) = (false, true) }
+      return goesOn
+    }
+    if !goesOn { flushLater() }
+    return goesOn
+  }
+
+  // MARK: Transactions
+
+  private var path: String { connection.path }
+
+  private func usingConnection<Value>(_ body: () throws -> Value) throws(CatalogError) -> Value {
+    guard connection.enter() else { throw CatalogError.closed(at: path) }
+    defer { connection.leave() }
+    do {
+      return try body()
+    } catch {
+      throw CatalogError.from(error, at: path)
+    }
+  }
+
+  private func transaction<Value: Sendable>(_ body: @Sendable (Connection) throws -> Value) throws -> Value {
+    try Failpoint.groupBegun.reachInDatabase()
+    let value = try database.write { db in
+      try db.transaction(.immediate) {
+        try Failpoint.groupOpened.reachInDatabase()
+        let value = try body(db)
+        try Failpoint.groupWritten.reachInDatabase()
+        guard file == CatalogFile.Identity(at: path) else { throw CatalogError.moved(from: path) }
+        return value
+      }
+    }
+    try Failpoint.groupCommitted.reachInDatabase()
+    return value
+  }
+}
+
+/// A write that a task has handed in.
+private protocol PendingWrite: Sendable {
+  /// Whether somebody waits for its result.
+  var isAwaited: Bool { get }
+
+  /// Writes. Keeps to itself what is wrong with this write alone.
+  /// - Throws: what ends the whole transaction.
+  func perform(in db: Connection) throws
+
+  /// It has been committed, or (`failure`) has not.
+  func end(_ failure: CatalogError?, at path: String)
+}
+
+private final class AwaitedWrite<Value: Sendable>: PendingWrite {
+  let isAwaited = true
+  private let write: @Sendable (Connection) throws -> Value
+  private let answer: @Sendable (Result<Value, CatalogError>) -> Void
+  private let outcome = Mutex<Result<Value, any Error>?>(nil)
+
+  init(
+    _ write: @escaping @Sendable (Connection) throws -> Value,
+    answer: @escaping @Sendable (Result<Value, CatalogError>) -> Void
+  ) {
+    self.write = write
+    self.answer = answer
+  }
+
+  func perform(in db: Connection) throws {
+    do {
+      let value = try db.savepoint { try write(db) }
+      outcome.withLock { $0 = .success(value) }
+    } catch  where !db.endsTransaction(error) {
+      outcome.withLock { $0 = .failure(error) }
+    }
+  }
+
+  func end(_ failure: CatalogError?, at path: String) {
+    switch outcome.withLock({ $0 }) {
+    case .failure(let error): answer(.failure(.from(error, at: path)))
+    case .success(let value) where failure == nil: answer(.success(value))
+    default: answer(.failure(failure ?? .closed(at: path)))
+    }
+  }
+}
+
+private struct UnawaitedWrite: PendingWrite {
+  let isAwaited = false
+  let write: @Sendable (Connection) throws -> Void
+
+  func perform(in db: Connection) throws {
+    do {
+      try write(db)
+    } catch  where !db.endsTransaction(error) {
+      // One row of a cache less: it is found out anew.
+    }
+  }
+
+  func end(_ failure: CatalogError?, at path: String) {}
+}
+
+extension Connection {
+  /// Whether `error` of one write means that no other of its transaction can be carried out either.
+  fileprivate func endsTransaction(_ error: any Error) -> Bool {
+    if !isInsideTransaction { return true }
+    guard let error = error as? SQLiteError else { return false }
+    return error.code != .constraint
+  }
+}

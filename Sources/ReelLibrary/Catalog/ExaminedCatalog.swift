@@ -1,0 +1,97 @@
+import FoundationEssentials
+import ReelCore
+
+/// A catalog opened to be looked at by `reel doctor`.
+public final class ExaminedCatalog: CatalogExamination, Sendable {
+  private let connection: CatalogConnection
+  private let place: CatalogPlace
+  private let owners: OwnerRoll
+
+  private init(connection: CatalogConnection, place: CatalogPlace, owners: OwnerRoll) {
+    self.connection = connection
+    self.place = place
+    self.owners = owners
+  }
+
+  /// Opens the catalog of `library`, or gives nil when there is none yet; makes nothing.
+  ///
+  /// - Parameter host: names the running kernel; nil for this one. Tests play another machine with it.
+  /// - Throws: ``CatalogError``: `lost` when there was a catalog, `newerSchema`, `corrupt`, `locked` or `unusable`.
+  public static func open(
+    library: LibraryFolder, clock: any WallClock = SystemWallClock(),
+    busyTimeout: Duration = .seconds(10), host: String? = nil
+  ) async throws(CatalogError) -> ExaminedCatalog? {
+    let timeout = busyTimeout / .seconds(1)
+    let (database, place) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
+      () throws(CatalogError) in
+      let place = CatalogPlace(library)
+      return (try CatalogDatabase.openReadOnly(library, at: place, busyTimeout: timeout), place)
+    }
+    guard let database else { return nil }
+    return ExaminedCatalog(
+      connection: CatalogConnection(database, path: place.path), place: place,
+      owners: OwnerRoll(library: library, clock: clock, host: host ?? HostIdentity.current(), lease: .zero))
+  }
+
+  /// Closes.
+  public func close() async throws(CatalogError) {
+    try await connection.close()
+  }
+
+  /// SQLite's own check of every page and index, the references between tables, and what always holds between
+  /// our rows. At most 20 sentences from each.
+  public func damage() async throws(CatalogError) -> [String] {
+    try await connection.read { db in try DamageQuery.damage(in: db) }
+  }
+
+  /// The rows, and the locks that have none.
+  public func owners() async throws(CatalogError) -> [ExaminedOwner] {
+    let owners = owners
+    return try await connection.read { db in try owners.examined(in: db) }
+  }
+
+  /// Every store that was ever claimed in, by name.
+  public func destinations() async throws(CatalogError) -> [Destination] {
+    try await connection.look { db in
+      try db.values("SELECT name FROM destination")
+    }.map { place.destination(named: $0) }.sorted { $0.name < $1.name }
+  }
+
+  /// Found by place, however many there are.
+  public func objects(
+    in destination: Destination, after key: ObjectKey?, limit: Int
+  ) async throws(CatalogError) -> [ExaminedObject] {
+    let (owners, store) = (owners, place.name(of: destination))
+    return try await connection.read { db in
+      try db.rows(
+        """
+        SELECT postID, objectKey, intent.size AS size, digest, state, owner, changedAt
+        FROM intent JOIN destination ON destination.id = intent.destination
+        WHERE destination.name = ? AND objectKey > ? ORDER BY objectKey LIMIT ?
+        """, [store.text, key?.rawValue ?? "", limit]
+      ) { try ExaminedObject($0, owners, in: db) }
+    }
+  }
+}
+
+extension ExaminedObject {
+  fileprivate init(_ row: Row, _ owners: OwnerRoll, in db: Connection) throws {
+    guard let id = PostID(bytes: try row["postID"]), let key = ObjectKey(try row["objectKey"]),
+      let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
+    else { throw SQLiteError(.corrupt, "an intent without a proper key") }
+    let state: State
+    switch try row["state"] as Int {
+    case 1: state = .published
+    case 2: state = .givenUp
+    default:
+      if let owner = try row["owner"] as Int64? {
+        state = try owners.isAlive(owner, in: db) ? .held : .abandoned
+      } else {
+        state = .waiting
+      }
+    }
+    self.init(
+      id: id, key: key, size: try row["size"], digest: digest, state: state,
+      changedAt: Date(milliseconds: try row["changedAt"]))
+  }
+}

@@ -1,0 +1,139 @@
+import ReelCore
+
+/// Intents as rows.
+enum IntentTable {
+  /// An intent that is neither published nor given up.
+  struct Unfinished {
+    let number: Int64
+    let id: PostID
+    let key: ObjectKey
+    let attempt: Int
+    let owner: Int64?
+  }
+
+  /// The columns that tell one publication.
+  struct PublicationKey {
+    let digest: [UInt8]
+    let destination: Int64
+    let author: [UInt8]
+
+    init(_ publication: Publication, destination: Int64) {
+      digest = publication.digest.bytes
+      self.destination = destination
+      author = IntentTable.author(of: publication)
+    }
+
+    var arguments: [any SQLiteValue] { [digest, destination, author] }
+  }
+
+  /// Empty for nobody, else "=" and the author's id.
+  static func author(of publication: Publication) -> [UInt8] {
+    Array((publication.authorID.map { "=" + $0 } ?? "").utf8)
+  }
+
+  static func unfinished(_ key: PublicationKey, in db: Connection) throws -> [Unfinished] {
+    try db.rows(
+      """
+      SELECT number, postID, objectKey, attempt, owner FROM intent
+      WHERE digest = ? AND destination = ? AND author = ? AND state = 0 ORDER BY ordinal
+      """, key.arguments
+    ) { try Unfinished($0) }
+  }
+
+  /// The unfinished intent of that post, and what it is for.
+  static func unfinished(
+    _ id: PostID, at place: CatalogPlace, in db: Connection
+  ) throws -> (publication: Publication, intent: Unfinished)? {
+    try db.row(
+      """
+      SELECT number, postID, objectKey, attempt, owner, digest, author, name
+      FROM intent JOIN destination ON destination.id = intent.destination WHERE postID = ? AND state = 0
+      """, [id.bytes]
+    ) { row in
+      guard let digest = ContentDigest(sha256: try row["digest"] as [UInt8]) else {
+        throw SQLiteError(.corrupt, "an intent without a proper digest")
+      }
+      let author = String(decoding: try row["author"] as [UInt8], as: UTF8.self)
+      let publication = Publication(
+        digest: digest, destination: place.destination(named: try row["name"]),
+        authorID: author.isEmpty ? nil : String(author.dropFirst()))
+      return (publication, try Unfinished(row))
+    }
+  }
+
+  /// Writes a new intent of `owner` down: attempt 1.
+  static func insert(
+    _ request: ClaimRequest, _ key: PublicationKey, owner: Int64, at now: Int64, in db: Connection
+  ) throws {
+    // One row, and NULL in it when there is none.
+    let last =
+      try db.value(
+        "SELECT max(ordinal) FROM intent WHERE digest = ? AND destination = ? AND author = ?", key.arguments,
+        as: Int64?.self) ?? nil
+    try db.run(
+      """
+      INSERT INTO intent
+        (postID, destination, objectKey, digest, author, ordinal, size, owner, createdAt, changedAt)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        request.newID.bytes, key.destination, request.newKey.rawValue, key.digest, key.author,
+        last.map { $0 + 1 } ?? 0, request.size, owner, now, now,
+      ])
+  }
+
+  /// Gives the intent to `owner`, with the next attempt's number.
+  static func takeOver(_ number: Int64, owner: Int64, at now: Int64, in db: Connection) throws {
+    try db.run(
+      "UPDATE intent SET attempt = attempt + 1, owner = ?, changedAt = ? WHERE number = ?",
+      [owner, now, number])
+  }
+
+  /// Marks the intent published, if this attempt still holds it. Gives its number and destination then.
+  static func finish(
+    _ intent: Intent, owner: Int64, at now: Int64, in db: Connection
+  ) throws -> (number: Int64, destination: Int64)? {
+    try db.row(
+      """
+      UPDATE intent SET state = 1, owner = NULL, changedAt = ?
+      WHERE postID = ? AND attempt = ? AND owner = ? AND state = 0 RETURNING number, destination
+      """, [now, intent.id.bytes, intent.attempt, owner]
+    ) { row in (try row["number"], try row["destination"]) }
+  }
+
+  /// Whether this attempt still holds the intent.
+  static func isHeld(_ intent: Intent, by owner: Int64, in db: Connection) throws -> Bool {
+    try db.number(
+      "SELECT 1 FROM intent WHERE postID = ? AND attempt = ? AND owner = ? AND state = 0",
+      [intent.id.bytes, intent.attempt, owner]) != nil
+  }
+
+  /// Gives the intent up, if this attempt still holds it.
+  static func release(
+    _ intent: Intent, because reason: ReleaseReason, owner: Int64, at now: Int64, in db: Connection
+  ) throws {
+    let change =
+      switch reason {
+      case .retryLater: "owner = NULL"
+      case .keyUnusable: "owner = NULL, state = 2, ordinal = NULL"
+      }
+    try db.run(
+      """
+      UPDATE intent SET \(change), changedAt = ?
+      WHERE postID = ? AND attempt = ? AND owner = ? AND state = 0
+      """, [now, intent.id.bytes, intent.attempt, owner])
+  }
+}
+
+extension IntentTable.Unfinished {
+  fileprivate init(_ row: Row) throws {
+    guard let key = ObjectKey(try row["objectKey"]), let id = PostID(bytes: try row["postID"]) else {
+      throw SQLiteError(.corrupt, "an intent without a proper key")
+    }
+    number = try row["number"]
+    self.id = id
+    self.key = key
+    attempt = try row["attempt"]
+    owner = try row["owner"]
+  }
+}

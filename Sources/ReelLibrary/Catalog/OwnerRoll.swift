@@ -1,0 +1,127 @@
+import FoundationEssentials
+import Glibc
+import ReelCore
+
+/// Who works on this library, and who of them is alive.
+///
+/// An owner is a row with a lease and a locked file. It is dead when the row is gone, when its lease ran out, or when its
+/// file is free and it can't live under another kernel, where that would not show.
+struct OwnerRoll: Sendable {
+  let library: LibraryFolder
+  let clock: any WallClock
+  let host: String
+  /// How long an owner that nobody hears of counts as alive.
+  let lease: Duration
+  /// Whether this kernel has the library's file system to itself.
+  let isLocal: Bool
+
+  init(library: LibraryFolder, clock: any WallClock, host: String, lease: Duration, isLocal: Bool? = nil) {
+    self.library = library
+    self.clock = clock
+    self.host = host
+    self.lease = lease
+    self.isLocal = isLocal ?? LocalFileSystem.holds(library.path)
+  }
+
+  /// The first part of the name of every lock file that a catalog's owner holds.
+  static let prefix = "catalog-"
+
+  /// A new owner's lock. Blocks.
+  static func lock(_ name: String, in library: LibraryFolder) throws(CatalogError) -> OwnerLock {
+    do {
+      return try OwnerLock(directory: library.temporaryPath, name: name)
+    } catch {
+      let isFull = error.code == ENOSPC || error.code == EDQUOT
+      throw CatalogError(
+        isFull ? .diskFull : .unusable,
+        "cannot lock a file in \(library.temporaryPath) (\(error.reason)): "
+          + (isFull ? "free some space, and run again" : CatalogError.advice(error.code)))
+    }
+  }
+
+  /// Writes down the owner of `lock`, and strikes out the dead. Gives the new owner's id.
+  func enlist(_ lock: OwnerLock, in db: Connection) throws -> Int64 {
+    try strikeDead(in: db)
+    let now = clock.now().milliseconds
+    let id = try db.number(
+      """
+      INSERT INTO owner (lockName, host, pid, startedAt, leaseUntil) VALUES (?, ?, ?, ?, ?) RETURNING id
+      """, [lock.name, host, Int64(getpid()), now, leaseEnd])
+    guard let id else { throw SQLiteError(.generic, "no id for the new owner") }
+    try Failpoint.ownerEnlisted.reachInDatabase()
+    return id
+  }
+
+  /// Moves the end of `owner`'s lease. Another machine may have struck it out: then it is written down anew.
+  func renew(_ owner: Int64, lock: String, in db: Connection) throws {
+    try db.run(
+      """
+      INSERT INTO owner (id, lockName, host, pid, startedAt, leaseUntil) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET leaseUntil = excluded.leaseUntil
+      """, [owner, lock, host, Int64(getpid()), clock.now().milliseconds, leaseEnd])
+    try Failpoint.leaseRenewed.reachInDatabase()
+  }
+
+  /// Gives up all that `owner` holds. What it has not told stays in the outbox, for whoever meets it.
+  func retire(_ owner: Int64, in db: Connection) throws {
+    try db.run("UPDATE intent SET owner = NULL WHERE owner = ?", [owner])
+    try db.run("DELETE FROM owner WHERE id = ?", [owner])
+    try Failpoint.ownerRetired.reachInDatabase()
+  }
+
+  /// Whether `owner` is to be left in peace.
+  func isAlive(_ owner: Int64, in db: Connection) throws -> Bool {
+    try db.row("SELECT lockName, host, leaseUntil FROM owner WHERE id = ?", [owner]) { row in
+      if try row["leaseUntil"] <= clock.now().milliseconds { return false }
+      return try holdsLock(row["lockName"]) || mayLiveElsewhere(row["host"])
+    } ?? false
+  }
+
+  /// Whether an owner of `itsHost` whose lock is free here may live under another kernel; its lease tells then.
+  func mayLiveElsewhere(_ itsHost: String) -> Bool {
+    if itsHost == host || HostIdentity.isOneKernel(itsHost, host) { return false }
+    // This machine before it was started anew, or a copy of it. No copy can have a file system open that is this kernel's
+    // alone, so it is the former, whatever the clock was set to since.
+    return !(isLocal && HostIdentity.isAnotherBoot(itsHost, of: host))
+  }
+
+  private var leaseEnd: Int64 {
+    let (seconds, attoseconds) = lease.components
+    return clock.now().milliseconds + seconds * 1000 + attoseconds / 1_000_000_000_000_000
+  }
+
+  func holdsLock(_ name: String) -> Bool {
+    (try? OwnerLock.isAlive(directory: library.temporaryPath, name: name)) ?? true
+  }
+
+  private func strikeDead(in db: Connection) throws {
+    let dead: [Int64?] = try db.rows("SELECT id, lockName, host FROM owner") { row in
+      try holdsLock(row["lockName"]) || mayLiveElsewhere(row["host"]) ? nil : row["id"]
+    }
+    for owner in dead.compactMap(\.self) { try db.run("DELETE FROM owner WHERE id = ?", [owner]) }
+    // Of another machine: a day after the last sign of life.
+    let yesterday = clock.now().milliseconds - 86_400_000
+    try db.run("DELETE FROM owner WHERE host <> ? AND leaseUntil < ?", [host, yesterday])
+    try removeDeadLocks(in: db)
+  }
+
+  /// Removes the lock files of dead owners, also of those that died before they had a row, or before their lock had
+  /// its name. One that can't be removed now is no harm: the next opening tries again.
+  private func removeDeadLocks(in db: Connection) throws {
+    let known: Set<String> = Set(try db.values("SELECT lockName FROM owner"))
+    for name in lockNames() where !known.contains(name) && !holdsLock(name) {
+      // One that can't be removed is no harm: the next owner tries again.
+      _ = try? OwnerLock.removeIfDead(directory: library.temporaryPath, name: name)
+    }
+  }
+
+  /// The names of all locks that there are, also of those that were never finished.
+  func lockNames() -> [String] {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
+    let endings = [OwnerLock.suffix, OwnerLock.suffix + OwnerLock.unfinishedSuffix]
+    let names = files.filter { $0.hasPrefix(Self.prefix) }.compactMap { file in
+      endings.first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
+    }
+    return Set(names).sorted()
+  }
+}

@@ -1,0 +1,128 @@
+import FoundationEssentials
+import ReelCore
+
+/// The steps of publishing, each inside a transaction of somebody else's, in the name of one owner.
+struct PublishingSteps: Sendable {
+  let owners: OwnerRoll
+  let place: CatalogPlace
+  /// The owner in whose name.
+  let me: Int64
+
+  /// A post that was found, and whether its event has been told.
+  struct Found: Sendable {
+    let stored: PostTable.Stored
+    let announced: Bool
+  }
+
+  /// The answer to a claim, its post not yet read.
+  enum Answer: Sendable {
+    case granted(Intent)
+    case published(Found)
+    case held
+  }
+
+  // MARK: T1
+
+  func claim(_ request: ClaimRequest, in db: Connection) throws -> Answer {
+    let publication = request.publication
+    if request.duplicates == .skip, let found = try published(publication, in: db) {
+      return .published(found)
+    }
+    let key = IntentTable.PublicationKey(
+      publication, destination: try DestinationTable.id(of: place.name(of: publication.destination), in: db))
+    let unfinished = try IntentTable.unfinished(key, in: db)
+    let free = try unfinished.filter { try !isHeld($0, in: db) }
+    if request.duplicates == .skip, free.count < unfinished.count { return .held }
+    if let first = free.first { return .granted(try takeOver(first, publication, in: db)) }
+    return .granted(try begin(request, key, in: db))
+  }
+
+  private func isHeld(_ intent: IntentTable.Unfinished, in db: Connection) throws -> Bool {
+    guard let owner = intent.owner else { return false }
+    return try owner == me || owners.isAlive(owner, in: db)
+  }
+
+  /// Whether somebody alive is about to store in this destination.
+  func isInUse(_ destination: Int64, in db: Connection) throws -> Bool {
+    let holders: [Int64] = try db.values(
+      "SELECT DISTINCT owner FROM intent WHERE destination = ? AND owner IS NOT NULL", [destination])
+    return try holders.contains { try owners.isAlive($0, in: db) }
+  }
+
+  private func takeOver(
+    _ unfinished: IntentTable.Unfinished, _ publication: Publication, in db: Connection
+  ) throws -> Intent {
+    try IntentTable.takeOver(unfinished.number, owner: me, at: now, in: db)
+    try Failpoint.takeOverWritten.reachInDatabase()
+    return Intent(
+      id: unfinished.id, key: unfinished.key, publication: publication, attempt: unfinished.attempt + 1)
+  }
+
+  /// Takes over the unfinished intent for `id`, whatever it is for; nil when there is none that is free.
+  func takeOver(_ id: PostID, in db: Connection) throws -> Intent? {
+    guard let (publication, unfinished) = try IntentTable.unfinished(id, at: place, in: db),
+      try !isHeld(unfinished, in: db)
+    else { return nil }
+    return try takeOver(unfinished, publication, in: db)
+  }
+
+  private func begin(
+    _ request: ClaimRequest, _ key: IntentTable.PublicationKey, in db: Connection
+  ) throws -> Intent {
+    do {
+      try IntentTable.insert(request, key, owner: me, at: now, in: db)
+    } catch let error as SQLiteError where error.isUniqueViolation {
+      throw CatalogError.nameTaken(request, at: path)
+    }
+    try Failpoint.claimWritten.reachInDatabase()
+    return Intent(
+      id: request.newID, key: request.newKey, publication: request.publication, attempt: 1)
+  }
+
+  // MARK: T2
+
+  /// Gives the post's place in the feed.
+  func complete(
+    _ intent: Intent, document: String, bytes: Int64, at moment: Int64, in db: Connection
+  ) throws -> Int {
+    guard let finished = try IntentTable.finish(intent, owner: me, at: moment, in: db) else {
+      throw CatalogError.leaseLost(intent, at: path)
+    }
+    try Failpoint.intentFinished.reachInDatabase()
+    let place = try PostTable.insert(
+      intent.id, document: document, intent: finished.number, at: moment, in: db)
+    try Failpoint.postInserted.reachInDatabase()
+    try DestinationTable.count(bytes: bytes, in: finished.destination, db: db)
+    try Outbox.queue(place, owner: me, in: db)
+    try Failpoint.completeWritten.reachInDatabase()
+    return place
+  }
+
+  func release(_ intent: Intent, because reason: ReleaseReason, in db: Connection) throws {
+    try IntentTable.release(intent, because: reason, owner: me, at: now, in: db)
+    try Failpoint.releaseWritten.reachInDatabase()
+  }
+
+  // MARK: What is published already
+
+  /// The post of `publication`. An event that a dead process did not tell becomes ours to tell.
+  func published(_ publication: Publication, in db: Connection) throws -> Found? {
+    let found = try look(for: publication, in: db)
+    if let found, !found.announced {
+      try Outbox.hand(found.stored.pageNumber, to: me, in: db)
+    }
+    return found
+  }
+
+  /// The post of `publication`, and whether its event is told or somebody alive is about to. Only reads.
+  func look(for publication: Publication, in db: Connection) throws -> Found? {
+    let store = place.name(of: publication.destination)
+    guard let (stored, teller) = try PostTable.find(publication, in: store, db: db) else { return nil }
+    guard let teller, teller != me else { return Found(stored: stored, announced: true) }
+    return Found(stored: stored, announced: try owners.isAlive(teller, in: db))
+  }
+
+  private var path: String { place.path }
+
+  private var now: Int64 { owners.clock.now().milliseconds }
+}

@@ -1,0 +1,92 @@
+import FoundationEssentials
+import ReelCore
+
+extension SQLiteCatalog {
+  /// What `reader` found in each of these, from a commit before this call.
+  public func probeOutcomes(
+    of digests: [ContentDigest], by reader: ReaderVersion
+  ) throws(CatalogError) -> [ProbeOutcome?] {
+    let documents = try connection.readNow { db in
+      try digests.map { try ReadingTable.find($0, by: reader, in: db) }
+    }
+    var reading = OutcomeReading()
+    return documents.map { $0.flatMap { reading.outcome($0) } }
+  }
+
+  /// What is known of each of these, from commits before this call. A failure is told beside a post, too: it is an
+  /// older one then, to be forgotten.
+  ///
+  /// A post whose event is still to be told is left to ``published(_:)``, which sees to that.
+  public func recall(
+    _ files: [RecalledFile], readingPosts: Bool
+  ) throws(CatalogError) -> [Recollection?] {
+    let steps = writableIfAny?.steps
+    let found = try connection.readNow { db in
+      try files.map { try RecallQuery.find($0, steps, at: place, in: db) }
+    }
+    var answers: [Recollection?] = []
+    for found in found {
+      answers.append(try found?.recollection(readingPost: readingPosts, at: place))
+    }
+    return answers
+  }
+
+  /// How much is remembered, after all that was handed in before.
+  public func cacheStatus() async throws(CatalogError) -> CacheStatus {
+    try await writableIfAny?.writer.flush()
+    return try await connection.read { db in try CacheQuery.status(in: db) }
+  }
+
+  /// Forgets digests and readings, and gives their pages back to the file system.
+  public func clearCache() async throws(CatalogError) -> CacheStatus {
+    let writing = try writable()
+    let before = try await writing.writer.commit { db in
+      let before = try CacheQuery.status(in: db)
+      try KnownFileTable.clear(in: db)
+      try ReadingTable.clear(in: db)
+      return before
+    }
+    let freed = try await writing.writer.alone { db in try CacheQuery.giveBackFreePages(of: db) }
+    return CacheStatus(files: before.files, readings: before.readings, bytes: freed)
+  }
+}
+
+extension FileIdentity {
+  /// Whether any change from now on is sure to show: file systems keep times in steps of up to 2 s.
+  func isSettled(at moment: Date) -> Bool {
+    let age = moment.timeIntervalSince1970 - Double(changedAt) / 1_000_000_000
+    return age >= 2
+  }
+}
+
+extension ProbeOutcome {
+  /// Whether the next reading of the same bytes would end alike.
+  var isWorthRemembering: Bool {
+    switch self {
+    case .media: true
+    case .failure(let error): error.code.isAboutTheBytes
+    }
+  }
+}
+
+extension ProbeOutcome {
+  /// Nil for what another build wrote and this one can't read: that is found out anew.
+  init?(document: String) {
+    guard let kept = try? JSONDecoder().decode(KeptReading.self, from: Data(document.utf8)) else {
+      return nil
+    }
+    self = kept.outcome
+  }
+}
+
+/// Reads documents of which many are the same, as of files that are no videos: each of these once.
+private struct OutcomeReading {
+  private var known: [String: ProbeOutcome?] = [:]
+
+  mutating func outcome(_ document: String) -> ProbeOutcome? {
+    if let outcome = known[document] { return outcome }
+    let outcome = ProbeOutcome(document: document)
+    known[document] = .some(outcome)
+    return outcome
+  }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import ReelCore
+import Synchronization
+import Testing
+
+@testable import ReelLibrary
+
+@Suite struct CatalogWriterTests {
+  /// A database with one table, and the writer over it.
+  private struct Bench {
+    let temporary: TemporaryLibrary
+    let database: Database
+    let catalog: CatalogWriter
+
+    init(patience: Int = 50) async throws {
+      temporary = try await TemporaryLibrary()
+      let path = temporary.library.catalogPath
+      let writer = try Connection(path)
+      try BusyWait(longest: 0.05).install(on: writer)
+      try writer.execute(
+        """
+        PRAGMA journal_mode = WAL; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER CHECK (n >= 0)) STRICT
+        """)
+      database = Database(writer: writer, readers: 2) { try Connection(path, .readOnly) }
+      catalog = CatalogWriter(
+        database: database, connection: CatalogConnection(database, path: path),
+        patience: .milliseconds(patience))
+    }
+
+    func numbers() throws -> [Int] {
+      try database.read { db in try db.values("SELECT n FROM t ORDER BY id") }
+    }
+  }
+
+  @Test("what is written into a file that was moved or removed does not count", arguments: [true, false])
+  func gone(isMoved: Bool) async throws {
+    let bench = try await Bench()
+    let path = bench.temporary.library.catalogPath
+    try await bench.catalog.commit { try $0.run("INSERT INTO t (n) VALUES (1)") }
+    try #require(isMoved ? rename(path, path + ".moved") == 0 : unlink(path) == 0)
+    let error = await #expect(throws: CatalogError.self) {
+      try await bench.catalog.commit { try $0.run("INSERT INTO t (n) VALUES (2)") }
+    }
+    #expect(error?.code == .unusable && error?.message.contains("was moved, removed or replaced") == true)
+  }
+
+  /// Holds one thread up until so many have come.
+  private final class Arrivals: Sendable {
+    private let missing: Mutex<Int>
+    private let none = DispatchSemaphore(value: 0)
+
+    init(of count: Int) { missing = Mutex(count) }
+
+    func come() {
+      let isLast = missing.withLock { missing in
+        missing -= 1
+        return missing == 0
+      }
+      if isLast { none.signal() }
+    }
+
+    func wait() { none.wait() }
+  }
+
+  @Test func whatComesTogetherIsCommittedTogether() async throws {
+    let bench = try await Bench()
+    let commits = Commits()
+    try bench.database.write { db in try commits.count(of: db) }
+    // The first one holds the writer up until the others have come.
+    let others = Arrivals(of: 500)
+    await withTaskGroup { group in
+      for number in 0..<500 {
+        group.addTask {
+          others.come()
+          let given = try? await bench.catalog.commit { db in
+            try db.run("INSERT INTO t (n) VALUES (?)", [number])
+            if db.lastInsertedRowID == 1 { others.wait() }
+            return number
+          }
+          #expect(given == number)
+        }
+      }
+    }
+    #expect(try bench.numbers().sorted() == Array(0..<500))
+    #expect((1..<250).contains(commits.count))
+  }
+
+  @Test func oneThatFailsTakesNoOtherWithIt() async throws {
+    let bench = try await Bench()
+    await withTaskGroup { group in
+      for number in 0..<200 {
+        group.addTask {
+          let result = await Self.result { () throws(CatalogError) in
+            try await bench.catalog.commit { db in
+              try db.run("INSERT INTO t (n) VALUES (?)", [number])
+              if number % 4 == 1 { try db.run("INSERT INTO t (n) VALUES (-1)") }
+              if number % 4 == 2 { throw CatalogError(.leaseLost, "mine") }
+            }
+          }
+          let expected: CatalogError.Code? = [nil, .unusable, .leaseLost, nil][number % 4]
+          #expect(result?.code == expected)
+        }
+      }
+    }
+    #expect(try bench.numbers().sorted() == (0..<200).filter { [0, 3].contains($0 % 4) })
+  }
+
+  private static func result(_ body: () async throws(CatalogError) -> Void) async -> CatalogError? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func whatIsHandedInFirstIsWrittenFirst() async throws {
+    let bench = try await Bench(patience: 100_000)
+    for number in 0..<2000 {
+      bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
+    }
+    try await bench.catalog.flush()
+    #expect(try bench.numbers() == Array(0..<2000))
+  }
+
+  @Test func whatNobodyWaitsForIsWrittenSoon() async throws {
+    let bench = try await Bench(patience: 20)
+    for round in 1...3 {
+      bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (1)") }
+      let isWritten = try await comesTrue { try bench.numbers().count >= round }
+      #expect(isWritten)
+      #expect(try bench.numbers().count == round)
+    }
+  }
+
+  @Test func aLoneWriterDoesNotWaitForCompany() async throws {
+    let bench = try await Bench(patience: 100_000)
+    for number in 0..<5 {
+      try await bench.catalog.commit { db in try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
+    }
+    #expect(try bench.numbers() == Array(0..<5))
+  }
+
+  @Test func aFullDiskIsSaidAndNothingIsHalfWritten() async throws {
+    let bench = try await Bench(patience: 100_000)
+    let pages = try await bench.catalog.alone { db in try db.number("PRAGMA page_count") ?? 0 }
+    try await bench.catalog.alone { db in try db.execute("PRAGMA max_page_count = \(pages + 2)") }
+    bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (7)") }
+    let failures = await withTaskGroup(of: CatalogError?.self) { group in
+      for _ in 0..<20 {
+        group.addTask {
+          await Self.result { () throws(CatalogError) in
+            try await bench.catalog.commit { db in
+              for number in 0..<2000 { try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
+            }
+          }
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1?.code) }
+    }
+    #expect(failures == Array(repeating: .diskFull, count: 20))
+    #expect(try bench.numbers().count < 2)
+    try await bench.catalog.alone { db in try db.execute("PRAGMA max_page_count = 100000") }
+    try await bench.catalog.commit { db in try db.run("INSERT INTO t (n) VALUES (8)") }
+    #expect(try bench.numbers() == [7, 8])
+  }
+
+  @Test func whatNobodyWaitsForIsKeptWhileTheCatalogIsLocked() async throws {
+    let bench = try await Bench(patience: 30)
+    let other = try Connection(bench.temporary.library.catalogPath)
+    try other.execute("BEGIN IMMEDIATE")
+    bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (1)") }
+    await expect(.locked) {
+      try await bench.catalog.commit { db in try db.run("INSERT INTO t (n) VALUES (2)") }
+    }
+    try await Task.sleep(for: .milliseconds(200))
+    try other.execute("COMMIT")
+    let isWritten = try await comesTrue { try !bench.numbers().isEmpty }
+    #expect(isWritten)
+    #expect(try bench.numbers() == [1])
+  }
+
+  @Test func nothingIsTakenInAfterTheEnd() async throws {
+    let bench = try await Bench()
+    try await bench.catalog.commit { db in try db.run("INSERT INTO t (n) VALUES (1)") }
+    bench.catalog.close()
+    bench.catalog.enqueue { db in try db.run("INSERT INTO t (n) VALUES (2)") }
+    await expect(.unusable) { try await bench.catalog.flush() }
+    #expect(try bench.numbers() == [1])
+  }
+
+  @Test func aThreadThatBlocksHasATransactionToItself() async throws {
+    let bench = try await Bench(patience: 100_000)
+    #expect(throws: CatalogError.self) {
+      try bench.catalog.write { db in
+        try db.run("INSERT INTO t (n) VALUES (1)")
+        throw CatalogError(.leaseLost, "mine")
+      }
+    }
+    let count = try bench.catalog.write { db -> Int64? in
+      for number in 2...4 { try db.run("INSERT INTO t (n) VALUES (?)", [number]) }
+      return try db.number("SELECT count(*) FROM t")
+    }
+    #expect(count == 3)
+    #expect(try bench.numbers() == [2, 3, 4])
+  }
+}

@@ -1,0 +1,164 @@
+import FoundationEssentials
+import ReelCore
+import ReelCrypto
+import ReelStorage
+import Synchronization
+import Testing
+
+@testable import ReelLibrary
+
+/// What is removed, and what is not when somebody else has gone on with it meanwhile.
+@Suite struct LibraryMendingTests {
+  @Test(
+    "an object and its record go only while the intent is ours",
+    arguments: [
+      ([true, true], ["withdrawn", "removed", "given up"]), ([true, false], ["withdrawn"]), ([false], []),
+    ])
+  func holding(_ answers: [Bool], _ done: [String]) async throws {
+    let log = Log()
+    let catalog = try StaleIntent(answers, log)
+    let store = LoggedStore(log: log)
+    let examination = LibraryExamination(catalog: catalog, grace: .zero) { _ in store }
+    let failures = try await LibraryMending(
+      catalog: catalog, examination: examination, recorders: { _ in LoggedRecorder(log: log) }
+    ).run()
+    #expect(failures.isEmpty)
+    #expect(log.entries == done)
+  }
+
+  @Test("a name that was given up in a store that can't be listed is told by its row")
+  func givenUpUnseen() async throws {
+    let catalog = try StaleIntent([], Log(), state: .givenUp)
+    let found = try await LibraryExamination(catalog: catalog) { _ in nil }.run().findings
+    #expect(found.map(\.kind) == [.storeUnreachable, .objectGivenUp])
+    #expect(found.last?.subject == "k.mp4" && found.last?.mending == .byHand)
+  }
+
+  @Test(
+    "in a store that can't replace, a damaged object is removed first, and only when it is proved to be damaged",
+    arguments: [
+      (StoredAs.sound, [String]()), (.otherBytes, ["removed", "uploaded"]),
+      (.shorter, ["removed", "uploaded"]),
+      (.unreadable, []), (.gone, ["uploaded"]),
+    ])
+  func replacing(_ stored: StoredAs, _ done: [String]) async throws {
+    let log = Log()
+    let catalog = try StaleIntent([], log, state: .published)
+    let store = LoggedStore(log: log, stored: stored)
+    let failures = try await LibraryMending(
+      catalog: catalog, examination: LibraryExamination(catalog: catalog) { _ in store },
+      supply: OneFile(), damaged: ["k.mp4"]
+    ).run()
+    #expect(log.entries == done)
+    #expect(failures.map(\.code) == (stored == .unreadable ? ["denied"] : []))
+  }
+}
+
+/// How the object of a post is stored.
+enum StoredAs: Sendable {
+  case sound, otherBytes, shorter, unreadable, gone
+}
+
+/// Has the bytes 1, 2, 3.
+private struct OneFile: ObjectSupply {
+  struct Held: ByteSource {
+    let descriptor: Int32? = nil
+    let isPrivate = false
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+      let part = ([1, 2, 3] as [UInt8]).dropFirst(Int(offset)).prefix(buffer.count)
+      buffer.copyBytes(from: part)
+      return part.count
+    }
+    func checkUnchanged() throws(SourceError) {}
+  }
+
+  func supply(
+    _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
+  ) async -> [MendingFailure] {
+    for object in wanted {
+      await take(
+        object,
+        UploadSource(size: object.size, digest: object.digest, contentType: "video/mp4", bytes: Held()))
+    }
+    return []
+  }
+}
+
+private final class Log: Sendable {
+  private let kept = Mutex<[String]>([])
+  var entries: [String] { kept.withLock { $0 } }
+  func add(_ entry: String) { kept.withLock { $0.append(entry) } }
+}
+
+private let here = Destination("memory:here")
+
+/// A catalog with one intent that nobody goes on with.
+private final class StaleIntent: CatalogExamination, CatalogMending {
+  private let object: ExaminedObject
+  private let answers: Mutex<[Bool]>
+  private let log: Log
+
+  init(_ answers: [Bool], _ log: Log, state: ExaminedObject.State = .waiting) throws {
+    self.answers = Mutex(answers)
+    self.log = log
+    let epoch = Date(timeIntervalSince1970: 0)
+    object = ExaminedObject(
+      id: PostID(at: epoch, random: SystemRandomness()), key: try #require(ObjectKey("k.mp4")), size: 3,
+      digest: try #require(ContentDigest(sha256: SHA256.hash(data: [1, 2, 3]))), state: state,
+      changedAt: epoch)
+  }
+
+  func damage() async throws(CatalogError) -> [String] { [] }
+  func owners() async throws(CatalogError) -> [ExaminedOwner] { [] }
+  func destinations() async throws(CatalogError) -> [Destination] { [here] }
+  func objects(
+    in destination: Destination, after key: ObjectKey?, limit: Int
+  ) async throws(CatalogError) -> [ExaminedObject] { key == nil ? [object] : [] }
+  func releaseWhatTheDeadHold() async throws(CatalogError) {}
+  func takeOver(_ id: PostID) async throws(CatalogError) -> Intent? {
+    Intent(
+      id: id, key: object.key,
+      publication: Publication(digest: object.digest, destination: here, authorID: nil), attempt: 2)
+  }
+  func holds(_ intent: Intent) async throws(CatalogError) -> Bool { answers.withLock { $0.removeFirst() } }
+  func giveUp(_ intent: Intent) async throws(CatalogError) { log.add("given up") }
+}
+
+private struct LoggedStore: Uploader, StoreExamination {
+  let log: Log
+  var stored = StoredAs.gone
+  let traits = UploadTraits(atomicCreate: true, resumable: false, verifiesChecksums: false, durable: true)
+  var destination: Destination { here }
+
+  func prepare() async throws(UploadError) {}
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    log.add("uploaded")
+    return StoredObject(key: key, url: "memory:", size: source.size, digest: source.digest)
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    stored == .gone
+      ? nil : StoredObject(key: key, url: "memory:", size: stored == .shorter ? 2 : 3, digest: nil)
+  }
+  func remove(_ key: ObjectKey) async throws(UploadError) { log.add("removed") }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    if stored == .unreadable { throw UploadError(.denied, "in this test") }
+    return ContentDigest(sha256: SHA256.hash(data: stored == .sound ? [1, 2, 3] : [3, 2, 1]))
+  }
+  func names() async throws(UploadError) -> [String] { stored == .gone ? [] : ["k.mp4"] }
+  func leftovers() async throws(UploadError) -> [String] { [] }
+  func removeLeftovers() async throws(UploadError) {}
+}
+
+private struct LoggedRecorder: PostRecorder {
+  let log: Log
+  var destination: Destination { here }
+
+  func prepare() async throws(UploadError) {}
+  func record(_ post: Post) async throws(UploadError) -> RecordedPost {
+    throw UploadError(.rejected, "not in this test")
+  }
+  func find(_ id: PostID) async throws(UploadError) -> PostRecord? { nil }
+  func withdraw(_ id: PostID) async throws(UploadError) { log.add("withdrawn") }
+}

@@ -1,0 +1,248 @@
+import Foundation
+import ReelCore
+import Testing
+
+@testable import ReelLibrary
+
+/// Who is alive, by lock and by lease.
+@Suite struct OwnerTests {
+  private let sketch = Sketch()
+
+  private func resumes(_ catalog: SQLiteCatalog, _ publication: Publication) async throws -> Bool {
+    try await catalog.claim(sketch.request(publication)).intent != nil
+  }
+
+  @Test func onOneMachineTheLockTells() async throws {
+    let stage = try await SQLiteStage()
+    let (first, second) = (try await stage.openSQLite(), try await stage.openSQLite())
+    let publication = sketch.publication()
+    _ = try await first.claim(sketch.request(publication))
+    stage.clock.advance(by: 59)
+    #expect(try await !resumes(second, publication))
+    try await first.die()
+    #expect(try await resumes(second, publication))
+  }
+
+  @Test func fromAnotherMachineTheLeaseTells() async throws {
+    let stage = try await SQLiteStage()
+    let first = try await stage.openSQLite(host: "elsewhere")
+    let second = try await stage.openSQLite()
+    let publication = sketch.publication()
+    let old = try #require(try await first.claim(sketch.request(publication)).intent)
+    try await first.die()
+    stage.clock.advance(by: 59.9)
+    #expect(try await !resumes(second, publication))
+    stage.clock.advance(by: 0.1)
+    #expect(try await resumes(second, publication))
+    await expect(.leaseLost) {
+      _ = try await first.complete(old, draft: sketch.draft(), stored: sketch.stored(old))
+    }
+  }
+
+  @Test("a machine that was started anew has nobody left from before, whatever its clock says")
+  func startedAnew() async throws {
+    let stage = try await SQLiteStage()
+    let publication = sketch.publication()
+    let first = try await stage.openSQLite(host: "boot-1 machine")
+    let post = try #require(
+      try await first.publish(sketch.request(sketch.publication()), with: sketch))
+    _ = try await first.claim(sketch.request(publication))
+    try await first.die()
+    stage.clock.advance(by: -86_400 * 365)
+    let another = try await stage.openSQLite(host: "boot-2 other")
+    #expect(try await !resumes(another, publication))
+    try await another.close()
+    let second = try await stage.openSQLite(host: "boot-2 machine")
+    #expect(try await resumes(second, publication))
+    #expect(try await second.status().posts == 1)
+    #expect(try await second.post(post.id) != nil)
+  }
+
+  @Test("a copy of this machine that lives is not called dead by its ids")
+  func copyOfTheMachine() async throws {
+    let stage = try await SQLiteStage()
+    let publication = sketch.publication()
+    let first = try await stage.openSQLite(host: "boot-1 machine")
+    let intent = try #require(try await first.claim(sketch.request(publication)).intent)
+    let second = try await stage.openSQLite(host: "boot-2 machine")
+    #expect(try await !resumes(second, publication))
+    let examined = try #require(
+      try await ExaminedCatalog.open(
+        library: stage.temporary.library, clock: stage.clock, host: "boot-2 machine"))
+    #expect(try await examined.owners().map(\.life) == [.alive, .alive])
+    try await examined.close()
+    _ = try await first.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+    #expect(try await second.status().posts == 1)
+  }
+
+  @Test("where another kernel may have the file system open, the lease tells for another boot, too")
+  func otherBootElsewhere() async throws {
+    let stage = try await SQLiteStage()
+    let first = try await stage.openSQLite(host: "boot-1 machine")
+    let owner = try first.writable().steps.me
+    try await first.die()
+    let second = try await stage.openSQLite(host: "boot-1 machine")
+    func isAlive(isLocal: Bool) async throws -> Bool {
+      let owners = OwnerRoll(
+        library: stage.temporary.library, clock: stage.clock, host: "boot-2 machine", lease: .seconds(60),
+        isLocal: isLocal)
+      return try await second.connection.look { db in try owners.isAlive(owner, in: db) }
+    }
+    // Written down anew: the second has struck it out.
+    let (writer, steps) = (try second.writable().writer, try first.writable().steps)
+    try await writer.commit { db in try steps.owners.renew(owner, lock: "catalog-gone", in: db) }
+    #expect(try await isAlive(isLocal: false))
+    #expect(try await !isAlive(isLocal: true))
+    stage.clock.advance(by: 60)
+    #expect(try await !isAlive(isLocal: false))
+  }
+
+  @Test(arguments: [
+    ("b1 m", "b2 m", true), ("b1 m", "b1 m", false), ("b1 m", "b2 n", false), (" m", "b2 m", false),
+    ("b1 ", "b2 ", false), ("", "b2 m", false), ("elsewhere", "b2 m", false),
+  ])
+  func anotherBoot(_ then: String, _ now: String, _ isAnother: Bool) {
+    #expect(HostIdentity.isAnotherBoot(then, of: now) == isAnother)
+  }
+
+  @Test(arguments: [
+    ("b m", "b m", true), ("b m", "b n", true), ("b ", "b m", true), ("b1 m", "b2 m", false),
+    (" m", " m", false),
+    ("", "", false), ("elsewhere", "b m", false),
+  ])
+  func oneKernel(_ one: String, _ other: String, _ isOne: Bool) {
+    #expect(HostIdentity.isOneKernel(one, other) == isOne)
+  }
+
+  @Test("what was taken over is held until somebody else has it, and holding it renews the lease")
+  func holding() async throws {
+    let stage = try await SQLiteStage()
+    let publication = sketch.publication()
+    let dead = try await stage.openSQLite(host: "elsewhere")
+    let begun = try #require(try await dead.claim(sketch.request(publication)).intent)
+    try await dead.die()
+    let first = try await stage.openSQLite(host: "elsewhere")
+    let intent = try #require(try await first.takeOver(begun.id))
+    let second = try await stage.openSQLite()
+    stage.clock.advance(by: 50)
+    #expect(try await first.holds(intent))
+    stage.clock.advance(by: 50)
+    #expect(try await !resumes(second, publication))
+    // Stopped for longer than a lease: its heartbeat, too.
+    stage.clock.advance(by: 61)
+    let new = try #require(try await second.claim(sketch.request(publication)).intent)
+    #expect(try await !first.holds(intent))
+    _ = try await second.complete(new, draft: sketch.draft(), stored: sketch.stored(new))
+    #expect(try await !first.holds(intent))
+  }
+
+  @Test func aClockThatJumpsAheadCostsAnAttemptAndNoMore() async throws {
+    let stage = try await SQLiteStage()
+    let (first, second) = (try await stage.openSQLite(), try await stage.openSQLite())
+    let publication = sketch.publication()
+    let old = try #require(try await first.claim(sketch.request(publication)).intent)
+    stage.clock.advance(by: 86_400 * 365)
+    let new = try #require(try await second.claim(sketch.request(publication)).intent)
+    #expect(new.attempt == 2)
+    await expect(.leaseLost) {
+      _ = try await first.complete(old, draft: sketch.draft(), stored: sketch.stored(old))
+    }
+    _ = try await second.complete(new, draft: sketch.draft(), stored: sketch.stored(new))
+    #expect(try await first.status().posts == 1)
+  }
+
+  @Test func nobodyTakesOverFromItself() async throws {
+    let stage = try await SQLiteStage()
+    let catalog = try await stage.openSQLite()
+    let publication = sketch.publication()
+    let intent = try #require(try await catalog.claim(sketch.request(publication)).intent)
+    stage.clock.advance(by: 3600)
+    #expect(try await !resumes(catalog, publication))
+    _ = try await catalog.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+  }
+
+  @Test func aClockThatJumpsBackTakesNothingFromTheLiving() async throws {
+    let stage = try await SQLiteStage()
+    let first = try await stage.openSQLite()
+    let publication = sketch.publication()
+    let intent = try #require(try await first.claim(sketch.request(publication)).intent)
+    stage.clock.advance(by: -86_400 * 365)
+    let second = try await stage.openSQLite()
+    #expect(try await !resumes(second, publication))
+    let post = try await first.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+    #expect(try await second.post(post.id) == post)
+  }
+
+  @Test func aHeartbeatKeepsTheLease() async throws {
+    let stage = try await SQLiteStage()
+    let first = try await stage.openSQLite(host: "elsewhere", heartbeat: .milliseconds(10))
+    let second = try await stage.openSQLite()
+    let publication = sketch.publication()
+    _ = try await first.claim(sketch.request(publication))
+    let owner = try first.writable().steps.me
+    for _ in 0..<4 {
+      stage.clock.advance(by: 40)
+      let leaseEnd = stage.clock.now().milliseconds + 60_000
+      let isRenewed = try await comesTrue {
+        try await second.connection.look { db in
+          try db.number("SELECT leaseUntil FROM owner WHERE id = ?", [owner]) == leaseEnd
+        }
+      }
+      #expect(isRenewed)
+      #expect(try await !resumes(second, publication))
+    }
+    try await first.die()
+    stage.clock.advance(by: 61)
+    #expect(try await resumes(second, publication))
+  }
+
+  @Test func anOwnerThatWasStruckOutIsWrittenDownAgain() async throws {
+    let stage = try await SQLiteStage()
+    let first = try await stage.openSQLite(host: "elsewhere")
+    stage.clock.advance(by: 2 * 86_400)
+    let second = try await stage.openSQLite()
+    let steps = try first.writable().steps
+    let (writer, others) = (try second.writable().writer, try second.writable().steps.owners)
+    let before = try await writer.commit { db in try others.isAlive(steps.me, in: db) }
+    #expect(!before)
+    try await writer.commit { db in try steps.owners.renew(steps.me, lock: "catalog-x", in: db) }
+    let after = try await writer.commit { db in try others.isAlive(steps.me, in: db) }
+    #expect(after)
+  }
+
+  @Test func locksOfTheDeadAreRemovedAndNoOthers() async throws {
+    let stage = try await SQLiteStage()
+    let folder = stage.temporary.library.temporaryPath
+    let dead = try await stage.openSQLite()
+    let alive = try await stage.openSQLite()
+    try await dead.die()
+    _ = try OwnerLock(directory: folder, name: "catalog-diedBeforeItHadARow")
+    try await waitForDeath(of: "catalog-diedBeforeItHadARow", in: stage.temporary.library)
+    _ = try OwnerLock(directory: folder, name: "upload-somebodyElses")
+    try Data().write(to: URL(fileURLWithPath: folder + "/catalog-something.part"))
+    let last = try await stage.openSQLite()
+    let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(left.count == 4)
+    #expect(left.contains("upload-somebodyElses.owner"))
+    #expect(left.contains("catalog-something.part"))
+    let owners = try await last.writable().writer.commit { db in
+      try db.number("SELECT count(*) FROM owner")
+    }
+    #expect(owners == 2)
+    try await alive.close()
+    try await last.close()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 2)
+  }
+
+  @Test func aCatalogThatIsLetGoOfIsDead() async throws {
+    let stage = try await SQLiteStage()
+    let publication = sketch.publication()
+    var first: SQLiteCatalog? = try await stage.openSQLite()
+    _ = try await first?.claim(sketch.request(publication))
+    let second = try await stage.openSQLite()
+    #expect(try await !resumes(second, publication))
+    first = nil
+    let isFree = try await comesTrue { try await resumes(second, publication) }
+    #expect(isFree)
+  }
+}

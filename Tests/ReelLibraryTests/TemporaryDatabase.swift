@@ -1,0 +1,63 @@
+import Glibc
+import Testing
+
+@testable import ReelLibrary
+
+/// A folder with the place of a database in it, removed when the test lets go of it.
+final class TemporaryDatabase: Sendable {
+  let folder: String
+  let path: String
+
+  init(name: String = "a.sqlite") throws {
+    let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array("\(parent)/reel-sqlite-XXXXXX".utf8CString)
+    let made = template.withUnsafeMutableBufferPointer { buffer in
+      buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
+    }
+    folder = try #require(made)
+    path = folder + "/" + name
+  }
+
+  deinit {
+    for ending in ["", "-wal", "-shm", "-journal"] { unlink(path + ending) }
+    rmdir(folder)
+  }
+
+  func isThere(_ ending: String = "") -> Bool { access(path + ending, F_OK) == 0 }
+
+  /// With a write-ahead log, and a table `t (n)` with the numbers 1 to 3.
+  func filled() throws -> Connection {
+    let connection = try Connection(path)
+    try connection.execute(
+      """
+      PRAGMA journal_mode = WAL;
+      CREATE TABLE t (n INTEGER) STRICT;
+      INSERT INTO t VALUES (1), (2), (3);
+      """)
+    return connection
+  }
+
+  /// A database with that table, one connection that writes and `readers` that read.
+  func database(readers: Int) throws -> Database {
+    let path = path
+    return Database(writer: try filled(), readers: readers) { try Connection(path, .readOnly) }
+  }
+}
+
+extension Connection {
+  static func inMemory(_ script: String = "") throws -> Connection {
+    let connection = try Connection(":memory:")
+    try connection.execute(script)
+    return connection
+  }
+}
+
+/// Expects `body` to fail with `code`.
+@discardableResult
+func expect<Value>(
+  _ code: SQLiteError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Value
+) -> SQLiteError? {
+  let error = #expect(throws: SQLiteError.self, sourceLocation: sourceLocation) { _ = try body() }
+  #expect(error?.code == code, "\(String(describing: error))", sourceLocation: sourceLocation)
+  return error
+}
