@@ -52,7 +52,7 @@ let package = Package(
     .target(name: "CProcess"),
     module("ReelCore", ["CReel"]),
     module("ReelCrypto", ["COpenSSL"]),
-    module("ReelYAML", ["CYAML"]),
+    module("ReelValidation", ["ReelCore", "CYAML"]),
     module("ReelLibrary", ["ReelCore", "CReel", "CSQLite"]),
 
     // What comes in, and what it is.
@@ -69,9 +69,6 @@ let package = Package(
     module("ReelRemoteStorage", ["ReelCore", "ReelStorage", "CCurl", httpTypes, "CExpat", "ReelCrypto"]),
     module("ReelStorageTesting", ["ReelCore", "ReelCrypto"]),
 
-    // What it should be.
-    module("ReelValidation", ["ReelCore", "ReelYAML"]),
-
     // The view models, the views, the command.
     module("ReelIngest", ["ReelCore", "ReelSource"]),
     module("ReelTerminal", ["ReelCore", "ReelIngest", "ReelLibrary", "ReelValidation"]),
@@ -79,7 +76,7 @@ let package = Package(
       name: "reel",
       dependencies: [
         "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelLibrary", "ReelIngest", "ReelTerminal",
-        "ReelValidation", "ReelStorageTesting", "CProcess", "ReelYAML", argumentParser, "ReelRemoteStorage",
+        "ReelValidation", "ReelStorageTesting", "CProcess", argumentParser, "ReelRemoteStorage",
       ],
       swiftSettings: strict),
 
@@ -88,7 +85,7 @@ let package = Package(
     .target(name: "ReelTestForm", path: "Tests/Form", swiftSettings: strict),
     tests("ReelCoreTests", ["ReelCore", "ReelTestRandomness"]),
     tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
-    tests("ReelYAMLTests", ["ReelYAML", "ReelTestRandomness"]),
+    tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelCore", "ReelTestRandomness"]),
     tests("ReelLibraryTests", ["ReelLibrary", "ReelCore", "CSQLite", "ReelStorage", "ReelCrypto"]),
     tests("ReelSourceTests", ["ReelSource", "ReelCore", "ReelTestRandomness"]),
     tests("ReelWireTests", ["ReelWire", "ReelCore", "ReelTestRandomness"]),
@@ -166,10 +163,8 @@ let package = Package(
         "ReelIngest", "ReelCore", "ReelSource", "ReelStorage", "ReelLibrary", "ReelSandbox",
         "ReelTestRandomness", "ReelCrypto",
       ]),
-    tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelCore", "ReelTestRandomness"]),
     tests(
       "ReelTerminalTests", ["ReelTerminal", "ReelLibrary", "ReelIngest", "ReelCore", "ReelTestRandomness"]),
-    tests("ReelOnceModelTests", ["ReelIngest"]),
     tests(
       "ReelEndToEndTests",
       [

@@ -1,5 +1,4 @@
 import ReelCore
-import ReelYAML
 
 /// Reads one policy file. Any bytes have an answer: a document, or what is wrong with them.
 struct PolicyYAML {

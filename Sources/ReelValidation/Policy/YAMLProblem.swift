@@ -1,5 +1,3 @@
-import ReelYAML
-
 /// What the YAML reader says, as a problem with a place.
 enum YAMLProblem {
   static func problem(_ error: YAMLError, source: String) -> PolicyProblem {

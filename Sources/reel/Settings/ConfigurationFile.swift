@@ -1,6 +1,6 @@
 import Glibc
 import ReelCore
-import ReelYAML
+import ReelValidation
 
 /// The configuration file: keys and values, like `library: /srv/reel`.
 struct ConfigurationFile {

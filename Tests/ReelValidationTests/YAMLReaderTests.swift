@@ -1,5 +1,5 @@
 import ReelTestRandomness
-import ReelYAML
+import ReelValidation
 import Testing
 
 @Suite("YAML") struct YAMLReaderTests {
