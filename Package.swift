@@ -22,14 +22,9 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let package = Package(
   name: "reel",
   products: [
-    .executable(name: "reel", targets: ["reel"]),
+    .executable(name: "reel", targets: ["ReelTool"]),
     .executable(name: "reel-probe-worker", targets: ["reel-probe-worker"]),
-    .library(
-      name: "Reel",
-      targets: [
-        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
-        "ReelIngest",
-      ]),
+    .library(name: "Reel", targets: ["Reel"]),
     .library(name: "ReelStorageTesting", targets: ["ReelStorageTesting"]),
   ],
   dependencies: [
@@ -72,8 +67,18 @@ let package = Package(
     // The view models, the views, the command.
     module("ReelIngest", ["ReelCore", "ReelSource"]),
     module("ReelTerminal", ["ReelCore", "ReelIngest", "ReelLibrary", "ReelValidation"]),
+
+    // What an app imports.
+    module(
+      "Reel",
+      [
+        "ReelCore", "ReelIngest", "ReelLibrary", "ReelRemoteStorage", "ReelSandbox", "ReelSource",
+        "ReelStorage",
+      ]),
+
+    // The command. Its product is `reel`; a module of that name would differ from `Reel` by its case only.
     .executableTarget(
-      name: "reel",
+      name: "ReelTool",
       dependencies: [
         "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelLibrary", "ReelIngest", "ReelTerminal",
         "ReelValidation", "ReelStorageTesting", "CProcess", argumentParser, "ReelRemoteStorage",
@@ -106,8 +111,7 @@ let package = Package(
       name: "reel-make-hostile", dependencies: ["ReelHostileFiles"], path: "Tests/MakeHostile",
       swiftSettings: strict),
     tests(
-      "ReelHostileTests",
-      ["ReelHostileFiles", "reel", "reel-probe-worker", "reel-sabotaged-worker"]),
+      "ReelHostileTests", ["ReelHostileFiles", "ReelTool", "reel-probe-worker", "reel-sabotaged-worker"]),
     tests(
       "ReelStorageTests",
       [
@@ -160,7 +164,7 @@ let package = Package(
     tests(
       "ReelIngestTests",
       [
-        "ReelIngest", "ReelCore", "ReelSource", "ReelStorage", "ReelLibrary", "ReelSandbox",
+        "Reel", "ReelIngest", "ReelCore", "ReelSource", "ReelStorage", "ReelLibrary", "ReelSandbox",
         "ReelTestRandomness", "ReelCrypto",
       ]),
     tests(
@@ -168,7 +172,7 @@ let package = Package(
     tests(
       "ReelEndToEndTests",
       [
-        "reel", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelCore", "ReelValidation",
+        "ReelTool", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelCore", "ReelValidation",
         "ReelTestRandomness", "ReelGoogleDouble", "ReelRemoteStorage", "ReelHTTPDoubles", "ReelTestServers",
         httpTypes, "ReelCrypto", "ReelLibrary",
       ]),

@@ -3,12 +3,7 @@
 
 // example: imports
 import Observation
-import ReelCore
-import ReelIngest
-import ReelLibrary
-import ReelSandbox
-import ReelSource
-import ReelStorage
+import Reel
 // end
 import Testing
 

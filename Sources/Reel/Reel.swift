@@ -1,0 +1,9 @@
+// All that an app needs, by `import Reel` (docs/library.md).
+
+@_exported import ReelCore
+@_exported import ReelIngest
+@_exported import ReelLibrary
+@_exported import ReelRemoteStorage
+@_exported import ReelSandbox
+@_exported import ReelSource
+@_exported import ReelStorage
