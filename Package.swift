@@ -32,149 +32,155 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
   ],
   targets: [
-    // C, the system, the values.
+    // C: system libraries, and code of our own.
+    .target(name: "CCurl"),
+    .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
     .target(
       name: "CFFmpeg",
       linkerSettings: [
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
       ]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
-    .target(name: "CCurl"),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(name: "CReel", linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CProcess"),
+
+    // The values, the protocols and the system.
     module("ReelCore", ["CReel"]),
     module("ReelCrypto", ["COpenSSL"]),
-    module("ReelValidation", ["ReelCore", "CYAML"]),
-    module("ReelLibrary", ["ReelCore", "CReel", "CSQLite"]),
 
-    // What comes in, and what it is.
-    module("ReelSource", ["ReelCore", "CReel", "ReelCrypto"]),
-    module("ReelWire", ["ReelCore", "CReel"]),
+    // Reading: what comes in, and what it is.
+    module("ReelSource", ["CReel", "ReelCore", "ReelCrypto"]),
+    module("ReelWire", ["CReel", "ReelCore"]),
     module("ReelProbe", ["CFFmpeg", "ReelCore"]),
     .executableTarget(
-      name: "reel-probe-worker", dependencies: ["ReelProbe", "ReelCore", "ReelWire"],
+      name: "reel-probe-worker", dependencies: ["ReelCore", "ReelWire", "ReelProbe"],
       swiftSettings: strict),
-    module("ReelSandbox", ["ReelCore", "ReelWire", "CReel"]),
+    module("ReelSandbox", ["CReel", "ReelCore", "ReelWire"]),
 
-    // Where it goes, and what remembers it.
-    module("ReelStorage", ["ReelCore", "CReel", "ReelCrypto"]),
-    module("ReelRemoteStorage", ["ReelCore", "ReelStorage", "CCurl", httpTypes, "CExpat", "ReelCrypto"]),
+    // Storing, and remembering what was stored.
+    module("ReelStorage", ["CReel", "ReelCore", "ReelCrypto"]),
+    module("ReelRemoteStorage", ["CCurl", "CExpat", "ReelCore", "ReelCrypto", "ReelStorage", httpTypes]),
     module("ReelStorageTesting", ["ReelCore", "ReelCrypto"]),
+    module("ReelLibrary", ["CSQLite", "CReel", "ReelCore"]),
 
-    // The view models, the views, the command.
+    // Judging.
+    module("ReelValidation", ["CYAML", "ReelCore"]),
+
+    // A run, and how it is shown.
     module("ReelIngest", ["ReelCore", "ReelSource"]),
-    module("ReelTerminal", ["ReelCore", "ReelIngest", "ReelLibrary", "ReelValidation"]),
+    module("ReelTerminal", ["ReelCore", "ReelLibrary", "ReelValidation", "ReelIngest"]),
 
-    // What an app imports.
+    // All that an app imports.
     module(
       "Reel",
       [
-        "ReelCore", "ReelIngest", "ReelLibrary", "ReelRemoteStorage", "ReelSandbox", "ReelSource",
-        "ReelStorage",
+        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
+        "ReelIngest",
       ]),
 
     // The command. Its product is `reel`; a module of that name would differ from `Reel` by its case only.
     .executableTarget(
       name: "ReelTool",
       dependencies: [
-        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelLibrary", "ReelIngest", "ReelTerminal",
-        "ReelValidation", "ReelStorageTesting", "CProcess", argumentParser, "ReelRemoteStorage",
+        "CProcess", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
+        "ReelStorageTesting", "ReelLibrary", "ReelValidation", "ReelIngest", "ReelTerminal", argumentParser,
       ],
       swiftSettings: strict),
 
-    // Tests.
+    // Support for tests.
     .target(name: "ReelTestRandomness", path: "Tests/Randomness", swiftSettings: strict),
     .target(name: "ReelTestForm", path: "Tests/Form", swiftSettings: strict),
-    tests("ReelCoreTests", ["ReelCore", "ReelTestRandomness"]),
-    tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
-    tests("ReelValidationTests", ["ReelValidation", "ReelTerminal", "ReelCore", "ReelTestRandomness"]),
-    tests("ReelLibraryTests", ["ReelLibrary", "ReelCore", "CSQLite", "ReelStorage", "ReelCrypto"]),
-    tests("ReelSourceTests", ["ReelSource", "ReelCore", "ReelTestRandomness"]),
-    tests("ReelWireTests", ["ReelWire", "ReelCore", "ReelTestRandomness"]),
-    tests("ReelProbeTests", ["ReelProbe", "ReelCore", "ReelTestRandomness"]),
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
       name: "reel-sabotaged-worker",
-      dependencies: ["ReelCore", "ReelWire", "CReel", "CEscapes"],
+      dependencies: ["CReel", "ReelCore", "ReelWire", "CEscapes"],
       path: "Tests/SabotagedWorker", swiftSettings: strict),
-    tests(
-      "ReelSandboxTests",
-      [
-        "ReelSandbox", "ReelCore", "ReelWire", "CReel", "CEscapes", "reel-probe-worker",
-        "reel-sabotaged-worker",
-      ]),
     .target(name: "ReelHostileFiles", path: "Tests/HostileFiles", swiftSettings: strict),
     .executableTarget(
       name: "reel-make-hostile", dependencies: ["ReelHostileFiles"], path: "Tests/MakeHostile",
       swiftSettings: strict),
-    tests(
-      "ReelHostileTests", ["ReelHostileFiles", "ReelTool", "reel-probe-worker", "reel-sabotaged-worker"]),
-    tests(
-      "ReelStorageTests",
-      [
-        "ReelStorage", "ReelStorageTesting", "ReelCore", "ReelCrypto", "ReelFaultCampaign", "ReelLibrary",
-        "ReelIngest",
-      ]),
     .target(
       name: "CWire", path: "Tests/CWire", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
     .target(
       name: "ReelHTTPDoubles",
       dependencies: [
-        "ReelRemoteStorage", "ReelCore", "ReelStorage", "ReelTestRandomness", "CWire", httpTypes,
-        "ReelCrypto",
+        "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelTestRandomness", "CWire",
+        httpTypes,
       ],
       path: "Tests/HTTPDoubles", swiftSettings: strict),
     .target(
       name: "ReelGoogleDouble",
-      dependencies: ["ReelRemoteStorage", "ReelHTTPDoubles", "ReelCore", "ReelCrypto", "COpenSSL"],
+      dependencies: ["COpenSSL", "ReelCore", "ReelCrypto", "ReelRemoteStorage", "ReelHTTPDoubles"],
       path: "Tests/GoogleDouble", swiftSettings: strict),
+    .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     .target(
       name: "ReelFaultCampaign",
       dependencies: [
-        "ReelCore", "ReelSource", "ReelStorage", "ReelLibrary", "ReelIngest", "ReelRemoteStorage",
-        "ReelHTTPDoubles", "ReelTestRandomness", "ReelTestForm", "ReelCrypto",
+        "ReelCore", "ReelCrypto", "ReelSource", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
+        "ReelIngest", "ReelTestRandomness", "ReelTestForm", "ReelHTTPDoubles",
       ],
       path: "Tests/FaultCampaign", swiftSettings: strict),
-    .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
+
+    // Tests.
+    tests("ReelCoreTests", ["ReelCore", "ReelTestRandomness"]),
+    tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
+    tests("ReelSourceTests", ["ReelCore", "ReelSource", "ReelTestRandomness"]),
+    tests("ReelWireTests", ["ReelCore", "ReelWire", "ReelTestRandomness"]),
+    tests("ReelProbeTests", ["ReelCore", "ReelProbe", "ReelTestRandomness"]),
+    tests(
+      "ReelSandboxTests",
+      [
+        "CReel", "ReelCore", "ReelWire", "reel-probe-worker", "ReelSandbox", "CEscapes",
+        "reel-sabotaged-worker",
+      ]),
+    tests(
+      "ReelStorageTests",
+      [
+        "ReelCore", "ReelCrypto", "ReelStorage", "ReelStorageTesting", "ReelLibrary", "ReelIngest",
+        "ReelFaultCampaign",
+      ]),
     tests(
       "ReelHTTPTests",
-      ["ReelRemoteStorage", "CCurl", "ReelHTTPDoubles", "ReelCore", "ReelStorage", httpTypes, "ReelCrypto"]),
+      ["CCurl", "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelHTTPDoubles", httpTypes]),
     tests(
       "ReelS3Tests",
       [
-        "ReelRemoteStorage", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", "ReelLibrary",
-        "ReelCore", "ReelStorage", "ReelStorageTesting", httpTypes, "ReelCrypto",
+        "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelStorageTesting", "ReelLibrary",
+        "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", httpTypes,
       ]),
     tests(
       "ReelTusTests",
       [
-        "ReelRemoteStorage", "ReelHTTPDoubles", "ReelFaultCampaign", "ReelLibrary", "ReelStorage",
-        "ReelStorageTesting", "ReelCore", "ReelTestServers", "ReelTestRandomness", httpTypes, "ReelCrypto",
+        "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelStorageTesting", "ReelLibrary",
+        "ReelTestRandomness", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", httpTypes,
       ]),
     tests(
       "ReelFirebaseTests",
       [
-        "ReelRemoteStorage", "ReelGoogleDouble", "ReelFaultCampaign", "ReelLibrary", "ReelHTTPDoubles",
-        "ReelTestServers", "ReelTestRandomness", "ReelCore", "ReelStorage", "ReelStorageTesting", httpTypes,
-        "ReelCrypto", "COpenSSL",
+        "COpenSSL", "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelStorageTesting",
+        "ReelLibrary", "ReelTestRandomness", "ReelHTTPDoubles", "ReelGoogleDouble", "ReelTestServers",
+        "ReelFaultCampaign", httpTypes,
       ]),
+    tests("ReelLibraryTests", ["CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelLibrary"]),
+    tests("ReelValidationTests", ["ReelCore", "ReelValidation", "ReelTerminal", "ReelTestRandomness"]),
     tests(
       "ReelIngestTests",
       [
-        "Reel", "ReelIngest", "ReelCore", "ReelSource", "ReelStorage", "ReelLibrary", "ReelSandbox",
-        "ReelTestRandomness", "ReelCrypto",
+        "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelStorage", "ReelLibrary", "ReelIngest",
+        "Reel", "ReelTestRandomness",
       ]),
     tests(
-      "ReelTerminalTests", ["ReelTerminal", "ReelLibrary", "ReelIngest", "ReelCore", "ReelTestRandomness"]),
+      "ReelTerminalTests", ["ReelCore", "ReelLibrary", "ReelIngest", "ReelTerminal", "ReelTestRandomness"]),
+    tests(
+      "ReelHostileTests", ["reel-probe-worker", "ReelTool", "reel-sabotaged-worker", "ReelHostileFiles"]),
     tests(
       "ReelEndToEndTests",
       [
-        "ReelTool", "reel-probe-worker", "reel-sabotaged-worker", "ReelIngest", "ReelCore", "ReelValidation",
-        "ReelTestRandomness", "ReelGoogleDouble", "ReelRemoteStorage", "ReelHTTPDoubles", "ReelTestServers",
-        httpTypes, "ReelCrypto", "ReelLibrary",
+        "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelRemoteStorage", "ReelLibrary", "ReelValidation",
+        "ReelIngest", "ReelTool", "ReelTestRandomness", "reel-sabotaged-worker", "ReelHTTPDoubles",
+        "ReelGoogleDouble", "ReelTestServers", httpTypes,
       ]),
   ],
   swiftLanguageModes: [.v6]
