@@ -24,7 +24,9 @@ package enum TestForm {
 extension Trait where Self == TimeLimitTrait {
   /// A minute for each case of a test; five in CI, whose machine may be busy with other things; four hours in the long
   /// form and with a sanitizer.
-  package static var shortTime: TimeLimitTrait { .timeLimit(.minutes(TestForm.isShort ? TestForm.isCI ? 5 : 1 : 240)) }
+  package static var shortTime: TimeLimitTrait {
+    .timeLimit(.minutes(TestForm.isShort ? TestForm.isCI ? 5 : 1 : 240))
+  }
 }
 
 extension Trait where Self == ConditionTrait {
