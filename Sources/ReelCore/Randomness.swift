@@ -8,31 +8,39 @@ public protocol Randomness: Sendable {
   func number(below bound: UInt64) -> UInt64
 }
 
-/// The system's cryptographically secure generator (`getentropy`), asked for 256 bytes at a time.
+/// The system's cryptographically secure generator (`getentropy`), asked for 256 bytes at a time: ten names.
 public struct SystemRandomness: Randomness {
-  private let words = EntropyWords()
+  private let entropy = Entropy()
 
   /// Draws nothing yet.
   public init() {}
 
   /// Drawn without modulo bias. `bound` must be above 0.
   public func number(below bound: UInt64) -> UInt64 {
-    var words = words
-    return UInt64.random(in: 0..<bound, using: &words)
+    guard bound <= 256 else {
+      var words = entropy
+      return UInt64.random(in: 0..<bound, using: &words)
+    }
+    // A byte for each character of a name. Those above the last multiple of `bound` would favour small numbers.
+    let end = 256 - 256 % bound
+    while true {
+      let byte = UInt64(entropy.byte())
+      if byte < end { return byte % bound }
+    }
   }
 }
 
-/// Random words that nobody has seen yet; each is given out once.
-private struct EntropyWords: RandomNumberGenerator {
+/// Random bytes that nobody has seen yet; each is given out once.
+private struct Entropy: RandomNumberGenerator {
   private final class Buffer: Sendable {
-    let unused = Mutex<[UInt64]>([])
+    let unused = Mutex<[UInt8]>([])
   }
   private let buffer = Buffer()
 
-  func next() -> UInt64 {
+  func byte() -> UInt8 {
     buffer.unused.withLock { unused in
       if unused.isEmpty {
-        unused = Array(repeating: 0, count: 32)
+        unused = Array(repeating: 0, count: 256)
         let isFilled = unused.withUnsafeMutableBytes { getentropy($0.baseAddress, $0.count) == 0 }
         if !isFilled {
           // Only kernels without getrandom(2) say so; Swift's generator knows what to do there.
@@ -42,6 +50,10 @@ private struct EntropyWords: RandomNumberGenerator {
       }
       return unused.removeLast()
     }
+  }
+
+  func next() -> UInt64 {
+    (0..<8).reduce(0) { word, _ in word << 8 | UInt64(byte()) }
   }
 }
 
