@@ -29,6 +29,24 @@ struct NamesTests {
     #expect(counts.values.allSatisfy { (800...1200).contains($0) })
   }
 
+  @Test("so does the system's generator")
+  func systemUniform() {
+    let name = SystemRandomness().name(length: 62_000)
+    let counts = Dictionary(name.map { ($0, 1) }, uniquingKeysWith: +)
+    // Six standard deviations each way.
+    #expect(counts.count == 62)
+    #expect(counts.values.allSatisfy { (800...1200).contains($0) })
+  }
+
+  @Test("numbers beyond a byte are drawn from all of their range")
+  func wide() {
+    let system = SystemRandomness()
+    let numbers = (0..<1000).map { _ in system.number(below: 1 << 40) }
+    #expect(numbers.allSatisfy { $0 < 1 << 40 })
+    #expect(numbers.contains { $0 > 1 << 38 })
+    #expect(Set(numbers).count > 990)
+  }
+
   @Test("10,000 names of the system's generator differ")
   func different() {
     let names = Set((0..<10_000).map { _ in SystemRandomness().name(length: 22) })
