@@ -78,6 +78,7 @@ final class CopiedObject: Sendable {
       let length = try file.withFile { file throws(SystemError) in
         try file.sync()
         try Failpoint.temporarySynced.reach()
+        file.dropCache()
         return try file.length()
       }
       if length == size { return }
