@@ -2,31 +2,31 @@ import ReelCore
 import ReelIngest
 
 /// Which events get a line of their own that stays.
-public struct Announcements: OptionSet, Hashable, Sendable {
+package struct Announcements: OptionSet, Hashable, Sendable {
   /// One bit for each kind.
-  public let rawValue: Int
+  package let rawValue: Int
 
   /// From bits.
-  public init(rawValue: Int) { self.rawValue = rawValue }
+  package init(rawValue: Int) { self.rawValue = rawValue }
 
   /// `file.failed`.
-  public static let failures = Announcements(rawValue: 1)
+  package static let failures = Announcements(rawValue: 1)
   /// `file.refused`.
-  public static let refusals = Announcements(rawValue: 2)
+  package static let refusals = Announcements(rawValue: 2)
   /// `file.duplicate`.
-  public static let duplicates = Announcements(rawValue: 4)
+  package static let duplicates = Announcements(rawValue: 4)
   /// What was published, or in a dry run would be.
-  public static let posts = Announcements(rawValue: 8)
+  package static let posts = Announcements(rawValue: 8)
   /// `upload.retrying`.
-  public static let retries = Announcements(rawValue: 16)
+  package static let retries = Announcements(rawValue: 16)
 
   /// What a person must see.
-  public static let troubles: Announcements = [.failures, .refusals]
+  package static let troubles: Announcements = [.failures, .refusals]
   /// All of them.
-  public static let everything: Announcements = [.failures, .refusals, .duplicates, .posts, .retries]
+  package static let everything: Announcements = [.failures, .refusals, .duplicates, .posts, .retries]
 
   /// The lines that `event` gets; none for most.
-  public func lines(for event: IngestEvent, traits: TerminalTraits) -> [String] {
+  package func lines(for event: IngestEvent, traits: TerminalTraits) -> [String] {
     styled(event, traits).map { $0.text(traits) }
   }
 

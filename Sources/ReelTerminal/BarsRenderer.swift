@@ -5,13 +5,13 @@ import ReelIngest
 ///
 /// It holds what is on the screen, and nothing of the run. The sequences are those of ECMA-48 (cursor up, erase in
 /// line, erase in page) and DEC's autowrap mode.
-public struct BarsRenderer: Sendable {
+package struct BarsRenderer: Sendable {
   private let filesShown: Int
   /// Cells of each line on the screen.
   private var drawn: [Int] = []
 
   /// - Parameter filesShown: at most so many lines for files in flight.
-  public init(filesShown: Int = IngestBars.filesShown) {
+  package init(filesShown: Int = IngestBars.filesShown) {
     self.filesShown = filesShown
   }
 
@@ -20,7 +20,7 @@ public struct BarsRenderer: Sendable {
   /// - Parameters:
   ///   - above: lines that stay, from ``Announcements/lines(for:traits:)``; they scroll up above the bars.
   ///   - traits: of the terminal now: a window that was resized is measured anew.
-  public mutating func frame(
+  package mutating func frame(
     _ state: IngestState, pace: RunPace? = nil, above: [String] = [], traits: TerminalTraits
   ) -> String {
     let lines = IngestBars.frame(state, pace: pace, traits: traits, filesShown: filesShown)
@@ -35,7 +35,7 @@ public struct BarsRenderer: Sendable {
   }
 
   /// What to write to take the bars off the screen; the cursor stands where they began.
-  public mutating func clear(traits: TerminalTraits) -> String {
+  package mutating func clear(traits: TerminalTraits) -> String {
     guard !drawn.isEmpty else { return "" }
     defer { drawn = [] }
     return backToTop(traits) + Self.eraseBelow

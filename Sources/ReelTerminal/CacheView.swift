@@ -1,19 +1,19 @@
 import ReelCore
 
 /// What is remembered of files and readings, or was until `reel cache clear`.
-public struct CacheView: JSONDocument, Sendable {
+package struct CacheView: JSONDocument, Sendable {
   private enum CodingKeys: String, CodingKey { case files, readings, bytes, cleared }
   private let status: CacheStatus
   private let cleared: Bool
 
   /// - Parameter cleared: whether `status` is what was freed.
-  public init(_ status: CacheStatus, cleared: Bool = false) {
+  package init(_ status: CacheStatus, cleared: Bool = false) {
     self.status = status
     self.cleared = cleared
   }
 
   /// A newline after each line.
-  public func text(_ traits: TerminalTraits) -> String {
+  package func text(_ traits: TerminalTraits) -> String {
     let size = HumanNumber.bytes(status.bytes)
     let files = HumanNumber.count(status.files, "file", "files")
     let readings = HumanNumber.count(status.readings, "probe result", "probe results")
@@ -25,7 +25,7 @@ public struct CacheView: JSONDocument, Sendable {
   }
 
   /// Throws what the encoder throws.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(status.files, forKey: .files)
     try container.encode(status.readings, forKey: .readings)

@@ -1,7 +1,7 @@
 import ReelLibrary
 
 /// What `reel doctor` found, what it mended, and what is left for somebody to decide.
-public struct DiagnosisView: Sendable {
+package struct DiagnosisView: Sendable {
   private let diagnosis: Diagnosis
   private let library: String
   private let fixed: Bool
@@ -9,7 +9,7 @@ public struct DiagnosisView: Sendable {
   /// - Parameters:
   ///   - library: the path of the library folder.
   ///   - fixed: whether mending was asked for.
-  public init(_ diagnosis: Diagnosis, library: String, fixed: Bool) {
+  package init(_ diagnosis: Diagnosis, library: String, fixed: Bool) {
     self.diagnosis = diagnosis
     self.library = library
     self.fixed = fixed
@@ -18,7 +18,7 @@ public struct DiagnosisView: Sendable {
   /// A newline after each line.
   ///
   /// - Parameter listing: of one kind of finding at most so many are told one by one.
-  public func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
+  package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
     var lines = told(diagnosis.mended, "mended:", .success, traits, listing, remedy: false)
     lines += told(diagnosis.left, "found:", .warning, traits, listing, remedy: true)
     lines += diagnosis.failures.prefix(max(0, listing)).flatMap { failure in
@@ -79,7 +79,7 @@ extension DiagnosisView: JSONDocument {
   private enum CodingKeys: String, CodingKey { case library, mended, left, failures, objects, read }
 
   /// Throws what the encoder throws.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(library, forKey: .library)
     try container.encode(diagnosis.mended.map(FindingEntry.init), forKey: .mended)

@@ -3,15 +3,15 @@
 /// Rules of `wcwidth` on Unicode 16.0: East Asian Wide and Fullwidth characters (UAX #11) take two cells, marks and
 /// invisible characters none, others, also those of ambiguous width, one. An emoji sequence (UTS #51) takes two
 /// as a whole. Where terminals differ, the wider answer is given, so that a line never runs over.
-public enum DisplayWidth {
+package enum DisplayWidth {
   /// Cells that `text` takes; control characters count as none.
-  public static func columns(of text: String) -> Int {
+  package static func columns(of text: String) -> Int {
     if isPlainASCII(text) { return text.utf8.count }
     return text.reduce(0) { $0 + columns(of: $1) }
   }
 
   /// Cells of one character as a reader sees it (grapheme cluster, UAX #29).
-  public static func columns(of character: Character) -> Int {
+  package static func columns(of character: Character) -> Int {
     let scalars = character.unicodeScalars
     guard let first = scalars.first else { return 0 }
     if scalars.dropFirst().isEmpty { return columns(of: first) }
@@ -21,7 +21,7 @@ public enum DisplayWidth {
 
   /// `text` in at most `columns` cells: its beginning and its end, with `mark` between them where something was
   /// left out. Never splits a character; what does not fit at all is left out too.
-  public static func cuttingMiddle(_ text: String, to columns: Int, mark: String = "…") -> String {
+  package static func cuttingMiddle(_ text: String, to columns: Int, mark: String = "…") -> String {
     guard self.columns(of: text) > columns else { return text }
     let room = columns - self.columns(of: mark)
     guard room >= 2 else { return prefix(of: text, columns: columns) }
@@ -31,7 +31,7 @@ public enum DisplayWidth {
   }
 
   /// `text` in at most `columns` cells: its beginning, then `mark` where something was left out.
-  public static func cuttingEnd(_ text: String, to columns: Int, mark: String = "…") -> String {
+  package static func cuttingEnd(_ text: String, to columns: Int, mark: String = "…") -> String {
     guard self.columns(of: text) > columns else { return text }
     let room = columns - self.columns(of: mark)
     guard room >= 1 else { return prefix(of: text, columns: columns) }
@@ -39,7 +39,7 @@ public enum DisplayWidth {
   }
 
   /// `text` and as many spaces as it takes to fill `columns` cells.
-  public static func padded(_ text: String, to columns: Int) -> String {
+  package static func padded(_ text: String, to columns: Int) -> String {
     text + String(repeating: " ", count: max(0, columns - self.columns(of: text)))
   }
 

@@ -5,17 +5,17 @@ import ReelIngest
 ///
 /// Keys are sorted; times are UTC with milliseconds. A line is harmless in a terminal and in the log of a CI
 /// runner, and reads back as the same event.
-public struct EventLines: Sendable {
+package struct EventLines: Sendable {
   private let encoder: JSONEncoder
 
   /// Keep it for a whole run: making an encoder costs more than a line.
-  public init() {
+  package init() {
     encoder = JSONOutput.encoder(pretty: false, times: .milliseconds)
   }
 
   /// The line of `event`, in UTF-8, ending in a newline.
   /// - Throws: `EncodingError`, when it holds a number that JSON has not (NaN, infinity).
-  public func line(_ event: IngestEvent) throws -> [UInt8] {
+  package func line(_ event: IngestEvent) throws -> [UInt8] {
     var line = HarmlessJSON.escaping(Array(try encoder.encode(event)))
     line.append(UInt8(ascii: "\n"))
     return line
@@ -23,7 +23,7 @@ public struct EventLines: Sendable {
 
   /// The lines of `events`, one behind the other; cheaper than one by one.
   /// - Throws: as ``line(_:)``.
-  public func lines(_ events: [IngestEvent]) throws -> [UInt8] {
+  package func lines(_ events: [IngestEvent]) throws -> [UInt8] {
     var lines: [UInt8] = []
     var time = LastTime()
     for event in events where !PlainEventLine.append(event, at: time.text(of: event.at), to: &lines) {
@@ -34,7 +34,7 @@ public struct EventLines: Sendable {
 
   /// The event of one line.
   /// - Throws: `DecodingError`, also for an event of another version or of a type that is not known here.
-  public func event(_ line: some Sequence<UInt8>) throws -> IngestEvent {
+  package func event(_ line: some Sequence<UInt8>) throws -> IngestEvent {
     try JSONOutput.decode(IngestEvent.self, from: line)
   }
 }

@@ -1,13 +1,13 @@
 import ReelCore
 
 /// A page of posts for people.
-public enum FeedTable {
+package enum FeedTable {
   /// A newline after each line. Ends with the command that gives the next page, if there is one.
   ///
   /// - Parameters:
   ///   - size: of the page, when it was asked for, so that the next one has it too.
   ///   - hint: writes the command.
-  public static func text(
+  package static func text(
     _ page: FeedPage, size: Int? = nil, hint: CommandHint = CommandHint(), _ traits: TerminalTraits
   ) -> String {
     (posts(page.posts, hint, traits) + footer(page, size, hint, traits)).text(traits)

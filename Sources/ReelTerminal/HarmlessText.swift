@@ -2,16 +2,16 @@
 ///
 /// What could move a cursor, change a colour, hide or turn text around, forge a line or give a command to a CI
 /// runner is shown as a visible escape: `\n`, `\x1b`, `\u{202e}`. Everything else stays as it is.
-public enum HarmlessText {
+package enum HarmlessText {
   /// For a terminal, a plain log or the log of a CI runner, as part of one line.
   ///
   /// - Parameter asciiOnly: show everything beyond ASCII as an escape too, for a terminal that is not UTF-8.
-  public static func line(_ text: String, asciiOnly: Bool = false) -> String {
+  package static func line(_ text: String, asciiOnly: Bool = false) -> String {
     withoutRunnerCommands(terminal(text, asciiOnly: asciiOnly))
   }
 
   /// For a terminal that no CI runner listens to, as part of one line.
-  public static func terminal(_ text: String, asciiOnly: Bool = false) -> String {
+  package static func terminal(_ text: String, asciiOnly: Bool = false) -> String {
     if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
     let scalars = Array(text.unicodeScalars)
     var result = ""
@@ -33,7 +33,7 @@ public enum HarmlessText {
   ///
   /// A field that a spreadsheet would take for a formula (it begins with `=`, `+`, `-`, `@`, a tab or a carriage
   /// return; OWASP, "CSV injection") gets an apostrophe before it.
-  public static func csvField(_ text: String) -> String {
+  package static func csvField(_ text: String) -> String {
     let first = text.unicodeScalars.first { $0 != " " }
     let isFormula = first.map { formulaStarts.contains($0) } ?? false
     let field = (isFormula ? "'" : "") + terminal(text)

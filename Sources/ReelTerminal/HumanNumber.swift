@@ -1,24 +1,24 @@
 /// Numbers for people, the same in every locale: a dot before decimals, no separators between thousands.
-public enum HumanNumber {
+package enum HumanNumber {
   /// `0 B`, `999 B`, `1.2 kB`, `84.2 MB`, `345 MB`: decimal units (IEC 80000-13: 1 kB is 1000 B).
-  public static func bytes(_ count: Int64) -> String {
+  package static func bytes(_ count: Int64) -> String {
     scaled(Double(count), unit: "B")
   }
 
   /// `84.2 MB/s`.
   /// - Parameter bytesPerSecond: at least 0, finite; else it is unknown.
-  public static func rate(_ bytesPerSecond: Double) -> String {
+  package static func rate(_ bytesPerSecond: Double) -> String {
     scaled(bytesPerSecond, unit: "B/s")
   }
 
   /// `4.5 Mb/s`.
-  public static func bitRate(_ bitsPerSecond: Int64) -> String {
+  package static func bitRate(_ bitsPerSecond: Int64) -> String {
     scaled(Double(bitsPerSecond), unit: "b/s")
   }
 
   /// `12.5 s`, `1:02.3`, `1:02:03.4`.
   /// - Parameter seconds: at least 0, below 10^12; else it is unknown.
-  public static func duration(_ seconds: Double) -> String {
+  package static func duration(_ seconds: Double) -> String {
     guard isUsable(seconds) else { return unknown }
     let tenths = Int((seconds * 10).rounded())
     guard tenths >= 600 else { return "\(tenths / 10).\(tenths % 10) s" }
@@ -27,7 +27,7 @@ public enum HumanNumber {
 
   /// `0:52`, `1:02:03`.
   /// - Parameter seconds: at least 0, below 10^12; else it is unknown.
-  public static func clock(_ seconds: Double) -> String {
+  package static func clock(_ seconds: Double) -> String {
     guard isUsable(seconds) else { return unknown }
     let whole = Int(seconds)
     let minutes = whole / 60 % 60
@@ -36,12 +36,12 @@ public enum HumanNumber {
   }
 
   /// `1 file`, `2 files`.
-  public static func count(_ number: Int, _ singular: String, _ plural: String) -> String {
+  package static func count(_ number: Int, _ singular: String, _ plural: String) -> String {
     "\(number) \(number == 1 ? singular : plural)"
   }
 
   /// `45%`, rounded down, so that 100 means all; nil without a total.
-  public static func percent(_ part: Int64, of total: Int64) -> String? {
+  package static func percent(_ part: Int64, of total: Int64) -> String? {
     guard total > 0 else { return nil }
     return "\(Int(Double(min(max(0, part), total)) / Double(total) * 100))%"
   }

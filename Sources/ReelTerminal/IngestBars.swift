@@ -2,16 +2,16 @@ import ReelCore
 import ReelIngest
 
 /// Progress as bars: a line for the run and one for each file in flight (`--progress bar`).
-public enum IngestBars {
+package enum IngestBars {
   /// Files that get a line of their own, unless said otherwise.
-  public static let filesShown = 8
+  package static let filesShown = 8
 
   /// The lines of a frame, none wider than the terminal less one cell.
   ///
   /// - Parameters:
   ///   - pace: from a ``PaceWindow``; nil when it is not known.
   ///   - filesShown: at most so many lines for files; the rest is counted in one more.
-  public static func lines(
+  package static func lines(
     _ state: IngestState, pace: RunPace? = nil, traits: TerminalTraits, filesShown: Int = filesShown
   ) -> [String] {
     frame(state, pace: pace, traits: traits, filesShown: filesShown).map { $0.text(traits) }

@@ -4,19 +4,19 @@ import FoundationEssentials
 /// second, or to the millisecond where there are any (`2024-05-01T10:11:12Z`, `2024-05-01T10:11:12.250Z`).
 ///
 /// What a terminal or a CI runner would act on stands as `\uXXXX` in strings.
-public enum JSONOutput {
+package enum JSONOutput {
   /// `value` and a newline.
   ///
   /// - Parameter pretty: on several lines, for a person.
   /// - Throws: `EncodingError`, when `value` holds a number that JSON has not (NaN, infinity).
-  public static func text(_ value: some Encodable, pretty: Bool = false) throws -> String {
+  package static func text(_ value: some Encodable, pretty: Bool = false) throws -> String {
     let json = try encoder(pretty: pretty, times: .secondsOrMilliseconds).encode(value)
     return String(decoding: HarmlessJSON.escaping(Array(json)), as: UTF8.self) + "\n"
   }
 
   /// Reads what ``text(_:pretty:)`` or ``EventLines`` wrote.
   /// - Throws: `DecodingError`.
-  public static func decode<Value: Decodable>(_ type: Value.Type, from json: some Sequence<UInt8>) throws
+  package static func decode<Value: Decodable>(_ type: Value.Type, from json: some Sequence<UInt8>) throws
     -> Value
   {
     let decoder = JSONDecoder()
@@ -45,14 +45,14 @@ public enum JSONOutput {
 }
 
 /// A value with a JSON of its own, for `--json`.
-public protocol JSONDocument: Encodable {}
+package protocol JSONDocument: Encodable {}
 
 extension JSONDocument {
   /// The document and a newline.
   ///
   /// - Parameter pretty: on several lines, for a person.
   /// - Throws: `EncodingError`, when it holds a number that JSON has not (NaN, infinity).
-  public func json(pretty: Bool = false) throws -> String {
+  package func json(pretty: Bool = false) throws -> String {
     try JSONOutput.text(self, pretty: pretty)
   }
 }

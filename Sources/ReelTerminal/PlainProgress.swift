@@ -4,7 +4,7 @@ import ReelIngest
 ///
 /// Call ``lines(for:_:pace:at:traits:)`` with what has happened since the last call, and every second or so with
 /// nothing.
-public struct PlainProgress: Sendable {
+package struct PlainProgress: Sendable {
   private let interval: Duration
   private let announcements: Announcements
   private var lastSpoken: ContinuousClock.Instant?
@@ -13,14 +13,14 @@ public struct PlainProgress: Sendable {
   /// - Parameters:
   ///   - interval: between two lines about the run.
   ///   - announcements: which events get a line at once.
-  public init(interval: Duration = .seconds(5), announcements: Announcements = .troubles) {
+  package init(interval: Duration = .seconds(5), announcements: Announcements = .troubles) {
     self.interval = interval
     self.announcements = announcements
   }
 
   /// The lines to write, without newlines: those of `events`, and one about the run when it is time for it, or when
   /// the walk has come to its end.
-  public mutating func lines(
+  package mutating func lines(
     for events: [IngestEvent], _ state: IngestState, pace: RunPace? = nil,
     at instant: ContinuousClock.Instant,
     traits: TerminalTraits

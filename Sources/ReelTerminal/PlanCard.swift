@@ -2,9 +2,9 @@ import ReelCore
 import ReelIngest
 
 /// What would be published, in a dry run of one file.
-public enum PlanCard {
+package enum PlanCard {
   /// A newline after each line.
-  public static func text(_ plan: FilePlanned, of path: SourcePath, _ traits: TerminalTraits) -> String {
+  package static func text(_ plan: FilePlanned, of path: SourcePath, _ traits: TerminalTraits) -> String {
     let heading = traits.wrapped(
       "dry run, nothing was written:", .strong, traits.harmless(path.shown) + " would be published")
     var sheet = FactSheet(traits)

@@ -1,9 +1,9 @@
 import ReelCore
 
 /// One post for people.
-public enum PostCard {
+package enum PostCard {
   /// What is said above a card.
-  public enum Title: Hashable, Sendable {
+  package enum Title: Hashable, Sendable {
     case none
     case published
     /// The same video is a post already.
@@ -11,7 +11,7 @@ public enum PostCard {
   }
 
   /// A newline after each line.
-  public static func text(_ post: Post, title: Title = .none, _ traits: TerminalTraits) -> String {
+  package static func text(_ post: Post, title: Title = .none, _ traits: TerminalTraits) -> String {
     (heading(title, traits) + facts(post, traits)).text(traits)
   }
 

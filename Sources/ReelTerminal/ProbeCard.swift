@@ -2,9 +2,9 @@ import ReelCore
 import ReelIngest
 
 /// What one file really is, for people.
-public enum ProbeCard {
+package enum ProbeCard {
   /// A newline after each line.
-  public static func text(_ document: ProbeDocument, _ traits: TerminalTraits) -> String {
+  package static func text(_ document: ProbeDocument, _ traits: TerminalTraits) -> String {
     switch document.result {
     case .success(let report): success(report, document, traits).text(traits)
     case .failure(let failure):

@@ -5,14 +5,14 @@ import ReelIngest
 ///
 /// `{"path": …, "ok": true, "media": {…}, "probe": {…}}` or `{"path": …, "ok": false, "error": {"code", "message"}}`;
 /// `pathBytes` (base64) beside `path` when that does not carry the bytes.
-public struct ProbeDocument: JSONDocument, Sendable {
+package struct ProbeDocument: JSONDocument, Sendable {
   /// As given.
-  public let path: SourcePath
+  package let path: SourcePath
   /// What was found, or why nothing was.
-  public let result: Result<ProbeReport, FileFailure>
+  package let result: Result<ProbeReport, FileFailure>
 
   /// - Parameter path: as given.
-  public init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
+  package init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
     self.path = path
     self.result = result
   }
@@ -27,7 +27,7 @@ public struct ProbeDocument: JSONDocument, Sendable {
   private enum ErrorKeys: String, CodingKey { case code, message }
 
   /// Throws what the encoder throws.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var paths = encoder.container(keyedBy: SourcePathCoding.self)
     try path.encode(into: &paths)
     var container = encoder.container(keyedBy: CodingKeys.self)
@@ -47,12 +47,12 @@ public struct ProbeDocument: JSONDocument, Sendable {
 }
 
 /// Several files: `{"v": 1, "files": […]}`.
-public struct ProbeListDocument: JSONDocument, Sendable {
+package struct ProbeListDocument: JSONDocument, Sendable {
   private let v = 1
   private let files: [ProbeDocument]
 
   /// - Parameter files: in the order of the question.
-  public init(_ files: [ProbeDocument]) {
+  package init(_ files: [ProbeDocument]) {
     self.files = files
   }
 }

@@ -1,5 +1,5 @@
 /// How progress is shown (`--progress`).
-public enum ProgressStyle: String, Hashable, Sendable, CaseIterable {
+package enum ProgressStyle: String, Hashable, Sendable, CaseIterable {
   /// Bars where they can be drawn, plain lines elsewhere, nothing when quiet.
   case auto
   case bar
@@ -7,7 +7,7 @@ public enum ProgressStyle: String, Hashable, Sendable, CaseIterable {
   case none
 
   /// What `auto` means for `traits`, and `plain` for bars that cannot be drawn there; never `auto`.
-  public func resolved(for traits: TerminalTraits, quiet: Bool) -> ProgressStyle {
+  package func resolved(for traits: TerminalTraits, quiet: Bool) -> ProgressStyle {
     switch self {
     case .none, .plain: self
     case .bar: traits.canRedraw ? .bar : .plain

@@ -1,18 +1,18 @@
 /// What `reel uploader check` says of each promise, and at the end.
-public struct PromiseView: Sendable {
+package struct PromiseView: Sendable {
   /// How a promise stands.
-  public struct Entry: Hashable, Sendable {
+  package struct Entry: Hashable, Sendable {
     /// Its stable name.
-    public let name: String
+    package let name: String
     /// What is promised.
-    public let sentence: String
+    package let sentence: String
     /// What was seen instead, when it is broken.
-    public let problem: String?
+    package let problem: String?
     /// Seconds that finding out took.
-    public let seconds: Double
+    package let seconds: Double
 
     /// An entry; `problem` nil is a promise that is kept.
-    public init(name: String, sentence: String, problem: String?, seconds: Double) {
+    package init(name: String, sentence: String, problem: String?, seconds: Double) {
       self.name = name
       self.sentence = sentence
       self.problem = problem
@@ -26,14 +26,14 @@ public struct PromiseView: Sendable {
   private let left: Int
 
   /// - Parameter destination: the store's settled name.
-  public init(_ entries: [Entry], destination: String, left: Int) {
+  package init(_ entries: [Entry], destination: String, left: Int) {
     self.entries = entries
     self.destination = destination
     self.left = left
   }
 
   /// One promise, as it is found out.
-  public static func text(_ entry: Entry, _ traits: TerminalTraits) -> String {
+  package static func text(_ entry: Entry, _ traits: TerminalTraits) -> String {
     let kept = "\(entry.name): \(entry.sentence)"
     guard let problem = entry.problem else {
       return traits.wrapped("pass", .success, traits.harmless(kept)).text(traits)
@@ -42,7 +42,7 @@ public struct PromiseView: Sendable {
   }
 
   /// The last line.
-  public func summary(_ traits: TerminalTraits) -> String {
+  package func summary(_ traits: TerminalTraits) -> String {
     let broken = entries.count { $0.problem != nil }
     var words =
       broken == 0
@@ -57,7 +57,7 @@ extension PromiseView: JSONDocument {
   private enum CodingKeys: String, CodingKey { case destination, promises, kept, broken, notRun }
 
   /// Throws what the encoder throws.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(destination, forKey: .destination)
     try container.encode(entries.map(Item.init), forKey: .promises)

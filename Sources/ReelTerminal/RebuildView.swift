@@ -1,17 +1,17 @@
 import ReelLibrary
 
 /// What `reel doctor --rebuild` made of a store.
-public struct RebuildView: Sendable {
+package struct RebuildView: Sendable {
   private let library: String
   private let posts: Int
   /// Objects without a post, and why.
-  public let failures: [MendingFailure]
+  package let failures: [MendingFailure]
 
   /// - Parameters:
   ///   - library: the path of the library folder.
   ///   - posts: how many the new catalog has.
   ///   - failures: objects that could not become posts.
-  public init(library: String, posts: Int, failures: [MendingFailure]) {
+  package init(library: String, posts: Int, failures: [MendingFailure]) {
     self.library = library
     self.posts = posts
     self.failures = failures
@@ -20,7 +20,7 @@ public struct RebuildView: Sendable {
   /// A newline after each line.
   ///
   /// - Parameter listing: at most so many failures are told one by one.
-  public func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
+  package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
     var lines = failures.prefix(max(0, listing)).flatMap { failure in
       let sentence = Sentence.naming(failure.subject, failure.message) + " [\(failure.code)]"
       return traits.wrapped("no post:", .warning, traits.harmless(sentence))
@@ -41,7 +41,7 @@ extension RebuildView: JSONDocument {
   private enum CodingKeys: String, CodingKey { case library, posts, failures }
 
   /// Throws what the encoder throws.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(library, forKey: .library)
     try container.encode(posts, forKey: .posts)

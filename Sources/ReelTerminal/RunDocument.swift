@@ -5,7 +5,7 @@ import ReelIngest
 ///
 /// `{"v": 1, "destination": …, "dryRun": …, "summary": {as in run.finished}, "unfinished": …,
 /// "troubles": [{"path", "code", "message", "refused"}], "troublesLeftOut": 0, "posts": […]}`
-public struct RunDocument: JSONDocument, Sendable {
+package struct RunDocument: JSONDocument, Sendable {
   private enum CodingKeys: String, CodingKey {
     case v, destination, dryRun, summary, unfinished, troubles, troublesLeftOut, posts
   }
@@ -13,13 +13,13 @@ public struct RunDocument: JSONDocument, Sendable {
   private let posts: [Post]?
 
   /// - Parameter posts: what was published, where it was collected; nil leaves the key out.
-  public init(_ report: RunReport, posts: [Post]? = nil) {
+  package init(_ report: RunReport, posts: [Post]? = nil) {
     self.report = report
     self.posts = posts
   }
 
   /// Throws what the encoder throws.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(1, forKey: .v)
     try container.encode(report.destination, forKey: .destination)

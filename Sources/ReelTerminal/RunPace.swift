@@ -1,16 +1,16 @@
 import ReelIngest
 
 /// How fast a run goes, as far as that can be told.
-public struct RunPace: Hashable, Sendable {
+package struct RunPace: Hashable, Sendable {
   /// Bytes stored in a second; nil when unknown or when nothing is being stored.
-  public var bytesPerSecond: Double?
+  package var bytesPerSecond: Double?
   /// Files that have had their end in a second; nil when unknown.
-  public var filesPerSecond: Double?
+  package var filesPerSecond: Double?
   /// Nil when unknown: the walk still goes on, or too little was seen.
-  public var secondsLeft: Double?
+  package var secondsLeft: Double?
 
   /// What is nil is unknown.
-  public init(bytesPerSecond: Double? = nil, filesPerSecond: Double? = nil, secondsLeft: Double? = nil) {
+  package init(bytesPerSecond: Double? = nil, filesPerSecond: Double? = nil, secondsLeft: Double? = nil) {
     self.bytesPerSecond = bytesPerSecond
     self.filesPerSecond = filesPerSecond
     self.secondsLeft = secondsLeft
@@ -18,7 +18,7 @@ public struct RunPace: Hashable, Sendable {
 }
 
 /// Measures the pace of a run over the last seconds, from a sample for each frame that is drawn.
-public struct PaceWindow: Sendable {
+package struct PaceWindow: Sendable {
   private struct Sample {
     let at: ContinuousClock.Instant
     let stored: Double
@@ -29,12 +29,12 @@ public struct PaceWindow: Sendable {
   private var samples: [Sample] = []
 
   /// - Parameter span: how far back it looks.
-  public init(span: Duration = .seconds(10)) {
+  package init(span: Duration = .seconds(10)) {
     self.span = span
   }
 
   /// Takes note of `state` as it is at `instant`, and gives the pace until then.
-  public mutating func pace(of state: IngestState, at instant: ContinuousClock.Instant) -> RunPace {
+  package mutating func pace(of state: IngestState, at instant: ContinuousClock.Instant) -> RunPace {
     samples.append(
       Sample(
         at: instant, stored: Double(state.publishedBytes + state.sentBytes),

@@ -2,22 +2,22 @@ import ReelCore
 import ReelIngest
 
 /// What `reel ingest` says when it is done.
-public struct RunReport: Hashable, Sendable {
+package struct RunReport: Hashable, Sendable {
   /// As in `run.finished`.
-  public var summary: RunSummary
+  package var summary: RunSummary
   /// Where it went; nil when the run ended before that was known.
-  public var destination: Destination?
+  package var destination: Destination?
   /// Whether nothing was to be written.
-  public var dryRun: Bool
+  package var dryRun: Bool
   /// Files that were found and have had no end; nil when the walk did not get to its end, so that nobody knows.
-  public var unfinished: Int?
+  package var unfinished: Int?
   /// The files that failed or were refused.
-  public var troubles: TroubleList
+  package var troubles: TroubleList
   /// Whether the store's word is all that there is for its objects (`UploadTraits.isTakenAtItsWord`).
-  public var isTakenAtItsWord = false
+  package var isTakenAtItsWord = false
 
   /// From its parts.
-  public init(
+  package init(
     summary: RunSummary, destination: Destination?, dryRun: Bool, unfinished: Int?, troubles: TroubleList
   ) {
     self.summary = summary
@@ -30,7 +30,7 @@ public struct RunReport: Hashable, Sendable {
   /// - Parameters:
   ///   - summary: of `run.finished`.
   ///   - state: the last one of the run.
-  public init(_ summary: RunSummary, state: IngestState, troubles: TroubleList) {
+  package init(_ summary: RunSummary, state: IngestState, troubles: TroubleList) {
     self.init(
       summary: summary, destination: state.destination, dryRun: state.dryRun,
       unfinished: state.scanComplete ? max(0, state.found - state.done) : nil, troubles: troubles)
@@ -41,7 +41,8 @@ public struct RunReport: Hashable, Sendable {
   /// - Parameters:
   ///   - listing: at most so many troubles are told one by one; 0 where they were told as they happened.
   ///   - hint: writes the commands that may come next.
-  public func text(_ traits: TerminalTraits, listing: Int = 20, hint: CommandHint = CommandHint()) -> String {
+  package func text(_ traits: TerminalTraits, listing: Int = 20, hint: CommandHint = CommandHint()) -> String
+  {
     let headline = RunHeadline(report: self)
     var lines = traits.wrapped(traits.harmless(headline.text), headline.ink)
     lines += counts(traits)

@@ -1,12 +1,12 @@
 import ReelCore
 
 /// What the catalog holds, and what failed and why.
-public struct StatusView: Sendable {
+package struct StatusView: Sendable {
   private let status: CatalogStatus
   private let library: String
 
   /// - Parameter library: the path of the library folder.
-  public init(_ status: CatalogStatus, library: String) {
+  package init(_ status: CatalogStatus, library: String) {
     self.status = status
     self.library = library
   }
@@ -14,7 +14,7 @@ public struct StatusView: Sendable {
   /// A newline after each line.
   ///
   /// - Parameter listing: at most so many failures are told one by one.
-  public func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
+  package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
     var sheet = FactSheet(traits)
     sheet.add("library", library)
     sheet.add("posts", "\(status.posts), \(HumanNumber.bytes(status.bytes))", .strong)
@@ -53,7 +53,7 @@ extension StatusView: JSONDocument {
   }
 
   /// Throws what the encoder throws.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(library, forKey: .library)
     try container.encode(status.posts, forKey: .posts)

@@ -3,7 +3,7 @@ import Glibc
 extension TerminalTraits {
   /// What `descriptor` is now: asks the system for its kind and size. Cheap; ask again before each frame, and a
   /// resized window needs no signal.
-  public static func of(descriptor: Int32, environment: [String: String]) -> TerminalTraits {
+  package static func of(descriptor: Int32, environment: [String: String]) -> TerminalTraits {
     let isTerminal = isatty(descriptor) == 1
     var size = winsize()
     let hasSize = isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
@@ -15,12 +15,12 @@ extension TerminalTraits {
   }
 
   /// Of standard output, by this process's environment.
-  public static func standardOutput() -> TerminalTraits {
+  package static func standardOutput() -> TerminalTraits {
     of(descriptor: STDOUT_FILENO, environment: environment())
   }
 
   /// Of standard error, by this process's environment.
-  public static func standardError() -> TerminalTraits {
+  package static func standardError() -> TerminalTraits {
     of(descriptor: STDERR_FILENO, environment: environment())
   }
 

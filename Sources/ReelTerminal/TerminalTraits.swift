@@ -1,23 +1,23 @@
 /// What the place that text goes to can show. Pure: ``init(isTerminal:columns:rows:environment:)`` decides from
 /// given facts, `TerminalTraits+System.swift` asks the system for them.
-public struct TerminalTraits: Hashable, Sendable {
+package struct TerminalTraits: Hashable, Sendable {
   /// Whether a person sees it as it is written.
-  public var isTerminal: Bool
+  package var isTerminal: Bool
   /// Cells in a line, at least 1. Nil where lines have no end: a file, a pipe, a log.
-  public var columns: Int?
+  package var columns: Int?
   /// Lines of the screen, at least 1; nil when unknown.
-  public var rows: Int?
+  package var rows: Int?
   /// Whether colours may be used. They only help: no fact is told by colour alone.
-  public var colour: Bool
+  package var colour: Bool
   /// Whether characters beyond ASCII can be shown.
-  public var unicode: Bool
+  package var unicode: Bool
   /// Whether lines that were written can be written over (not `TERM=dumb`, not a pipe).
-  public var canRedraw: Bool
+  package var canRedraw: Bool
 
   /// - Parameters:
   ///   - columns: nil for no limit; values below 1 count as 1.
   ///   - rows: nil for unknown; values below 1 count as 1.
-  public init(
+  package init(
     isTerminal: Bool = false, columns: Int? = nil, rows: Int? = nil, colour: Bool = false,
     unicode: Bool = true,
     canRedraw: Bool = false
@@ -37,7 +37,7 @@ public struct TerminalTraits: Hashable, Sendable {
   ///   `CLICOLOR_FORCE`, and on a terminal unless `CLICOLOR=0` (bixense.com/clicolors).
   /// - Unicode: by the first of `LC_ALL`, `LC_CTYPE`, `LANG` that says something. When none does, yes: terminals
   ///   and logs of today are UTF-8, and a container's environment is often bare.
-  public init(isTerminal: Bool, columns: Int?, rows: Int? = nil, environment: [String: String]) {
+  package init(isTerminal: Bool, columns: Int?, rows: Int? = nil, environment: [String: String]) {
     let kind = environment["TERM"] ?? ""
     let named = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     self.init(
@@ -65,7 +65,7 @@ public struct TerminalTraits: Hashable, Sendable {
 
 extension TerminalTraits {
   /// `text` from a file or a stranger, made harmless for this place.
-  public func harmless(_ text: String) -> String {
+  package func harmless(_ text: String) -> String {
     HarmlessText.line(text, asciiOnly: !unicode)
   }
 

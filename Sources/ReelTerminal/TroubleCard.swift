@@ -1,7 +1,7 @@
 /// One file that failed or was refused, for people.
-public enum TroubleCard {
+package enum TroubleCard {
   /// A newline after each line.
-  public static func text(_ trouble: TroubleList.Entry, _ traits: TerminalTraits) -> String {
+  package static func text(_ trouble: TroubleList.Entry, _ traits: TerminalTraits) -> String {
     lines(trouble, traits).text(traits)
   }
 

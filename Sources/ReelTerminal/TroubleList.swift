@@ -2,20 +2,20 @@ import ReelCore
 import ReelIngest
 
 /// The files of a run that were not published and why, as many as one wants to keep.
-public struct TroubleList: Hashable, Sendable {
+package struct TroubleList: Hashable, Sendable {
   /// One file.
-  public struct Entry: Hashable, Sendable {
+  package struct Entry: Hashable, Sendable {
     /// As the run named it.
-    public let path: SourcePath
+    package let path: SourcePath
     /// The code of the event.
-    public let code: String
+    package let code: String
     /// One sentence, without the file's path.
-    public let message: String
+    package let message: String
     /// Whether the policy does not want it; else it failed.
-    public let refused: Bool
+    package let refused: Bool
 
     /// From its parts.
-    public init(path: SourcePath, code: String, message: String, refused: Bool) {
+    package init(path: SourcePath, code: String, message: String, refused: Bool) {
       self.path = path
       self.code = code
       self.message = message
@@ -23,18 +23,18 @@ public struct TroubleList: Hashable, Sendable {
     }
   }
   /// In the order of the events.
-  public private(set) var entries: [Entry] = []
+  package private(set) var entries: [Entry] = []
   /// Files that came when the list was full.
-  public private(set) var leftOut = 0
+  package private(set) var leftOut = 0
   private let limit: Int
 
   /// - Parameter limit: entries that are kept.
-  public init(limit: Int = 1000) {
+  package init(limit: Int = 1000) {
     self.limit = max(0, limit)
   }
 
   /// Takes note of `event` if a file failed or was refused.
-  public mutating func note(_ event: IngestEvent) {
+  package mutating func note(_ event: IngestEvent) {
     switch event.body {
     case .fileFailed(let file, let failure):
       add(Entry(path: file.path, code: failure.code, message: failure.message, refused: false))
@@ -53,7 +53,7 @@ extension TroubleList.Entry: Encodable {
   private enum CodingKeys: String, CodingKey { case code, message, refused }
 
   /// Throws what the encoder throws.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var paths = encoder.container(keyedBy: SourcePathCoding.self)
     try path.encode(into: &paths)
     var container = encoder.container(keyedBy: CodingKeys.self)

@@ -5,20 +5,20 @@ import ReelLibrary
 ///
 /// Nothing is kept, so a library of many posts can be told as it is gone through. The JSON is one document, written
 /// piece by piece.
-public struct VerificationView: Sendable {
+package struct VerificationView: Sendable {
   private let library: String
   private let wasRead: Bool
   private let json: Bool
   private let traits: TerminalTraits
   private var isFirst = true
   /// What was counted so far.
-  public private(set) var count = VerificationCount()
+  package private(set) var count = VerificationCount()
 
   /// - Parameters:
   ///   - library: the path of the library folder.
   ///   - wasRead: whether the stored bytes are read.
   ///   - json: as JSON, else for people.
-  public init(library: String, wasRead: Bool, json: Bool, traits: TerminalTraits) {
+  package init(library: String, wasRead: Bool, json: Bool, traits: TerminalTraits) {
     self.library = library
     self.wasRead = wasRead
     self.json = json
@@ -26,11 +26,11 @@ public struct VerificationView: Sendable {
   }
 
   /// What is written before the first event.
-  public var beginning: String { json ? "{\"problems\":[" : "" }
+  package var beginning: String { json ? "{\"problems\":[" : "" }
 
   /// What is written for this event; empty for an object that is sound.
   /// - Throws: what the encoder throws.
-  public mutating func text(_ event: VerificationEvent) throws -> String {
+  package mutating func text(_ event: VerificationEvent) throws -> String {
     count.add(event)
     guard let problem = Problem(event) else { return "" }
     guard json else {
@@ -43,7 +43,7 @@ public struct VerificationView: Sendable {
   /// What is written after the last one.
   /// - Parameter isWhole: whether all that was to be looked at was; false for a run that was interrupted.
   /// - Throws: what the encoder throws.
-  public func end(isWhole: Bool) throws -> String {
+  package func end(isWhole: Bool) throws -> String {
     guard json else { return traits.wrapped(traits.harmless(summary(isWhole))).text(traits) }
     // The document was opened by ``beginning``.
     let rest = try JSONOutput.text(Summary(count: count, library: library, read: wasRead, isWhole: isWhole))

@@ -1,20 +1,20 @@
 import ReelCore
 
 /// The versions of everything that takes part (`reel version`).
-public struct VersionView: JSONDocument, Hashable, Sendable {
+package struct VersionView: JSONDocument, Hashable, Sendable {
   /// Of this program.
-  public var reel: String
+  package var reel: String
   /// Of `reel-probe-worker`; nil when it does not answer.
-  @ExplicitNull public var worker: String?
+  @ExplicitNull package var worker: String?
   /// Of libavformat, as the worker says.
-  @ExplicitNull public var ffmpeg: String?
+  @ExplicitNull package var ffmpeg: String?
   /// Of the SQLite that the catalog uses.
-  @ExplicitNull public var sqlite: String?
+  @ExplicitNull package var sqlite: String?
   /// Why the worker does not answer, and what to do; one sentence.
-  @ExplicitNull public var workerProblem: String?
+  @ExplicitNull package var workerProblem: String?
 
   /// What is nil is shown as unknown.
-  public init(
+  package init(
     reel: String = ReelVersion.current, worker: String?, ffmpeg: String?, sqlite: String?,
     workerProblem: String? = nil
   ) {
@@ -26,7 +26,7 @@ public struct VersionView: JSONDocument, Hashable, Sendable {
   }
 
   /// A newline after each line.
-  public func text(_ traits: TerminalTraits) -> String {
+  package func text(_ traits: TerminalTraits) -> String {
     var sheet = FactSheet(traits)
     sheet.add("reel", reel, .strong)
     sheet.add(

@@ -1,31 +1,31 @@
 import ReelCore
 
 /// One rule that a file breaks, or that could not be judged.
-public struct Finding: Hashable, Sendable {
+package struct Finding: Hashable, Sendable {
   /// Whether the rule is broken, or nobody knows.
-  public enum State: String, Codable, Sendable, CaseIterable {
+  package enum State: String, Codable, Sendable, CaseIterable {
     case broken
     case unverified
     /// Broken as it was when the file was locked: told, and no failure.
     case locked
   }
   /// The rule's id.
-  public var rule: String
+  package var rule: String
   /// Never `off`.
-  public var severity: Severity
+  package var severity: Severity
   /// Broken, unverified, or broken as it was locked.
-  public var state: State
+  package var state: State
   /// Nil when it could not be judged.
-  public var expected: String?
+  package var expected: String?
   /// Nil when it could not be judged.
-  public var found: String?
+  package var found: String?
   /// What is wrong, about "it"; one sentence for people.
-  public var sentence: String
+  package var sentence: String
   /// A shell command that would mend the file.
-  public var mend: String?
+  package var mend: String?
 
   /// From its parts.
-  public init(
+  package init(
     rule: String, severity: Severity, state: State, expected: String? = nil, found: String? = nil,
     sentence: String, mend: String? = nil
   ) {

@@ -1,26 +1,26 @@
 import ReelCore
 
 /// Everything that is known of one file before it is judged. A value: whoever gathers it does the reading.
-public struct FixtureFacts: Hashable, Sendable {
+package struct FixtureFacts: Hashable, Sendable {
   /// As it is reported; patterns of a policy are about ``patternPath``.
-  public var path: SourcePath
+  package var path: SourcePath
   /// The path from the folder that the user named, or the name alone of a file that was named itself.
-  public var patternPath: SourcePath
+  package var patternPath: SourcePath
   /// Size in bytes; nil when the file could not be reached.
-  public var size: Int64?
+  package var size: Int64?
   /// Nil when nothing asked for it.
-  public var digest: ContentDigest?
+  package var digest: ContentDigest?
   /// What came of reading it.
-  public var reading: FixtureReading
+  package var reading: FixtureReading
   /// What lies beside it.
-  public var sidecar: SidecarStatus
+  package var sidecar: SidecarStatus
   /// Whether another file has the same bytes.
-  public var likeness: Likeness
+  package var likeness: Likeness
 
   /// - Parameters:
   ///   - path: as the user named it or the walk found it.
   ///   - reading: what came of reading it.
-  public init(
+  package init(
     path: SourcePath, patternPath: SourcePath? = nil, size: Int64? = nil, digest: ContentDigest? = nil,
     reading: FixtureReading, sidecar: SidecarStatus = .none, likeness: Likeness = .notLookedFor
   ) {
@@ -34,18 +34,18 @@ public struct FixtureFacts: Hashable, Sendable {
   }
 
   /// The facts, where it could be read.
-  public var media: MediaInfo? {
+  package var media: MediaInfo? {
     if case .media(let report) = reading { report.media } else { nil }
   }
 
   /// Why the reader gave no facts, where it could not.
-  public var problem: ProbeError? {
+  package var problem: ProbeError? {
     if case .unreadable(let error) = reading { error } else { nil }
   }
 }
 
 /// What came of reading a file.
-public enum FixtureReading: Hashable, Sendable {
+package enum FixtureReading: Hashable, Sendable {
   case media(ProbeReport)
   /// It was opened, and is no media or could not be read as such.
   case unreadable(ProbeError)
@@ -56,7 +56,7 @@ public enum FixtureReading: Hashable, Sendable {
 }
 
 /// What lies beside a video to tell more about it.
-public enum SidecarStatus: Hashable, Sendable {
+package enum SidecarStatus: Hashable, Sendable {
   case none
   case valid
   /// The sentence says why.
@@ -64,7 +64,7 @@ public enum SidecarStatus: Hashable, Sendable {
 }
 
 /// Whether another file of the run has the same bytes.
-public enum Likeness: Hashable, Sendable {
+package enum Likeness: Hashable, Sendable {
   /// No rule asked.
   case notLookedFor
   case unique
@@ -76,7 +76,7 @@ public enum Likeness: Hashable, Sendable {
 
 extension ProbeError.Code {
   /// Whether this says that Reel could not do its work, rather than that the file is not what it should be.
-  public var leavesFileUnjudged: Bool {
+  package var leavesFileUnjudged: Bool {
     switch self {
     case .timeout, .crashed, .memoryLimit, .sandboxViolation, .implausible, .sourceChanged, .workerMissing,
       .workerBroken, .isolationUnavailable, .cancelled, .tooManyOpenFiles, .noReader:

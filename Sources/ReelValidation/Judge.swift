@@ -1,18 +1,18 @@
 import ReelCore
 
 /// A rule as a policy sets it: on, with its operand understood.
-public struct ActiveRule: Sendable {
+package struct ActiveRule: Sendable {
   /// The rule that is on.
-  public let rule: Rule
+  package let rule: Rule
   /// `warn` or `error`.
-  public let severity: Severity
+  package let severity: Severity
   let judge: Rule.Judge
 }
 
 /// What a policy says of files. Pure.
-public enum Judge {
+package enum Judge {
   /// Every rule of `rules` that the file breaks or that could not be judged, in their order.
-  public static func findings(_ facts: FixtureFacts, by rules: [ActiveRule]) -> [Finding] {
+  package static func findings(_ facts: FixtureFacts, by rules: [ActiveRule]) -> [Finding] {
     rules.compactMap { finding($0, facts) }
   }
 

@@ -1,7 +1,7 @@
 /// Finds the word that was meant.
-public enum NearestWord {
+package enum NearestWord {
   /// The word of `words` that differs least from `word`, if it is not more than a third of it, or two letters.
-  public static func nearest(to word: String, among words: [String]) -> String? {
+  package static func nearest(to word: String, among words: [String]) -> String? {
     let typed = Array(word.lowercased().utf8.prefix(64))
     let ranked = words.map { (distance(typed, Array($0.lowercased().utf8)), $0) }
     guard let best = ranked.min(by: { ($0.0, $0.1) < ($1.0, $1.1) }) else { return nil }

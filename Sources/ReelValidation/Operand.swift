@@ -1,19 +1,19 @@
 /// What a policy sets a rule to, as it is written there.
-public struct Operand: Hashable, Sendable {
+package struct Operand: Hashable, Sendable {
   /// One text, or those of a list; none for a rule that is only switched.
-  public var texts: [String]
+  package var texts: [String]
   /// How far a value may be from it.
-  public var tolerance: Tolerance
+  package var tolerance: Tolerance
 
   /// From its parts.
-  public init(_ texts: [String] = [], tolerance: Tolerance = .usual) {
+  package init(_ texts: [String] = [], tolerance: Tolerance = .usual) {
     self.texts = texts
     self.tolerance = tolerance
   }
 }
 
 /// How far a value may be from the expected one.
-public enum Tolerance: Hashable, Sendable {
+package enum Tolerance: Hashable, Sendable {
   /// What the rule itself allows.
   case usual
   /// In the rule's own unit, at least 0.
@@ -35,17 +35,17 @@ public enum Tolerance: Hashable, Sendable {
 }
 
 /// The form of an operand, for messages, documentation and the schema.
-public struct OperandForm: Hashable, Sendable {
+package struct OperandForm: Hashable, Sendable {
   /// Such as "a duration like 60s".
-  public let name: String
+  package let name: String
   /// Ways to write one.
-  public let examples: [String]
+  package let examples: [String]
   /// Whether several may be given, as a list.
-  public let isList: Bool
+  package let isList: Bool
   /// A regular expression (ECMA 262) that every way to write one matches.
-  public let pattern: String
+  package let pattern: String
   /// Whether a bare number is one, so that YAML and JSON may have it without quotes.
-  public let isNumber: Bool
+  package let isNumber: Bool
 }
 
 /// How the operand of a rule is read.

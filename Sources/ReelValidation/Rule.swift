@@ -1,18 +1,18 @@
 import ReelCore
 
 /// One thing that can be wrong with a file. A value: the rules of ``RuleBook`` are all there are.
-public struct Rule: Sendable {
+package struct Rule: Sendable {
   /// Judges a file. Pure.
-  public typealias Judge = @Sendable (FixtureFacts) -> RuleOutcome
+  package typealias Judge = @Sendable (FixtureFacts) -> RuleOutcome
 
   /// Stable, such as `duration.max`: policies, locks and reports name it so.
-  public let id: String
+  package let id: String
   /// What it asks of a file, in a few words.
-  public let title: String
+  package let title: String
   /// Why, and how to mend a file that breaks it; a few sentences.
-  public let explanation: String
+  package let explanation: String
   /// What it is set to; nil when it is only switched on and off.
-  public let operand: OperandForm?
+  package let operand: OperandForm?
   /// The judge for the operand that a policy gives; nil when that is none.
   let bind: @Sendable (Operand) -> Judge?
 

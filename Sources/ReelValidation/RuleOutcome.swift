@@ -1,5 +1,5 @@
 /// What a rule says of one file.
-public enum RuleOutcome: Hashable, Sendable {
+package enum RuleOutcome: Hashable, Sendable {
   case passed
   /// The rule is about something that this file has not.
   case notApplicable
@@ -9,19 +9,19 @@ public enum RuleOutcome: Hashable, Sendable {
 }
 
 /// How a file breaks a rule.
-public struct Breach: Hashable, Sendable {
+package struct Breach: Hashable, Sendable {
   /// What the rule wants, such as `at most 60 s`.
-  public let expected: String
+  package let expected: String
   /// What was found instead.
-  public let found: String
+  package let found: String
   /// What is wrong, about "it"; one sentence for people.
-  public let sentence: String
+  package let sentence: String
   /// A shell command that would mend the file, with words that ``MendCommand`` puts names in place of; nil where no
   /// command can.
-  public let mend: String?
+  package let mend: String?
 
   /// From its parts.
-  public init(expected: String, found: String, sentence: String, mend: String? = nil) {
+  package init(expected: String, found: String, sentence: String, mend: String? = nil) {
     self.expected = expected
     self.found = found
     self.sentence = sentence

@@ -1,5 +1,5 @@
 /// How much a broken rule matters.
-public enum Severity: String, Codable, Sendable, CaseIterable, Comparable {
+package enum Severity: String, Codable, Sendable, CaseIterable, Comparable {
   /// It is not looked at.
   case off
   /// It is told, and the file passes.
@@ -8,7 +8,7 @@ public enum Severity: String, Codable, Sendable, CaseIterable, Comparable {
   case error
 
   /// `off` before `warn` before `error`.
-  public static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
+  package static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
 
   private var rank: Int {
     switch self {

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
 /// Tells a sidecar from any other JSON file.
-public enum SidecarShape {
+package enum SidecarShape {
   private static let keys: Set<String> = ["caption", "music", "author", "authorName"]
 
   /// Whether the bytes are a JSON object that says nothing but what a sidecar says.
-  public static func isSidecar(_ bytes: [UInt8]) -> Bool {
+  package static func isSidecar(_ bytes: [UInt8]) -> Bool {
     guard bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return false }
     let found = (try? JSONDecoder().decode(Keys.self, from: Data(bytes)))?.names ?? []
     return !found.isEmpty && found.isSubset(of: keys)

@@ -1,23 +1,23 @@
 import ReelCore
 
 /// One file and what was found.
-public struct ValidatedFile: Hashable, Sendable {
+package struct ValidatedFile: Hashable, Sendable {
   /// As the run named it.
-  public let path: SourcePath
+  package let path: SourcePath
   /// In the order of the book, those of the lock last.
-  public let findings: [Finding]
+  package let findings: [Finding]
   /// Why Reel could not judge it; nil when it could.
-  public let unjudged: ProbeError?
+  package let unjudged: ProbeError?
 
   /// From its parts.
-  public init(path: SourcePath, findings: [Finding], unjudged: ProbeError? = nil) {
+  package init(path: SourcePath, findings: [Finding], unjudged: ProbeError? = nil) {
     self.path = path
     self.findings = findings
     self.unjudged = unjudged
   }
 
   /// How a file came out.
-  public enum Standing: String, Codable, Sendable, CaseIterable {
+  package enum Standing: String, Codable, Sendable, CaseIterable {
     case passed
     /// It breaks a rule of severity `error`, or a rule could not be judged under `--strict`.
     case failed
@@ -26,13 +26,13 @@ public struct ValidatedFile: Hashable, Sendable {
   }
 
   /// - Parameter strict: whether a rule that could not be judged counts as broken.
-  public func standing(strict: Bool) -> Standing {
+  package func standing(strict: Bool) -> Standing {
     if findings.contains(where: { Self.fails($0, strict: strict) }) { return .failed }
     return unjudged == nil ? .passed : .unjudged
   }
 
   /// Whether a finding makes its file fail.
-  public static func fails(_ finding: Finding, strict: Bool) -> Bool {
+  package static func fails(_ finding: Finding, strict: Bool) -> Bool {
     switch finding.state {
     case .broken: finding.severity == .error
     case .unverified: strict
@@ -42,24 +42,24 @@ public struct ValidatedFile: Hashable, Sendable {
 }
 
 /// All that `reel validate` found.
-public struct ValidationReport: Hashable, Sendable {
+package struct ValidationReport: Hashable, Sendable {
   /// Sorted by path, in byte order.
-  public let files: [ValidatedFile]
+  package let files: [ValidatedFile]
   /// The policy's name, and its version if it has one.
-  public let policy: String
+  package let policy: String
   /// The policy's own date or number; nil when it has none.
-  public let policyVersion: String?
+  package let policyVersion: String?
   /// Whether the files were held against a lock.
-  public let isLocked: Bool
+  package let isLocked: Bool
   /// Whether a rule that could not be judged counts as broken.
-  public let strict: Bool
+  package let strict: Bool
   /// Whether no file at all is fine.
-  public let allowsEmpty: Bool
+  package let allowsEmpty: Bool
   /// Nil when no file needed the reader.
-  public let reader: ReaderVersion?
+  package let reader: ReaderVersion?
 
   /// From its parts.
-  public init(
+  package init(
     files: [ValidatedFile], policy: String, policyVersion: String?, isLocked: Bool, strict: Bool,
     allowsEmpty: Bool, reader: ReaderVersion?
   ) {
@@ -73,7 +73,7 @@ public struct ValidationReport: Hashable, Sendable {
   }
 
   /// How it all came out.
-  public enum Outcome: String, Codable, Sendable, CaseIterable {
+  package enum Outcome: String, Codable, Sendable, CaseIterable {
     case passed
     /// A rule or the lock is broken, or there was no file.
     case failed
@@ -82,7 +82,7 @@ public struct ValidationReport: Hashable, Sendable {
   }
 
   /// A broken rule outweighs a file that could not be judged.
-  public var outcome: Outcome {
+  package var outcome: Outcome {
     if files.isEmpty { return allowsEmpty ? .passed : .failed }
     let standings = Set(files.map { $0.standing(strict: strict) })
     if standings.contains(.failed) { return .failed }
@@ -90,30 +90,30 @@ public struct ValidationReport: Hashable, Sendable {
   }
 
   /// Whether it failed because there was nothing to validate.
-  public var isEmptyFailure: Bool { files.isEmpty && !allowsEmpty }
+  package var isEmptyFailure: Bool { files.isEmpty && !allowsEmpty }
 
   /// Files, and findings, by how they came out.
-  public struct Totals: Hashable, Sendable, Codable {
+  package struct Totals: Hashable, Sendable, Codable {
     /// All of them.
-    public var files = 0
+    package var files = 0
     /// Files that fail by nothing.
-    public var passed = 0
+    package var passed = 0
     /// Files that break a rule or the lock.
-    public var failed = 0
+    package var failed = 0
     /// Files that Reel could not judge.
-    public var unjudged = 0
+    package var unjudged = 0
     /// Findings that make their files fail.
-    public var errors = 0
+    package var errors = 0
     /// Findings of broken rules of severity `warn`.
-    public var warnings = 0
+    package var warnings = 0
     /// Findings of rules that could not be judged.
-    public var unverified = 0
+    package var unverified = 0
     /// Rules broken as they were when the file was locked.
-    public var locked = 0
+    package var locked = 0
   }
 
   /// Counted anew each time.
-  public var totals: Totals {
+  package var totals: Totals {
     files.reduce(into: Totals()) { totals, file in
       totals.files += 1
       switch file.standing(strict: strict) {

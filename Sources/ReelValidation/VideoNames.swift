@@ -1,9 +1,9 @@
 import ReelCore
 
 /// The extensions by which a name claims to be a video, whether Reel takes it in or not.
-public enum VideoNames {
+package enum VideoNames {
   /// Lower case, without the dot.
-  public static let extensions = MediaContainer.claimableExtensions.union(raw)
+  package static let extensions = MediaContainer.claimableExtensions.union(raw)
 
   /// Streams without a container, and containers that are not taken in.
   static let raw: Set<String> = [

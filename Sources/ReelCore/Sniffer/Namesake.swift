@@ -1,8 +1,8 @@
 /// Files of another trade that go by the extension of a container: TypeScript and Qt's translations by `.ts`, Go's
 /// modules by `.mod`, PostScript by `.ps`.
-public enum Namesake {
+package enum Namesake {
   /// Lower case, without the dot.
-  public static let extensions = Set(kinds.keys)
+  package static let extensions = Set(kinds.keys)
 
   /// What else goes by the name, as the sniffer calls it. A web page is not among it: that came in place of a video.
   private static let kinds: [String: Set<String>] = [
@@ -15,7 +15,7 @@ public enum Namesake {
   /// - Parameters:
   ///   - head: the first ``Sniffer/headLength`` bytes, or the whole file when it is shorter.
   ///   - size: the whole file's size in bytes.
-  public static func isOne(head: [UInt8], size: Int64, claimed: String) -> Bool {
+  package static func isOne(head: [UInt8], size: Int64, claimed: String) -> Bool {
     guard let kinds = Self.kinds[claimed], case .refused(let error) = Sniffer.verdict(head: head, size: size),
       error.code == .notMedia, let found = error.found
     else { return false }

@@ -1,5 +1,5 @@
 /// What the first bytes of a file say.
-public enum SniffVerdict: Hashable, Sendable {
+package enum SniffVerdict: Hashable, Sendable {
   /// They are the beginning of this container. Whether the rest keeps the promise is for a demuxer to say.
   case container(MediaContainer)
   /// They are something that Reel does not take in; the error says what, and what to do.

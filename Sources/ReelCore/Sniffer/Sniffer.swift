@@ -1,17 +1,17 @@
 /// Tells what a file is by its first bytes, before any demuxer sees it.
 ///
 /// Pure, and total: any bytes have a verdict, and none makes it trap.
-public enum Sniffer {
+package enum Sniffer {
   /// How many of a file's first bytes to give: 64 KiB is the longest run-in that MXF allows before its first
   /// key (SMPTE ST 377-1, 6.5), and no other container needs more; 16 is the length of that key.
-  public static let headLength = 65_536 + 16
+  package static let headLength = 65_536 + 16
 
   /// What the file is that begins with `head`.
   ///
   /// - Parameters:
   ///   - head: the first ``headLength`` bytes, or the whole file when it is shorter. Fewer do, and tell less.
   ///   - size: the whole file's size in bytes.
-  public static func verdict(head: [UInt8], size: Int64) -> SniffVerdict {
+  package static func verdict(head: [UInt8], size: Int64) -> SniffVerdict {
     guard size > 0 else { return Refusal.empty.verdict }
     let head = Head(head)
     return LeadingTag.verdict(head, of: verdict) ?? verdict(head)

@@ -7,7 +7,7 @@
   ///
   /// `REEL_DIE_AT=NAME[:N]` is the same as `NAME[:N]=crash`. To the file that `REEL_FAILPOINTS_SEEN` names, every
   /// place that is reached is added, a line each.
-  public final class ArmedFailpoint: Sendable {
+  package final class ArmedFailpoint: Sendable {
     private enum Effect {
       case crash, stop
       case delay(milliseconds: UInt32)
@@ -27,7 +27,7 @@
     }
 
     /// One for the process, as its environment is; read once and never changed.
-    public static let ofThisProcess = ArmedFailpoint(
+    package static let ofThisProcess = ArmedFailpoint(
       variable("REEL_FAILPOINT") ?? variable("REEL_DIE_AT").map { $0 + "=crash" },
       seen: variable("REEL_FAILPOINTS_SEEN"))
 
@@ -46,7 +46,7 @@
     }
 
     /// The process has come to the place of that name.
-    public func reach(_ place: String) throws(SystemError) {
+    package func reach(_ place: String) throws(SystemError) {
       if seen >= 0 {
         let line = Array((place + "\n").utf8)
         _ = write(seen, line, line.count)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A number of places that are waited for without blocking. First come, first served; the place that was
 /// given back last is taken first, as its thread is warm.
-public final class AsyncPlaces: Sendable {
+package final class AsyncPlaces: Sendable {
   private struct State {
     var free: [Int]
     var waiting: [CheckedContinuation<Int, Never>] = []
@@ -11,7 +11,7 @@ public final class AsyncPlaces: Sendable {
   private let state: Mutex<State>
 
   /// - Parameter count: how many there are; at least 1.
-  public init(count: Int) {
+  package init(count: Int) {
     let count = max(1, count)
     state = Mutex(State(free: Array((0..<count).reversed())))
   }
@@ -20,7 +20,7 @@ public final class AsyncPlaces: Sendable {
   var waitingCount: Int { state.withLock { $0.waiting.count - $0.served } }
 
   /// Waits for a place, and gives its number: 0 ..< count.
-  public func take() async -> Int {
+  package func take() async -> Int {
     await withCheckedContinuation { continuation in
       let place: Int? = state.withLock { state in
         if let place = state.free.popLast() { return place }
@@ -32,7 +32,7 @@ public final class AsyncPlaces: Sendable {
   }
 
   /// The place is free for who has waited longest.
-  public func giveBack(_ place: Int) {
+  package func giveBack(_ place: Int) {
     let next: CheckedContinuation<Int, Never>? = state.withLock { state in
       guard state.served < state.waiting.count else {
         state.free.append(place)

@@ -2,7 +2,7 @@ import Dispatch
 
 /// Threads for calls that block (disk, sockets, SQLite), so that none of Swift's cooperative threads ever
 /// waits for a device: those are as many as cores, and one that waits is one less for everybody.
-public final class BlockingQueue: Sendable {
+package final class BlockingQueue: Sendable {
   /// A serial queue for each place. A concurrent one would not do: on Linux its blocked threads count against
   /// the cores, and more come only about once a second.
   let lanes: [DispatchQueue]
@@ -11,7 +11,7 @@ public final class BlockingQueue: Sendable {
   /// - Parameters:
   ///   - label: shown by debuggers.
   ///   - width: how many calls may block at once; at least 1.
-  public init(label: String, width: Int) {
+  package init(label: String, width: Int) {
     let count = max(1, width)
     lanes = (0..<count).map { DispatchQueue(label: "\(label).\($0)") }
     places = AsyncPlaces(count: count)
@@ -23,7 +23,7 @@ public final class BlockingQueue: Sendable {
   /// Runs `body` on a thread of its own, and gives its result.
   ///
   /// Cancellation does not interrupt `body`: a system call that has begun ends first.
-  public func run<Value: Sendable, Failure: Error>(
+  package func run<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let place = await places.take()
@@ -37,7 +37,7 @@ public final class BlockingQueue: Sendable {
   }
 
   /// The same for a `body` that looks at the flag, which is set when the task is cancelled.
-  public func runCancellable<Value: Sendable, Failure: Error>(
+  package func runCancellable<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable (CancellationFlag) throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let flag = CancellationFlag()

@@ -1,13 +1,13 @@
 import Glibc
 
 /// A file descriptor that closes itself when nobody holds it any more.
-public final class Descriptor: Sendable {
+package final class Descriptor: Sendable {
   /// The number; good as long as this object lives, so pass the object, not the number, to what outlives a
   /// call.
-  public let rawValue: Int32
+  package let rawValue: Int32
 
   /// Takes `rawValue` over: it is closed when this goes.
-  public init(adopting rawValue: Int32) {
+  package init(adopting rawValue: Int32) {
     self.rawValue = rawValue
   }
 
@@ -18,7 +18,7 @@ public final class Descriptor: Sendable {
 
 extension Descriptor {
   /// How many this process may have open at once (`RLIMIT_NOFILE`).
-  public static var limit: Int {
+  package static var limit: Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
     return Int(clamping: limit.rlim_cur)

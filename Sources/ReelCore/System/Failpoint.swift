@@ -1,6 +1,6 @@
 /// A place between two effects on a disk, right after the one that it is named for. A debug build can be told to
 /// fail there, by `REEL_FAILPOINT` (docs/publish.md); a release build passes by.
-public enum Failpoint: Sendable, CaseIterable {
+package enum Failpoint: Sendable, CaseIterable {
   // The file that says who is alive.
   case lockFileCreated
   case lockFileLocked
@@ -61,7 +61,7 @@ public enum Failpoint: Sendable, CaseIterable {
   /// The process has come here. What is armed for this place happens now.
   /// - Throws: what is armed, as if the effect before had failed; nothing in a release build.
   @inline(__always)
-  public func reach() throws(SystemError) {
+  package func reach() throws(SystemError) {
     #if DEBUG
       try ArmedFailpoint.ofThisProcess.reach("\(self)")
     #endif
@@ -69,7 +69,7 @@ public enum Failpoint: Sendable, CaseIterable {
 
   /// The same where nothing can fail: an armed error has no effect.
   @inline(__always)
-  public func pass() {
+  package func pass() {
     #if DEBUG
       try? ArmedFailpoint.ofThisProcess.reach("\(self)")
     #endif

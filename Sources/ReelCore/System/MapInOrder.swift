@@ -11,7 +11,7 @@ extension BlockingQueue {
   ///   - ahead: how many elements may be begun that were not given to `body`: results that wait behind one that takes
   ///     long.
   ///   - transform: its flag is set when no result is wanted any more.
-  public func mapInOrder<Elements: IteratorProtocol & Sendable, Output: Sendable>(
+  package func mapInOrder<Elements: IteratorProtocol & Sendable, Output: Sendable>(
     _ elements: Elements, ahead: Int = 256,
     _ transform: @escaping @Sendable (Elements.Element, CancellationFlag) -> Output,
     _ body: (Output) async -> Bool

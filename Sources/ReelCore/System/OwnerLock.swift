@@ -6,23 +6,23 @@ import Synchronization
 ///
 /// The lock is a `flock` on a descriptor that is closed on exec, so no child inherits it. Another kernel may not see
 /// it, so the file names the owner's (``HostIdentity``), and ``renew()`` tells others that the owner lives.
-public final class OwnerLock: Sendable {
+package final class OwnerLock: Sendable {
   /// The owner's name: the lock file is `NAME.owner`.
-  public let name: String
+  package let name: String
   private let path: String
   private let host: String
   /// Nil once it has retired.
   private let locked: Mutex<Descriptor?>
 
   /// What every owner's file ends with.
-  public static let suffix = ".owner"
+  package static let suffix = ".owner"
 
   /// What follows ``suffix`` while a lock file is being made; one that stays so is left over from a crash.
-  public static let unfinishedSuffix = ".new"
+  package static let unfinishedSuffix = ".new"
 
   /// Creates `directory/NAME.owner` (0600), locked from the first moment that it has that name.
   /// - Throws: ``SystemError`` when the file can't be created or locked; `EEXIST` when `name` is taken.
-  public convenience init(directory: String, name: String) throws(SystemError) {
+  package convenience init(directory: String, name: String) throws(SystemError) {
     try self.init(directory: directory, name: name, host: HostIdentity.current())
   }
 
@@ -92,7 +92,7 @@ public final class OwnerLock: Sendable {
   }
 
   /// Removes the file, and lets go of the lock.
-  public func retire() {
+  package func retire() {
     locked.withLock { descriptor in
       guard descriptor.take() != nil else { return }
       unlink(path)

@@ -1,25 +1,25 @@
 import Glibc
 
 /// A system call's failure.
-public struct SystemError: Error, Hashable, Sendable {
+package struct SystemError: Error, Hashable, Sendable {
   /// The value of `errno`.
-  public let code: Int32
+  package let code: Int32
   /// The call's name, such as `openat`.
-  public let call: String
+  package let call: String
 
   /// - Parameters: the value of `errno`, and the name of the call that set it.
-  public init(code: Int32, call: String) {
+  package init(code: Int32, call: String) {
     self.code = code
     self.call = call
   }
 
   /// The current `errno`, for use right after a call that failed.
-  public static func last(_ call: String) -> SystemError {
+  package static func last(_ call: String) -> SystemError {
     SystemError(code: errno, call: call)
   }
 
   /// The system's words for the code, such as "No space left on device".
-  public var reason: String {
+  package var reason: String {
     var buffer = [CChar](repeating: 0, count: 256)
     guard strerror_r(code, &buffer, buffer.count) == 0, let end = buffer.firstIndex(of: 0) else {
       return "system error \(code)"
@@ -30,11 +30,11 @@ public struct SystemError: Error, Hashable, Sendable {
 
 extension SystemError: CustomStringConvertible {
   /// The call and the reason.
-  public var description: String { "\(call): \(reason)" }
+  package var description: String { "\(call): \(reason)" }
 }
 
 /// Calls `body` again as long as it is interrupted by a signal; throws what `errno` says when it returns -1.
-public func retryingInterrupts<Number: FixedWidthInteger>(
+package func retryingInterrupts<Number: FixedWidthInteger>(
   _ call: String, _ body: () -> Number
 ) throws(SystemError) -> Number {
   while true {

@@ -2,7 +2,7 @@ import ReelCore
 
 extension Finding {
   /// The catalog itself is not to be trusted.
-  public static func damaged(_ sentence: String) -> Finding {
+  package static func damaged(_ sentence: String) -> Finding {
     Finding(
       .catalogDamaged, sentence, .byHand,
       meaning: "the catalog is damaged (\(sentence)): nothing else was looked at",

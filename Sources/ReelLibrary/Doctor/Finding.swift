@@ -1,9 +1,9 @@
 import ReelCore
 
 /// Something that is not as it should be in a library or its stores.
-public struct Finding: Hashable, Sendable {
+package struct Finding: Hashable, Sendable {
   /// What it is, for programs.
-  public enum Kind: String, Codable, Sendable, CaseIterable {
+  package enum Kind: String, Codable, Sendable, CaseIterable {
     /// The database contradicts itself, or can't be read.
     case catalogDamaged = "catalog.damaged"
     /// A process died and has not been struck out yet.
@@ -31,7 +31,7 @@ public struct Finding: Hashable, Sendable {
   }
 
   /// What becomes of it.
-  public enum Mending: String, Codable, Sendable {
+  package enum Mending: String, Codable, Sendable {
     /// `--fix` mends it.
     case byFix
     /// Only a person can decide.
@@ -39,17 +39,17 @@ public struct Finding: Hashable, Sendable {
   }
 
   /// What it is.
-  public let kind: Kind
+  package let kind: Kind
   /// What it is about: a path, an object's key, a lock's name.
-  public let subject: String
+  package let subject: String
   /// What is wrong, and what that means; a sentence.
-  public let meaning: String
+  package let meaning: String
   /// What `--fix` does about it, or what a person does; a sentence.
-  public let remedy: String
+  package let remedy: String
   /// Who mends it.
-  public let mending: Mending
+  package let mending: Mending
   /// Of an intent: for how long nobody has gone on with it. Nil for anything else.
-  public let age: Duration?
+  package let age: Duration?
 
   init(
     _ kind: Kind, _ subject: String, _ mending: Mending, meaning: String, remedy: String, age: Duration? = nil
@@ -67,20 +67,20 @@ public struct Finding: Hashable, Sendable {
 }
 
 /// What an examination found, and what of it was mended.
-public struct Diagnosis: Sendable {
+package struct Diagnosis: Sendable {
   /// Gone since the first look.
-  public let mended: [Finding]
+  package let mended: [Finding]
   /// Still there.
-  public let left: [Finding]
+  package let left: [Finding]
   /// Why what is left could not be mended, as far as mending was tried.
-  public let failures: [MendingFailure]
+  package let failures: [MendingFailure]
   /// Objects that rows name and that were looked at.
-  public let objects: Int
+  package let objects: Int
   /// Whether the stored bytes were read.
-  public let wasRead: Bool
+  package let wasRead: Bool
 
   /// A diagnosis by its parts.
-  public init(
+  package init(
     mended: [Finding], left: [Finding], failures: [MendingFailure] = [], objects: Int, wasRead: Bool
   ) {
     self.mended = mended

@@ -2,9 +2,9 @@ import FoundationEssentials
 import ReelCore
 
 /// One look at a library and its stores. Changes nothing.
-public struct LibraryExamination: Sendable {
+package struct LibraryExamination: Sendable {
   /// A store, seen from two sides.
-  public typealias Store = any Uploader & StoreExamination
+  package typealias Store = any Uploader & StoreExamination
 
   let catalog: any CatalogExamination
   let stores: @Sendable (Destination) async throws(UploadError) -> Store?
@@ -16,7 +16,7 @@ public struct LibraryExamination: Sendable {
   ///   - stores: the store of that name; nil for one that can't be listed, an error for one that can't be reached.
   ///   - grace: how long an intent that nobody goes on with, and its object, is left alone.
   ///   - readsObjects: whether the stored bytes are read and hashed, beside their length.
-  public init(
+  package init(
     catalog: any CatalogExamination, clock: any WallClock = SystemWallClock(),
     grace: Duration = .seconds(86_400), readsObjects: Bool = false,
     stores: @escaping @Sendable (Destination) async throws(UploadError) -> Store?
@@ -30,7 +30,7 @@ public struct LibraryExamination: Sendable {
 
   /// Everything that is not as it should be.
   /// - Throws: ``CatalogError`` when the catalog can't be read for a reason other than damage.
-  public func run() async throws(CatalogError) -> (findings: [Finding], objects: Int) {
+  package func run() async throws(CatalogError) -> (findings: [Finding], objects: Int) {
     do throws(CatalogError) {
       let damage = try await catalog.damage()
       guard damage.isEmpty else { return (damage.map(Finding.damaged), 0) }

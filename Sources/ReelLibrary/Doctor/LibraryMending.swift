@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 
 /// Mends what an examination found, where that is certain.
-public struct LibraryMending: Sendable {
+package struct LibraryMending: Sendable {
   private let catalog: any CatalogMending
   private let examination: LibraryExamination
   private let supply: (any ObjectSupply)?
@@ -14,7 +14,7 @@ public struct LibraryMending: Sendable {
   ///   - supply: where objects that are gone or damaged are put back from; nil for nowhere.
   ///   - damaged: the names of objects that a look found to be other than their posts say.
   ///   - recorders: what writes posts down beside a store's objects; nil for a store that keeps none.
-  public init(
+  package init(
     catalog: any CatalogMending, examination: LibraryExamination, supply: (any ObjectSupply)? = nil,
     damaged: Set<String> = [],
     recorders: @escaping @Sendable (Destination) async throws(UploadError) -> (any PostRecorder)? = {
@@ -30,7 +30,7 @@ public struct LibraryMending: Sendable {
 
   /// Mends what `--fix` may mend, and gives what it could not: that is found again by the next look, too.
   /// - Throws: ``CatalogError`` when the catalog can't be written.
-  public func run() async throws(CatalogError) -> [MendingFailure] {
+  package func run() async throws(CatalogError) -> [MendingFailure] {
     guard try await examination.catalog.damage().isEmpty else { return [] }
     try await catalog.releaseWhatTheDeadHold()
     var failures: [MendingFailure] = []
@@ -105,7 +105,7 @@ public struct LibraryMending: Sendable {
 
 extension Diagnosis {
   /// What two looks, before and after mending, say together.
-  public init(
+  package init(
     before: [Finding], after: (findings: [Finding], objects: Int), failures: [MendingFailure] = [],
     wasRead: Bool
   ) {

@@ -1,16 +1,16 @@
 import ReelCore
 
 /// Something that mending came upon and could not do.
-public struct MendingFailure: Hashable, Sendable {
+package struct MendingFailure: Hashable, Sendable {
   /// The object's name, the store or the file.
-  public let subject: String
+  package let subject: String
   /// For programs: that of the error.
-  public let code: String
+  package let code: String
   /// Why.
-  public let message: String
+  package let message: String
 
   /// A failure by its parts.
-  public init(subject: String, code: String, message: String) {
+  package init(subject: String, code: String, message: String) {
     (self.subject, self.code, self.message) = (subject, code, message)
   }
 

@@ -1,7 +1,7 @@
 import ReelCore
 
 /// Where the bytes of objects that are gone or damaged may come from.
-public protocol ObjectSupply: Sendable {
+package protocol ObjectSupply: Sendable {
   /// Calls `take` with a source for each of `wanted` that it has the bytes of, by length and digest, and gives what
   /// it could not look at.
   func supply(

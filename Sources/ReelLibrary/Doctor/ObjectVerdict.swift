@@ -1,7 +1,7 @@
 import ReelCore
 
 /// How a post's object stands in its store.
-public enum ObjectVerdict: Hashable, Sendable {
+package enum ObjectVerdict: Hashable, Sendable {
   /// There, as long as it should be, and, where that was found out, with the right digest; and shown by its record,
   /// in a store that keeps posts.
   case sound(digestCompared: Bool, recordCompared: Bool = false)
@@ -19,7 +19,7 @@ public enum ObjectVerdict: Hashable, Sendable {
   case unknown(UploadError)
 
   /// For programs: `missing`, `truncated`, `longer`, `differs`, `unrecorded`, `misrecorded`, `unreadable`; nil when nothing is wrong.
-  public func code(expecting size: Int64) -> String? {
+  package func code(expecting size: Int64) -> String? {
     switch self {
     case .sound: nil
     case .missing: "missing"
@@ -34,22 +34,22 @@ public enum ObjectVerdict: Hashable, Sendable {
 
 extension Destination {
   /// What to do when a folder is not where it was; nil for another store.
-  public var moved: String? {
+  package var moved: String? {
     name.hasPrefix("file:") ? "if it was moved, say so: reel relocate \(name) NEW" : nil
   }
 }
 
 /// A post whose object was looked at.
-public struct VerifiedObject: Hashable, Sendable {
+package struct VerifiedObject: Hashable, Sendable {
   /// What the catalog says of it.
-  public let object: ExaminedObject
+  package let object: ExaminedObject
   /// Where it is stored.
-  public let destination: Destination
+  package let destination: Destination
   /// How it stands.
-  public let verdict: ObjectVerdict
+  package let verdict: ObjectVerdict
 
   /// A verdict on an object.
-  public init(_ object: ExaminedObject, in destination: Destination, verdict: ObjectVerdict) {
+  package init(_ object: ExaminedObject, in destination: Destination, verdict: ObjectVerdict) {
     self.object = object
     self.destination = destination
     self.verdict = verdict
@@ -57,7 +57,7 @@ public struct VerifiedObject: Hashable, Sendable {
 }
 
 /// What a verification says, as it goes.
-public enum VerificationEvent: Hashable, Sendable {
+package enum VerificationEvent: Hashable, Sendable {
   /// An object was looked at.
   case verified(VerifiedObject)
   /// A store could not be looked at, or no longer: its other posts were not looked at.
@@ -67,30 +67,30 @@ public enum VerificationEvent: Hashable, Sendable {
 }
 
 /// How many objects stand how.
-public struct VerificationCount: Hashable, Sendable {
+package struct VerificationCount: Hashable, Sendable {
   /// Nothing is wrong with them, as far as was looked.
-  public var sound = 0
+  package var sound = 0
   /// Of these, those whose digest was compared.
-  public var digestsCompared = 0
+  package var digestsCompared = 0
   /// Of these, those whose record in the store's database was compared.
-  public var recordsCompared = 0
+  package var recordsCompared = 0
   /// Missing, of another length, other bytes, or not recorded.
-  public var damaged = 0
+  package var damaged = 0
   /// The store did not tell.
-  public var unknown = 0
+  package var unknown = 0
   /// Stores that could not be looked at.
-  public var unreachable = 0
+  package var unreachable = 0
   /// Stores that were not looked at, for want of a secret that was given for them.
-  public var notLookedAt = 0
+  package var notLookedAt = 0
 
   /// Nothing yet.
-  public init() {}
+  package init() {}
 
   /// Objects that were looked at.
-  public var objects: Int { sound + damaged + unknown }
+  package var objects: Int { sound + damaged + unknown }
 
   /// Counts what has happened.
-  public mutating func add(_ event: VerificationEvent) {
+  package mutating func add(_ event: VerificationEvent) {
     switch event {
     case .unreachable: unreachable += 1
     case .notLookedAt: notLookedAt += 1

@@ -4,14 +4,14 @@ import ReelCore
 ///
 /// Goes through the catalog by pages and keeps nothing of what it has passed, so a library of many posts takes no
 /// more memory than a small one.
-public struct StoreVerification: Sendable {
+package struct StoreVerification: Sendable {
   /// Where objects are, and what keeps their posts.
-  public struct Store: Sendable {
+  package struct Store: Sendable {
     let uploader: any Uploader
     let recorder: (any PostRecorder)?
 
     /// - Parameter recorder: nil for a store that keeps no posts.
-    public init(_ uploader: any Uploader, recorder: (any PostRecorder)? = nil) {
+    package init(_ uploader: any Uploader, recorder: (any PostRecorder)? = nil) {
       self.uploader = uploader
       self.recorder = recorder
     }
@@ -28,7 +28,7 @@ public struct StoreVerification: Sendable {
   ///     where the store proves one.
   ///   - store: the store of that name; nil for one that needs a secret, where none was given for it; throws when this
   ///     installation can't reach such a store.
-  public init(
+  package init(
     catalog: any CatalogExamination, width: Int = 8, readsObjects: Bool = false,
     store: @escaping @Sendable (Destination) async throws(UploadError) -> Store?
   ) {
@@ -44,7 +44,7 @@ public struct StoreVerification: Sendable {
   ///   - destinations: nil for all that the catalog knows.
   ///   - tell: is awaited: a slow listener makes the verification slow, not large.
   /// - Throws: ``CatalogError`` when the catalog can't be read; `cancelled`.
-  public func run(
+  package func run(
     _ destinations: [Destination]? = nil, tell: (VerificationEvent) async -> Void
   ) async throws(CatalogError) {
     let known = try await catalog.destinations()

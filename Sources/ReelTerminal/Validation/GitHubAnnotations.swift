@@ -2,7 +2,7 @@ import ReelCore
 import ReelValidation
 
 /// Workflow commands of GitHub Actions that annotate files (GitHub Docs, "Workflow commands for GitHub Actions").
-public enum GitHubAnnotations {
+package enum GitHubAnnotations {
   /// GitHub shows ten annotations of each level for a step; the step summary has them all.
   static let mostOfALevel = 10
 

@@ -2,12 +2,12 @@ import ReelCore
 import ReelValidation
 
 /// A report for a merge request, or for the step summary of GitHub Actions (GitHub Flavored Markdown).
-public enum MarkdownReport {
+package enum MarkdownReport {
   /// Rows; GitHub cuts a step summary at 1 MiB.
   static let mostRows = 2000
 
   /// A newline after the last line.
-  public static func text(_ report: ValidationReport) -> String {
+  package static func text(_ report: ValidationReport) -> String {
     let mark = report.outcome == .passed ? "✅" : "❌"
     var lines = [
       "### \(mark) reel validate", "",

@@ -1,9 +1,9 @@
 import ReelValidation
 
 /// What a rule means, for people (`reel validate --explain`).
-public enum RuleCard {
+package enum RuleCard {
   /// A newline after each line.
-  public static func text(_ info: RuleInfo, _ traits: TerminalTraits) -> String {
+  package static func text(_ info: RuleInfo, _ traits: TerminalTraits) -> String {
     var lines = traits.wrapped(traits.harmless("\(info.id): \(info.title)"), .strong)
     lines += traits.wrapped(traits.harmless(info.explanation))
     if let form = RuleBook.rule(info.id)?.operand {
@@ -14,7 +14,7 @@ public enum RuleCard {
   }
 
   /// Every rule, a line for each.
-  public static func list(_ infos: [RuleInfo], _ traits: TerminalTraits) -> String {
+  package static func list(_ infos: [RuleInfo], _ traits: TerminalTraits) -> String {
     let columns = infos.map { $0.id.count }.max() ?? 0
     return infos.map { DisplayWidth.padded($0.id, to: columns) + "  " + $0.title + "\n" }.joined()
   }

@@ -2,9 +2,9 @@ import ReelCore
 import ReelValidation
 
 /// What `reel validate` found, for people.
-public enum ValidationCard {
+package enum ValidationCard {
   /// A newline after each line.
-  public static func text(_ report: ValidationReport, _ traits: TerminalTraits) -> String {
+  package static func text(_ report: ValidationReport, _ traits: TerminalTraits) -> String {
     var lines = report.files.filter(isWorthTelling).flatMap { file($0, report, traits) }
     if !lines.isEmpty { lines.append(StyledLine()) }
     let ink: StyledLine.Ink = report.outcome == .passed ? .success : .failure

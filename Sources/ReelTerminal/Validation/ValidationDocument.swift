@@ -2,18 +2,18 @@ import ReelCore
 import ReelValidation
 
 /// `{"v": 1, "outcome": …, "totals": {…}, "policy": {…}, "files": […]}`
-public struct ValidationDocument: JSONDocument {
+package struct ValidationDocument: JSONDocument {
   private let report: ValidationReport
 
   /// From its parts.
-  public init(_ report: ValidationReport) {
+  package init(_ report: ValidationReport) {
     self.report = report
   }
 
   private enum CodingKeys: String, CodingKey { case v, files }
 
   /// Throws what the encoder throws.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     try Head(report).encode(to: encoder)
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(1, forKey: .v)

@@ -1,7 +1,7 @@
 import ReelValidation
 
 /// The forms of a report of `reel validate`.
-public enum ValidationReportKind: String, Sendable, CaseIterable {
+package enum ValidationReportKind: String, Sendable, CaseIterable {
   case people
   case json
   case jsonl
@@ -14,7 +14,7 @@ public enum ValidationReportKind: String, Sendable, CaseIterable {
   ///
   /// - Parameter traits: of where `people` will be read.
   /// - Throws: what the JSON encoder throws.
-  public func text(_ report: ValidationReport, _ traits: TerminalTraits) throws -> String {
+  package func text(_ report: ValidationReport, _ traits: TerminalTraits) throws -> String {
     switch self {
     case .people: ValidationCard.text(report, traits)
     case .json: try ValidationDocument(report).json(pretty: true)

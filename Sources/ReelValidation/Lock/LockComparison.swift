@@ -1,11 +1,11 @@
 import ReelCore
 
 /// What a lock says of files as they are now. Pure.
-public struct LockComparison: Sendable {
+package struct LockComparison: Sendable {
   private let lock: LockFile
 
   /// From its parts.
-  public init(_ lock: LockFile) {
+  package init(_ lock: LockFile) {
     self.lock = lock
   }
 
@@ -15,7 +15,7 @@ public struct LockComparison: Sendable {
   /// - Parameters:
   ///   - path: relative to the lock's folder.
   ///   - current: the file as it is now, with what its findings say.
-  public func findings(_ path: SourcePath, _ current: LockEntry, findings: [Finding]) -> [Finding] {
+  package func findings(_ path: SourcePath, _ current: LockEntry, findings: [Finding]) -> [Finding] {
     guard let locked = lock.entries[path] else { return findings + [Self.new] }
     let accepted = findings.map { finding in
       guard finding.state == .broken, locked.broken.contains(finding.rule) else { return finding }
@@ -27,7 +27,7 @@ public struct LockComparison: Sendable {
   }
 
   /// Whether a file that can't be judged could not be judged, in the same way, when it was locked.
-  public func accepts(_ path: SourcePath, _ current: LockEntry) -> Bool {
+  package func accepts(_ path: SourcePath, _ current: LockEntry) -> Bool {
     guard let locked = lock.entries[path], let error = locked.facts["error"] else { return false }
     return locked.digest == current.digest && current.facts["error"] == error
   }
@@ -37,7 +37,7 @@ public struct LockComparison: Sendable {
   /// - Parameters:
   ///   - found: relative to the lock's folder.
   ///   - isCovered: whether the run would have met a file of this path.
-  public func gone(found: Set<SourcePath>, isCovered: (SourcePath) -> Bool) -> [(SourcePath, Finding)] {
+  package func gone(found: Set<SourcePath>, isCovered: (SourcePath) -> Bool) -> [(SourcePath, Finding)] {
     lock.entries.keys.filter { !found.contains($0) && isCovered($0) }.sorted().map { ($0, Self.gone) }
   }
 
@@ -83,21 +83,21 @@ public struct LockComparison: Sendable {
 }
 
 /// The facts that differ between two entries.
-public struct LockChanges: Hashable, Sendable {
+package struct LockChanges: Hashable, Sendable {
   /// One fact; nil where there is none.
-  public struct Change: Hashable, Sendable {
+  package struct Change: Hashable, Sendable {
     /// The fact's name, such as `video.rotation`.
-    public let key: String
+    package let key: String
     /// As locked; nil when it was unknown.
-    public let old: String?
+    package let old: String?
     /// As it is now; nil when it is unknown.
-    public let new: String?
+    package let new: String?
   }
   /// Sorted by key.
-  public let changes: [Change]
+  package let changes: [Change]
 
   /// - Parameter tolerances: how far two values of one fact may be apart.
-  public init(from old: LockEntry, to new: LockEntry, tolerances: LockTolerances) {
+  package init(from old: LockEntry, to new: LockEntry, tolerances: LockTolerances) {
     var changes = Set(old.facts.keys).union(new.facts.keys).sorted().compactMap { key -> Change? in
       let change = Change(key: key, old: old.facts[key], new: new.facts[key])
       if let before = change.old, let after = change.new, tolerances.admits(key, before, after) { return nil }

@@ -1,34 +1,34 @@
 import ReelCore
 
 /// What each fixture was when somebody looked at it and said: so it should be.
-public struct LockFile: Hashable, Sendable {
+package struct LockFile: Hashable, Sendable {
   /// By their paths, which are relative to the folder that holds the lock file.
-  public var entries: [SourcePath: LockEntry]
+  package var entries: [SourcePath: LockEntry]
   /// How far a reading may be from the locked one.
-  public var tolerances: LockTolerances
+  package var tolerances: LockTolerances
 
   /// From its parts.
-  public init(entries: [SourcePath: LockEntry] = [:], tolerances: LockTolerances = LockTolerances()) {
+  package init(entries: [SourcePath: LockEntry] = [:], tolerances: LockTolerances = LockTolerances()) {
     self.entries = entries
     self.tolerances = tolerances
   }
 }
 
 /// What one file was.
-public struct LockEntry: Hashable, Sendable {
+package struct LockEntry: Hashable, Sendable {
   /// Nil when its bytes could not be read.
-  public var digest: ContentDigest?
+  package var digest: ContentDigest?
   /// Bytes.
-  public var size: Int64?
+  package var size: Int64?
   /// The facts, by key.
-  public var facts: [String: String]
+  package var facts: [String: String]
   /// Who read them.
-  public var reader: ReaderVersion
+  package var reader: ReaderVersion
   /// The rules that it broke, sorted; none for a file that passed.
-  public var broken: [String]
+  package var broken: [String]
 
   /// From its parts.
-  public init(
+  package init(
     digest: ContentDigest?, size: Int64?, facts: [String: String], reader: ReaderVersion, broken: [String]
   ) {
     self.digest = digest
@@ -39,7 +39,7 @@ public struct LockEntry: Hashable, Sendable {
   }
 
   /// What is locked of a file and what a policy said of it.
-  public init(_ facts: FixtureFacts, findings: [Finding], reader: ReaderVersion) {
+  package init(_ facts: FixtureFacts, findings: [Finding], reader: ReaderVersion) {
     let broken = findings.filter { $0.severity == .error && $0.state != .unverified }.map(\.rule)
     self.init(
       digest: facts.digest, size: facts.size, facts: LockedFacts.facts(of: facts.reading), reader: reader,
@@ -48,14 +48,14 @@ public struct LockEntry: Hashable, Sendable {
 }
 
 /// How far a reading may be from the locked one: another FFmpeg rounds in another way.
-public struct LockTolerances: Hashable, Sendable {
+package struct LockTolerances: Hashable, Sendable {
   /// Seconds, at least 0.
-  public var duration: Double
+  package var duration: Double
   /// Part of the value, at least 0, for frame rates and bit rates.
-  public var rate: Double
+  package var rate: Double
 
   /// From its parts.
-  public init(duration: Double = 0.05, rate: Double = 0.0001) {
+  package init(duration: Double = 0.05, rate: Double = 0.0001) {
     self.duration = duration
     self.rate = rate
   }

@@ -1,27 +1,27 @@
 import ReelCore
 
 /// A line of a lock file that can't be understood.
-public struct LockError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct LockError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Counted from 1; nil when it is about the file as a whole.
-  public let line: Int?
+  package let line: Int?
   /// What is wrong and what to do; one sentence.
-  public let message: String
+  package let message: String
 
   /// From its parts.
-  public init(line: Int? = nil, _ message: String) {
+  package init(line: Int? = nil, _ message: String) {
     self.line = line
     self.message = message
   }
 
   /// `line 3: …`
-  public var description: String { (line.map { "line \($0): " } ?? "") + message }
+  package var description: String { (line.map { "line \($0): " } ?? "") + message }
 }
 
 extension LockFile {
   /// Reads what ``LockText`` writes. Any bytes have an answer.
   ///
   /// - Throws: ``LockError``.
-  public init(text bytes: [UInt8]) throws(LockError) {
+  package init(text bytes: [UInt8]) throws(LockError) {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw LockError("it is not UTF-8; write it anew with `reel lock`")
     }

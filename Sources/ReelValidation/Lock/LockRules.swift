@@ -1,13 +1,13 @@
 /// What a lock can find, with ids like those of the rules.
-public enum LockRules {
+package enum LockRules {
   /// The bytes are others.
-  public static let changed = "lock.changed"
+  package static let changed = "lock.changed"
   /// The bytes are the same, and the facts are others.
-  public static let reading = "lock.reading"
+  package static let reading = "lock.reading"
   /// The lock does not know the file.
-  public static let new = "lock.new"
+  package static let new = "lock.new"
   /// The file is not there any more.
-  public static let gone = "lock.gone"
+  package static let gone = "lock.gone"
 
   static let infos = [
     RuleInfo(
@@ -30,20 +30,20 @@ public enum LockRules {
 }
 
 /// What a rule means, for people.
-public struct RuleInfo: Hashable, Sendable {
+package struct RuleInfo: Hashable, Sendable {
   /// Stable, such as `duration.max`.
-  public let id: String
+  package let id: String
   /// What it asks of a file, in a few words.
-  public let title: String
+  package let title: String
   /// Why, and how to mend a file; a few sentences.
-  public let explanation: String
+  package let explanation: String
 }
 
 extension RuleBook {
   /// Every rule and every finding of a lock.
-  public static let infos: [RuleInfo] =
+  package static let infos: [RuleInfo] =
     rules.map { RuleInfo(id: $0.id, title: $0.title, explanation: $0.explanation) } + LockRules.infos
 
   /// Nil when there is no such rule.
-  public static func info(_ id: String) -> RuleInfo? { infos.first { $0.id == id } }
+  package static func info(_ id: String) -> RuleInfo? { infos.first { $0.id == id } }
 }

@@ -15,11 +15,11 @@ import ReelCore
 ///   read-by = reel 0.1.0, libavformat 59.27.100
 ///   container = mp4
 /// ```
-public enum LockText {
+package enum LockText {
   static let heading = "reel-lock 1"
 
   /// The whole file.
-  public static func text(_ lock: LockFile) -> String {
+  package static func text(_ lock: LockFile) -> String {
     var lines = [
       heading, "# Written by `reel lock`. Look at the differences before you commit them.",
       "tolerance.duration = \(Decimals.text(lock.tolerances.duration, places: 6))s",

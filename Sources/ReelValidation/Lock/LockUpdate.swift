@@ -1,11 +1,11 @@
 import ReelCore
 
 /// What `reel lock --update` would change.
-public struct LockUpdate: Hashable, Sendable {
+package struct LockUpdate: Hashable, Sendable {
   /// What is written.
-  public let lock: LockFile
+  package let lock: LockFile
   /// A line for each file and fact that changes, for people; none when nothing does.
-  public let lines: [String]
+  package let lines: [String]
 
   /// An entry whose bytes, facts and verdict are the same is kept as it is, also who read it, so that a new FFmpeg
   /// that reads as the old one changes nothing.
@@ -14,7 +14,7 @@ public struct LockUpdate: Hashable, Sendable {
   ///   - old: nil when there is no lock yet.
   ///   - current: the files that were found.
   ///   - isCovered: whether the run would have met a file of this path; others are kept.
-  public init(old: LockFile?, current: [SourcePath: LockEntry], isCovered: (SourcePath) -> Bool) {
+  package init(old: LockFile?, current: [SourcePath: LockEntry], isCovered: (SourcePath) -> Bool) {
     var lock = LockFile(entries: [:], tolerances: old?.tolerances ?? LockTolerances())
     var lines: [String] = []
     let known = old?.entries ?? [:]

@@ -1,11 +1,11 @@
 import ReelCore
 
 /// What is asked of files: every rule with its severity and operand, and other settings for some files.
-public struct Policy: Sendable {
+package struct Policy: Sendable {
   /// As it calls itself, or as it was asked for.
-  public let name: String
+  package let name: String
   /// Its own date or number.
-  public let version: String?
+  package let version: String?
   let settings: [String: RuleSetting]
   let overrides: [Override]
   /// For files without override.
@@ -34,7 +34,7 @@ public struct Policy: Sendable {
   /// The rules that count for a file, in the order of the book.
   ///
   /// - Parameter path: from the folder that the user named; of a file that was named itself, its name.
-  public func rules(for path: SourcePath) -> [ActiveRule] {
+  package func rules(for path: SourcePath) -> [ActiveRule] {
     let matching = overrides.filter { override in
       override.patterns.contains { $0.matches(path.bytes, isFolder: false) }
     }
@@ -43,7 +43,7 @@ public struct Policy: Sendable {
   }
 
   /// Whether a rule is on for some file.
-  public func asks(_ id: String) -> Bool {
+  package func asks(_ id: String) -> Bool {
     ([settings] + overrides.map(\.settings)).contains { settings in
       settings[id].map { ($0.severity ?? .error) > .off } ?? false
     }

@@ -1,10 +1,10 @@
 import ReelCore
 
 /// A policy made from a good example: what it is becomes what others should be, with some room.
-public enum PolicyDraft {
+package enum PolicyDraft {
   /// YAML that can be used as it is.
   /// - Parameter name: of the example; for a comment.
-  public static func text(from media: MediaInfo, name: String) -> String {
+  package static func text(from media: MediaInfo, name: String) -> String {
     var lines = [
       "# Made by `reel policy init` from \(comment(name)). Look through it: an example says what is, not what must be.",
       "policy: 1", "extends: sanity", "rules:",

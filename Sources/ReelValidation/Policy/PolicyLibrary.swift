@@ -1,30 +1,30 @@
 import ReelCore
 
 /// Puts policies together from files and presets.
-public struct PolicyLibrary: Sendable {
+package struct PolicyLibrary: Sendable {
   /// Gives the bytes of the policy file `name`, as written in the file `from` (nil: on the command line), and
   /// what to call it; throws when it can't be read.
-  public typealias Loader =
+  package typealias Loader =
     @Sendable (_ name: String, _ from: String?) throws(PolicyError) -> (
       bytes: [UInt8], source: String
     )
 
   /// The rules that count when nobody says otherwise.
-  public static let sanity = "sanity"
+  package static let sanity = "sanity"
   /// What `extends` says to begin from nothing.
-  public static let nothing = "none"
+  package static let nothing = "none"
   private static let deepest = 8
 
   private let load: Loader
 
   /// - Parameter load: reads policy files.
-  public init(load: @escaping Loader) {
+  package init(load: @escaping Loader) {
     self.load = load
   }
 
   /// - Parameter name: a preset, or a policy file.
   /// - Throws: ``PolicyError``.
-  public func policy(_ name: String) throws(PolicyError) -> Policy {
+  package func policy(_ name: String) throws(PolicyError) -> Policy {
     let whole = try resolved(name, from: nil, place: nil, trail: [])
     return try Policy(
       name: whole.name ?? name, version: whole.version, settings: whole.settings,
@@ -36,7 +36,7 @@ public struct PolicyLibrary: Sendable {
   }
 
   /// Whether `name` is meant as a file: it has a slash or a dot.
-  public static func isFile(_ name: String) -> Bool {
+  package static func isFile(_ name: String) -> Bool {
     name.contains("/") || name.contains(".")
   }
 

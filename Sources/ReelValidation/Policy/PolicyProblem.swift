@@ -1,16 +1,16 @@
 /// Something in a policy file that can't be used, and where.
-public struct PolicyProblem: Hashable, Sendable {
+package struct PolicyProblem: Hashable, Sendable {
   /// The file's name as given, or the preset's.
-  public let source: String
+  package let source: String
   /// Counted from 1; nil when it is about the file as a whole.
-  public let line: Int?
+  package let line: Int?
   /// Counted from 1, in characters.
-  public let column: Int?
+  package let column: Int?
   /// What is wrong and what to do; one sentence.
-  public let message: String
+  package let message: String
 
   /// From its parts.
-  public init(source: String, line: Int? = nil, column: Int? = nil, message: String) {
+  package init(source: String, line: Int? = nil, column: Int? = nil, message: String) {
     self.source = source
     self.line = line
     self.column = column
@@ -20,22 +20,22 @@ public struct PolicyProblem: Hashable, Sendable {
 
 extension PolicyProblem: CustomStringConvertible {
   /// `policy.yaml:3:5: there is no rule …`
-  public var description: String {
+  package var description: String {
     let place = [line, column].compactMap { $0.map { ":\($0)" } }.joined()
     return "\(source)\(place): \(message)"
   }
 }
 
 /// Why a policy can't be used: everything that is wrong with it.
-public struct PolicyError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct PolicyError: Error, Hashable, Sendable, CustomStringConvertible {
   /// At least one, in the order of the file.
-  public let problems: [PolicyProblem]
+  package let problems: [PolicyProblem]
 
   /// From its parts.
-  public init(_ problems: [PolicyProblem]) {
+  package init(_ problems: [PolicyProblem]) {
     self.problems = problems
   }
 
   /// A line for each.
-  public var description: String { problems.map(\.description).joined(separator: "\n") }
+  package var description: String { problems.map(\.description).joined(separator: "\n") }
 }

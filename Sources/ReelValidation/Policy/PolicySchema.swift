@@ -2,9 +2,9 @@ import FoundationEssentials
 
 /// The JSON Schema (draft 2020-12) of policy files, made from the rules themselves; `docs/policy.schema.json` is its
 /// text.
-public enum PolicySchema {
+package enum PolicySchema {
   /// A newline at its end.
-  public static func text() -> String {
+  package static func text() -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     // It holds texts, lists and objects only, which always can be encoded.

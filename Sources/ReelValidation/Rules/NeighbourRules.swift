@@ -46,7 +46,7 @@ enum NeighbourRules {
 }
 
 /// Rules that need more than one look at one file.
-public enum RuleIDs {
+package enum RuleIDs {
   /// The only rule that must read bytes: whoever gathers facts looks whether it is on.
-  public static let duplicate = "duplicate.exact"
+  package static let duplicate = "duplicate.exact"
 }
