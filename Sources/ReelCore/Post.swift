@@ -70,10 +70,10 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     videoFileExtension = draft.media.container.fileExtension
     videoHeight = draft.media.video?.height
     videoWidth = draft.media.video?.width
-    authorID = draft.words.authorID
-    authorName = draft.words.authorName
-    caption = draft.words.caption
-    music = draft.words.music
+    authorID = draft.metadata.authorID
+    authorName = draft.metadata.authorName
+    caption = draft.metadata.caption
+    music = draft.metadata.music
     likeCount = draft.likeCount
     shareCount = draft.shareCount
     commentID = draft.commentID
@@ -88,7 +88,7 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
 }
 
 /// What people say about a video. Nil is "nothing said"; an empty string never stands for it.
-public struct PostWords: Hashable, Sendable, Codable {
+public struct PostMetadata: Hashable, Sendable, Codable {
   /// The author's id in the app.
   public var authorID: String?
   /// The author's name to show.
@@ -108,9 +108,9 @@ public struct PostWords: Hashable, Sendable, Codable {
     self.music = music
   }
 
-  /// These words, and `other`'s where these say nothing.
-  public func completed(by other: PostWords) -> PostWords {
-    PostWords(
+  /// This metadata, and `other`'s where this says nothing.
+  public func completed(by other: PostMetadata) -> PostMetadata {
+    PostMetadata(
       authorID: authorID ?? other.authorID, authorName: authorName ?? other.authorName,
       caption: caption ?? other.caption, music: music ?? other.music)
   }
@@ -123,7 +123,7 @@ public struct PostDraft: Hashable, Sendable, Codable {
   /// How that was read.
   public var provenance: ProbeProvenance
   /// What people say, with the file's own title and artist where they say nothing.
-  public var words: PostWords
+  public var metadata: PostMetadata
   /// Likes to begin with: 0, but in a demo feed.
   public var likeCount: Int
   /// Shares to begin with: 0, but in a demo feed.
@@ -133,12 +133,13 @@ public struct PostDraft: Hashable, Sendable, Codable {
 
   /// A draft from its parts.
   public init(
-    media: MediaInfo, provenance: ProbeProvenance, words: PostWords, likeCount: Int = 0, shareCount: Int = 0,
+    media: MediaInfo, provenance: ProbeProvenance, metadata: PostMetadata, likeCount: Int = 0,
+    shareCount: Int = 0,
     commentID: String
   ) {
     self.media = media
     self.provenance = provenance
-    self.words = words
+    self.metadata = metadata
     self.likeCount = likeCount
     self.shareCount = shareCount
     self.commentID = commentID

@@ -53,7 +53,7 @@ public protocol PostCatalog: Sendable {
   /// What is known of each of `files`, in their order; nil for one that no earlier run has seen in this state. One
   /// look, however many they are.
   /// - Parameter readingPosts: whether the posts are to be given, too. Reading them is most of what a known file costs.
-  func recall(_ files: [RecalledFile], readingPosts: Bool) throws(CatalogError) -> [Recollection?]
+  func recall(_ files: [RecalledFile], readingPosts: Bool) throws(CatalogError) -> [CachedRecord?]
 
   /// Remembers `notes`; not awaited to be durable.
   func note(_ notes: [CatalogNote]) async

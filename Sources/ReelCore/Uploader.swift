@@ -57,28 +57,28 @@ public struct UploadTraits: Hashable, Sendable {
   /// Whether the store proves the digest of what it holds.
   public var verifiesChecksums: Bool
   /// Whether what stands in it rests on its word that every byte arrived: nothing proves a digest, and nothing is read
-  /// back when it is stored (``StoredObject/handedOver``).
-  public var isTakenAtItsWord: Bool
+  /// back when it is stored (``StoredObject/clientDigest``).
+  public var trustsClientDigest: Bool
   /// Whether it is durable (on disk, not only in memory) when `upload` returns.
   public var durable: Bool
   /// Bytes; nil when there is no limit that we know.
   public var largestObject: Int64?
   /// Whether an upload mostly waits, for a disk to sync or for a network, so that many at once take hardly longer than
   /// one.
-  public var waitsTogether: Bool
+  public var isLatencyBound: Bool
 
   /// The traits of a store; `largestObject` nil is "no limit that we know".
   public init(
     atomicCreate: Bool, resumable: Bool, verifiesChecksums: Bool, durable: Bool, largestObject: Int64? = nil,
-    waitsTogether: Bool = false, isTakenAtItsWord: Bool = false
+    isLatencyBound: Bool = false, trustsClientDigest: Bool = false
   ) {
     self.atomicCreate = atomicCreate
     self.resumable = resumable
     self.verifiesChecksums = verifiesChecksums
     self.durable = durable
     self.largestObject = largestObject
-    self.waitsTogether = waitsTogether
-    self.isTakenAtItsWord = isTakenAtItsWord
+    self.isLatencyBound = isLatencyBound
+    self.trustsClientDigest = trustsClientDigest
   }
 }
 
@@ -120,17 +120,17 @@ public struct StoredObject: Hashable, Sendable, Codable {
   public let digest: ContentDigest?
   /// The digest of the bytes that this very upload handed over, each acknowledged by a store that proves no digest: what
   /// was sent, not what is stored. Nil for what was found, and where ``digest`` says more.
-  public let handedOver: ContentDigest?
+  public let clientDigest: ContentDigest?
 
   /// An object as the store tells it.
   public init(
-    key: ObjectKey, url: String, size: Int64, digest: ContentDigest?, handedOver: ContentDigest? = nil
+    key: ObjectKey, url: String, size: Int64, digest: ContentDigest?, clientDigest: ContentDigest? = nil
   ) {
     self.key = key
     self.url = url
     self.size = size
     self.digest = digest
-    self.handedOver = handedOver
+    self.clientDigest = clientDigest
   }
 }
 

@@ -225,7 +225,7 @@ extension FilePublisher {
   private func proven(_ stored: StoredObject, is source: UploadSource) async throws(UploadError)
     -> StoredObject
   {
-    var digest = stored.digest ?? stored.handedOver
+    var digest = stored.digest ?? stored.clientDigest
     // A digest that the store tells may be of something else than the bytes: only these prove a difference.
     if stored.size == source.size, digest != source.digest {
       digest = try await services.uploader.readBack(stored.key)

@@ -12,7 +12,7 @@ struct HashedFile: Sendable {
   /// The container that its first bytes tell, or what is wrong with them: it counts only if nobody has published it.
   let firstLook: Result<MediaContainer?, ProbeError>
   /// What is said of it, and what is wrong with its sidecar: it counts only if the file goes on.
-  let words: Result<PostWords, SourceError>
+  let metadata: Result<PostMetadata, SourceError>
   let publication: Publication
   /// Whether no earlier run has hashed the file in this state.
   let isNew: Bool

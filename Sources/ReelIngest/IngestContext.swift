@@ -33,17 +33,17 @@ struct IngestContext: Sendable {
   // MARK: Words
 
   /// What the user says: flags, then the caption list, then settings.
-  func said(of found: FoundFile) -> PostWords {
-    let listed = options.captions?.entry(for: found.path)?.words ?? PostWords()
-    return options.words.completed(by: listed).completed(by: options.defaultWords)
+  func said(of found: FoundFile) -> PostMetadata {
+    let listed = options.captions?.entry(for: found.path)?.metadata ?? PostMetadata()
+    return options.metadata.completed(by: listed).completed(by: options.defaultMetadata)
   }
 
   /// The file's own title and artist stand in where nobody said anything.
-  func draft(_ report: ProbeReport, words: PostWords) -> PostDraft {
-    let own = PostWords(caption: report.media.title, music: report.media.artist)
+  func draft(_ report: ProbeReport, metadata: PostMetadata) -> PostDraft {
+    let own = PostMetadata(caption: report.media.title, music: report.media.artist)
     let counts = options.demoCounts ? (demoCount(), demoCount()) : (0, 0)
     return PostDraft(
-      media: report.media, provenance: report.provenance, words: words.completed(by: own),
+      media: report.media, provenance: report.provenance, metadata: metadata.completed(by: own),
       likeCount: counts.0, shareCount: counts.1, commentID: services.randomness.name(length: 22))
   }
 
@@ -73,8 +73,8 @@ struct IngestContext: Sendable {
       throw .refused(refusal)
     }
     services.onStep(.judged)
-    let words = try StepFailure.convert { () throws(SourceError) in try file.words.get() }
-    let draft = draft(report, words: words)
+    let metadata = try StepFailure.convert { () throws(SourceError) in try file.metadata.get() }
+    let draft = draft(report, metadata: metadata)
     if options.dryRun { return .ended(plan(draft, file.publication)) }
     let source = UploadSource(
       size: file.source.size, digest: file.digest, contentType: draft.media.container.contentType,
@@ -86,8 +86,8 @@ struct IngestContext: Sendable {
 
   // MARK: Publications
 
-  func publication(_ digest: ContentDigest, by words: PostWords) -> Publication {
-    Publication(digest: digest, destination: services.uploader.destination, authorID: words.authorID)
+  func publication(_ digest: ContentDigest, by metadata: PostMetadata) -> Publication {
+    Publication(digest: digest, destination: services.uploader.destination, authorID: metadata.authorID)
   }
 
   /// Where the publication of `found` would be told apart from others, before anybody opens it.
@@ -98,7 +98,7 @@ struct IngestContext: Sendable {
   }
 
   /// What to ask of some bytes; their post is of no interest where one more is to be made.
-  func question(about digest: ContentDigest, by author: PostWords) -> ContentQuestion {
+  func question(about digest: ContentDigest, by author: PostMetadata) -> ContentQuestion {
     ContentQuestion(
       digest: digest, publication: options.duplicates == .skip ? publication(digest, by: author) : nil)
   }
@@ -117,7 +117,7 @@ struct IngestContext: Sendable {
 
   func plan(_ draft: PostDraft, _ publication: Publication) -> FileEnding {
     if options.duplicates == .skip, !planned.add(publication) { return .duplicate(nil) }
-    return .planned(FilePlanned(media: draft.media, words: draft.words))
+    return .planned(FilePlanned(media: draft.media, metadata: draft.metadata))
   }
 }
 

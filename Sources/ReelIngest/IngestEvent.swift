@@ -131,13 +131,18 @@ public struct FileDuplicate: Hashable, Sendable, Codable {
 public struct FilePlanned: Hashable, Sendable, Codable {
   /// What the file says about itself.
   public let media: MediaInfo
-  /// The words that the post would have.
-  public let words: PostWords
+  /// The metadata that the post would have.
+  public let metadata: PostMetadata
 
   /// A plan from its parts.
-  public init(media: MediaInfo, words: PostWords) {
+  public init(media: MediaInfo, metadata: PostMetadata) {
     self.media = media
-    self.words = words
+    self.metadata = metadata
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case media
+    case metadata = "words"
   }
 }
 

@@ -4,9 +4,9 @@ import ReelSource
 /// How a run treats the files it finds.
 public struct IngestOptions: Sendable {
   /// Said for every file by flags; comes before everything else.
-  public var words = PostWords()
+  public var metadata = PostMetadata()
   /// Said for every file by settings; comes after the caption list.
-  public var defaultWords = PostWords()
+  public var defaultMetadata = PostMetadata()
   /// Said for single files.
   public var captions: CaptionList?
   /// Whether a sidecar may name the author. It comes from the same stranger as its clip.
@@ -18,7 +18,7 @@ public struct IngestOptions: Sendable {
   /// What a failed file means for the others.
   public var onError = OnError.continue
   /// Batches of files read, judged and stored at once; at least 1. Those that only wait for a store that lets many wait
-  /// together (``UploadTraits/waitsTogether``) come on top, up to 32 files for each job.
+  /// together (``UploadTraits/isLatencyBound``) come on top, up to 32 files for each job.
   public var jobs = 4
   /// Bytes of the largest file that is taken in; nil for any. A larger one breaks the rule `bytes.max`, which is found out
   /// before any of it is read: hashing a file has no deadline.

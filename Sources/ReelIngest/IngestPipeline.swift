@@ -140,7 +140,7 @@ struct IngestPipeline: Sendable {
 
   /// Files that go on alone at once. Each holds a folder, a source and a copy open.
   private var places: Int {
-    guard services.uploader.traits.waitsTogether, options.onError == .continue else { return jobs }
+    guard services.uploader.traits.isLatencyBound, options.onError == .continue else { return jobs }
     return max(jobs, min(jobs * Self.waitingForEachJob, Descriptor.limit / 6))
   }
 

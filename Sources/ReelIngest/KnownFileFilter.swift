@@ -39,7 +39,7 @@ struct KnownFileFilter: Sendable {
 
   // MARK: Looking up
 
-  private func cachedRecords(of batch: [NumberedItem]) throws(StepFailure) -> [Recollection?] {
+  private func cachedRecords(of batch: [NumberedItem]) throws(StepFailure) -> [CachedRecord?] {
     let found = batch.map { try? $0.candidate() }
     let questions = found.compactMap { $0.map(context.question) }
     guard !questions.isEmpty else { return batch.map { _ in nil } }
@@ -55,7 +55,7 @@ struct KnownFileFilter: Sendable {
   /// What was found in those that are no posts. The reader is asked who it is only for what it has read: most files
   /// that are no videos are known for it by their first bytes.
   private func outcomes(
-    of records: [Recollection?]
+    of records: [CachedRecord?]
   ) throws(StepFailure) -> [ContentDigest: ProbeOutcome] {
     let digests = records.compactMap { $0 }.filter { !$0.isPublished }.map(\.digest)
     var outcomes: [ContentDigest: ProbeOutcome] = [:]
@@ -95,7 +95,7 @@ struct KnownFileFilter: Sendable {
   private typealias End = (events: [IngestEvent.Body], notes: [CatalogNote])
 
   /// Nil when the file has to be opened after all.
-  private func end(of item: NumberedItem, _ record: Recollection, _ outcome: ProbeOutcome?) -> End? {
+  private func end(of item: NumberedItem, _ record: CachedRecord, _ outcome: ProbeOutcome?) -> End? {
     let (options, reporter) = (context.options, context.reporter)
     // A sidecar may name another author, and one more post of a known video is a new post.
     guard !options.trustSidecars, options.duplicates == .skip else { return nil }
@@ -108,7 +108,7 @@ struct KnownFileFilter: Sendable {
     return end(of: item, record, outcome)
   }
 
-  private func end(of item: NumberedItem, _ record: Recollection, _ outcome: ProbeOutcome) -> End? {
+  private func end(of item: NumberedItem, _ record: CachedRecord, _ outcome: ProbeOutcome) -> End? {
     var events: [IngestEvent.Body] = []
     let failure: StepFailure
     switch outcome {

@@ -64,22 +64,23 @@ extension Lane {
       note([.digest(copy.digest, of: source.identity)])
     }
     context.services.onStep(.hashed)
-    let words = Result { () throws(SourceError) in
+    let metadata = Result { () throws(SourceError) in
       trust ? said : said.completed(by: try sidecar(of: found))
     }
     return HashedFile(
       file: file, source: copy.source, digest: copy.digest, bytes: copy.bytes,
       // What counts is what the copy begins with.
-      firstLook: firstLook(at: copy.source), words: words,
+      firstLook: firstLook(at: copy.source), metadata: metadata,
       publication: context.publication(copy.digest, by: said), isNew: one.known == nil,
       beginning: beginning)
   }
 
-  private func sidecar(of found: FoundFile) throws(SourceError) -> PostWords {
-    try Sidecar.words(beside: found, trustAuthor: context.options.trustSidecars) ?? PostWords()
+  private func sidecar(of found: FoundFile) throws(SourceError) -> PostMetadata {
+    try Sidecar.metadata(beside: found, trustAuthor: context.options.trustSidecars) ?? PostMetadata()
   }
 
-  private func content(of digest: ContentDigest, by author: PostWords) throws(StepFailure) -> KnownContent {
+  private func content(of digest: ContentDigest, by author: PostMetadata) throws(StepFailure) -> KnownContent
+  {
     try StepFailure.convert { () throws(CatalogError) in
       try context.services.catalog.contents(of: [context.question(about: digest, by: author)]).first
     } ?? KnownContent()
@@ -169,7 +170,7 @@ extension Lane {
   /// Nil when the file has ended, or goes on alone.
   private mutating func judge(_ file: HashedFile, _ content: KnownContent) throws(StepFailure) -> WantedFile?
   {
-    _ = try StepFailure.convert { () throws(SourceError) in try file.words.get() }
+    _ = try StepFailure.convert { () throws(SourceError) in try file.metadata.get() }
     let (report, reader) = try probe(file, content.readings)
     guard let report else { return nil }
     events.append(.fileProbed(file.file, report))

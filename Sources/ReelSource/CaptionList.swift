@@ -14,7 +14,7 @@ public struct CaptionList: Sendable {
     /// As the list has it.
     public let path: SourcePath
     /// What it says.
-    public let words: PostWords
+    public let metadata: PostMetadata
   }
   private let rows: CaptionRows
   private let table: HashTable

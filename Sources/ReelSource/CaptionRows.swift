@@ -87,7 +87,7 @@ struct CaptionRows: Sendable {
     }
     return CaptionList.Entry(
       line: record.line, path: SourcePath(path),
-      words: PostWords(
+      metadata: PostMetadata(
         authorID: field(.author), authorName: field(.authorName), caption: field(.caption),
         music: field(.music)))
   }

@@ -24,7 +24,7 @@ enum NameClaim: Hashable, Sendable {
   }
 
   private static func claim(_ claimed: String) -> NameClaim {
-    if Namesake.extensions.contains(claimed) { return .shared }
+    if AmbiguousExtension.extensions.contains(claimed) { return .shared }
     return MediaContainer.claimableExtensions.contains(claimed) ? .media : .nothing
   }
 

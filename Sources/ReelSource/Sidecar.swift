@@ -16,13 +16,14 @@ public enum Sidecar {
   ///
   /// - Parameter trustAuthor: whether its author counts (`--trust-sidecars`); otherwise that is left out.
   /// - Throws: `sidecarInvalid` when there is one and it can't be used; the message says why.
-  public static func words(beside file: FoundFile, trustAuthor: Bool) throws(SourceError) -> PostWords? {
+  public static func metadata(beside file: FoundFile, trustAuthor: Bool) throws(SourceError) -> PostMetadata?
+  {
     let name = name(for: file.path.lastComponent.bytes)
     guard name != file.path.lastComponent.bytes, let bytes = try read(name, in: file.directory) else {
       return nil
     }
-    let words = try words(in: bytes)
-    return trustAuthor ? words : PostWords(caption: words.caption, music: words.music)
+    let words = try metadata(in: bytes)
+    return trustAuthor ? words : PostMetadata(caption: words.caption, music: words.music)
   }
 
   static func name(for video: [UInt8]) -> [UInt8] {
@@ -45,13 +46,13 @@ public enum Sidecar {
   }
 
   /// - Throws: `sidecarInvalid`.
-  static func words(in bytes: [UInt8]) throws(SourceError) -> PostWords {
+  static func metadata(in bytes: [UInt8]) throws(SourceError) -> PostMetadata {
     guard String(validating: bytes, as: UTF8.self) != nil else {
       throw invalid("is not UTF-8; save it as UTF-8")
     }
     do {
       let content = try JSONDecoder().decode(Content.self, from: Data(bytes))
-      return PostWords(
+      return PostMetadata(
         authorID: said(content.author), authorName: said(content.authorName), caption: said(content.caption),
         music: said(content.music))
     } catch DecodingError.typeMismatch(_, let context) {

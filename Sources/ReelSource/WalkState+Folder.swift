@@ -41,7 +41,7 @@ extension WalkState {
     guard options.filter.takesFile(entry.relativePath) else { return .ignored(entry.path) }
     let file = FoundFile(
       path: entry.path, identity: status.identity, wasNamed: false, directory: entry.directory, place: place)
-    if claim == .shared { return try isNamesake(file) ? .ignored(entry.path) : .candidate(file) }
+    if claim == .shared { return try isAmbiguousExtension(file) ? .ignored(entry.path) : .candidate(file) }
     if claim == .media || claimsOtherwise(entry) { return .candidate(file) }
     return try isCandidateByBytes(file) ? .candidate(file) : .ignored(entry.path)
   }
@@ -61,10 +61,10 @@ extension WalkState {
     }
   }
 
-  private func isNamesake(_ file: FoundFile) throws(SourceError) -> Bool {
+  private func isAmbiguousExtension(_ file: FoundFile) throws(SourceError) -> Bool {
     guard let claimed = file.path.claimedExtension else { return false }
     let opened = try file.open()
-    return Namesake.isOne(
+    return AmbiguousExtension.isOne(
       head: try opened.handle.head(Sniffer.headLength), size: opened.size, claimed: claimed)
   }
 

@@ -5,12 +5,12 @@ import ReelCore
 /// More files may be worked on (hashed, probed) than are uploaded.
 public struct ConcurrentUploader: Uploader {
   private let base: any Uploader
-  private let places: AsyncPlaces
+  private let places: AsyncSemaphore
 
   /// - Parameter uploads: at once, at least 1.
   public init(base: any Uploader, uploads: Int) {
     self.base = base
-    places = AsyncPlaces(count: max(1, uploads))
+    places = AsyncSemaphore(count: max(1, uploads))
   }
 
   /// As the base's.

@@ -10,7 +10,7 @@ import Synchronization
 public final class FolderUploader: Uploader {
   /// Durable and atomic; the digest is proved by the copy.
   public let traits = UploadTraits(
-    atomicCreate: true, resumable: false, verifiesChecksums: true, durable: true, waitsTogether: true)
+    atomicCreate: true, resumable: false, verifiesChecksums: true, durable: true, isLatencyBound: true)
   /// `file://` and the folder's real path, percent-encoded.
   public let destination: Destination
 

@@ -70,7 +70,7 @@ struct StoredDifference: Hashable, Sendable {
       words = "the name \(object.key) instead of \(key)"
     } else if object.size != source.size {
       words = "\(object.size) bytes instead of \(source.size)"
-    } else if let digest = object.digest ?? object.handedOver, digest != source.digest {
+    } else if let digest = object.digest ?? object.clientDigest, digest != source.digest {
       words = "\(digest) instead of \(source.digest)"
     } else {
       return nil

@@ -33,7 +33,7 @@ final class RecorderScene: Sendable {
     return Post(
       draft: PostDraft(
         media: MediaInfo(container: .mp4, size: 1), provenance: provenance,
-        words: PostWords(caption: "a check of reel's: it goes away by itself"),
+        metadata: PostMetadata(caption: "a check of reel's: it goes away by itself"),
         commentID: randomness.name(length: 22)),
       intent: Intent(id: id, key: key, publication: publication, attempt: 1),
       stored: StoredObject(key: key, url: "https://host.example/\(key)", size: 1, digest: digest),

@@ -8,9 +8,9 @@ package enum PlanCard {
     let heading = traits.wrapped(
       "dry run, nothing was written:", .strong, traits.harmless(path.shown) + " would be published")
     var sheet = FactSheet(traits)
-    sheet.add("caption", plan.words.caption)
-    sheet.add("music", plan.words.music)
-    sheet.add("author", plan.words.authorName ?? plan.words.authorID)
+    sheet.add("caption", plan.metadata.caption)
+    sheet.add("music", plan.metadata.music)
+    sheet.add("author", plan.metadata.authorName ?? plan.metadata.authorID)
     ProbeCard.addFacts(of: plan.media, to: &sheet, traits)
     return (heading + sheet.lines()).text(traits)
   }

@@ -13,8 +13,8 @@ package struct RunReport: Hashable, Sendable {
   package var unfinished: Int?
   /// The files that failed or were refused.
   package var troubles: TroubleList
-  /// Whether the store's word is all that there is for its objects (`UploadTraits.isTakenAtItsWord`).
-  package var isTakenAtItsWord = false
+  /// Whether the store's word is all that there is for its objects (`UploadTraits.trustsClientDigest`).
+  package var trustsClientDigest = false
 
   /// From its parts.
   package init(
@@ -105,7 +105,7 @@ extension RunReport {
     if dryRun { return summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [] }
     var advice: [String] = []
     if summary.published > 0 { advice.append("See them: " + hint.text("feed")) }
-    if summary.published > 0, isTakenAtItsWord {
+    if summary.published > 0, trustsClientDigest {
       advice.append(
         "The server acknowledged every byte, and proves no checksum. What it holds is read and compared by: "
           + hint.text("verify --read"))

@@ -51,12 +51,12 @@ struct FactsTests {
 
   @Test("nobody's word is overwritten by a later one")
   func words() {
-    let flags = PostWords(authorID: "flag")
-    let list = PostWords(authorID: "list", caption: "list")
-    let sidecar = PostWords(caption: "sidecar", music: "sidecar")
+    let flags = PostMetadata(authorID: "flag")
+    let list = PostMetadata(authorID: "list", caption: "list")
+    let sidecar = PostMetadata(caption: "sidecar", music: "sidecar")
     #expect(
       flags.completed(by: list).completed(by: sidecar)
-        == PostWords(authorID: "flag", caption: "list", music: "sidecar"))
+        == PostMetadata(authorID: "flag", caption: "list", music: "sidecar"))
   }
 }
 

@@ -15,7 +15,7 @@ struct PostTests {
     let key = try #require(ObjectKey("abcDEF.mov"))
     let draft = PostDraft(
       media: media, provenance: ProbeProvenance(method: .header, isolation: .full, ffmpeg: "59.27.100"),
-      words: PostWords(authorID: "u1", authorName: "Ada", caption: "Hi"), commentID: "c")
+      metadata: PostMetadata(authorID: "u1", authorName: "Ada", caption: "Hi"), commentID: "c")
     let intent = Intent(
       id: PostID(at: Date(timeIntervalSince1970: 0), random: SeededRandomness(seed: 1)), key: key,
       publication: Publication(digest: digest, destination: Destination("file:///m"), authorID: "u1"),

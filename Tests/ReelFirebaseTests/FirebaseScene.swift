@@ -58,7 +58,7 @@ struct HurriedClock: Clock {
 }
 
 /// A post of a video that nobody has.
-func newPost(_ words: PostWords = PostWords(), id: PostID? = nil) throws -> Post {
+func newPost(_ metadata: PostMetadata = PostMetadata(), id: PostID? = nil) throws -> Post {
   let randomness = SystemRandomness()
   let key = ObjectKey(random: randomness, container: .mp4)
   let digest = try #require(ContentDigest(sha256: randomness.bytes(32)))
@@ -67,7 +67,7 @@ func newPost(_ words: PostWords = PostWords(), id: PostID? = nil) throws -> Post
   return Post(
     draft: PostDraft(
       media: media, provenance: ProbeProvenance(method: .header, isolation: .full, ffmpeg: "59.27.100"),
-      words: words, commentID: randomness.name(length: 22)),
+      metadata: words, commentID: randomness.name(length: 22)),
     intent: Intent(
       id: id ?? PostID(at: Date(), random: randomness), key: key,
       publication: Publication(digest: digest, destination: Destination("x"), authorID: nil), attempt: 1),

@@ -17,7 +17,7 @@ import Testing
   @Test("a document has the keys of the post's JSON, each in the type that Firestore has for it")
   func document() async throws {
     let double = try await GoogleDouble.start()
-    let post = try newPost(PostWords(authorID: "7", caption: "=1+1 \u{202E}é", music: nil))
+    let post = try newPost(PostMetadata(authorID: "7", caption: "=1+1 \u{202E}é", music: nil))
     let recorded = try await double.posts().record(post)
     let fields = try #require(double.fields("Post/\(post.id)"))
     let json = try #require(

@@ -58,7 +58,7 @@ final class FullOnce: PostCatalog {
     try await base.posts(from: pageNumber, count: count)
   }
   func status() async throws(CatalogError) -> CatalogStatus { try await base.status() }
-  func recall(_ files: [RecalledFile], readingPosts: Bool) throws(CatalogError) -> [Recollection?] {
+  func recall(_ files: [RecalledFile], readingPosts: Bool) throws(CatalogError) -> [CachedRecord?] {
     try base.recall(files, readingPosts: readingPosts)
   }
   func probeOutcomes(

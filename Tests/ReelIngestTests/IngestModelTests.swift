@@ -352,7 +352,7 @@ struct IngestModelTests {
     return try await catalog.complete(
       intent,
       draft: PostDraft(
-        media: report.media, provenance: report.provenance, words: PostWords(), commentID: "c"),
+        media: report.media, provenance: report.provenance, metadata: PostMetadata(), commentID: "c"),
       stored: StoredObject(key: key, url: "memory:x", size: file.size, digest: digest))
   }
 
@@ -385,7 +385,7 @@ struct IngestModelTests {
   func words() async throws {
     let folder = ClipFolder(["a.mp4"])
     folder.add("a.json", #"{"caption":"side","music":"side","author":"stranger"}"#)
-    await model(folder, services()) { $0.words.caption = "flag" }.run()
+    await model(folder, services()) { $0.metadata.caption = "flag" }.run()
     let post = try #require(try await posts().first)
     #expect(post.caption == "flag" && post.music == "side" && post.authorID == nil)
   }

@@ -78,7 +78,7 @@ struct IngestEventCodingTests {
       .fileProbed(file, report), .uploadProgress(file, TransferProgress(sent: 1, total: 5)),
       .uploadRetrying(file, TransferProgress(sent: 0, total: 5, attempt: 2, retrying: broken)),
       .fileDuplicate(file, FileDuplicate(post: nil)),
-      .filePlanned(file, FilePlanned(media: report.media, words: PostWords(caption: "c"))),
+      .filePlanned(file, FilePlanned(media: report.media, metadata: PostMetadata(caption: "c"))),
       .fileRefused(
         file, FileRefused(code: "policy", violations: [PolicyViolation(rule: "video.none", message: "no")])),
       .fileFailed(file, FileFailure(code: "corrupt", message: "broken")),
@@ -96,7 +96,8 @@ struct IngestEventCodingTests {
         .postPublished(
           file,
           Post(
-            draft: PostDraft(media: report.media, provenance: provenance, words: PostWords(), commentID: "c"),
+            draft: PostDraft(
+              media: report.media, provenance: provenance, metadata: PostMetadata(), commentID: "c"),
             intent: intent, stored: StoredObject(key: key, url: "file:///m/abc.mp4", size: 5, digest: digest),
             pageNumber: 1, createdAt: Date(timeIntervalSince1970: 9))))
     }

@@ -40,7 +40,7 @@ func share(
   _ path: String, saying caption: String, with services: IngestServices, tell: (String) -> Void
 ) async -> Post? {
   var options = IngestOptions()
-  options.words = PostWords(authorID: "ada", caption: caption)
+  options.metadata = PostMetadata(authorID: "ada", caption: caption)
   let model = MediaModel(
     file: SourceInput(path: SourcePath(path)), options: options, services: services)
   switch await model.publish() {

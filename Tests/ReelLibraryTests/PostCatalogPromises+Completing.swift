@@ -15,7 +15,7 @@ extension PostCatalogPromises {
       #expect(post.id == request.newID)
       #expect(post.video == request.newKey)
       #expect(post.pageNumber == 1)
-      #expect(post.caption == draft.words.caption)
+      #expect(post.caption == draft.metadata.caption)
       #expect(post.size == 77)
       let age = try #require(post.createdAt).timeIntervalSince(stage.clock.now())
       #expect(abs(age) <= 0.001)

@@ -33,7 +33,7 @@ struct Sketch: Sendable {
     media.video?.height = 1920
     return PostDraft(
       media: media, provenance: ProbeProvenance(method: .header, isolation: .full, ffmpeg: "59.27.100"),
-      words: PostWords(caption: caption), commentID: randomness.name(length: 12))
+      metadata: PostMetadata(caption: caption), commentID: randomness.name(length: 12))
   }
 
   func stored(_ intent: Intent, size: Int64 = 1000) -> StoredObject {

@@ -54,7 +54,8 @@ import Testing
         Post(
           draft: PostDraft(
             media: MediaInfo(container: .mp4, size: 100),
-            provenance: ProbeProvenance(method: .header, isolation: .none, ffmpeg: "0"), words: PostWords(),
+            provenance: ProbeProvenance(method: .header, isolation: .none, ffmpeg: "0"),
+            metadata: PostMetadata(),
             commentID: "c"),
           intent: Intent(id: row.id, key: shown, publication: publication, attempt: 1),
           stored: StoredObject(key: shown, url: "memory:", size: 100, digest: row.digest), pageNumber: 1,

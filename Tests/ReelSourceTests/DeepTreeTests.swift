@@ -41,7 +41,7 @@ struct DeepTreeTests {
     #expect(deepest.path.bytes.count > 4096)
     #expect(try deepest.open().size == Int64(Sample.mp4.count))
     #expect(try FoundFile.named(deepest.path, followLinks: false).open().size == Int64(Sample.mp4.count))
-    #expect(try Sidecar.words(beside: deepest, trustAuthor: false) == nil)
+    #expect(try Sidecar.metadata(beside: deepest, trustAuthor: false) == nil)
   }
 
   @Test("a folder that is moved while the walk is deep below it is found again, or lost with a word")

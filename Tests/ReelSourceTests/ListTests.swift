@@ -80,11 +80,11 @@ struct CaptionListTests {
   func lookUp() throws {
     let list = try list(
       "Path,caption, Author ,authorName,notes\r\na.mp4,\"Sea, and sky\",u1,,x\r\n../b.mp4,,,,\r\n")
-    let words = PostWords(authorID: "u1", caption: "Sea, and sky")
+    let words = PostMetadata(authorID: "u1", caption: "Sea, and sky")
     for path in ["lists/a.mp4", "./lists/a.mp4", "/home/me/lists/a.mp4", "lists/x/../a.mp4", "lists//a.mp4"] {
-      #expect(list.entry(for: SourcePath(path))?.words == words, "\(path)")
+      #expect(list.entry(for: SourcePath(path))?.metadata == words, "\(path)")
     }
-    #expect(list.entry(for: SourcePath("b.mp4"))?.words == PostWords())
+    #expect(list.entry(for: SourcePath("b.mp4"))?.metadata == PostMetadata())
     #expect(list.entry(for: SourcePath("a.mp4")) == nil)
     #expect(list.entries.map(\.line) == [2, 3])
   }
@@ -109,7 +109,7 @@ struct CaptionListTests {
     let list = try list((["path,caption,music"] + rows).joined(separator: "\r\n"))
     for number in 0..<count {
       let entry = list.entry(for: SourcePath("lists/./v\(number).mp4"))
-      #expect(entry?.words == PostWords(caption: "c\(number)", music: "two\nlines"))
+      #expect(entry?.metadata == PostMetadata(caption: "c\(number)", music: "two\nlines"))
       #expect(entry?.line == 2 + 2 * number)
     }
     #expect(list.entry(for: SourcePath("lists/v\(count).mp4")) == nil)
@@ -120,7 +120,8 @@ struct CaptionListTests {
   func reading() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("captions.csv", Array("path,music\nclip.mp4,M\n".utf8))
-    #expect(try CaptionList(at: path).entry(for: folder.source("clip.mp4"))?.words == PostWords(music: "M"))
+    #expect(
+      try CaptionList(at: path).entry(for: folder.source("clip.mp4"))?.metadata == PostMetadata(music: "M"))
     #expect(throws: SourceError.self) { try CaptionList(at: folder.source("none.csv")) }
     #expect(throws: SourceError.self) { try CaptionList(at: folder.source) }
   }

@@ -13,8 +13,8 @@ struct SidecarTests {
     try folder.write("clip.mp4")
   }
 
-  private func words(trustAuthor: Bool = false) throws -> PostWords? {
-    try Sidecar.words(
+  private func words(trustAuthor: Bool = false) throws -> PostMetadata? {
+    try Sidecar.metadata(
       beside: try FoundFile.named(folder.source("clip.mp4"), followLinks: false), trustAuthor: trustAuthor)
   }
 
@@ -34,16 +34,16 @@ struct SidecarTests {
     let json =
       #"{"caption":"Sea","music":"","author":"u1","authorName":"Ann","likes":[1,{"a":null}],"caption2":3}"#
     try folder.write("clip.json", Array(json.utf8))
-    #expect(try words() == PostWords(caption: "Sea"))
-    #expect(try words(trustAuthor: true) == PostWords(authorID: "u1", authorName: "Ann", caption: "Sea"))
+    #expect(try words() == PostMetadata(caption: "Sea"))
+    #expect(try words(trustAuthor: true) == PostMetadata(authorID: "u1", authorName: "Ann", caption: "Sea"))
   }
 
   @Test("with a byte order mark or nulls, or nothing at all")
   func tolerated() throws {
     try folder.write("clip.json", Array("\u{FEFF}{\"caption\": null, \"music\": \"M\"}\n".utf8))
-    #expect(try words() == PostWords(music: "M"))
+    #expect(try words() == PostMetadata(music: "M"))
     try folder.write("clip.json", Array("{}".utf8))
-    #expect(try words() == PostWords())
+    #expect(try words() == PostMetadata())
   }
 
   @Test(
@@ -89,9 +89,9 @@ struct SidecarTests {
   @Test("a file is not its own sidecar, and a name that grows too long has none")
   func edges() throws {
     let json = try FoundFile.named(try folder.write("x.json", Sample.mp4), followLinks: false)
-    #expect(try Sidecar.words(beside: json, trustAuthor: true) == nil)
+    #expect(try Sidecar.metadata(beside: json, trustAuthor: true) == nil)
     let long = try folder.write(nameBytes: [UInt8](repeating: 0x78, count: 255))
     #expect(
-      try Sidecar.words(beside: try FoundFile.named(long, followLinks: false), trustAuthor: true) == nil)
+      try Sidecar.metadata(beside: try FoundFile.named(long, followLinks: false), trustAuthor: true) == nil)
   }
 }

@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test("with the file itself", arguments: SampleAdapter.allCases, UploaderPromise.all)
-  func handedOver(_ adapter: SampleAdapter, _ promise: UploaderPromise) async throws {
+  func clientDigest(_ adapter: SampleAdapter, _ promise: UploaderPromise) async throws {
     let folder = try AdapterFolder()
     try await promise.check(
       StoreUnderTest(sources: .files(folder: folder.path), largeSize: 9 << 20 + 3) {

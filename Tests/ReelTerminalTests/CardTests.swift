@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test func aPlan() {
-    let plan = FilePlanned(media: Samples.media, words: PostWords(caption: "Beach"))
+    let plan = FilePlanned(media: Samples.media, metadata: PostMetadata(caption: "Beach"))
     #expect(
       lines(PlanCard.text(plan, of: SourcePath("a.mov"), log)).prefix(3) == [
         "dry run, nothing was written: a.mov would be published", "  caption    Beach",

@@ -65,7 +65,7 @@ import Testing
       ),
       ("report", report(state, events, &random).text(traits)),
       ("post", PostCard.text(try Samples.post(words: words, media: media), title: .duplicate, traits)),
-      ("plan", PlanCard.text(FilePlanned(media: media, words: words), of: path, traits)),
+      ("plan", PlanCard.text(FilePlanned(media: media, metadata: words), of: path, traits)),
       ("feed", FeedTable.text(try page(&random), size: .max, traits)),
       ("card", ProbeCard.text(probed(path, media), traits)),
       (

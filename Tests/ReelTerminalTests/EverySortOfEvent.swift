@@ -47,14 +47,14 @@ extension Samples {
   }
 
   private static func endBodies() throws -> [IngestEvent.Body] {
-    let words = PostWords(authorID: "u1", authorName: "Ann", caption: "At the beach", music: "Waves")
+    let words = PostMetadata(authorID: "u1", authorName: "Ann", caption: "At the beach", music: "Waves")
     let violation = PolicyViolation(rule: "video.none", message: "it has no video stream")
     return [
       .postPublished(file, try post()),
-      .postPublished(file, try post(words: PostWords(), media: MediaInfo(container: .webm, size: 17))),
+      .postPublished(file, try post(metadata: PostMetadata(), media: MediaInfo(container: .webm, size: 17))),
       .fileDuplicate(file, FileDuplicate(post: try post())),
       .fileDuplicate(file, FileDuplicate(post: nil)),
-      .filePlanned(file, FilePlanned(media: media, words: words)),
+      .filePlanned(file, FilePlanned(media: media, metadata: words)),
       .fileRefused(file, FileRefused(code: "unsupported", violations: [violation])),
       .fileFailed(file, FileFailure(code: "corrupt", message: "its index contradicts itself; get it again")),
     ]

@@ -6,7 +6,7 @@ import Testing
   private func page() throws -> FeedPage {
     let long = String(repeating: "日本語のとても長い", count: 5)
     return FeedPage(
-      posts: [try Samples.post(), try Samples.post(words: PostWords(caption: long), place: 9)],
+      posts: [try Samples.post(), try Samples.post(metadata: PostMetadata(caption: long), place: 9)],
       next: FeedCursor(pageNumber: 9))
   }
 

@@ -71,14 +71,14 @@ enum RandomValues {
       .fileFailed(file, failure(&random)),
       .fileRefused(file, FileRefused(code: "policy", violations: violations)),
       .fileDuplicate(file, FileDuplicate(post: nil)),
-      .filePlanned(file, FilePlanned(media: media(&random), words: words(&random))),
+      .filePlanned(file, FilePlanned(media: media(&random), metadata: words(&random))),
       .uploadRetrying(file, TransferProgress(sent: 0, total: 9, attempt: 2, retrying: error)),
     ]
     return Samples.event(bodies[Int.random(in: bodies.indices, using: &random)])
   }
 
-  static func words(_ random: inout SplitMix64) -> PostWords {
-    PostWords(
+  static func words(_ random: inout SplitMix64) -> PostMetadata {
+    PostMetadata(
       authorID: random.maybe(HostileText.draw(&random)), authorName: random.maybe(HostileText.draw(&random)),
       caption: random.maybe(HostileText.draw(&random)), music: random.maybe(HostileText.draw(&random)))
   }

@@ -57,7 +57,8 @@ enum Samples {
   static var report: ProbeReport { ProbeReport(media: media, provenance: provenance) }
 
   static func post(
-    words: PostWords = PostWords(authorID: "u1", authorName: "Ann", caption: "At the beach", music: "Waves"),
+    metadata: PostMetadata = PostMetadata(
+      authorID: "u1", authorName: "Ann", caption: "At the beach", music: "Waves"),
     place: Int = 12, media: MediaInfo = media
   ) throws -> Post {
     let key = ObjectKey(random: FixedRandomness(), container: media.container)
@@ -67,7 +68,8 @@ enum Samples {
     let intent = Intent(
       id: PostID(at: moment, random: FixedRandomness()), key: key, publication: publication, attempt: 1)
     return Post(
-      draft: PostDraft(media: media, provenance: provenance, words: words, commentID: "c1"), intent: intent,
+      draft: PostDraft(media: media, provenance: provenance, metadata: words, commentID: "c1"),
+      intent: intent,
       stored: StoredObject(key: key, url: "file:///srv/media/\(key)", size: media.size, digest: digest),
       pageNumber: place, createdAt: moment)
   }

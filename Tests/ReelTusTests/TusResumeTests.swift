@@ -74,7 +74,7 @@ struct TusResumeTests {
       do throws(UploadError) {
         let object = try await uploader.upload(source(), to: key) { _ in }
         #expect(
-          object.size == Int64(bytes.count) && (object.digest ?? object.handedOver) == digest, "\(what)")
+          object.size == Int64(bytes.count) && (object.digest ?? object.clientDigest) == digest, "\(what)")
       } catch {
         #expect(!mends, "\(what): \(error.message)")
         #expect(
@@ -107,7 +107,7 @@ struct TusResumeTests {
     let object = try await double.uploader(checkpoints).upload(source(), to: key) { progress in
       first.withLock { $0 = $0 ?? progress.sent }
     }
-    #expect((object.digest ?? object.handedOver) == digest)
+    #expect((object.digest ?? object.clientDigest) == digest)
     #expect(first.withLock { $0 } == arrived)
     let after = try await double.seen()
     #expect(after.received == bytes.count && after.whole.map(\.sha256) == [digest.hex])
@@ -126,7 +126,7 @@ struct TusResumeTests {
       try await double.uploader(checkpoints).upload(source(TestBytes(bytes: other)), to: key) { _ in }
     }
     let object = try await retrying(try double.uploader(checkpoints)).upload(source(), to: key) { _ in }
-    #expect((object.digest ?? object.handedOver) == digest)
+    #expect((object.digest ?? object.clientDigest) == digest)
     let seen = try await double.seen()
     #expect(seen.uploads.map(\.sha256) == [digest.hex])
   }
@@ -151,7 +151,7 @@ struct TusResumeTests {
     let object = try await retrying(try double.uploader(MemoryCheckpoints())).upload(source(), to: key) {
       _ in
     }
-    #expect((object.digest ?? object.handedOver) == digest)
+    #expect((object.digest ?? object.clientDigest) == digest)
     let seen = try await double.seen()
     #expect(seen.whole.map(\.sha256) == [digest.hex] && seen.received == bytes.count + 2 << 20)
   }

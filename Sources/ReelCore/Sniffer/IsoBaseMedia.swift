@@ -3,7 +3,7 @@
 /// Boxes are walked as FFmpeg's `mov_probe` walks them: unknown ones are skipped by their size, and a size
 /// that cannot be is skipped by four bytes.
 enum IsoBaseMedia {
-  static func verdict(_ head: Head) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     if let picture = pictureBoxes[head.type(at: 4) ?? 0] { return picture.verdict }
     var isQuickTime = false
     var isSegment = false
@@ -79,7 +79,7 @@ enum IsoBaseMedia {
   }
 }
 
-extension Head {
+extension FilePrefix {
   /// The four bytes at `offset` as one number.
   fileprivate func type(at offset: Int) -> UInt32? {
     bigEndian(4, at: offset).map(UInt32.init(truncatingIfNeeded:))
@@ -93,10 +93,10 @@ private struct BoxWalk: Sequence, IteratorProtocol {
     /// Where its content begins.
     let content: Int
   }
-  let head: Head
+  let head: FilePrefix
   private var offset = 0
 
-  init(head: Head) {
+  init(head: FilePrefix) {
     self.head = head
   }
 

@@ -1,7 +1,7 @@
 /// An ID3v2 tag in front of something else. FFmpeg's probe skips one and looks at what follows, and so does
 /// this (id3.org, ID3v2.4.0 structure, 3.1).
 enum LeadingTag {
-  static func verdict(_ head: Head, of rest: (Head) -> SniffVerdict) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix, of rest: (FilePrefix) -> SniffVerdict) -> SniffVerdict? {
     guard let length = length(head) else { return nil }
     let unknown = Refusal.sound("a sound file with an ID3 tag").verdict
     guard length < head.count else { return unknown }
@@ -10,7 +10,7 @@ enum LeadingTag {
   }
 
   /// The tag's length in bytes with its header (and its footer), or nil when there is no tag.
-  private static func length(_ head: Head) -> Int? {
+  private static func length(_ head: FilePrefix) -> Int? {
     guard head.has("ID3"), let version = head.byte(3), let revision = head.byte(4), let flags = head.byte(5),
       (2...4).contains(version), revision != 0xFF
     else { return nil }

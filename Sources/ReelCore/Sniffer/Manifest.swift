@@ -3,7 +3,7 @@
 /// FFmpeg looks for some of these at the very beginning, for others anywhere before the first NUL; a byte
 /// order mark and white space before them are skipped here, because other players skip them.
 enum Manifest {
-  static func verdict(_ head: Head) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     let text = LowerCaseText(head)
     return kinds.first { $0.matches(text) }.map { Refusal.playlist($0.found).verdict }
   }

@@ -5,7 +5,7 @@ enum MaterialExchange {
     0x06, 0x0E, 0x2B, 0x34, 0x02, 0x05, 0x01, 0x01, 0x0D, 0x01, 0x02, 0x01, 0x01, 0x02,
   ]
 
-  static func verdict(_ head: Head) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     head.firstOffset(of: headerPartition) == nil ? nil : .container(.mxf)
   }
 }

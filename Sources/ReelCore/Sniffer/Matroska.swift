@@ -1,6 +1,6 @@
 /// Matroska and WebM: an EBML header (RFC 8794) whose DocType says which.
 enum Matroska {
-  static func verdict(_ head: Head) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard head.has([0x1A, 0x45, 0xDF, 0xA3]) else { return nil }
     guard let docType = docType(head) else { return .container(.matroska) }
     switch docType {
@@ -12,7 +12,7 @@ enum Matroska {
 
   /// The DocType without its padding; nil when the header has none that can be read, which means Matroska to
   /// FFmpeg.
-  private static func docType(_ head: Head) -> [UInt8]? {
+  private static func docType(_ head: FilePrefix) -> [UInt8]? {
     guard let length = variableNumber(head, at: 4, keepsMarker: false) else { return nil }
     var offset = 4 + length.size
     let end = min(head.count, offset + Int(clamping: min(length.value, UInt64(head.count))))
@@ -31,7 +31,7 @@ enum Matroska {
 
   /// A number of 1 to 8 bytes, whose length is the place of its first bit (RFC 8794, section 4).
   private static func variableNumber(
-    _ head: Head, at offset: Int, keepsMarker: Bool
+    _ head: FilePrefix, at offset: Int, keepsMarker: Bool
   ) -> (value: UInt64, size: Int)? {
     guard let first = head.byte(offset) else { return nil }
     let size = first.leadingZeroBitCount + 1

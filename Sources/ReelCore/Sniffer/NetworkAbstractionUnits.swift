@@ -1,6 +1,6 @@
 /// Raw H.264, H.265 and H.266: units behind start codes (ITU-T H.264, H.265 and H.266, each annex B).
 enum NetworkAbstractionUnits {
-  static func verdict(_ head: Head) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard let unit = firstUnit(head), let first = head.byte(unit), let second = head.byte(unit + 1),
       first & 0x80 == 0
     else { return nil }
@@ -8,7 +8,7 @@ enum NetworkAbstractionUnits {
   }
 
   /// Where the first unit begins: after two zeros or more, and a one.
-  private static func firstUnit(_ head: Head) -> Int? {
+  private static func firstUnit(_ head: FilePrefix) -> Int? {
     guard head.has([0, 0]) else { return nil }
     let zeros = head.slice(from: 0, count: 64).elements.prefix { $0 == 0 }.count
     return head.byte(zeros) == 1 ? zeros + 1 : nil

@@ -1,6 +1,6 @@
 /// Text of every sort but playlists: subtitles, markup, data, prose.
 enum PlainText {
-  static func verdict(_ head: Head) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard head.isText else { return nil }
     let text = LowerCaseText(head)
     if text.begins(with: "version https://git-lfs.github.com/") { return Refusal.lfsPointer.verdict }
@@ -28,7 +28,7 @@ enum PlainText {
   ]
 }
 
-extension Head {
+extension FilePrefix {
   /// How much of the beginning is looked at.
   private static let span = 4096
 

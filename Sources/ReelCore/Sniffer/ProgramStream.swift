@@ -1,7 +1,7 @@
 /// MPEG program streams (ISO/IEC 13818-1, 2.5.3.3, and ISO/IEC 11172-1): a pack header, then another start
 /// code.
 enum ProgramStream {
-  static func verdict(_ head: Head) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard head.has([0, 0, 1, 0xBA]), let marker = head.byte(4) else { return nil }
     let length: Int
     if marker & 0xC0 == 0x40 {

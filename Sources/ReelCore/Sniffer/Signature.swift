@@ -26,14 +26,14 @@ struct Signature: Sendable {
     verdict = refusal.verdict
   }
 
-  func matches(_ head: Head) -> Bool {
+  func matches(_ head: FilePrefix) -> Bool {
     pieces.allSatisfy { head.has($0.bytes, at: $0.offset) }
   }
 }
 
 extension [Signature] {
   /// What the first signature that matches says.
-  func verdict(_ head: Head) -> SniffVerdict? {
+  func verdict(_ head: FilePrefix) -> SniffVerdict? {
     first { $0.matches(head) }?.verdict
   }
 }

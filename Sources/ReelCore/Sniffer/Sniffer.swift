@@ -13,7 +13,7 @@ package enum Sniffer {
   ///   - size: the whole file's size in bytes.
   package static func verdict(head: [UInt8], size: Int64) -> SniffVerdict {
     guard size > 0 else { return Refusal.empty.verdict }
-    let head = Head(head)
+    let head = FilePrefix(head)
     return LeadingTag.verdict(head, of: verdict) ?? verdict(head)
   }
 
@@ -21,7 +21,7 @@ package enum Sniffer {
   /// score: a manifest's words beat everything, a box of an ISO file beats the rest, and what only counts
   /// repetitions (transport streams, frames of sound) comes after every signature. Text comes last, because a
   /// run-in of MXF may be text.
-  private static let stages: [@Sendable (Head) -> SniffVerdict?] = [
+  private static let stages: [@Sendable (FilePrefix) -> SniffVerdict?] = [
     Manifest.verdict,
     IsoBaseMedia.verdict,
     Matroska.verdict,
@@ -38,13 +38,13 @@ package enum Sniffer {
     NetworkAbstractionUnits.verdict,
     TransportStream.verdict,
     WideText.verdict,
-    SoundFrames.verdict,
+    AudioFrames.verdict,
     MaterialExchange.verdict,
     PlainText.verdict,
     Zeros.verdict,
   ]
 
-  private static func verdict(_ head: Head) -> SniffVerdict {
+  private static func verdict(_ head: FilePrefix) -> SniffVerdict {
     for stage in stages {
       if let verdict = stage(head) { return verdict }
     }

@@ -10,7 +10,7 @@ enum TransportStream {
     (188, 0, .mpegTS), (192, 4, .m2ts), (204, 0, .mpegTS),
   ]
 
-  static func verdict(_ head: Head) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     let aligned = layouts.first { layout in
       run(head, from: layout.prefix, size: layout.size, limit: manyPackets)
         >= min(manyPackets, max(fewPackets, (head.count - layout.prefix) / layout.size))
@@ -19,7 +19,7 @@ enum TransportStream {
   }
 
   /// The layout of a stream that was cut within its first packet.
-  private static func cutLayout(_ head: Head) -> (size: Int, prefix: Int, container: MediaContainer)? {
+  private static func cutLayout(_ head: FilePrefix) -> (size: Int, prefix: Int, container: MediaContainer)? {
     layouts.first { layout in
       (0..<layout.size).contains { start in
         run(head, from: start, size: layout.size, limit: manyPackets) >= manyPackets
@@ -28,14 +28,14 @@ enum TransportStream {
   }
 
   /// How many packets follow one another from `start` on, counted up to `limit`.
-  private static func run(_ head: Head, from start: Int, size: Int, limit: Int) -> Int {
+  private static func run(_ head: FilePrefix, from start: Int, size: Int, limit: Int) -> Int {
     var count = 0
     while count < limit, isPacket(head, at: start + count * size) { count += 1 }
     return count
   }
 
   /// The sync byte, no transport error, and an adaptation field or a payload: what FFmpeg's probe asks for.
-  private static func isPacket(_ head: Head, at offset: Int) -> Bool {
+  private static func isPacket(_ head: FilePrefix, at offset: Int) -> Bool {
     guard head.byte(offset) == 0x47, let flags = head.byte(offset + 1), let control = head.byte(offset + 3)
     else { return false }
     return flags & 0x80 == 0 && control & 0x30 != 0

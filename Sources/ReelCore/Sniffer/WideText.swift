@@ -1,11 +1,11 @@
 /// UTF-16 text. Its byte order mark is also how a frame of MPEG audio may begin, so it comes before those.
 enum WideText {
-  static func verdict(_ head: Head) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     head.isWideText ? Refusal.notMedia("a UTF-16 text").verdict : nil
   }
 }
 
-extension Head {
+extension FilePrefix {
   /// Whether there is a UTF-16 byte order mark, and what follows is mostly ASCII.
   fileprivate var isWideText: Bool {
     let isLittle = has([0xFF, 0xFE])

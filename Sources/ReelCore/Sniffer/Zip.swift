@@ -1,6 +1,6 @@
 /// ZIP archives, and the documents and programs that are ZIP archives inside (APPNOTE.TXT, 4.3.7).
 enum Zip {
-  static func verdict(_ head: Head) -> SniffVerdict? {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard head.has("PK\u{3}\u{4}") || head.has("PK\u{5}\u{6}") || head.has("PK\u{7}\u{8}") else { return nil }
     let found = kinds.first { head.has(Array($0.firstEntry.utf8), at: 30) }?.found
     return Refusal.notMedia(found ?? "a ZIP archive").verdict

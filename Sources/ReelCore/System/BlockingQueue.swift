@@ -6,7 +6,7 @@ package final class BlockingQueue: Sendable {
   /// A serial queue for each place. A concurrent one would not do: on Linux its blocked threads count against
   /// the cores, and more come only about once a second.
   let lanes: [DispatchQueue]
-  private let places: AsyncPlaces
+  private let places: AsyncSemaphore
 
   /// - Parameters:
   ///   - label: shown by debuggers.
@@ -14,7 +14,7 @@ package final class BlockingQueue: Sendable {
   package init(label: String, width: Int) {
     let count = max(1, width)
     lanes = (0..<count).map { DispatchQueue(label: "\(label).\($0)") }
-    places = AsyncPlaces(count: count)
+    places = AsyncSemaphore(count: count)
   }
 
   /// How many calls wait for a thread now.

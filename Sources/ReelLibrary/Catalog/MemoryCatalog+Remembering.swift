@@ -5,7 +5,7 @@ extension MemoryCatalog {
   /// The posts cost nothing here, and are given in any case.
   public func recall(
     _ files: [RecalledFile], readingPosts: Bool
-  ) throws(CatalogError) -> [Recollection?] {
+  ) throws(CatalogError) -> [CachedRecord?] {
     try open { library in files.map { library.recall($0, by: me) } }
   }
 

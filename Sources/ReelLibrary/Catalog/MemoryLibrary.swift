@@ -132,12 +132,12 @@ struct MemoryLibrary {
     places[id].map { posts[$0] }
   }
 
-  func recall(_ file: RecalledFile, by owner: Int) -> Recollection? {
+  func recall(_ file: RecalledFile, by owner: Int) -> CachedRecord? {
     guard let digest = knownFile(file.identity) else { return nil }
     let publication = Publication(digest: digest, destination: file.destination, authorID: file.authorID)
     let found = look(for: publication, by: owner)
     let isPublished = found?.announced == true
-    return Recollection(
+    return CachedRecord(
       digest: digest, isPublished: isPublished, post: isPublished ? found?.post : nil,
       failureCode: failures[file.path]?.code)
   }

@@ -28,8 +28,8 @@ enum RecallQuery {
 }
 
 extension RecallQuery.Found {
-  func recollection(readingPost: Bool, at place: CatalogPlace) throws(CatalogError) -> Recollection {
-    Recollection(
+  func recollection(readingPost: Bool, at place: CatalogPlace) throws(CatalogError) -> CachedRecord {
+    CachedRecord(
       digest: digest, isPublished: post != nil, post: readingPost ? try post?.post(at: place) : nil,
       failureCode: failureCode)
   }

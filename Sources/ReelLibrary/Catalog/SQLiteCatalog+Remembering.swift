@@ -19,12 +19,12 @@ extension SQLiteCatalog {
   /// A post whose event is still to be told is left to ``published(_:)``, which sees to that.
   public func recall(
     _ files: [RecalledFile], readingPosts: Bool
-  ) throws(CatalogError) -> [Recollection?] {
+  ) throws(CatalogError) -> [CachedRecord?] {
     let steps = writableIfAny?.steps
     let found = try connection.readNow { db in
       try files.map { try RecallQuery.find($0, steps, at: place, in: db) }
     }
-    var answers: [Recollection?] = []
+    var answers: [CachedRecord?] = []
     for found in found {
       answers.append(try found?.recollection(readingPost: readingPosts, at: place))
     }

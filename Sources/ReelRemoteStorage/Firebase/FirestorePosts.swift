@@ -12,7 +12,7 @@ public struct FirestorePosts: PostRecorder {
   private let client: FirestoreClient
   private let pauses: TransactionPauses
   /// One transaction at a time from here: all of them write the counter.
-  private let turn = AsyncPlaces(count: 1)
+  private let turn = AsyncSemaphore(count: 1)
 
   /// The collection of the posts.
   static let collection = "Post"

@@ -13,7 +13,7 @@ public final class CurlTransport: HTTPTransport {
   private let limiter: RateLimiter?
   /// As many as there are connections: who waits for one waits here, where the time that a connection may take to be
   /// made does not run.
-  private let places: AsyncPlaces
+  private let places: AsyncSemaphore
 
   /// A transport of its own; its thread and its connections end with it. libcurl is opened when the first call is made.
   /// - Parameter limiter: keeps the bodies of all requests together to a rate; what is sent again counts again.
@@ -21,7 +21,7 @@ public final class CurlTransport: HTTPTransport {
   public init(_ rules: HTTPRules = HTTPRules(), limiter: RateLimiter? = nil) throws(HTTPFailure) {
     self.rules = rules
     self.limiter = limiter
-    places = AsyncPlaces(count: rules.connections)
+    places = AsyncSemaphore(count: rules.connections)
     var extra: ExtraCertificates?
     if let path = rules.extraCertificates { extra = try ExtraCertificates(path: path) }
     loop = CurlLoop(connections: rules.connections, proxy: rules.proxy, extraCertificates: extra)

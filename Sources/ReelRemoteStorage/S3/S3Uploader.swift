@@ -26,7 +26,7 @@ public struct S3Uploader: Uploader {
   public var traits: UploadTraits {
     UploadTraits(
       atomicCreate: client.store.endpoint == nil, resumable: true, verifiesChecksums: true, durable: true,
-      waitsTogether: true)
+      isLatencyBound: true)
   }
 
   /// As ``S3Store/destination``.

@@ -48,7 +48,7 @@ public final class TusUploader: Uploader {
     let server = known.withLock { $0 }
     return UploadTraits(
       atomicCreate: true, resumable: true, verifiesChecksums: server?.checksum != nil, durable: true,
-      largestObject: server?.largest, isTakenAtItsWord: server?.checksum == nil)
+      largestObject: server?.largest, trustsClientDigest: server?.checksum == nil)
   }
 
   /// Finds out what the server can do.
@@ -74,7 +74,7 @@ public final class TusUploader: Uploader {
     return StoredObject(
       key: key, url: addresses.url(of: key, at: url), size: source.size,
       digest: server.checksum == nil ? nil : source.digest,
-      handedOver: server.checksum == nil ? source.digest : nil)
+      clientDigest: server.checksum == nil ? source.digest : nil)
   }
 
   /// What the server says of the upload that the checkpoint names; nil while it is not whole. One that the server has

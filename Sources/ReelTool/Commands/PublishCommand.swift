@@ -30,8 +30,8 @@ struct PublishCommand: AsyncParsableCommand {
       flags: Settings(library, reading: reading, intake: intake, output: output, store: store),
       file: library.config)
     var options = intake.ingestOptions(settings)
-    options.words.caption = caption
-    options.words.music = music
+    options.metadata.caption = caption
+    options.metadata.music = music
     let target = try EventTarget.open(output.events)
     let workplace = try await Workplace.open(
       settings, dryRun: intake.dryRun, jobs: 1, policy: intake.policy)

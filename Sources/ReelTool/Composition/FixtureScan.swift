@@ -116,7 +116,7 @@ struct FixtureScan: Sendable {
 
   private static func sidecar(beside found: FoundFile) -> SidecarStatus {
     do throws(SourceError) {
-      return try Sidecar.words(beside: found, trustAuthor: true) == nil ? .none : .valid
+      return try Sidecar.metadata(beside: found, trustAuthor: true) == nil ? .none : .valid
     } catch {
       return .invalid(error.message)
     }

@@ -166,7 +166,7 @@ struct LibraryRebuild: Sendable {
         stored,
         of: Publication(digest: digest, destination: object.store.destination, authorID: nil),
         draft: PostDraft(
-          media: report.media, provenance: report.provenance, words: PostWords(),
+          media: report.media, provenance: report.provenance, metadata: PostMetadata(),
           commentID: randomness.name(length: 22)),
         id: PostID(at: object.storedAt, random: randomness), createdAt: object.storedAt))
   }

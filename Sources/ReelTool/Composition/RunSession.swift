@@ -31,7 +31,7 @@ struct RunSession: Sendable {
     options.tellsKnownPosts = target != nil
     let (end, exit) = try await run(inputs, walk, options, wantsResult: false)
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
-    report.isTakenAtItsWord = workplace.services.uploader.traits.isTakenAtItsWord
+    report.trustsClientDigest = workplace.services.uploader.traits.trustsClientDigest
     try write(
       json: { try RunDocument(report).json(pretty: $0) },
       text: { report.text($0, listing: toldAlready(on: $0) ? 0 : 20, hint: hint) })

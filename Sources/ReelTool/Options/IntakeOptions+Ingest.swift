@@ -5,8 +5,8 @@ extension IntakeOptions {
   /// How a run treats its files, by these flags and `settings`.
   func ingestOptions(_ settings: Settings) -> IngestOptions {
     var options = IngestOptions()
-    options.words = PostWords(authorID: author, authorName: authorName)
-    options.defaultWords = PostWords(authorID: settings.author, authorName: settings.authorName)
+    options.metadata = PostMetadata(authorID: author, authorName: authorName)
+    options.defaultMetadata = PostMetadata(authorID: settings.author, authorName: settings.authorName)
     options.trustSidecars = trustSidecars
     options.duplicates = duplicates == .allow ? .allow : .skip
     options.dryRun = dryRun

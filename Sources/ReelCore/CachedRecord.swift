@@ -19,7 +19,7 @@ public struct RecalledFile: Hashable, Sendable {
 }
 
 /// What an earlier run has left about a file in the very state that it is in now.
-public struct Recollection: Hashable, Sendable {
+public struct CachedRecord: Hashable, Sendable {
   /// The digest of its bytes.
   public let digest: ContentDigest
   /// Whether it is a post already, in that destination and of that author, whose event has been told.

@@ -1,6 +1,6 @@
 /// Files of another trade that go by the extension of a container: TypeScript and Qt's translations by `.ts`, Go's
 /// modules by `.mod`, PostScript by `.ps`.
-package enum Namesake {
+package enum AmbiguousExtension {
   /// Lower case, without the dot.
   package static let extensions = Set(kinds.keys)
 

@@ -1,13 +1,13 @@
 /// MP3 and AAC without a container: frames that tell their own length, one after the other.
-enum SoundFrames {
-  static func verdict(_ head: Head) -> SniffVerdict? {
+enum AudioFrames {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     if hasFrames(head, length: advancedAudio) { return Refusal.sound("an AAC file").verdict }
     if hasFrames(head, length: mpegAudio) { return Refusal.sound("an MP3 file").verdict }
     return nil
   }
 
   /// Whether three frames follow one another, or as many as the head holds.
-  private static func hasFrames(_ head: Head, length: (Head, Int) -> Int?) -> Bool {
+  private static func hasFrames(_ head: FilePrefix, length: (FilePrefix, Int) -> Int?) -> Bool {
     var offset = 0
     for frame in 0..<3 {
       if frame > 0, offset + 4 > head.count { return true }
@@ -18,7 +18,7 @@ enum SoundFrames {
   }
 
   /// The length of an ADTS frame (ISO/IEC 13818-7, 6.2).
-  private static func advancedAudio(_ head: Head, at offset: Int) -> Int? {
+  private static func advancedAudio(_ head: FilePrefix, at offset: Int) -> Int? {
     guard head.byte(offset) == 0xFF, let flags = head.byte(offset + 1), flags & 0xF6 == 0xF0,
       let bits = head.bigEndian(3, at: offset + 3)
     else { return nil }
@@ -27,7 +27,7 @@ enum SoundFrames {
   }
 
   /// The length of a frame of MPEG audio (ISO/IEC 11172-3, 2.4.1.3, and 13818-3).
-  private static func mpegAudio(_ head: Head, at offset: Int) -> Int? {
+  private static func mpegAudio(_ head: FilePrefix, at offset: Int) -> Int? {
     guard head.byte(offset) == 0xFF, let flags = head.byte(offset + 1), flags & 0xE0 == 0xE0,
       let rates = head.byte(offset + 2), let layer = layer(flags)
     else { return nil }

@@ -1,5 +1,5 @@
 /// The first bytes of a file. Every read is checked: what lies outside is nil, never a trap.
-struct Head: Sendable {
+struct FilePrefix: Sendable {
   private let bytes: ArraySlice<UInt8>
 
   init(_ bytes: some Sequence<UInt8>) {
@@ -19,9 +19,9 @@ struct Head: Sendable {
   }
 
   /// The bytes from `offset` on, at most `count` of them; fewer, or none, where the head ends.
-  func slice(from offset: Int, count: Int = .max) -> Head {
-    guard offset >= 0, offset < bytes.count, count > 0 else { return Head(slice: []) }
-    return Head(slice: bytes.dropFirst(offset).prefix(count))
+  func slice(from offset: Int, count: Int = .max) -> FilePrefix {
+    guard offset >= 0, offset < bytes.count, count > 0 else { return FilePrefix(slice: []) }
+    return FilePrefix(slice: bytes.dropFirst(offset).prefix(count))
   }
 
   /// The big-endian number of `length` (1 ... 8) bytes at `offset`.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A number of places that are waited for without blocking. First come, first served; the place that was
 /// given back last is taken first, as its thread is warm.
-package final class AsyncPlaces: Sendable {
+package final class AsyncSemaphore: Sendable {
   private struct State {
     var free: [Int]
     var waiting: [CheckedContinuation<Int, Never>] = []
