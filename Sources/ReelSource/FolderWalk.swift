@@ -9,7 +9,7 @@ struct FolderWalk: Sendable {
   /// How many folders on the way down stay open.
   private static let heldFrames = 32
 
-  let root: HeldDirectory
+  let root: DirectoryHandle
   private let links: LinkRule
   /// How much of a path is the name of the root.
   private let rootLength: Int
@@ -18,7 +18,7 @@ struct FolderWalk: Sendable {
   private var frames: [WalkFrame]
 
   /// - Throws: `denied` and the like when the folder can't be listed.
-  init(_ root: HeldDirectory, path: SourcePath, followLinks: Bool) throws(SourceError) {
+  init(_ root: DirectoryHandle, path: SourcePath, followLinks: Bool) throws(SourceError) {
     self.root = root
     links = followLinks ? .followBeneath : .refuse
     self.path = path.bytes
@@ -29,7 +29,7 @@ struct FolderWalk: Sendable {
 
   /// A name that the walk has come to.
   struct Entry: Sendable {
-    let directory: HeldDirectory
+    let directory: DirectoryHandle
     let name: [UInt8]
     let path: SourcePath
     /// How much of the path is the name of the root.
@@ -55,20 +55,20 @@ struct FolderWalk: Sendable {
     return .end
   }
 
-  private func entry(_ name: [UInt8], in directory: HeldDirectory) -> Entry {
+  private func entry(_ name: [UInt8], in directory: DirectoryHandle) -> Entry {
     Entry(
       directory: directory, name: name, path: SourcePath(bytes: path).appending(name), rootLength: rootLength)
   }
 
   /// - Throws: `denied` and the like when the folder can't be listed; the walk goes on beside it.
-  mutating func enter(_ entry: Entry, _ directory: HeldDirectory, byLink: Bool) throws(SourceError) {
+  mutating func enter(_ entry: Entry, _ directory: DirectoryHandle, byLink: Bool) throws(SourceError) {
     frames.append(try WalkFrame(directory, pathLength: entry.path.bytes.count, cameByLink: byLink))
     path = entry.path.bytes
     let far = frames.count - Self.heldFrames
     if far > 0 { frames[far].directory = nil }
   }
 
-  private mutating func leave(_ directory: HeldDirectory) {
+  private mutating func leave(_ directory: DirectoryHandle) {
     let left = frames.removeLast()
     guard let last = frames.indices.last else { return }
     path.removeLast(path.count - frames[last].pathLength)
@@ -77,7 +77,7 @@ struct FolderWalk: Sendable {
     }
   }
 
-  private func parent(of directory: HeldDirectory, expected: DirectoryIdentity) -> HeldDirectory? {
+  private func parent(of directory: DirectoryHandle, expected: DirectoryIdentity) -> DirectoryHandle? {
     guard let located = try? directory.find(Array("..".utf8)), located.status.directoryIdentity == expected
     else { return nil }
     return try? located.openDirectory()

@@ -9,7 +9,7 @@ public struct FoundFile: Sendable {
   /// Whether the user named the file itself, and not a folder around it.
   public let wasNamed: Bool
   /// Where it lies.
-  let directory: HeldDirectory
+  let directory: DirectoryHandle
   /// How to find it again.
   let place: FilePlace
 
@@ -45,9 +45,9 @@ enum FilePlace: Sendable {
   /// By its name, which may be a link to anywhere.
   case followed([UInt8])
   /// By its path from a root that its links may not leave.
-  case beneath(root: HeldDirectory, path: [UInt8])
+  case beneath(root: DirectoryHandle, path: [UInt8])
 
-  func find(in directory: HeldDirectory) throws(SourceError) -> LocatedFile {
+  func find(in directory: DirectoryHandle) throws(SourceError) -> LocatedFile {
     switch self {
     case .name(let name): try directory.find(name)
     case .followed(let name): try PathLookup.find(name, from: directory.descriptor, links: .follow)

@@ -20,12 +20,12 @@ struct LocatedFile: Sendable {
   }
 
   /// Opens the directory for listing, as an open file description of its own.
-  func openDirectory() throws(SourceError) -> HeldDirectory {
+  func openDirectory() throws(SourceError) -> DirectoryHandle {
     do {
       let opened = try descriptor.holding { number throws(SystemError) in
         try retryingInterrupts("openat") { openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
       }
-      return HeldDirectory(descriptor: Descriptor(adopting: opened), identity: status.directoryIdentity)
+      return DirectoryHandle(descriptor: Descriptor(adopting: opened), identity: status.directoryIdentity)
     } catch {
       guard error.code == EACCES else { throw SourceError(error) }
       throw SourceError(

@@ -20,7 +20,7 @@ struct NameList: Sendable {
 
   /// Reads the directory. Blocks.
   /// - Throws: `unreadable` and the like; also for a directory with more than 4 GB of names.
-  init(of directory: HeldDirectory) throws(SourceError) {
+  init(of directory: DirectoryHandle) throws(SourceError) {
     do {
       try read(directory)
     } catch {
@@ -29,7 +29,7 @@ struct NameList: Sendable {
     sort()
   }
 
-  private mutating func read(_ directory: HeldDirectory) throws(SystemError) {
+  private mutating func read(_ directory: DirectoryHandle) throws(SystemError) {
     // A description of its own: its position is not shared with whoever lists the directory again.
     let own = try directory.descriptor.holding { number throws(SystemError) in
       try retryingInterrupts("openat") { openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }

@@ -3,7 +3,7 @@ import ReelCore
 /// Opens the directories of files that the user named, each once as long as the names stay in it.
 struct ParentDirectories {
   private let links: LinkRule
-  private var last: (path: [UInt8], directory: HeldDirectory)?
+  private var last: (path: [UInt8], directory: DirectoryHandle)?
 
   init(followLinks: Bool) {
     links = followLinks ? .follow : .refuse
@@ -26,11 +26,11 @@ struct ParentDirectories {
   }
 
   /// - Parameter path: ends with a slash, or is empty for the working directory.
-  private mutating func directory(of path: [UInt8]) throws(SourceError) -> HeldDirectory {
+  private mutating func directory(of path: [UInt8]) throws(SourceError) -> DirectoryHandle {
     if let last, last.path == path { return last.directory }
     let located = try PathLookup.find(
       path.isEmpty ? [UInt8(ascii: ".")] : path + [UInt8(ascii: ".")], from: nil, links: links)
-    let directory = HeldDirectory(
+    let directory = DirectoryHandle(
       descriptor: located.descriptor, identity: located.status.directoryIdentity)
     last = (path, directory)
     return directory

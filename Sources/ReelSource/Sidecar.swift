@@ -31,7 +31,7 @@ public enum Sidecar {
     return (dot > 0 ? Array(video[..<dot]) : video) + Array(".json".utf8)
   }
 
-  private static func read(_ name: [UInt8], in directory: HeldDirectory) throws(SourceError) -> [UInt8]? {
+  private static func read(_ name: [UInt8], in directory: DirectoryHandle) throws(SourceError) -> [UInt8]? {
     do throws(SourceError) {
       let bytes = try directory.find(name).openRegular().head(largest + 1)
       guard bytes.count <= largest else { throw SourceError(.sidecarInvalid, "it is larger than 64 KB") }

@@ -3,7 +3,7 @@ import ReelCore
 /// A folder that a walk is in.
 struct WalkFrame: Sendable {
   /// Nil while it is not held open, because the walk is deep below it.
-  var directory: HeldDirectory?
+  var directory: DirectoryHandle?
   let identity: DirectoryIdentity
   /// How long the folder's own path is.
   let pathLength: Int
@@ -12,7 +12,7 @@ struct WalkFrame: Sendable {
   private let names: NameList
   private var next = 0
 
-  init(_ directory: HeldDirectory, pathLength: Int, cameByLink: Bool) throws(SourceError) {
+  init(_ directory: DirectoryHandle, pathLength: Int, cameByLink: Bool) throws(SourceError) {
     self.directory = directory
     identity = directory.identity
     self.pathLength = pathLength

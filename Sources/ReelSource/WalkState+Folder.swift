@@ -14,7 +14,7 @@ extension WalkState {
   }
 
   private mutating func visit(_ entry: FolderWalk.Entry) -> WalkItem? {
-    let claim = NameClaim(of: entry.name)
+    let claim = ExtensionHint(of: entry.name)
     guard claim != .ignored else { return .ignored(entry.path) }
     do throws(SourceError) {
       let status = try entry.directory.status(of: entry.name)
@@ -28,7 +28,7 @@ extension WalkState {
   }
 
   private mutating func visit(
-    _ entry: FolderWalk.Entry, _ status: FileStatus, _ claim: NameClaim, at place: FilePlace
+    _ entry: FolderWalk.Entry, _ status: FileStatus, _ claim: ExtensionHint, at place: FilePlace
   ) throws(SourceError) -> WalkItem? {
     switch status.kind {
     case .directory: return visitFolder(entry, at: place)
@@ -85,7 +85,7 @@ extension WalkState {
   /// Something whose name claims nothing, and that can't be looked into, is none of ours; but a link that was
   /// to be followed and leads out may be a whole folder of videos.
   private func unreachable(
-    _ entry: FolderWalk.Entry, _ claim: NameClaim, _ error: SourceError
+    _ entry: FolderWalk.Entry, _ claim: ExtensionHint, _ error: SourceError
   ) -> WalkItem {
     let isOurs = (claim == .media || claim == .shared) && options.filter.takesFile(entry.relativePath)
     let isLoss = isOurs || error.code == .tooManyOpenFiles || error.code == .outsideRoot

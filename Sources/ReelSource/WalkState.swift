@@ -7,14 +7,14 @@ struct WalkState: Sendable {
   var folder: FolderWalk?
   var parents: ParentDirectories
   var seen: SeenSources
-  var skipped: SkippedGround
+  var skipped: ExcludedDirectories
 
   init(inputs: [SourceInput], options: WalkOptions) {
     self.inputs = inputs[...]
     self.options = options
     parents = ParentDirectories(followLinks: options.followLinks)
     seen = SeenSources(isNeeded: inputs.count > 1 || options.followLinks)
-    skipped = SkippedGround(options.skippedDirectories)
+    skipped = ExcludedDirectories(options.skippedDirectories)
   }
 
   /// The next item, or nil at the end.
@@ -38,7 +38,7 @@ struct WalkState: Sendable {
       if located.status.kind == .directory, options.entersFolders { return try beginFolder(path, located) }
       let file = try parents.foundFile(path, located)
       guard !skipped.covers(file.directory.descriptor, file.directory.identity) else {
-        throw SkippedGround.error
+        throw ExcludedDirectories.error
       }
       return isNew(file) ? .candidate(file) : nil
     } catch {
@@ -50,7 +50,7 @@ struct WalkState: Sendable {
     -> WalkItem?
   {
     let identity = located.status.directoryIdentity
-    guard !skipped.covers(located.descriptor, identity) else { throw SkippedGround.error }
+    guard !skipped.covers(located.descriptor, identity) else { throw ExcludedDirectories.error }
     guard seen.enters(identity) else { return nil }
     folder = try FolderWalk(try located.openDirectory(), path: path, followLinks: options.followLinks)
     return nil
@@ -62,7 +62,7 @@ struct WalkState: Sendable {
     let name = file.path.lastComponent.bytes
     guard seen.names(name, in: file.directory.identity) else { return false }
     let wasFound =
-      seen.hasEntered(file.directory.identity) && NameClaim(of: name) == .media && options.filter.takesAll
+      seen.hasEntered(file.directory.identity) && ExtensionHint(of: name) == .media && options.filter.takesAll
     return !wasFound
   }
 }

@@ -1,7 +1,7 @@
 import ReelCore
 
 /// What a name in a folder says before anybody looks at the file.
-enum NameClaim: Hashable, Sendable {
+enum ExtensionHint: Hashable, Sendable {
   /// Neither a video of its own nor a folder to enter: hidden, AppleDouble, what an archiver left.
   case ignored
   /// A download that is not done, or a lock; but a folder of that name is a folder.
@@ -23,7 +23,7 @@ enum NameClaim: Hashable, Sendable {
     }
   }
 
-  private static func claim(_ claimed: String) -> NameClaim {
+  private static func claim(_ claimed: String) -> ExtensionHint {
     if AmbiguousExtension.extensions.contains(claimed) { return .shared }
     return MediaContainer.claimableExtensions.contains(claimed) ? .media : .nothing
   }

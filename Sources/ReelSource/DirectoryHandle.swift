@@ -2,7 +2,7 @@ import Glibc
 import ReelCore
 
 /// A directory that is held open, so that the names in it go on meaning what they meant.
-final class HeldDirectory: Sendable {
+final class DirectoryHandle: Sendable {
   let descriptor: Descriptor
   let identity: DirectoryIdentity
 

@@ -2,7 +2,7 @@ import Glibc
 import ReelCore
 
 /// The folders that are never taken in, and what lies beneath them.
-struct SkippedGround {
+struct ExcludedDirectories {
   private let roots: Set<DirectoryIdentity>
   private var known: [DirectoryIdentity: Bool] = [:]
 
