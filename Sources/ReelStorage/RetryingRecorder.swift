@@ -4,7 +4,7 @@ import ReelCore
 /// recorded.
 public final class RetryingRecorder: PostRecorder {
   private let base: any PostRecorder
-  private let retries: Retries
+  private let retries: RetryBudget
 
   /// - Parameters:
   ///   - base: the recorder that is asked again.
@@ -16,7 +16,7 @@ public final class RetryingRecorder: PostRecorder {
     randomness: any Randomness = SystemRandomness()
   ) {
     self.base = base
-    retries = Retries(policy, of: base.destination, clock: clock, randomness: randomness)
+    retries = RetryBudget(policy, of: base.destination, clock: clock, randomness: randomness)
   }
 
   /// As the base's.

@@ -6,7 +6,7 @@ import ReelCore
 /// for the object: one of the right length and digest is ours, and is not sent a second time.
 public final class RetryingUploader: Uploader {
   private let base: any Uploader
-  private let retries: Retries
+  private let retries: RetryBudget
 
   /// - Parameters:
   ///   - base: the uploader that is asked again.
@@ -17,7 +17,7 @@ public final class RetryingUploader: Uploader {
     randomness: any Randomness = SystemRandomness()
   ) {
     self.base = base
-    retries = Retries(policy, of: base.destination, clock: clock, randomness: randomness)
+    retries = RetryBudget(policy, of: base.destination, clock: clock, randomness: randomness)
   }
 
   /// As the base's.
@@ -118,7 +118,7 @@ extension RetryingUploader {
       // A digest that the store tells may be of something else than the bytes: only these prove a difference.
       object = StoredObject(key: object.key, url: object.url, size: object.size, digest: read)
     }
-    guard let difference = StoredDifference(object, key: key, source: source) else { return object }
+    guard let difference = ObjectMismatch(object, key: key, source: source) else { return object }
     throw UploadError(
       .conflict,
       "the store \(destination) has something else under \(key): \(difference.words); see what it is, and "

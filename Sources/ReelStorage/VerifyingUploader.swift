@@ -31,7 +31,7 @@ public struct VerifyingUploader: Uploader {
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
     let object = try await base.upload(source, to: key, reporting: reporting)
-    guard let difference = StoredDifference(object, key: key, source: source) else { return object }
+    guard let difference = ObjectMismatch(object, key: key, source: source) else { return object }
     throw UploadError(
       .verificationFailed,
       "the store \(destination) holds something else than was sent: \(difference.words); "
@@ -60,7 +60,7 @@ public struct VerifyingUploader: Uploader {
 }
 
 /// In what a stored object differs from its source.
-struct StoredDifference: Hashable, Sendable {
+struct ObjectMismatch: Hashable, Sendable {
   /// Such as "3 bytes instead of 5".
   let words: String
 

@@ -17,7 +17,7 @@ import Testing
       "{\"type\":\"result\",\"found\":\"yes\"}", "{\"type\":\"result\"} trailing", "\u{0}",
     ])
   func breach(_ line: String) {
-    let error = #expect(throws: AdapterBreach.self) { try AdapterLine(parsing: Array(line.utf8)) }
+    let error = #expect(throws: AdapterViolation.self) { try AdapterLine(parsing: Array(line.utf8)) }
     let words = error?.metadata ?? ""
     #expect(!words.isEmpty && words.utf8.count < 400)
     #expect(!words.unicodeScalars.contains { $0.properties.generalCategory == .control })
@@ -55,18 +55,18 @@ import Testing
       Issue.record("no end")
       return
     }
-    #expect(throws: AdapterBreach.self) { try honest.take(.progress(sent: 9)) }
+    #expect(throws: AdapterViolation.self) { try honest.take(.progress(sent: 9)) }
 
     var hasty = AdapterDialogue(.upload, size: 9)
-    #expect(throws: AdapterBreach.self) { try hasty.take(done) }
+    #expect(throws: AdapterViolation.self) { try hasty.take(done) }
     var boastful = AdapterDialogue(.upload, size: 9)
-    #expect(throws: AdapterBreach.self) { try boastful.take(.progress(sent: 10)) }
+    #expect(throws: AdapterViolation.self) { try boastful.take(.progress(sent: 10)) }
     var twice = AdapterDialogue(.upload, size: 9)
     _ = try twice.take(.staged)
-    #expect(throws: AdapterBreach.self) { try twice.take(.staged) }
+    #expect(throws: AdapterViolation.self) { try twice.take(.staged) }
     var other = AdapterDialogue(.find)
-    #expect(throws: AdapterBreach.self) { try other.take(.staged) }
-    #expect(throws: AdapterBreach.self) { try other.take(.progress(sent: 0)) }
+    #expect(throws: AdapterViolation.self) { try other.take(.staged) }
+    #expect(throws: AdapterViolation.self) { try other.take(.progress(sent: 0)) }
   }
 
   @Test func linesAreCutWhereverTheyAreRead() throws {
@@ -81,9 +81,9 @@ import Testing
       #expect(String(decoding: splitter.unfinished, as: UTF8.self) == "three")
     }
     var all = LineSplitter(most: 9)
-    #expect(throws: AdapterBreach.self) { try all.lines(in: Array(repeating: 10, count: 10)) }
+    #expect(throws: AdapterViolation.self) { try all.lines(in: Array(repeating: 10, count: 10)) }
     var long = LineSplitter(most: 1 << 20)
-    #expect(throws: AdapterBreach.self) { try long.lines(in: Array(repeating: 65, count: 65_537)) }
+    #expect(throws: AdapterViolation.self) { try long.lines(in: Array(repeating: 65, count: 65_537)) }
   }
 
   @Test func aRequestIsOneLineThatNeedsNoQuoting() throws {
@@ -111,7 +111,7 @@ import Testing
 
   private func result(_ fields: String) throws -> AdapterResult {
     let line = try AdapterLine(parsing: Array("{\"type\":\"result\"\(fields)}".utf8))
-    guard case .result(let result) = line else { throw AdapterBreach("no result") }
+    guard case .result(let result) = line else { throw AdapterViolation("no result") }
     return result
   }
 

@@ -43,7 +43,7 @@ import Testing
     let endpoint = try #require(TusEndpoint("tus+https://host.example/files/"))
     let key = try #require(ObjectKey("k.mp4"))
     let digest = try #require(ContentDigest(sha256: SHA256.hash(data: [UInt8]())))
-    let place = TusPlace(
+    let place = TusUploadState(
       TusURL(origin: HTTPOrigin(isSecure: true, host: "host.example"), target: "/files/1"), through: 0,
       prefix: digest)
     let checkpoints = MemoryCheckpoints()

@@ -53,13 +53,13 @@ import Testing
 
   @Test func aPlaceIsReadAsItWasWritten() throws {
     let digest = try #require(ContentDigest(sha256: SHA256.hash(data: [1])))
-    let place = TusPlace(
+    let place = TusUploadState(
       TusURL(origin: endpoint.origin, target: "/files/1?x=%20"), through: 9, prefix: digest)
-    #expect(TusPlace(place.text) == place)
+    #expect(TusUploadState(place.text) == place)
     for bad in [
       "", "tus1", place.text + " x", place.text.replacing("tus1", with: "tus2"), "tus1 -1 \(digest.hex) /1",
     ] {
-      #expect(TusPlace(bad) == nil)
+      #expect(TusUploadState(bad) == nil)
     }
   }
 

@@ -145,7 +145,7 @@ struct FirebaseUpload: Sendable {
 
   private func append(
     _ bytes: [UInt8], _ offset: Int64, _ state: State
-  ) async throws(UploadError) -> StorageClient.Standing {
+  ) async throws(UploadError) -> StorageClient.UploadStatus {
     do throws(UploadError) {
       let isLast = offset + Int64(bytes.count) == source.size
       guard isLast else {

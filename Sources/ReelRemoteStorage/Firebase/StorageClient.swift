@@ -17,7 +17,7 @@ struct StorageClient: Sendable {
   static let role = "Storage Object User (roles/storage.objectUser)"
 
   /// How an upload stands at the store.
-  enum Standing: Hashable, Sendable {
+  enum UploadStatus: Hashable, Sendable {
     /// The store knows no such upload (any more): they end after a week.
     case gone
     /// So many bytes are there for good.
@@ -53,7 +53,7 @@ struct StorageClient: Sendable {
   /// - Parameter size: what it is an upload of; nil when that is not known. With all bytes there, a size ends it.
   func standing(
     of session: StorageSession, size: Int64?, _ key: ObjectKey
-  ) async throws(UploadError) -> Standing {
+  ) async throws(UploadError) -> UploadStatus {
     var call = google.call(.put, session.target)
     call.fields[.contentRange] = "bytes */" + (size.map { "\($0)" } ?? "*")
     return try await standing(call, "say how far the upload of \(key) has come", key)
@@ -62,7 +62,7 @@ struct StorageClient: Sendable {
   /// Sends `bytes`, which begin at `offset`; with the object's last byte among them the object stands.
   func append(
     _ bytes: [UInt8], at offset: Int64, of size: Int64, to session: StorageSession, _ key: ObjectKey
-  ) async throws(UploadError) -> Standing {
+  ) async throws(UploadError) -> UploadStatus {
     var call = google.call(.put, session.target)
     call.fields[.contentRange] =
       bytes.isEmpty ? "bytes */\(size)" : "bytes \(offset)-\(offset + Int64(bytes.count) - 1)/\(size)"
@@ -81,7 +81,7 @@ struct StorageClient: Sendable {
 
   private func standing(
     _ call: HTTPCall, _ task: String, _ key: ObjectKey
-  ) async throws(UploadError) -> Standing {
+  ) async throws(UploadError) -> UploadStatus {
     let reply = try await google.send(call)
     switch reply.status.code {
     case 200, 201:

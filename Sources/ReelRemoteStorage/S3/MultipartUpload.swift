@@ -132,7 +132,7 @@ struct MultipartUpload: Sendable {
     let result = await withTaskGroup(
       of: Result<SentPart, UploadError>.self, returning: Result<[SentPart], UploadError>.self
     ) { group in
-      var crew = PartCrew(width: width)
+      var crew = PartUploads(width: width)
       var hashing = PartHashing(source, plan)
       for number in 1...plan.count {
         if crew.isFull { crew.take(await group.next()) }
@@ -245,7 +245,7 @@ struct MultipartUpload: Sendable {
 }
 
 /// The parts that are on their way, those that have arrived, and the first thing that went wrong.
-private struct PartCrew {
+private struct PartUploads {
   let width: Int
   private var running = 0
   private var arrived: [SentPart] = []

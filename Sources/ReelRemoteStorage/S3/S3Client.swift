@@ -93,7 +93,7 @@ final class S3Client: Sendable {
 
   /// The sentence for `failure`.
   func error(_ failure: S3Failure, _ request: S3Request) async throws(UploadError) -> UploadError {
-    S3Sentences(store: store, host: addressing.origin.authority).error(
+    S3ErrorMessages(store: store, host: addressing.origin.authority).error(
       failure, request.task, permission: request.permission, keyID: try await source.credentials().keyID,
       now: clock.now())
   }

@@ -66,7 +66,7 @@ extension HTTPField.Name {
 }
 
 /// Turns a store's errors into an uploader's: one sentence each.
-struct S3Sentences: Sendable {
+struct S3ErrorMessages: Sendable {
   let store: S3Store
   let host: String
 

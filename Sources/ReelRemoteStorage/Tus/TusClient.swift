@@ -13,7 +13,7 @@ struct TusClient: Sendable {
   let credential: HTTPCredential?
 
   /// How an upload stands on its server.
-  enum Standing: Hashable, Sendable {
+  enum UploadStatus: Hashable, Sendable {
     /// The server knows no such upload (any more).
     case gone
     case partial(offset: Int64, length: Int64?)
@@ -66,7 +66,7 @@ struct TusClient: Sendable {
   /// HEAD: how far the upload has come.
   /// - Throws: `interrupted` when the answer contradicts itself, or says that there is none and is not the server's,
   ///   beside what every call throws.
-  func standing(of url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Standing {
+  func standing(of url: TusURL, _ key: ObjectKey) async throws(UploadError) -> UploadStatus {
     let reply = try await sendToUpload(call(.head, url))
     if isGone(reply) { return .gone }
     guard reply.isSuccess, let offset = Self.number(reply.fields[.uploadOffset]) else {

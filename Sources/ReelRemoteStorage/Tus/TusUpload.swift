@@ -16,7 +16,7 @@ struct TusUpload: Sendable {
   /// Where the upload stands.
   private struct State {
     var checkpoint: UploadCheckpoint
-    var place: TusPlace
+    var place: TusUploadState
     /// Bytes that the server has acknowledged.
     var offset: Int64
   }
@@ -55,7 +55,7 @@ struct TusUpload: Sendable {
 
   private func earlier() async throws(UploadError) -> Earlier {
     guard let kept = try await ledger.kept() else { return Earlier() }
-    guard let place = TusPlace(kept.secret) else { return Earlier(gone: kept) }
+    guard let place = TusUploadState(kept.secret) else { return Earlier(gone: kept) }
     switch try await client.standing(of: place.url, key) {
     case .whole: throw failure.taken(key)
     case .partial(let offset, let length):
@@ -141,7 +141,7 @@ struct TusUpload: Sendable {
     replacing old: UploadCheckpoint?, first: [UInt8], hash: SHA256
   ) async throws(UploadError) -> State {
     let url = try await client.create(on: server, key, source, first: first)
-    let place = TusPlace(
+    let place = TusUploadState(
       url, through: Int64(first.count), prefix: try digest(first.isEmpty ? SHA256() : hash))
     let checkpoint = try checkpoint(place)
     let state = State(checkpoint: checkpoint, place: place, offset: 0)
@@ -158,7 +158,7 @@ struct TusUpload: Sendable {
   ) async throws(UploadError) -> State {
     var state = state
     guard !bytes.isEmpty else { return state }
-    let place = TusPlace(state.place.url, through: through, prefix: try digest(hash))
+    let place = TusUploadState(state.place.url, through: through, prefix: try digest(hash))
     if place != state.place {
       let checkpoint = try checkpoint(place)
       guard try await ledger.exchange(state.checkpoint, for: checkpoint) else { throw failure.taken(key) }
@@ -180,7 +180,7 @@ struct TusUpload: Sendable {
     return digest
   }
 
-  private func checkpoint(_ place: TusPlace) throws(UploadError) -> UploadCheckpoint {
+  private func checkpoint(_ place: TusUploadState) throws(UploadError) -> UploadCheckpoint {
     guard let checkpoint = UploadCheckpoint(place.text, of: source.digest) else {
       throw failure.badLocation()
     }

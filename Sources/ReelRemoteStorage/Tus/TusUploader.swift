@@ -99,7 +99,7 @@ public final class TusUploader: Uploader {
   public func remove(_ key: ObjectKey) async throws(UploadError) {
     let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
     guard let kept = try await ledger.kept() else { return }
-    if let place = TusPlace(kept.secret) {
+    if let place = TusUploadState(kept.secret) {
       guard try await server().canTerminate else {
         throw UploadError(
           .rejected,
@@ -133,9 +133,9 @@ public final class TusUploader: Uploader {
     return try await client.read(elsewhere, key, length: length)?.digest
   }
 
-  private func place(of key: ObjectKey) async throws(UploadError) -> TusPlace? {
+  private func place(of key: ObjectKey) async throws(UploadError) -> TusUploadState? {
     let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
-    return try await ledger.kept().flatMap { TusPlace($0.secret) }
+    return try await ledger.kept().flatMap { TusUploadState($0.secret) }
   }
 
   private func server() async throws(UploadError) -> TusServer {

@@ -30,7 +30,7 @@ struct AdapterClaims: Sendable {
   /// Whether it says that there is such an object.
   func isFound(_ result: AdapterResult) throws(UploadError) -> Bool {
     guard let found = result.found else {
-      throw wording.breach(AdapterBreach("its answer does not say whether the object was \"found\""))
+      throw wording.breach(AdapterViolation("its answer does not say whether the object was \"found\""))
     }
     return found
   }
@@ -39,7 +39,7 @@ struct AdapterClaims: Sendable {
     if let base = publicBaseURL { return base + (base.hasSuffix("/") ? "" : "/") + key.rawValue }
     guard let claimed else {
       throw wording.breach(
-        AdapterBreach("it gives no \"url\" that viewers can open, and there is no --public-base-url"))
+        AdapterViolation("it gives no \"url\" that viewers can open, and there is no --public-base-url"))
     }
     guard Self.isAddress(claimed) else {
       throw wording.wrong("the address it gives for \(key) is none", quoting: claimed)

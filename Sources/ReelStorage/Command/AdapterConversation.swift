@@ -108,7 +108,7 @@ final class AdapterConversation {
     if chunk.isEmpty { outputIsOpen = false }
     // What comes after it was given up is only thrown away.
     guard failure == nil else { return }
-    do throws(AdapterBreach) {
+    do throws(AdapterViolation) {
       for line in try splitter.lines(in: chunk) { take(line) }
     } catch {
       giveUp(wording.breach(error))
@@ -139,7 +139,7 @@ final class AdapterConversation {
 
   private func take(_ line: [UInt8]) {
     guard failure == nil else { return }
-    do throws(AdapterBreach) {
+    do throws(AdapterViolation) {
       switch try dialogue.take(try AdapterLine(parsing: line)) {
       case .nothing: break
       case .progress(let sent):

@@ -33,18 +33,20 @@ struct AdapterDialogue: Sendable {
   }
 
   /// Takes one line.
-  /// - Throws: ``AdapterBreach`` when it is not to be said, or not now.
-  mutating func take(_ line: AdapterLine) throws(AdapterBreach) -> Step {
-    guard ending == nil else { throw AdapterBreach("it went on after its result") }
+  /// - Throws: ``AdapterViolation`` when it is not to be said, or not now.
+  mutating func take(_ line: AdapterLine) throws(AdapterViolation) -> Step {
+    guard ending == nil else { throw AdapterViolation("it went on after its result") }
     switch line {
     case .progress(let now): return try progress(now)
     case .staged:
-      guard verb == .upload, !isStaged else { throw AdapterBreach("\"staged\" is said once, in an upload") }
+      guard verb == .upload, !isStaged else {
+        throw AdapterViolation("\"staged\" is said once, in an upload")
+      }
       isStaged = true
       return .staged
     case .result(let result):
       guard verb != .upload || isStaged else {
-        throw AdapterBreach("its upload was done before it was told to commit: \"staged\" comes first")
+        throw AdapterViolation("its upload was done before it was told to commit: \"staged\" comes first")
       }
       return end(.result(result))
     case .error(let code, let message, let retryAfter):
@@ -52,9 +54,9 @@ struct AdapterDialogue: Sendable {
     }
   }
 
-  private mutating func progress(_ now: Int64) throws(AdapterBreach) -> Step {
-    guard verb == .upload else { throw AdapterBreach("only an upload has progress") }
-    guard now <= size else { throw AdapterBreach("it says it sent \(now) of \(size) bytes") }
+  private mutating func progress(_ now: Int64) throws(AdapterViolation) -> Step {
+    guard verb == .upload else { throw AdapterViolation("only an upload has progress") }
+    guard now <= size else { throw AdapterViolation("it says it sent \(now) of \(size) bytes") }
     guard now > sent else { return .nothing }
     sent = now
     return .progress(now)

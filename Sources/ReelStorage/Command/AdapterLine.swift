@@ -13,29 +13,29 @@ enum AdapterLine: Hashable, Sendable {
   case error(UploadError.Code, message: String, retryAfter: Double?)
 
   /// Reads one line without its newline.
-  /// - Throws: ``AdapterBreach`` when it is no line of the protocol.
-  init(parsing line: some Collection<UInt8>) throws(AdapterBreach) {
+  /// - Throws: ``AdapterViolation`` when it is no line of the protocol.
+  init(parsing line: some Collection<UInt8>) throws(AdapterViolation) {
     let fields: Fields
     do {
       fields = try JSONDecoder().decode(Fields.self, from: Data(line))
     } catch {
-      throw AdapterBreach("what it wrote is no line of the protocol", quoting: line)
+      throw AdapterViolation("what it wrote is no line of the protocol", quoting: line)
     }
     switch fields.type {
     case "progress":
-      guard let sent = fields.sent, sent >= 0 else { throw AdapterBreach("its progress has no \"sent\"") }
+      guard let sent = fields.sent, sent >= 0 else { throw AdapterViolation("its progress has no \"sent\"") }
       self = .progress(sent: sent)
     case "staged": self = .staged
     case "result": self = .result(AdapterResult(fields))
     case "error":
       let code = fields.code.flatMap { UploadError.Code(rawValue: $0) }
       guard let code, Self.tellable.contains(code) else {
-        throw AdapterBreach("its error has a code that is none", quoting: (fields.code ?? "").utf8)
+        throw AdapterViolation("its error has a code that is none", quoting: (fields.code ?? "").utf8)
       }
       let asked = fields.retryAfter.flatMap { $0.isFinite && (0...86_400).contains($0) ? $0 : nil }
       self = .error(code, message: fields.message ?? "no reason given", retryAfter: asked)
     default:
-      throw AdapterBreach("a line has a type that is none", quoting: fields.type.utf8)
+      throw AdapterViolation("a line has a type that is none", quoting: fields.type.utf8)
     }
   }
 
@@ -84,7 +84,7 @@ struct AdapterResult: Hashable, Sendable {
 }
 
 /// How an adapter broke the protocol; a part of a sentence.
-struct AdapterBreach: Error, Hashable {
+struct AdapterViolation: Error, Hashable {
   let words: String
   /// What the adapter wrote, whole: secrets are cut out of it before it is cut short.
   let quote: String?

@@ -54,7 +54,7 @@ struct AdapterWording: Sendable {
   }
 
   /// An adapter that does not keep to the protocol does so for every file.
-  func breach(_ breach: AdapterBreach) -> UploadError {
+  func breach(_ breach: AdapterViolation) -> UploadError {
     UploadError(
       .storeUnusable,
       "\(who) breaks the protocol: \(breach.words)\(quoted(breach.quote)); "

@@ -13,17 +13,17 @@ struct LineSplitter: Sendable {
   }
 
   /// The lines that `chunk` ends, without their newlines; empty ones are left out.
-  /// - Throws: ``AdapterBreach`` when it is more than anybody needs to say.
-  mutating func lines(in chunk: some Collection<UInt8>) throws(AdapterBreach) -> [[UInt8]] {
+  /// - Throws: ``AdapterViolation`` when it is more than anybody needs to say.
+  mutating func lines(in chunk: some Collection<UInt8>) throws(AdapterViolation) -> [[UInt8]] {
     total += Int64(chunk.count)
     guard total <= most else {
-      throw AdapterBreach("it wrote more than \(most) bytes to its standard output")
+      throw AdapterViolation("it wrote more than \(most) bytes to its standard output")
     }
     rest += chunk
     var lines = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
     rest = lines.popLast() ?? []
     guard rest.count <= Self.longestLine, lines.allSatisfy({ $0.count <= Self.longestLine }) else {
-      throw AdapterBreach("it wrote a line of more than \(Self.longestLine) bytes")
+      throw AdapterViolation("it wrote a line of more than \(Self.longestLine) bytes")
     }
     return lines.filter { !$0.isEmpty }
   }

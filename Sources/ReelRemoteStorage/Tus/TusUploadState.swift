@@ -6,7 +6,7 @@ import ReelCore
 /// Before each part goes out it is written down what all bytes through its end hash to. So whoever goes on knows that
 /// what the server holds already is the beginning of *these* bytes, even when the one before died in the middle of a
 /// part, of a file that was just being changed.
-struct TusPlace: Hashable, Sendable {
+struct TusUploadState: Hashable, Sendable {
   /// The upload's own address. Whoever knows it may write: it is for the wire only.
   let url: TusURL
   /// The server holds at most so many bytes.

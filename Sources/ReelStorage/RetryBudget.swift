@@ -2,7 +2,7 @@ import ReelCore
 import Synchronization
 
 /// Asks again after what may pass, within the limits of a policy: what the decorators that retry share.
-final class Retries: Sendable {
+final class RetryBudget: Sendable {
   private let policy: RetryPolicy
   private let destination: Destination
   private let clock: any Clock<Duration>
