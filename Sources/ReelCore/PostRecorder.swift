@@ -4,7 +4,7 @@
 /// A post is recorded when its object is stored and proven, before the catalog says that it is published. So a post
 /// that is published is recorded, and one that was recorded by a process that died is found by the next one.
 ///
-/// Every implementation keeps the promises that `PostRecorderPromise` checks:
+/// Every implementation keeps the promises that `PostRecorderContractTest` checks:
 /// - on return the post is recorded, durably; on throw it may be, and recording it again tells;
 /// - a post is recorded once, however often, by however many at once;
 /// - no two posts of one store have the same place.

@@ -27,8 +27,8 @@ struct StorageEmulatorTests {
       transport: transport, tokens: EmulatorToken(), checkpoints: checkpoints, partSize: 1 << 18)
   }
 
-  @Test("it keeps every promise", arguments: UploaderPromise.all)
-  func promises(_ promise: UploaderPromise) async throws {
+  @Test("it keeps every promise", arguments: UploaderContractTest.all)
+  func promises(_ promise: UploaderContractTest) async throws {
     let server = try await GoogleEmulator.startStorage(bucket: Self.bucket)
     let checkpoints = MemoryCheckpoints()
     let transport = try CurlTransport.patient()
@@ -105,7 +105,7 @@ struct FirestoreEmulatorTests {
   @Test("the recorder keeps every promise")
   func promises() async throws {
     let server = try await GoogleEmulator.startFirestore()
-    for (index, promise) in PostRecorderPromise.all.enumerated() {
+    for (index, promise) in PostRecorderContractTest.all.enumerated() {
       try await promise.check {
         RetryingRecorder(base: try posts(server.port, project: "promise-\(index)"))
       }

@@ -8,8 +8,8 @@ import Testing
 
 /// The promises, over our double.
 @Suite struct FirebasePromiseTests {
-  @Test("the uploader keeps every promise", arguments: UploaderPromise.all)
-  func uploader(_ promise: UploaderPromise) async throws {
+  @Test("the uploader keeps every promise", arguments: UploaderContractTest.all)
+  func uploader(_ promise: UploaderContractTest) async throws {
     let double = try await GoogleDouble.start()
     let checkpoints = MemoryCheckpoints()
     try await promise.check(
@@ -18,22 +18,22 @@ import Testing
   }
 
   /// What another process began is not known here.
-  @Test("it keeps them with checkpoints that nobody shares", arguments: UploaderPromise.all)
-  func alone(_ promise: UploaderPromise) async throws {
+  @Test("it keeps them with checkpoints that nobody shares", arguments: UploaderContractTest.all)
+  func alone(_ promise: UploaderContractTest) async throws {
     let double = try await GoogleDouble.start()
     try await promise.check(StoreUnderTest(largeSize: 3 << 18 + 3) { try await double.uploader() })
     #expect(double.objectNames.isEmpty)
   }
 
-  @Test("the recorder keeps every promise", arguments: PostRecorderPromise.all)
-  func recorder(_ promise: PostRecorderPromise) async throws {
+  @Test("the recorder keeps every promise", arguments: PostRecorderContractTest.all)
+  func recorder(_ promise: PostRecorderContractTest) async throws {
     let double = try await GoogleDouble.start()
     try await promise.check { try await double.posts() }
     #expect(double.ids(in: "Post").isEmpty)
   }
 
-  @Test("so does the one in memory, and the one that asks again", arguments: PostRecorderPromise.all)
-  func memory(_ promise: PostRecorderPromise) async throws {
+  @Test("so does the one in memory, and the one that asks again", arguments: PostRecorderContractTest.all)
+  func memory(_ promise: PostRecorderContractTest) async throws {
     let memory = MemoryRecorder(of: Destination("memory:x"))
     try await promise.check { memory }
     try await promise.check { RetryingRecorder(base: memory) }

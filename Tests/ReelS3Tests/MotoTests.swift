@@ -48,8 +48,8 @@ private struct MotoBucket: Sendable {
 struct MotoTests {
   private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
 
-  @Test("it keeps every promise", arguments: UploaderPromise.all)
-  func promises(_ promise: UploaderPromise) async throws {
+  @Test("it keeps every promise", arguments: UploaderContractTest.all)
+  func promises(_ promise: UploaderContractTest) async throws {
     let bucket = try await MotoBucket()
     let transport = try CurlTransport.patient()
     try await promise.check(

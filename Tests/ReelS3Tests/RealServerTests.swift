@@ -43,8 +43,8 @@ struct RealServerTests {
 
   private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
 
-  @Test("it keeps every promise", arguments: UploaderPromise.all)
-  func promises(_ promise: UploaderPromise) async throws {
+  @Test("it keeps every promise", arguments: UploaderContractTest.all)
+  func promises(_ promise: UploaderContractTest) async throws {
     let bucket = try await bucket()
     let transport = try CurlTransport.patient()
     let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)

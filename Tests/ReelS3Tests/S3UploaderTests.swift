@@ -37,8 +37,8 @@ struct S3UploaderTests {
     S3Double(tellsChecksums: replies != .withoutChecksums, isLikeMoto: replies == .motos)
   }
 
-  @Test("it keeps every promise", arguments: UploaderPromise.all, Replies.allCases)
-  func promises(_ promise: UploaderPromise, _ replies: Replies) async throws {
+  @Test("it keeps every promise", arguments: UploaderContractTest.all, Replies.allCases)
+  func promises(_ promise: UploaderContractTest, _ replies: Replies) async throws {
     let double = double(replies)
     try await promise.check(StoreUnderTest(largeSize: 11 << 20 + 3) { try uploader(double.transport()) })
     let left = double.bucket.withLock { ($0.objects.count, $0.uploads.count) }

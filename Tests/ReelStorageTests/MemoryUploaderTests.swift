@@ -4,8 +4,8 @@ import ReelStorageTesting
 import Testing
 
 @Suite struct MemoryUploaderTests {
-  @Test("keeps every promise", arguments: UploaderPromise.all)
-  func promises(_ promise: UploaderPromise) async throws {
+  @Test("keeps every promise", arguments: UploaderContractTest.all)
+  func promises(_ promise: UploaderContractTest) async throws {
     let uploader = MemoryUploader()
     try await promise.check(StoreUnderTest(largeSize: 3 << 20 + 1) { uploader })
     #expect(uploader.keys.isEmpty)

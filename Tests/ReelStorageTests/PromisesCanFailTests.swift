@@ -38,32 +38,32 @@ import Testing
   @Test("each mistake is caught by the promise it breaks", arguments: BrokenUploader.Mistake.allCases)
   func mistakes(_ mistake: BrokenUploader.Mistake) async throws {
     let expected = try #require(Self.caughtBy[mistake])
-    let broken = await brokenPromises(mistake)
+    let broken = await contractViolations(mistake)
     #expect(expected.isSubset(of: broken))
   }
 
-  @Test("without a mistake it keeps every promise", arguments: UploaderPromise.all)
-  func noMistake(_ promise: UploaderPromise) async throws {
+  @Test("without a mistake it keeps every promise", arguments: UploaderContractTest.all)
+  func noMistake(_ promise: UploaderContractTest) async throws {
     let store = BrokenUploader.Store()
     try await promise.check(StoreUnderTest(largeSize: 3 << 20 + 1) { BrokenUploader(nil, store: store) })
   }
 
   @Test func everyPromiseIsBrokenBySomebody() {
     let caught = Self.caughtBy.values.reduce(into: Set<String>()) { $0.formUnion($1) }
-    let untested = UploaderPromise.all.map(\.name).filter { !caught.contains($0) }
+    let untested = UploaderContractTest.all.map(\.name).filter { !caught.contains($0) }
     // Side by side means nothing to a store behind one lock.
     #expect(untested == ["upload.sideBySide"])
   }
 
   @Test func namesAreUnique() {
-    let names = UploaderPromise.all.map(\.name)
+    let names = UploaderContractTest.all.map(\.name)
     #expect(Set(names).count == names.count)
   }
 
   @Test func aBrokenPromiseSaysWhich() async throws {
     let store = BrokenUploader.Store()
-    let promise = try #require(UploaderPromise.all.first { $0.name == "upload.small" })
-    let broken = await #expect(throws: PromiseBroken.self) {
+    let promise = try #require(UploaderContractTest.all.first { $0.name == "upload.small" })
+    let broken = await #expect(throws: ContractViolation.self) {
       try await promise.check(StoreUnderTest { BrokenUploader(.dropsTheEnd, store: store) })
     }
     #expect(broken?.promise == "upload.small")
@@ -71,11 +71,11 @@ import Testing
     #expect(broken?.detail.contains("999 bytes instead of 1000") == true)
   }
 
-  private func brokenPromises(_ mistake: BrokenUploader.Mistake) async -> Set<String> {
+  private func contractViolations(_ mistake: BrokenUploader.Mistake) async -> Set<String> {
     var broken: Set<String> = []
-    for promise in UploaderPromise.all {
+    for promise in UploaderContractTest.all {
       let store = BrokenUploader.Store()
-      do throws(PromiseBroken) {
+      do throws(ContractViolation) {
         try await promise.check(
           StoreUnderTest(largeSize: 3 << 20 + 1) { BrokenUploader(mistake, store: store) })
       } catch {

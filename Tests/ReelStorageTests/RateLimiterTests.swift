@@ -77,8 +77,8 @@ import Testing
     #expect(time.slept.withLock { $0 } >= .seconds(2.9))
   }
 
-  @Test("it keeps every promise", arguments: UploaderPromise.all)
-  func promises(_ promise: UploaderPromise) async throws {
+  @Test("it keeps every promise", arguments: UploaderContractTest.all)
+  func promises(_ promise: UploaderContractTest) async throws {
     let store = MemoryUploader()
     let limiter = RateLimiter(bytesPerSecond: 1 << 40)
     try await promise.check(
@@ -110,8 +110,8 @@ import Testing
 }
 
 @Suite struct ConcurrentUploaderTests {
-  @Test("it keeps every promise", arguments: UploaderPromise.all)
-  func promises(_ promise: UploaderPromise) async throws {
+  @Test("it keeps every promise", arguments: UploaderContractTest.all)
+  func promises(_ promise: UploaderContractTest) async throws {
     let store = MemoryUploader()
     try await promise.check(
       StoreUnderTest(largeSize: 3 << 20 + 1) { ConcurrentUploader(base: store, uploads: 2) })

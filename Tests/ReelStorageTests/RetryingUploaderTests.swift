@@ -14,9 +14,9 @@ import Testing
   }
 
   @Test(
-    "keeps every promise over a store that fails", arguments: UploaderPromise.all,
+    "keeps every promise over a store that fails", arguments: UploaderContractTest.all,
     FlakyUploader.Fault.allCases)
-  func promises(_ promise: UploaderPromise, _ fault: FlakyUploader.Fault) async throws {
+  func promises(_ promise: UploaderContractTest, _ fault: FlakyUploader.Fault) async throws {
     let store = StoreUnderTest(largeSize: 3 << 20 + 1) { [memory] in
       RetryingUploader(
         base: FlakyUploader(over: memory, fault), policy: RetryPolicy(retriesPerRun: 10_000),

@@ -6,8 +6,8 @@ import Testing
 
 /// The adapters of `Samples/adapters` keep every promise.
 @Suite struct SampleAdapterTests {
-  @Test("with a copy of the bytes", arguments: SampleAdapter.allCases, UploaderPromise.all)
-  func copied(_ adapter: SampleAdapter, _ promise: UploaderPromise) async throws {
+  @Test("with a copy of the bytes", arguments: SampleAdapter.allCases, UploaderContractTest.all)
+  func copied(_ adapter: SampleAdapter, _ promise: UploaderContractTest) async throws {
     let folder = try AdapterFolder()
     try await promise.check(
       StoreUnderTest(largeSize: 9 << 20 + 3) {
@@ -17,8 +17,8 @@ import Testing
     #expect(folder.names(in: "store/.staging") == [])
   }
 
-  @Test("with the file itself", arguments: SampleAdapter.allCases, UploaderPromise.all)
-  func clientDigest(_ adapter: SampleAdapter, _ promise: UploaderPromise) async throws {
+  @Test("with the file itself", arguments: SampleAdapter.allCases, UploaderContractTest.all)
+  func clientDigest(_ adapter: SampleAdapter, _ promise: UploaderContractTest) async throws {
     let folder = try AdapterFolder()
     try await promise.check(
       StoreUnderTest(sources: .files(folder: folder.path), largeSize: 9 << 20 + 3) {

@@ -5,8 +5,8 @@ import ReelStorageTesting
 import Testing
 
 @Suite struct ShelfUploaderTests {
-  @Test("a shelf keeps every promise", arguments: UploaderPromise.all)
-  func promises(_ promise: UploaderPromise) async throws {
+  @Test("a shelf keeps every promise", arguments: UploaderContractTest.all)
+  func promises(_ promise: UploaderContractTest) async throws {
     let client = ShelfDouble()
     try await promise.check(
       StoreUnderTest(largeSize: 3 << 20 + 1) { ShelfUploader(client: client, shelf: "tests") })

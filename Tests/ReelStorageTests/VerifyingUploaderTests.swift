@@ -4,14 +4,14 @@ import ReelStorageTesting
 import Testing
 
 @Suite struct VerifyingUploaderTests {
-  @Test("keeps every promise", arguments: UploaderPromise.all)
-  func promises(_ promise: UploaderPromise) async throws {
+  @Test("keeps every promise", arguments: UploaderContractTest.all)
+  func promises(_ promise: UploaderContractTest) async throws {
     let memory = MemoryUploader()
     try await promise.check(StoreUnderTest(largeSize: 3 << 20 + 1) { VerifyingUploader(base: memory) })
   }
 
-  @Test("keeps every promise, with retries, over a folder that fails", arguments: UploaderPromise.all)
-  func stack(_ promise: UploaderPromise) async throws {
+  @Test("keeps every promise, with retries, over a folder that fails", arguments: UploaderContractTest.all)
+  func stack(_ promise: UploaderContractTest) async throws {
     let folder = try TemporaryFolder()
     try await promise.check(
       StoreUnderTest(sources: .files(folder: folder.path)) {

@@ -90,14 +90,14 @@ import Testing
       try probed(path, RandomValues.media(&random)).json(pretty: true),
       try StatusView(status(&random), library: HostileText.draw(&random)).json(),
       try verification(&random, json: true, TerminalTraits()),
-      try PromiseView(
+      try ContractTestView(
         [promise(&random)], destination: HostileText.draw(&random), left: 1
       ).json(),
     ]
   }
 
-  private func promise(_ random: inout SplitMix64) -> PromiseView.Entry {
-    PromiseView.Entry(
+  private func promise(_ random: inout SplitMix64) -> ContractTestView.Entry {
+    ContractTestView.Entry(
       name: "upload.small", sentence: "on return it is there",
       problem: random.maybe(HostileText.draw(&random)),
       seconds: 0.5)
@@ -105,8 +105,9 @@ import Testing
 
   private func promises(_ random: inout SplitMix64, _ traits: TerminalTraits) -> String {
     let entry = promise(&random)
-    let view = PromiseView([entry], destination: HostileText.draw(&random), left: RandomValues.count(&random))
-    return PromiseView.text(entry, traits) + view.summary(traits)
+    let view = ContractTestView(
+      [entry], destination: HostileText.draw(&random), left: RandomValues.count(&random))
+    return ContractTestView.text(entry, traits) + view.summary(traits)
   }
 
   private func verification(

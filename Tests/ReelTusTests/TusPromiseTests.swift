@@ -29,7 +29,7 @@ import Testing
     arguments: Kind.allCases)
   func double(_ kind: Kind) async throws {
     let double = try await TusDouble.start(kind.extensions)
-    for promise in UploaderPromise.all {
+    for promise in UploaderContractTest.all {
       let checkpoints = MemoryCheckpoints()
       await expect(promise) { try double.uploader(checkpoints, partSize: 1 << 20) }
       #expect(try await double.seen().whole.isEmpty, "\(promise.name)")
@@ -50,7 +50,7 @@ import Testing
       "tuspy.py", [folder.path], python: try #require(Project.tuspyserver))
     let transport = try CurlTransport.patient()
     let endpoint = try #require(TusEndpoint("tus+http://127.0.0.1:\(server.port)/files"))
-    for promise in UploaderPromise.all {
+    for promise in UploaderContractTest.all {
       let checkpoints = MemoryCheckpoints()
       await expect(promise) {
         TusUploader(endpoint, transport: transport, checkpoints: checkpoints, partSize: 1 << 20)
@@ -60,7 +60,7 @@ import Testing
 
   /// That it is kept; if not, the others are looked at all the same.
   private func expect(
-    _ promise: UploaderPromise, of uploader: @escaping @Sendable () throws -> any Uploader
+    _ promise: UploaderContractTest, of uploader: @escaping @Sendable () throws -> any Uploader
   ) async {
     await #expect(throws: Never.self, "\(promise.name)") {
       try await promise.check(StoreUnderTest(largeSize: 3 << 20 + 3) { try uploader() })

@@ -53,14 +53,14 @@ struct UploaderCommand: AsyncParsableCommand {
     func run() async throws {
       let settings = try SettingsReader.read(
         flags: Settings(library, store: store), file: library.config)
-      let promises = UploaderPromise.all.filter { promise in
+      let promises = UploaderContractTest.all.filter { promise in
         only.isEmpty || only.contains { promise.name.hasPrefix($0) }
       }
       guard !promises.isEmpty else {
-        let names = UploaderPromise.all.map(\.name).joined(separator: ", ")
+        let names = UploaderContractTest.all.map(\.name).joined(separator: ", ")
         throw CommandFailure(.usage, "--only names no promise; there are \(names)")
       }
-      let session = PromiseSession(
+      let session = ContractTestSession(
         settings: settings, destination: destination, promises: promises, largeSize: largeSize,
         deadline: .seconds(deadline), json: json)
       try await session.run().end()

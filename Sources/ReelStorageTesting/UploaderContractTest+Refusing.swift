@@ -1,8 +1,8 @@
 import ReelCore
 
-extension UploaderPromise {
+extension UploaderContractTest {
   /// A source that changes, shrinks, grows or fails midway leaves nothing behind.
-  static let refusing: [UploaderPromise] = [
+  static let refusing: [UploaderContractTest] = [
     refusing("changed", "a source that changed, and says so", .changedVisibly, [.sourceChanged]),
     refusing(
       "changedSilently", "a source whose bytes are not those of its digest", .changedSilently,
@@ -14,18 +14,18 @@ extension UploaderPromise {
 
   private static func refusing(
     _ name: String, _ words: String, _ behaviour: Behaviour, _ codes: Set<UploadError.Code>
-  ) -> UploaderPromise {
-    UploaderPromise("source.\(name)", "\(words) is not stored, and leaves nothing behind") { scene in
-      for content in try [scene.small(), scene.large()] {
-        let key = try scene.newKey()
-        let source = try scene.source(content, behaviour)
-        try await scene.expectError(codes, words) {
-          try await scene.uploader.upload(source, to: key) { _ in }
+  ) -> UploaderContractTest {
+    UploaderContractTest("source.\(name)", "\(words) is not stored, and leaves nothing behind") { context in
+      for content in try [context.small(), context.large()] {
+        let key = try context.newKey()
+        let source = try context.source(content, behaviour)
+        try await context.expectError(codes, words) {
+          try await context.uploader.upload(source, to: key) { _ in }
         }
-        try await scene.expectNothing(under: key, after: words)
+        try await context.expectNothing(under: key, after: words)
         // The name is not used up: the same file, whole again, can be stored.
-        try await scene.upload(content, to: key)
-        try await scene.expectWhole(content, under: key)
+        try await context.upload(content, to: key)
+        try await context.expectWhole(content, under: key)
       }
     }
   }

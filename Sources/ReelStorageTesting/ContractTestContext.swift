@@ -2,25 +2,25 @@ import ReelCore
 import Synchronization
 
 /// What a check works with: a prepared uploader, names nobody uses, and a broom.
-struct PromiseScene: Sendable {
+struct ContractTestContext: Sendable {
   let store: StoreUnderTest
   let uploader: any Uploader
   private let keys = UsedKeys()
 
   /// Runs `body` over a prepared uploader, and removes what it stored, however it ends.
-  static func play(
-    _ store: StoreUnderTest, _ body: @Sendable (PromiseScene) async throws -> Void
+  static func run(
+    _ store: StoreUnderTest, _ body: @Sendable (ContractTestContext) async throws -> Void
   ) async throws {
     let uploader = try await store.makeUploader()
     try await uploader.prepare()
-    let scene = PromiseScene(store: store, uploader: uploader)
+    let context = ContractTestContext(store: store, uploader: uploader)
     let result: Result<Void, any Error>
     do {
-      result = .success(try await body(scene))
+      result = .success(try await body(context))
     } catch {
       result = .failure(error)
     }
-    for key in scene.keys.all { try? await uploader.remove(key) }
+    for key in context.keys.all { try? await uploader.remove(key) }
     try result.get()
   }
 
@@ -45,15 +45,15 @@ struct PromiseScene: Sendable {
     return another
   }
 
-  func small(seed: UInt64 = 1) throws -> PromiseContent { try PromiseContent(size: 1000, seed: seed) }
+  func small(seed: UInt64 = 1) throws -> TestContent { try TestContent(size: 1000, seed: seed) }
 
-  func large(seed: UInt64 = 1) throws -> PromiseContent {
-    try PromiseContent(size: store.largeSize, seed: seed)
+  func large(seed: UInt64 = 1) throws -> TestContent {
+    try TestContent(size: store.largeSize, seed: seed)
   }
 
   /// Stores `content` and gives what the uploader says about it.
   @discardableResult
-  func upload(_ content: PromiseContent, to key: ObjectKey) async throws -> StoredObject {
+  func upload(_ content: TestContent, to key: ObjectKey) async throws -> StoredObject {
     try await uploader.upload(try source(content), to: key) { _ in }
   }
 
@@ -86,7 +86,7 @@ struct PromiseScene: Sendable {
   }
 
   /// Exactly `content` is to be read under `key`.
-  func expectWhole(_ content: PromiseContent, under key: ObjectKey) async throws {
+  func expectWhole(_ content: TestContent, under key: ObjectKey) async throws {
     let found = try await uploader.find(key)
     try expect(found != nil, "an object that was stored is not found")
     try expect(found?.key == key, "find gives another key")

@@ -1,9 +1,9 @@
 import ReelCore
 import Testing
 
-extension PostCatalogPromises {
+extension PostCatalogContractTests {
   static let batches = [
-    CatalogPromise("a batch of claims is answered in its order, each as if it came alone") { stage in
+    CatalogContractTest("a batch of claims is answered in its order, each as if it came alone") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let (fresh, done, held) = (sketch.publication(), sketch.publication(), sketch.publication())
@@ -20,7 +20,7 @@ extension PostCatalogPromises {
       #expect(claims[2].post?.post == post)
       #expect(try await other.claim(sketch.request(fresh)).isHeld)
     },
-    CatalogPromise(
+    CatalogContractTest(
       "of a batch of completions those that were overtaken are told so, and the others are posts"
     ) { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
@@ -41,7 +41,7 @@ extension PostCatalogPromises {
       #expect(
         try await second.newestPosts(before: nil, limit: 9).posts.map(\.id) == [intents[2].id, intents[0].id])
     },
-    CatalogPromise("what is noted with a batch is there with it") { stage in
+    CatalogContractTest("what is noted with a batch is there with it") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let identity = FileIdentity(device: 1, inode: 2, size: 3, modifiedAt: 4, changedAt: 5)

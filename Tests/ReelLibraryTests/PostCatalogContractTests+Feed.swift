@@ -1,7 +1,7 @@
 import ReelCore
 import Testing
 
-extension PostCatalogPromises {
+extension PostCatalogContractTests {
   private static func filled(_ stage: any CatalogStage, with count: Int) async throws -> any PostCatalog {
     let catalog = try await stage.open()
     let sketch = Sketch()
@@ -10,13 +10,13 @@ extension PostCatalogPromises {
   }
 
   static let feed = [
-    CatalogPromise("an empty feed has no posts and no next page") { stage in
+    CatalogContractTest("an empty feed has no posts and no next page") { stage in
       let catalog = try await stage.open()
       #expect(try await catalog.newestPosts(before: nil, limit: 10) == FeedPage(posts: [], next: nil))
       #expect(try await catalog.posts(from: 1, count: 10).isEmpty)
       #expect(try await catalog.post(PostID(at: stage.clock.now(), random: SeededRandomness(seed: 9))) == nil)
     },
-    CatalogPromise("pages follow each other without a gap, the newest first") { stage in
+    CatalogContractTest("pages follow each other without a gap, the newest first") { stage in
       let catalog = try await filled(stage, with: 10)
       for size in [1, 3, 5, 9, 10, 11, Int.max] {
         var places: [Int?] = []
@@ -31,7 +31,7 @@ extension PostCatalogPromises {
         #expect(places == (1...10).reversed(), "pages of \(size)")
       }
     },
-    CatalogPromise("a cursor may lie anywhere") { stage in
+    CatalogContractTest("a cursor may lie anywhere") { stage in
       let catalog = try await filled(stage, with: 4)
       for (cursor, places) in [(1, []), (2, [1]), (4, [3, 2, 1]), (5, [4, 3, 2, 1]), (1000, [4, 3, 2, 1])] {
         let page = try await catalog.newestPosts(before: FeedCursor(pageNumber: cursor), limit: 9)
@@ -39,14 +39,14 @@ extension PostCatalogPromises {
         #expect(page.next == nil)
       }
     },
-    CatalogPromise("a page of nothing is empty") { stage in
+    CatalogContractTest("a page of nothing is empty") { stage in
       let catalog = try await filled(stage, with: 2)
       for limit in [0, -1, Int.min] {
         #expect(try await catalog.newestPosts(before: nil, limit: limit) == FeedPage(posts: [], next: nil))
         #expect(try await catalog.posts(from: 1, count: limit).isEmpty)
       }
     },
-    CatalogPromise("a range of places gives those that are there, in order") { stage in
+    CatalogContractTest("a range of places gives those that are there, in order") { stage in
       let catalog = try await filled(stage, with: 5)
       let table: [(from: Int, count: Int, places: [Int])] = [
         (1, 2, [1, 2]), (4, 2, [4, 5]), (5, 9, [5]), (6, 3, []), (-3, 5, [1]), (0, 1, []),

@@ -3,7 +3,7 @@ import ReelCore
 import Synchronization
 
 /// A recorder that is being checked, and what was recorded on the way.
-final class RecorderScene: Sendable {
+final class RecorderTestContext: Sendable {
   let recorder: any PostRecorder
   private let make: @Sendable () async throws -> any PostRecorder
   private let recorded = Mutex<Set<PostID>>([])

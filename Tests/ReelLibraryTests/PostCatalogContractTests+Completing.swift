@@ -2,9 +2,9 @@ import Foundation
 import ReelCore
 import Testing
 
-extension PostCatalogPromises {
+extension PostCatalogContractTests {
   static let completing = [
-    CatalogPromise("a completed intent is a post, and is found again as it was given") { stage in
+    CatalogContractTest("a completed intent is a post, and is found again as it was given") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       stage.clock.advance(by: 0.123_456)
@@ -28,7 +28,7 @@ extension PostCatalogPromises {
       }
       #expect(try await other.claim(request).post?.post == post)
     },
-    CatalogPromise("an attempt that was overtaken publishes nothing") { stage in
+    CatalogContractTest("an attempt that was overtaken publishes nothing") { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -48,7 +48,7 @@ extension PostCatalogPromises {
       }
       #expect(try await second.status().posts == 1)
     },
-    CatalogPromise("an intent is completed once, and not after it was given up") { stage in
+    CatalogContractTest("an intent is completed once, and not after it was given up") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let done = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
@@ -63,7 +63,7 @@ extension PostCatalogPromises {
       try await catalog.release(done, because: .keyUnusable)
       #expect(try catalog.published(done.publication)?.post.id == done.id)
     },
-    CatalogPromise("places are given without a gap, whatever else fails beside them") { stage in
+    CatalogContractTest("places are given without a gap, whatever else fails beside them") { stage in
       let catalogs = [try await stage.open(), try await stage.open()]
       let sketch = Sketch()
       let places = try await withThrowingTaskGroup(of: Int?.self) { group in
@@ -88,7 +88,7 @@ extension PostCatalogPromises {
       let posts = try await catalogs[0].posts(from: 1, count: 500)
       #expect(posts.map(\.pageNumber) == Array(1...160))
     },
-    CatalogPromise("what is counted is what was stored") { stage in
+    CatalogContractTest("what is counted is what was stored") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       for (destination, size) in [("file:///b", 10), ("file:///a", 20), ("file:///b", 30)] {

@@ -5,10 +5,10 @@ import ReelTerminal
 import Synchronization
 
 /// Runs the promises of an uploader against a destination.
-struct PromiseSession: Sendable {
+struct ContractTestSession: Sendable {
   let settings: Settings
   let destination: String
-  let promises: [UploaderPromise]
+  let promises: [UploaderContractTest]
   let largeSize: Int
   let deadline: Duration
   let json: Bool
@@ -40,7 +40,7 @@ struct PromiseSession: Sendable {
     let interruption = Interruption()
     let checking = Task { await check(kinds, stores) }
     let (entries, wasInterrupted) = await interruption.cancelling(checking)
-    let view = PromiseView(
+    let view = ContractTestView(
       entries, destination: uploader.destination.name, left: promises.count - entries.count)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.summary(traits))
@@ -54,8 +54,8 @@ struct PromiseSession: Sendable {
     let sources: StoreUnderTest.SourceKind
   }
 
-  private func check(_ kinds: [Kind], _ stores: Destinations) async -> [PromiseView.Entry] {
-    var entries: [PromiseView.Entry] = []
+  private func check(_ kinds: [Kind], _ stores: Destinations) async -> [ContractTestView.Entry] {
+    var entries: [ContractTestView.Entry] = []
     for promise in promises where !Task.isCancelled {
       let start = ContinuousClock.now
       var problem: String?
@@ -66,22 +66,22 @@ struct PromiseSession: Sendable {
         problem = await self.problem(of: promise, store).map { "\($0) (\(kind.name))" }
       }
       if Task.isCancelled { break }
-      let entry = PromiseView.Entry(
+      let entry = ContractTestView.Entry(
         name: promise.name, sentence: promise.sentence, problem: problem,
         seconds: (ContinuousClock.now - start) / .seconds(1))
       entries.append(entry)
       // Somebody who went away is noticed by the last line.
-      if !json { try? OutputStream.standardOutput.write(PromiseView.text(entry, .standardOutput())) }
+      if !json { try? OutputStream.standardOutput.write(ContractTestView.text(entry, .standardOutput())) }
     }
     return entries
   }
 
   /// What is broken, or nil. A check that never ends is a broken promise, too; one that is not even ended by
   /// cancelling it is left behind.
-  private func problem(of promise: UploaderPromise, _ store: StoreUnderTest) async -> String? {
+  private func problem(of promise: UploaderContractTest, _ store: StoreUnderTest) async -> String? {
     let outcome = FirstOutcome()
     let check = Task {
-      do throws(PromiseBroken) {
+      do throws(ContractViolation) {
         try await promise.check(store)
         outcome.settle(nil)
       } catch {

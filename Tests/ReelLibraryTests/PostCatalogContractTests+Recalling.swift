@@ -2,7 +2,7 @@ import Foundation
 import ReelCore
 import Testing
 
-extension PostCatalogPromises {
+extension PostCatalogContractTests {
   private static func file(_ stage: any CatalogStage, _ inode: UInt64) -> FileIdentity {
     let changed = Int64((stage.clock.now().timeIntervalSince1970 - 60) * 1_000_000_000)
     return FileIdentity(device: 1, inode: inode, size: 5, modifiedAt: 1, changedAt: changed)
@@ -17,7 +17,7 @@ extension PostCatalogPromises {
   }
 
   static let recalling = [
-    CatalogPromise("many files are recalled at once, each answer at its place") { stage in
+    CatalogContractTest("many files are recalled at once, each answer at its place") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let digests = (0..<100).map { _ in sketch.digest() }
@@ -41,7 +41,7 @@ extension PostCatalogPromises {
       #expect(answers[4]?.failureCode == "notMedia")
       #expect(try catalog.recall([], readingPosts: true).isEmpty)
     },
-    CatalogPromise("a post is recalled only for its store and its author") { stage in
+    CatalogContractTest("a post is recalled only for its store and its author") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let digest = sketch.digest()
@@ -55,7 +55,7 @@ extension PostCatalogPromises {
       #expect(found.map { $0?.isPublished } == [false, true, false, false])
       #expect(found.allSatisfy { $0?.digest == digest })
     },
-    CatalogPromise("recalling hands no event over: whoever meets the post then tells it") { stage in
+    CatalogContractTest("recalling hands no event over: whoever meets the post then tells it") { stage in
       let sketch = Sketch()
       let digest = sketch.digest()
       let request = sketch.request(sketch.publication(digest))
@@ -74,7 +74,7 @@ extension PostCatalogPromises {
       #expect(try second.published(request.publication)?.announced == false)
       #expect(try second.recall([asked], readingPosts: true)[0]?.post != nil)
     },
-    CatalogPromise("of some bytes their post is known and all their readings, in one look") { stage in
+    CatalogContractTest("of some bytes their post is known and all their readings, in one look") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication(sketch.digest()))
       let digest = request.publication.digest
@@ -98,7 +98,7 @@ extension PostCatalogPromises {
       #expect(
         try second.content(of: digest, publishedAs: request.publication).post?.announced == true)
     },
-    CatalogPromise("what a reader found is told for many at once") { stage in
+    CatalogContractTest("what a reader found is told for many at once") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let reader = ReaderVersion(reel: "0.1.0", ffmpeg: "59.27.100")

@@ -1,9 +1,9 @@
 import ReelCore
 import Testing
 
-extension PostCatalogPromises {
+extension PostCatalogContractTests {
   static let telling = [
-    CatalogPromise("the event of a process that died before telling is told once more") { stage in
+    CatalogContractTest("the event of a process that died before telling is told once more") { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
@@ -15,7 +15,7 @@ extension PostCatalogPromises {
       #expect(try await second.claim(request).post?.announced == true)
       #expect(try second.published(request.publication)?.announced == true)
     },
-    CatalogPromise("looking hands the event over as claiming does") { stage in
+    CatalogContractTest("looking hands the event over as claiming does") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
       var told: [Bool?] = []
@@ -30,7 +30,7 @@ extension PostCatalogPromises {
       }
       #expect(told == [false, true, false, true, false, true])
     },
-    CatalogPromise("what was told is not told again") { stage in
+    CatalogContractTest("what was told is not told again") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
       let first = try await stage.open()
@@ -41,7 +41,7 @@ extension PostCatalogPromises {
       #expect(try await second.claim(request).post?.announced == true)
       #expect(try second.published(request.publication)?.announced == true)
     },
-    CatalogPromise("what became another's to tell is not struck out by who had it before") { stage in
+    CatalogContractTest("what became another's to tell is not struck out by who had it before") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
       let first = try await stage.open()
@@ -55,7 +55,7 @@ extension PostCatalogPromises {
       let third = try await stage.open()
       #expect(try third.published(request.publication)?.announced == false)
     },
-    CatalogPromise("who closes without telling leaves it to the next") { stage in
+    CatalogContractTest("who closes without telling leaves it to the next") { stage in
       let sketch = Sketch()
       let requests = (0..<3).map { _ in sketch.request(sketch.publication()) }
       let first = try await stage.open()
@@ -68,7 +68,7 @@ extension PostCatalogPromises {
       for request in requests { told.append(try second.published(request.publication)?.announced) }
       #expect(told == [false, true, false])
     },
-    CatalogPromise("of many who meet an untold event at once, one tells it") { stage in
+    CatalogContractTest("of many who meet an untold event at once, one tells it") { stage in
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
       let first = try await stage.open()

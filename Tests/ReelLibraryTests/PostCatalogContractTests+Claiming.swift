@@ -1,9 +1,9 @@
 import ReelCore
 import Testing
 
-extension PostCatalogPromises {
+extension PostCatalogContractTests {
   static let claiming = [
-    CatalogPromise("a new publication is granted with the names that were asked for") { stage in
+    CatalogContractTest("a new publication is granted with the names that were asked for") { stage in
       let catalog = try await stage.open()
       let request = Sketch().request(Sketch().publication())
       #expect(try catalog.published(request.publication) == nil)
@@ -15,7 +15,7 @@ extension PostCatalogPromises {
       #expect(!intent.mayBeStored)
       #expect(try catalog.published(request.publication) == nil)
     },
-    CatalogPromise("what somebody alive works on is held, for others and for itself") { stage in
+    CatalogContractTest("what somebody alive works on is held, for others and for itself") { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication(by: "ann")
@@ -23,7 +23,9 @@ extension PostCatalogPromises {
       #expect(try await first.claim(sketch.request(publication)).isHeld)
       #expect(try await second.claim(sketch.request(publication)).isHeld)
     },
-    CatalogPromise("publications differ by digest, destination and author; nobody is an author of its own") {
+    CatalogContractTest(
+      "publications differ by digest, destination and author; nobody is an author of its own"
+    ) {
       stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
@@ -42,7 +44,7 @@ extension PostCatalogPromises {
       }
       #expect(try await catalog.status().posts == publications.count)
     },
-    CatalogPromise("a dead process's intent goes on under its names, as the next attempt") { stage in
+    CatalogContractTest("a dead process's intent goes on under its names, as the next attempt") { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -55,7 +57,7 @@ extension PostCatalogPromises {
       #expect(resumed.mayBeStored)
       #expect(try await second.claim(sketch.request(publication)).isHeld)
     },
-    CatalogPromise("what was given up for now goes on under its names") { stage in
+    CatalogContractTest("what was given up for now goes on under its names") { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -66,7 +68,7 @@ extension PostCatalogPromises {
       }
       #expect(try await first.status().unfinished == 1)
     },
-    CatalogPromise("after an unusable key the next claim draws another") { stage in
+    CatalogContractTest("after an unusable key the next claim draws another") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -80,7 +82,7 @@ extension PostCatalogPromises {
       }
       #expect(try await catalog.publish(sketch.request(publication), with: sketch) != nil)
     },
-    CatalogPromise("--duplicates allow makes a post of its own, also beside one in flight") { stage in
+    CatalogContractTest("--duplicates allow makes a post of its own, also beside one in flight") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -95,7 +97,8 @@ extension PostCatalogPromises {
       #expect([first.id, later.id].contains(found.id))
       #expect(try await catalog.status().posts == 3)
     },
-    CatalogPromise("--duplicates allow resumes what a dead process left before it makes another") { stage in
+    CatalogContractTest("--duplicates allow resumes what a dead process left before it makes another") {
+      stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -108,7 +111,8 @@ extension PostCatalogPromises {
       let fresh = try #require(try await second.claim(sketch.request(publication, .allow)).intent)
       #expect(fresh.id != begun.id)
     },
-    CatalogPromise("a name is given once; who asks for it again is told, and nobody else suffers") { stage in
+    CatalogContractTest("a name is given once; who asks for it again is told, and nobody else suffers") {
+      stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let taken = sketch.request(sketch.publication())
@@ -132,7 +136,7 @@ extension PostCatalogPromises {
       }
       #expect(try await catalog.status().posts == 10)
     },
-    CatalogPromise("of many who claim one publication at once, one gets it") { stage in
+    CatalogContractTest("of many who claim one publication at once, one gets it") { stage in
       let catalogs = [try await stage.open(), try await stage.open(), try await stage.open()]
       let sketch = Sketch()
       let publication = sketch.publication()

@@ -2,7 +2,7 @@ import ReelCore
 import Testing
 
 /// Something that every catalog promises.
-struct CatalogPromise: Sendable, CustomTestStringConvertible {
+struct CatalogContractTest: Sendable, CustomTestStringConvertible {
   let name: String
   let check: @Sendable (any CatalogStage) async throws -> Void
 
@@ -15,13 +15,13 @@ struct CatalogPromise: Sendable, CustomTestStringConvertible {
 }
 
 /// What ``PostCatalog`` promises, as named checks.
-enum PostCatalogPromises {
+enum PostCatalogContractTests {
   static let all = claiming + completing + telling + feed + remembering + recalling + batches + ending
 }
 
 @Suite struct PostCatalogPromiseTests {
-  @Test(arguments: CatalogKind.allCases, PostCatalogPromises.all)
-  func keeps(_ kind: CatalogKind, _ promise: CatalogPromise) async throws {
+  @Test(arguments: CatalogKind.allCases, PostCatalogContractTests.all)
+  func keeps(_ kind: CatalogKind, _ promise: CatalogContractTest) async throws {
     try await promise.check(try await kind.stage())
   }
 }

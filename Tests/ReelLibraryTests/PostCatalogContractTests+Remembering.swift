@@ -2,7 +2,7 @@ import Foundation
 import ReelCore
 import Testing
 
-extension PostCatalogPromises {
+extension PostCatalogContractTests {
   /// A file whose status changed `age` seconds ago.
   private static func file(
     _ stage: any CatalogStage, age: Double = 60, inode: UInt64 = 7, size: Int64 = 100
@@ -14,7 +14,7 @@ extension PostCatalogPromises {
   private static let reader = ReaderVersion(reel: "0.1.0", ffmpeg: "59.27.100")
 
   static let remembering = [
-    CatalogPromise("a file is known in exactly the state that was remembered") { stage in
+    CatalogContractTest("a file is known in exactly the state that was remembered") { stage in
       let catalog = try await stage.open()
       let digest = Sketch().digest()
       let known = file(stage, inode: .max)
@@ -31,7 +31,8 @@ extension PostCatalogPromises {
       ]
       for other in others { #expect(try catalog.knownFile(other) == nil) }
     },
-    CatalogPromise("a file that changed less than 2 s ago, or in the future, is not remembered") { stage in
+    CatalogContractTest("a file that changed less than 2 s ago, or in the future, is not remembered") {
+      stage in
       let catalog = try await stage.open()
       for (inode, age, isKept) in [(1, 0.0, false), (2, 1.99, false), (3, 2.01, true), (4, -9, false)] {
         let identity = file(stage, age: age, inode: UInt64(inode))
@@ -40,7 +41,7 @@ extension PostCatalogPromises {
         #expect(try (catalog.knownFile(identity) != nil) == isKept, "\(age) s old")
       }
     },
-    CatalogPromise("of one inode the last state is remembered") { stage in
+    CatalogContractTest("of one inode the last state is remembered") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let (old, new) = (file(stage, age: 90), file(stage, age: 60))
@@ -51,7 +52,7 @@ extension PostCatalogPromises {
       #expect(try catalog.knownFile(old) == nil)
       #expect(try catalog.knownFile(new) == digest)
     },
-    CatalogPromise("a reading is its reader's, and is found as it was") { stage in
+    CatalogContractTest("a reading is its reader's, and is found as it was") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let digest = sketch.digest()
@@ -69,7 +70,7 @@ extension PostCatalogPromises {
       }
       #expect(try catalog.probeOutcome(of: sketch.digest(), by: reader) == nil)
     },
-    CatalogPromise("of failures those are remembered that are about the bytes") { stage in
+    CatalogContractTest("of failures those are remembered that are about the bytes") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       for code in ProbeError.Code.allCases {
@@ -81,7 +82,7 @@ extension PostCatalogPromises {
         #expect(found == (code.isAboutTheBytes ? outcome : nil), "\(code)")
       }
     },
-    CatalogPromise("a path's failure is its last one, until it has none") { stage in
+    CatalogContractTest("a path's failure is its last one, until it has none") { stage in
       let catalog = try await stage.open()
       func failure(_ code: String, _ seconds: Double, refused: Bool = false) -> FailureRecord {
         FailureRecord(
@@ -99,7 +100,7 @@ extension PostCatalogPromises {
       #expect(status.failures.map(\.path) == [SourcePath("/c"), odd])
       #expect(status.failures.map(\.failure) == [failure("c", 3), failure("b", 2, refused: true)])
     },
-    CatalogPromise("at most 1000 failures are told, the newest, and all are counted") { stage in
+    CatalogContractTest("at most 1000 failures are told, the newest, and all are counted") { stage in
       let catalog = try await stage.open()
       for index in 0..<1500 {
         let at = Date(timeIntervalSince1970: Double(index))
@@ -113,7 +114,7 @@ extension PostCatalogPromises {
       #expect(status.failures.first?.path == SourcePath("/1499"))
       #expect(status.failures.last?.path == SourcePath("/500"))
     },
-    CatalogPromise("clearing forgets files and readings, and nothing else") { stage in
+    CatalogContractTest("clearing forgets files and readings, and nothing else") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())

@@ -1,7 +1,7 @@
 import ReelCore
 import Testing
 
-extension PostCatalogPromises {
+extension PostCatalogContractTests {
   /// Runs `body` in a task that has been cancelled before it begins.
   private static func cancelled<Value: Sendable>(
     _ body: @escaping @Sendable () async throws -> Value
@@ -15,7 +15,7 @@ extension PostCatalogPromises {
   }
 
   static let ending = [
-    CatalogPromise("a cancelled task claims and reads nothing") { stage in
+    CatalogContractTest("a cancelled task claims and reads nothing") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())
@@ -26,7 +26,7 @@ extension PostCatalogPromises {
       }
       #expect(try await catalog.claim(request).intent?.attempt == 1)
     },
-    CatalogPromise("a cancelled task can still complete, give up and close") { stage in
+    CatalogContractTest("a cancelled task can still complete, give up and close") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let done = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
@@ -41,7 +41,7 @@ extension PostCatalogPromises {
       let next = try await stage.open()
       #expect(try await next.claim(sketch.request(given.publication)).intent?.attempt == 3)
     },
-    CatalogPromise("every grant reaches its caller, whenever the task is cancelled") { stage in
+    CatalogContractTest("every grant reaches its caller, whenever the task is cancelled") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -57,7 +57,7 @@ extension PostCatalogPromises {
       }
       #expect(try await catalog.claim(sketch.request(publication)).intent != nil)
     },
-    CatalogPromise("closing gives up what is held, and keeps what was remembered") { stage in
+    CatalogContractTest("closing gives up what is held, and keeps what was remembered") { stage in
       let (first, second) = (try await stage.open(), try await stage.open())
       let sketch = Sketch()
       let publication = sketch.publication()
@@ -69,7 +69,7 @@ extension PostCatalogPromises {
       #expect(try await second.claim(sketch.request(publication)).intent?.attempt == 2)
       #expect(try await second.status().failures.map(\.failure) == [failure])
     },
-    CatalogPromise("closing while others are at it leaves nobody waiting") { stage in
+    CatalogContractTest("closing while others are at it leaves nobody waiting") { stage in
       let sketch = Sketch()
       for _ in 0..<5 {
         let catalog = try await stage.open()
@@ -89,7 +89,7 @@ extension PostCatalogPromises {
         }
       }
     },
-    CatalogPromise("a closed catalog says so, and may be closed again") { stage in
+    CatalogContractTest("a closed catalog says so, and may be closed again") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()
       let request = sketch.request(sketch.publication())

@@ -1,38 +1,38 @@
 import ReelCore
 import Synchronization
 
-extension UploaderPromise {
+extension UploaderContractTest {
   /// Cancelling the task ends the upload and leaves nothing visible.
-  static let cancelling: [UploaderPromise] = [
-    UploaderPromise(
+  static let cancelling: [UploaderContractTest] = [
+    UploaderContractTest(
       "cancel.midway", "an upload whose task is cancelled halfway ends with cancelled, leaving nothing"
     ) {
-      scene in
-      let key = try scene.newKey()
-      let content = try scene.large()
+      context in
+      let key = try context.newKey()
+      let content = try context.large()
       let upload = CancellableUpload()
       let midway = Midway { upload.cancel() }
-      let source = try scene.source(content, midway: midway)
-      try await scene.expectError([.cancelled], "an upload that was cancelled halfway") {
+      let source = try context.source(content, midway: midway)
+      try await context.expectError([.cancelled], "an upload that was cancelled halfway") {
         try await upload.run { () async throws -> StoredObject in
-          try await scene.uploader.upload(source, to: key) { midway.see($0) }
+          try await context.uploader.upload(source, to: key) { midway.see($0) }
         }
       }
-      try await scene.expectNothing(under: key, after: "cancelling")
-      try await scene.upload(content, to: key)
-      try await scene.expectWhole(content, under: key)
+      try await context.expectNothing(under: key, after: "cancelling")
+      try await context.upload(content, to: key)
+      try await context.expectWhole(content, under: key)
     },
-    UploaderPromise("cancel.before", "a task that is cancelled already stores nothing") { scene in
-      let key = try scene.newKey()
-      let source = try scene.source(try scene.large())
+    UploaderContractTest("cancel.before", "a task that is cancelled already stores nothing") { context in
+      let key = try context.newKey()
+      let source = try context.source(try context.large())
       let upload = CancellableUpload()
       upload.cancel()
-      try await scene.expectError([.cancelled], "an upload that was cancelled before it began") {
+      try await context.expectError([.cancelled], "an upload that was cancelled before it began") {
         try await upload.run { () async throws -> StoredObject in
-          try await scene.uploader.upload(source, to: key) { _ in }
+          try await context.uploader.upload(source, to: key) { _ in }
         }
       }
-      try await scene.expectNothing(under: key, after: "cancelling")
+      try await context.expectNothing(under: key, after: "cancelling")
     },
   ]
 }

@@ -1,7 +1,7 @@
 import ReelCore
 
 /// A source that behaves, or misbehaves in one way.
-struct PromiseSource: ByteSource {
+struct TestByteSource: ByteSource {
   let bytes: [UInt8]
   /// The same bytes as a file, for uploaders that hand a private copy on.
   let file: NamelessFile?
@@ -42,10 +42,10 @@ enum Behaviour: Sendable {
   case failing
 }
 
-extension PromiseScene {
+extension ContractTestContext {
   /// A source that claims to be `content`.
   func source(
-    _ content: PromiseContent, _ behaviour: Behaviour = .honest, midway: Midway? = nil
+    _ content: TestContent, _ behaviour: Behaviour = .honest, midway: Midway? = nil
   ) throws -> UploadSource {
     let actual =
       switch behaviour {
@@ -56,7 +56,7 @@ extension PromiseScene {
       }
     let file = behaviour == .failing ? nil : try file(actual)
     let isPrivate = behaviour == .changedVisibly || (behaviour != .changedSilently && file != nil)
-    let bytes = PromiseSource(
+    let bytes = TestByteSource(
       bytes: actual.bytes, file: file, isPrivate: isPrivate,
       hasChanged: isPrivate && behaviour != .honest,
       failsAt: behaviour == .failing ? content.size / 2 : nil,
@@ -64,7 +64,7 @@ extension PromiseScene {
     return UploadSource(size: content.size, digest: content.digest, contentType: "video/mp4", bytes: bytes)
   }
 
-  private func file(_ content: PromiseContent) throws -> NamelessFile? {
+  private func file(_ content: TestContent) throws -> NamelessFile? {
     guard case .files(let folder) = store.sources else { return nil }
     return try NamelessFile(content.bytes, in: folder)
   }

@@ -3,25 +3,25 @@ import ReelStorage
 import ReelStorageTesting
 import Testing
 
-@Suite struct FolderUploaderPromises {
-  @Test("hashed on the way", arguments: UploaderPromise.all)
-  func hashed(_ promise: UploaderPromise) async throws {
+@Suite struct FolderUploaderContractTests {
+  @Test("hashed on the way", arguments: UploaderContractTest.all)
+  func hashed(_ promise: UploaderContractTest) async throws {
     let folder = try TemporaryFolder()
     try await promise.check(
       StoreUnderTest { FolderUploader(root: folder.path(of: "store")) })
     #expect(try folder.names(in: "store") == [".reel-tmp"])
   }
 
-  @Test("copied by the kernel", arguments: UploaderPromise.all)
-  func kernel(_ promise: UploaderPromise) async throws {
+  @Test("copied by the kernel", arguments: UploaderContractTest.all)
+  func kernel(_ promise: UploaderContractTest) async throws {
     let folder = try TemporaryFolder()
     try await promise.check(
       StoreUnderTest(sources: .files(folder: folder.path)) { FolderUploader(root: folder.path(of: "store")) })
     #expect(try folder.names(in: "store") == [".reel-tmp"])
   }
 
-  @Test("with a folder of temporaries of its own", arguments: UploaderPromise.all)
-  func temporaries(_ promise: UploaderPromise) async throws {
+  @Test("with a folder of temporaries of its own", arguments: UploaderContractTest.all)
+  func temporaries(_ promise: UploaderContractTest) async throws {
     let folder = try TemporaryFolder()
     try await promise.check(
       StoreUnderTest(sources: .files(folder: folder.path)) {
@@ -32,14 +32,14 @@ import Testing
   }
 }
 
-extension FolderUploaderPromises {
+extension FolderUploaderContractTests {
   static let otherFileSystem = "/dev/shm"
 
   @Test(
     "from another file system",
     .enabled(if: MountedFolder.device("/dev/shm") != MountedFolder.device("/tmp")),
-    arguments: UploaderPromise.all)
-  func otherFileSystem(_ promise: UploaderPromise) async throws {
+    arguments: UploaderContractTest.all)
+  func otherFileSystem(_ promise: UploaderContractTest) async throws {
     let folder = try TemporaryFolder()
     try await promise.check(
       StoreUnderTest(sources: .files(folder: Self.otherFileSystem), largeSize: 3 << 20 + 1) {

@@ -1,5 +1,5 @@
 /// What `reel uploader check` says of each promise, and at the end.
-package struct PromiseView: Sendable {
+package struct ContractTestView: Sendable {
   /// How a promise stands.
   package struct Entry: Hashable, Sendable {
     /// Its stable name.
@@ -53,7 +53,7 @@ package struct PromiseView: Sendable {
   }
 }
 
-extension PromiseView: JSONDocument {
+extension ContractTestView: JSONDocument {
   private enum CodingKeys: String, CodingKey { case destination, promises, kept, broken, notRun }
 
   /// Throws what the encoder throws.

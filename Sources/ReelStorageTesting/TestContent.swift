@@ -2,7 +2,7 @@ import ReelCore
 import ReelCrypto
 
 /// Bytes that look random, are the same on every run, and never the same for two seeds.
-struct PromiseContent: Sendable {
+struct TestContent: Sendable {
   let bytes: [UInt8]
   let digest: ContentDigest
 
@@ -19,20 +19,20 @@ struct PromiseContent: Sendable {
   }
 
   /// The same digest, but other bytes: what a file is after it changed.
-  func changed() -> PromiseContent {
+  func changed() -> TestContent {
     var other = bytes
     if let last = other.indices.last { other[last] ^= 0xFF }
-    return PromiseContent(bytes: other, digest: digest)
+    return TestContent(bytes: other, digest: digest)
   }
 
   /// The same digest, but cut off in the middle.
-  func shrunk() -> PromiseContent {
-    PromiseContent(bytes: Array(bytes.prefix(bytes.count / 2)), digest: digest)
+  func shrunk() -> TestContent {
+    TestContent(bytes: Array(bytes.prefix(bytes.count / 2)), digest: digest)
   }
 
   /// The same digest and the same bytes, with more behind them.
-  func grown() -> PromiseContent {
-    PromiseContent(bytes: bytes + [1, 2, 3], digest: digest)
+  func grown() -> TestContent {
+    TestContent(bytes: bytes + [1, 2, 3], digest: digest)
   }
 
   private static func digest(of bytes: [UInt8]) throws -> ContentDigest {

@@ -1,0 +1,133 @@
+import ReelCore
+
+/// One thing that every recorder of posts promises, and a check that finds out whether it is kept.
+///
+/// ```swift
+/// for promise in PostRecorderContractTest.all {
+///   try await promise.check { MyRecorder(…) }
+/// }
+/// ```
+/// The checks record posts under ids of their own and withdraw them again; the numbers that they took stay taken.
+public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
+  /// A stable name for reports, such as `record.once`.
+  public let name: String
+  /// What is promised, in one sentence.
+  public let sentence: String
+  private let body: @Sendable (RecorderTestContext) async throws -> Void
+
+  /// The name.
+  public var description: String { name }
+
+  /// Every promise, the simplest first.
+  public static let all: [PostRecorderContractTest] = [
+    PostRecorderContractTest("record.once", "recording a post again gives the place that it has") { context in
+      let post = try context.newPost()
+      let first = try await context.record(post, by: context.recorder)
+      try context.expect(first.id == post.id, "it recorded \(first.id) instead of \(post.id)")
+      try context.expect(first.pageNumber >= 1, "it gives the place \(first.pageNumber)")
+      let again = try await context.record(post, by: context.recorder)
+      let elsewhere = try await context.record(post, by: try await context.another())
+      try context.expect(
+        again == first && elsewhere == first, "then \(again), then \(elsewhere), after \(first)")
+    },
+    PostRecorderContractTest("record.order", "what is recorded later has a later place") { context in
+      var last = 0
+      for _ in 0..<3 {
+        let place = try await context.record(try context.newPost(), by: context.recorder).pageNumber
+        try context.expect(place > last, "the place \(place) follows \(last)")
+        last = place
+      }
+    },
+    PostRecorderContractTest("record.places", "posts that several record at once have a place each") {
+      context in
+      let recorders = [context.recorder, try await context.another()]
+      let places = try await withThrowingTaskGroup { group in
+        for index in 0..<12 {
+          group.addTask {
+            try await context.record(try context.newPost(), by: recorders[index % recorders.count]).pageNumber
+          }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      try context.expect(Set(places).count == places.count, "the places are \(places.sorted())")
+    },
+    PostRecorderContractTest("record.atOnce", "a post that several record at once is recorded once") {
+      context in
+      let post = try context.newPost()
+      let recorders = [context.recorder, try await context.another(), try await context.another()]
+      let places = try await withThrowingTaskGroup { group in
+        for recorder in recorders {
+          group.addTask { try await context.record(post, by: recorder).pageNumber }
+        }
+        return try await group.reduce(into: Set()) { $0.insert($1) }
+      }
+      try context.expect(places.count == 1, "it has the places \(places.sorted())")
+    },
+    PostRecorderContractTest(
+      "record.foreign", "another post under an id that is taken is rejected, the first stays"
+    ) {
+      context in
+      let post = try context.newPost()
+      let place = try await context.record(post, by: context.recorder)
+      let code = await context.refusal(of: try context.newPost(id: post.id))
+      try context.expect(code == .rejected, "it ends with \(code.map(\.rawValue) ?? "no error")")
+      try context.expect(
+        try await context.record(post, by: context.recorder) == place, "the first one has moved")
+    },
+    PostRecorderContractTest("find.record", "what is recorded is found with its object, and nothing else is")
+    {
+      context in
+      let post = try context.newPost()
+      try context.expect(try await context.recorder.find(post.id) == nil, "it finds what was never recorded")
+      _ = try await context.record(post, by: context.recorder)
+      let found = try await context.another().find(post.id)
+      try context.expect(
+        found == PostRecord(video: post.video), "it finds \(found.map { "\($0)" } ?? "nothing")")
+      try await context.recorder.withdraw(post.id)
+      try context.expect(try await context.recorder.find(post.id) == nil, "it finds what was withdrawn")
+    },
+    PostRecorderContractTest("withdraw.gone", "what was withdrawn is gone, and its place is not given again")
+    {
+      context in
+      let (post, other) = (try context.newPost(), try context.newPost())
+      let place = try await context.record(post, by: context.recorder).pageNumber
+      try await context.recorder.withdraw(post.id)
+      try await context.recorder.withdraw(post.id)
+      let next = try await context.record(other, by: context.recorder).pageNumber
+      let again = try await context.record(post, by: context.recorder).pageNumber
+      try context.expect(Set([place, next, again]).count == 3, "the places are \(place), \(next), \(again)")
+    },
+    PostRecorderContractTest("withdraw.nothing", "withdrawing what was never recorded is no error") {
+      context in
+      try await context.recorder.withdraw(try context.newPost().id)
+    },
+  ]
+
+  init(
+    _ name: String, _ sentence: String, _ body: @escaping @Sendable (RecorderTestContext) async throws -> Void
+  ) {
+    (self.name, self.sentence, self.body) = (name, sentence, body)
+  }
+
+  /// Finds out whether the recorders that `make` gives, all of one store, keep this promise.
+  /// - Throws: ``ContractViolation``, saying what was expected and what was seen.
+  public func check(
+    _ make: @escaping @Sendable () async throws -> any PostRecorder
+  ) async throws(ContractViolation) {
+    do {
+      let context = RecorderTestContext(recorder: try await make(), make: make)
+      try await context.recorder.prepare()
+      let result: Result<Void, any Error>
+      do { result = .success(try await body(context)) } catch { result = .failure(error) }
+      await context.cleanUp()
+      try result.get()
+    } catch let difference as Difference {
+      throw ContractViolation(promise: name, sentence: sentence, detail: difference.detail)
+    } catch let error as UploadError {
+      throw ContractViolation(
+        promise: name, sentence: sentence, detail: "it failed with \(error.code.rawValue): \(error.message)")
+    } catch {
+      throw ContractViolation(promise: name, sentence: sentence, detail: "the check itself failed: \(error)")
+    }
+  }
+}

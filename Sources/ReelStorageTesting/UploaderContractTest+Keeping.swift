@@ -1,0 +1,125 @@
+import ReelCore
+
+extension UploaderContractTest {
+  /// An object that exists is never overwritten, and nothing but whole objects is ever seen.
+  static let keeping: [UploaderContractTest] = [
+    UploaderContractTest(
+      "upload.neverOverwrites",
+      "an object that exists is never overwritten: alreadyExists, the first one stays"
+    ) { context in
+      let key = try context.newKey()
+      let first = try context.small(seed: 1)
+      try await context.upload(first, to: key)
+      for second in try [context.small(seed: 2), context.small(seed: 1), context.large()] {
+        try await context.expectError([.alreadyExists], "a second object of that name") {
+          try await context.upload(second, to: key)
+        }
+        try await context.expectWhole(first, under: key)
+      }
+    },
+    UploaderContractTest(
+      "upload.oneWinner",
+      "of several that store under one name at once one wins and is whole; with atomicCreate only one wins"
+    ) { context in
+      for round in 1...4 { try await race(context, seed: UInt64(round * 100)) }
+    },
+    UploaderContractTest(
+      "upload.onlyWholeIsSeen", "halfway through an upload nothing is visible under its key"
+    ) {
+      context in
+      try await lookMidway(context)
+    },
+    UploaderContractTest(
+      "prepare.sparesOthers", "preparing removes no object and disturbs no upload of others"
+    ) {
+      context in
+      let kept = try context.newKey()
+      let content = try context.small()
+      try await context.upload(content, to: kept)
+      try await prepareMidway(context)
+      try await context.uploader.prepare()
+      try await context.expectWhole(content, under: kept)
+    },
+  ]
+
+  private static func race(_ context: ContractTestContext, seed: UInt64) async throws {
+    let key = try context.newKey()
+    let contents = try (0..<6).map { try TestContent(size: 200_000, seed: seed + $0) }
+    let rival = try await context.anotherUploader()
+    let winners = try await withThrowingTaskGroup { group in
+      for (index, content) in contents.enumerated() {
+        let source = try context.source(content)
+        let uploader = index.isMultiple(of: 2) ? context.uploader : rival
+        group.addTask { try await wins(uploader, source, key) ? content : nil }
+      }
+      return try await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
+    }
+    let digest = try await context.uploader.readBack(key)
+    try context.expect(!winners.isEmpty, "nobody won")
+    try context.expect(winners.contains { $0.digest == digest }, "what is stored is nobody's who won")
+    if context.uploader.traits.atomicCreate {
+      try context.expect(
+        winners.count == 1, "\(winners.count) of \(contents.count) were told that they had won")
+    }
+  }
+
+  private static func wins(
+    _ uploader: any Uploader, _ source: UploadSource, _ key: ObjectKey
+  ) async throws -> Bool {
+    do throws(UploadError) {
+      _ = try await uploader.upload(source, to: key) { _ in }
+      return true
+    } catch {
+      guard error.code == .alreadyExists || error.code == .conflict else { throw error }
+      return false
+    }
+  }
+
+  private static func lookMidway(_ context: ContractTestContext) async throws {
+    let key = try context.newKey()
+    let content = try context.large()
+    let pause = Pause()
+    let source = try context.source(content, midway: pause.midway)
+    async let upload = ended(context, source, key, pause)
+    await pause.isReached()
+    let found: Result<StoredObject?, UploadError>
+    do throws(UploadError) {
+      found = .success(try await context.uploader.find(key))
+    } catch {
+      found = .failure(error)
+    }
+    pause.end()
+    _ = try await upload
+    try context.expect(pause.wasReached, "it neither read nor reported anything before it had ended")
+    let seen = try found.get()
+    try context.expect(seen == nil, "an object of \(seen?.size ?? -1) bytes was visible")
+    try await context.expectWhole(content, under: key)
+  }
+
+  private static func prepareMidway(_ context: ContractTestContext) async throws {
+    let key = try context.newKey()
+    let content = try context.large()
+    let pause = Pause()
+    let source = try context.source(content, midway: pause.midway)
+    async let upload = ended(context, source, key, pause)
+    await pause.isReached()
+    do {
+      _ = try await context.anotherUploader()
+    } catch {
+      pause.end()
+      throw error
+    }
+    pause.end()
+    _ = try await upload
+    try await context.expectWhole(content, under: key)
+  }
+
+  private static func ended(
+    _ context: ContractTestContext, _ source: UploadSource, _ key: ObjectKey, _ pause: Pause
+  ) async throws -> StoredObject {
+    defer { pause.pass() }
+    return try await withTaskExecutorPreference(OwnThread()) {
+      try await context.uploader.upload(source, to: key) { pause.midway.see($0) }
+    }
+  }
+}
