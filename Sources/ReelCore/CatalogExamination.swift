@@ -18,7 +18,7 @@ public protocol CatalogExamination: Sendable {
 }
 
 /// What `reel doctor --fix` asks a catalog.
-public protocol CatalogMending: Sendable {
+public protocol CatalogRepair: Sendable {
   /// Strikes out dead owners, and takes from them what they held.
   func releaseWhatTheDeadHold() async throws(CatalogError)
 

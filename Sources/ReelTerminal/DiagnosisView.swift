@@ -109,7 +109,7 @@ extension DiagnosisView: JSONDocument {
     let code: String
     let message: String
 
-    init(_ failure: MendingFailure) {
+    init(_ failure: RepairFailure) {
       (subject, code, message) = (failure.subject, failure.code, failure.message)
     }
   }

@@ -5,13 +5,13 @@ package struct RebuildView: Sendable {
   private let library: String
   private let posts: Int
   /// Objects without a post, and why.
-  package let failures: [MendingFailure]
+  package let failures: [RepairFailure]
 
   /// - Parameters:
   ///   - library: the path of the library folder.
   ///   - posts: how many the new catalog has.
   ///   - failures: objects that could not become posts.
-  package init(library: String, posts: Int, failures: [MendingFailure]) {
+  package init(library: String, posts: Int, failures: [RepairFailure]) {
     self.library = library
     self.posts = posts
     self.failures = failures
@@ -53,7 +53,7 @@ extension RebuildView: JSONDocument {
     let code: String
     let message: String
 
-    init(_ failure: MendingFailure) {
+    init(_ failure: RepairFailure) {
       (subject, code, message) = (failure.subject, failure.code, failure.message)
     }
   }

@@ -79,8 +79,8 @@ import Testing
       try KnownFileTable.put(sketch.digest(), of: identity, in: db)
       _ = try KnownFileTable.find(identity, in: db)
       let reader = ReaderVersion(reel: "1", ffmpeg: "2")
-      try ReadingTable.put("{}", of: sketch.digest(), by: reader, in: db)
-      _ = try ReadingTable.find(sketch.digest(), by: reader, in: db)
+      try ProbeResultTable.put("{}", of: sketch.digest(), by: reader, in: db)
+      _ = try ProbeResultTable.find(sketch.digest(), by: reader, in: db)
       let key = request.newKey
       let here = StoreName(text: request.publication.destination.name)
       if let checkpoint = UploadCheckpoint("x", of: sketch.digest()) {

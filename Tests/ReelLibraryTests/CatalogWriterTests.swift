@@ -16,7 +16,7 @@ import Testing
       temporary = try await TemporaryLibrary()
       let path = temporary.library.catalogPath
       let writer = try Connection(path)
-      try BusyWait(longest: 0.05).install(on: writer)
+      try CatalogBusyHandler(longest: 0.05).install(on: writer)
       try writer.execute(
         """
         PRAGMA journal_mode = WAL; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER CHECK (n >= 0)) STRICT

@@ -83,7 +83,7 @@ import Testing
     try await first.die()
     let second = try await stage.openSQLite(host: "boot-1 machine")
     func isAlive(isLocal: Bool) async throws -> Bool {
-      let owners = OwnerRoll(
+      let owners = ProcessRegistry(
         library: stage.temporary.library, clock: stage.clock, host: "boot-2 machine", lease: .seconds(60),
         isLocal: isLocal)
       return try await second.connection.look { db in try owners.isAlive(owner, in: db) }

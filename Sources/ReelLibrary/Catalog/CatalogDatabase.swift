@@ -7,7 +7,7 @@ enum CatalogDatabase {
   /// - Parameter onWait: told who keeps it to itself when that takes more than 2 s.
   static func open(
     _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double,
-    onWait: @escaping @Sendable (CatalogHold) -> Void = { _ in }
+    onWait: @escaping @Sendable (LockHolder) -> Void = { _ in }
   ) throws(CatalogError) -> Database {
     let path = place.path
     return try mapping(path) {
@@ -19,8 +19,9 @@ enum CatalogDatabase {
       if isNew, CatalogTrace.isThere(in: library) { throw CatalogError.lost(at: path) }
       try CatalogFile.make(path)
       try Failpoint.catalogFileMade.reachInDatabase()
-      let holder: @Sendable () -> CatalogHold? = { CatalogHold.writing(into: path) }
-      let writer = try Self.writer(at: path, BusyWait(longest: busyTimeout, holder: holder, onWait: onWait))
+      let holder: @Sendable () -> LockHolder? = { LockHolder.writing(into: path) }
+      let writer = try Self.writer(
+        at: path, CatalogBusyHandler(longest: busyTimeout, holder: holder, onWait: onWait))
       try Failpoint.catalogOpened.reachInDatabase()
       // A database without tables, where a catalog should be.
       if try !isNew && CatalogSchema.checkedVersion(of: writer, at: path) == 0
@@ -33,7 +34,7 @@ enum CatalogDatabase {
       try CatalogTrace.leave(in: library)
       return Database(writer: writer, readers: readerCount) {
         let reader = try Connection(path, .readOnly)
-        try BusyWait(longest: busyTimeout).install(on: reader)
+        try CatalogBusyHandler(longest: busyTimeout).install(on: reader)
         return reader
       }
     }
@@ -43,7 +44,7 @@ enum CatalogDatabase {
   static let readerCount = 4
 
   /// A connection to the database at `path` that writes, with a write-ahead log.
-  private static func writer(at path: String, _ wait: BusyWait) throws -> Connection {
+  private static func writer(at path: String, _ wait: CatalogBusyHandler) throws -> Connection {
     let connection = try Connection(path, .readWrite)
     try wait.install(on: connection)
     // Before anything is written: a database that is not ours stays as it is.
@@ -121,7 +122,7 @@ enum CatalogDatabase {
     into place: CatalogPlace, _ access: Connection.Access, busyTimeout: Double
   ) throws -> (database: Database, found: Found) {
     let connection = try Connection(place.path, access)
-    try BusyWait(longest: busyTimeout).install(on: connection)
+    try CatalogBusyHandler(longest: busyTimeout).install(on: connection)
     try connection.execute("PRAGMA query_only = ON")
     let found = try connection.transaction(.deferred) {
       let version = try CatalogSchema.checkedVersion(of: connection, at: place.path)

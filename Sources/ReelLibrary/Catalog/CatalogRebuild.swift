@@ -60,7 +60,7 @@ public final class CatalogRebuild: Sendable {
   ///   it, `corrupt` when what is in the catalog's place is damaged, `diskFull`.
   public static func begin(
     for library: LibraryFolder, busyTimeout: Duration = .seconds(10),
-    onWait: @escaping @Sendable (CatalogHold) -> Void = { _ in }
+    onWait: @escaping @Sendable (LockHolder) -> Void = { _ in }
   ) async throws(CatalogError) -> CatalogRebuild {
     let queue = BlockingQueue(label: "reel.catalog.rebuild", width: 1)
     return try await queue.run { () throws(CatalogError) in
@@ -72,7 +72,7 @@ public final class CatalogRebuild: Sendable {
           "there is a catalog in \(library.path), so none is rebuilt: reel doctor looks at it; to rebuild it all the "
             + "same, move \(library.catalogPath) and what stands beside it under that name away first")
       }
-      let owners = OwnerRoll(library: library, clock: SystemWallClock(), host: "", lease: .zero)
+      let owners = ProcessRegistry(library: library, clock: SystemWallClock(), host: "", lease: .zero)
       if owners.lockNames().contains(where: owners.holdsLock) {
         throw CatalogError(
           .locked,

@@ -12,10 +12,10 @@ final class CatalogWriting: Sendable {
   private let heartbeat: Task<Void, Never>
 
   init(
-    writer: CatalogWriter, owners: OwnerRoll, place: CatalogPlace, lock: OwnerLock,
+    writer: CatalogWriter, owners: ProcessRegistry, place: CatalogPlace, lock: OwnerLock,
     heartbeatEvery interval: Duration
   ) async throws(CatalogError) {
-    let me = try await writer.commit { db in try owners.enlist(lock, in: db) }
+    let me = try await writer.commit { db in try owners.register(lock, in: db) }
     self.writer = writer
     self.lock = Mutex(lock)
     steps = PublishingSteps(owners: owners, place: place, me: me)

@@ -5,9 +5,9 @@ import ReelCore
 public final class ExaminedCatalog: CatalogExamination, Sendable {
   private let connection: CatalogConnection
   private let place: CatalogPlace
-  private let owners: OwnerRoll
+  private let owners: ProcessRegistry
 
-  private init(connection: CatalogConnection, place: CatalogPlace, owners: OwnerRoll) {
+  private init(connection: CatalogConnection, place: CatalogPlace, owners: ProcessRegistry) {
     self.connection = connection
     self.place = place
     self.owners = owners
@@ -30,7 +30,8 @@ public final class ExaminedCatalog: CatalogExamination, Sendable {
     guard let database else { return nil }
     return ExaminedCatalog(
       connection: CatalogConnection(database, path: place.path), place: place,
-      owners: OwnerRoll(library: library, clock: clock, host: host ?? HostIdentity.current(), lease: .zero))
+      owners: ProcessRegistry(
+        library: library, clock: clock, host: host ?? HostIdentity.current(), lease: .zero))
   }
 
   /// Closes.
@@ -75,7 +76,7 @@ public final class ExaminedCatalog: CatalogExamination, Sendable {
 }
 
 extension ExaminedObject {
-  fileprivate init(_ row: Row, _ owners: OwnerRoll, in db: Connection) throws {
+  fileprivate init(_ row: Row, _ owners: ProcessRegistry, in db: Connection) throws {
     guard let id = PostID(bytes: try row["postID"]), let key = ObjectKey(try row["objectKey"]),
       let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
     else { throw SQLiteError(.corrupt, "an intent without a proper key") }

@@ -10,21 +10,21 @@ struct FolderLock {
   ///   - onWait: told once who is in it, when that takes more than 2 s.
   /// - Throws: ``CatalogError`` (`locked`) when it can't be had, or `unusable`.
   init(
-    _ path: String, waitingUpTo seconds: Double, onWait: (CatalogHold) -> Void = { _ in }
+    _ path: String, waitingUpTo seconds: Double, onWait: (LockHolder) -> Void = { _ in }
   ) throws(CatalogError) {
     let raw = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard raw >= 0 else { throw Self.failure(SystemError.last("open"), path) }
     folder = Descriptor(adopting: raw)
     let clock = ContinuousClock()
     let begun = clock.now
-    var wait = BusyWait.Progress()
-    let policy = BusyWait(longest: seconds)
+    var wait = CatalogBusyHandler.Progress()
+    let policy = CatalogBusyHandler(longest: seconds)
     while flock(raw, LOCK_EX | LOCK_NB) != 0 {
       guard errno == EWOULDBLOCK || errno == EINTR else {
         throw Self.failure(SystemError.last("flock"), path)
       }
       let waited = (clock.now - begun) / .seconds(1)
-      guard policy.goesOn(after: waited, &wait, beside: { CatalogHold.opening(in: path) }, onWait) else {
+      guard policy.goesOn(after: waited, &wait, beside: { LockHolder.opening(in: path) }, onWait) else {
         throw CatalogError(
           .locked,
           "another process has been opening the catalog in \(path) for \(Int(waited)) s: wait until it is done, "

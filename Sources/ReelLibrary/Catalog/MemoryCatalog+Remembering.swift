@@ -19,7 +19,7 @@ extension MemoryCatalog {
         if identity.isSettled(at: clock.now()) { library.remember(digest, of: identity) }
       case .outcome(let outcome, let digest, let reader):
         guard outcome.isWorthRemembering else { continue }
-        library.readings[MemoryLibrary.Reading(digest: digest, reader: reader)] = outcome
+        library.readings[MemoryLibrary.ProbeResultKey(digest: digest, reader: reader)] = outcome
       case .failure(let failure, let path): library.remember(failure, at: path)
       case .announced(let posts):
         for post in posts where library.untold[post] == me { library.untold[post] = nil }
@@ -77,7 +77,7 @@ extension MemoryCatalog {
     of digests: [ContentDigest], by reader: ReaderVersion
   ) throws(CatalogError) -> [ProbeOutcome?] {
     try open { library in
-      digests.map { library.readings[MemoryLibrary.Reading(digest: $0, reader: reader)] }
+      digests.map { library.readings[MemoryLibrary.ProbeResultKey(digest: $0, reader: reader)] }
     }
   }
 }

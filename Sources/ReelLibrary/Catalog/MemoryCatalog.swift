@@ -24,7 +24,7 @@ public final class MemoryCatalog: PostCatalog, Sendable {
   private init(_ shared: Shared, _ clock: any WallClock) {
     self.shared = shared
     self.clock = clock
-    me = shared.library.withLock { $0.enlist() }
+    me = shared.library.withLock { $0.register() }
   }
 
   /// What a second process sees that opens the same library.

@@ -24,7 +24,7 @@ struct MemoryLibrary {
     let inode: UInt64
   }
 
-  struct Reading: Hashable {
+  struct ProbeResultKey: Hashable {
     let digest: ContentDigest
     let reader: ReaderVersion
   }
@@ -46,13 +46,13 @@ struct MemoryLibrary {
   var untold: [PostID: Int] = [:]
   var stores: [Destination: (posts: Int, bytes: Int64)] = [:]
   var files: [Inode: (identity: FileIdentity, digest: ContentDigest)] = [:]
-  var readings: [Reading: ProbeOutcome] = [:]
+  var readings: [ProbeResultKey: ProbeOutcome] = [:]
   var failures: [SourcePath: FailureRecord] = [:]
   private var owners = 0
 
   // MARK: Owners
 
-  mutating func enlist() -> Int {
+  mutating func register() -> Int {
     owners += 1
     alive.insert(owners)
     return owners

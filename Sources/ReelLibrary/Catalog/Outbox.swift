@@ -12,7 +12,7 @@ enum Outbox {
   }
 
   /// Strikes out what `owner` has told. What became another's to tell meanwhile stays that one's.
-  static func strike(_ post: PostID, owner: Int64, in db: Connection) throws {
+  static func delete(_ post: PostID, owner: Int64, in db: Connection) throws {
     try db.run(
       "DELETE FROM outbox WHERE pageNumber = (SELECT pageNumber FROM post WHERE id = ?) AND owner = ?",
       [post.bytes, owner])

@@ -3,7 +3,7 @@ import ReelCore
 
 /// The steps of publishing, each inside a transaction of somebody else's, in the name of one owner.
 struct PublishingSteps: Sendable {
-  let owners: OwnerRoll
+  let owners: ProcessRegistry
   let place: CatalogPlace
   /// The owner in whose name.
   let me: Int64

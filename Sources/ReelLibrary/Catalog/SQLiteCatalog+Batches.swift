@@ -9,7 +9,7 @@ extension SQLiteCatalog {
       try questions.map { question in
         (
           try question.publication.flatMap { try Self.look(for: $0, writing?.steps, at: place, in: db) },
-          try ReadingTable.all(of: question.digest, in: db)
+          try ProbeResultTable.all(of: question.digest, in: db)
         )
       }
     }
@@ -106,13 +106,13 @@ extension SQLiteCatalog {
         if identity.isSettled(at: clock.now()) { try KnownFileTable.put(digest, of: identity, in: db) }
       case .outcome(let outcome, let digest, let reader):
         guard outcome.isWorthRemembering,
-          let document = try? JSONEncoder().encode(KeptReading(outcome))
+          let document = try? JSONEncoder().encode(StoredProbeResult(outcome))
         else { continue }
-        try ReadingTable.put(String(decoding: document, as: UTF8.self), of: digest, by: reader, in: db)
+        try ProbeResultTable.put(String(decoding: document, as: UTF8.self), of: digest, by: reader, in: db)
       case .failure(let failure, let path): try FailureTable.put(failure, at: path, in: db)
       case .announced(let posts):
         guard let me = writableIfAny?.steps.me else { continue }
-        for post in posts { try Outbox.strike(post, owner: me, in: db) }
+        for post in posts { try Outbox.delete(post, owner: me, in: db) }
         try Failpoint.toldWritten.reachInDatabase()
       }
     }

@@ -7,7 +7,7 @@ extension SQLiteCatalog {
     of digests: [ContentDigest], by reader: ReaderVersion
   ) throws(CatalogError) -> [ProbeOutcome?] {
     let documents = try connection.readNow { db in
-      try digests.map { try ReadingTable.find($0, by: reader, in: db) }
+      try digests.map { try ProbeResultTable.find($0, by: reader, in: db) }
     }
     var reading = OutcomeReading()
     return documents.map { $0.flatMap { reading.outcome($0) } }
@@ -43,7 +43,7 @@ extension SQLiteCatalog {
     let before = try await writing.writer.commit { db in
       let before = try CacheQuery.status(in: db)
       try KnownFileTable.clear(in: db)
-      try ReadingTable.clear(in: db)
+      try ProbeResultTable.clear(in: db)
       return before
     }
     let freed = try await writing.writer.alone { db in try CacheQuery.giveBackFreePages(of: db) }
@@ -72,7 +72,7 @@ extension ProbeOutcome {
 extension ProbeOutcome {
   /// Nil for what another build wrote and this one can't read: that is found out anew.
   init?(document: String) {
-    guard let kept = try? JSONDecoder().decode(KeptReading.self, from: Data(document.utf8)) else {
+    guard let kept = try? JSONDecoder().decode(StoredProbeResult.self, from: Data(document.utf8)) else {
       return nil
     }
     self = kept.outcome

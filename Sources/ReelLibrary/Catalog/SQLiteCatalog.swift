@@ -45,18 +45,18 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
     library: LibraryFolder, clock: any WallClock = SystemWallClock(),
     randomness: some Randomness = SystemRandomness(), lease: Duration = .seconds(60),
     heartbeat: Duration = .seconds(10), busyTimeout: Duration = .seconds(10), host: String? = nil,
-    onWait: @escaping @Sendable (CatalogHold) -> Void = { _ in }
+    onWait: @escaping @Sendable (LockHolder) -> Void = { _ in }
   ) async throws(CatalogError) -> SQLiteCatalog {
     let timeout = busyTimeout / .seconds(1)
-    let name = OwnerRoll.prefix + randomness.name(length: 16)
+    let name = ProcessRegistry.prefix + randomness.name(length: 16)
     let (database, place, lock) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
       () throws(CatalogError) in
       let place = CatalogPlace(library)
       let database = try CatalogDatabase.open(library, at: place, busyTimeout: timeout, onWait: onWait)
-      return (database, place, try OwnerRoll.lock(name, in: library))
+      return (database, place, try ProcessRegistry.lock(name, in: library))
     }
     let connection = CatalogConnection(database, path: place.path)
-    let owners = OwnerRoll(
+    let owners = ProcessRegistry(
       library: library, clock: clock, host: host ?? HostIdentity.current(), lease: lease)
     let writing = try await CatalogWriting(
       writer: CatalogWriter(database: database, connection: connection), owners: owners, place: place,

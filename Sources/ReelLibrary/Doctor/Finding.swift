@@ -31,7 +31,7 @@ package struct Finding: Hashable, Sendable {
   }
 
   /// What becomes of it.
-  package enum Mending: String, Codable, Sendable {
+  package enum Repair: String, Codable, Sendable {
     /// `--fix` mends it.
     case byFix
     /// Only a person can decide.
@@ -47,12 +47,12 @@ package struct Finding: Hashable, Sendable {
   /// What `--fix` does about it, or what a person does; a sentence.
   package let remedy: String
   /// Who mends it.
-  package let mending: Mending
+  package let mending: Repair
   /// Of an intent: for how long nobody has gone on with it. Nil for anything else.
   package let age: Duration?
 
   init(
-    _ kind: Kind, _ subject: String, _ mending: Mending, meaning: String, remedy: String, age: Duration? = nil
+    _ kind: Kind, _ subject: String, _ mending: Repair, meaning: String, remedy: String, age: Duration? = nil
   ) {
     self.kind = kind
     self.subject = subject
@@ -73,7 +73,7 @@ package struct Diagnosis: Sendable {
   /// Still there.
   package let left: [Finding]
   /// Why what is left could not be mended, as far as mending was tried.
-  package let failures: [MendingFailure]
+  package let failures: [RepairFailure]
   /// Objects that rows name and that were looked at.
   package let objects: Int
   /// Whether the stored bytes were read.
@@ -81,7 +81,7 @@ package struct Diagnosis: Sendable {
 
   /// A diagnosis by its parts.
   package init(
-    mended: [Finding], left: [Finding], failures: [MendingFailure] = [], objects: Int, wasRead: Bool
+    mended: [Finding], left: [Finding], failures: [RepairFailure] = [], objects: Int, wasRead: Bool
   ) {
     self.mended = mended
     self.left = left

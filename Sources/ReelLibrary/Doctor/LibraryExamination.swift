@@ -48,7 +48,7 @@ package struct LibraryExamination: Sendable {
   }
 
   private func examine(_ destination: Destination) async throws(CatalogError) -> ([Finding], Int) {
-    let found: StoreLook?
+    let found: StoreScan?
     do throws(UploadError) {
       found = try await look(at: destination)
     } catch {
@@ -67,9 +67,9 @@ package struct LibraryExamination: Sendable {
   }
 
   /// Nil for a store that can't be listed.
-  private func look(at destination: Destination) async throws(UploadError) -> StoreLook? {
+  private func look(at destination: Destination) async throws(UploadError) -> StoreScan? {
     guard let store = try await stores(destination) else { return nil }
-    var look = StoreLook(store: store, now: clock.now(), grace: grace, readsObjects: readsObjects)
+    var look = StoreScan(store: store, now: clock.now(), grace: grace, readsObjects: readsObjects)
     try await look.begin()
     return look
   }

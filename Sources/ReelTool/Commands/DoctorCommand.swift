@@ -70,7 +70,7 @@ struct DoctorCommand: AsyncParsableCommand {
     if rebuild { return try await rebuild(settings) }
     var surgery = Surgery(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
     if !from.isEmpty {
-      surgery.supply = FileSupply(inputs: RawArguments.paths(from).map { SourceInput(path: $0) })
+      surgery.supply = FileRestoreSource(inputs: RawArguments.paths(from).map { SourceInput(path: $0) })
     }
     let diagnosis = try await surgery.diagnosis(fixing: fix)
     let view = DiagnosisView(diagnosis, library: try Workplace.libraryPath(settings), fixed: fix)

@@ -31,7 +31,7 @@ struct LibraryRebuild: Sendable {
 
   private enum Outcome: Sendable {
     case post(RebuiltObject)
-    case leftOut(MendingFailure)
+    case leftOut(RepairFailure)
   }
 
   /// - Throws: ``CommandFailure`` when there is a catalog, when somebody is at work on the library, or when an object
@@ -85,10 +85,10 @@ struct LibraryRebuild: Sendable {
 
   // MARK: Finding
 
-  private func found(in library: LibraryFolder) async throws -> ([FoundObject], [MendingFailure]) {
+  private func found(in library: LibraryFolder) async throws -> ([FoundObject], [RepairFailure]) {
     let stores = Destinations(settings: settings, library: library.path, checkpoints: MemoryCheckpoints())
     var objects: [FoundObject] = []
-    var failures: [MendingFailure] = []
+    var failures: [RepairFailure] = []
     var seen: Set<Destination> = []
     // A link to a disk that is not mounted is there, too: what is behind it must not be left out in silence.
     var facts = stat()
@@ -178,20 +178,20 @@ struct LibraryRebuild: Sendable {
 
   /// An object that is no video by its bytes, as far as this reader can tell, gets no post.
   /// - Throws: ``CommandFailure`` for what may pass: it would have no post for good.
-  private static func leftOut(_ key: ObjectKey, _ error: ProbeError) throws -> MendingFailure {
+  private static func leftOut(_ key: ObjectKey, _ error: ProbeError) throws -> RepairFailure {
     let isLasting = [.crashed, .sandboxViolation, .implausible].contains(error.code)
     guard error.code.isAboutTheBytes || isLasting else {
       if error.code.isInstallation || error.code == .cancelled { throw CommandFailure(error) }
       throw CommandFailure(.couldNotRun, "\(key): \(error.message): " + again)
     }
-    return MendingFailure(subject: key.rawValue, code: error.code.rawValue, message: error.message)
+    return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.message)
   }
 
   /// What is no file was not stored by Reel.
-  private static func leftOut(_ key: ObjectKey, _ error: SourceError) throws -> MendingFailure {
+  private static func leftOut(_ key: ObjectKey, _ error: SourceError) throws -> RepairFailure {
     guard [.isDirectory, .notRegular, .isLink].contains(error.code) else {
       throw CommandFailure(.couldNotRun, "\(key): \(error.message): " + again)
     }
-    return MendingFailure(subject: key.rawValue, code: error.code.rawValue, message: error.message)
+    return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.message)
   }
 }

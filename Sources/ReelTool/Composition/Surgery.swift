@@ -8,7 +8,7 @@ struct Surgery: Sendable {
   let grace: Duration
   let readsObjects: Bool
   /// Where objects that are gone or damaged are put back from.
-  var supply: FileSupply?
+  var supply: FileRestoreSource?
 
   private typealias Look = (findings: [Finding], objects: Int)
 
@@ -47,11 +47,11 @@ struct Surgery: Sendable {
 
   private func mend(
     _ library: LibraryFolder, _ findings: [Finding]
-  ) async throws(CatalogError) -> [MendingFailure] {
+  ) async throws(CatalogError) -> [RepairFailure] {
     guard let looking = try await ExaminedCatalog.open(library: library) else { return [] }
     let writing = try await SQLiteCatalog.open(library: library)
     let stores = Destinations(settings: settings, library: library.path, checkpoints: writing)
-    let failures = try await LibraryMending(
+    let failures = try await LibraryRepair(
       catalog: writing, examination: examination(of: library, looking, checkpoints: writing), supply: supply,
       damaged: Set(findings.filter { $0.kind == .objectDiffers }.map(\.subject)),
       recorders: { destination async throws(UploadError) in try await Self.recorder(destination, stores) }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
 
-extension OwnerRoll {
+extension ProcessRegistry {
   /// Every owner with a row, then every lock without one.
   func examined(in db: Connection) throws -> [ExaminedOwner] {
     let owners = try db.rows("SELECT lockName, host, pid, leaseUntil FROM owner ORDER BY id") { row in
@@ -28,7 +28,7 @@ extension OwnerRoll {
 
   /// Strikes out every dead owner, also those whose lease ran out on another machine, and takes from the dead
   /// what they held. When an intent changed last stays as it is.
-  func bury(in db: Connection) throws {
+  func reap(in db: Connection) throws {
     for owner in try examined(in: db) where owner.life == .dead {
       try db.run("DELETE FROM owner WHERE lockName = ?", [owner.name])
       _ = try? OwnerLock.removeIfDead(directory: library.temporaryPath, name: owner.name)

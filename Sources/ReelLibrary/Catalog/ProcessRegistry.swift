@@ -6,7 +6,7 @@ import ReelCore
 ///
 /// An owner is a row with a lease and a locked file. It is dead when the row is gone, when its lease ran out, or when its
 /// file is free and it can't live under another kernel, where that would not show.
-struct OwnerRoll: Sendable {
+struct ProcessRegistry: Sendable {
   let library: LibraryFolder
   let clock: any WallClock
   let host: String
@@ -40,7 +40,7 @@ struct OwnerRoll: Sendable {
   }
 
   /// Writes down the owner of `lock`, and strikes out the dead. Gives the new owner's id.
-  func enlist(_ lock: OwnerLock, in db: Connection) throws -> Int64 {
+  func register(_ lock: OwnerLock, in db: Connection) throws -> Int64 {
     try strikeDead(in: db)
     let now = clock.now().milliseconds
     let id = try db.number(

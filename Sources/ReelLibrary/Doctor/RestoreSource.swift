@@ -1,12 +1,12 @@
 import ReelCore
 
 /// Where the bytes of objects that are gone or damaged may come from.
-package protocol ObjectSupply: Sendable {
+package protocol RestoreSource: Sendable {
   /// Calls `take` with a source for each of `wanted` that it has the bytes of, by length and digest, and gives what
   /// it could not look at.
   func supply(
     _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
-  ) async -> [MendingFailure]
+  ) async -> [RepairFailure]
 }
 
 /// Puts the objects of posts back where there is none any more, or a damaged one.
@@ -16,30 +16,30 @@ package protocol ObjectSupply: Sendable {
 struct ObjectReturn {
   let catalog: any CatalogExamination
   let store: LibraryExamination.Store
-  let supply: any ObjectSupply
+  let supply: any RestoreSource
   /// Names of objects that a look found damaged.
   let damaged: Set<String>
 
   /// Gives what can't be put back, and why; it is found again by the next look.
   /// - Throws: ``CatalogError`` when the rows can't be read.
-  func run() async throws(CatalogError) -> [MendingFailure] {
+  func run() async throws(CatalogError) -> [RepairFailure] {
     let names: Set<String>
     do throws(UploadError) {
       names = Set(try await store.names())
     } catch {
-      return [MendingFailure(store.destination.name, error)]
+      return [RepairFailure(store.destination.name, error)]
     }
     let wanted = try await wanted(from: names)
     return wanted.isEmpty ? [] : await putBack(wanted, names)
   }
 
-  private func putBack(_ wanted: [ExaminedObject], _ names: Set<String>) async -> [MendingFailure] {
+  private func putBack(_ wanted: [ExaminedObject], _ names: Set<String>) async -> [RepairFailure] {
     do throws(UploadError) {
       try await store.prepare()
     } catch {
-      return [MendingFailure(store.destination.name, error)]
+      return [RepairFailure(store.destination.name, error)]
     }
-    var failures: [MendingFailure] = []
+    var failures: [RepairFailure] = []
     let unread = await supply.supply(wanted) { object, source in
       do throws(UploadError) {
         if names.contains(object.key.rawValue) {
@@ -48,7 +48,7 @@ struct ObjectReturn {
           _ = try await store.upload(source, to: object.key) { _ in }
         }
       } catch {
-        failures.append(MendingFailure(object.key.rawValue, error))
+        failures.append(RepairFailure(object.key.rawValue, error))
       }
     }
     return failures + unread

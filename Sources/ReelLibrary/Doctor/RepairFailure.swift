@@ -1,7 +1,7 @@
 import ReelCore
 
 /// Something that mending came upon and could not do.
-package struct MendingFailure: Hashable, Sendable {
+package struct RepairFailure: Hashable, Sendable {
   /// The object's name, the store or the file.
   package let subject: String
   /// For programs: that of the error.

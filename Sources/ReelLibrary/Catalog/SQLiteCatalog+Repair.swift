@@ -1,11 +1,11 @@
 import FoundationEssentials
 import ReelCore
 
-extension SQLiteCatalog: CatalogMending {
+extension SQLiteCatalog: CatalogRepair {
   /// One transaction; who is alive, or may be, keeps what it has.
   public func releaseWhatTheDeadHold() async throws(CatalogError) {
     let writing = try writable()
-    try await writing.writer.commit { db in try writing.steps.owners.bury(in: db) }
+    try await writing.writer.commit { db in try writing.steps.owners.reap(in: db) }
   }
 
   /// Held by this process from then on, with an attempt of its own.

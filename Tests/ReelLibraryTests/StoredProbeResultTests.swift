@@ -27,7 +27,7 @@ import Testing
     let catalog = try await SQLiteCatalog.open(library: temporary.library)
     let digest = Sketch().digest()
     try await catalog.writable().writer.alone { db in
-      try ReadingTable.put(document, of: digest, by: Self.reader, in: db)
+      try ProbeResultTable.put(document, of: digest, by: Self.reader, in: db)
     }
     #expect(try catalog.probeOutcome(of: digest, by: Self.reader) == nil)
     let outcome = ProbeOutcome.failure(ProbeError(.indexMissing, "its index (moov) is missing"))

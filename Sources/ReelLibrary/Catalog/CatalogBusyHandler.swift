@@ -7,15 +7,15 @@ import Glibc
 ///
 /// As long as the kernel shows that a living process holds the lock, it is waited for: one that was stopped within a
 /// commit, or a row of busy ones, is no reason to fail. Who waits for long says so.
-struct BusyWait: Sendable {
+struct CatalogBusyHandler: Sendable {
   /// Seconds for which nobody is seen to hold it, and it can't be had all the same.
   let longest: Double
   /// Seconds in all.
   var longestBeside: Double = 600
   /// Who holds it now.
-  var holder: @Sendable () -> CatalogHold? = { nil }
+  var holder: @Sendable () -> LockHolder? = { nil }
   /// Told once in each wait that lasts.
-  var onWait: @Sendable (CatalogHold) -> Void = { _ in }
+  var onWait: @Sendable (LockHolder) -> Void = { _ in }
 
   /// How many times it asks every millisecond, before it asks every four.
   private static let quickTries = 250
@@ -52,8 +52,8 @@ struct BusyWait: Sendable {
 
   /// Whether a wait that has lasted `waited` seconds goes on.
   func goesOn(
-    after waited: Double, _ progress: inout Progress, beside holder: () -> CatalogHold?,
-    _ onWait: (CatalogHold) -> Void
+    after waited: Double, _ progress: inout Progress, beside holder: () -> LockHolder?,
+    _ onWait: (LockHolder) -> Void
   ) -> Bool {
     // Four times a second; a look costs some 50 µs.
     if waited - progress.lastLook >= 0.25 {

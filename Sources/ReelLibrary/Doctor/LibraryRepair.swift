@@ -2,10 +2,10 @@ import FoundationEssentials
 import ReelCore
 
 /// Mends what an examination found, where that is certain.
-package struct LibraryMending: Sendable {
-  private let catalog: any CatalogMending
+package struct LibraryRepair: Sendable {
+  private let catalog: any CatalogRepair
   private let examination: LibraryExamination
-  private let supply: (any ObjectSupply)?
+  private let supply: (any RestoreSource)?
   private let damaged: Set<String>
   private let recorders: @Sendable (Destination) async throws(UploadError) -> (any PostRecorder)?
 
@@ -15,7 +15,7 @@ package struct LibraryMending: Sendable {
   ///   - damaged: the names of objects that a look found to be other than their posts say.
   ///   - recorders: what writes posts down beside a store's objects; nil for a store that keeps none.
   package init(
-    catalog: any CatalogMending, examination: LibraryExamination, supply: (any ObjectSupply)? = nil,
+    catalog: any CatalogRepair, examination: LibraryExamination, supply: (any RestoreSource)? = nil,
     damaged: Set<String> = [],
     recorders: @escaping @Sendable (Destination) async throws(UploadError) -> (any PostRecorder)? = {
       (_) async throws(UploadError) in nil
@@ -30,17 +30,17 @@ package struct LibraryMending: Sendable {
 
   /// Mends what `--fix` may mend, and gives what it could not: that is found again by the next look, too.
   /// - Throws: ``CatalogError`` when the catalog can't be written.
-  package func run() async throws(CatalogError) -> [MendingFailure] {
+  package func run() async throws(CatalogError) -> [RepairFailure] {
     guard try await examination.catalog.damage().isEmpty else { return [] }
     try await catalog.releaseWhatTheDeadHold()
-    var failures: [MendingFailure] = []
+    var failures: [RepairFailure] = []
     for destination in try await examination.catalog.destinations() {
       failures += try await mend(destination)
     }
     return failures
   }
 
-  private func mend(_ destination: Destination) async throws(CatalogError) -> [MendingFailure] {
+  private func mend(_ destination: Destination) async throws(CatalogError) -> [RepairFailure] {
     let store: LibraryExamination.Store
     do throws(UploadError) {
       // One that can't be looked at by its kind is told by the look.
@@ -49,7 +49,7 @@ package struct LibraryMending: Sendable {
       try await store.removeLeftovers()
       _ = try await store.names()
     } catch {
-      return [MendingFailure(destination.name, error)]
+      return [RepairFailure(destination.name, error)]
     }
     var failures = try await giveStaleUp(in: destination, store)
     if let supply {
@@ -62,9 +62,9 @@ package struct LibraryMending: Sendable {
 
   private func giveStaleUp(
     in destination: Destination, _ store: LibraryExamination.Store
-  ) async throws(CatalogError) -> [MendingFailure] {
+  ) async throws(CatalogError) -> [RepairFailure] {
     let staleBefore = examination.clock.now() - examination.grace.seconds
-    var failures: [MendingFailure] = []
+    var failures: [RepairFailure] = []
     var last: ObjectKey?
     while true {
       let batch = try await examination.catalog.objects(in: destination, after: last, limit: 500)
@@ -80,7 +80,7 @@ package struct LibraryMending: Sendable {
   /// that names what may be there.
   private func giveUp(
     _ object: ExaminedObject, _ store: LibraryExamination.Store
-  ) async throws(CatalogError) -> MendingFailure? {
+  ) async throws(CatalogError) -> RepairFailure? {
     guard let intent = try await catalog.takeOver(object.id), intent.key == object.key else { return nil }
     // Whoever was stopped for longer than a lease (a suspended job, a sleeping laptop) may find it published.
     guard try await catalog.holds(intent) else { return nil }
@@ -89,14 +89,14 @@ package struct LibraryMending: Sendable {
       try await recorders(store.destination)?.withdraw(object.id)
     } catch {
       // It stays ours until this process ends; then it waits again.
-      return MendingFailure(object.key.rawValue, error)
+      return RepairFailure(object.key.rawValue, error)
     }
     // Withdrawing may have taken its time.
     guard try await catalog.holds(intent) else { return nil }
     do throws(UploadError) {
       try await store.remove(object.key)
     } catch {
-      return MendingFailure(object.key.rawValue, error)
+      return RepairFailure(object.key.rawValue, error)
     }
     try await catalog.giveUp(intent)
     return nil
@@ -106,7 +106,7 @@ package struct LibraryMending: Sendable {
 extension Diagnosis {
   /// What two looks, before and after mending, say together.
   package init(
-    before: [Finding], after: (findings: [Finding], objects: Int), failures: [MendingFailure] = [],
+    before: [Finding], after: (findings: [Finding], objects: Int), failures: [RepairFailure] = [],
     wasRead: Bool
   ) {
     let left = Set(after.findings.map(\.identity))

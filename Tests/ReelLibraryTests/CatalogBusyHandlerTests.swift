@@ -6,26 +6,26 @@ import Testing
 @Suite struct BusyWaitTests {
   @Test(arguments: [0, 0.05, 0.25, 1, 10])
   func waitsAsLongAsItMayAndNoLonger(seconds: Double) {
-    #expect(abs(wait(BusyWait(longest: seconds)).seconds - seconds) <= 0.004)
+    #expect(abs(wait(CatalogBusyHandler(longest: seconds)).seconds - seconds) <= 0.004)
   }
 
   @Test func whoIsSeenToHoldItIsWaitedForAndToldOnce() {
-    let hold = CatalogHold(path: "/l/catalog.sqlite", pid: 7, isStopped: true)
-    let found = wait(BusyWait(longest: 10, longestBeside: 60, holder: { hold }))
+    let hold = LockHolder(path: "/l/catalog.sqlite", pid: 7, isStopped: true)
+    let found = wait(CatalogBusyHandler(longest: 10, longestBeside: 60, holder: { hold }))
     #expect(abs(found.seconds - 60) <= 0.004)
     #expect(found.told == [hold])
   }
 
   @Test func aShortWaitIsNotWorthAWord() {
-    let hold = CatalogHold(path: "/l/catalog.sqlite", pid: 7, isStopped: false)
-    #expect(wait(BusyWait(longest: 1, longestBeside: 1.5, holder: { hold })).told.isEmpty)
+    let hold = LockHolder(path: "/l/catalog.sqlite", pid: 7, isStopped: false)
+    #expect(wait(CatalogBusyHandler(longest: 1, longestBeside: 1.5, holder: { hold })).told.isEmpty)
   }
 
-  private func wait(_ wait: BusyWait) -> (seconds: Double, told: [CatalogHold]) {
+  private func wait(_ wait: CatalogBusyHandler) -> (seconds: Double, told: [LockHolder]) {
     let told = ToldHolds()
     var telling = wait
     telling.onWait = { told.add($0) }
-    var progress = BusyWait.Progress()
+    var progress = CatalogBusyHandler.Progress()
     var (seconds, tries) = (0.0, 0)
     while let pause = telling.pause(after: tries, &progress) {
       seconds += pause
@@ -64,7 +64,7 @@ import Testing
 }
 
 private final class ToldHolds: Sendable {
-  private let holds = Mutex<[CatalogHold]>([])
-  var all: [CatalogHold] { holds.withLock { $0 } }
-  func add(_ hold: CatalogHold) { holds.withLock { $0.append(hold) } }
+  private let holds = Mutex<[LockHolder]>([])
+  var all: [LockHolder] { holds.withLock { $0 } }
+  func add(_ hold: LockHolder) { holds.withLock { $0.append(hold) } }
 }

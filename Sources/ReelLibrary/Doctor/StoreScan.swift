@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 
 /// Holds what a store has against what the rows say.
-struct StoreLook {
+struct StoreScan {
   let store: LibraryExamination.Store
   let now: Date
   let grace: Duration

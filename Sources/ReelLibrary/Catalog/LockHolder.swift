@@ -2,7 +2,7 @@ import Glibc
 import ReelCore
 
 /// Another process that keeps a catalog to itself, so that this one waits.
-public struct CatalogHold: Hashable, Sendable {
+public struct LockHolder: Hashable, Sendable {
   /// The catalog's path.
   public let path: String
   /// The process.
@@ -23,21 +23,21 @@ public struct CatalogHold: Hashable, Sendable {
   ///
   /// `/proc/locks` is read for it: asking by `fcntl` would need the file to be opened here, and closing that again
   /// would let go of every lock that SQLite has on it (fcntl(2), "Record locks").
-  static func writing(into path: String) -> CatalogHold? {
+  static func writing(into path: String) -> LockHolder? {
     // The locks of a write-ahead log are on the file of shared memory (SQLite's walformat.html, 2.2.2).
     for file in [path + "-shm", path] {
-      if let pid = holder(of: file, kind: "POSIX") { return CatalogHold(path, pid) }
+      if let pid = holder(of: file, kind: "POSIX") { return LockHolder(path, pid) }
     }
     return nil
   }
 
   /// The process that opens or makes a catalog in the library's folder now; or, when that one waits itself for one
   /// that was stopped, the stopped one.
-  static func opening(in folder: String) -> CatalogHold? {
+  static func opening(in folder: String) -> LockHolder? {
     let path = folder + "/catalog.sqlite"
     guard let pid = holder(of: folder, kind: "FLOCK") else { return nil }
     if let writer = writing(into: path), writer.isStopped { return writer }
-    return CatalogHold(path, pid)
+    return LockHolder(path, pid)
   }
 
   init(path: String, pid: Int32, isStopped: Bool) {

@@ -4,7 +4,7 @@ import ReelLibrary
 import ReelSource
 
 /// Looks for the bytes of lost objects in files and folders.
-struct FileSupply: ObjectSupply {
+struct FileRestoreSource: RestoreSource {
   let inputs: [SourceInput]
   private let disk = BlockingQueue(label: "reel.supply", width: 1)
 
@@ -15,21 +15,21 @@ struct FileSupply: ObjectSupply {
   /// Reads only files that have the length of something that is wanted.
   func supply(
     _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
-  ) async -> [MendingFailure] {
+  ) async -> [RepairFailure] {
     let walk = SourceWalk(inputs: inputs)
-    var failures: [MendingFailure] = []
+    var failures: [RepairFailure] = []
     var wanted = Dictionary(grouping: wanted, by: \.size)
     while !wanted.isEmpty, !Task.isCancelled {
       let items = await disk.run { walk.next(upTo: 64) }
       if items.isEmpty { break }
       for item in items {
-        if case .failed(let path, let error) = item { failures.append(MendingFailure(path, error)) }
+        if case .failed(let path, let error) = item { failures.append(RepairFailure(path, error)) }
         guard case .candidate(let found) = item, let alike = wanted[found.identity.size] else { continue }
         let (file, digest): (SourceFile, ContentDigest?)
         do throws(SourceError) {
           (file, digest) = try await hashed(found)
         } catch {
-          failures.append(MendingFailure(found.path, error))
+          failures.append(RepairFailure(found.path, error))
           continue
         }
         for object in alike where object.digest == digest {
@@ -58,7 +58,7 @@ struct FileSupply: ObjectSupply {
   }
 }
 
-extension MendingFailure {
+extension RepairFailure {
   fileprivate init(_ path: SourcePath, _ error: SourceError) {
     self.init(subject: path.text, code: error.code.rawValue, message: error.message)
   }

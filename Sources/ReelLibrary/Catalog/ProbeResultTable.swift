@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 
 /// What readers found in which bytes, as JSON.
-enum ReadingTable {
+enum ProbeResultTable {
   static func find(_ digest: ContentDigest, by reader: ReaderVersion, in db: Connection) throws -> String? {
     try db.value(
       "SELECT outcome FROM reading WHERE digest = ? AND reel = ? AND ffmpeg = ?",
@@ -31,7 +31,7 @@ enum ReadingTable {
 
 /// A reading as it is kept. What was kept with other facts, by an earlier build of the same version, is not
 /// understood, and so it is found out anew.
-struct KeptReading: Codable {
+struct StoredProbeResult: Codable {
   /// Counts the changes of what ``MediaInfo`` and ``ProbeError`` say of the same bytes. Readings without a number
   /// are of a time when warnings were sentences.
   private static let facts = 2

@@ -19,7 +19,7 @@ import Testing
     let catalog = try StaleIntent(answers, log)
     let store = LoggedStore(log: log)
     let examination = LibraryExamination(catalog: catalog, grace: .zero) { _ in store }
-    let failures = try await LibraryMending(
+    let failures = try await LibraryRepair(
       catalog: catalog, examination: examination, recorders: { _ in LoggedRecorder(log: log) }
     ).run()
     #expect(failures.isEmpty)
@@ -45,7 +45,7 @@ import Testing
     let log = Log()
     let catalog = try StaleIntent([], log, state: .published)
     let store = LoggedStore(log: log, stored: stored)
-    let failures = try await LibraryMending(
+    let failures = try await LibraryRepair(
       catalog: catalog, examination: LibraryExamination(catalog: catalog) { _ in store },
       supply: OneFile(), damaged: ["k.mp4"]
     ).run()
@@ -60,7 +60,7 @@ enum StoredAs: Sendable {
 }
 
 /// Has the bytes 1, 2, 3.
-private struct OneFile: ObjectSupply {
+private struct OneFile: RestoreSource {
   struct Held: ByteSource {
     let descriptor: Int32? = nil
     let isPrivate = false
@@ -74,7 +74,7 @@ private struct OneFile: ObjectSupply {
 
   func supply(
     _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
-  ) async -> [MendingFailure] {
+  ) async -> [RepairFailure] {
     for object in wanted {
       await take(
         object,
@@ -93,7 +93,7 @@ private final class Log: Sendable {
 private let here = Destination("memory:here")
 
 /// A catalog with one intent that nobody goes on with.
-private final class StaleIntent: CatalogExamination, CatalogMending {
+private final class StaleIntent: CatalogExamination, CatalogRepair {
   private let object: ExaminedObject
   private let answers: Mutex<[Bool]>
   private let log: Log
