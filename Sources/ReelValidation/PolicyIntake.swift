@@ -19,7 +19,7 @@ package struct PolicyIntake: IntakePolicy {
     let report = ProbeReport(
       media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: ""))
     let facts = FixtureFacts(path: path, size: media.size, reading: .media(report))
-    return Judge.findings(facts, by: policy.rules(for: path))
+    return RuleEvaluator.findings(facts, by: policy.rules(for: path))
       .filter { $0.severity == .error && $0.state == .broken }
       .map { PolicyViolation(rule: $0.rule, message: $0.sentence) }
   }
@@ -28,7 +28,7 @@ package struct PolicyIntake: IntakePolicy {
   package func violations(ofSize size: Int64, of path: SourcePath) -> [PolicyViolation] {
     let rules = policy.rules(for: path).filter { $0.rule.id == WeightRules.bytes.id && $0.severity == .error }
     let unread = FixtureReading.unreadable(ProbeError(.unreadable, "it was not read"))
-    return Judge.findings(FixtureFacts(path: path, size: size, reading: unread), by: rules)
+    return RuleEvaluator.findings(FixtureFacts(path: path, size: size, reading: unread), by: rules)
       .map { PolicyViolation(rule: $0.rule, message: $0.sentence) }
   }
 }

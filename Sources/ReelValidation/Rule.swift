@@ -1,9 +1,9 @@
 import ReelCore
 
-/// One thing that can be wrong with a file. A value: the rules of ``RuleBook`` are all there are.
+/// One thing that can be wrong with a file. A value: the rules of ``RuleRegistry`` are all there are.
 package struct Rule: Sendable {
   /// Judges a file. Pure.
-  package typealias Judge = @Sendable (FixtureFacts) -> RuleOutcome
+  package typealias Evaluation = @Sendable (FixtureFacts) -> RuleOutcome
 
   /// Stable, such as `duration.max`: policies, locks and reports name it so.
   package let id: String
@@ -14,10 +14,10 @@ package struct Rule: Sendable {
   /// What it is set to; nil when it is only switched on and off.
   package let operand: OperandForm?
   /// The judge for the operand that a policy gives; nil when that is none.
-  let bind: @Sendable (Operand) -> Judge?
+  let bind: @Sendable (Operand) -> Evaluation?
 
   /// A rule without operand.
-  init(_ id: String, _ title: String, _ explanation: String, judge: @escaping Judge) {
+  init(_ id: String, _ title: String, _ explanation: String, judge: @escaping Evaluation) {
     self.id = id
     self.title = title
     self.explanation = explanation

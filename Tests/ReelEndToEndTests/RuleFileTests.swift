@@ -127,7 +127,7 @@ struct RuleFileTests {
 
   @Test("no rule is without its files")
   func complete() {
-    #expect(Set(RuleFiles.all.map(\.rule)) == Set(RuleBook.rules.map(\.id)))
+    #expect(Set(RuleFiles.all.map(\.rule)) == Set(RuleRegistry.rules.map(\.id)))
   }
 
   /// The rules that are broken in each folder of files, with their severity.

@@ -81,7 +81,7 @@ import Testing
     ]
     let policy = try library(files).policy("mine.yaml")
     let facts = Facts.fixture("a.mov") { $0.audio = [] }
-    let found = Judge.findings(facts, by: policy.rules(for: facts.patternPath))
+    let found = RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
     #expect(found.map(\.rule) == ["ext.mismatch", "duration.max", "bytes.max"])
     #expect(found.map(\.severity) == [.error, .warn, .error])
   }
@@ -105,7 +105,7 @@ import Testing
       """)
     func outcome(_ path: String) -> [Severity] {
       let facts = Facts.fixture(path)
-      return Judge.findings(facts, by: policy.rules(for: facts.patternPath)).filter {
+      return RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath)).filter {
         $0.rule == "duration.max"
       }
       .map(\.severity)
@@ -164,7 +164,7 @@ import Testing
         path: SourcePath("a.\(media.container.rawValue)"), size: media.size,
         reading: .media(Facts.report(media)))
       let policy = try policy(PolicyDraft.text(from: media, name: "a\n- b.mp4"))
-      let broken = Judge.findings(facts, by: policy.rules(for: facts.path)).filter {
+      let broken = RuleEvaluator.findings(facts, by: policy.rules(for: facts.path)).filter {
         $0.state == .broken && $0.severity == .error && $0.rule != "video.none"
       }
       #expect(broken == [])

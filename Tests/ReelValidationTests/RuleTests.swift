@@ -133,7 +133,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
 
 @Suite("Rules") struct RuleTests {
   private func findings(_ facts: FixtureFacts, _ policy: Policy) -> [Finding] {
-    Judge.findings(facts, by: policy.rules(for: facts.patternPath))
+    RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
   }
 
   @Test(
@@ -154,8 +154,8 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
   @Test("no rule is without a case")
   func complete() {
     let tested = Set((RuleCase.fileRules + RuleCase.mediaRules).map(\.rule))
-    #expect(tested == Set(RuleBook.rules.map(\.id)))
-    #expect(RuleBook.rules.count == Set(RuleBook.rules.map(\.id)).count)
+    #expect(tested == Set(RuleRegistry.rules.map(\.id)))
+    #expect(RuleRegistry.rules.count == Set(RuleRegistry.rules.map(\.id)).count)
   }
 
   @Test(

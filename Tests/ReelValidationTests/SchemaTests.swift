@@ -17,7 +17,7 @@ import Testing
 
   @Test("every way to write a value that the schema shows is read, and fits its own pattern")
   func examples() throws {
-    for rule in RuleBook.rules {
+    for rule in RuleRegistry.rules {
       for example in rule.operand?.examples ?? [] {
         _ = try policy("extends: none\nrules: {\(rule.id): \"\(example)\"}")
         let pattern = try Regex(rule.operand?.pattern ?? "")

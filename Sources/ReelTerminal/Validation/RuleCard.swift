@@ -6,7 +6,7 @@ package enum RuleCard {
   package static func text(_ info: RuleInfo, _ traits: TerminalTraits) -> String {
     var lines = traits.wrapped(traits.harmless("\(info.id): \(info.title)"), .strong)
     lines += traits.wrapped(traits.harmless(info.explanation))
-    if let form = RuleBook.rule(info.id)?.operand {
+    if let form = RuleRegistry.rule(info.id)?.operand {
       lines += traits.wrapped(
         traits.harmless("In a policy: \(info.id): \(form.examples[0])  (\(form.name))"), .dim)
     }

@@ -50,7 +50,7 @@ enum SARIFReport {
 
     init(_ report: ValidationReport) {
       let told = Set(report.files.flatMap { $0.findings.map(\.rule) })
-      let infos = RuleBook.infos.filter { told.contains($0.id) }
+      let infos = RuleRegistry.infos.filter { told.contains($0.id) }
       tool = Tool(
         driver: Driver(
           rules: infos.map {

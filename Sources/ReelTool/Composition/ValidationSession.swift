@@ -14,7 +14,7 @@ struct ValidationSession: Sendable {
   let width: Int
 
   /// A file, what the policy says of it, and what a lock keeps of it.
-  struct Judged: Sendable {
+  struct EvaluatedFile: Sendable {
     let facts: FixtureFacts
     let findings: [Finding]
     let entry: LockEntry
@@ -26,8 +26,8 @@ struct ValidationSession: Sendable {
   }
 
   /// What came of it.
-  struct Judgement: Sendable {
-    let files: [Judged]
+  struct Outcome: Sendable {
+    let files: [EvaluatedFile]
     let reader: ReaderVersion?
     let wasInterrupted: Bool
   }
@@ -35,7 +35,7 @@ struct ValidationSession: Sendable {
   /// Reads and judges every file.
   /// - Parameter locks: whether each file's digest is needed.
   /// - Throws: ``CommandFailure`` when no file can be read at all.
-  func judge(locks: Bool) async throws -> Judgement {
+  func judge(locks: Bool) async throws -> Outcome {
     let hashing: FixtureScan.Hashing =
       locks ? .all : policy.asks(RuleIDs.duplicate) ? .sameSizes : .none
     let scan = FixtureScan(
@@ -53,16 +53,16 @@ struct ValidationSession: Sendable {
     }
   }
 
-  private func judgement(_ facts: [FixtureFacts], _ wasInterrupted: Bool) -> Judgement {
+  private func judgement(_ facts: [FixtureFacts], _ wasInterrupted: Bool) -> Outcome {
     let ffmpeg = facts.lazy.compactMap(\.ffmpeg).first
     let reader = ffmpeg.map { ReaderVersion(reel: ReelVersion.current, ffmpeg: $0) }
     let unread = ReaderVersion(reel: ReelVersion.current, ffmpeg: ffmpeg ?? "unknown")
     let files = facts.map { facts in
-      let findings = Judge.findings(facts, by: policy.rules(for: facts.patternPath))
-      return Judged(
+      let findings = RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
+      return EvaluatedFile(
         facts: facts, findings: findings, entry: LockEntry(facts, findings: findings, reader: unread))
     }
-    return Judgement(files: files, reader: reader, wasInterrupted: wasInterrupted)
+    return Outcome(files: files, reader: reader, wasInterrupted: wasInterrupted)
   }
 }
 
@@ -78,7 +78,7 @@ extension FixtureFacts {
 extension ValidationSession {
   /// The report of `judgement`, held against `lock` where there is one.
   func report(
-    _ judgement: Judgement, lock: (place: LockPlace, file: LockFile)?, strict: Bool, allowsEmpty: Bool
+    _ judgement: Outcome, lock: (place: LockPlace, file: LockFile)?, strict: Bool, allowsEmpty: Bool
   ) -> ValidationReport {
     var files = judgement.files.map { judged in
       ValidatedFile(path: judged.facts.path, findings: judged.findings, unjudged: judged.unjudged)
@@ -96,7 +96,7 @@ extension ValidationSession {
   }
 
   private func held(
-    _ judged: Judged, against comparison: LockComparison, _ place: LockPlace
+    _ judged: EvaluatedFile, against comparison: LockComparison, _ place: LockPlace
   ) -> ValidatedFile {
     let name = place.name(of: judged.facts.path)
     return ValidatedFile(
@@ -106,7 +106,7 @@ extension ValidationSession {
   }
 
   /// What a lock of `judgement` would be.
-  func update(_ judgement: Judgement, old: LockFile?, place: LockPlace) -> LockUpdate {
+  func update(_ judgement: Outcome, old: LockFile?, place: LockPlace) -> LockUpdate {
     let current = judgement.files.map { (place.name(of: $0.facts.path), $0.entry) }
     return LockUpdate(old: old, current: Dictionary(current) { first, _ in first }) {
       place.covers($0, inputs, filter)

@@ -39,7 +39,7 @@ package struct RuleInfo: Hashable, Sendable {
   package let explanation: String
 }
 
-extension RuleBook {
+extension RuleRegistry {
   /// Every rule and every finding of a lock.
   package static let infos: [RuleInfo] =
     rules.map { RuleInfo(id: $0.id, title: $0.title, explanation: $0.explanation) } + LockRules.infos

@@ -56,7 +56,7 @@ package struct Policy: Sendable {
   }
 
   private static func active(_ settings: [String: RuleSetting]) -> [ActiveRule] {
-    RuleBook.rules.compactMap { rule in
+    RuleRegistry.rules.compactMap { rule in
       guard let setting = settings[rule.id] else { return nil }
       let severity = setting.severity ?? .error
       guard severity > .off, let judge = rule.bind(setting.operand ?? Operand()) else { return nil }
@@ -65,7 +65,7 @@ package struct Policy: Sendable {
   }
 
   private static func problems(_ settings: [String: RuleSetting]) -> [PolicyProblem] {
-    RuleBook.rules.compactMap { rule in
+    RuleRegistry.rules.compactMap { rule in
       guard let setting = settings[rule.id], setting.severity != .off, let form = rule.operand,
         setting.operand == nil
       else { return nil }

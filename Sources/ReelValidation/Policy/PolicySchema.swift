@@ -15,7 +15,7 @@ package enum PolicySchema {
   private static let severities = Tree.list(Severity.allCases.map { .text($0.rawValue) })
 
   private static var schema: Tree {
-    let rules = RuleBook.rules.map { ($0.id, setting($0)) }
+    let rules = RuleRegistry.rules.map { ($0.id, setting($0)) }
     return .object([
       "$schema": .text("https://json-schema.org/draft/2020-12/schema"),
       "title": .text("A policy of reel validate"),

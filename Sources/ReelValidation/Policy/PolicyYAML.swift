@@ -109,10 +109,10 @@ struct PolicyYAML {
     var settings: [String: RuleSetting] = [:]
     for pair in mapping {
       let id = pair.key.scalar ?? ""
-      guard let rule = RuleBook.rule(id) else {
+      guard let rule = RuleRegistry.rule(id) else {
         complain(
           pair.key,
-          "there is no rule \"\(Self.shown(id))\"" + Self.hint(id, among: RuleBook.rules.map(\.id)))
+          "there is no rule \"\(Self.shown(id))\"" + Self.hint(id, among: RuleRegistry.rules.map(\.id)))
         continue
       }
       settings[id] = setting(of: rule, pair.value)

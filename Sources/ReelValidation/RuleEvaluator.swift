@@ -6,11 +6,11 @@ package struct ActiveRule: Sendable {
   package let rule: Rule
   /// `warn` or `error`.
   package let severity: Severity
-  let judge: Rule.Judge
+  let judge: Rule.Evaluation
 }
 
 /// What a policy says of files. Pure.
-package enum Judge {
+package enum RuleEvaluator {
   /// Every rule of `rules` that the file breaks or that could not be judged, in their order.
   package static func findings(_ facts: FixtureFacts, by rules: [ActiveRule]) -> [Finding] {
     rules.compactMap { finding($0, facts) }
@@ -25,7 +25,7 @@ package enum Judge {
       Finding(
         rule: active.rule.id, severity: active.severity, state: .broken, expected: breach.expected,
         found: breach.found, sentence: breach.sentence,
-        mend: breach.mend.map { MendCommand.text($0, for: facts.path) })
+        mend: breach.mend.map { FixCommand.text($0, for: facts.path) })
     }
   }
 }

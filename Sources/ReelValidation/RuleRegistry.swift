@@ -1,5 +1,5 @@
 /// Every rule there is, in the order in which they are told.
-package enum RuleBook {
+package enum RuleRegistry {
   /// By group: the file, its container, its index, its length, its picture, its sound, its weight, what it gives
   /// away, its neighbours.
   package static let rules: [Rule] =

@@ -1,7 +1,7 @@
 import ReelCore
 
 /// Puts names into the commands that mend files, so that a shell takes them for names and for nothing else.
-enum MendCommand {
+enum FixCommand {
   /// - Parameter template: `FILE` stands for the path, `NAME` for it without its extension, `OUT` for that and
   ///   `-mended`.
   static func text(_ template: String, for path: SourcePath) -> String {
