@@ -54,7 +54,7 @@ struct FilePublisher: Sendable {
 
   private func judge(
     _ file: HashedFile, _ probe: any PendingProbe, _ reader: ReaderVersion, noting notes: inout [CatalogNote]
-  ) async throws(StepFailure) -> IngestContext.Judgement {
+  ) async throws(StepFailure) -> IngestContext.Decision {
     let report: ProbeReport
     do throws(ProbeError) {
       report = try await threads.run { () throws(ProbeError) in try probe.finish() }

@@ -54,7 +54,7 @@ struct IngestContext: Sendable {
   // MARK: Judging
 
   /// What is to become of a file whose facts are known.
-  enum Judgement {
+  enum Decision {
     case wanted(WantedFile)
     case ended(FileEnding)
   }
@@ -64,7 +64,7 @@ struct IngestContext: Sendable {
   func judge(
     _ file: HashedFile, _ report: ProbeReport, readBy reader: ReaderVersion?,
     noting notes: inout [CatalogNote]
-  ) throws(StepFailure) -> Judgement {
+  ) throws(StepFailure) -> Decision {
     services.onStep(.probed)
     let reading = reader.map { CatalogNote.outcome(.media(report), of: file.digest, by: $0) }
     let violations = services.policy.violations(in: report.media, of: file.source.path)

@@ -10,11 +10,11 @@ public struct IngestEvents: AsyncSequence, Sendable {
   /// Events never fail; a run that does says so in `run.finished`.
   public typealias Failure = Never
 
-  private let seat: Seat
+  private let seat: ObserverSlot
   private let owner: RunOwner?
 
   init(hub: EventHub) {
-    seat = Seat(hub: hub)
+    seat = ObserverSlot(hub: hub)
     owner = nil
   }
 
@@ -23,7 +23,7 @@ public struct IngestEvents: AsyncSequence, Sendable {
     IngestEvents(seat: seat, owner: RunOwner(run: run, model: model))
   }
 
-  private init(seat: Seat, owner: RunOwner?) {
+  private init(seat: ObserverSlot, owner: RunOwner?) {
     self.seat = seat
     self.owner = owner
   }
@@ -43,11 +43,11 @@ public struct IngestEvents: AsyncSequence, Sendable {
 
   /// Reads the events; what came while the reader was busy is taken in one go.
   public struct Iterator: AsyncIteratorProtocol {
-    private let seat: Seat
+    private let seat: ObserverSlot
     private let owner: RunOwner?
     private var batch: ArraySlice<IngestEvent> = []
 
-    fileprivate init(seat: Seat, owner: RunOwner?) {
+    fileprivate init(seat: ObserverSlot, owner: RunOwner?) {
       self.seat = seat
       self.owner = owner
     }
@@ -68,7 +68,7 @@ public struct IngestEvents: AsyncSequence, Sendable {
 }
 
 /// An observer's place, given back when the last copy of its stream goes.
-private final class Seat: Sendable {
+private final class ObserverSlot: Sendable {
   let subscription: Subscription
   private let hub: EventHub
 

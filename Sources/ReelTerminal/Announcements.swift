@@ -33,19 +33,19 @@ package struct Announcements: OptionSet, Hashable, Sendable {
   func styled(_ event: IngestEvent, _ traits: TerminalTraits) -> [StyledLine] {
     guard let file = event.body.file, let words = words(event.body), contains(words.kind) else { return [] }
     let sentence = words.detail.isEmpty ? file.path.shown : Sentence.naming(file.path.shown, words.detail)
-    return traits.wrapped(words.lead, words.ink, traits.harmless(sentence))
+    return traits.wrapped(words.lead, words.style, traits.sanitized(sentence))
   }
 
   private struct Words {
     let kind: Announcements
     let lead: String
-    let ink: StyledLine.Ink?
+    let style: StyledLine.TextStyle?
     let detail: String
 
-    init(_ kind: Announcements, _ lead: String, _ ink: StyledLine.Ink?, _ detail: String) {
+    init(_ kind: Announcements, _ lead: String, _ style: StyledLine.TextStyle?, _ detail: String) {
       self.kind = kind
       self.lead = lead
-      self.ink = ink
+      self.style = style
       self.detail = detail
     }
   }

@@ -1,6 +1,6 @@
 import ReelIngest
 
-/// Draws frames of ``IngestBars`` in place. Call ``frame(_:pace:above:traits:)`` on a clock, never once an event,
+/// Draws frames of ``IngestBars`` in place. Call ``frame(_:throughput:above:traits:)`` on a clock, never once an event,
 /// and ``clear(traits:)`` before anything else is written to the same terminal.
 ///
 /// It holds what is on the screen, and nothing of the run. The sequences are those of ECMA-48 (cursor up, erase in
@@ -21,9 +21,9 @@ package struct BarsRenderer: Sendable {
   ///   - above: lines that stay, from ``Announcements/lines(for:traits:)``; they scroll up above the bars.
   ///   - traits: of the terminal now: a window that was resized is measured anew.
   package mutating func frame(
-    _ state: IngestState, pace: RunPace? = nil, above: [String] = [], traits: TerminalTraits
+    _ state: IngestState, throughput: RunThroughput? = nil, above: [String] = [], traits: TerminalTraits
   ) -> String {
-    let lines = IngestBars.frame(state, pace: pace, traits: traits, filesShown: filesShown)
+    let lines = IngestBars.frame(state, throughput: throughput, traits: traits, filesShown: filesShown)
     var text = backToTop(traits)
     for line in above { text += line + Self.eraseToEndOfLine + "\n" }
     // Without wrapping a line that is wider than we think cannot become two.

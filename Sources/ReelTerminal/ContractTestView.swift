@@ -36,9 +36,9 @@ package struct ContractTestView: Sendable {
   package static func text(_ entry: Entry, _ traits: TerminalTraits) -> String {
     let kept = "\(entry.name): \(entry.sentence)"
     guard let problem = entry.problem else {
-      return traits.wrapped("pass", .success, traits.harmless(kept)).text(traits)
+      return traits.wrapped("pass", .success, traits.sanitized(kept)).text(traits)
     }
-    return traits.wrapped("FAIL", .failure, traits.harmless("\(kept): \(problem)")).text(traits)
+    return traits.wrapped("FAIL", .failure, traits.sanitized("\(kept): \(problem)")).text(traits)
   }
 
   /// The last line.
@@ -49,7 +49,7 @@ package struct ContractTestView: Sendable {
       ? "\(destination) keeps \(HumanNumber.count(entries.count, "promise", "promises"))"
       : "\(destination) breaks \(broken) of \(HumanNumber.count(entries.count, "promise", "promises"))"
     if left > 0 { words += "; \(left) were not looked at" }
-    return traits.wrapped(traits.harmless(words)).text(traits)
+    return traits.wrapped(traits.sanitized(words)).text(traits)
   }
 }
 

@@ -23,24 +23,25 @@ package struct DiagnosisView: Sendable {
     lines += told(diagnosis.left, "found:", .warning, traits, listing, remedy: true)
     lines += diagnosis.failures.prefix(max(0, listing)).flatMap { failure in
       let sentence = Sentence.naming(failure.subject, failure.message) + " [\(failure.code)]"
-      return traits.wrapped("not mended:", .warning, traits.harmless(sentence))
+      return traits.wrapped("not mended:", .warning, traits.sanitized(sentence))
     }
     if diagnosis.failures.count > listing {
       lines += traits.wrapped(
         "and \(diagnosis.failures.count - max(0, listing)) more not mended: --json lists all", .dim)
     }
-    return (lines + traits.wrapped(traits.harmless(summary))).text(traits)
+    return (lines + traits.wrapped(traits.sanitized(summary))).text(traits)
   }
 
   private func told(
-    _ findings: [Finding], _ lead: String, _ ink: StyledLine.Ink, _ traits: TerminalTraits, _ listing: Int,
+    _ findings: [Finding], _ lead: String, _ style: StyledLine.TextStyle, _ traits: TerminalTraits,
+    _ listing: Int,
     remedy: Bool
   ) -> [StyledLine] {
     Finding.Kind.allCases.flatMap { kind in
       let alike = findings.filter { $0.kind == kind }
       let shown = alike.prefix(max(0, listing))
       var lines = shown.flatMap { finding in
-        traits.wrapped(lead, ink, traits.harmless(sentence(finding, remedy: remedy)))
+        traits.wrapped(lead, style, traits.sanitized(sentence(finding, remedy: remedy)))
       }
       if alike.count > shown.count {
         lines += traits.wrapped(

@@ -16,7 +16,7 @@ package struct EventLines: Sendable {
   /// The line of `event`, in UTF-8, ending in a newline.
   /// - Throws: `EncodingError`, when it holds a number that JSON has not (NaN, infinity).
   package func line(_ event: IngestEvent) throws -> [UInt8] {
-    var line = HarmlessJSON.escaping(Array(try encoder.encode(event)))
+    var line = SanitizedJSON.escaping(Array(try encoder.encode(event)))
     line.append(UInt8(ascii: "\n"))
     return line
   }

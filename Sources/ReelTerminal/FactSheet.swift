@@ -3,7 +3,7 @@ struct FactSheet {
   private struct Fact {
     let label: String
     let value: String
-    let ink: StyledLine.Ink?
+    let style: StyledLine.TextStyle?
   }
   private var facts: [Fact] = []
   private let traits: TerminalTraits
@@ -11,9 +11,9 @@ struct FactSheet {
   init(_ traits: TerminalTraits) { self.traits = traits }
 
   /// A fact with a value that may come from a stranger; an unknown one is left out.
-  mutating func add(_ label: String, _ value: String?, _ ink: StyledLine.Ink? = nil) {
+  mutating func add(_ label: String, _ value: String?, _ style: StyledLine.TextStyle? = nil) {
     guard let value, !value.isEmpty else { return }
-    facts.append(Fact(label: label, value: traits.harmless(value), ink: ink))
+    facts.append(Fact(label: label, value: traits.sanitized(value), style: style))
   }
 
   /// - Parameter indent: spaces before each line.
@@ -31,7 +31,7 @@ struct FactSheet {
     let margin = String(repeating: " ", count: indent)
     return TextFlow.lines(fact.value, columns: room).enumerated().map { index, text in
       let label = DisplayWidth.padded(index == 0 ? fact.label : "", to: labelColumns)
-      return StyledLine(margin) + StyledLine(label, .dim) + "  " + StyledLine(text, fact.ink)
+      return StyledLine(margin) + StyledLine(label, .dim) + "  " + StyledLine(text, fact.style)
     }
   }
 
@@ -43,21 +43,21 @@ struct FactSheet {
   }
 
   private func wrapped(_ fact: Fact, columns: Int, margin: String) -> [StyledLine] {
-    TextFlow.lines(fact.value, columns: columns).map { StyledLine(margin) + StyledLine($0, fact.ink) }
+    TextFlow.lines(fact.value, columns: columns).map { StyledLine(margin) + StyledLine($0, fact.style) }
   }
 }
 
 extension TerminalTraits {
   /// `text`, harmless already, on as many lines as it takes.
-  func wrapped(_ text: String, _ ink: StyledLine.Ink? = nil) -> [StyledLine] {
-    TextFlow.lines(text, columns: columns).map { StyledLine($0, ink) }
+  func wrapped(_ text: String, _ style: StyledLine.TextStyle? = nil) -> [StyledLine] {
+    TextFlow.lines(text, columns: columns).map { StyledLine($0, style) }
   }
 
   /// A word set off by colour, then a text, harmless already, on as many lines as it takes.
-  func wrapped(_ lead: String, _ ink: StyledLine.Ink?, _ text: String) -> [StyledLine] {
+  func wrapped(_ lead: String, _ style: StyledLine.TextStyle?, _ text: String) -> [StyledLine] {
     var lines = TextFlow.lines(lead + " " + text, columns: columns)
     guard let first = lines.first, first.hasPrefix(lead) else { return lines.map { StyledLine($0) } }
     lines.removeFirst()
-    return [StyledLine(lead, ink) + String(first.dropFirst(lead.count))] + lines.map { StyledLine($0) }
+    return [StyledLine(lead, style) + String(first.dropFirst(lead.count))] + lines.map { StyledLine($0) }
   }
 }

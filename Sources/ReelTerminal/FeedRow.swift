@@ -39,12 +39,12 @@ struct FeedRow {
     case .place: post.pageNumber.map { "\($0)" } ?? "-"
     case .id: post.id.description
     case .posted: post.createdAt.map(ISOTime.minute) ?? "-"
-    case .size: PostCard.size(post, traits) ?? "-"
+    case .size: PostSummary.size(post, traits) ?? "-"
     case .length: post.duration.map(HumanNumber.duration) ?? "-"
     case .author:
       DisplayWidth.cuttingEnd(
-        traits.harmless(post.authorName ?? post.authorID ?? "-"), to: 20, mark: traits.ellipsis)
-    case .caption: traits.harmless(post.caption ?? post.video.rawValue)
+        traits.sanitized(post.authorName ?? post.authorID ?? "-"), to: 20, mark: traits.ellipsis)
+    case .caption: traits.sanitized(post.caption ?? post.video.rawValue)
     }
   }
 

@@ -49,13 +49,13 @@ package enum FeedTable {
 
   private static func line(
     _ cells: [(column: FeedRow.Column, text: String)], _ widths: [Int], _ traits: TerminalTraits,
-    _ ink: StyledLine.Ink?
+    _ style: StyledLine.TextStyle?
   ) -> StyledLine {
     let padded = zip(cells, widths).map { cell, width in
       cell.column.isNumber
         ? DisplayWidth.paddedLeft(cell.text, to: width) : DisplayWidth.padded(cell.text, to: width)
     }
-    let line = StyledLine(padded.joined(separator: "  "), ink)
+    let line = StyledLine(padded.joined(separator: "  "), style)
     return traits.columns.map { line.cut(to: $0, mark: traits.ellipsis) } ?? line
   }
 }

@@ -21,7 +21,7 @@ struct FileLine {
   private func narrow(_ columns: Int) -> StyledLine {
     let short: String? = if case .retrying = file.step { nil } else { file.percent }
     let right = DisplayWidth.paddedLeft(short ?? file.shortStepWord, to: FileInFlight.percentColumns)
-    return name(columns - FileInFlight.percentColumns - 1) + " " + StyledLine(right, stepInk)
+    return name(columns - FileInFlight.percentColumns - 1) + " " + StyledLine(right, stepStyle)
   }
 
   /// `clip.mov  uploading  45%`
@@ -39,18 +39,18 @@ struct FileLine {
   }
 
   private func name(_ columns: Int) -> StyledLine {
-    let name = traits.harmless(file.file.path.lastComponent.text)
+    let name = traits.sanitized(file.file.path.lastComponent.text)
     let cut = DisplayWidth.cuttingMiddle(name, to: columns, mark: traits.ellipsis)
     return StyledLine(DisplayWidth.padded(cut, to: columns))
   }
 
   private func step(then progress: StyledLine?) -> StyledLine {
-    guard let progress else { return StyledLine(file.stepWord, stepInk) }
-    return StyledLine(DisplayWidth.padded(file.stepWord, to: FileInFlight.stepColumns), stepInk) + " "
+    guard let progress else { return StyledLine(file.stepWord, stepStyle) }
+    return StyledLine(DisplayWidth.padded(file.stepWord, to: FileInFlight.stepColumns), stepStyle) + " "
       + progress
   }
 
-  private var stepInk: StyledLine.Ink {
+  private var stepStyle: StyledLine.TextStyle {
     if case .retrying = file.step { .warning } else { .dim }
   }
 

@@ -9,19 +9,20 @@ package enum IngestBars {
   /// The lines of a frame, none wider than the terminal less one cell.
   ///
   /// - Parameters:
-  ///   - pace: from a ``PaceWindow``; nil when it is not known.
+  ///   - throughput: from a ``ThroughputWindow``; nil when it is not known.
   ///   - filesShown: at most so many lines for files; the rest is counted in one more.
   package static func lines(
-    _ state: IngestState, pace: RunPace? = nil, traits: TerminalTraits, filesShown: Int = filesShown
+    _ state: IngestState, throughput: RunThroughput? = nil, traits: TerminalTraits,
+    filesShown: Int = filesShown
   ) -> [String] {
-    frame(state, pace: pace, traits: traits, filesShown: filesShown).map { $0.text(traits) }
+    frame(state, throughput: throughput, traits: traits, filesShown: filesShown).map { $0.text(traits) }
   }
 
   static func frame(
-    _ state: IngestState, pace: RunPace?, traits: TerminalTraits, filesShown: Int
+    _ state: IngestState, throughput: RunThroughput?, traits: TerminalTraits, filesShown: Int
   ) -> [StyledLine] {
     let shown = state.inFlight.prefix(max(0, room(traits, filesShown)))
-    var lines = [RunLine(state: state, pace: pace ?? RunPace(), traits: traits).line()]
+    var lines = [RunLine(state: state, throughput: throughput ?? RunThroughput(), traits: traits).line()]
     lines += shown.map { FileLine(file: $0, traits: traits).line() }
     let hidden = state.inFlight.count - shown.count
     if hidden > 0, traits.rows.map({ lines.count < $0 - 1 }) ?? true {

@@ -11,7 +11,7 @@ package enum JSONOutput {
   /// - Throws: `EncodingError`, when `value` holds a number that JSON has not (NaN, infinity).
   package static func text(_ value: some Encodable, pretty: Bool = false) throws -> String {
     let json = try encoder(pretty: pretty, times: .secondsOrMilliseconds).encode(value)
-    return String(decoding: HarmlessJSON.escaping(Array(json)), as: UTF8.self) + "\n"
+    return String(decoding: SanitizedJSON.escaping(Array(json)), as: UTF8.self) + "\n"
   }
 
   /// Reads what ``text(_:pretty:)`` or ``EventLines`` wrote.

@@ -2,7 +2,7 @@ import ReelIngest
 
 /// Progress as plain lines now and then (`--progress plain`): for logs, pipes and terminals that cannot draw.
 ///
-/// Call ``lines(for:_:pace:at:traits:)`` with what has happened since the last call, and every second or so with
+/// Call ``lines(for:_:throughput:at:traits:)`` with what has happened since the last call, and every second or so with
 /// nothing.
 package struct PlainProgress: Sendable {
   private let interval: Duration
@@ -21,12 +21,12 @@ package struct PlainProgress: Sendable {
   /// The lines to write, without newlines: those of `events`, and one about the run when it is time for it, or when
   /// the walk has come to its end.
   package mutating func lines(
-    for events: [IngestEvent], _ state: IngestState, pace: RunPace? = nil,
+    for events: [IngestEvent], _ state: IngestState, throughput: RunThroughput? = nil,
     at instant: ContinuousClock.Instant,
     traits: TerminalTraits
   ) -> [String] {
     let announced = events.flatMap { announcements.styled($0, traits) }
-    let status = isTimeToSpeak(state, instant) ? status(state, pace, traits) : []
+    let status = isTimeToSpeak(state, instant) ? status(state, throughput, traits) : []
     return (announced + status).map { $0.text(traits) }
   }
 
@@ -40,8 +40,10 @@ package struct PlainProgress: Sendable {
     return true
   }
 
-  private func status(_ state: IngestState, _ pace: RunPace?, _ traits: TerminalTraits) -> [StyledLine] {
-    let line = RunLine(state: state, pace: pace ?? RunPace(), traits: traits)
+  private func status(_ state: IngestState, _ throughput: RunThroughput?, _ traits: TerminalTraits)
+    -> [StyledLine]
+  {
+    let line = RunLine(state: state, throughput: throughput ?? RunThroughput(), traits: traits)
     return traits.columns == nil ? [line.whole()] : [line.line()]
   }
 }

@@ -1,7 +1,7 @@
 import ReelCore
 import ReelIngest
 
-/// What `reel probe` found in one file: its JSON, and what ``ProbeCard`` draws.
+/// What `reel probe` found in one file: its JSON, and what ``ProbeSummary`` draws.
 ///
 /// `{"path": …, "ok": true, "media": {…}, "probe": {…}}` or `{"path": …, "ok": false, "error": {"code", "message"}}`;
 /// `pathBytes` (base64) beside `path` when that does not carry the bytes.

@@ -23,7 +23,7 @@ package struct RebuildView: Sendable {
   package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
     var lines = failures.prefix(max(0, listing)).flatMap { failure in
       let sentence = Sentence.naming(failure.subject, failure.message) + " [\(failure.code)]"
-      return traits.wrapped("no post:", .warning, traits.harmless(sentence))
+      return traits.wrapped("no post:", .warning, traits.sanitized(sentence))
     }
     if failures.count > listing {
       lines += traits.wrapped(
@@ -33,7 +33,7 @@ package struct RebuildView: Sendable {
     let summary =
       "the catalog of \(library) has \(count) again, by what is stored; captions, authors and ids were known to the lost "
       + "one alone"
-    return (lines + traits.wrapped(traits.harmless(summary))).text(traits)
+    return (lines + traits.wrapped(traits.sanitized(summary))).text(traits)
   }
 }
 

@@ -13,9 +13,9 @@ struct RunHeadline {
 
   var text: String { sentence.text }
 
-  var ink: StyledLine.Ink? { sentence.ink }
+  var style: StyledLine.TextStyle? { sentence.style }
 
-  private var sentence: (text: String, ink: StyledLine.Ink?) {
+  private var sentence: (text: String, style: StyledLine.TextStyle?) {
     switch summary.outcome {
     case .aborted: ("could not go on: \(summary.error?.message ?? "no reason was given")", .failure)
     case .cancelled: ("interrupted: \(soFar); \(goesOn)", .warning)
@@ -24,7 +24,7 @@ struct RunHeadline {
     }
   }
 
-  private var completed: (text: String, ink: StyledLine.Ink?) {
+  private var completed: (text: String, style: StyledLine.TextStyle?) {
     if ended == 0 { return (nothingFound, .warning) }
     if report.dryRun { return ("dry run, nothing was written: \(planned)", .strong) }
     let troubles = summary.refused + summary.failed

@@ -3,7 +3,7 @@ import ReelIngest
 /// The line of the run: what fits of it, the most important first.
 struct RunLine {
   let state: IngestState
-  let pace: RunPace
+  let throughput: RunThroughput
   let traits: TerminalTraits
 
   private struct Part {
@@ -11,9 +11,9 @@ struct RunLine {
     let rank: Int
     let line: StyledLine
 
-    init(_ rank: Int, _ text: String, _ ink: StyledLine.Ink? = nil) {
+    init(_ rank: Int, _ text: String, _ style: StyledLine.TextStyle? = nil) {
       self.rank = rank
-      line = StyledLine(text, ink)
+      line = StyledLine(text, style)
     }
   }
 
@@ -40,7 +40,7 @@ struct RunLine {
     if state.dryRun { parts.append(Part(3, "dry run")) }
     if let bytes { parts.append(Part(5, bytes)) }
     if let speed { parts.append(Part(6, speed)) }
-    if let left = pace.secondsLeft { parts.append(Part(7, HumanNumber.clock(left) + " left")) }
+    if let left = throughput.secondsLeft { parts.append(Part(7, HumanNumber.clock(left) + " left")) }
     if state.failed > 0 { parts.append(Part(8, "\(state.failed) failed", .failure)) }
     if state.refused > 0 { parts.append(Part(4, "\(state.refused) refused", .warning)) }
     if state.duplicates > 0 {
@@ -63,7 +63,7 @@ struct RunLine {
   }
 
   private var speed: String? {
-    if let bytes = pace.bytesPerSecond { return HumanNumber.rate(bytes) }
-    return pace.filesPerSecond.map { HumanNumber.decimal($0, places: $0 < 10 ? 1 : 0) + " files/s" }
+    if let bytes = throughput.bytesPerSecond { return HumanNumber.rate(bytes) }
+    return throughput.filesPerSecond.map { HumanNumber.decimal($0, places: $0 < 10 ? 1 : 0) + " files/s" }
   }
 }

@@ -12,13 +12,13 @@ package struct RunReport: Hashable, Sendable {
   /// Files that were found and have had no end; nil when the walk did not get to its end, so that nobody knows.
   package var unfinished: Int?
   /// The files that failed or were refused.
-  package var troubles: TroubleList
+  package var troubles: ProblemList
   /// Whether the store's word is all that there is for its objects (`UploadTraits.trustsClientDigest`).
   package var trustsClientDigest = false
 
   /// From its parts.
   package init(
-    summary: RunSummary, destination: Destination?, dryRun: Bool, unfinished: Int?, troubles: TroubleList
+    summary: RunSummary, destination: Destination?, dryRun: Bool, unfinished: Int?, troubles: ProblemList
   ) {
     self.summary = summary
     self.destination = destination
@@ -30,7 +30,7 @@ package struct RunReport: Hashable, Sendable {
   /// - Parameters:
   ///   - summary: of `run.finished`.
   ///   - state: the last one of the run.
-  package init(_ summary: RunSummary, state: IngestState, troubles: TroubleList) {
+  package init(_ summary: RunSummary, state: IngestState, troubles: ProblemList) {
     self.init(
       summary: summary, destination: state.destination, dryRun: state.dryRun,
       unfinished: state.scanComplete ? max(0, state.found - state.done) : nil, troubles: troubles)
@@ -44,7 +44,7 @@ package struct RunReport: Hashable, Sendable {
   package func text(_ traits: TerminalTraits, listing: Int = 20, hint: CommandHint = CommandHint()) -> String
   {
     let headline = RunHeadline(report: self)
-    var lines = traits.wrapped(traits.harmless(headline.text), headline.ink)
+    var lines = traits.wrapped(traits.sanitized(headline.text), headline.style)
     lines += counts(traits)
     lines += listed(listing, traits, hint)
     lines += advice(hint).flatMap { traits.wrapped($0, .dim) }
@@ -64,9 +64,9 @@ extension RunReport {
   private func counts(_ traits: TerminalTraits) -> [StyledLine] {
     guard kinds > 1 else { return [] }
     var sheet = FactSheet(traits)
-    func add(_ label: String, _ number: Int, _ detail: String = "", _ ink: StyledLine.Ink? = nil) {
+    func add(_ label: String, _ number: Int, _ detail: String = "", _ style: StyledLine.TextStyle? = nil) {
       guard number > 0 else { return }
-      sheet.add(label, detail.isEmpty ? "\(number)" : "\(number), \(detail)", ink)
+      sheet.add(label, detail.isEmpty ? "\(number)" : "\(number), \(detail)", style)
     }
     add("published", summary.published, HumanNumber.bytes(summary.publishedBytes))
     add("would publish", summary.planned)
@@ -90,7 +90,7 @@ extension RunReport {
     guard limit > 0 else { return [] }
     let shown = troubles.entries.prefix(limit)
     let hidden = troubles.entries.count - shown.count + troubles.leftOut
-    var lines = shown.flatMap { TroubleCard.lines($0, traits) }
+    var lines = shown.flatMap { ProblemSummary.lines($0, traits) }
     // A dry run is not written down anywhere.
     let place = dryRun ? "--events FILE tells them all" : hint.text("status")
     if hidden > 0 { lines += traits.wrapped("and \(hidden) more: \(place)", .dim) }

@@ -36,8 +36,8 @@ package struct StatusView: Sendable {
     let shown = status.failures.prefix(max(0, listing))
     let hidden = status.failureCount - shown.count
     var lines = shown.flatMap { path, failure in
-      TroubleCard.lines(
-        TroubleList.Entry(
+      ProblemSummary.lines(
+        ProblemList.Entry(
           path: path, code: failure.code, message: failure.message, refused: failure.refused), traits)
     }
     if hidden > 0 {

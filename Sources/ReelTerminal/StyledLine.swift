@@ -1,7 +1,7 @@
 /// One line of output: pieces of harmless text, some of them set off by colour.
 struct StyledLine: Hashable, Sendable {
   /// What colour is for: to find at a glance what the words say too. SGR parameters (ECMA-48, 8.3.117).
-  enum Ink: String, Sendable {
+  enum TextStyle: String, Sendable {
     case failure = "31"
     case warning = "33"
     case success = "32"
@@ -11,13 +11,13 @@ struct StyledLine: Hashable, Sendable {
 
   private struct Span: Hashable, Sendable {
     let text: String
-    let ink: Ink?
+    let style: TextStyle?
   }
   private var spans: [Span]
 
   /// - Parameter text: harmless, without line breaks.
-  init(_ text: String = "", _ ink: Ink? = nil) {
-    spans = text.isEmpty ? [] : [Span(text: text, ink: ink)]
+  init(_ text: String = "", _ style: TextStyle? = nil) {
+    spans = text.isEmpty ? [] : [Span(text: text, style: style)]
   }
 
   static func + (left: StyledLine, right: StyledLine) -> StyledLine {
@@ -34,8 +34,8 @@ struct StyledLine: Hashable, Sendable {
   /// As it is written, with colours where they may be.
   func text(_ traits: TerminalTraits) -> String {
     spans.reduce(into: "") { text, span in
-      if traits.colour, let ink = span.ink {
-        text += "\u{1B}[\(ink.rawValue)m\(span.text)\u{1B}[0m"
+      if traits.colour, let style = span.style {
+        text += "\u{1B}[\(style.rawValue)m\(span.text)\u{1B}[0m"
       } else {
         text += span.text
       }
@@ -50,7 +50,7 @@ struct StyledLine: Hashable, Sendable {
     for span in spans where room > 0 {
       let isLast = DisplayWidth.columns(of: span.text) > room
       let text = isLast ? DisplayWidth.cuttingEnd(span.text, to: room, mark: mark) : span.text
-      cut.spans.append(Span(text: text, ink: span.ink))
+      cut.spans.append(Span(text: text, style: span.style))
       room = isLast ? 0 : room - DisplayWidth.columns(of: text)
     }
     return cut

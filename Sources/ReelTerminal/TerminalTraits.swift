@@ -65,8 +65,8 @@ package struct TerminalTraits: Hashable, Sendable {
 
 extension TerminalTraits {
   /// `text` from a file or a stranger, made harmless for this place.
-  package func harmless(_ text: String) -> String {
-    HarmlessText.line(text, asciiOnly: !unicode)
+  package func sanitized(_ text: String) -> String {
+    SanitizedText.line(text, asciiOnly: !unicode)
   }
 
   /// What stands for characters that were left out.

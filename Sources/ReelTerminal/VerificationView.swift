@@ -34,7 +34,7 @@ package struct VerificationView: Sendable {
     count.add(event)
     guard let problem = Problem(event) else { return "" }
     guard json else {
-      return traits.wrapped("\(problem.kind):", .warning, traits.harmless(problem.sentence)).text(traits)
+      return traits.wrapped("\(problem.kind):", .warning, traits.sanitized(problem.sentence)).text(traits)
     }
     defer { isFirst = false }
     return (isFirst ? "\n" : ",\n") + (try JSONOutput.text(problem)).dropLast()
@@ -44,7 +44,7 @@ package struct VerificationView: Sendable {
   /// - Parameter isWhole: whether all that was to be looked at was; false for a run that was interrupted.
   /// - Throws: what the encoder throws.
   package func end(isWhole: Bool) throws -> String {
-    guard json else { return traits.wrapped(traits.harmless(summary(isWhole))).text(traits) }
+    guard json else { return traits.wrapped(traits.sanitized(summary(isWhole))).text(traits) }
     // The document was opened by ``beginning``.
     let rest = try JSONOutput.text(Summary(count: count, library: library, read: wasRead, isWhole: isWhole))
     return (isFirst ? "" : "\n") + "]," + rest.dropFirst()

@@ -25,6 +25,6 @@ struct CommandFailure: Error {
 
   func tell() {
     // Nobody may be listening on stderr; the exit code says it then.
-    try? OutputStream.standardError.write("reel: \(HarmlessText.line(message))\n")
+    try? OutputStream.standardError.write("reel: \(SanitizedText.line(message))\n")
   }
 }

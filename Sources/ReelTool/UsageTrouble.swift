@@ -11,11 +11,13 @@ struct UsageTrouble {
   var text: String {
     var text = Self.readable(message)
     for argument in arguments.map(Self.readable) {
-      let harmless = HarmlessText.line(argument)
+      let harmless = SanitizedText.line(argument)
       if harmless != argument { text.replace(argument, with: harmless) }
     }
-    return text.split(separator: "\n", omittingEmptySubsequences: false).map { HarmlessText.line(String($0)) }
-      .joined(separator: "\n") + "\n"
+    return text.split(separator: "\n", omittingEmptySubsequences: false).map {
+      SanitizedText.line(String($0))
+    }
+    .joined(separator: "\n") + "\n"
   }
 
   /// What is not UTF-8 as `\xNN`.

@@ -14,7 +14,7 @@ struct OutputTests {
     bench = try Bench(set.files.filter { Self.groups.contains($0.group) || $0.group == "special" })
   }
 
-  private func expectHarmless(
+  private func expectSanitized(
     _ run: ReelRun, _ what: String, isTerminal: Bool = false, seesWords: Bool = true,
     ownCommands: Bool = false
   ) {
@@ -29,7 +29,7 @@ struct OutputTests {
   @Test("probe: cards, JSON, JSON lines", arguments: [[], ["--json"], ["--jsonl"]] as [[String]])
   func probe(format: [String]) throws {
     let run = try ReelRun.run(["probe", bench.files.path] + format, in: bench.folder)
-    expectHarmless(run, "probe \(format)")
+    expectSanitized(run, "probe \(format)")
   }
 
   @Test("ingest: events, report, progress, JSON; then feed and status")
@@ -37,19 +37,21 @@ struct OutputTests {
     let library = ["--library", bench.library.path]
     let first = try ReelRun.run(
       ["ingest", bench.files.path, "--events", "-", "--progress", "plain"] + library, in: bench.folder)
-    expectHarmless(first, "ingest --events -")
+    expectSanitized(first, "ingest --events -")
     let files = bench.files.path
     for arguments in [
       ["ingest", files, "--progress", "plain"], ["ingest", files, "--json"], ["ingest", files, "--dry-run"],
       ["ingest", files, "--duplicates", "allow", "--progress", "plain"],
     ] {
-      expectHarmless(try ReelRun.run(arguments + library, in: bench.folder), "\(arguments)", seesWords: false)
+      expectSanitized(
+        try ReelRun.run(arguments + library, in: bench.folder), "\(arguments)", seesWords: false)
     }
     for arguments in [["feed"], ["feed", "--json"]] {
-      expectHarmless(try ReelRun.run(arguments + library, in: bench.folder), "\(arguments)")
+      expectSanitized(try ReelRun.run(arguments + library, in: bench.folder), "\(arguments)")
     }
     for arguments in [["status"], ["status", "--json"]] {
-      expectHarmless(try ReelRun.run(arguments + library, in: bench.folder), "\(arguments)", seesWords: false)
+      expectSanitized(
+        try ReelRun.run(arguments + library, in: bench.folder), "\(arguments)", seesWords: false)
     }
   }
 
@@ -65,7 +67,7 @@ struct OutputTests {
       ["validate", bench.files.path, "--policy", policy.path, "--report", kind], in: bench.folder,
       through: ["/usr/bin/env", "GITHUB_STEP_SUMMARY=\(summary.path)"])
     #expect(run.status == 4, "\(run.errorText)")
-    guard kind == "github" else { return expectHarmless(run, "validate \(kind)", seesWords: false) }
+    guard kind == "github" else { return expectSanitized(run, "validate \(kind)", seesWords: false) }
     // Its annotations are commands, and ours alone: a level, a file or a title.
     let commands = run.lines.filter { $0.hasPrefix("::") }
     #expect(!commands.isEmpty)
@@ -84,7 +86,7 @@ struct OutputTests {
         ["publish", bench.files.appendingPathComponent(name).path, "--library", bench.library.path] + format,
         in: bench.folder)
       #expect(run.status == 0, "\(run.errorText)")
-      expectHarmless(run, "publish \(name)")
+      expectSanitized(run, "publish \(name)")
     }
   }
 
@@ -97,7 +99,7 @@ struct OutputTests {
     let file = try Data(contentsOf: bench.folder.appendingPathComponent(name))
     // What GitHub is told, it is told by commands: ours begin a line, a stranger's never do.
     let isOurs = kind == "github"
-    expectHarmless(run, "validate \(kind)", seesWords: false, ownCommands: isOurs)
+    expectSanitized(run, "validate \(kind)", seesWords: false, ownCommands: isOurs)
     #expect(run.text.contains("names/"))
     #expect(Harmlessness.problems(in: Array(file), ownCommands: isOurs) == [], "the file of \(kind)")
     if kind == "junit" || kind == "sarif" || kind == "json" { try expectWellFormed(run.output, kind) }
@@ -118,14 +120,14 @@ struct OutputTests {
   func lock() throws {
     let files = bench.files.path
     for arguments in [["lock", files, "--to", "reel.lock"], ["validate", files, "--lock", "reel.lock"]] {
-      expectHarmless(try ReelRun.run(arguments, in: bench.folder), "\(arguments)", seesWords: false)
+      expectSanitized(try ReelRun.run(arguments, in: bench.folder), "\(arguments)", seesWords: false)
     }
     let lock = try Data(contentsOf: bench.folder.appendingPathComponent("reel.lock"))
     #expect(Harmlessness.problems(in: Array(lock)) == [], "the lock")
     for name in ["::error::no.mp4", "new\nline.mp4", "\u{1B}]0;title\u{7}.mp4"] {
       let video = bench.files.appendingPathComponent("names/\(name)").path
       let draft = try ReelRun.run(["policy", "init", video], in: bench.folder)
-      expectHarmless(draft, "policy init \(name.debugDescription)", seesWords: false)
+      expectSanitized(draft, "policy init \(name.debugDescription)", seesWords: false)
     }
   }
 
@@ -140,7 +142,7 @@ struct OutputTests {
       for format in [[], ["--json"]] {
         let run = try ReelRun.run(["show", id] + format + library, in: bench.folder)
         #expect(run.status == 0, "\(run.errorText)")
-        expectHarmless(run, "show \(id) \(format)", seesWords: false)
+        expectSanitized(run, "show \(id) \(format)", seesWords: false)
       }
     }
     // An object that is gone makes the doctor speak of its post, and one too many of what nobody knows.
@@ -150,7 +152,7 @@ struct OutputTests {
     }
     try Data("x".utf8).write(to: media.appendingPathComponent("\u{1B}[2J\n::error::stray"))
     for arguments in [["doctor"], ["doctor", "--json"], ["doctor", "--deep"], ["cache", "show"]] {
-      expectHarmless(
+      expectSanitized(
         try ReelRun.run(arguments + library, in: bench.folder), "\(arguments)", seesWords: false)
     }
   }
@@ -172,7 +174,7 @@ struct OutputTests {
     let run = try ReelRun.run(arguments, in: bench.folder)
     #expect(
       run.status.map { [0, 1, 3, 4, 64].contains($0) } == true, "\(run.status.map(String.init) ?? "killed")")
-    expectHarmless(run, "\(arguments)", seesWords: false)
+    expectSanitized(run, "\(arguments)", seesWords: false)
   }
 
   @Test("on a terminal", .enabled(if: ReelRun.hasTerminals, "script is missing"))
@@ -180,11 +182,11 @@ struct OutputTests {
     let library = ["--library", bench.library.path]
     let files = bench.files.path
     let probe = try ReelRun.runInTerminal(["probe", files], in: bench.folder)
-    expectHarmless(probe, "probe", isTerminal: true)
+    expectSanitized(probe, "probe", isTerminal: true)
     let ingest = try ReelRun.runInTerminal(
       ["ingest", files, "--progress", "bar"] + library, in: bench.folder)
-    expectHarmless(ingest, "ingest", isTerminal: true, seesWords: false)
-    expectHarmless(
+    expectSanitized(ingest, "ingest", isTerminal: true, seesWords: false)
+    expectSanitized(
       try ReelRun.runInTerminal(["feed"] + library, in: bench.folder), "feed", isTerminal: true)
   }
 }

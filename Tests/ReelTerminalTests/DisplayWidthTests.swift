@@ -40,7 +40,7 @@ import Testing
   @Test func whatIsCutFitsAndHoldsWholeCharacters() {
     for seed in 0..<1000 as Range<UInt64> {
       var random = SplitMix64(seed: seed)
-      let text = HarmlessText.line(HostileText.draw(&random))
+      let text = SanitizedText.line(HostileText.draw(&random))
       let room = Int.random(in: 0...30, using: &random)
       for cut in [DisplayWidth.cuttingMiddle(text, to: room), DisplayWidth.cuttingEnd(text, to: room)] {
         #expect(DisplayWidth.columns(of: cut) <= room, "seed \(seed)")

@@ -45,8 +45,8 @@ import Testing
     String, String
   )] {
     let state = RandomValues.state(&random)
-    let parts = RandomValues.pace(&random)
-    let pace = RunPace(
+    let parts = RandomValues.throughput(&random)
+    let throughput = RunThroughput(
       bytesPerSecond: parts.bytesPerSecond, filesPerSecond: parts.filesPerSecond,
       secondsLeft: parts.secondsLeft)
     let events = (0..<5).map { _ in RandomValues.end(&random) }
@@ -57,20 +57,22 @@ import Testing
     let media = RandomValues.media(&random)
     let words = RandomValues.words(&random)
     return [
-      ("bars", bars.frame(state, pace: pace, above: announced, traits: traits)),
-      ("bars again", bars.frame(RandomValues.state(&random), pace: pace, traits: traits)),
+      ("bars", bars.frame(state, throughput: throughput, above: announced, traits: traits)),
+      ("bars again", bars.frame(RandomValues.state(&random), throughput: throughput, traits: traits)),
       ("bars gone", bars.clear(traits: traits)),
       (
-        "plain", plain.lines(for: events, state, pace: pace, at: .now, traits: traits).joined(separator: "\n")
+        "plain",
+        plain.lines(for: events, state, throughput: throughput, at: .now, traits: traits).joined(
+          separator: "\n")
       ),
       ("report", report(state, events, &random).text(traits)),
-      ("post", PostCard.text(try Samples.post(words: words, media: media), title: .duplicate, traits)),
-      ("plan", PlanCard.text(FilePlanned(media: media, metadata: words), of: path, traits)),
+      ("post", PostSummary.text(try Samples.post(words: words, media: media), title: .duplicate, traits)),
+      ("plan", PlanSummary.text(FilePlanned(media: media, metadata: words), of: path, traits)),
       ("feed", FeedTable.text(try page(&random), size: .max, traits)),
-      ("card", ProbeCard.text(probed(path, media), traits)),
+      ("card", ProbeSummary.text(probed(path, media), traits)),
       (
         "failure",
-        ProbeCard.text(ProbeDocument(path: path, result: .failure(RandomValues.failure(&random))), traits)
+        ProbeSummary.text(ProbeDocument(path: path, result: .failure(RandomValues.failure(&random))), traits)
       ),
       ("status", StatusView(status(&random), library: HostileText.draw(&random)).text(traits)),
       ("versions", VersionView(worker: HostileText.draw(&random), ffmpeg: nil, sqlite: nil).text(traits)),
@@ -173,7 +175,7 @@ import Testing
     (summary.published, summary.failed, summary.ignored) = (state.published, state.failed, 4)
     (summary.publishedBytes, summary.seconds) = (RandomValues.bytes(&random), 3)
     summary.reasons = [HostileText.draw(&random): 3]
-    var troubles = TroubleList(limit: 4)
+    var troubles = ProblemList(limit: 4)
     for event in events { troubles.note(event) }
     return RunReport(
       summary: summary, destination: Destination(HostileText.draw(&random)), dryRun: state.dryRun,

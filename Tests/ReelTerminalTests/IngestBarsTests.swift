@@ -4,7 +4,8 @@ import ReelTerminal
 import Testing
 
 @Suite struct IngestBarsTests {
-  private static let pace = RunPace(bytesPerSecond: 84_200_000, filesPerSecond: 2, secondsLeft: 52)
+  private static let throughput = RunThroughput(
+    bytesPerSecond: 84_200_000, filesPerSecond: 2, secondsLeft: 52)
 
   private static var state: IngestState {
     var state = IngestState()
@@ -29,9 +30,12 @@ import Testing
     FileInFlight(file: FileReference(number: number, path: SourcePath(path)), size: 100, step: step)
   }
 
-  private func lines(_ columns: Int, state: IngestState = state, pace: RunPace? = pace) -> [String] {
+  private func lines(_ columns: Int, state: IngestState = state, throughput: RunThroughput? = throughput)
+    -> [String]
+  {
     IngestBars.lines(
-      state, pace: pace, traits: TerminalTraits(isTerminal: true, columns: columns), filesShown: 3)
+      state, throughput: throughput, traits: TerminalTraits(isTerminal: true, columns: columns), filesShown: 3
+    )
   }
 
   @Test func at20Columns() {
@@ -74,7 +78,7 @@ import Testing
   @Test func whileTheWalkGoesOnTheTotalIsOpen() {
     var state = Self.state
     state.scanComplete = false
-    #expect(lines(40, state: state, pace: nil)[0] == "16/340… files  1.2 GB  2 failed")
+    #expect(lines(40, state: state, throughput: nil)[0] == "16/340… files  1.2 GB  2 failed")
   }
 
   @Test func withoutUnicodeAllIsAscii() {
@@ -90,7 +94,8 @@ import Testing
   @Test func coloursAddNothingButThemselves() {
     let plain = lines(80)
     let coloured = IngestBars.lines(
-      Self.state, pace: Self.pace, traits: TerminalTraits(isTerminal: true, columns: 80, colour: true),
+      Self.state, throughput: Self.throughput,
+      traits: TerminalTraits(isTerminal: true, columns: 80, colour: true),
       filesShown: 3)
     #expect(coloured[0].contains("\u{1B}[31m2 failed\u{1B}[0m"))
     #expect(coloured.map(HostileText.withoutOurSequences) == plain)
@@ -103,12 +108,12 @@ import Testing
   }
 
   @Test func aRunOfWhichNothingIsKnown() {
-    #expect(lines(80, state: IngestState(), pace: nil) == ["0/0… files"])
+    #expect(lines(80, state: IngestState(), throughput: nil) == ["0/0… files"])
   }
 
   @Test func anUploadOfUnknownTotalHasNoBar() {
     var state = IngestState()
     state.inFlight = [Self.file(1, "a.mp4", .uploading(TransferProgress(sent: 5, total: 0)))]
-    #expect(lines(40, state: state, pace: nil)[1] == "a.mp4                    uploading")
+    #expect(lines(40, state: state, throughput: nil)[1] == "a.mp4                    uploading")
   }
 }

@@ -45,14 +45,14 @@ enum RandomValues {
       file: file(&random), size: random.maybe(17), step: steps[Int.random(in: steps.indices, using: &random)])
   }
 
-  static func pace(_ random: inout SplitMix64) -> RunPaceParts {
-    RunPaceParts(
+  static func throughput(_ random: inout SplitMix64) -> RunThroughputParts {
+    RunThroughputParts(
       bytesPerSecond: random.maybe(Double(bytes(&random))), filesPerSecond: random.maybe(0.37),
       secondsLeft: random.maybe(Double.random(in: 0...360_000, using: &random)))
   }
 
-  /// The parts of a `RunPace`.
-  struct RunPaceParts {
+  /// The parts of a `RunThroughput`.
+  struct RunThroughputParts {
     let bytesPerSecond: Double?
     let filesPerSecond: Double?
     let secondsLeft: Double?

@@ -9,7 +9,7 @@ import Testing
   }
 
   private func text(
-    _ summary: RunSummary, dryRun: Bool = false, unfinished: Int? = 0, troubles: TroubleList = TroubleList(),
+    _ summary: RunSummary, dryRun: Bool = false, unfinished: Int? = 0, troubles: ProblemList = ProblemList(),
     columns: Int? = nil, listing: Int = 20
   ) -> [String] {
     let report = RunReport(
@@ -27,8 +27,8 @@ import Testing
     return summary
   }
 
-  private var troubles: TroubleList {
-    var troubles = TroubleList(limit: 2)
+  private var troubles: ProblemList {
+    var troubles = ProblemList(limit: 2)
     troubles.note(
       Samples.failed("clips/bad\u{1B}]0;x\u{7}.mp4", "its index contradicts itself; get it again, whole"))
     troubles.note(Samples.failed("notes.mp4", "it is an HLS playlist, not a video", code: "playlist"))
@@ -169,9 +169,9 @@ import Testing
   @Test func whatIsNotFinishedComesFromTheState() {
     var state = IngestState()
     (state.found, state.published, state.scanComplete) = (5, 3, true)
-    #expect(RunReport(summary(), state: state, troubles: TroubleList()).unfinished == 2)
+    #expect(RunReport(summary(), state: state, troubles: ProblemList()).unfinished == 2)
     state.scanComplete = false
-    #expect(RunReport(summary(), state: state, troubles: TroubleList()).unfinished == nil)
+    #expect(RunReport(summary(), state: state, troubles: ProblemList()).unfinished == nil)
   }
 
   @Test func asJSON() throws {

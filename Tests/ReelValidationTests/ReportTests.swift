@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test("nothing that a file says does anything", arguments: ValidationReportKind.allCases)
-  func harmless(kind: ValidationReportKind) throws {
+  func sanitized(kind: ValidationReportKind) throws {
     let text = try kind.text(Self.report(of: Self.hostile), TerminalTraits())
     for scalar in text.unicodeScalars where scalar != "\n" {
       #expect(scalar.properties.generalCategory != .control, "U+\(String(scalar.value, radix: 16))")

@@ -21,7 +21,7 @@ package enum GitHubAnnotations {
       lines.append(Annotation(level: "error", file: nil, title: "reel", message: report.headline).command)
     } else {
       lines.append(
-        HarmlessText.line("reel validate: \(report.headline), by the policy \(report.policyWords)"))
+        SanitizedText.line("reel validate: \(report.headline), by the policy \(report.policyWords)"))
     }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -40,11 +40,11 @@ package enum GitHubAnnotations {
     /// What a file says is harmless already; what the runner reads is percent-encoded besides, as its own toolkit
     /// does (actions/toolkit, command.ts).
     private func data(_ text: String) -> String {
-      percentEncoding(HarmlessText.line(text), ["%", "\r", "\n"])
+      percentEncoding(SanitizedText.line(text), ["%", "\r", "\n"])
     }
 
     private func property(_ text: String) -> String {
-      percentEncoding(HarmlessText.line(text), ["%", "\r", "\n", ":", ","])
+      percentEncoding(SanitizedText.line(text), ["%", "\r", "\n", ":", ","])
     }
 
     private func percentEncoding(_ text: String, _ live: Set<Unicode.Scalar>) -> String {

@@ -48,7 +48,7 @@ package enum MarkdownReport {
 
   /// A numeric reference is never markup (CommonMark 0.31, 2.5).
   private static func entities(_ text: String) -> String {
-    HarmlessText.line(text).unicodeScalars.reduce(into: "") { result, scalar in
+    SanitizedText.line(text).unicodeScalars.reduce(into: "") { result, scalar in
       if scalar.isASCII, !isPlain(scalar) {
         result += "&#\(scalar.value);"
       } else {

@@ -84,7 +84,7 @@ enum SARIFReport {
         + report.files.compactMap { file in
           file.unjudged.map {
             Notification(
-              message: Text(text: harmless(Sentence.naming(file.path.text, $0.message))),
+              message: Text(text: sanitized(Sentence.naming(file.path.text, $0.message))),
               locations: [Location(file.path)])
           }
         }
@@ -131,14 +131,14 @@ enum SARIFReport {
       kind = finding.state == .unverified ? "open" : "fail"
       level =
         finding.state == .unverified ? "none" : finding.severity == .error ? "error" : "warning"
-      message = Text(text: harmless(finding.sentence(about: file.path)))
+      message = Text(text: sanitized(finding.sentence(about: file.path)))
       locations = [Location(file.path)]
       partialFingerprints = ["reelRuleAndPath/v1": "\(finding.rule) \(PathURI(file.path).text)"]
       suppressions = finding.state == .locked ? [Suppression()] : nil
     }
   }
 
-  private static func harmless(_ text: String) -> String { HarmlessText.terminal(text) }
+  private static func sanitized(_ text: String) -> String { SanitizedText.terminal(text) }
 }
 
 /// A path as a URI reference (RFC 3986): bytes that are not unreserved are percent-encoded.

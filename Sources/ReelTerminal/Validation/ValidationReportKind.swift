@@ -16,7 +16,7 @@ package enum ValidationReportKind: String, Sendable, CaseIterable {
   /// - Throws: what the JSON encoder throws.
   package func text(_ report: ValidationReport, _ traits: TerminalTraits) throws -> String {
     switch self {
-    case .people: ValidationCard.text(report, traits)
+    case .people: ValidationSummary.text(report, traits)
     case .json: try ValidationDocument(report).json(pretty: true)
     case .jsonl: try ValidationLines.text(report)
     case .junit: JUnitReport.text(report)

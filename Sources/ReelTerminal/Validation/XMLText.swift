@@ -30,7 +30,7 @@ struct XMLText {
 
   /// For attributes and text alike.
   static func escaped(_ text: String) -> String {
-    HarmlessText.line(text).unicodeScalars.reduce(into: "") { result, scalar in
+    SanitizedText.line(text).unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar {
       case "&": result += "&amp;"
       case "<": result += "&lt;"

@@ -61,7 +61,7 @@ struct PolicyCommand: AsyncParsableCommand {
         let problems = PolicyFiles.problems(of: name)
         isFine = isFine && problems.isEmpty
         let lines = problems.isEmpty ? ["\(name): can be used"] : problems.map(\.description)
-        try OutputStream.standardOutput.write(lines.map { HarmlessText.line($0) + "\n" }.joined())
+        try OutputStream.standardOutput.write(lines.map { SanitizedText.line($0) + "\n" }.joined())
       }
       if !isFine { try ReelExit.someRefused.end() }
     }

@@ -26,7 +26,7 @@ struct ShowCommand: AsyncParsableCommand {
     }
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
-      json ? JSONOutput.text(post, pretty: traits.isTerminal) : PostCard.text(post, traits))
+      json ? JSONOutput.text(post, pretty: traits.isTerminal) : PostSummary.text(post, traits))
   }
 
   private func post(_ catalog: (any PostCatalog)?) async throws -> Post? {

@@ -69,13 +69,13 @@ struct ValidateCommand: AsyncParsableCommand {
   private func explainRule(_ id: String) throws {
     let traits = TerminalTraits.standardOutput()
     if id == "list" {
-      return try OutputStream.standardOutput.write(RuleCard.list(RuleRegistry.infos, traits))
+      return try OutputStream.standardOutput.write(RuleSummary.list(RuleRegistry.infos, traits))
     }
     guard let info = RuleRegistry.info(id) else {
       let hint = RuleRegistry.nearest(to: id).map { "; did you mean \($0)?" } ?? "; --explain list names all"
       throw CommandFailure(.usage, "there is no rule \"\(id)\"\(hint)")
     }
-    try OutputStream.standardOutput.write(RuleCard.text(info, traits))
+    try OutputStream.standardOutput.write(RuleSummary.text(info, traits))
   }
 }
 

@@ -123,6 +123,6 @@ struct RelocationSession: Sendable {
 
   private func write(_ sentence: String) throws {
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(traits.harmless(sentence) + "\n")
+    try OutputStream.standardOutput.write(traits.sanitized(sentence) + "\n")
   }
 }

@@ -17,7 +17,7 @@ struct RunSession: Sendable {
   private struct End: Sendable {
     let summary: RunSummary
     let state: IngestState
-    let troubles: TroubleList
+    let troubles: ProblemList
     let result: PublishResult?
     let wasInterrupted: Bool
     let outputClosed: Bool
@@ -50,7 +50,7 @@ struct RunSession: Sendable {
     // Standard output carries the post, if there is one.
     try write(
       json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) },
-      asError: outcome.isTrouble && !output.json)
+      asError: outcome.isProblem && !output.json)
     return exit
   }
 
@@ -83,7 +83,7 @@ struct RunSession: Sendable {
 
   private func watch(_ model: IngestModel, wantsResult: Bool) async throws -> End {
     // The one file's end is the outcome, which is told once.
-    let display = ProgressDisplay(style: style, tellsTroubles: !wantsResult || output.json)
+    let display = ProgressDisplay(style: style, showsProblems: !wantsResult || output.json)
     let seen = await model.events()
     // Nobody subscribes who does not read: an unread stream keeps every event.
     let read = wantsResult ? await model.events() : nil

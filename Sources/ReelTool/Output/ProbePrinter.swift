@@ -28,7 +28,7 @@ final class ProbePrinter: Sendable {
     let document = ProbeDocument(path: file.path, result: file.result)
     let text = Result {
       switch format {
-      case .cards: ProbeCard.text(document, .standardOutput())
+      case .cards: ProbeSummary.text(document, .standardOutput())
       case .lines: try document.json(pretty: false)
       case .json: ""
       }
@@ -45,8 +45,8 @@ final class ProbePrinter: Sendable {
     state.withLock { state in
       do {
         let text = try answer.text.get()
-        let isFurtherCard = format == .cards && state.count > 0
-        if !text.isEmpty { try OutputStream.standardOutput.write((isFurtherCard ? "\n" : "") + text) }
+        let isFurtherSummary = format == .cards && state.count > 0
+        if !text.isEmpty { try OutputStream.standardOutput.write((isFurtherSummary ? "\n" : "") + text) }
       } catch {
         state.problem = error
         return false

@@ -5,20 +5,20 @@ import ReelTerminal
 /// Shows a run on stderr: events as they come, bars or lines on a clock.
 actor ProgressDisplay {
   private let style: ProgressStyle
-  private let tellsTroubles: Bool
+  private let showsProblems: Bool
   private let stream = OutputStream.standardError
   private let queue = BlockingQueue(label: "reel.progress", width: 1)
   private var bars = BarsRenderer()
   private var plain = PlainProgress()
-  private var pace = PaceWindow()
+  private var throughput = ThroughputWindow()
   private var pending: [IngestEvent] = []
-  private(set) var troubles = TroubleList()
+  private(set) var troubles = ProblemList()
   private var isBroken = false
 
-  /// - Parameter tellsTroubles: whether a file that failed gets a line as it ends.
-  init(style: ProgressStyle, tellsTroubles: Bool) {
+  /// - Parameter showsProblems: whether a file that failed gets a line as it ends.
+  init(style: ProgressStyle, showsProblems: Bool) {
     self.style = style
-    self.tellsTroubles = tellsTroubles
+    self.showsProblems = showsProblems
   }
 
   /// How often it is drawn.
@@ -29,7 +29,7 @@ actor ProgressDisplay {
     for await batch in events.batches() {
       for event in batch {
         troubles.note(event)
-        if tellsTroubles, style == .plain || style == .bar, event.body.isTerminal { pending.append(event) }
+        if showsProblems, style == .plain || style == .bar, event.body.isTerminal { pending.append(event) }
       }
     }
   }
@@ -49,15 +49,15 @@ actor ProgressDisplay {
   private func show(_ state: IngestState) async {
     let traits = TerminalTraits.standardError()
     let now = ContinuousClock.now
-    let speed = pace.pace(of: state, at: now)
+    let speed = throughput.throughput(of: state, at: now)
     let events = pending
     pending = []
     switch style {
     case .bar:
       let above = events.flatMap { Announcements.troubles.lines(for: $0, traits: traits) }
-      await write(bars.frame(state, pace: speed, above: above, traits: traits))
+      await write(bars.frame(state, throughput: speed, above: above, traits: traits))
     case .plain:
-      let lines = plain.lines(for: events, state, pace: speed, at: now, traits: traits)
+      let lines = plain.lines(for: events, state, throughput: speed, at: now, traits: traits)
       await write(lines.map { $0 + "\n" }.joined())
     case .auto, .none: break
     }

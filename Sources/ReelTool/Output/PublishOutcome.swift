@@ -8,7 +8,7 @@ struct PublishOutcome {
   let result: PublishResult
 
   /// Whether there is no post to print, but a reason.
-  var isTrouble: Bool {
+  var isProblem: Bool {
     switch result {
     case .refused, .failed: true
     case .published, .duplicate, .planned: false
@@ -17,17 +17,17 @@ struct PublishOutcome {
 
   func text(_ traits: TerminalTraits) -> String {
     switch result {
-    case .published(let post): PostCard.text(post, title: .published, traits)
-    case .duplicate(let post?): PostCard.text(post, title: .duplicate, traits)
-    case .duplicate(nil): traits.harmless("\(path.text) would be a duplicate") + "\n"
-    case .planned(let plan): PlanCard.text(plan, of: path, traits)
+    case .published(let post): PostSummary.text(post, title: .published, traits)
+    case .duplicate(let post?): PostSummary.text(post, title: .duplicate, traits)
+    case .duplicate(nil): traits.sanitized("\(path.text) would be a duplicate") + "\n"
+    case .planned(let plan): PlanSummary.text(plan, of: path, traits)
     case .refused(let refusal): trouble(refusal.code, refusal.message, refused: true, traits)
     case .failed(let failure): trouble(failure.code, failure.message, refused: false, traits)
     }
   }
 
   private func trouble(_ code: String, _ message: String, refused: Bool, _ traits: TerminalTraits) -> String {
-    TroubleCard.text(TroubleList.Entry(path: path, code: code, message: message, refused: refused), traits)
+    ProblemSummary.text(ProblemList.Entry(path: path, code: code, message: message, refused: refused), traits)
   }
 
   /// The post; for a file without one `{"ok": false, …}` with the reason.

@@ -1,7 +1,7 @@
 import ReelIngest
 
 /// How fast a run goes, as far as that can be told.
-package struct RunPace: Hashable, Sendable {
+package struct RunThroughput: Hashable, Sendable {
   /// Bytes stored in a second; nil when unknown or when nothing is being stored.
   package var bytesPerSecond: Double?
   /// Files that have had their end in a second; nil when unknown.
@@ -17,8 +17,8 @@ package struct RunPace: Hashable, Sendable {
   }
 }
 
-/// Measures the pace of a run over the last seconds, from a sample for each frame that is drawn.
-package struct PaceWindow: Sendable {
+/// Measures the throughput of a run over the last seconds, from a sample for each frame that is drawn.
+package struct ThroughputWindow: Sendable {
   private struct Sample {
     let at: ContinuousClock.Instant
     let stored: Double
@@ -33,8 +33,10 @@ package struct PaceWindow: Sendable {
     self.span = span
   }
 
-  /// Takes note of `state` as it is at `instant`, and gives the pace until then.
-  package mutating func pace(of state: IngestState, at instant: ContinuousClock.Instant) -> RunPace {
+  /// Takes note of `state` as it is at `instant`, and gives the throughput until then.
+  package mutating func throughput(of state: IngestState, at instant: ContinuousClock.Instant)
+    -> RunThroughput
+  {
     samples.append(
       Sample(
         at: instant, stored: Double(state.publishedBytes + state.sentBytes),
@@ -42,16 +44,16 @@ package struct PaceWindow: Sendable {
         files: Double(state.done)))
     // The newest of those that are too old is kept: it is where the window begins.
     while samples.count > 2, samples[1].at <= instant - span { samples.removeFirst() }
-    return pace(of: state)
+    return throughput(of: state)
   }
 
-  private func pace(of state: IngestState) -> RunPace {
-    guard let first = samples.first, let last = samples.last else { return RunPace() }
+  private func throughput(of state: IngestState) -> RunThroughput {
+    guard let first = samples.first, let last = samples.last else { return RunThroughput() }
     let seconds = (last.at - first.at) / .seconds(1)
-    guard seconds >= 0.5 else { return RunPace() }
+    guard seconds >= 0.5 else { return RunThroughput() }
     let stored = (last.stored - first.stored) / seconds
     let files = (last.files - first.files) / seconds
-    return RunPace(
+    return RunThroughput(
       bytesPerSecond: stored > 0 ? stored : nil,
       filesPerSecond: files > 0 ? files : nil,
       secondsLeft: secondsLeft(state, worked: last.worked - first.worked, in: seconds))

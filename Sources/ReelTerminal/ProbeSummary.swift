@@ -2,14 +2,14 @@ import ReelCore
 import ReelIngest
 
 /// What one file really is, for people.
-package enum ProbeCard {
+package enum ProbeSummary {
   /// A newline after each line.
   package static func text(_ document: ProbeDocument, _ traits: TerminalTraits) -> String {
     switch document.result {
     case .success(let report): success(report, document, traits).text(traits)
     case .failure(let failure):
-      TroubleCard.text(
-        TroubleList.Entry(path: document.path, code: failure.code, message: failure.message, refused: false),
+      ProblemSummary.text(
+        ProblemList.Entry(path: document.path, code: failure.code, message: failure.message, refused: false),
         traits)
     }
   }
@@ -26,7 +26,7 @@ package enum ProbeCard {
     }
     for warning in report.media.warnings { sheet.add("warning", warning.message, .warning) }
     sheet.add("read by", provenance(report.provenance))
-    return traits.wrapped(traits.harmless(document.path.shown), .strong) + sheet.lines()
+    return traits.wrapped(traits.sanitized(document.path.shown), .strong) + sheet.lines()
   }
 
   static func addFacts(of media: MediaInfo, to sheet: inout FactSheet, _ traits: TerminalTraits) {
@@ -58,7 +58,7 @@ package enum ProbeCard {
 }
 
 // One line for each group of facts; what is unknown is left out.
-extension ProbeCard {
+extension ProbeSummary {
   private static func joined(_ parts: [String?]) -> String {
     parts.compactMap(\.self).joined(separator: ", ")
   }

@@ -2,7 +2,7 @@
 ///
 /// What could move a cursor, change a colour, hide or turn text around, forge a line or give a command to a CI
 /// runner is shown as a visible escape: `\n`, `\x1b`, `\u{202e}`. Everything else stays as it is.
-package enum HarmlessText {
+package enum SanitizedText {
   /// For a terminal, a plain log or the log of a CI runner, as part of one line.
   ///
   /// - Parameter asciiOnly: show everything beyond ASCII as an escape too, for a terminal that is not UTF-8.

@@ -2,7 +2,7 @@ import ReelCore
 import ReelIngest
 
 /// The files of a run that were not published and why, as many as one wants to keep.
-package struct TroubleList: Hashable, Sendable {
+package struct ProblemList: Hashable, Sendable {
   /// One file.
   package struct Entry: Hashable, Sendable {
     /// As the run named it.
@@ -49,7 +49,7 @@ package struct TroubleList: Hashable, Sendable {
   }
 }
 
-extension TroubleList.Entry: Encodable {
+extension ProblemList.Entry: Encodable {
   private enum CodingKeys: String, CodingKey { case code, message, refused }
 
   /// Throws what the encoder throws.

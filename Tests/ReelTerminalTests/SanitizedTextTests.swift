@@ -20,7 +20,7 @@ import Testing
     ("\u{FFFE}\u{0378}", #"\u{fffe}\u{378}"#),
   ])
   func whatActsIsShown(text: String, shown: String) {
-    #expect(HarmlessText.terminal(text) == shown)
+    #expect(SanitizedText.terminal(text) == shown)
   }
 
   @Test(arguments: [
@@ -28,21 +28,21 @@ import Testing
     "e\u{301}", "ế", "Z\u{30C}\u{323}",
   ])
   func whatLanguagesNeedStays(text: String) {
-    #expect(HarmlessText.line(text) == text)
+    #expect(SanitizedText.line(text) == text)
   }
 
   @Test func aMarkAtTheBeginningDoesNotSitOnOurText() {
-    #expect(HarmlessText.terminal("\u{301}a") == #"\u{301}a"#)
-    #expect(HarmlessText.terminal("\n\u{301}a") == #"\n\u{301}a"#)
+    #expect(SanitizedText.terminal("\u{301}a") == #"\u{301}a"#)
+    #expect(SanitizedText.terminal("\n\u{301}a") == #"\n\u{301}a"#)
   }
 
   @Test func aTowerOfMarksIsCutDown() {
     let tower = "a" + String(repeating: "\u{301}", count: 6)
-    #expect(HarmlessText.terminal(tower) == "a\u{301}\u{301}\u{301}\u{301}" + #"\u{301}\u{301}"#)
+    #expect(SanitizedText.terminal(tower) == "a\u{301}\u{301}\u{301}\u{301}" + #"\u{301}\u{301}"#)
   }
 
   @Test func asciiOnlyShowsNothingElse() {
-    #expect(HarmlessText.line("é日👍", asciiOnly: true) == #"\u{e9}\u{65e5}\u{1f44d}"#)
+    #expect(SanitizedText.line("é日👍", asciiOnly: true) == #"\u{e9}\u{65e5}\u{1f44d}"#)
   }
 
   @Test(arguments: [
@@ -54,7 +54,7 @@ import Testing
     ("#\u{200B}#[x]", #"#\u{200b}#[x]"#),
   ])
   func commandsToRunnersAreBroken(text: String, shown: String) {
-    #expect(HarmlessText.line(text) == shown)
+    #expect(SanitizedText.line(text) == shown)
   }
 
   @Test(arguments: [
@@ -74,17 +74,17 @@ import Testing
     ("a-b=c", "a-b=c"),
   ])
   func csvFieldsAreNoFormulas(text: String, field: String) {
-    #expect(HarmlessText.csvField(text) == field)
+    #expect(SanitizedText.csvField(text) == field)
   }
 
   @Test func whatIsShownIsHarmlessWhateverItWas() {
     for seed in 0..<2000 as Range<UInt64> {
       var random = SplitMix64(seed: seed)
       let text = HostileText.draw(&random)
-      let shown = HarmlessText.line(text)
+      let shown = SanitizedText.line(text)
       #expect(HostileText.problem(in: shown) == nil, "seed \(seed)")
-      #expect(HarmlessText.line(shown) == shown, "seed \(seed): shown twice it changes")
-      let ascii = HarmlessText.line(text, asciiOnly: true)
+      #expect(SanitizedText.line(shown) == shown, "seed \(seed): shown twice it changes")
+      let ascii = SanitizedText.line(text, asciiOnly: true)
       #expect(ascii.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "seed \(seed)")
     }
   }

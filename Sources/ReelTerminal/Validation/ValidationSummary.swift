@@ -2,14 +2,14 @@ import ReelCore
 import ReelValidation
 
 /// What `reel validate` found, for people.
-package enum ValidationCard {
+package enum ValidationSummary {
   /// A newline after each line.
   package static func text(_ report: ValidationReport, _ traits: TerminalTraits) -> String {
     var lines = report.files.filter(isWorthTelling).flatMap { file($0, report, traits) }
     if !lines.isEmpty { lines.append(StyledLine()) }
-    let ink: StyledLine.Ink = report.outcome == .passed ? .success : .failure
-    lines += traits.wrapped(traits.harmless(report.headline), ink)
-    lines += traits.wrapped(traits.harmless(by(report)), .dim)
+    let style: StyledLine.TextStyle = report.outcome == .passed ? .success : .failure
+    lines += traits.wrapped(traits.sanitized(report.headline), style)
+    lines += traits.wrapped(traits.sanitized(by(report)), .dim)
     return lines.text(traits)
   }
 
@@ -28,18 +28,18 @@ package enum ValidationCard {
   private static func file(
     _ file: ValidatedFile, _ report: ValidationReport, _ traits: TerminalTraits
   ) -> [StyledLine] {
-    var lines = traits.wrapped(traits.harmless(file.path.shown), .strong)
+    var lines = traits.wrapped(traits.sanitized(file.path.shown), .strong)
     if let error = file.unjudged {
       lines += entry("not judged", .failure, "\(error.message) [\(error.code.rawValue)]", traits)
     }
     for finding in file.findings where finding.state != .locked {
-      lines += entry(finding.word, ink(finding, report), "\(finding.sentence) [\(finding.rule)]", traits)
+      lines += entry(finding.word, style(finding, report), "\(finding.sentence) [\(finding.rule)]", traits)
       if let mend = finding.mend, finding.state == .broken { lines += entry("mend", .dim, mend, traits) }
     }
     return lines
   }
 
-  private static func ink(_ finding: Finding, _ report: ValidationReport) -> StyledLine.Ink {
+  private static func style(_ finding: Finding, _ report: ValidationReport) -> StyledLine.TextStyle {
     if finding.fails(report) { return .failure }
     return finding.state == .broken ? .warning : .dim
   }
@@ -47,12 +47,12 @@ package enum ValidationCard {
   private static let labelColumns = 10
 
   private static func entry(
-    _ label: String, _ ink: StyledLine.Ink, _ text: String, _ traits: TerminalTraits
+    _ label: String, _ style: StyledLine.TextStyle, _ text: String, _ traits: TerminalTraits
   ) -> [StyledLine] {
     let room = traits.columns.map { max(16, $0 - labelColumns - 4) }
-    return TextFlow.lines(traits.harmless(text), columns: room).enumerated().map { index, line in
+    return TextFlow.lines(traits.sanitized(text), columns: room).enumerated().map { index, line in
       let label = DisplayWidth.padded(index == 0 ? label : "", to: labelColumns)
-      return StyledLine("  ") + StyledLine(label, ink) + StyledLine("  " + line)
+      return StyledLine("  ") + StyledLine(label, style) + StyledLine("  " + line)
     }
   }
 }

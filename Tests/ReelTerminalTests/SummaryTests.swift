@@ -4,14 +4,14 @@ import ReelIngest
 import ReelTerminal
 import Testing
 
-@Suite struct CardTests {
+@Suite struct SummaryTests {
   private let log = TerminalTraits()
 
   private func lines(_ text: String) -> [String] { text.split(separator: "\n").map(String.init) }
 
   @Test func aPost() throws {
     #expect(
-      lines(PostCard.text(try Samples.post(), title: .published, log)) == [
+      lines(PostSummary.text(try Samples.post(), title: .published, log)) == [
         "published",
         "id       018f33a3-02fa-7707-8707-070707070707",
         "caption  At the beach",
@@ -30,14 +30,14 @@ import Testing
   }
 
   @Test func aPostThatIsThereAlready() throws {
-    let text = PostCard.text(try Samples.post(), title: .duplicate, log)
+    let text = PostSummary.text(try Samples.post(), title: .duplicate, log)
     #expect(lines(text)[0] == "nothing new: this video is a post already")
   }
 
   @Test func aFile() {
     let document = ProbeDocument(path: SourcePath("clips/beach.mp4"), result: .success(Samples.report))
     #expect(
-      lines(ProbeCard.text(document, log)) == [
+      lines(ProbeSummary.text(document, log)) == [
         "clips/beach.mp4",
         "  container  mov (video/quicktime), index first, 4.5 Mb/s",
         "  size       1.2 MB",
@@ -58,7 +58,7 @@ import Testing
     media.truncated = true
     let report = ProbeReport(media: media, provenance: Samples.provenance)
     #expect(
-      lines(ProbeCard.text(ProbeDocument(path: SourcePath("a.webm"), result: .success(report)), log)) == [
+      lines(ProbeSummary.text(ProbeDocument(path: SourcePath("a.webm"), result: .success(report)), log)) == [
         "a.webm",
         "  container  webm (video/webm)",
         "  size       17 B",
@@ -73,13 +73,13 @@ import Testing
     let failure = FileFailure(code: "playlist", message: "it is an HLS playlist, not a video")
     let document = ProbeDocument(path: SourcePath("notes.mp4"), result: .failure(failure))
     #expect(
-      ProbeCard.text(document, log) == "failed: notes.mp4 is an HLS playlist, not a video [playlist]\n")
+      ProbeSummary.text(document, log) == "failed: notes.mp4 is an HLS playlist, not a video [playlist]\n")
   }
 
   @Test func aPlan() {
     let plan = FilePlanned(media: Samples.media, metadata: PostMetadata(caption: "Beach"))
     #expect(
-      lines(PlanCard.text(plan, of: SourcePath("a.mov"), log)).prefix(3) == [
+      lines(PlanSummary.text(plan, of: SourcePath("a.mov"), log)).prefix(3) == [
         "dry run, nothing was written: a.mov would be published", "  caption    Beach",
         "  container  mov (video/quicktime), index first, 4.5 Mb/s",
       ])

@@ -1,7 +1,7 @@
 import ReelCore
 
 /// One post for people.
-package enum PostCard {
+package enum PostSummary {
   /// What is said above a card.
   package enum Title: Hashable, Sendable {
     case none
@@ -37,7 +37,7 @@ package enum PostCard {
     sheet.add("shares", post.shareCount.map { "\($0)" })
     sheet.add("comment", post.commentID)
     sheet.add("digest", post.digest?.description)
-    sheet.add("read by", post.probe.map(ProbeCard.provenance))
+    sheet.add("read by", post.probe.map(ProbeSummary.provenance))
     return sheet.lines(indent: 0)
   }
 

@@ -1,14 +1,14 @@
 import ReelValidation
 
 /// What a rule means, for people (`reel validate --explain`).
-package enum RuleCard {
+package enum RuleSummary {
   /// A newline after each line.
   package static func text(_ info: RuleInfo, _ traits: TerminalTraits) -> String {
-    var lines = traits.wrapped(traits.harmless("\(info.id): \(info.title)"), .strong)
-    lines += traits.wrapped(traits.harmless(info.explanation))
+    var lines = traits.wrapped(traits.sanitized("\(info.id): \(info.title)"), .strong)
+    lines += traits.wrapped(traits.sanitized(info.explanation))
     if let form = RuleRegistry.rule(info.id)?.operand {
       lines += traits.wrapped(
-        traits.harmless("In a policy: \(info.id): \(form.examples[0])  (\(form.name))"), .dim)
+        traits.sanitized("In a policy: \(info.id): \(form.examples[0])  (\(form.name))"), .dim)
     }
     return lines.text(traits)
   }

@@ -1,6 +1,6 @@
 /// JSON made harmless for terminals and CI logs without changing what it says: what a runner or a terminal would
 /// act on is written as `\uXXXX`, which every JSON reader reads back as the same text.
-enum HarmlessJSON {
+enum SanitizedJSON {
   /// - Parameter json: well-formed JSON in UTF-8, the controls below U+0020 escaped as RFC 8259 demands.
   static func escaping(_ json: [UInt8]) -> [UInt8] {
     needsEscapes(json) ? withEscapes(json) : json
