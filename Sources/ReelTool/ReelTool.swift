@@ -59,7 +59,7 @@ enum Main {
     } catch let error where ReelTool.exitCode(for: error).isSuccess {
       ReelTool.exit(withError: error)
     } catch {
-      let usage = UsageTrouble(message: ReelTool.fullMessage(for: error), arguments: arguments)
+      let usage = UsageProblem(message: ReelTool.fullMessage(for: error), arguments: arguments)
       usage.tell()
       exit(ReelTool.exitCode(for: error).rawValue)
     }

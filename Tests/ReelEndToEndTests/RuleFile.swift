@@ -46,7 +46,7 @@ struct RuleFile: Sendable {
 }
 
 /// Changes of a sample's bytes.
-enum Surgery {
+enum RepairSession {
   /// Where the last `text` stands.
   private static func last(_ text: String, in bytes: [UInt8]) -> Int? {
     let wanted = Array(text.utf8)

@@ -42,11 +42,11 @@ struct RuleFiles: Sendable {
   private static let durations = [
     RuleFiles(
       "duration.missing", good: .sample("clips/flash.flv"),
-      bad: .sample("clips/flash.flv") { Surgery.forgetTimes(&$0, of: [8, 9, 18], "duration") }),
+      bad: .sample("clips/flash.flv") { RepairSession.forgetTimes(&$0, of: [8, 9, 18], "duration") }),
     RuleFiles("duration.min", "1.5s", bad: .sample("clips/titled.mp4")),
     RuleFiles("duration.max", "1.5s", good: .sample("clips/titled.mp4"), bad: .sample("clips/faststart.mp4")),
     RuleFiles("duration.expected", "2s", bad: .sample("clips/titled.mp4")),
-    RuleFiles("duration.mismatch", bad: .sample("clips/faststart.mp4") { Surgery.claimLong(&$0) }),
+    RuleFiles("duration.mismatch", bad: .sample("clips/faststart.mp4") { RepairSession.claimLong(&$0) }),
   ]
 
   private static let pictures = [
@@ -55,20 +55,23 @@ struct RuleFiles: Sendable {
     RuleFiles("video.empty", bad: .sample("broken/no-samples.mp4")),
     RuleFiles("video.multiple", bad: .sample("clips/two-pictures.mp4")),
     RuleFiles(
-      "encryption.present", bad: .sample("clips/faststart.mp4") { Surgery.setEntry(&$0, "encv", size: nil) }),
+      "encryption.present",
+      bad: .sample("clips/faststart.mp4") { RepairSession.setEntry(&$0, "encv", size: nil) }),
     RuleFiles("codec.video", "[h264, hevc]", bad: .sample("clips/vp9.webm")),
     RuleFiles(
-      "size.unknown", bad: .sample("clips/faststart.mp4") { Surgery.setEntry(&$0, "zzzz", size: (0, 0)) }),
+      "size.unknown",
+      bad: .sample("clips/faststart.mp4") { RepairSession.setEntry(&$0, "zzzz", size: (0, 0)) }),
     RuleFiles("size.min", "180x100", bad: .sample("clips/titled.mp4")),
     RuleFiles("size.max", "180x100", good: .sample("clips/titled.mp4"), bad: .sample("clips/faststart.mp4")),
     RuleFiles(
-      "size.odd", bad: .sample("clips/faststart.mp4") { Surgery.setEntry(&$0, "zzzz", size: (161, 90)) }),
+      "size.odd", bad: .sample("clips/faststart.mp4") { RepairSession.setEntry(&$0, "zzzz", size: (161, 90)) }
+    ),
     RuleFiles("size.aspect", "[\"16:9\"]", bad: .sample("clips/captioned.mp4")),
     RuleFiles("rotation.present", bad: .sample("clips/phone-portrait.mov")),
     RuleFiles("sar.nonSquare", bad: .sample("clips/pal-wide.mp4")),
     RuleFiles(
       "fps.unknown",
-      bad: .sample("clips/flash.flv") { Surgery.forgetTimes(&$0, of: [9], "framerate") }),
+      bad: .sample("clips/flash.flv") { RepairSession.forgetTimes(&$0, of: [9], "framerate") }),
     RuleFiles("fps.min", "20", bad: .sample("clips/old-phone.3gp")),
     RuleFiles("fps.max", "29.97", bad: .sample("clips/phone-portrait.mov")),
     RuleFiles("fps.variable", bad: .sample("clips/variable-rate.mp4")),
@@ -81,7 +84,8 @@ struct RuleFiles: Sendable {
   private static let sounds = [
     RuleFiles("audio.none", bad: .sample("clips/silent.mp4")),
     RuleFiles("codec.audio", "[aac]", bad: .sample("clips/matroska.mkv")),
-    RuleFiles("audio.channels", "[1]", bad: .sample("clips/faststart.mp4") { Surgery.claimStereo(&$0) }),
+    RuleFiles(
+      "audio.channels", "[1]", bad: .sample("clips/faststart.mp4") { RepairSession.claimStereo(&$0) }),
     RuleFiles("audio.sampleRate", "[44100]", bad: .sample("clips/vp9.webm")),
   ]
 
@@ -92,8 +96,8 @@ struct RuleFiles: Sendable {
     RuleFiles("privacy.location", bad: .sample("clips/phone-located.mov")),
     RuleFiles("name.unsafe", bad: .sample("clips/faststart.mp4", as: "-i\n.mp4")),
     RuleFiles(
-      "duplicate.exact", good: .sample("clips/faststart.mp4") { Surgery.addTail(&$0, 1) },
-      bad: .sample("clips/faststart.mp4", as: "a.mp4", "b.mp4") { Surgery.addTail(&$0, 2) }),
+      "duplicate.exact", good: .sample("clips/faststart.mp4") { RepairSession.addTail(&$0, 1) },
+      bad: .sample("clips/faststart.mp4", as: "a.mp4", "b.mp4") { RepairSession.addTail(&$0, 2) }),
     RuleFiles("sidecar.invalid", bad: .clip(withSidecar: "{\"caption\": 5}")),
     RuleFiles("sidecar.orphan", bad: .bytes(Array("{\"caption\": \"left over\"}".utf8), as: "a.json")),
   ]

@@ -12,7 +12,7 @@ import Testing
 /// What is known already is not looked at again.
 @Suite("The same again", .shortTime)
 @MainActor
-struct ReceptionTests {
+struct KnownFileFilterTests {
   /// So late that every file has been left alone for long enough to be trusted.
   private struct LaterClock: WallClock {
     func now() -> Date { Date().addingTimeInterval(60) }

@@ -20,7 +20,7 @@ struct BackupCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let path = try Workplace.libraryPath(settings)
+    let path = try AppContext.libraryPath(settings)
     try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else {
         throw CatalogError(.unusable, "there is no library at \(path): name another with --library")

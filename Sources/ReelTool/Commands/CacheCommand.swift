@@ -46,7 +46,7 @@ struct CacheCommand: AsyncParsableCommand {
     _ ask: (any PostCatalog) async throws(CatalogError) -> CacheStatus
   ) async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let catalog = cleared ? try await Workplace.existing(settings) : try await Workplace.reading(settings)
+    let catalog = cleared ? try await AppContext.existing(settings) : try await AppContext.reading(settings)
     var status = CacheStatus(files: 0, readings: 0, bytes: 0)
     if let catalog {
       do throws(CatalogError) {

@@ -68,12 +68,12 @@ struct DoctorCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
     if rebuild { return try await rebuild(settings) }
-    var surgery = Surgery(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
+    var session = RepairSession(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
     if !from.isEmpty {
-      surgery.supply = FileRestoreSource(inputs: RawArguments.paths(from).map { SourceInput(path: $0) })
+      session.supply = FileRestoreSource(inputs: RawArguments.paths(from).map { SourceInput(path: $0) })
     }
-    let diagnosis = try await surgery.diagnosis(fixing: fix)
-    let view = DiagnosisView(diagnosis, library: try Workplace.libraryPath(settings), fixed: fix)
+    let diagnosis = try await session.diagnosis(fixing: fix)
+    let view = DiagnosisView(diagnosis, library: try AppContext.libraryPath(settings), fixed: fix)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
     if !diagnosis.left.isEmpty { throw CommandExit(code: .someFailed) }

@@ -39,7 +39,7 @@ struct FeedCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let page = try await page(try await Workplace.reading(settings))
+    let page = try await page(try await AppContext.reading(settings))
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json

@@ -76,14 +76,14 @@ struct IngestCommand: AsyncParsableCommand {
     }
     options.onError = onError.meaning
     let target = try EventTarget.open(output.events)
-    let workplace = try await Workplace.open(
+    let appContext = try await AppContext.open(
       settings, dryRun: intake.dryRun, jobs: options.jobs, policy: intake.policy)
     let session = RunSession(
-      workplace: workplace, output: output, settings: settings, target: target,
+      appContext: appContext, output: output, settings: settings, target: target,
       hint: CommandHint(library: library.library))
     let walk = WalkOptions(
       followLinks: reading.followLinks,
-      filter: filter, skippedDirectories: workplace.ownDirectories)
+      filter: filter, skippedDirectories: appContext.ownDirectories)
     let exit = try await session.ingest(inputs, walk: walk, options: options)
     try exit.end()
   }

@@ -29,8 +29,8 @@ struct ProbeCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
-    let workers = settings.jobs ?? Workplace.processors
-    let prober = try Workplace.prober(settings, workers: workers)
+    let workers = settings.jobs ?? AppContext.processors
+    let prober = try AppContext.prober(settings, workers: workers)
     let run = ProbeRun(
       inputs: RawArguments.paths(files).map { SourceInput(path: $0) },
       walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: workers)

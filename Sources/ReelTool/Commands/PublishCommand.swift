@@ -33,14 +33,14 @@ struct PublishCommand: AsyncParsableCommand {
     options.metadata.caption = caption
     options.metadata.music = music
     let target = try EventTarget.open(output.events)
-    let workplace = try await Workplace.open(
+    let appContext = try await AppContext.open(
       settings, dryRun: intake.dryRun, jobs: 1, policy: intake.policy)
     let session = RunSession(
-      workplace: workplace, output: output, settings: settings, target: target,
+      appContext: appContext, output: output, settings: settings, target: target,
       hint: CommandHint(library: library.library))
     let exit = try await session.publish(
       SourceInput(path: RawArguments.path(file)),
-      walk: WalkOptions(followLinks: reading.followLinks, skippedDirectories: workplace.ownDirectories),
+      walk: WalkOptions(followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories),
       options: options)
     try exit.end()
   }

@@ -20,7 +20,7 @@ struct ShowCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    guard let post = try await post(try await Workplace.reading(settings)) else {
+    guard let post = try await post(try await AppContext.reading(settings)) else {
       throw CommandFailure(
         .couldNotRun, "there is no post \(id) in this library; reel feed lists what there is")
     }

@@ -14,8 +14,8 @@ struct StatusCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let path = try Workplace.libraryPath(settings)
-    let status = try await status(try await Workplace.reading(settings)) ?? .empty
+    let path = try AppContext.libraryPath(settings)
+    let status = try await status(try await AppContext.reading(settings)) ?? .empty
     let view = StatusView(status, library: path)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(

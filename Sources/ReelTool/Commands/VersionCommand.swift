@@ -26,7 +26,7 @@ struct VersionCommand: AsyncParsableCommand {
   private func versions(_ settings: Settings) async -> VersionView {
     let sqlite = SQLiteCatalog.sqliteVersion()
     do {
-      let prober = try Workplace.prober(settings, workers: 1)
+      let prober = try AppContext.prober(settings, workers: 1)
       let reader = try await prober.readerVersion()
       await prober.close()
       return VersionView(worker: reader.reel, ffmpeg: reader.ffmpeg, sqlite: sqlite)

@@ -11,7 +11,7 @@ struct LibraryRebuild: Sendable {
   let settings: Settings
   /// Folders (`--to`) that this library stored in, beside its own store.
   let folders: [String]
-  private let disk = BlockingQueue(label: "reel.rebuild", width: Workplace.processors)
+  private let disk = BlockingQueue(label: "reel.rebuild", width: AppContext.processors)
 
   init(settings: Settings, folders: [String]) {
     self.settings = settings
@@ -37,14 +37,14 @@ struct LibraryRebuild: Sendable {
   /// - Throws: ``CommandFailure`` when there is a catalog, when somebody is at work on the library, or when an object
   ///   can't be read just now. The catalog is still lost then.
   func run() async throws -> RebuildView {
-    let path = try Workplace.libraryPath(settings)
+    let path = try AppContext.libraryPath(settings)
     let library = try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else {
         throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
       }
       return library
     }
-    let prober = try Workplace.prober(settings, workers: Workplace.processors)
+    let prober = try AppContext.prober(settings, workers: AppContext.processors)
     do {
       let view = try await rebuild(library, prober)
       await prober.close()

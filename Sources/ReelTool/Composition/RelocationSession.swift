@@ -15,7 +15,7 @@ struct RelocationSession: Sendable {
   /// Looks for every object first; only then the catalog is changed, in one transaction.
   /// - Throws: ``CommandFailure`` when it can't be done; the catalog is as it was then.
   func run() async throws -> ReelExit {
-    let path = try Workplace.libraryPath(settings)
+    let path = try AppContext.libraryPath(settings)
     let (examined, reading) = try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path),
         let examined = try await ExaminedCatalog.open(library: library),
@@ -54,7 +54,7 @@ struct RelocationSession: Sendable {
       try write("nothing was changed: not every post of \(from) has its object in \(to)")
       return ReelExit(count)
     }
-    let catalog = try await Workplace.writing(at: path)
+    let catalog = try await AppContext.writing(at: path)
     do throws(CatalogError) {
       try await catalog.relocate(from, to: to, holding: count.objects, duplicates: duplicates)
       try await catalog.close()

@@ -5,7 +5,7 @@ import ReelTerminal
 
 /// One run on the command line: the view model, its views, the signals, and what is said at the end.
 struct RunSession: Sendable {
-  let workplace: Workplace
+  let appContext: AppContext
   let output: RunOutputOptions
   let settings: Settings
   /// Where the events go; nil when nobody asked for them.
@@ -31,7 +31,7 @@ struct RunSession: Sendable {
     options.tellsKnownPosts = target != nil
     let (end, exit) = try await run(inputs, walk, options, wantsResult: false)
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
-    report.trustsClientDigest = workplace.services.uploader.traits.trustsClientDigest
+    report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
     try write(
       json: { try RunDocument(report).json(pretty: $0) },
       text: { report.text($0, listing: toldAlready(on: $0) ? 0 : 20, hint: hint) })
@@ -62,17 +62,17 @@ struct RunSession: Sendable {
     var options = options
     options.isAcknowledged = target != nil
     let model = await IngestModel(
-      inputs: inputs, walkOptions: walk, options: options, services: workplace.services)
+      inputs: inputs, walkOptions: walk, options: options, services: appContext.services)
     let end: End
     do {
       end = try await watch(model, wantsResult: wantsResult)
     } catch {
       // What went wrong first is what is told.
-      try? await workplace.close()
+      try? await appContext.close()
       throw error
     }
     do {
-      try await workplace.close()
+      try await appContext.close()
     } catch {
       // A run that was ended by the catalog says so itself.
       if end.summary.outcome != .aborted { throw error }

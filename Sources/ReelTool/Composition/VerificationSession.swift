@@ -15,7 +15,7 @@ struct VerificationSession: Sendable {
   /// Looks, and tells as it goes.
   /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
   func run() async throws -> ReelExit {
-    let path = try Workplace.libraryPath(settings)
+    let path = try AppContext.libraryPath(settings)
     let library = try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else {
         throw CatalogError(.unusable, "there is no library at \(path): name another with --library")

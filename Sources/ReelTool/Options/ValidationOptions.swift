@@ -35,10 +35,10 @@ struct ValidationOptions: ParsableArguments {
     let policy = try PolicyFiles.policy(self.policy ?? PolicyLibrary.sanity)
     let filter = FixtureFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
-    let workers = settings.jobs ?? Workplace.processors
+    let workers = settings.jobs ?? AppContext.processors
     return ValidationSession(
       inputs: RawArguments.paths(paths).map { SourceInput(path: $0) }, followLinks: reading.followLinks,
       filter: filter, policy: policy,
-      prober: try Workplace.prober(settings, workers: workers), width: workers * 2)
+      prober: try AppContext.prober(settings, workers: workers), width: workers * 2)
   }
 }

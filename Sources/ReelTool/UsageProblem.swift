@@ -3,7 +3,7 @@ import ReelTerminal
 
 /// What the argument parser has to say. It quotes the arguments, and those may be a stranger's: of a shell's `*`, a name
 /// that begins with `-` is an option.
-struct UsageTrouble {
+struct UsageProblem {
   let message: String
   let arguments: [String]
 

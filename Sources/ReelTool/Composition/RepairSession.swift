@@ -3,7 +3,7 @@ import ReelLibrary
 import ReelStorage
 
 /// What `reel doctor` works with, put together from the settings.
-struct Surgery: Sendable {
+struct RepairSession: Sendable {
   let settings: Settings
   let grace: Duration
   let readsObjects: Bool
@@ -15,7 +15,7 @@ struct Surgery: Sendable {
   /// Looks and, when `fixing`, mends and looks again.
   /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
   func diagnosis(fixing: Bool) async throws -> Diagnosis {
-    let path = try Workplace.libraryPath(settings)
+    let path = try AppContext.libraryPath(settings)
     return try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else {
         throw CatalogError(.unusable, "there is no library at \(path): name another with --library")

@@ -7,7 +7,7 @@ import ReelSource
 import ReelValidation
 
 /// What a command works with, put together from the settings: the one place that knows every implementation.
-struct Workplace: Sendable {
+struct AppContext: Sendable {
   let services: IngestServices
   let prober: SandboxedProber
   /// The library and the destination: never taken in.
@@ -18,7 +18,7 @@ struct Workplace: Sendable {
   /// - Throws: ``CommandFailure``.
   static func open(
     _ settings: Settings, dryRun: Bool, jobs: Int, policy: String? = nil
-  ) async throws -> Workplace {
+  ) async throws -> AppContext {
     // What can be wrong in the settings is found out before anything is made.
     let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
     let prober = try prober(settings, workers: min(jobs, processors))
@@ -36,7 +36,7 @@ struct Workplace: Sendable {
       catalog: catalog, staging: TemporaryStaging(folder: path + "/tmp"))
     services.onStep = DebugSteps.observer()
     if let policy { services.policy = policy }
-    return Workplace(
+    return AppContext(
       services: services, prober: prober,
       ownDirectories: [path, store.folder].compactMap(\.self).compactMap {
         DirectoryIdentity(at: SourcePath($0))
