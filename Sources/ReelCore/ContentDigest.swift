@@ -53,7 +53,7 @@ extension ContentDigest: CustomStringConvertible {
 
 extension ContentDigest: Codable {
   /// Reads a string as ``init(hex:)`` takes it.
-  /// - Throws: `DecodingError` when it is no SHA-256 digest.
+  /// - Throws: `DecodingError` when it is not a SHA-256 digest.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let digest = ContentDigest(hex: try container.decode(String.self)) else {

@@ -186,7 +186,7 @@ public struct FeedCursor: Hashable, Sendable, Codable {
   /// The place right behind the post with this page number, towards older ones.
   public init(pageNumber: Int) { self.pageNumber = pageNumber }
 
-  /// Nil when `text` is no cursor.
+  /// Nil when `text` is not a cursor.
   public init?(_ text: String) {
     guard let pageNumber = Int(text), pageNumber > 0 else { return nil }
     self.pageNumber = pageNumber

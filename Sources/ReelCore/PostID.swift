@@ -29,7 +29,7 @@ public struct PostID: Hashable, Sendable {
   /// 16 bytes, in the order of ``description``.
   package var bytes: [UInt8] { withUnsafeBytes(of: uuid.uuid) { Array($0) } }
 
-  /// Nil when `text` is no UUID.
+  /// Nil when `text` is not a UUID.
   public init?(_ text: String) {
     guard let uuid = UUID(uuidString: text) else { return nil }
     self.uuid = uuid

@@ -5,7 +5,7 @@ public struct Rational: Hashable, Sendable {
   /// Above 0.
   public let denominator: Int
 
-  /// Nil when the ratio is no positive number: a file that says 0/0 says nothing.
+  /// Nil when the ratio is not a positive number: a file that says 0/0 says nothing.
   public init?(_ numerator: Int, _ denominator: Int) {
     guard numerator > 0, denominator > 0 else { return nil }
     self.numerator = numerator
@@ -36,7 +36,7 @@ public struct FrameRate: Hashable, Sendable, Codable, CustomStringConvertible {
   public var description: String { "\(ratio.numerator)/\(ratio.denominator)" }
 
   /// Reads a string like `30000/1001`.
-  /// - Throws: `DecodingError` when it is no positive ratio.
+  /// - Throws: `DecodingError` when it is not a positive ratio.
   public init(from decoder: any Decoder) throws {
     ratio = try Rational.decode(from: decoder, separator: "/")
   }
@@ -63,7 +63,7 @@ public struct SampleAspectRatio: Hashable, Sendable, Codable, CustomStringConver
   public var description: String { "\(ratio.numerator):\(ratio.denominator)" }
 
   /// Reads a string like `4:3`.
-  /// - Throws: `DecodingError` when it is no positive ratio.
+  /// - Throws: `DecodingError` when it is not a positive ratio.
   public init(from decoder: any Decoder) throws {
     ratio = try Rational.decode(from: decoder, separator: ":")
   }

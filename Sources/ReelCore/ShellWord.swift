@@ -1,7 +1,7 @@
 /// Names put into commands that a person may copy.
 public enum ShellWord {
   /// `path` as one word for a POSIX shell, which takes it for a name and for nothing else; with control characters
-  /// or bytes that are no UTF-8 it is bash's `$'…'`.
+  /// or bytes that are not UTF-8 it is bash's `$'…'`.
   public static func quoted(_ path: [UInt8]) -> String {
     let path = path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path
     if !path.isEmpty, path.allSatisfy(isPlain) { return String(decoding: path, as: UTF8.self) }

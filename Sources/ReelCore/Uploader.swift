@@ -180,7 +180,7 @@ public struct UploadError: Error, Hashable, Sendable, Codable {
     case verificationFailed
     /// No space left in the store.
     case storeFull
-    /// The store is not there, is no folder, or cannot be written.
+    /// The store is not there, is not a folder, or cannot be written.
     case storeUnusable
     /// The task was cancelled.
     case cancelled

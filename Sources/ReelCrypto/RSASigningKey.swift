@@ -92,7 +92,7 @@ extension RSASigningKey: CustomReflectable {
   package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Why a text is no key to sign with. Quotes nothing of it but the label of a PEM block.
+/// Why a text is not a key to sign with. Quotes nothing of it but the label of a PEM block.
 package enum RSAKeyError: Error, Hashable {
   case notPEM
   case pkcs1

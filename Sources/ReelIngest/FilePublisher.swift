@@ -264,7 +264,7 @@ extension FilePublisher {
 
 /// The tasks of files that go on alone. A lane that hands one in waits while all places are taken.
 ///
-/// They are no children of the run's task: each tells its file's end, also when the run was cancelled before it began.
+/// They are not children of the run's task: each tells its file's end, also when the run was cancelled before it began.
 final class LoneFileTasks: Sendable {
   private let publisher: FilePublisher
   private let places: Int

@@ -82,7 +82,7 @@ public struct RunStarted: Hashable, Sendable, Codable {
 public struct RunScanned: Hashable, Sendable, Codable {
   /// Files to take in that were found so far.
   public let found: Int
-  /// Files that are no candidates.
+  /// Files that are not candidates.
   public let ignored: Int
   /// Bytes of the files found so far.
   public let bytes: Int64

@@ -52,8 +52,8 @@ struct KnownFileFilter: Sendable {
     }
   }
 
-  /// What was found in those that are no posts. The reader is asked who it is only for what it has read: most files
-  /// that are no videos are known for it by their first bytes.
+  /// What was found in those that are not posts. The reader is asked who it is only for what it has read: most files
+  /// that are not videos are known for it by their first bytes.
   private func outcomes(
     of records: [CachedRecord?]
   ) throws(StepFailure) -> [ContentDigest: ProbeOutcome] {

@@ -32,7 +32,7 @@ extension Lane {
 
   // MARK: Opening and hashing
 
-  /// Bytes of a file that is no video by its first ones, up to which it is copied and hashed all the same, so that the
+  /// Bytes of a file that is not a video by its first ones, up to which it is copied and hashed all the same, so that the
   /// refusal can be remembered of just those bytes.
   private static let largestDigestOfRefused: Int64 = 16 << 20
 
@@ -125,7 +125,7 @@ extension Lane {
 
   // MARK: Known already?
 
-  /// Those that are no posts yet, each with what is remembered of its bytes.
+  /// Those that are not posts yet, each with what is remembered of its bytes.
   private mutating func unpublished(_ hashed: [HashedFile]) -> [(HashedFile, KnownContent)] {
     guard !hashed.isEmpty else { return [] }
     let skips = context.options.duplicates == .skip
@@ -194,7 +194,7 @@ extension Lane {
     do throws(ProbeError) {
       container = try file.firstLook.get()
     } catch {
-      // What is no video by its first bytes needs no reader to say so.
+      // What is not a video by its first bytes needs no reader to say so.
       if let version = context.services.prober.firstLookVersion {
         note(file.notes(of: error, by: version))
       }

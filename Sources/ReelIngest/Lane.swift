@@ -38,7 +38,7 @@ struct Lane {
       }
       emit()
     }
-    // What was noted is for a later run's convenience: that it can't be written is no failure of this one.
+    // What was noted is for a later run's convenience: that it can't be written is not a failure of this one.
     _ = try? write { catalog, notes throws(CatalogError) in try catalog.complete([], noting: notes) }
   }
 

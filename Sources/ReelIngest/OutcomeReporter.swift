@@ -42,7 +42,7 @@ struct OutcomeReporter: Sendable {
     return report
   }
 
-  /// What `reel status` shows of it; nil for what was no fault of the file.
+  /// What `reel status` shows of it; nil for what was not a fault of the file.
   func record(_ failure: StepFailure) -> FailureRecord? {
     let now = services.clock.now()
     switch failure {

@@ -21,7 +21,7 @@ enum ComponentWalk {
     return current
   }
 
-  /// A link that is not followed ends the walk: what comes after it finds that it is no directory.
+  /// A link that is not followed ends the walk: what comes after it finds that it is not a directory.
   private static func step(
     _ component: [UInt8], from directory: Descriptor?, followsLink: Bool
   ) throws(SourceError) -> Descriptor {

@@ -40,7 +40,7 @@ extension FoundFile {
 
 /// How a file is found again in the directory that holds it.
 enum FilePlace: Sendable {
-  /// By its name; it is no link.
+  /// By its name; it is not a link.
   case name([UInt8])
   /// By its name, which may be a link to anywhere.
   case followed([UInt8])

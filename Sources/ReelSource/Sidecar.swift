@@ -6,7 +6,7 @@ import ReelCore
 /// string or null.
 ///
 /// It is found by the video's name with its extension replaced (a name without one gets it added);
-/// `clip.mp4.json` is no sidecar. It comes from the same stranger as its video: it is opened like one,
+/// `clip.mp4.json` is not a sidecar. It comes from the same stranger as its video: it is opened like one,
 /// through no link, and read up to ``largest`` bytes. Keys that are not known here mean nothing.
 public enum Sidecar {
   /// Bytes.
@@ -58,7 +58,7 @@ public enum Sidecar {
     } catch DecodingError.typeMismatch(_, let context) {
       throw invalid(wrongType(at: context.codingPath))
     } catch {
-      throw invalid("is no valid JSON; check its quotes, commas and brackets")
+      throw invalid("is not valid JSON; check its quotes, commas and brackets")
     }
   }
 
@@ -76,7 +76,7 @@ public enum Sidecar {
 
   private static func wrongType(at path: [any CodingKey]) -> String {
     guard let key = path.last?.stringValue else {
-      return #"is no JSON object; it should look like {"caption": "…"}"#
+      return #"is not a JSON object; it should look like {"caption": "…"}"#
     }
     return "has something else than a text at \"\(key)\"; put it in quotes, or leave the key out"
   }

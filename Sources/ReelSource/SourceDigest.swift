@@ -18,7 +18,7 @@ public enum SourceDigest {
     of file: SourceFile, isCancelled: () -> Bool = { false }, progress: (Int64) -> Void = { _ in }
   ) throws(SourceError) -> ContentDigest? {
     if file.size > Int64(chunk) { (file.handle as? OpenedFile)?.willBeReadInOrder() }
-    // Most files that are no videos are small: no more memory than the file is long.
+    // Most files that are not videos are small: no more memory than the file is long.
     let buffer = UnsafeMutableRawBufferPointer.allocate(
       byteCount: Int(min(Int64(chunk), max(1, file.size + 1))), alignment: 64)
     defer { buffer.deallocate() }

@@ -5,7 +5,7 @@ public struct ByteRate: Hashable, Sendable {
 
   /// Reads a number, a unit and `/s`. `K`, `M`, `G` and `T` stand for thousands, with `B` or without; `Ki`, `Mi`,
   /// `Gi` and `Ti` for 1024s (IEC 80000-13). Upper and lower case are the same, but for `b`: bits are not bytes, so
-  /// `10Mb/s` is nil, as is everything else that is no rate of at least a byte a second.
+  /// `10Mb/s` is nil, as is everything else that is not a rate of at least a byte a second.
   public init?(_ text: String) {
     var rest = text.trimmed
     if rest.lowercased().hasSuffix("/s") { rest = rest.dropLast(2).trimmed }

@@ -174,7 +174,7 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
   public var description: String { message }
 
   static func notAPath(_ text: String, _ reason: String) -> DestinationAddressError {
-    DestinationAddressError(.notAPath, "the destination \(text) is no folder: \(reason)")
+    DestinationAddressError(.notAPath, "the destination \(text) is not a folder: \(reason)")
   }
 
   /// Names the scheme only: what follows it may hold a password.

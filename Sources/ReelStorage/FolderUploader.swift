@@ -89,7 +89,7 @@ public final class FolderUploader: Uploader {
   ///
   /// In a store that was prepared for uploads, an object that is found is durable: whoever named it may have died
   /// before the folder was synced.
-  /// - Throws: `storeUnusable` when the folder is not there, `denied`, `conflict` when the name is no file's,
+  /// - Throws: `storeUnusable` when the folder is not there, `denied`, `conflict` when the name is not a file's,
   ///   `interrupted` when the folder can't be synced.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     let size = try await withStoredFile(key) { file, _ in file.size }

@@ -45,6 +45,6 @@ public struct S3Address: Hashable, Sendable {
 extension DestinationAddressError {
   /// The address itself is not repeated: it may hold a password.
   static func notABucket(_ reason: String) -> DestinationAddressError {
-    DestinationAddressError(.notABucket, "the destination is no bucket's address: \(reason)")
+    DestinationAddressError(.notABucket, "the destination is not a bucket's address: \(reason)")
   }
 }

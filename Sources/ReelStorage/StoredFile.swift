@@ -73,6 +73,7 @@ struct StoredFile: Sendable {
 
   private static func notAFile(_ key: ObjectKey, _ failure: FolderFailure) -> UploadError {
     UploadError(
-      .conflict, "\(key) in the store \(failure.store) is no file of ours: see what it is, and move it away")
+      .conflict,
+      "\(key) in the store \(failure.store) is not a file of Reel's: see what it is, and move it away")
   }
 }

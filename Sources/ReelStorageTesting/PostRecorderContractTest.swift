@@ -97,7 +97,7 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
       let again = try await context.record(post, by: context.recorder).pageNumber
       try context.expect(Set([place, next, again]).count == 3, "the places are \(place), \(next), \(again)")
     },
-    PostRecorderContractTest("withdraw.nothing", "withdrawing what was never recorded is no error") {
+    PostRecorderContractTest("withdraw.nothing", "withdrawing what was never recorded is not an error") {
       context in
       try await context.recorder.withdraw(try context.newPost().id)
     },

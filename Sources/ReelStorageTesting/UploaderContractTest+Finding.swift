@@ -27,7 +27,7 @@ extension UploaderContractTest {
       try context.expect(try await other.find(key)?.size == content.size, "another one does not find it")
       try context.expect(try await other.readBack(key) == content.digest, "another one reads other bytes")
     },
-    UploaderContractTest("remove.nothing", "removing what is not there is no error") { context in
+    UploaderContractTest("remove.nothing", "removing what is not there is not an error") { context in
       try await context.uploader.remove(try context.newKey())
     },
     UploaderContractTest("remove.gone", "what was removed is gone, and its name is free") { context in

@@ -56,7 +56,8 @@ extension UploaderContractTest {
     }
     let digest = try await context.uploader.readBack(key)
     try context.expect(!winners.isEmpty, "nobody won")
-    try context.expect(winners.contains { $0.digest == digest }, "what is stored is nobody's who won")
+    try context.expect(
+      winners.contains { $0.digest == digest }, "what is stored belongs to none of the winners")
     if context.uploader.traits.atomicCreate {
       try context.expect(
         winners.count == 1, "\(winners.count) of \(contents.count) were told that they had won")

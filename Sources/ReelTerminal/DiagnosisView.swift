@@ -19,15 +19,15 @@ package struct DiagnosisView: Sendable {
   ///
   /// - Parameter listing: of one kind of finding at most so many are told one by one.
   package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
-    var lines = told(diagnosis.mended, "mended:", .success, traits, listing, remedy: false)
+    var lines = told(diagnosis.mended, "repaired:", .success, traits, listing, remedy: false)
     lines += told(diagnosis.left, "found:", .warning, traits, listing, remedy: true)
     lines += diagnosis.failures.prefix(max(0, listing)).flatMap { failure in
       let sentence = Sentence.naming(failure.subject, failure.message) + " [\(failure.code)]"
-      return traits.wrapped("not mended:", .warning, traits.sanitized(sentence))
+      return traits.wrapped("not repaired:", .warning, traits.sanitized(sentence))
     }
     if diagnosis.failures.count > listing {
       lines += traits.wrapped(
-        "and \(diagnosis.failures.count - max(0, listing)) more not mended: --json lists all", .dim)
+        "and \(diagnosis.failures.count - max(0, listing)) more not repaired: --json lists all", .dim)
     }
     return (lines + traits.wrapped(traits.sanitized(summary))).text(traits)
   }

@@ -40,7 +40,7 @@ struct RunHeadline {
   private var nothingFound: String {
     switch summary.ignored {
     case 0: "nothing to take in: no file was found"
-    case 1: "nothing to take in: the only file found is no video"
+    case 1: "nothing to take in: the only file found is not a video"
     default: "nothing to take in: none of the \(summary.ignored) files found is a video"
     }
   }

@@ -100,7 +100,7 @@ extension RunReport {
   /// What to do next.
   private func advice(_ hint: CommandHint) -> [String] {
     if summary.outcome == .aborted, summary.published > 0 || unfinished != 0 {
-      return ["Once that is mended, the same command again goes on where this stopped."]
+      return ["Once that is fixed, the same command again goes on where this stopped."]
     }
     if dryRun { return summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [] }
     var advice: [String] = []

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// `reel help WORDS`. The parser prints the help of what it knows of the words, and takes the rest for done.
 enum HelpWords {
-  /// - Throws: a usage error for a word that is no command.
+  /// - Throws: a usage error for a word that is not a command.
   static func check(_ arguments: some Collection<String>) throws {
     guard arguments.first == "help" else { return }
     var command: any ParsableCommand.Type = ReelTool.self

@@ -47,11 +47,11 @@ package struct FixtureFacts: Hashable, Sendable {
 /// What came of reading a file.
 package enum FixtureReading: Hashable, Sendable {
   case media(ProbeReport)
-  /// It was opened, and is no media or could not be read as such.
+  /// It was opened, and is not media or could not be read as such.
   case unreadable(ProbeError)
   /// It could not be opened.
   case unreachable(SourceError)
-  /// It is no video but a sidecar without one.
+  /// It is not a video but a sidecar without one.
   case orphanSidecar
 }
 

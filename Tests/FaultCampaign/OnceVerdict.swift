@@ -52,7 +52,7 @@ package struct OnceVerdict: Sendable {
     }
     for object in store.objects {
       if object.digest != digest { broken.append("the object \(object.name) holds other bytes") }
-      if object.name != published.first?.key { broken.append("\(object.name) is stored, and is no post") }
+      if object.name != published.first?.key { broken.append("\(object.name) is stored, and is not a post") }
     }
     if published.first.map({ $0.digest != digest }) ?? false { broken.append("the post is of other bytes") }
     if let documents = store.documents, documents != published.map(\.key) {

@@ -144,7 +144,7 @@ extension GoogleDouble {
       }
       let isShort = request.body.count < range.count
       guard isShort || range.total == first + range.count || range.count % Self.granule == 0 else {
-        return .error(400, "invalid", "The chunk is no multiple of 256 KiB")
+        return .error(400, "invalid", "The chunk is not a multiple of 256 KiB")
       }
       let kept = isShort ? request.body.count / Self.kept * Self.kept : request.body.count
       session.length += kept

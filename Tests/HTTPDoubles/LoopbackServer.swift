@@ -32,7 +32,7 @@ package enum ServerAction: Sendable {
   case silence
   /// The connection is closed at once.
   case close
-  /// Bytes that are no HTTP.
+  /// Bytes that are not HTTP.
   case garbage
   /// These bytes, whatever they are; then the connection may be closed.
   case raw([UInt8], thenClose: Bool)

@@ -1,4 +1,4 @@
-/// What is no regular file, and links.
+/// What is not a regular file, and links.
 struct SpecialFiles {
   let isSuperuser: Bool
 

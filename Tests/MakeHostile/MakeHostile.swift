@@ -5,7 +5,7 @@ import ReelHostileFiles
 @main
 enum MakeHostile {
   struct Expectation: Encodable {
-    /// The name's bytes in base64, where it is no UTF-8.
+    /// The name's bytes in base64, where it is not UTF-8.
     let pathBytes: Data?
     let path: String
     let answers: [String]

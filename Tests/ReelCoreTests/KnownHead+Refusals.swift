@@ -83,7 +83,7 @@ extension KnownHead {
       .unsupported, "a segment of a stream",
       Bytes.box("styp", [0, 0]) + Bytes.box("moof") + Bytes.box("mdat")),
     .refused(.unsupported, "a segment of a stream", Bytes.box("moof") + Bytes.box("mdat", [1])),
-    .refused(.unsupported, "an EBML document that is no Matroska file", Bytes.ebml("other")),
+    .refused(.unsupported, "an EBML document that is not a Matroska file", Bytes.ebml("other")),
     .refused(.unsupported, "a RealMedia file", ".RMF\u{0}"),
   ]
 

@@ -54,7 +54,7 @@ struct NamesTests {
   }
 
   @Test(
-    "what could climb out of a store, hide in it or break an address is no key",
+    "what could climb out of a store, hide in it or break an address is not a key",
     arguments: [
       "", ".", "..", ".hidden", "-x", "a/b", "../a", "a\\b", "a b", "a\n", "ä.mp4", "a\u{0}b", "a?b", "a#b",
       "a%2fb",

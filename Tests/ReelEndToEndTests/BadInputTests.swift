@@ -59,7 +59,7 @@ struct BadInputTests {
     #expect(try bench.objects().isEmpty)
   }
 
-  @Test("names that are no UTF-8 keep their bytes, also on the command line")
+  @Test("names that are not UTF-8 keep their bytes, also on the command line")
   func bytes() async throws {
     let bench = try Workbench()
     let name: [CChar] =
@@ -82,7 +82,7 @@ struct BadInputTests {
     #expect(line.contains("pathBytes") && line.contains("\"ok\":true"))
   }
 
-  @Test("an empty folder is no error, and says so")
+  @Test("an empty folder is not an error, and says so")
   func emptyFolder() async throws {
     let bench = try Workbench()
     let run = try await bench.reel("ingest", "clips")
@@ -118,7 +118,7 @@ struct BadInputTests {
     #expect(try await bench.reel("ingest", "clips").status == 0)
     let catalog = bench.library.appendingPathComponent("catalog.sqlite")
     let good = try Data(contentsOf: catalog)
-    try Data("this is no database, and it was never one at all".utf8).write(to: catalog)
+    try Data("this is not a database, and it was never one at all".utf8).write(to: catalog)
     let corrupt = try await bench.reel("ingest", "clips")
     #expect(corrupt.status == 1)
     #expect(corrupt.errors.contains("catalog.sqlite"), "\(corrupt.errors)")

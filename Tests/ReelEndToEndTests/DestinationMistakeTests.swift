@@ -22,7 +22,7 @@ struct DestinationMistakeTests {
   }
 
   @Test(
-    "what is no address",
+    "what is not an address",
     arguments: [
       ("gopher://x", "gopher"), ("s3://", "bucket"),
       ("s3://user:hunter2@bucket", "password"), ("tus+ftp://host/files", "tus+"),

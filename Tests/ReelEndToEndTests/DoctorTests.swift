@@ -50,7 +50,7 @@ struct DoctorTests {
   }
 
   @Test(
-    "what a crash leaves is found, mended and gone", .enabled(if: ReelBinary.hasFailpoints),
+    "what a crash leaves is found, repaired and gone", .enabled(if: ReelBinary.hasFailpoints),
     arguments: ["intended:1", "uploaded:1", "published:2"])
   func crash(step: String) async throws {
     let bench = try Workbench()
@@ -124,7 +124,7 @@ struct DoctorTests {
     }
     // One of the originals is gone, too, and a file of its length has other bytes.
     try Data(repeating: 0, count: bytes.count).write(to: original)
-    #expect(try await bench.reel("ingest", "clips").status == 3, "zeros are no video")
+    #expect(try await bench.reel("ingest", "clips").status == 3, "zeros are not video")
     let found = try await doctor(bench)
     #expect(found.left == ["object.missing", "object.missing"])
     let some = try await doctor(bench, "--fix", "--from", "clips")
@@ -154,7 +154,7 @@ struct DoctorTests {
     let failures = try told.object()["failures"] as? [[String: Any]] ?? []
     #expect(failures.map { $0["code"] as? String } == ["isLink"], "\(told.output)")
     let shown = try await ReelBinary.run(fixing, in: bench.folder)
-    #expect(shown.output.contains("not mended: link.mp4"), "\(shown.output)")
+    #expect(shown.output.contains("not repaired: link.mp4"), "\(shown.output)")
   }
 
   @Test("what was begun is told with its age once nobody is at it, and not while somebody is")
@@ -203,7 +203,7 @@ struct DoctorTests {
     }
     let before = try inode()
 
-    // A file of the right length with other bytes is no source.
+    // A file of the right length with other bytes is not a source.
     let wrong = bench.folder.appendingPathComponent("wrong.mp4")
     try Data(repeating: 0, count: Int(posts[0].size)).write(to: wrong)
     #expect(try await doctor(bench, "--fix", "--from", wrong.path).mended == [])
@@ -284,7 +284,7 @@ struct DoctorTests {
     #expect(!FileManager.default.fileExists(atPath: bench.media.path), "doctor makes no store")
   }
 
-  @Test("a damaged catalog is told, and nothing is mended in it")
+  @Test("a damaged catalog is told, and nothing is repaired in it")
   func damagedCatalog() async throws {
     let bench = try await published()
     let catalog = bench.library.appendingPathComponent("catalog.sqlite")

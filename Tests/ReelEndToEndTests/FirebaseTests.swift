@@ -135,7 +135,7 @@ struct FirebaseTests {
   }
 
   @Test(
-    "an object whose document can't be written is no post; the next run finishes it, or the doctor removes it"
+    "an object whose document can't be written is not a post; the next run finishes it, or the doctor removes it"
   )
   func refused() async throws {
     for isMended in [false, true] {

@@ -93,7 +93,7 @@ struct LibraryInspection {
     if untold > 0 { broken.append("\(untold) events were not told") }
     if !leftovers.isEmpty { broken.append("left over in tmp: \(leftovers)") }
     let keys = Set(published.map(\.key))
-    for stray in objects.subtracting(keys) { broken.append("\(stray) is stored, and is no post") }
+    for stray in objects.subtracting(keys) { broken.append("\(stray) is stored, and is not a post") }
     return broken
   }
 }

@@ -80,7 +80,7 @@ struct LostCatalogTests {
     try await expectRefused(bench)
   }
 
-  @Test("a database without tables is no catalog, whoever has put it there")
+  @Test("a database without tables is not a catalog, whoever has put it there")
   func withoutTables() async throws {
     let bench = try await published()
     try lose(bench)
@@ -246,7 +246,7 @@ struct LostCatalogTests {
     try await expectHealthy(bench, 3)
   }
 
-  @Test("folders that the library stored in are read where they are named, and what is no video is told")
+  @Test("folders that the library stored in are read where they are named, and what is not a video is told")
   func otherFolders() async throws {
     let bench = try await published(to: "store")
     try lose(bench)

@@ -57,7 +57,7 @@ struct ShortageTests {
       #expect(again.status == 0, "\(most): \(again.errors)")
       #expect(try bench.objects().count == 8)
     }
-    // What is no fault of a file's: a shortage, of the store or the catalog too, which ends the run.
+    // What is not a fault of a file's: a shortage, of the store or the catalog too, which ends the run.
     let ours: Set = [
       "tooManyOpenFiles", "unavailable", "cancelled", "catalog.unusable", "catalog.unavailable",
     ]

@@ -79,7 +79,8 @@ struct SizeLimitTests {
     }
   }
 
-  @Test("what is no size is told before anything is made", arguments: ["0", "-1", "20 parsecs", "1Gb", ""])
+  @Test(
+    "what is not a size is told before anything is made", arguments: ["0", "-1", "20 parsecs", "1Gb", ""])
   func noSize(text: String) async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")

@@ -56,6 +56,8 @@ struct Announcements {
 extension LibraryInspection {
   /// The announced posts that the catalog does not have.
   func missing(of announced: Set<String>) -> [String] {
-    announced.subtracting(published.map(\.key)).sorted().map { "\($0) was told as published, and is no post" }
+    announced.subtracting(published.map(\.key)).sorted().map {
+      "\($0) was told as published, and is not a post"
+    }
   }
 }

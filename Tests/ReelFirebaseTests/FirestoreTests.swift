@@ -53,7 +53,7 @@ import Testing
     #expect(double.ids(in: "Post").count == 30)
   }
 
-  /// What can happen to a request, and whether a retry mends it.
+  /// What can happen to a request, and whether a retry fixes it.
   static let faults: [(GoogleDouble.Fault, Bool)] = {
     var all: [(GoogleDouble.Fault, Bool)] = []
     let aborted = #"{"error":{"code":409,"status":"ABORTED","message":"contention"}}"#

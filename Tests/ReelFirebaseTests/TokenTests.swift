@@ -17,7 +17,7 @@ import Testing
     #expect(throws: UploadError.self) { try ServiceAccountKey(bytes, path: "/keys/k.json") }
   }
 
-  @Test("what is no key is told in one sentence, which holds nothing of it")
+  @Test("what is not a key is told in one sentence, which holds nothing of it")
   func badKeys() {
     let origin = "https://oauth2.googleapis.com"
     for (bytes, words) in [

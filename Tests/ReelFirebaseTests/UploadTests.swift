@@ -115,7 +115,7 @@ import Testing
 
   // MARK: Breaks
 
-  /// What can happen to a request, and whether a retry mends it.
+  /// What can happen to a request, and whether a retry fixes it.
   static let faults: [(GoogleDouble.Fault, Bool)] = {
     var all: [(GoogleDouble.Fault, Bool)] = []
     for nth in [1, 3, 6] {

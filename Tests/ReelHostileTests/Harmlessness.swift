@@ -8,7 +8,7 @@ enum Harmlessness {
   static func problems(
     in output: [UInt8], isTerminal: Bool = false, ownCommands: Bool = false
   ) -> [String] {
-    guard let text = String(validating: output, as: UTF8.self) else { return ["it is no UTF-8"] }
+    guard let text = String(validating: output, as: UTF8.self) else { return ["it is not UTF-8"] }
     let lines = (isTerminal ? withoutOurs(text) : text).split(whereSeparator: \.isNewline)
     return scalars(isTerminal ? withoutOurs(text) : text)
       + lines.flatMap { commands(in: ownCommands ? withoutAnnotation($0) : $0) }

@@ -58,7 +58,7 @@ struct KnownFileFilterTests {
   @Test("what failed or was refused fails again without being opened, under the same code, at its old time")
   func failures() async throws {
     let prober = ScriptedProber { file throws(ProbeError) in
-      if file.path.text.hasSuffix("7.mp4") { throw ProbeError(.notMedia, "it is no video") }
+      if file.path.text.hasSuffix("7.mp4") { throw ProbeError(.notMedia, "it is not a video") }
       var media = ScriptedProber.video(file)
       if file.path.text.hasSuffix("8.mp4") { media.video = nil }
       return media
@@ -112,7 +112,7 @@ struct KnownFileFilterTests {
 
   @Test("to stop at the first failure holds for known ones, too")
   func stops() async {
-    let prober = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.notMedia, "it is no video") }
+    let prober = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.notMedia, "it is not a video") }
     _ = await run(prober)
     let again = await run(prober) {
       $0.onError = .stop

@@ -52,7 +52,7 @@ struct RecordingTests {
     #expect(recorder.posts.count == 1)
   }
 
-  @Test("one that can't be recorded is no post; the next run finds the object, and uploads nothing")
+  @Test("one that can't be recorded is not a post; the next run finds the object, and uploads nothing")
   func refused() async throws {
     let recorder = BrokenRecorder(base: MemoryRecorder(of: store.destination))
     for code in [UploadError.Code.denied, .unavailable, .rejected, .cancelled] {

@@ -89,7 +89,7 @@ struct MediaModelTests {
     #expect(missing.code == "notFound")
   }
 
-  @Test("a folder is no video, however it is called and whatever is in it")
+  @Test("a folder is not a video, however it is called and whatever is in it")
   func folder() async {
     let folder = ClipFolder(["a.mp4", "b.mp4"])
     guard case .failed(let failure) = await model(folder.input).publish() else {

@@ -141,7 +141,7 @@ import Testing
     await refuses(temporary, .corrupt, saying: "not one of Reel's")
   }
 
-  @Test(arguments: ["this is no database at all, it is a text of some length", "SQLite format 3\0 or so"])
+  @Test(arguments: ["this is not a database at all, it is a text of some length", "SQLite format 3\0 or so"])
   func whatIsNoDatabaseIsRefused(content: String) async throws {
     let temporary = try await TemporaryLibrary()
     let padded = Data((content + String(repeating: ".", count: 5000)).utf8)
@@ -207,7 +207,7 @@ import Testing
     try await catalog.close()
   }
 
-  @Test("a catalog that is gone is no library's beginning, however little is left of it")
+  @Test("a catalog that is gone is not a library's beginning, however little is left of it")
   func lost() async throws {
     let temporary = try await TemporaryLibrary()
     let library = temporary.library

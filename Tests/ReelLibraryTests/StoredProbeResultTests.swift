@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelLibrary
 
-/// What earlier builds of the same version kept is found out anew, and is no error.
+/// What earlier builds of the same version kept is found out anew, and is not an error.
 @Suite struct KeptReadingTests {
   private static let reader = ReaderVersion(reel: "0.1.0", ffmpeg: "59.27.100")
 

@@ -51,7 +51,7 @@ struct S3ErrorTests {
     #expect(error?.retryAfter == 7)
   }
 
-  @Test("replies without a body, and with one that is no XML")
+  @Test("replies without a body, and with one that is not XML")
   func withoutWords() async throws {
     #expect(try await failure(S3Double.empty(403))?.code == .denied)
     #expect(try await failure(S3Double.empty(503))?.code == .unavailable)

@@ -217,7 +217,7 @@ struct S3UploaderTests {
     #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.objects.count == 1 && $0.begun == 1 })
   }
 
-  @Test("a read-back that is cut short is no digest, which would prove the object to be another")
+  @Test("a read-back that is cut short is not a digest, which would prove the object to be another")
   func shortReadBack() async throws {
     let double = S3Double(tellsChecksums: false)
     _ = try await uploader(double.transport()).upload(source(10), to: key()) { _ in }

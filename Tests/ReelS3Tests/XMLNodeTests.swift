@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(
-    "what is no reply of a store",
+    "what is not a reply of a store",
     arguments: [
       "", "x", "<a>", "<a></b>", "<a/><b/>", "<a>&unknown;</a>",
       "<!DOCTYPE a [<!ENTITY e \"x\">]><a>&e;</a>", "<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><a/>",

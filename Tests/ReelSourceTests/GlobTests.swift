@@ -35,7 +35,7 @@ struct GlobTests {
     #expect(!glob.matches(Array("a/cache".utf8), isFolder: false))
   }
 
-  @Test("match names that are no UTF-8")
+  @Test("match names that are not UTF-8")
   func bytes() throws {
     #expect(try #require(GlobPattern("*.mp4")).matches([0xFF, 0xFE] + Array(".mp4".utf8), isFolder: false))
     #expect(try #require(GlobPattern([0xFF, 0x2A])).matches([0xFF, 0x80], isFolder: false))

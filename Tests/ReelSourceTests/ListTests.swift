@@ -36,7 +36,7 @@ struct SeparatedValuesTests {
     }
   }
 
-  @Test("that are no UTF-8 are an error")
+  @Test("that are not UTF-8 are an error")
   func notUTF8() {
     #expect { try SeparatedValues.records(Array("a\n".utf8) + [0xE4, 0x2C]) } throws: { error in
       (error as? SeparatedValues.Problem)?.line == 2

@@ -59,7 +59,7 @@ struct SidecarTests {
     #expect(try #require(message()).contains(place))
   }
 
-  @Test("that are no UTF-8, too large, a link, a folder or a FIFO")
+  @Test("that are not UTF-8, too large, a link, a folder or a FIFO")
   func unusable() throws {
     try folder.write("clip.json", Array("{\"caption\":\"".utf8) + [0xFF] + Array("\"}".utf8))
     #expect(try #require(message()).contains("UTF-8"))

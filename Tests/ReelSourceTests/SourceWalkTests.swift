@@ -46,7 +46,7 @@ struct SourceWalkTests {
   }
 
   @Test(
-    "a name that two trades share claims nothing: TypeScript is no video, a page in place of one is a failure"
+    "a name that two trades share claims nothing: TypeScript is not a video, a page in place of one is a failure"
   )
   func sharedNames() throws {
     let transport = (0..<400).flatMap { _ in [0x47] + [UInt8](repeating: 0xFF, count: 187) }

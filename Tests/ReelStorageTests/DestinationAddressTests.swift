@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "what is no folder",
+    "what is not a folder",
     arguments: [
       ("", .empty), ("a\0b", .notAPath), ("~", .notAPath), ("~/media", .notAPath),
       ("file:media", .notAPath), ("file://host/media", .notAPath), ("file:///a%2", .notAPath),

@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(
-    "what is no rate",
+    "what is not a rate",
     arguments: [
       "", " ", "MB/s", "-1MB", "10Mb/s", "10Mbit/s", "0", "0MB/s", "0.4", "1e3", "1,5MB", "10MB/m",
       "10MB/s/s",

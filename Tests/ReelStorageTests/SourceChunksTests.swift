@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(
-    "what a source says of changes is no proof: its bytes are hashed, whatever it says",
+    "what a source says of changes is not proof: its bytes are hashed, whatever it says",
     arguments: [true, false])
   func unseenChange(_ isPrivate: Bool) async throws {
     let claimed = try UploadSource.of([1, 2, 3, 4])

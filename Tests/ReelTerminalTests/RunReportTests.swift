@@ -107,7 +107,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (0, "nothing to take in: no file was found"), (1, "nothing to take in: the only file found is no video"),
+    (0, "nothing to take in: no file was found"),
+    (1, "nothing to take in: the only file found is not a video"),
     (7, "nothing to take in: none of the 7 files found is a video"),
   ])
   func nothingFound(ignored: Int, line: String) {
@@ -162,7 +163,7 @@ import Testing
     #expect(
       text(summary(.aborted, error: error), unfinished: 3) == [
         "could not go on: reel-probe-worker is missing; scripts/install builds it",
-        "Once that is mended, the same command again goes on where this stopped.",
+        "Once that is fixed, the same command again goes on where this stopped.",
       ])
   }
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// What servers can't do, and what is no tus server.
+/// What servers can't do, and what is not a tus server.
 @Suite(.shortTime, .notQuick) struct TusMistakeTests {
   @Test(
     "who speaks no tus is told so in a sentence",

@@ -36,7 +36,7 @@ struct TusResumeTests {
       base: base, policy: RetryPolicy(attempts: attempts, firstDelay: .zero, longestDelay: .zero))
   }
 
-  /// What can happen to a request, and whether it is one that a retry mends.
+  /// What can happen to a request, and whether it is one that a retry fixes.
   static let faults: [(TusDouble.Fault, Bool)] = {
     var all: [(TusDouble.Fault, Bool)] = []
     for nth in [1, 3, 6] {

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "what is no endpoint",
+    "what is not an endpoint",
     arguments: [
       "", "tus+", "https://host/files", "tus+ftp://host/", "tus+https:///files", "tus+https://u:p@host/files",
       "tus+https://u@host/files", "tus+https://host/files?a", "tus+https://host/files#a",
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "what is no location",
+    "what is not a location",
     arguments: [
       "", "ftp://host/1", "javascript:alert(1)", "../../etc", "a b", "https://u:p@host/1", "/é", "https://",
     ])

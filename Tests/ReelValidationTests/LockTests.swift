@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test(
-    "what is no lock says so",
+    "what is not a lock says so",
     arguments: [
       ("", "no lock file"), ("hello", "no lock file"), ("reel-lock 2\n", "another version"),
       ("reel-lock 1\n<<<<<<< HEAD\n", "merge"), ("reel-lock 1\nfile a\n", "has no sha256"),

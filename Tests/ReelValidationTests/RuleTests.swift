@@ -49,7 +49,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     RuleCase(rule: "duplicate.exact", setting: "error", bad: likeness(.sameAs(SourcePath("first.mp4")))),
     RuleCase(
       rule: "sidecar.invalid", setting: "error", good: sidecar(.valid),
-      bad: sidecar(.invalid("it is no JSON"))),
+      bad: sidecar(.invalid("it is not JSON"))),
     RuleCase(
       rule: "sidecar.orphan", setting: "error",
       bad: FixtureFacts(path: SourcePath("a.json"), size: 9, reading: .orphanSidecar)),

@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "what is no YAML is told with its place and a look at it",
+    "what is not YAML is told with its place and a look at it",
     arguments: [
       (
         "author: [unclosed\n",

@@ -19,7 +19,7 @@ require_packages() {
   local consent=$1 purpose=$2
   shift 2
   if ! command -v dpkg-query >/dev/null; then
-    say "this is no Debian: going on as if the likes of these were here: $*"
+    say "this is not Debian: going on as if the likes of these were here: $*"
     return
   fi
   local missing

@@ -72,7 +72,7 @@ make_liars() {
   {
     printf '\0\0\0\030ftypisom\0\0\002\0isommp42'
     printf '\0\0\001\010moov'
-    # 256 bytes that are no boxes: each says that it is larger than what holds it.
+    # 256 bytes that are not boxes: each says that it is larger than what holds it.
     printf '\377%.0s' {1..256}
   } >"$to/garbage.mp4"
 }

@@ -44,7 +44,7 @@ make_mp4_clips() {
   make_cover_clip "$to"
 }
 
-# A cover picture beside the video: it is no video stream.
+# A cover picture beside the video: it is not a video stream.
 make_cover_clip() {
   local to=$1
   exact_ffmpeg -i "$to/silent.mp4" -f lavfi -i "testsrc2=size=64x64:rate=1:duration=1" \

@@ -11,7 +11,7 @@ require_swift() {
   command -v swift >/dev/null || give_up "there is no Swift toolchain: $advice"
   local words version
   words=$(swift --version 2>/dev/null </dev/null) || give_up "the Swift toolchain does not start: $advice"
-  [[ $words =~ Swift\ version\ ([0-9]+(\.[0-9]+)*) ]] || give_up "this is no Swift toolchain: $(command -v swift); $advice"
+  [[ $words =~ Swift\ version\ ([0-9]+(\.[0-9]+)*) ]] || give_up "this is not a Swift toolchain: $(command -v swift); $advice"
   version=${BASH_REMATCH[1]}
   is_at_least "$oldest_swift" "$version" || give_up "Swift $version is too old: $advice"
 }

@@ -6,7 +6,7 @@ enum Matroska {
     switch docType {
     case Array("webm".utf8): return .container(.webm)
     case Array("matroska".utf8): return .container(.matroska)
-    default: return Refusal.otherContainer("an EBML document that is no Matroska file").verdict
+    default: return Refusal.otherContainer("an EBML document that is not a Matroska file").verdict
     }
   }
 

@@ -33,7 +33,7 @@ extension FilePrefix {
   private static let span = 4096
 
   /// Whether there is text and nothing else: no control characters but those of text, and mostly ASCII where
-  /// it is no UTF-8.
+  /// it is not UTF-8.
   fileprivate var isText: Bool {
     let bytes = slice(from: 0, count: Self.span).elements
     guard !bytes.isEmpty, bytes.allSatisfy(Self.isTextual) else { return false }

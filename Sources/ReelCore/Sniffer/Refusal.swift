@@ -1,4 +1,4 @@
-/// Something that is no video, with its name and what to do about it.
+/// Something that is not a video, with its name and what to do about it.
 struct Refusal: Sendable {
   private let code: ProbeError.Code
   private let found: String

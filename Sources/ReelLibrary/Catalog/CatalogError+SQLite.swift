@@ -23,7 +23,7 @@ extension CatalogError {
     case .corrupt:
       return CatalogError(
         .corrupt,
-        "the \(noun) \(path) is damaged or is no catalog (\(error.message)): put a backup in its place, or "
+        "the \(noun) \(path) is damaged or is not a catalog (\(error.message)): put a backup in its place, or "
           + "move it away and make a new one of the stored objects (reel doctor --rebuild)")
     case .diskFull:
       return CatalogError(

@@ -23,7 +23,7 @@ enum CatalogFile {
   }
 
   /// Whether there is a file at `path` that is not empty.
-  /// - Throws: `unusable` when it is no file, `notOurs` when others may write to it.
+  /// - Throws: `unusable` when it is not a file, `notOurs` when others may write to it.
   static func hasContent(_ path: String) throws(CatalogError) -> Bool {
     var facts = stat()
     guard stat(path, &facts) == 0 else {
@@ -66,7 +66,7 @@ enum CatalogFile {
     case EISDIR:
       return CatalogError(
         .unusable,
-        "\(path) is no file, where the catalog should be: move it away, or name another library with "
+        "\(path) is not a file, where the catalog should be: move it away, or name another library with "
           + "--library")
     default:
       let reason = SystemError(code: code, call: "open").reason

@@ -9,7 +9,7 @@ struct StoreName: Hashable, Sendable {
   static let own = StoreName(text: "library:media")
 
   /// The prefix of its objects' URLs in the tables, and the prefix of those of another folder. Nil for a store that
-  /// is no folder: how its objects' URLs are made is its own matter.
+  /// is not a folder: how its objects' URLs are made is its own matter.
   var objectBase: String? { self == .own || text.hasPrefix("file://") ? text + "/" : nil }
 }
 

@@ -84,7 +84,7 @@ enum DestinationTable {
     _ id: Int64, _ old: StoreName, to new: StoreName, in db: Connection
   ) throws {
     guard let oldBase = old.objectBase, let newBase = new.objectBase else { return }
-    // What is no JSON is damage for `reel doctor` to tell, and no reason to stop here.
+    // What is not JSON is damage for `reel doctor` to tell, and no reason to stop here.
     try db.run(
       """
       UPDATE post SET document = json_set(document, '$.videoURL', :new || intent.objectKey)

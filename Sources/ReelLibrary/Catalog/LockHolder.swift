@@ -81,7 +81,7 @@ enum LockTable {
     return nil
   }
 
-  /// The processes that hold a lock for writing on the file with that inode; who waits for one is no holder.
+  /// The processes that hold a lock for writing on the file with that inode; who waits for one is not a holder.
   ///
   /// The device is left out: file systems of several devices (btrfs, overlayfs) show another here than stat(2). Should
   /// a file of the same number be locked elsewhere, somebody waits longer than need be, and no more.

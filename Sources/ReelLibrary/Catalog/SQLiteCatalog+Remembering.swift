@@ -79,7 +79,7 @@ extension ProbeOutcome {
   }
 }
 
-/// Reads documents of which many are the same, as of files that are no videos: each of these once.
+/// Reads documents of which many are the same, as of files that are not videos: each of these once.
 private struct OutcomeReading {
   private var known: [String: ProbeOutcome?] = [:]
 

@@ -17,8 +17,8 @@ extension Finding {
     case .dead:
       self.init(
         .ownerDead, owner.name, .byFix,
-        meaning: "\(who) ended without a word; what it held is free for others already",
-        remedy: "strikes it out and removes its lock")
+        meaning: "\(who) ended without signing off; what it held is free for others already",
+        remedy: "deletes its row and removes its lock")
     case .overdue:
       self.init(
         .leaseExpired, owner.name, .byHand,

@@ -29,7 +29,7 @@ package struct SQLiteError: Error, Equatable {
   package let extendedCode: Int32
   /// SQLite's own words for it.
   package let message: String
-  /// The statement that failed; nil for what was no statement.
+  /// The statement that failed; nil for what was not a statement.
   package let sql: String?
 
   /// - Parameter message: nil for SQLite's words for the code.

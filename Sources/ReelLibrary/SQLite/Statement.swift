@@ -11,7 +11,7 @@ final class Statement {
   /// Whether somebody reads its rows, so that it can't be run by another.
   var isInUse = false
 
-  /// - Throws: also when `sql` is no statement, or more than one.
+  /// - Throws: also when `sql` is not a statement, or more than one.
   init(_ sql: String, in database: OpaquePointer) throws(SQLiteError) {
     var (text, handle, isWhole) = (sql, OpaquePointer?.none, false)
     let result = text.withUTF8 { bytes in

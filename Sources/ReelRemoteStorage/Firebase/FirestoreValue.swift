@@ -12,9 +12,9 @@ indirect enum FirestoreValue: Hashable, Sendable {
   /// Of a kind that Reel reads nowhere.
   case other
 
-  /// Nil for what is no integer.
+  /// Nil for what is not an integer.
   var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
-  /// Nil for what is no string.
+  /// Nil for what is not a string.
   var string: String? { if case .string(let text) = self { text } else { nil } }
 
   /// Null for nil.

@@ -29,7 +29,7 @@ struct KeyFile {
   }
 
   private func objection(to status: stat) -> String? {
-    guard status.st_mode & S_IFMT == S_IFREG else { return "is no regular file" }
+    guard status.st_mode & S_IFMT == S_IFREG else { return "is not a regular file" }
     guard status.st_mode & 0o077 == 0 else {
       let mode = String(status.st_mode & 0o777, radix: 8)
       return "can be read or changed by others (its mode is \(mode)): make it yours alone with chmod 600"

@@ -8,7 +8,7 @@ extension ServiceAccountTokens {
     "https://www.googleapis.com/auth/devstorage.read_write https://www.googleapis.com/auth/datastore"
 
   /// Tokens for the account that `key` is of. Asks nothing yet.
-  /// - Throws: `storeUnusable` when the key in it is no RSA key of at least 2048 bits.
+  /// - Throws: `storeUnusable` when the key in it is not an RSA key of at least 2048 bits.
   public init(
     _ key: ServiceAccountKey, transport: any HTTPTransport, clock: any WallClock = SystemWallClock()
   ) async throws(UploadError) {

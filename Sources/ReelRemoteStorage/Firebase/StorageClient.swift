@@ -167,7 +167,7 @@ extension HTTPField.Name {
 
   // The names are constants that keep the rule for names (RFC 9110, 5.1): tests send each of them.
   private static func name(_ text: String) -> HTTPField.Name {
-    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no field's name") }
+    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is not a field name") }
     return name
   }
 }

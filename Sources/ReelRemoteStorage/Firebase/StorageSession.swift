@@ -8,7 +8,7 @@ struct StorageSession: Hashable, Sendable {
 
   private init(target: String, crc32c: String) { (self.target, self.crc32c) = (target, crc32c) }
 
-  /// What a Location means (RFC 9110, 10.2.2). Nil when it is no address at `origin`: what is sent goes nowhere else.
+  /// What a Location means (RFC 9110, 10.2.2). Nil when it is not an address at `origin`: what is sent goes nowhere else.
   init?(location: String, at origin: HTTPOrigin, crc32c: String) {
     guard location.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !location.contains("#") else {
       return nil

@@ -8,7 +8,7 @@ public struct HTTPCall: Sendable {
   public var origin: HTTPOrigin
   /// Path and query, percent-encoded, exactly as they are sent; begins with a slash.
   public var target: String
-  /// What is no secret. Host and Content-Length are put in by the transport.
+  /// What is not secret. Host and Content-Length are put in by the transport.
   public var fields: HTTPFields
   /// What is one.
   public var credentials: [HTTPCredential]

@@ -71,7 +71,7 @@ public struct HTTPAddress: Hashable, Sendable {
       throw HTTPAddressError("it holds a query or a fragment (? or #): leave it out")
     }
     guard parts.port.map({ (1...65_535).contains($0) }) ?? true else {
-      throw HTTPAddressError("its port is no number from 1 to 65535")
+      throw HTTPAddressError("its port is not a number from 1 to 65535")
     }
     guard host.utf8.allSatisfy(Self.isAllowed) else {
       throw HTTPAddressError("its host holds characters that no host's name has")

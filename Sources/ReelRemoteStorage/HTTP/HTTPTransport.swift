@@ -43,7 +43,7 @@ public struct HTTPTimeouts: Hashable, Sendable {
   }
 
   /// What `call` may take in all.
-  /// - Parameter rate: bytes a second that all calls together are held to, which is no fault of the other side's.
+  /// - Parameter rate: bytes a second that all calls together are held to, which is not a fault of the other side's.
   func limit(for call: HTTPCall, at rate: Int64?) -> Duration {
     let sending = rate.map { min(slowest, max(1, $0 / Self.callsAtOnce)) } ?? slowest
     return call.patience + call.thinking + .seconds(call.body.length / sending)

@@ -217,7 +217,7 @@ struct MultipartUpload: Sendable {
     }
   }
 
-  /// A 200 that is no error may be a proxy's, or in words of the store's own: what counts is what the store holds.
+  /// A 200 that is not an error may be a proxy's, or in words of the store's own: what counts is what the store holds.
   /// - Throws: `interrupted` when that is nothing, `verificationFailed` when it is proved to be something else, which is
   ///   removed then.
   private func proveStored(_ parts: [SentPart]) async throws(UploadError) {

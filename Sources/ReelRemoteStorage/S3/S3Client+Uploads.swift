@@ -12,7 +12,7 @@ extension S3Client {
       permission: "s3:ListBucketMultipartUploads")
     switch try await outcome(of: request) {
     case .reply(let reply):
-      // Some stores take this for another question, and answer that. What is no answer at all is none.
+      // Some stores take this for another question, and answer that. What is not an answer at all is none.
       guard XMLNode(parsing: reply.body) != nil else {
         throw UploadError(
           .interrupted,

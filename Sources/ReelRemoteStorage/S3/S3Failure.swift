@@ -89,7 +89,7 @@ struct S3ErrorMessages: Sendable {
         "there is no bucket named \(store.bucket) at \(host): create it, or correct the destination")
     case "InvalidBucketName":
       return made(
-        .storeUnusable, "\(host) says that \(store.bucket) is no bucket's name: correct the destination")
+        .storeUnusable, "\(host) says that \(store.bucket) is not a bucket name: correct the destination")
     case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden":
       return made(
         .denied,

@@ -16,7 +16,7 @@ public struct S3Store: Hashable, Sendable {
   /// - Parameters:
   ///   - prefix: slashes at its ends are taken as they should be.
   ///   - usesPaths: nil chooses: paths at an endpoint of one's own, whose name servers seldom know every bucket, and for
-  ///     a bucket whose name is no label of a host's (a dot, which no certificate of Amazon's covers, or Amazon's old
+  ///     a bucket whose name is not a label of a host's (a dot, which no certificate of Amazon's covers, or Amazon's old
   ///     upper case and underscores); names else.
   /// - Throws: ``S3StoreError`` when it can be no bucket.
   public init(

@@ -135,7 +135,7 @@ struct TusClient: Sendable {
     }
   }
 
-  /// HEAD, of an address that is no upload's: the length of what is there; nil when nothing is, or nobody says.
+  /// HEAD, of an address that is not an upload's: the length of what is there; nil when nothing is, or nobody says.
   func size(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Int64? {
     let reply = try await send(HTTPCall(.head, url.origin, url.target))
     if [404, 410].contains(reply.status.code) { return nil }

@@ -51,7 +51,7 @@ extension HTTPField.Name {
   static let uploadChecksum = name("Upload-Checksum")
 
   private static func name(_ text: String) -> HTTPField.Name {
-    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no field's name") }
+    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is not a field name") }
     return name
   }
 }

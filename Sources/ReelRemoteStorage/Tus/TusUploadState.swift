@@ -58,7 +58,7 @@ struct TusURL: Hashable, Sendable {
       target: (path.isEmpty ? "/" : path) + (parts.percentEncodedQuery.map { "?" + $0 } ?? ""))
   }
 
-  /// What a server's Location means, seen from `base` (RFC 3986, 5.2; RFC 9110, 10.2.2). Nil when it is no address.
+  /// What a server's Location means, seen from `base` (RFC 3986, 5.2; RFC 9110, 10.2.2). Nil when it is not an address.
   init?(location: String, from base: TusURL) {
     let text = location.prefix { $0 != "#" }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !text.isEmpty else { return nil }

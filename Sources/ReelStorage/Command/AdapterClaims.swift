@@ -20,7 +20,7 @@ struct AdapterClaims: Sendable {
     var digest: ContentDigest?
     if let text = result.digest {
       guard let read = ContentDigest(hex: text) else {
-        throw wording.wrong("the digest it gives for \(key) is no SHA-256")
+        throw wording.wrong("the digest it gives for \(key) is not a SHA-256")
       }
       digest = read
     }
@@ -42,7 +42,7 @@ struct AdapterClaims: Sendable {
         AdapterViolation("it gives no \"url\" that viewers can open, and there is no --public-base-url"))
     }
     guard Self.isAddress(claimed) else {
-      throw wording.wrong("the address it gives for \(key) is none", quoting: claimed)
+      throw wording.wrong("the address it gives for \(key) is not an address", quoting: claimed)
     }
     return claimed
   }

@@ -4,7 +4,7 @@ import ReelCore
 
 /// Makes of a source a file that an adapter may read and cannot change.
 struct AdapterFiles: Sendable {
-  /// Where copies lie, without a name, of sources that are no files or that others may write to.
+  /// Where copies lie, without a name, of sources that are not files or that others may write to.
   let folder: String
   let queue: BlockingQueue
 

@@ -13,13 +13,13 @@ enum AdapterLine: Hashable, Sendable {
   case error(UploadError.Code, message: String, retryAfter: Double?)
 
   /// Reads one line without its newline.
-  /// - Throws: ``AdapterViolation`` when it is no line of the protocol.
+  /// - Throws: ``AdapterViolation`` when it is not a line of the protocol.
   init(parsing line: some Collection<UInt8>) throws(AdapterViolation) {
     let fields: Fields
     do {
       fields = try JSONDecoder().decode(Fields.self, from: Data(line))
     } catch {
-      throw AdapterViolation("what it wrote is no line of the protocol", quoting: line)
+      throw AdapterViolation("what it wrote is not a line of the protocol", quoting: line)
     }
     switch fields.type {
     case "progress":
@@ -30,12 +30,12 @@ enum AdapterLine: Hashable, Sendable {
     case "error":
       let code = fields.code.flatMap { UploadError.Code(rawValue: $0) }
       guard let code, Self.tellable.contains(code) else {
-        throw AdapterViolation("its error has a code that is none", quoting: (fields.code ?? "").utf8)
+        throw AdapterViolation("its error has an unknown code", quoting: (fields.code ?? "").utf8)
       }
       let asked = fields.retryAfter.flatMap { $0.isFinite && (0...86_400).contains($0) ? $0 : nil }
       self = .error(code, message: fields.message ?? "no reason given", retryAfter: asked)
     default:
-      throw AdapterViolation("a line has a type that is none", quoting: fields.type.utf8)
+      throw AdapterViolation("a line has an unknown type", quoting: fields.type.utf8)
     }
   }
 

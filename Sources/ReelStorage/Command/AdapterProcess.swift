@@ -57,7 +57,7 @@ final class AdapterProcess {
     withUnsafePointer(to: child) { reel_command_wait($0, milliseconds) != 0 }
   }
 
-  /// Writes all of `bytes`; an adapter that does not listen is no error here.
+  /// Writes all of `bytes`; an adapter that does not listen is not an error here.
   func say(_ bytes: [UInt8]) {
     guard let input else { return }
     var rest = bytes[...]

@@ -84,7 +84,7 @@ struct AdapterWording: Sendable {
     case ENOEXEC:
       UploadError(
         .storeUnusable,
-        "\(who) can't be started: it is no program; a script begins with a line like #!/bin/sh")
+        "\(who) can't be started: it is not a program; a script begins with a line like #!/bin/sh")
     case ECHILD:
       UploadError(
         .storeUnusable,

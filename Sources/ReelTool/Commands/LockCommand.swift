@@ -25,7 +25,7 @@ struct LockCommand: AsyncParsableCommand {
   @Flag(help: "Show the differences, and write them.")
   var update = false
 
-  @Flag(help: "It is fine when there is no file.")
+  @Flag(help: "Do not fail when there is no file.")
   var allowEmpty = false
 
   @Argument(help: "Files and folders.")

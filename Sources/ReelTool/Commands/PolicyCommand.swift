@@ -84,7 +84,7 @@ struct PolicyCommand: AsyncParsableCommand {
       if judgement.wasInterrupted { throw CommandExit(code: .interrupted) }
       guard let facts = judgement.files.first?.facts, let media = facts.media else {
         let reason = judgement.files.first?.facts.problem?.message ?? "it can't be read"
-        throw CommandFailure(.couldNotRun, "\(RawArguments.path(file)) is no example: \(reason)")
+        throw CommandFailure(.couldNotRun, "\(RawArguments.path(file)) is not an example: \(reason)")
       }
       try OutputStream.standardOutput.write(
         PolicyDraft.text(from: media, name: facts.path.lastComponent.text))

@@ -15,7 +15,7 @@ struct ShowCommand: AsyncParsableCommand {
   var id: String
 
   func validate() throws {
-    if PostID(id) == nil { throw ValidationError("\"\(id)\" is no post id; reel feed prints them.") }
+    if PostID(id) == nil { throw ValidationError("\"\(id)\" is not a post id; reel feed prints them.") }
   }
 
   func run() async throws {

@@ -28,7 +28,7 @@ struct ValidateCommand: AsyncParsableCommand {
   @Flag(help: "A rule that could not be judged fails its file.")
   var strict = false
 
-  @Flag(help: "It is fine when there is no file.")
+  @Flag(help: "Do not fail when there is no file.")
   var allowEmpty = false
 
   @Option(

@@ -4,7 +4,7 @@ import ReelStorage
 import ReelRemoteStorage
 
 extension Destinations {
-  /// Who would hear the token; nil for what is no tus server's address.
+  /// Who would hear the token; nil for what is not a tus server's address.
   func tusServer(of address: String) -> String? { TusEndpoint(address)?.origin.description }
 
   /// An uploader for a tus server. Its token comes from the environment alone.

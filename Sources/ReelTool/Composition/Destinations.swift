@@ -34,7 +34,7 @@ struct Destinations: Sendable {
   }
 
   /// The store at `to` (`--to`), or the library's own.
-  /// - Throws: ``CommandFailure`` when that is no destination, or a setting can't be used with it.
+  /// - Throws: ``CommandFailure`` when that is not a destination, or a setting can't be used with it.
   func open(_ to: String?) async throws -> Opened {
     guard let to else { return try folder(library + "/media", temporaries: library + "/tmp") }
     return try await open(try Self.address(to))

@@ -76,7 +76,7 @@ struct FixtureScan: Sendable {
     }
   }
 
-  /// Nil for what is no fixture at all.
+  /// Nil for what is not a fixture at all.
   private func facts(of found: FoundFile, _ flag: CancellationFlag) throws(ProbeError) -> FixtureFacts? {
     if Self.isSidecarName(found.path), !found.wasNamed { return sidecarAlone(found, flag) }
     let pattern = patternPath(found.path)
@@ -134,7 +134,7 @@ struct FixtureScan: Sendable {
       digest: digest(of: source, flag), reading: .orphanSidecar)
   }
 
-  /// A sidecar with a video is no file of its own.
+  /// A sidecar with a video is not a file of its own.
   private func withoutKeptSidecars(_ files: [FixtureFacts]) -> [FixtureFacts] {
     let stems = Set(files.filter { $0.reading != .orphanSidecar }.map { Self.stem($0.path) })
     return files.filter { $0.reading != .orphanSidecar || !stems.contains(Self.stem($0.path)) }

@@ -176,7 +176,7 @@ struct LibraryRebuild: Sendable {
   private static let again =
     "run it again, or move that object out of the store if it stays so; nothing was changed"
 
-  /// An object that is no video by its bytes, as far as this reader can tell, gets no post.
+  /// An object that is not a video by its bytes, as far as this reader can tell, gets no post.
   /// - Throws: ``CommandFailure`` for what may pass: it would have no post for good.
   private static func leftOut(_ key: ObjectKey, _ error: ProbeError) throws -> RepairFailure {
     let isLasting = [.crashed, .sandboxViolation, .implausible].contains(error.code)
@@ -187,7 +187,7 @@ struct LibraryRebuild: Sendable {
     return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.message)
   }
 
-  /// What is no file was not stored by Reel.
+  /// What is not a file was not stored by Reel.
   private static func leftOut(_ key: ObjectKey, _ error: SourceError) throws -> RepairFailure {
     guard [.isDirectory, .notRegular, .isLink].contains(error.code) else {
       throw CommandFailure(.couldNotRun, "\(key): \(error.message): " + again)

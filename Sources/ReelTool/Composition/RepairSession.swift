@@ -76,7 +76,7 @@ struct RepairSession: Sendable {
     }
   }
 
-  /// What keeps the posts of a store that is no folder; nil for one that keeps none.
+  /// What keeps the posts of a store that is not a folder; nil for one that keeps none.
   private static func recorder(
     _ destination: Destination, _ stores: Destinations
   ) async throws(UploadError) -> (any PostRecorder)? {

@@ -1,7 +1,7 @@
 import ReelCore
 
 extension GlobPattern {
-  /// - Throws: ``CommandFailure`` when one is no pattern.
+  /// - Throws: ``CommandFailure`` when one is not a pattern.
   static func parsed(_ patterns: [String]) throws -> [GlobPattern] {
     try patterns.map { pattern in
       let bytes = RawArguments.bytes(of: pattern)

@@ -3,7 +3,7 @@ import ReelStorage
 
 import ReelRemoteStorage
 
-/// How a store that is no folder is reached, and what viewers are given of it.
+/// How a store that is not a folder is reached, and what viewers are given of it.
 struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(

@@ -28,11 +28,11 @@ struct Settings: Sendable {
   var maxSize: SizeLimit?
   /// Uploads at once.
   var uploads: Int?
-  /// How a store that is no folder is reached.
+  /// How a store that is not a folder is reached.
   var store = StoreSettings()
 }
 
-/// How a store that is no folder is reached, and what viewers are given of it.
+/// How a store that is not a folder is reached, and what viewers are given of it.
 struct StoreSettings: Sendable {
   /// The address of a store that is not Amazon's.
   var endpoint: String?

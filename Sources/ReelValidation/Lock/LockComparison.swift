@@ -9,7 +9,7 @@ package struct LockComparison: Sendable {
     self.lock = lock
   }
 
-  /// The findings of a file under the lock: rules that it broke when it was locked are no failures any more; that
+  /// The findings of a file under the lock: rules that it broke when it was locked are not failures any more; that
   /// it is another file, is read otherwise, or is new, is one.
   ///
   /// - Parameters:

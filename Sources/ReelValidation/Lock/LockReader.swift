@@ -55,7 +55,7 @@ private struct LockReader {
   }
 
   mutating func finish() throws(LockError) -> LockFile {
-    guard hasHeading else { throw LockError("it is no lock file; make one with `reel lock`") }
+    guard hasHeading else { throw LockError("it is not a lock file; make one with `reel lock`") }
     try endEntry()
     return lock
   }
@@ -67,7 +67,7 @@ private struct LockReader {
         line: number,
         isOurs
           ? "it is of another version (\(text.dropFirst(10).prefix(20))) than this one; get a newer reel"
-          : "it is no lock file; make one with `reel lock`")
+          : "it is not a lock file; make one with `reel lock`")
     }
     hasHeading = true
   }
@@ -84,7 +84,7 @@ private struct LockReader {
   private mutating func takePair(_ text: Substring, _ number: Int) throws(LockError) {
     guard let sign = text.firstRange(of: " = "), let bytes = LockText.Escapes.bytes(text[sign.upperBound...]),
       let value = String(validating: bytes, as: UTF8.self)
-    else { throw LockError(line: number, "this is no `key = value`") }
+    else { throw LockError(line: number, "this is not `key = value`") }
     let key = String(text[..<sign.lowerBound])
     if path == nil {
       try takeTolerance(key, value, number)
@@ -114,7 +114,7 @@ private struct LockReader {
     let (digest, size) = (try take("sha256"), try take("size"))
     let (verdict, reader) = (try take("verdict"), try take("read-by"))
     guard digest == "unknown" || ContentDigest(hex: digest) != nil else {
-      throw LockError(line: start, "its sha256 is no SHA-256")
+      throw LockError(line: start, "its sha256 is not a SHA-256")
     }
     lock.entries[path] = LockEntry(
       digest: ContentDigest(hex: digest), size: Int64(size), facts: pairs, reader: Self.reader(reader),

@@ -1,7 +1,7 @@
 import ReelCore
 
 /// The facts of a file as pairs of text, as a lock keeps them: what is unknown has no pair, and warnings have none,
-/// for their wording is no fact.
+/// for their wording is not a fact.
 enum LockedFacts {
   /// Sorted by key.
   static func facts(of reading: FixtureReading) -> [String: String] {

@@ -192,7 +192,7 @@ struct PolicyYAML {
   private mutating func patterns(_ node: YAMLNode) -> [String] {
     texts(node, "files").filter { pattern in
       if GlobPattern(pattern) != nil { return true }
-      complain(node, "\"\(Self.shown(pattern))\" is no pattern; it is like \"*.mov\" or \"broken/**\"")
+      complain(node, "\"\(Self.shown(pattern))\" is not a pattern; it is like \"*.mov\" or \"broken/**\"")
       return false
     }
   }

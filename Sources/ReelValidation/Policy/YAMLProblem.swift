@@ -5,15 +5,15 @@ enum YAMLProblem {
       PolicyProblem(source: source, line: mark?.line, column: mark?.column, message: message)
     }
     return switch error {
-    case .syntax(_, let text, let mark, _): problem(mark, "it is no YAML: \(text)" + hint(text))
+    case .syntax(_, let text, let mark, _): problem(mark, "it is not YAML: \(text)" + hint(text))
     case .duplicateKeys(let keys, let mark):
       problem(
         mark,
         "this key is here twice: \(keys.prefix(3).map { $0.prefix(60) }.joined(separator: ", ")); keep one")
-    case .character(let text, _): problem(nil, "it is no text: \(text)")
+    case .character(let text, _): problem(nil, "it is not text: \(text)")
     case .tooDeep(let mark):
       problem(mark, "\(YAMLError.depthProblem), and a policy is not; is it another file?")
-    case .memory: problem(nil, "it is no YAML")
+    case .memory: problem(nil, "it is not YAML")
     }
   }
 

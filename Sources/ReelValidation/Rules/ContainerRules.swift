@@ -18,7 +18,7 @@ enum ContainerRules {
   }
 
   private static let disguised = Rule(
-    "container.disguised", "the file is no other thing under a video's name",
+    "container.disguised", "the file is not something else under a video's name",
     "Its name says video, its bytes say text, picture, sound, archive or playlist. A playlist is dangerous: "
       + "players follow it to other files. Often it is the error page that came instead of a download."
   ) { facts in
@@ -94,7 +94,7 @@ enum ContainerRules {
     facts.path.claimedExtension.map { VideoNames.extensions.contains($0) } ?? false
   }
 
-  /// A raw stream under its own name is no disguise; a picture under a container's name is one.
+  /// A raw stream under its own name is not a disguise; a picture under a container's name is one.
   private static func isHonest(_ facts: FixtureFacts, _ problem: ProbeError) -> Bool {
     guard let claimed = facts.path.claimedExtension else { return true }
     return VideoNames.raw.contains(claimed) || VideoNames.soundInContainers.contains(claimed)

@@ -37,7 +37,7 @@ enum NameFlaw {
 
   /// What is wrong, to follow "its name"; nil when nothing is.
   static func flaw(of name: SourcePath) -> String? {
-    guard name.isUTF8 else { return "is no UTF-8" }
+    guard name.isUTF8 else { return "is not UTF-8" }
     let scalars = Array(name.text.unicodeScalars)
     if scalars.first == "-" { return "begins with a dash, which programs take for an option" }
     if scalars.first == " " || scalars.last == " " { return "begins or ends with a space" }

@@ -41,7 +41,7 @@ enum RateRules {
 
   private static let variable = Rule.video(
     "fps.variable", "the frame rate is constant",
-    "Phones record at a rate that varies; editors then lose the sound's place. Encoding at one rate mends it."
+    "Phones record at a rate that varies; editors then lose the sound's place. Encoding at one constant rate fixes it."
   ) { video in
     .judging(video.variableFrameRate, unknown: "whether its frame rate varies") { varies in
       varies

@@ -1,4 +1,4 @@
-/// Why a text is no YAML that can be used.
+/// Why a text is not YAML that can be used.
 package enum YAMLError: Error, Hashable, Sendable {
   /// A character that YAML has not. `offset` is in bytes, from 0.
   case character(problem: String, offset: Int)

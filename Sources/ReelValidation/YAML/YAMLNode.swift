@@ -28,17 +28,17 @@ package struct YAMLNode: Sendable {
   /// Where it begins; an alias is where its anchor is.
   package let mark: YAMLMark
 
-  /// Nil when it is no scalar.
+  /// Nil when it is not a scalar.
   package var scalar: String? {
     if case .scalar(let text) = content { text } else { nil }
   }
 
-  /// Nil when it is no sequence.
+  /// Nil when it is not a sequence.
   package var sequence: [YAMLNode]? {
     if case .sequence(let items) = content { items } else { nil }
   }
 
-  /// Nil when it is no mapping. No key is in it twice.
+  /// Nil when it is not a mapping. No key is in it twice.
   package var mapping: [Pair]? {
     if case .mapping(let pairs) = content { pairs } else { nil }
   }
