@@ -104,22 +104,22 @@ let package = Package(
     .target(
       name: "CWire", path: "Tests/CWire", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
     .target(
-      name: "ReelHTTPDoubles",
+      name: "ReelHTTPFakes",
       dependencies: [
         "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelTestRandomness", "CWire",
         httpTypes,
       ],
-      path: "Tests/HTTPDoubles", swiftSettings: strict),
+      path: "Tests/HTTPFakes", swiftSettings: strict),
     .target(
-      name: "ReelGoogleDouble",
-      dependencies: ["COpenSSL", "ReelCore", "ReelCrypto", "ReelRemoteStorage", "ReelHTTPDoubles"],
-      path: "Tests/GoogleDouble", swiftSettings: strict),
+      name: "ReelFakeGoogle",
+      dependencies: ["COpenSSL", "ReelCore", "ReelCrypto", "ReelRemoteStorage", "ReelHTTPFakes"],
+      path: "Tests/FakeGoogle", swiftSettings: strict),
     .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
     .target(
       name: "ReelFaultCampaign",
       dependencies: [
         "ReelCore", "ReelCrypto", "ReelSource", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
-        "ReelIngest", "ReelTestRandomness", "ReelTestForm", "ReelHTTPDoubles",
+        "ReelIngest", "ReelTestRandomness", "ReelTestForm", "ReelHTTPFakes",
       ],
       path: "Tests/FaultCampaign", swiftSettings: strict),
 
@@ -143,24 +143,24 @@ let package = Package(
       ]),
     tests(
       "ReelHTTPTests",
-      ["CCurl", "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelHTTPDoubles", httpTypes]),
+      ["CCurl", "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelHTTPFakes", httpTypes]),
     tests(
       "ReelS3Tests",
       [
         "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelStorageTesting", "ReelLibrary",
-        "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", httpTypes,
+        "ReelHTTPFakes", "ReelTestServers", "ReelFaultCampaign", httpTypes,
       ]),
     tests(
       "ReelTusTests",
       [
         "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelStorageTesting", "ReelLibrary",
-        "ReelTestRandomness", "ReelHTTPDoubles", "ReelTestServers", "ReelFaultCampaign", httpTypes,
+        "ReelTestRandomness", "ReelHTTPFakes", "ReelTestServers", "ReelFaultCampaign", httpTypes,
       ]),
     tests(
       "ReelFirebaseTests",
       [
         "COpenSSL", "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelStorageTesting",
-        "ReelLibrary", "ReelTestRandomness", "ReelHTTPDoubles", "ReelGoogleDouble", "ReelTestServers",
+        "ReelLibrary", "ReelTestRandomness", "ReelHTTPFakes", "ReelFakeGoogle", "ReelTestServers",
         "ReelFaultCampaign", httpTypes,
       ]),
     tests("ReelLibraryTests", ["CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelLibrary"]),
@@ -179,8 +179,8 @@ let package = Package(
       "ReelEndToEndTests",
       [
         "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelRemoteStorage", "ReelLibrary", "ReelValidation",
-        "ReelIngest", "ReelTool", "ReelTestRandomness", "reel-sabotaged-worker", "ReelHTTPDoubles",
-        "ReelGoogleDouble", "ReelTestServers", httpTypes,
+        "ReelIngest", "ReelTool", "ReelTestRandomness", "reel-sabotaged-worker", "ReelHTTPFakes",
+        "ReelFakeGoogle", "ReelTestServers", httpTypes,
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,4 +1,4 @@
-import ReelHTTPDoubles
+import ReelHTTPFakes
 
 /// What goes wrong between a client and a store, with which request, and how often.
 package struct Fault: Sendable, CustomStringConvertible {

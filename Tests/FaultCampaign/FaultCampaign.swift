@@ -1,6 +1,6 @@
 import Foundation
 import ReelCore
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelIngest
 import ReelLibrary
 import ReelRemoteStorage

@@ -1,5 +1,5 @@
 import Glibc
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import Synchronization
 
 /// Stands between a client and a store on 127.0.0.1, passes HTTP/1.1 on unchanged, signatures and all, numbers the

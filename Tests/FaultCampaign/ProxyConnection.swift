@@ -1,5 +1,5 @@
 import Glibc
-import ReelHTTPDoubles
+import ReelHTTPFakes
 
 /// One connection of a client; each of its requests goes to the store over a connection of its own.
 struct ProxyConnection: Sendable {

@@ -15,7 +15,7 @@ struct CrashTests {
     "between each two steps of the first, a middle and the last file",
     .enabled(if: ReelBinary.hasFailpoints), arguments: IntakeStep.allCases, dyingAt)
   func atStep(step: IntakeStep, count: Int) async throws {
-    let bench = try Workbench(reader: .double)
+    let bench = try Workbench(reader: .fake)
     try bench.addDistinct(6)
     let killed = try await bench.reel(
       "ingest", "clips", "--jobs", "2", environment: ["REEL_DIE_AT": "\(step.rawValue):\(count)"])
@@ -37,7 +37,7 @@ struct CrashTests {
     var generator = SplitMix64(seed: seed)
     var tally = KillTally()
     for round in 0..<rounds {
-      let bench = try Workbench(reader: .double)
+      let bench = try Workbench(reader: .fake)
       let files = 3 + Int(generator.next() % 10)
       try bench.addDistinct(files)
       let running = try ReelBinary.start(
@@ -70,7 +70,7 @@ struct CrashTests {
   func repeatedly() async throws {
     let seed = TestSeed.drawn()
     var generator = SplitMix64(seed: seed)
-    let bench = try Workbench(reader: .double)
+    let bench = try Workbench(reader: .fake)
     try bench.addDistinct(60)
     let rounds = TestForm.isLong ? 25 : 8
     for round in 0..<rounds {

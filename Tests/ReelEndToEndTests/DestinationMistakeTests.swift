@@ -1,5 +1,5 @@
 import Foundation
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelTestForm
 import Testing
 

@@ -81,7 +81,7 @@ struct ReleaseFailpointTests {
     private func run(
       _ scene: FailpointScene, _ place: String, _ nth: Int, _ kind: Kind, _ at: Comment
     ) async throws -> Int {
-      let bench = try Workbench(reader: .double)
+      let bench = try Workbench(reader: .fake)
       try bench.addDistinct(Self.clips)
       try await scene.prepare(bench)
       let seen = bench.folder.appendingPathComponent("seen")

@@ -1,32 +1,32 @@
 import Foundation
-import ReelGoogleDouble
+import ReelFakeGoogle
 import ReelTestForm
 import Testing
 
-@Suite("the binary, over a double of Google's services", .shortTime)
+@Suite("the binary, over a fake of Google's services", .shortTime)
 struct FirebaseTests {
-  private static func environment(_ double: GoogleDouble) -> [String: String] {
+  private static func environment(_ fake: FakeGoogle) -> [String: String] {
     [
-      "STORAGE_EMULATOR_HOST": "127.0.0.1:\(double.port)",
-      "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(double.port)",
-      "GOOGLE_CLOUD_PROJECT": GoogleDouble.project,
+      "STORAGE_EMULATOR_HOST": "127.0.0.1:\(fake.port)",
+      "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(fake.port)",
+      "GOOGLE_CLOUD_PROJECT": FakeGoogle.project,
     ]
   }
 
-  private static let address = "firebase://\(GoogleDouble.bucket)/videos"
+  private static let address = "firebase://\(FakeGoogle.bucket)/videos"
 
   private func ingest(
-    _ bench: Workbench, _ double: GoogleDouble, _ more: String..., environment: [String: String] = [:]
+    _ bench: Workbench, _ fake: FakeGoogle, _ more: String..., environment: [String: String] = [:]
   ) async throws -> ReelBinary.Outcome {
     try await ReelBinary.run(
       ["ingest", "clips", "--to", Self.address, "--json", "--library", bench.library.path] + more,
-      in: bench.folder, environment: Self.environment(double).merging(environment) { $1 })
+      in: bench.folder, environment: Self.environment(fake).merging(environment) { $1 })
   }
 
-  private func doctor(_ bench: Workbench, _ double: GoogleDouble) async throws -> ReelBinary.Outcome {
+  private func doctor(_ bench: Workbench, _ fake: FakeGoogle) async throws -> ReelBinary.Outcome {
     try await ReelBinary.run(
       ["doctor", "--fix", "--grace", "0", "--library", bench.library.path], in: bench.folder,
-      environment: Self.environment(double))
+      environment: Self.environment(fake))
   }
 
   private func count(_ outcome: ReelBinary.Outcome, _ name: String) throws -> Int? {
@@ -34,42 +34,42 @@ struct FirebaseTests {
   }
 
   /// Each post of the library is one document that shows its object, and there is nothing else.
-  private func expectWhole(_ bench: Workbench, _ double: GoogleDouble, _ count: Int) throws {
+  private func expectWhole(_ bench: Workbench, _ fake: FakeGoogle, _ count: Int) throws {
     let published = try LibraryInspection(library: bench.library).published
     #expect(published.count == count)
-    let ids = double.ids(in: "Post")
-    #expect(ids.count == count && double.objectNames.count == count)
-    let videos = ids.compactMap { double.fields("Post/\($0)")?["video"]?["stringValue"] as? String }
-    #expect(Set(videos.map { "videos/" + $0 }) == Set(double.objectNames))
+    let ids = fake.ids(in: "Post")
+    #expect(ids.count == count && fake.objectNames.count == count)
+    let videos = ids.compactMap { fake.fields("Post/\($0)")?["video"]?["stringValue"] as? String }
+    #expect(Set(videos.map { "videos/" + $0 }) == Set(fake.objectNames))
     let numbers = ids.compactMap {
-      (double.fields("Post/\($0)")?["pageNumber"]?["integerValue"] as? String).flatMap { Int($0) }
+      (fake.fields("Post/\($0)")?["pageNumber"]?["integerValue"] as? String).flatMap { Int($0) }
     }
     #expect(Set(numbers).count == count)
   }
 
   @Test("a folder of videos becomes objects and documents, once; an upload's address is nowhere")
   func ingest() async throws {
-    let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+    let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     try bench.addDistinct(12)
-    let first = try await ingest(bench, double, "--events", "events.jsonl")
+    let first = try await ingest(bench, fake, "--events", "events.jsonl")
     #expect(first.status == 0, "\(first.errors)")
-    try expectWhole(bench, double, 12)
-    let again = try await ingest(bench, double)
+    try expectWhole(bench, fake, 12)
+    let again = try await ingest(bench, fake)
     #expect(try count(again, "duplicates") == 12)
-    try expectWhole(bench, double, 12)
+    try expectWhole(bench, fake, 12)
     let verified = try await ReelBinary.run(
       ["verify", "--json", "--library", bench.library.path], in: bench.folder,
-      environment: Self.environment(double))
+      environment: Self.environment(fake))
     #expect(verified.status == 0, "\(verified.errors)")
     #expect(try verified.object()["digestsCompared"] as? Int == 12)
     #expect(try verified.object()["recordsCompared"] as? Int == 12)
     for file in try FileManager.default.subpathsOfDirectory(atPath: bench.folder.path) {
       guard let data = try? Data(contentsOf: bench.folder.appendingPathComponent(file)) else { continue }
       #expect(
-        data.range(of: Data(GoogleDouble.sessionMark.utf8)) == nil, "an upload's address is in \(file)")
+        data.range(of: Data(FakeGoogle.sessionMark.utf8)) == nil, "an upload's address is in \(file)")
     }
     for text in [first.output, first.errors, again.output, again.errors, verified.output] {
-      #expect(!text.contains(GoogleDouble.sessionMark))
+      #expect(!text.contains(FakeGoogle.sessionMark))
     }
   }
 
@@ -78,60 +78,60 @@ struct FirebaseTests {
     .enabled(if: ReelBinary.hasFailpoints),
     arguments: ["intended", "uploaded", "verified", "recorded", "published", "told"], [1, 3])
   func killed(_ step: String, _ nth: Int) async throws {
-    let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+    let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     try bench.addDistinct(4)
-    let killed = try await ingest(bench, double, environment: ["REEL_DIE_AT": "\(step):\(nth)"])
+    let killed = try await ingest(bench, fake, environment: ["REEL_DIE_AT": "\(step):\(nth)"])
     #expect(killed.wasKilled)
     // Nobody is shown what is not there.
-    for id in double.ids(in: "Post") {
-      let video = double.fields("Post/\(id)")?["video"]?["stringValue"] as? String ?? ""
-      #expect(double.objectNames.contains("videos/" + video))
+    for id in fake.ids(in: "Post") {
+      let video = fake.fields("Post/\(id)")?["video"]?["stringValue"] as? String ?? ""
+      #expect(fake.objectNames.contains("videos/" + video))
     }
-    let again = try await ingest(bench, double)
+    let again = try await ingest(bench, fake)
     #expect(again.status == 0, "\(again.errors)")
-    try expectWhole(bench, double, 4)
+    try expectWhole(bench, fake, 4)
   }
 
   @Test("`reel verify` tells of a document that is gone, and of one that shows something else")
   func verify() async throws {
-    let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+    let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     try bench.addDistinct(3)
-    #expect(try await ingest(bench, double).status == 0)
-    let ids = double.ids(in: "Post")
-    double.remove("Post/\(ids[0])")
-    double.show("nobody.mp4", in: "Post/\(ids[1])")
-    let before = double.state.withLock { $0.commits }
+    #expect(try await ingest(bench, fake).status == 0)
+    let ids = fake.ids(in: "Post")
+    fake.remove("Post/\(ids[0])")
+    fake.show("nobody.mp4", in: "Post/\(ids[1])")
+    let before = fake.state.withLock { $0.commits }
     let outcome = try await ReelBinary.run(
       ["verify", "--json", "--library", bench.library.path], in: bench.folder,
-      environment: Self.environment(double))
+      environment: Self.environment(fake))
     #expect(outcome.status == 3, "\(outcome.errors)")
     let problems = try #require(try outcome.object()["problems"] as? [[String: Any]])
     let kinds = Dictionary(
       problems.map { ($0["id"] as? String ?? "", $0["kind"] as? String ?? "") }, uniquingKeysWith: { $1 })
     #expect(kinds == [ids[0]: "unrecorded", ids[1]: "misrecorded"])
     #expect(try outcome.object()["recordsCompared"] as? Int == 1)
-    #expect(double.state.withLock { $0.commits } == before)
+    #expect(fake.state.withLock { $0.commits } == before)
   }
 
   @Test("two libraries that publish at once get different numbers")
   func twoLibraries() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let benches = [try Workbench(), try Workbench()]
     for bench in benches { try bench.addDistinct(8) }
     try await withThrowingTaskGroup { group in
       for bench in benches {
         group.addTask {
-          let outcome = try await ingest(bench, double)
+          let outcome = try await ingest(bench, fake)
           #expect(outcome.status == 0, "\(outcome.errors)")
         }
       }
       try await group.waitForAll()
     }
-    let numbers = double.ids(in: "Post").compactMap {
-      (double.fields("Post/\($0)")?["pageNumber"]?["integerValue"] as? String).flatMap { Int($0) }
+    let numbers = fake.ids(in: "Post").compactMap {
+      (fake.fields("Post/\($0)")?["pageNumber"]?["integerValue"] as? String).flatMap { Int($0) }
     }
     #expect(numbers.sorted() == Array(1...16))
-    #expect(double.objectNames.count == 16)
+    #expect(fake.objectNames.count == 16)
   }
 
   @Test(
@@ -139,43 +139,43 @@ struct FirebaseTests {
   )
   func refused() async throws {
     for isMended in [false, true] {
-      let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+      let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
       try bench.addDistinct(1)
-      double.break_(
+      fake.break_(
         .init(words: ":beginTransaction", effect: .status(403, #"{"error":{"code":403,"message":"no"}}"#)))
-      let refused = try await ingest(bench, double)
+      let refused = try await ingest(bench, fake)
       #expect(refused.status == 3, "\(refused.errors)")
       #expect(refused.output.contains("roles/datastore.user"))
-      #expect(double.objectNames.count == 1 && double.ids(in: "Post").isEmpty)
+      #expect(fake.objectNames.count == 1 && fake.ids(in: "Post").isEmpty)
       #expect(try LibraryInspection(library: bench.library).published.isEmpty)
       if isMended {
-        let doctor = try await doctor(bench, double)
+        let doctor = try await doctor(bench, fake)
         #expect(doctor.status == 0, "\(doctor.output) \(doctor.errors)")
-        #expect(double.objectNames.isEmpty && double.ids(in: "Post").isEmpty)
+        #expect(fake.objectNames.isEmpty && fake.ids(in: "Post").isEmpty)
       }
-      let uploads = double.requests.count { $0.method == "PUT" }
-      let again = try await ingest(bench, double)
+      let uploads = fake.requests.count { $0.method == "PUT" }
+      let again = try await ingest(bench, fake)
       #expect(again.status == 0, "\(again.errors)")
-      #expect((double.requests.count { $0.method == "PUT" } == uploads) == !isMended)
-      try expectWhole(bench, double, 1)
+      #expect((fake.requests.count { $0.method == "PUT" } == uploads) == !isMended)
+      try expectWhole(bench, fake, 1)
     }
   }
 
   @Test("the doctor removes the document before the object", .enabled(if: ReelBinary.hasFailpoints))
   func doctor() async throws {
-    let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+    let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     try bench.addDistinct(1)
-    #expect(try await ingest(bench, double, environment: ["REEL_DIE_AT": "recorded"]).wasKilled)
-    #expect(double.objectNames.count == 1 && double.ids(in: "Post").count == 1)
+    #expect(try await ingest(bench, fake, environment: ["REEL_DIE_AT": "recorded"]).wasKilled)
+    #expect(fake.objectNames.count == 1 && fake.ids(in: "Post").count == 1)
     // A document that can't be removed keeps its object, and the row that names both.
-    double.break_(.init(words: ":commit", effect: .status(403, "{}")))
-    let first = try await doctor(bench, double)
+    fake.break_(.init(words: ":commit", effect: .status(403, "{}")))
+    let first = try await doctor(bench, fake)
     #expect(first.status == 3, "\(first.output)")
-    #expect(double.objectNames.count == 1 && double.ids(in: "Post").count == 1)
-    let second = try await doctor(bench, double)
+    #expect(fake.objectNames.count == 1 && fake.ids(in: "Post").count == 1)
+    let second = try await doctor(bench, fake)
     #expect(second.status == 0, "\(first.output) \(second.output)")
-    #expect(double.objectNames.isEmpty && double.ids(in: "Post").isEmpty)
-    let order = double.requests.compactMap { request -> String? in
+    #expect(fake.objectNames.isEmpty && fake.ids(in: "Post").isEmpty)
+    let order = fake.requests.compactMap { request -> String? in
       if request.target.hasSuffix(":commit"),
         String(decoding: request.body, as: UTF8.self).contains("delete")
       {
@@ -188,12 +188,12 @@ struct FirebaseTests {
 
   @Test("`reel uploader check` finds every promise kept, and leaves nothing, in Firestore either")
   func check() async throws {
-    let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+    let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     let outcome = try await ReelBinary.run(
       ["uploader", "check", Self.address, "--large-size", "1100000"], in: bench.folder,
-      environment: Self.environment(double))
+      environment: Self.environment(fake))
     #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
-    #expect(double.objectNames.isEmpty && double.state.withLock { $0.documents.isEmpty })
+    #expect(fake.objectNames.isEmpty && fake.state.withLock { $0.documents.isEmpty })
   }
 
   @Test("mistakes are told in one line, before anything is read or written")

@@ -1,6 +1,6 @@
 import Foundation
-import ReelGoogleDouble
-import ReelHTTPDoubles
+import ReelFakeGoogle
+import ReelHTTPFakes
 import ReelLibrary
 import ReelTestForm
 import Synchronization
@@ -120,37 +120,37 @@ struct SecretDestinationTests {
 
 @Suite("a store that today's settings make another one of is left alone", .shortTime)
 struct OtherStoreTests {
-  private static func environment(_ double: GoogleDouble) -> [String: String] {
+  private static func environment(_ fake: FakeGoogle) -> [String: String] {
     [
-      "STORAGE_EMULATOR_HOST": "127.0.0.1:\(double.port)",
-      "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(double.port)",
-      "GOOGLE_CLOUD_PROJECT": GoogleDouble.project,
+      "STORAGE_EMULATOR_HOST": "127.0.0.1:\(fake.port)",
+      "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(fake.port)",
+      "GOOGLE_CLOUD_PROJECT": FakeGoogle.project,
     ]
   }
 
-  private func state(_ double: GoogleDouble) -> [[String]] {
-    [double.objectNames.sorted(), double.ids(in: "Post")]
+  private func state(_ fake: FakeGoogle) -> [[String]] {
+    [fake.objectNames.sorted(), fake.ids(in: "Post")]
   }
 
   @Test(
     "`reel doctor --fix` withdraws and removes nothing in an emulator in the place of a real bucket",
     .enabled(if: ReelBinary.hasFailpoints))
   func firebase() async throws {
-    let (bench, double) = (try Workbench(), try await GoogleDouble.start())
+    let (bench, fake) = (try Workbench(), try await FakeGoogle.start())
     try bench.addDistinct(1)
     let killed = try await bench.reel(
-      "ingest", "clips", "--to", "firebase://\(GoogleDouble.bucket)/videos",
-      environment: Self.environment(double).merging(["REEL_DIE_AT": "recorded"]) { $1 })
+      "ingest", "clips", "--to", "firebase://\(FakeGoogle.bucket)/videos",
+      environment: Self.environment(fake).merging(["REEL_DIE_AT": "recorded"]) { $1 })
     #expect(killed.wasKilled)
-    let before = state(double)
+    let before = state(fake)
     try #require(before.map(\.count) == [1, 1])
-    try bench.rename(destination: "firebase%", to: "firebase://\(GoogleDouble.bucket)/videos")
+    try bench.rename(destination: "firebase%", to: "firebase://\(FakeGoogle.bucket)/videos")
     let doctor = try await bench.reel(
-      "doctor", "--fix", "--grace", "0", "--json", environment: Self.environment(double))
+      "doctor", "--fix", "--grace", "0", "--json", environment: Self.environment(fake))
     #expect(doctor.status == 3, "\(doctor.output) \(doctor.errors)")
     #expect(doctor.output.contains("store.unreachable"))
     #expect(doctor.output.contains("STORAGE_EMULATOR_HOST"))
-    #expect(state(double) == before)
+    #expect(state(fake) == before)
   }
 
   @Test("a bucket of Amazon's is not looked for at the endpoint of today's environment")

@@ -14,7 +14,7 @@ struct PowerLossScene {
 
   /// - Parameter fault: for `REEL_SHIM_FAULT` of the first run, which is not killed then.
   init(clips: Int, fault: String? = nil) async throws {
-    bench = try Workbench(reader: .double)
+    bench = try Workbench(reader: .fake)
     self.clips = clips
     try bench.addDistinct(clips)
     let log = bench.folder.appendingPathComponent("record")

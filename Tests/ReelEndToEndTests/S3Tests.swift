@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReelCore
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelTestForm
 import ReelTestRandomness
 import ReelTestServers

@@ -70,7 +70,7 @@ struct SystemErrorTests {
   }
 
   private func run(_ fault: Fault, at nth: Int, andOn: Bool = false) async throws {
-    let bench = try Workbench(clips: try await Self.originals.value.clips, reader: .double)
+    let bench = try Workbench(clips: try await Self.originals.value.clips, reader: .fake)
     let environment = try await SystemShim.environment(
       root: Self.files, ["REEL_SHIM_FAULT": "\(fault.call):\(nth)\(andOn ? "+" : ""):\(fault.effect)"])
     let outcome = try await bench.reel(
@@ -92,7 +92,7 @@ struct SystemErrorTests {
   /// The library's and the originals'.
   private static var files: URL { FileManager.default.temporaryDirectory }
 
-  private static let originals = Task { try await Workbench.settled(clips, reader: .double) }
+  private static let originals = Task { try await Workbench.settled(clips, reader: .fake) }
 
   private struct NotClean: Error {
     let errors: String
@@ -100,7 +100,7 @@ struct SystemErrorTests {
 
   /// How often a run that meets no fault makes each call.
   private static let clean = Task { () throws -> [String: Int] in
-    let bench = try Workbench(clips: try await originals.value.clips, reader: .double)
+    let bench = try Workbench(clips: try await originals.value.clips, reader: .fake)
     let counts = bench.folder.appendingPathComponent("counts")
     let environment = try await SystemShim.environment(
       root: files, ["REEL_SHIM_COUNTS": counts.path])

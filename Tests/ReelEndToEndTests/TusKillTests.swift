@@ -48,7 +48,7 @@ struct TusKillTests {
     #expect(!second.errors.contains(id) && !verified.output.contains(id) && !verified.errors.contains(id))
   }
 
-  /// Tests/TusServers/double.py; it ends with this value.
+  /// Tests/TusServers/fake.py; it ends with this value.
   private final class Server {
     struct Seen: Decodable {
       struct Upload: Decodable {
@@ -70,7 +70,7 @@ struct TusKillTests {
       try Data().write(to: output)
       let process = Process()
       process.executableURL = URL(fileURLWithPath: Python.path ?? "")
-      process.arguments = [ReelBinary.project.appendingPathComponent("Tests/TusServers/double.py").path]
+      process.arguments = [ReelBinary.project.appendingPathComponent("Tests/TusServers/fake.py").path]
       process.standardOutput = try FileHandle(forWritingTo: output)
       let input = try Spawning.start(process)
       while true {

@@ -1,5 +1,5 @@
 import Foundation
-import ReelGoogleDouble
+import ReelFakeGoogle
 import ReelTestForm
 import Testing
 
@@ -10,12 +10,12 @@ struct UploadMemoryTests {
   private static let size: UInt64 = 1 << 30
   private static let goal = 150_000_000
 
-  // Alone: a gigabyte on its way leaves the doubles of other tests in this process little.
+  // Alone: a gigabyte on its way leaves the fakes of other tests in this process little.
   @Test(
     "four large files at once to Firebase stay under 150 MB",
     .enabled(if: TestForm.isLong, "a part of the long form (REEL_LONG=1)"))
   func firebase() async throws {
-    let (bench, double) = (try Workbench(), try await GoogleDouble.start(keepsBytes: false))
+    let (bench, fake) = (try Workbench(), try await FakeGoogle.start(keepsBytes: false))
     try bench.addDistinct(4)
     for clip in try FileManager.default.contentsOfDirectory(
       at: bench.clips, includingPropertiesForKeys: nil)
@@ -24,15 +24,15 @@ struct UploadMemoryTests {
     }
     let run = try ReelBinary.start(
       [
-        "ingest", "clips", "--to", "firebase://\(GoogleDouble.bucket)/videos", "--jobs", "4", "--uploads",
+        "ingest", "clips", "--to", "firebase://\(FakeGoogle.bucket)/videos", "--jobs", "4", "--uploads",
         "4",
         "--library", bench.library.path,
       ],
       in: bench.folder,
       environment: [
-        "STORAGE_EMULATOR_HOST": "127.0.0.1:\(double.port)",
-        "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(double.port)",
-        "GOOGLE_CLOUD_PROJECT": GoogleDouble.project,
+        "STORAGE_EMULATOR_HOST": "127.0.0.1:\(fake.port)",
+        "FIRESTORE_EMULATOR_HOST": "http://127.0.0.1:\(fake.port)",
+        "GOOGLE_CLOUD_PROJECT": FakeGoogle.project,
       ])
     var (peak, all) = (0, 0)
     while run.process.isRunning {
@@ -44,7 +44,7 @@ struct UploadMemoryTests {
     }
     let outcome = try await run.outcome()
     #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(double.objectNames.count == 4)
+    #expect(fake.objectNames.count == 4)
     print(
       "4 uploads of \(Self.size >> 20) MiB at once to Firebase: \(peak >> 10) KiB of its own, \(all >> 10) KiB with "
         + "the program's pages")

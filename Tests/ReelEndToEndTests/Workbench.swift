@@ -14,14 +14,14 @@ final class Workbench: Sendable {
     /// A worker that believes what the file says, and starts in a fraction of the time, as it loads no FFmpeg: for
     /// campaigns in which Reel is started hundreds of times, and reading is not what is looked at. Their long form
     /// has the real one.
-    case double
+    case fake
   }
   private let reader: Reader
 
   /// For every run of the binary.
   var environment: [String: String] {
     let worker = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
-    return reader == .double ? ["REEL_WORKER": worker] : [:]
+    return reader == .fake ? ["REEL_WORKER": worker] : [:]
   }
 
   /// - Parameter shared: clips that lie elsewhere, and are not to be changed; nil for an empty folder `clips`.

@@ -2,7 +2,7 @@ import Foundation
 import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
-import ReelGoogleDouble
+import ReelFakeGoogle
 import ReelLibrary
 import ReelTestForm
 import Testing
@@ -12,12 +12,12 @@ import Testing
 @Suite("one object, one document and one post through every fault", .serialized, .shortTime, .notQuick)
 struct FirebaseFaultTests {
   /// One part; three parts of the smallest size.
-  @Test("over a double of Storage, Firestore and the tokens' place", arguments: [70_001, 2 << 18 + 70_001])
-  func double(_ size: Int) async throws {
+  @Test("over a fake of Storage, Firestore and the tokens' place", arguments: [70_001, 2 << 18 + 70_001])
+  func fake(_ size: Int) async throws {
     let campaign = FaultCampaign(
-      "Firebase double, \(size) bytes", size: size, kinds: FaultKind.common + FaultKind.google,
+      "Firebase fake, \(size) bytes", size: size, kinds: FaultKind.common + FaultKind.google,
       sparing: Work.sparesDocuments
-    ) { GoogleBehindProxy(double: try await GoogleDouble.start()) }
+    ) { GoogleBehindProxy(fake: try await FakeGoogle.start()) }
     #expect(try await campaign.run() == [])
   }
 
@@ -26,11 +26,11 @@ struct FirebaseFaultTests {
     // Whose token is refused twice in a row gives up.
     let kinds = FaultKind.broken + FaultKind.storage + FaultKind.firestore
     let campaign = FaultCampaign(
-      "Firebase double, short tokens", size: 1 << 18 + 70_001, kinds: kinds, sparing: Work.sparesDocuments
+      "Firebase fake, short tokens", size: 1 << 18 + 70_001, kinds: kinds, sparing: Work.sparesDocuments
     ) {
-      let double = try await GoogleDouble.start()
-      double.state.withLock { $0.tokenUses = 3 }
-      return GoogleBehindProxy(double: double)
+      let fake = try await FakeGoogle.start()
+      fake.state.withLock { $0.tokenUses = 3 }
+      return GoogleBehindProxy(fake: fake)
     }
     #expect(try await campaign.run() == [])
   }
@@ -138,19 +138,19 @@ extension FaultKind {
 
 /// Google's part in memory, and one service account over all of it, as in the product.
 private struct GoogleBehindProxy: StoreBehindProxy {
-  let double: GoogleDouble
+  let fake: FakeGoogle
 
-  var port: Int { double.port }
+  var port: Int { fake.port }
   /// The mark of every upload's address, how every token begins, and the key.
-  var secrets: [String] { [GoogleDouble.sessionMark, "ya29.", "PRIVATE KEY"] }
+  var secrets: [String] { [FakeGoogle.sessionMark, "ya29.", "PRIVATE KEY"] }
 
   func services(
     through port: Int, _ transport: any HTTPTransport, _ catalog: SQLiteCatalog
   ) async throws -> (any Uploader, (any PostRecorder)?) {
-    double.stand(behind: port)
-    let tokens = try await double.tokens(transport)
-    let bucket = try StorageBucket(GoogleDouble.bucket, prefix: "videos", emulator: double.origin)
-    let database = try #require(FirestoreDatabase(project: GoogleDouble.project, emulator: double.origin))
+    fake.stand(behind: port)
+    let tokens = try await fake.tokens(transport)
+    let bucket = try StorageBucket(FakeGoogle.bucket, prefix: "videos", emulator: fake.origin)
+    let database = try #require(FirestoreDatabase(project: FakeGoogle.project, emulator: fake.origin))
     return (
       FirebaseUploader(
         bucket, transport: transport, tokens: tokens, checkpoints: catalog, partSize: 1 << 18),
@@ -160,15 +160,15 @@ private struct GoogleBehindProxy: StoreBehindProxy {
   }
 
   func contents() async throws -> StoreContents {
-    let stored = double.state.withLock { $0.objects }
+    let stored = fake.state.withLock { $0.objects }
     return StoreContents(
       objects: stored.map {
         ($0.key.replacing("videos/", with: ""), ContentDigest(sha256: SHA256.hash(data: $0.value.bytes)))
       },
-      documents: double.ids(in: "Post").map { id in
-        double.fields("Post/\(id)")?["video"]?["stringValue"] as? String ?? "?"
+      documents: fake.ids(in: "Post").map { id in
+        fake.fields("Post/\(id)")?["video"]?["stringValue"] as? String ?? "?"
       })
   }
 
-  func stop() async { await double.stop() }
+  func stop() async { await fake.stop() }
 }

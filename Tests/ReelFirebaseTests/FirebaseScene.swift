@@ -1,15 +1,15 @@
 import Foundation
 import ReelCore
 import ReelCrypto
-import ReelGoogleDouble
-import ReelHTTPDoubles
+import ReelFakeGoogle
+import ReelHTTPFakes
 import ReelStorage
 import Testing
 
 @testable import ReelRemoteStorage
 
-extension GoogleDouble {
-  /// The tokens of the key that this double knows.
+extension FakeGoogle {
+  /// The tokens of the key that this fake knows.
   func tokens(
     _ transport: any HTTPTransport, clock: any WallClock = SystemWallClock()
   ) async throws -> ServiceAccountTokens {
@@ -19,7 +19,7 @@ extension GoogleDouble {
 
   /// An uploader with a connection and a token of its own.
   func uploader(
-    _ checkpoints: any UploadCheckpoints = MemoryCheckpoints(), bucket: String = GoogleDouble.bucket,
+    _ checkpoints: any UploadCheckpoints = MemoryCheckpoints(), bucket: String = FakeGoogle.bucket,
     publicBaseURL: String? = nil, partSize: Int = 1 << 18, limiter: RateLimiter? = nil
   ) async throws -> FirebaseUploader {
     let transport = try CurlTransport.patient(limiter: limiter)
@@ -30,7 +30,7 @@ extension GoogleDouble {
   }
 
   /// What keeps the posts, with a connection and a token of its own. It does not wait.
-  func posts(project: String = GoogleDouble.project) async throws -> FirestorePosts {
+  func posts(project: String = FakeGoogle.project) async throws -> FirestorePosts {
     let transport = try CurlTransport.patient()
     return FirestorePosts(
       try #require(FirestoreDatabase(project: project, emulator: origin)),

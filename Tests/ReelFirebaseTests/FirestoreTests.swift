@@ -1,6 +1,6 @@
 import Foundation
 import ReelCore
-import ReelGoogleDouble
+import ReelFakeGoogle
 import ReelStorage
 import ReelTestForm
 import Testing
@@ -16,10 +16,10 @@ import Testing
 
   @Test("a document has the keys of the post's JSON, each in the type that Firestore has for it")
   func document() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let post = try newPost(PostMetadata(authorID: "7", caption: "=1+1 \u{202E}é", music: nil))
-    let recorded = try await double.posts().record(post)
-    let fields = try #require(double.fields("Post/\(post.id)"))
+    let recorded = try await fake.posts().record(post)
+    let fields = try #require(fake.fields("Post/\(post.id)"))
     let json = try #require(
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(post)) as? [String: Any])
     #expect(Set(fields.keys) == Set(json.keys))
@@ -35,13 +35,13 @@ import Testing
     #expect(value("createdAt") == "timestampValue 2026-11-21T20:15:58.123Z")
     #expect(value("digest") == "stringValue \(try #require(post.digest))")
     #expect(fields["probe"]?["mapValue"] != nil && value("likeCount") == "integerValue 0")
-    #expect(double.fields("PostCounter/Post")?["pageNumber"]?["integerValue"] as? String == "1")
+    #expect(fake.fields("PostCounter/Post")?["pageNumber"]?["integerValue"] as? String == "1")
   }
 
   @Test("two libraries that publish at once get different numbers, without a gap")
   func twoLibraries() async throws {
-    let double = try await GoogleDouble.start()
-    let libraries = [try await double.posts(), try await double.posts(), try await double.posts()]
+    let fake = try await FakeGoogle.start()
+    let libraries = [try await fake.posts(), try await fake.posts(), try await fake.posts()]
     let numbers = try await withThrowingTaskGroup { group in
       for index in 0..<30 {
         let posts = retrying(libraries[index % 3])
@@ -50,12 +50,12 @@ import Testing
       return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(numbers.sorted() == Array(1...30))
-    #expect(double.ids(in: "Post").count == 30)
+    #expect(fake.ids(in: "Post").count == 30)
   }
 
   /// What can happen to a request, and whether a retry fixes it.
-  static let faults: [(GoogleDouble.Fault, Bool)] = {
-    var all: [(GoogleDouble.Fault, Bool)] = []
+  static let faults: [(FakeGoogle.Fault, Bool)] = {
+    var all: [(FakeGoogle.Fault, Bool)] = []
     let aborted = #"{"error":{"code":409,"status":"ABORTED","message":"contention"}}"#
     for method in [":beginTransaction", ":batchGet", ":commit"] {
       all += [.reset, .swallow].map { (.init(words: method, effect: $0), true) }
@@ -72,11 +72,11 @@ import Testing
   @Test("for every fault there is one document in the end, with one number", arguments: faults.indices)
   func fault(_ index: Int) async throws {
     let (fault, mends) = Self.faults[index]
-    let double = try await GoogleDouble.start()
-    let posts = retrying(try await double.posts())
+    let fake = try await FakeGoogle.start()
+    let posts = retrying(try await fake.posts())
     let (before, post, after) = (try newPost(), try newPost(), try newPost())
     #expect(try await posts.record(before).pageNumber == 1)
-    double.break_(fault)
+    fake.break_(fault)
     do throws(UploadError) {
       let number = try await posts.record(post).pageNumber
       #expect(number == 2, "\(fault)")
@@ -85,64 +85,64 @@ import Testing
     }
     #expect(try await posts.record(post).pageNumber == 2, "\(fault)")
     #expect(try await posts.record(after).pageNumber == 3, "\(fault)")
-    #expect(double.ids(in: "Post") == [before, post, after].map { "\($0.id)" }.sorted(), "\(fault)")
+    #expect(fake.ids(in: "Post") == [before, post, after].map { "\($0.id)" }.sorted(), "\(fault)")
     // What was begun and never heard of, or aborted by the test alone, is unknown here.
-    #expect(double.state.withLock { $0.transactions.count } <= 1, "\(fault) left transactions open")
+    #expect(fake.state.withLock { $0.transactions.count } <= 1, "\(fault) left transactions open")
   }
 
   @Test("others who write in between are waited for, not overwritten")
   func contention() async throws {
-    let double = try await GoogleDouble.start()
-    let posts = try await double.posts()
+    let fake = try await FakeGoogle.start()
+    let posts = try await fake.posts()
     for round in 1...5 {
-      double.break_(
+      fake.break_(
         .init(
           words: ":commit",
           effect: .after { state in
-            let name = GoogleDouble.root + "/PostCounter/Post"
+            let name = FakeGoogle.root + "/PostCounter/Post"
             let number = round * 10
             state.documents[name] = .init(
               fields: Data(#"{"pageNumber":{"integerValue":"\#(number)"}}"#.utf8), version: state.tick())
           }))
     }
     #expect(try await posts.record(try newPost()).pageNumber == 51)
-    #expect(double.state.withLock { $0.commits } == 1)
+    #expect(fake.state.withLock { $0.commits } == 1)
   }
 
   @Test("one who is never faster than the others gives up with a sentence")
   func givesUp() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     for _ in 0..<40 {
-      double.break_(
+      fake.break_(
         .init(words: ":commit", effect: .status(409, #"{"error":{"code":409,"status":"ABORTED"}}"#)))
     }
-    let posts = try await double.posts()
+    let posts = try await fake.posts()
     let post = try newPost()
     let error = await #expect(throws: UploadError.self) { try await posts.record(post) }
     #expect(error?.code == .unavailable && error?.message.contains("others write there") == true)
-    #expect(double.ids(in: "Post").isEmpty)
+    #expect(fake.ids(in: "Post").isEmpty)
   }
 
   @Test("a counter that holds no number is not guessed at")
   func badCounter() async throws {
     for fields in ["{}", #"{"pageNumber":{"stringValue":"7"}}"#, #"{"pageNumber":{"integerValue":"-1"}}"#] {
-      let double = try await GoogleDouble.start()
-      double.state.withLock { state in
-        state.documents[GoogleDouble.root + "/PostCounter/Post"] = .init(
+      let fake = try await FakeGoogle.start()
+      fake.state.withLock { state in
+        state.documents[FakeGoogle.root + "/PostCounter/Post"] = .init(
           fields: Data(fields.utf8), version: 1)
       }
-      let posts = try await double.posts()
+      let posts = try await fake.posts()
       let error = await #expect(throws: UploadError.self) { try await posts.prepare() }
       #expect(error?.code == .storeUnusable && error?.message.contains("PostCounter/Post") == true)
       let post = try newPost()
       await #expect(throws: UploadError.self) { try await posts.record(post) }
-      #expect(double.ids(in: "Post").isEmpty)
+      #expect(fake.ids(in: "Post").isEmpty)
     }
   }
 
   @Test("a database that is not there, a role that is not given: one sentence")
   func refusals() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let post = try newPost()
     let gone =
       #"{"error":{"code":404,"status":"NOT_FOUND","message":"The database (default) does not exist"}}"#
@@ -157,13 +157,13 @@ import Testing
         "Datastore Mode"
       ),
     ] {
-      double.break_(.init(words: ":batchGet", effect: .status(status, body)))
-      let posts = try await double.posts()
+      fake.break_(.init(words: ":batchGet", effect: .status(status, body)))
+      let posts = try await fake.posts()
       let error = await #expect(throws: UploadError.self) { try await posts.prepare() }
       #expect(
         error?.code == .storeUnusable && error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
-    #expect(try await double.posts().record(post).pageNumber == 1)
+    #expect(try await fake.posts().record(post).pageNumber == 1)
   }
 
   @Test(

@@ -1,35 +1,35 @@
 import ReelCore
-import ReelGoogleDouble
+import ReelFakeGoogle
 import ReelStorage
 import ReelStorageTesting
 import Testing
 
 @testable import ReelRemoteStorage
 
-/// The promises, over our double.
+/// The promises, over our fake.
 @Suite struct FirebasePromiseTests {
   @Test("the uploader keeps every promise", arguments: UploaderContractTest.all)
   func uploader(_ promise: UploaderContractTest) async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
     try await promise.check(
-      StoreUnderTest(largeSize: 3 << 18 + 3) { try await double.uploader(checkpoints) })
-    #expect(double.objectNames.isEmpty)
+      StoreUnderTest(largeSize: 3 << 18 + 3) { try await fake.uploader(checkpoints) })
+    #expect(fake.objectNames.isEmpty)
   }
 
   /// What another process began is not known here.
   @Test("it keeps them with checkpoints that nobody shares", arguments: UploaderContractTest.all)
   func alone(_ promise: UploaderContractTest) async throws {
-    let double = try await GoogleDouble.start()
-    try await promise.check(StoreUnderTest(largeSize: 3 << 18 + 3) { try await double.uploader() })
-    #expect(double.objectNames.isEmpty)
+    let fake = try await FakeGoogle.start()
+    try await promise.check(StoreUnderTest(largeSize: 3 << 18 + 3) { try await fake.uploader() })
+    #expect(fake.objectNames.isEmpty)
   }
 
   @Test("the recorder keeps every promise", arguments: PostRecorderContractTest.all)
   func recorder(_ promise: PostRecorderContractTest) async throws {
-    let double = try await GoogleDouble.start()
-    try await promise.check { try await double.posts() }
-    #expect(double.ids(in: "Post").isEmpty)
+    let fake = try await FakeGoogle.start()
+    try await promise.check { try await fake.posts() }
+    #expect(fake.ids(in: "Post").isEmpty)
   }
 
   @Test("so does the one in memory, and the one that asks again", arguments: PostRecorderContractTest.all)
@@ -43,13 +43,13 @@ import Testing
   @Test("of several that store under one name at once, only one wins")
   func oneWinner() async throws {
     for _ in 0..<10 {
-      let double = try await GoogleDouble.start()
+      let fake = try await FakeGoogle.start()
       let key = try #require(ObjectKey("k.mp4"))
       let contents = (1...6).map { TestContent(200_000, seed: UInt8($0)) }
       let winners = try await withThrowingTaskGroup { group in
         for content in contents {
           group.addTask { () -> TestContent? in
-            let uploader = try await double.uploader()
+            let uploader = try await fake.uploader()
             do throws(UploadError) {
               _ = try await uploader.upload(content.source, to: key) { _ in }
               return content
@@ -62,8 +62,8 @@ import Testing
         return try await group.reduce(into: []) { $0 += [$1].compactMap { $0 } }
       }
       #expect(winners.count == 1)
-      #expect(double.object(key)?.bytes == winners.first?.bytes)
-      #expect(double.openSessions == 0)
+      #expect(fake.object(key)?.bytes == winners.first?.bytes)
+      #expect(fake.openSessions == 0)
     }
   }
 }

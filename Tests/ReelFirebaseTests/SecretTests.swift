@@ -1,7 +1,7 @@
 import Foundation
 import ReelCore
-import ReelGoogleDouble
-import ReelHTTPDoubles
+import ReelFakeGoogle
+import ReelHTTPFakes
 import ReelStorage
 import ReelTestForm
 import Testing
@@ -21,11 +21,11 @@ import Testing
     var told: [String] = []
     var tokens: Set<String> = []
     for status in [200, 301, 400, 401, 403, 404, 409, 410, 412, 413, 429, 499, 500, 503, 507] {
-      let double = try await GoogleDouble.start()
+      let fake = try await FakeGoogle.start()
       let checkpoints = MemoryCheckpoints()
-      double.break_(.init(words: words, effect: .status(status, "<html>")))
-      let uploader = try await double.uploader(checkpoints)
-      let posts = try await double.posts()
+      fake.break_(.init(words: words, effect: .status(status, "<html>")))
+      let uploader = try await fake.uploader(checkpoints)
+      let posts = try await fake.posts()
       for task in [
         { try await uploader.prepare() },
         { _ = try await uploader.upload(TestContent(300_000).source, to: key) { _ in } },
@@ -39,28 +39,28 @@ import Testing
           }
         }
       }
-      tokens.formUnion(double.state.withLock { Set($0.tokens.keys) })
+      tokens.formUnion(fake.state.withLock { Set($0.tokens.keys) })
     }
     #expect(!told.isEmpty && (!tokens.isEmpty || words == "POST /token"))
-    let secrets = tokens.union([GoogleDouble.sessionMark, "PRIVATE KEY", "assertion", "ya29"])
+    let secrets = tokens.union([FakeGoogle.sessionMark, "PRIVATE KEY", "assertion", "ya29"])
     for text in told { for secret in secrets { #expect(!text.contains(secret), "\(secret) in \(text)") } }
   }
 
   @Test("nor does anything that is printed or dumped")
   func dumps() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
-    let file = try ServiceAccountKey(TestKey.file("\(double.origin)"), path: "k.json")
+    let file = try ServiceAccountKey(TestKey.file("\(fake.origin)"), path: "k.json")
     let tokens = try await ServiceAccountTokens(file, transport: try CurlTransport.patient())
     let token = try await tokens.token()
-    double.break_(.init(words: "PUT", nth: 2, effect: .reset))
-    let uploader = try await double.uploader(checkpoints)
+    fake.break_(.init(words: "PUT", nth: 2, effect: .reset))
+    let uploader = try await fake.uploader(checkpoints)
     let key = try #require(ObjectKey("k.mp4"))
     await #expect(throws: UploadError.self) {
       try await uploader.upload(TestContent(1 << 19).source, to: key) { _ in }
     }
     let checkpoint = try #require(try await checkpoints.checkpoint(of: key, in: uploader.destination))
-    #expect(checkpoint.secret.contains(GoogleDouble.sessionMark))
+    #expect(checkpoint.secret.contains(FakeGoogle.sessionMark))
     let session = try #require(StorageSession(checkpoint.secret))
     var texts: [String] = []
     for value in [file, tokens, token, uploader, checkpoint, session] as [Any] {
@@ -70,7 +70,7 @@ import Testing
     }
     let line = TestKey.pem.split(separator: "\n")[1]
     for text in texts {
-      for secret in ["PRIVATE KEY", String(line), token.revealed, GoogleDouble.sessionMark] {
+      for secret in ["PRIVATE KEY", String(line), token.revealed, FakeGoogle.sessionMark] {
         let found = text.range(of: secret).map { text[..<$0.upperBound].suffix(200) }
         #expect(found == nil, "\(found ?? "")")
       }

@@ -1,7 +1,7 @@
 import Foundation
 import ReelCore
-import ReelGoogleDouble
-import ReelHTTPDoubles
+import ReelFakeGoogle
+import ReelHTTPFakes
 import ReelStorage
 import ReelTestForm
 import Synchronization
@@ -70,7 +70,7 @@ import Testing
     try Data(TestKey.file("https://x")).write(to: URL(filePath: path))
     for mode in [0o600, 0o400] {
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-      #expect(try await ServiceAccountKey.read(path).email == GoogleDouble.email)
+      #expect(try await ServiceAccountKey.read(path).email == FakeGoogle.email)
     }
     func words(_ path: String) async -> String {
       await #expect(throws: UploadError.self) { try await ServiceAccountKey.read(path) }?.message ?? ""
@@ -92,17 +92,17 @@ import Testing
 
   @Test("one token serves all, until shortly before its end")
   func remembered() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let clock = TestClock()
-    let tokens = try await double.tokens(try CurlTransport.patient(), clock: clock)
+    let tokens = try await fake.tokens(try CurlTransport.patient(), clock: clock)
     let all = try await withThrowingTaskGroup { group in
       for _ in 0..<20 { group.addTask { try await tokens.token() } }
       return try await group.reduce(into: Set()) { $0.insert($1) }
     }
-    #expect(all.count == 1 && double.state.withLock { $0.tokensGiven } == 1)
+    #expect(all.count == 1 && fake.state.withLock { $0.tokensGiven } == 1)
     clock.advance(by: 290)
     #expect(try await tokens.token() == all.first)
-    // The double takes a statement of now only.
+    // The fake takes a statement of now only.
     clock.advance(by: -290)
     await tokens.forget(Secret("another"))
     #expect(try await tokens.token() == all.first)
@@ -134,28 +134,28 @@ import Testing
 
   @Test("a token that ends in the middle of a run is renewed, and nothing is lost")
   func endsMidway() async throws {
-    let double = try await GoogleDouble.start()
-    double.state.withLock { $0.tokenUses = 3 }
+    let fake = try await FakeGoogle.start()
+    fake.state.withLock { $0.tokenUses = 3 }
     let content = TestContent(3 << 20 + 5)
-    let uploader = try await double.uploader()
-    let posts = try await double.posts()
+    let uploader = try await fake.uploader()
+    let posts = try await fake.posts()
     for name in ["a.mp4", "b.mp4", "c.mp4"] {
       let key = try #require(ObjectKey(name))
       _ = try await uploader.upload(content.source, to: key) { _ in }
-      #expect(double.object(key)?.bytes == content.bytes)
+      #expect(fake.object(key)?.bytes == content.bytes)
       _ = try await posts.record(try newPost())
     }
-    #expect(double.ids(in: "Post").count == 3)
-    #expect(double.state.withLock { $0.tokensGiven } >= 7)
+    #expect(fake.ids(in: "Post").count == 3)
+    #expect(fake.state.withLock { $0.tokensGiven } >= 7)
   }
 
   @Test("a key that Google does not take: one sentence, the clock when it is that")
   func refused() async throws {
-    let double = try await GoogleDouble.start(key: try TestRSAKey(bits: 2048))
-    let wrong = await #expect(throws: UploadError.self) { try await double.uploader().prepare() }
+    let fake = try await FakeGoogle.start(key: try TestRSAKey(bits: 2048))
+    let wrong = await #expect(throws: UploadError.self) { try await fake.uploader().prepare() }
     #expect(wrong?.code == .storeUnusable)
     #expect(wrong?.message.contains("Invalid JWT Signature.") == true, "\(wrong?.message ?? "")")
-    #expect(wrong?.message.contains(GoogleDouble.email) == true)
+    #expect(wrong?.message.contains(FakeGoogle.email) == true)
 
     let clock = TestClock()
     let late = ScriptedTransport { _ throws(HTTPFailure) in
@@ -172,7 +172,7 @@ import Testing
 
   @Test("no token goes to another host, whoever sends us there")
   func redirects() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let other = try await LoopbackServer.start { _ in .reply(200) }
     let elsewhere = "http://127.0.0.1:\(other.port)/elsewhere"
     let redirecting = try await LoopbackServer.start { _ in .reply(307, headers: [("Location", elsewhere)])
@@ -181,7 +181,7 @@ import Testing
     let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: redirecting.port)
     let uploader = FirebaseUploader(
       try StorageBucket("my-app", emulator: origin), transport: transport,
-      tokens: try await double.tokens(transport), checkpoints: MemoryCheckpoints())
+      tokens: try await fake.tokens(transport), checkpoints: MemoryCheckpoints())
     let error = await #expect(throws: UploadError.self) { try await uploader.prepare() }
     #expect(error?.message.contains("sends us elsewhere") == true, "\(error?.message ?? "")")
     #expect(other.requests.isEmpty)
@@ -193,7 +193,7 @@ import Testing
     let there = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: naming.port)
     let second = FirebaseUploader(
       try StorageBucket("my-app", emulator: there), transport: transport,
-      tokens: try await double.tokens(transport), checkpoints: MemoryCheckpoints())
+      tokens: try await fake.tokens(transport), checkpoints: MemoryCheckpoints())
     let key = try #require(ObjectKey("k.mp4"))
     let refused = await #expect(throws: UploadError.self) {
       try await second.upload(TestContent(10).source, to: key) { _ in }

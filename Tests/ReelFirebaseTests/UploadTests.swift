@@ -1,7 +1,7 @@
 import Foundation
 import ReelCore
-import ReelGoogleDouble
-import ReelHTTPDoubles
+import ReelFakeGoogle
+import ReelHTTPFakes
 import ReelStorage
 import ReelTestForm
 import Synchronization
@@ -24,41 +24,41 @@ import Testing
 
   @Test("an object has its type, its digest and a token for viewers, and is found with them")
   func object() async throws {
-    let double = try await GoogleDouble.start()
-    let uploader = try await double.uploader()
+    let fake = try await FakeGoogle.start()
+    let uploader = try await fake.uploader()
     let stored = try await uploader.upload(content.source, to: key) { _ in }
-    let object = try #require(double.object(key))
+    let object = try #require(fake.object(key))
     #expect(object.bytes == content.bytes && object.contentType == "video/mp4")
     #expect(object.metadata["sha256"] == content.digest.hex)
     #expect(object.metadata["firebaseStorageDownloadTokens"]?.isEmpty == false)
     #expect(stored.digest == content.digest && stored.size == Int64(content.bytes.count))
     #expect(try await uploader.find(key) == stored)
     #expect(try await uploader.readBack(key) == content.digest)
-    #expect(stored.url == "\(double.origin)/storage/v1/b/\(GoogleDouble.bucket)/o/videos%2Fk.mp4?alt=media")
+    #expect(stored.url == "\(fake.origin)/storage/v1/b/\(FakeGoogle.bucket)/o/videos%2Fk.mp4?alt=media")
   }
 
   @Test(
     "a rate is one of what goes out: bytes that are read twice, to be hashed and to be sent, count once",
     arguments: [1 << 18, 1 << 22])
   func rate(_ partSize: Int) async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let time = PassingTime()
-    let uploader = try await double.uploader(partSize: partSize, limiter: time.limiter(1 << 18))
+    let uploader = try await fake.uploader(partSize: partSize, limiter: time.limiter(1 << 18))
     _ = try await uploader.upload(content.source, to: key) { _ in }
     // What asks for the token and begins the upload comes on top; a burst of 50 ms may go at once.
     #expect(time.seconds > 4.9 && time.seconds < 5.1, "\(time.seconds) s")
-    #expect(double.object(key)?.bytes == content.bytes)
+    #expect(fake.object(key)?.bytes == content.bytes)
   }
 
   @Test("what another put there, or what was damaged there, has no digest until it is read")
   func unprovenDigest() async throws {
-    let double = try await GoogleDouble.start()
-    let uploader = try await double.uploader()
+    let fake = try await FakeGoogle.start()
+    let uploader = try await fake.uploader()
     _ = try await uploader.upload(content.source, to: key) { _ in }
-    double.state.withLock { $0.objects["videos/k.mp4"]?.bytes[9] ^= 1 }
+    fake.state.withLock { $0.objects["videos/k.mp4"]?.bytes[9] ^= 1 }
     #expect(try await uploader.find(key)?.digest == nil)
     #expect(try await uploader.readBack(key) != content.digest)
-    double.state.withLock { $0.objects["videos/k.mp4"]?.metadata = [:] }
+    fake.state.withLock { $0.objects["videos/k.mp4"]?.metadata = [:] }
     #expect(try await uploader.find(key)?.digest == nil)
   }
 
@@ -116,10 +116,10 @@ import Testing
   // MARK: Breaks
 
   /// What can happen to a request, and whether a retry fixes it.
-  static let faults: [(GoogleDouble.Fault, Bool)] = {
-    var all: [(GoogleDouble.Fault, Bool)] = []
+  static let faults: [(FakeGoogle.Fault, Bool)] = {
+    var all: [(FakeGoogle.Fault, Bool)] = []
     for nth in [1, 3, 6] {
-      let effects: [GoogleDouble.Fault.Effect] = [.reset, .swallow, .cut(0), .cut(150_000), .corrupt]
+      let effects: [FakeGoogle.Fault.Effect] = [.reset, .swallow, .cut(0), .cut(150_000), .corrupt]
       all += effects.map { (.init(words: "PUT", nth: nth, effect: $0), true) }
       all += [400, 404, 410, 429, 500, 502, 503, 504].map {
         (.init(words: "PUT", nth: nth, effect: .status($0, "")), true)
@@ -142,32 +142,32 @@ import Testing
     "for every fault there is one whole object in the end, or a clear failure", arguments: faults.indices)
   func fault(_ index: Int) async throws {
     let (fault, mends) = Self.faults[index]
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
-    double.break_(fault)
+    fake.break_(fault)
     do throws(UploadError) {
-      let object = try await upload(double, checkpoints)
+      let object = try await upload(fake, checkpoints)
       #expect(object.digest == content.digest, "\(fault)")
     } catch {
       #expect(!mends, "\(fault): \(error.message)")
       #expect(!error.message.contains("s3cret") && !error.message.contains("ya29"), "\(error.message)")
-      #expect(double.objectNames.isEmpty, "\(fault)")
+      #expect(fake.objectNames.isEmpty, "\(fault)")
       // The same command again.
-      _ = try await upload(double, checkpoints)
+      _ = try await upload(fake, checkpoints)
     }
-    #expect(double.state.withLock { $0.faults.isEmpty }, "\(fault) did not happen")
-    #expect(double.object(key)?.bytes == content.bytes, "\(fault)")
-    #expect(double.objectNames == ["videos/k.mp4"])
-    let kept = double.state.withLock { $0.bytesKept }
+    #expect(fake.state.withLock { $0.faults.isEmpty }, "\(fault) did not happen")
+    #expect(fake.object(key)?.bytes == content.bytes, "\(fault)")
+    #expect(fake.objectNames == ["videos/k.mp4"])
+    let kept = fake.state.withLock { $0.bytesKept }
     let isBegunAnew = if case .corrupt = fault.effect { true } else { kept > content.bytes.count }
     #expect(kept <= content.bytes.count * (isBegunAnew ? 2 : 1), "\(fault): \(kept) bytes")
   }
 
   private func upload(
-    _ double: GoogleDouble, _ checkpoints: MemoryCheckpoints
+    _ fake: FakeGoogle, _ checkpoints: MemoryCheckpoints
   ) async throws(UploadError) -> StoredObject {
     let uploader: FirebaseUploader
-    do { uploader = try await double.uploader(checkpoints) } catch {
+    do { uploader = try await fake.uploader(checkpoints) } catch {
       throw UploadError(.rejected, "\(error)")
     }
     return try await retrying(uploader).upload(content.source, to: key) { _ in }
@@ -175,111 +175,111 @@ import Testing
 
   @Test("another process goes on where the last one died")
   func goesOn() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
-    double.break_(.init(words: "PUT", nth: 4, effect: .cut(150_000)))
-    let first = try await double.uploader(checkpoints)
+    fake.break_(.init(words: "PUT", nth: 4, effect: .cut(150_000)))
+    let first = try await fake.uploader(checkpoints)
     await #expect(throws: UploadError.self) { try await first.upload(content.source, to: key) { _ in } }
-    let kept = 3 << 18 + 2 * GoogleDouble.kept
-    #expect(double.state.withLock { $0.bytesKept } == kept && double.objectNames.isEmpty)
-    #expect(try await double.uploader(checkpoints).find(key) == nil)
+    let kept = 3 << 18 + 2 * FakeGoogle.kept
+    #expect(fake.state.withLock { $0.bytesKept } == kept && fake.objectNames.isEmpty)
+    #expect(try await fake.uploader(checkpoints).find(key) == nil)
 
     let reported = Mutex<Int64?>(nil)
-    let object = try await double.uploader(checkpoints).upload(content.source, to: key) { progress in
+    let object = try await fake.uploader(checkpoints).upload(content.source, to: key) { progress in
       reported.withLock { $0 = $0 ?? progress.sent }
     }
     #expect(object.digest == content.digest && reported.withLock { $0 } == Int64(kept))
-    #expect(double.state.withLock { $0.bytesKept } == content.bytes.count)
-    #expect(double.state.withLock { $0.sessions.count } == 1)
+    #expect(fake.state.withLock { $0.bytesKept } == content.bytes.count)
+    #expect(fake.state.withLock { $0.sessions.count } == 1)
     #expect(try await checkpoints.checkpoint(of: key, in: first.destination) == nil)
   }
 
   @Test("what was sent of other bytes is refused by the store, and begun anew")
   func otherBytes() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
     var bytes = content.bytes
     bytes[7] ^= 0xFF
-    double.break_(.init(words: "PUT", nth: 3, effect: .reset))
-    let uploader = try await double.uploader(checkpoints)
+    fake.break_(.init(words: "PUT", nth: 3, effect: .reset))
+    let uploader = try await fake.uploader(checkpoints)
     let changing = TestContent(bytes, claiming: content.digest)
     await #expect(throws: UploadError.self) { try await uploader.upload(changing.source, to: key) { _ in } }
     let object = try await retrying(uploader).upload(content.source, to: key) { _ in }
-    #expect(object.digest == content.digest && double.object(key)?.bytes == content.bytes)
+    #expect(object.digest == content.digest && fake.object(key)?.bytes == content.bytes)
   }
 
   @Test("nor is an upload ended by one who has another file under the name")
   func anotherSize() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
-    let uploader = try await double.uploader(checkpoints)
-    double.break_(.init(words: "PUT", nth: 2, effect: .reset))
+    let uploader = try await fake.uploader(checkpoints)
+    fake.break_(.init(words: "PUT", nth: 2, effect: .reset))
     await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
     let other = TestContent(1 << 18, seed: 9)
     await #expect(throws: UploadError.self) { try await uploader.upload(other.source, to: key) { _ in } }
-    #expect(double.objectNames.isEmpty && double.openSessions == 1)
+    #expect(fake.objectNames.isEmpty && fake.openSessions == 1)
   }
 
   @Test("a source that changes leaves nothing, not even an open session")
   func changed() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
-    let uploader = try await double.uploader(checkpoints)
+    let uploader = try await fake.uploader(checkpoints)
     for content in [TestContent(content.bytes, claiming: TestContent(1).digest)] {
       let error = await #expect(throws: UploadError.self) {
         try await uploader.upload(content.source, to: key) { _ in }
       }
       #expect(error?.code == .sourceChanged)
-      #expect(double.openSessions == 0 && double.objectNames.isEmpty)
+      #expect(fake.openSessions == 0 && fake.objectNames.isEmpty)
       #expect(try await checkpoints.keys(in: uploader.destination, after: nil, limit: 9) == [])
     }
   }
 
   @Test("another video under the same name is turned away, and ends no upload but its own")
   func rival() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
-    double.break_(.init(words: "PUT", nth: 2, effect: .reset))
-    let uploader = try await double.uploader(checkpoints)
+    fake.break_(.init(words: "PUT", nth: 2, effect: .reset))
+    let uploader = try await fake.uploader(checkpoints)
     await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
     let error = await #expect(throws: UploadError.self) {
       try await uploader.upload(TestContent(10).source, to: key) { _ in }
     }
     #expect(error?.code == .alreadyExists)
     _ = try await uploader.upload(content.source, to: key) { _ in }
-    #expect(double.object(key)?.bytes == content.bytes && double.state.withLock { $0.sessions.count } == 1)
+    #expect(fake.object(key)?.bytes == content.bytes && fake.state.withLock { $0.sessions.count } == 1)
   }
 
   @Test("somebody who is faster wins: the object stays, and nothing is left begun")
   func slower() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let theirs = TestContent(10)
-    double.break_(
+    fake.break_(
       .init(
         words: "PUT",
         effect: .after { state in
           state.objects["videos/k.mp4"] = .init(
             bytes: theirs.bytes, contentType: "x", metadata: [:], generation: state.tick())
         }))
-    let uploader = try await double.uploader()
+    let uploader = try await fake.uploader()
     let error = await #expect(throws: UploadError.self) {
       try await uploader.upload(content.source, to: key) { _ in }
     }
     #expect(error?.code == .alreadyExists)
-    #expect(double.object(key)?.bytes == theirs.bytes && double.openSessions == 0)
+    #expect(fake.object(key)?.bytes == theirs.bytes && fake.openSessions == 0)
   }
 
   @Test(
     "a store that holds something else than was sent is told, and does not keep it",
     arguments: ["crc32c", "md5Hash", "size"])
   func lies(_ what: String) async throws {
-    let double = try await GoogleDouble.start()
-    let uploader = try await double.uploader()
+    let fake = try await FakeGoogle.start()
+    let uploader = try await fake.uploader()
     let transport = LyingTransport(base: try CurlTransport.patient(), field: what)
     let lied = FirebaseUploader(
-      try StorageBucket(GoogleDouble.bucket, prefix: "videos", emulator: double.origin),
+      try StorageBucket(FakeGoogle.bucket, prefix: "videos", emulator: fake.origin),
       transport: transport,
-      tokens: try await double.tokens(try CurlTransport.patient()), checkpoints: MemoryCheckpoints())
+      tokens: try await fake.tokens(try CurlTransport.patient()), checkpoints: MemoryCheckpoints())
     let error = await #expect(throws: UploadError.self) {
       try await lied.upload(TestContent(1000).source, to: key) { _ in }
     }
@@ -289,37 +289,37 @@ import Testing
 
   @Test("removing ends what was begun, and names what is there page by page")
   func removing() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let checkpoints = MemoryCheckpoints()
-    let uploader = try await double.uploader(checkpoints)
-    double.break_(.init(words: "PUT", nth: 2, effect: .reset))
+    let uploader = try await fake.uploader(checkpoints)
+    fake.break_(.init(words: "PUT", nth: 2, effect: .reset))
     await #expect(throws: UploadError.self) { try await uploader.upload(content.source, to: key) { _ in } }
-    #expect(double.openSessions == 1)
+    #expect(fake.openSessions == 1)
     try await uploader.remove(key)
-    #expect(double.openSessions == 0)
+    #expect(fake.openSessions == 0)
     for index in 0..<8 {
       let key = try #require(ObjectKey("n\(index).mp4"))
       _ = try await uploader.upload(TestContent(10).source, to: key) { _ in }
     }
-    double.state.withLock { $0.objects["elsewhere.mp4"] = $0.objects["videos/n0.mp4"] }
-    double.state.withLock { $0.objects["videos/below/n9.mp4"] = $0.objects["videos/n0.mp4"] }
+    fake.state.withLock { $0.objects["elsewhere.mp4"] = $0.objects["videos/n0.mp4"] }
+    fake.state.withLock { $0.objects["videos/below/n9.mp4"] = $0.objects["videos/n0.mp4"] }
     #expect(try await uploader.names() == (0..<8).map { "n\($0).mp4" })
   }
 
   @Test("a bucket that is not there, a role that is not given: one sentence")
   func refusals() async throws {
-    let double = try await GoogleDouble.start()
+    let fake = try await FakeGoogle.start()
     let missing = await #expect(throws: UploadError.self) {
-      try await double.uploader(bucket: "no-such-bucket").prepare()
+      try await fake.uploader(bucket: "no-such-bucket").prepare()
     }
     #expect(
       missing?.code == .storeUnusable && missing?.message.contains("no bucket named no-such-bucket") == true
     )
-    double.break_(
+    fake.break_(
       .init(
         words: "GET",
         effect: .status(403, #"{"error":{"code":403,"message":"reel@x does not have access"}}"#)))
-    let denied = await #expect(throws: UploadError.self) { try await double.uploader().prepare() }
+    let denied = await #expect(throws: UploadError.self) { try await fake.uploader().prepare() }
     #expect(denied?.code == .storeUnusable)
     #expect(denied?.message.contains("roles/storage.objectUser") == true, "\(denied?.message ?? "")")
   }

@@ -1,4 +1,4 @@
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import Testing
 
 @Suite("the proxy that holds back")

@@ -1,4 +1,4 @@
-import ReelHTTPDoubles
+import ReelHTTPFakes
 
 /// A server that closes each connection once the first bytes have come.
 final class HangingUpServer: Sendable {

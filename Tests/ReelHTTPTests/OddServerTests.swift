@@ -1,7 +1,7 @@
 import Glibc
 import HTTPTypes
 import ReelCore
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelRemoteStorage
 import ReelTestForm
 import Synchronization

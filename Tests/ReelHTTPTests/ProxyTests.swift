@@ -1,6 +1,6 @@
 import HTTPTypes
 import ReelCore
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelRemoteStorage
 import ReelTestForm
 import Testing

@@ -2,7 +2,7 @@ import Glibc
 import HTTPTypes
 import ReelCore
 import ReelCrypto
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelRemoteStorage
 import ReelStorage
 import ReelTestForm

@@ -147,7 +147,7 @@ func tellFacts(
 }
 // end
 
-// example: doubles
+// example: fakes
 /// Says of every file the same, without looking at it.
 struct EverythingIsPortrait: MediaProber {
   func probe(

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import ReelCore
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import Testing
 
 @testable import ReelRemoteStorage
@@ -285,7 +285,7 @@ import Testing
   @Test("a viewer's address is the store's, one's own, or signed")
   func viewing() async throws {
     let key = try #require(ObjectKey("k.mp4"))
-    let transport = S3Double().transport()
+    let transport = FakeS3().transport()
     for (viewing, prefix) in [
       (S3Viewing.address, "https://s3.test/bucket/a/b/k.mp4"),
       (.publicBase("https://cdn.example/v/"), "https://cdn.example/v/k.mp4"),

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import ReelCore
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelTestForm
 import Synchronization
 import Testing
@@ -11,9 +11,9 @@ import Testing
 @Suite("what a store says against a request", .shortTime)
 struct S3ErrorTests {
   private func failure(_ reply: HTTPReply) async throws -> UploadError? {
-    let double = S3Double { _ in reply }
+    let fake = FakeS3 { _ in reply }
     return await #expect(throws: UploadError.self) {
-      _ = try await uploader(double.transport()).upload(
+      _ = try await uploader(fake.transport()).upload(
         TestSource(size: 5).upload, to: try #require(ObjectKey("a.mp4"))
       ) { _ in }
     }
@@ -38,7 +38,7 @@ struct S3ErrorTests {
       (400, "SomethingNew", .rejected, "SomethingNew: words"),
     ] as [(Int, String, UploadError.Code, String)])
   func sentences(_ status: Int, _ code: String, _ expected: UploadError.Code, _ words: String) async throws {
-    let error = try #require(try await failure(S3Double.error(status, code)))
+    let error = try #require(try await failure(FakeS3.error(status, code)))
     #expect(error.code == expected)
     #expect(error.message.contains(words), "\(error.message)")
     #expect(!error.message.contains(SignatureV4Tests.s3Key.secret.revealed))
@@ -47,14 +47,14 @@ struct S3ErrorTests {
 
   @Test("a store that says how long to wait is listened to")
   func retryAfter() async throws {
-    let error = try await failure(S3Double.error(503, "SlowDown", fields: [.retryAfter: "7"]))
+    let error = try await failure(FakeS3.error(503, "SlowDown", fields: [.retryAfter: "7"]))
     #expect(error?.retryAfter == 7)
   }
 
   @Test("replies without a body, and with one that is not XML")
   func withoutWords() async throws {
-    #expect(try await failure(S3Double.empty(403))?.code == .denied)
-    #expect(try await failure(S3Double.empty(503))?.code == .unavailable)
+    #expect(try await failure(FakeS3.empty(403))?.code == .denied)
+    #expect(try await failure(FakeS3.empty(503))?.code == .unavailable)
     #expect(
       try await failure(HTTPReply(status: .badGateway, body: Array("<html><p>".utf8)))?.code == .unavailable)
   }
@@ -64,12 +64,12 @@ struct S3ErrorTests {
     let ahead = StoppedClock().now().addingTimeInterval(3600)
     let date = HTTPDateText.text(ahead)
     let isFixed = Mutex(false)
-    let double = S3Double { sent in
+    let fake = FakeS3 { sent in
       let isRight = sent.call.fields[.amzDate] == SignatureV4.stamp(ahead)
       isFixed.withLock { $0 = $0 || isRight }
-      return isRight ? nil : S3Double.error(403, "RequestTimeTooSkewed", fields: [.date: date])
+      return isRight ? nil : FakeS3.error(403, "RequestTimeTooSkewed", fields: [.date: date])
     }
-    let transport = double.transport()
+    let transport = fake.transport()
     let uploader = try uploader(transport)
     _ = try await uploader.upload(TestSource(size: 5).upload, to: try #require(ObjectKey("a.mp4"))) { _ in }
     #expect(transport.calls.count == 2 && isFixed.withLock { $0 })
@@ -81,8 +81,8 @@ struct S3ErrorTests {
   @Test("a store that is never content with the time is not asked for ever")
   func skewForEver() async throws {
     let date = HTTPDateText.text(StoppedClock().now().addingTimeInterval(3600))
-    let double = S3Double { _ in S3Double.error(403, "RequestTimeTooSkewed", fields: [.date: date]) }
-    let transport = double.transport()
+    let fake = FakeS3 { _ in FakeS3.error(403, "RequestTimeTooSkewed", fields: [.date: date]) }
+    let transport = fake.transport()
     let error = await #expect(throws: UploadError.self) { try await uploader(transport).prepare() }
     #expect(transport.calls.count == 2)
     #expect(error?.message.contains("3600 seconds behind the store's") == true, "\(error?.message ?? "")")
@@ -91,13 +91,13 @@ struct S3ErrorTests {
   @Test("Amazon's word for another region is followed within Amazon, at a host of our own making")
   func regionOfAmazon() async throws {
     let store = try S3Store(bucket: "bucket")
-    let double = S3Double { sent in
+    let fake = FakeS3 { sent in
       sent.call.origin.host == "bucket.s3.eu-west-3.amazonaws.com"
-        ? S3Double.empty(200)
-        : S3Double.empty(
+        ? FakeS3.empty(200)
+        : FakeS3.empty(
           301, fields: [.bucketRegion: "eu-west-3", .location: "https://evil.example/"])
     }
-    let transport = double.transport()
+    let transport = fake.transport()
     try await uploader(transport, store: store).prepare()
     #expect(
       transport.calls.map(\.call.origin.host) == [
@@ -111,12 +111,12 @@ struct S3ErrorTests {
 
   @Test("at an endpoint of one's own only the signature changes, never the host")
   func regionElsewhere() async throws {
-    let double = S3Double { sent in
+    let fake = FakeS3 { sent in
       sent.call.credentials.contains { $0.value.revealed.contains("/garage/s3/") }
-        ? S3Double.empty(200)
-        : S3Double.error(400, "AuthorizationHeaderMalformed", more: "<Region>garage</Region>")
+        ? FakeS3.empty(200)
+        : FakeS3.error(400, "AuthorizationHeaderMalformed", more: "<Region>garage</Region>")
     }
-    let transport = double.transport()
+    let transport = fake.transport()
     try await uploader(transport).prepare()
     #expect(transport.calls.map(\.call.origin.host) == ["s3.test", "s3.test"])
   }
@@ -125,11 +125,11 @@ struct S3ErrorTests {
     "a region that is none is not believed",
     arguments: ["evil.example/", "", "eu west", "a@b", "-", String(repeating: "a", count: 100)])
   func badRegion(_ region: String) async throws {
-    let double = S3Double { _ in
-      S3Double.error(
+    let fake = FakeS3 { _ in
+      FakeS3.error(
         301, "PermanentRedirect", more: "<Region>\(region)</Region><Endpoint>evil.example</Endpoint>")
     }
-    let transport = double.transport()
+    let transport = fake.transport()
     await #expect(throws: UploadError.self) {
       try await uploader(transport, store: try S3Store(bucket: "bucket")).prepare()
     }
@@ -146,11 +146,11 @@ struct S3ErrorTests {
       }
       return S3Credentials(keyID: "K", secret: Secret("s"), token: Secret("token-\(number)"))
     }
-    let double = S3Double { sent in
+    let fake = FakeS3 { sent in
       sent.call.credentials.contains { $0.value.revealed == "token-1" }
-        ? S3Double.error(400, "ExpiredToken") : nil
+        ? FakeS3.error(400, "ExpiredToken") : nil
     }
-    try await uploader(double.transport(), credentials: source).prepare()
+    try await uploader(fake.transport(), credentials: source).prepare()
     #expect(looks.withLock { $0 } == 2)
   }
 
@@ -171,8 +171,8 @@ struct S3ErrorTests {
 
   @Test("a store that can't be listed can't be used")
   func prepareDenied() async throws {
-    let double = S3Double { _ in S3Double.error(403, "AccessDenied") }
-    let error = await #expect(throws: UploadError.self) { try await uploader(double.transport()).prepare() }
+    let fake = FakeS3 { _ in FakeS3.error(403, "AccessDenied") }
+    let error = await #expect(throws: UploadError.self) { try await uploader(fake.transport()).prepare() }
     #expect(error?.code == .storeUnusable)
     #expect(error?.message.contains("s3:ListBucket") == true)
   }

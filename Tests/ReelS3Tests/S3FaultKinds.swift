@@ -1,5 +1,5 @@
 import ReelFaultCampaign
-import ReelHTTPDoubles
+import ReelHTTPFakes
 
 /// A reply to HEAD has no body.
 private let withWords: Set = ["GET", "PUT", "POST"]

@@ -3,7 +3,7 @@ import HTTPTypes
 import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelLibrary
 import ReelTestForm
 import ReelTestServers
@@ -13,11 +13,11 @@ import Testing
 
 @Suite("one object and one post through every fault", .serialized, .shortTime, .notQuick)
 struct S3FaultTests {
-  @Test("over a double", arguments: StoreSize.allCases)
-  func double(_ size: StoreSize) async throws {
+  @Test("over a fake", arguments: StoreSize.allCases)
+  func fake(_ size: StoreSize) async throws {
     let campaign = FaultCampaign(
-      "S3 double, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
-    ) { try await DoubleBehindProxy.start() }
+      "S3 fake, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3
+    ) { try await FakeBehindProxy.start() }
     #expect(try await campaign.run() == [])
   }
 }
@@ -73,14 +73,14 @@ private enum Keys {
 }
 
 /// A bucket in memory, on a port of 127.0.0.1.
-private struct DoubleBehindProxy: StoreBehindProxy {
-  let double: S3Double
+private struct FakeBehindProxy: StoreBehindProxy {
+  let fake: FakeS3
   let server: LoopbackServer
 
-  static func start() async throws -> DoubleBehindProxy {
-    let double = S3Double()
-    return DoubleBehindProxy(
-      double: double, server: try await LoopbackServer.start { double.answer(received: $0) })
+  static func start() async throws -> FakeBehindProxy {
+    let fake = FakeS3()
+    return FakeBehindProxy(
+      fake: fake, server: try await LoopbackServer.start { fake.answer(received: $0) })
   }
 
   var port: Int { server.port }
@@ -98,7 +98,7 @@ private struct DoubleBehindProxy: StoreBehindProxy {
   }
 
   func contents() async throws -> StoreContents {
-    let bucket = double.bucket.withLock { $0 }
+    let bucket = fake.bucket.withLock { $0 }
     return StoreContents(
       objects: bucket.objects.map {
         ($0.key.replacing("a/b/", with: ""), ContentDigest(sha256: SHA256.hash(data: $0.value.bytes)))
@@ -109,7 +109,7 @@ private struct DoubleBehindProxy: StoreBehindProxy {
   func stop() async { await server.stop() }
 }
 
-extension S3Double {
+extension FakeS3 {
   /// Plays the bucket on the wire.
   func answer(received: ReceivedRequest) -> ServerAction {
     var fields = HTTPFields()

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import ReelCore
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelStorage
 import ReelStorageTesting
 import ReelTestForm
@@ -16,13 +16,13 @@ struct StoppedClock: WallClock {
   func now() -> Date { time }
 }
 
-/// An uploader over a double, with parts as small as they may be.
+/// An uploader over a fake, with parts as small as they may be.
 func uploader(
   _ transport: any HTTPTransport, _ options: S3Options? = nil, store: S3Store? = nil,
   credentials: (any CredentialSource)? = nil
 ) throws -> S3Uploader {
   S3Uploader(
-    try store ?? #require(S3Double.store),
+    try store ?? #require(FakeS3.store),
     options: options ?? S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 3),
     transport: transport,
     credentials: credentials ?? FixedCredentials(SignatureV4Tests.s3Key), clock: StoppedClock())
@@ -33,15 +33,15 @@ struct S3UploaderTests {
   /// What a bucket's replies are like.
   enum Replies: CaseIterable { case amazons, withoutChecksums, motos }
 
-  private func double(_ replies: Replies) -> S3Double {
-    S3Double(tellsChecksums: replies != .withoutChecksums, isLikeMoto: replies == .motos)
+  private func fake(_ replies: Replies) -> FakeS3 {
+    FakeS3(tellsChecksums: replies != .withoutChecksums, isLikeMoto: replies == .motos)
   }
 
   @Test("it keeps every promise", arguments: UploaderContractTest.all, Replies.allCases)
   func promises(_ promise: UploaderContractTest, _ replies: Replies) async throws {
-    let double = double(replies)
-    try await promise.check(StoreUnderTest(largeSize: 11 << 20 + 3) { try uploader(double.transport()) })
-    let left = double.bucket.withLock { ($0.objects.count, $0.uploads.count) }
+    let fake = fake(replies)
+    try await promise.check(StoreUnderTest(largeSize: 11 << 20 + 3) { try uploader(fake.transport()) })
+    let left = fake.bucket.withLock { ($0.objects.count, $0.uploads.count) }
     #expect(left.0 == 0 && left.1 == 0)
   }
 
@@ -52,8 +52,8 @@ struct S3UploaderTests {
 
   @Test("names, types, checksums and conditions go out with what is put")
   func put() async throws {
-    let double = S3Double()
-    let transport = double.transport()
+    let fake = FakeS3()
+    let transport = fake.transport()
     let object = try await uploader(transport).upload(source(10), to: key()) { _ in }
     #expect(object.url == "https://s3.test/bucket/a/b/abc.mp4")
     #expect(object.digest == source(10).digest)
@@ -62,18 +62,18 @@ struct S3UploaderTests {
     #expect(call.fields[.contentSHA256] == source(10).digest.hex)
     #expect(call.fields[.checksumSHA256] == Base64.text(source(10).digest.bytes))
     #expect(transport.calls.count == 1, "a small object costs one request")
-    #expect(double.bucket.withLock { $0.objects["a/b/abc.mp4"]?.type } == "video/mp4")
+    #expect(fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.type } == "video/mp4")
   }
 
   @Test("a large object is put together from its parts, with the type that it has")
   func parts() async throws {
-    let double = S3Double()
-    let transport = double.transport()
+    let fake = FakeS3()
+    let transport = fake.transport()
     _ = try await uploader(transport).upload(source(17 << 20), to: key()) { _ in }
     // Some stores hash the whole object before they say what it is.
     let heads = transport.calls.filter { $0.call.method == .head }
     #expect(heads.map(\.call.thinking) == [.zero, .seconds(1)])
-    let object = double.bucket.withLock { $0.objects["a/b/abc.mp4"] }
+    let object = fake.bucket.withLock { $0.objects["a/b/abc.mp4"] }
     #expect(object?.type == "video/mp4")
     #expect(object?.checksum?.hasSuffix("-4") == true)
   }
@@ -81,8 +81,8 @@ struct S3UploaderTests {
   @Test(
     "a rate is one of what goes out: bytes that are read twice, to be hashed and to be sent, count once")
   func rate() async throws {
-    let double = S3Double()
-    let server = try await LoopbackServer.start { double.answer(received: $0) }
+    let fake = FakeS3()
+    let server = try await LoopbackServer.start { fake.answer(received: $0) }
     let time = PassingTime()
     do {
       let endpoint = try HTTPAddress(parsing: "http://127.0.0.1:\(server.port)")
@@ -93,7 +93,7 @@ struct S3UploaderTests {
       _ = try await uploader.upload(source(11 << 20), to: key()) { _ in }
       // A completion of some hundred bytes comes on top; a burst of 50 ms may go at once.
       #expect(time.seconds > 10.9 && time.seconds < 11.1, "\(time.seconds) s")
-      #expect(double.bucket.withLock { $0.objects["abc.mp4"]?.bytes.count } == 11 << 20)
+      #expect(fake.bucket.withLock { $0.objects["abc.mp4"]?.bytes.count } == 11 << 20)
     } catch {
       await server.stop()
       throw error
@@ -104,7 +104,7 @@ struct S3UploaderTests {
   @Test("an upload that broke goes on with the parts that the store has", arguments: [true, false])
   func resume(_ tellsChecksums: Bool) async throws {
     let parts = Mutex(0)
-    let double = S3Double(tellsChecksums: tellsChecksums) { sent async throws(HTTPFailure) in
+    let fake = FakeS3(tellsChecksums: tellsChecksums) { sent async throws(HTTPFailure) in
       let isPart = sent.call.target.contains("partNumber=")
       let number =
         isPart
@@ -114,30 +114,30 @@ struct S3UploaderTests {
       if number == 4 { throw .broken("a test") }
       return nil
     }
-    let transport = double.transport()
+    let transport = fake.transport()
     let large = source(30 << 20 + 5)
     let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
     let broken = await #expect(throws: UploadError.self) {
       _ = try await uploader(transport, one).upload(large, to: try key()) { _ in }
     }
     #expect(broken?.code == .interrupted)
-    #expect(double.bucket.withLock { $0.uploads.values.first?.parts.count } == 3)
+    #expect(fake.bucket.withLock { $0.uploads.values.first?.parts.count } == 3)
     // Another process: nothing is known but the key.
-    let again = double.transport()
+    let again = fake.transport()
     let object = try await uploader(again, one).upload(large, to: try key()) { _ in }
     #expect(object.size == large.size)
     let sent = again.calls.filter { $0.call.target.contains("partNumber=") }.reduce(0) { $0 + $1.body.count }
     #expect(sent == 15 << 20 + 5, "\(sent) bytes were sent again")
     #expect(try await uploader(again).readBack(key()) == large.digest)
-    #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.begun == 1 })
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.begun == 1 })
   }
 
   @Test("parts of another content are not taken for ours")
   func foreignParts() async throws {
-    let double = S3Double()
+    let fake = FakeS3()
     let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
     let other = source(11 << 20, seed: 7)
-    let failing = S3Double { sent async throws(HTTPFailure) in
+    let failing = FakeS3 { sent async throws(HTTPFailure) in
       if sent.call.target.contains("partNumber=3") { throw .broken("a test") }
       return nil
     }
@@ -145,27 +145,27 @@ struct S3UploaderTests {
       _ = try await uploader(failing.transport(), one).upload(other, to: try key()) { _ in }
     }
     let left = failing.bucket.withLock { $0 }
-    double.bucket.withLock { $0 = left }
+    fake.bucket.withLock { $0 = left }
     let ours = source(11 << 20)
-    _ = try await uploader(double.transport(), one).upload(ours, to: try key()) { _ in }
-    #expect(try await uploader(double.transport()).readBack(key()) == ours.digest)
+    _ = try await uploader(fake.transport(), one).upload(ours, to: try key()) { _ in }
+    #expect(try await uploader(fake.transport()).readBack(key()) == ours.digest)
   }
 
   @Test(
     "a source that changed leaves no parts behind; a connection that broke does", arguments: [true, false])
   func leftovers(_ changes: Bool) async throws {
-    let double = S3Double { sent async throws(HTTPFailure) in
+    let fake = FakeS3 { sent async throws(HTTPFailure) in
       if !changes, sent.call.target.contains("partNumber=2") { throw .broken("a test") }
       return nil
     }
     let honest = TestSource(size: 11 << 20)
     let changed = TestSource(size: 11 << 20, seed: 2, claiming: honest.digest)
     await #expect(throws: UploadError.self) {
-      _ = try await uploader(double.transport()).upload((changes ? changed : honest).upload, to: try key()) {
+      _ = try await uploader(fake.transport()).upload((changes ? changed : honest).upload, to: try key()) {
         _ in
       }
     }
-    #expect(double.bucket.withLock { $0.uploads.isEmpty } == changes)
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty } == changes)
   }
 
   @Test(
@@ -173,40 +173,40 @@ struct S3UploaderTests {
     arguments: ["denied", "not implemented", "another answer"])
   func unlisted(_ kind: String) async throws {
     let breaks = Mutex(true)
-    let double = S3Double { sent async throws(HTTPFailure) in
+    let fake = FakeS3 { sent async throws(HTTPFailure) in
       if sent.call.method == .get, sent.call.target.contains("uploads=") {
         switch kind {
-        case "denied": return S3Double.error(403, "AccessDenied")
-        case "not implemented": return S3Double.error(501, "NotImplemented")
-        default: return S3Double.xml("<ListBucketResult></ListBucketResult>")
+        case "denied": return FakeS3.error(403, "AccessDenied")
+        case "not implemented": return FakeS3.error(501, "NotImplemented")
+        default: return FakeS3.xml("<ListBucketResult></ListBucketResult>")
         }
       }
       if sent.call.target.contains("partNumber=2"), breaks.withLock({ $0 }) { throw .broken("a test") }
       return nil
     }
     let error = await #expect(throws: UploadError.self) {
-      _ = try await uploader(double.transport()).upload(source(11 << 20), to: try key()) { _ in }
+      _ = try await uploader(fake.transport()).upload(source(11 << 20), to: try key()) { _ in }
     }
     #expect(error?.code == .interrupted)
-    #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.begun == 1 })
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.begun == 1 })
     breaks.withLock { $0 = false }
-    _ = try await uploader(double.transport()).upload(source(11 << 20), to: try key()) { _ in }
-    #expect(try await uploader(double.transport()).readBack(key()) == source(11 << 20).digest)
-    #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.begun == 2 })
+    _ = try await uploader(fake.transport()).upload(source(11 << 20), to: try key()) { _ in }
+    #expect(try await uploader(fake.transport()).readBack(key()) == source(11 << 20).digest)
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.begun == 2 })
   }
 
   @Test("a bucket that says that it knows no upload has none that is unfinished")
   func noneYet() async throws {
     let breaks = Mutex(true)
-    let double = S3Double()
+    let fake = FakeS3()
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
       if sent.call.target.contains("uploads="), sent.call.method == .get,
-        double.bucket.withLock({ $0.begun == 0 })
+        fake.bucket.withLock({ $0.begun == 0 })
       {
-        return S3Double.error(404, "NoSuchUpload")
+        return FakeS3.error(404, "NoSuchUpload")
       }
       if sent.call.target.contains("partNumber=2"), breaks.withLock({ $0 }) { throw .broken("a test") }
-      return double.answer(sent)
+      return fake.answer(sent)
     }
     let error = await #expect(throws: UploadError.self) {
       _ = try await uploader(transport).upload(source(11 << 20), to: try key()) { _ in }
@@ -214,15 +214,15 @@ struct S3UploaderTests {
     #expect(error?.code == .interrupted)
     breaks.withLock { $0 = false }
     _ = try await uploader(transport).upload(source(11 << 20), to: key()) { _ in }
-    #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.objects.count == 1 && $0.begun == 1 })
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.objects.count == 1 && $0.begun == 1 })
   }
 
   @Test("a read-back that is cut short is not a digest, which would prove the object to be another")
   func shortReadBack() async throws {
-    let double = S3Double(tellsChecksums: false)
-    _ = try await uploader(double.transport()).upload(source(10), to: key()) { _ in }
+    let fake = FakeS3(tellsChecksums: false)
+    _ = try await uploader(fake.transport()).upload(source(10), to: key()) { _ in }
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
-      let answer = double.answer(sent)
+      let answer = fake.answer(sent)
       guard sent.call.method == .get else { return answer }
       return HTTPReply(status: answer.status, fields: answer.fields, body: answer.body.dropLast())
     }
@@ -236,72 +236,72 @@ struct S3UploaderTests {
     "where parts can't be listed an upload that broke begins anew, and leaves nothing", arguments: [403, 501])
   func unlistedParts(_ status: Int) async throws {
     let breaks = Mutex(true)
-    let double = S3Double { sent async throws(HTTPFailure) in
+    let fake = FakeS3 { sent async throws(HTTPFailure) in
       if sent.call.method == .get, sent.call.target.contains("uploadId=") {
-        return S3Double.error(status, status == 403 ? "AccessDenied" : "NotImplemented")
+        return FakeS3.error(status, status == 403 ? "AccessDenied" : "NotImplemented")
       }
       if sent.call.target.contains("partNumber=2"), breaks.withLock({ $0 }) { throw .broken("a test") }
       return nil
     }
     for begun in 1...2 {
       let error = await #expect(throws: UploadError.self) {
-        _ = try await uploader(double.transport()).upload(source(11 << 20), to: try key()) { _ in }
+        _ = try await uploader(fake.transport()).upload(source(11 << 20), to: try key()) { _ in }
       }
       #expect(error?.code == .interrupted)
       // The first attempt has not asked yet: what it leaves goes with the next.
-      #expect(double.bucket.withLock { $0.uploads.count } == (begun == 1 ? 1 : 0))
-      #expect(double.bucket.withLock { $0.begun } == begun)
+      #expect(fake.bucket.withLock { $0.uploads.count } == (begun == 1 ? 1 : 0))
+      #expect(fake.bucket.withLock { $0.begun } == begun)
     }
     breaks.withLock { $0 = false }
-    _ = try await uploader(double.transport()).upload(source(11 << 20), to: try key()) { _ in }
-    #expect(try await uploader(double.transport()).readBack(key()) == source(11 << 20).digest)
-    #expect(double.bucket.withLock { $0.uploads.isEmpty && $0.begun == 3 })
+    _ = try await uploader(fake.transport()).upload(source(11 << 20), to: try key()) { _ in }
+    #expect(try await uploader(fake.transport()).readBack(key()) == source(11 << 20).digest)
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.begun == 3 })
   }
 
   @Test("removing an object gives up its unfinished uploads, and no other's")
   func removing() async throws {
-    let double = S3Double()
+    let fake = FakeS3()
     for name in ["a/b/abc.mp4", "a/b/abc.mp4x", "abc.mp4"] {
-      double.bucket.withLock { $0.uploads[name] = S3Double.Upload(name: name, type: "") }
+      fake.bucket.withLock { $0.uploads[name] = FakeS3.Upload(name: name, type: "") }
     }
-    try await uploader(double.transport()).remove(key())
-    #expect(double.bucket.withLock { Set($0.uploads.keys) } == ["a/b/abc.mp4x", "abc.mp4"])
+    try await uploader(fake.transport()).remove(key())
+    #expect(fake.bucket.withLock { Set($0.uploads.keys) } == ["a/b/abc.mp4x", "abc.mp4"])
   }
 
   @Test("an error in a reply of status 200 is one")
   func errorIn200() async throws {
-    let double = S3Double { sent async throws(HTTPFailure) in
+    let fake = FakeS3 { sent async throws(HTTPFailure) in
       sent.call.method == .post && sent.call.target.contains("uploadId=")
-        ? S3Double.error(200, "InternalError") : nil
+        ? FakeS3.error(200, "InternalError") : nil
     }
     let error = await #expect(throws: UploadError.self) {
-      _ = try await uploader(double.transport()).upload(source(11 << 20), to: try key()) { _ in }
+      _ = try await uploader(fake.transport()).upload(source(11 << 20), to: try key()) { _ in }
     }
     #expect(error?.code == .unavailable)
-    #expect(double.bucket.withLock { $0.objects.isEmpty && $0.uploads.count == 1 })
+    #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.count == 1 })
   }
 
   @Test("a checksum of a small object that differs from what was sent is found out")
   func wrongChecksum() async throws {
-    let wrong = S3Double.checksum([1])
-    let double = S3Double { sent async throws(HTTPFailure) in
+    let wrong = FakeS3.checksum([1])
+    let fake = FakeS3 { sent async throws(HTTPFailure) in
       sent.call.method == .put
         ? HTTPReply(status: .ok, fields: [.eTag: "x", .checksumSHA256: wrong]) : nil
     }
     let error = await #expect(throws: UploadError.self) {
-      _ = try await uploader(double.transport()).upload(source(10), to: try key()) { _ in }
+      _ = try await uploader(fake.transport()).upload(source(10), to: try key()) { _ in }
     }
     #expect(error?.code == .verificationFailed)
   }
 
   // MARK: What a completion's reply says
 
-  /// Over `double`, where a request that `isAsked` tells gets another reply than the bucket's, which has done it.
+  /// Over `fake`, where a request that `isAsked` tells gets another reply than the bucket's, which has done it.
   private func transport(
-    _ double: S3Double, replying reply: HTTPReply, when isAsked: @escaping @Sendable (HTTPCall) -> Bool
+    _ fake: FakeS3, replying reply: HTTPReply, when isAsked: @escaping @Sendable (HTTPCall) -> Bool
   ) -> ScriptedTransport {
     ScriptedTransport { sent async throws(HTTPFailure) in
-      let answer = double.answer(sent)
+      let answer = fake.answer(sent)
       return isAsked(sent.call) && answer.isSuccess ? reply : answer
     }
   }
@@ -322,42 +322,42 @@ struct S3UploaderTests {
       "<!DOCTYPE html><html><title>Please log in</title></html>", "{}", "",
     ], Replies.allCases)
   func anyReply(_ words: String, _ replies: Replies) async throws {
-    let double = double(replies)
-    let transport = transport(double, replying: S3Double.xml(words), when: Self.isCompletion)
+    let fake = fake(replies)
+    let transport = transport(fake, replying: FakeS3.xml(words), when: Self.isCompletion)
     let object = try await uploader(transport).upload(source(11 << 20), to: key()) { _ in }
     #expect(object.digest == source(11 << 20).digest)
-    #expect(double.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty })
+    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty })
     #expect(reads(transport) == 0, "checksums of parts settle it")
   }
 
   @Test("a completion that nobody did is told as one, whatever its reply", arguments: Replies.allCases)
   func nobodyCompleted(_ replies: Replies) async throws {
-    let double = double(replies)
+    let fake = fake(replies)
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
-      Self.isCompletion(sent.call) ? S3Double.xml("<CompleteMultipartUploadResult/>") : double.answer(sent)
+      Self.isCompletion(sent.call) ? FakeS3.xml("<CompleteMultipartUploadResult/>") : fake.answer(sent)
     }
     let error = await #expect(throws: UploadError.self) {
       _ = try await uploader(transport).upload(source(11 << 20), to: try key()) { _ in }
     }
     #expect(error?.code == .interrupted)
-    #expect(double.bucket.withLock { $0.objects.isEmpty && $0.uploads.count == 1 }, "the parts stay")
+    #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.count == 1 }, "the parts stay")
   }
 
   @Test(
     "checksums that nobody understands settle nothing: the bytes do", arguments: [true, false],
     Replies.allCases)
   func unknownChecksums(_ isDamaged: Bool, _ replies: Replies) async throws {
-    let double = double(replies)
+    let fake = fake(replies)
     let size = 11 << 20
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
-      let answer = double.answer(sent)
+      let answer = fake.answer(sent)
       if Self.isCompletion(sent.call), isDamaged {
-        double.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes[7] ^= 1 }
+        fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes[7] ^= 1 }
       }
       guard sent.call.method == .head, answer.isSuccess else { return answer }
       return HTTPReply(
         status: .ok,
-        fields: [.contentLength: "\(size)", .eTag: "\"abc\"", .checksumSHA256: S3Double.checksum([1])])
+        fields: [.contentLength: "\(size)", .eTag: "\"abc\"", .checksumSHA256: FakeS3.checksum([1])])
     }
     var error: UploadError?
     do {
@@ -367,16 +367,16 @@ struct S3UploaderTests {
     }
     #expect(error?.code == (isDamaged ? .verificationFailed : nil), "\(error?.message ?? "")")
     #expect(reads(transport) == 1)
-    #expect(double.bucket.withLock { $0.objects.isEmpty } == isDamaged, "what is proved to be damaged goes")
+    #expect(fake.bucket.withLock { $0.objects.isEmpty } == isDamaged, "what is proved to be damaged goes")
   }
 
   @Test("an object of another length is none of ours, and goes", arguments: Replies.allCases)
   func otherLength(_ replies: Replies) async throws {
-    let double = double(replies)
+    let fake = fake(replies)
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
-      let answer = double.answer(sent)
+      let answer = fake.answer(sent)
       if Self.isCompletion(sent.call) {
-        double.bucket.withLock { _ = $0.objects["a/b/abc.mp4"]?.bytes.popLast() }
+        fake.bucket.withLock { _ = $0.objects["a/b/abc.mp4"]?.bytes.popLast() }
       }
       return answer
     }
@@ -384,21 +384,21 @@ struct S3UploaderTests {
       _ = try await uploader(transport).upload(source(11 << 20), to: try key()) { _ in }
     }
     #expect(error?.code == .verificationFailed)
-    #expect(double.bucket.withLock { $0.objects.isEmpty })
+    #expect(fake.bucket.withLock { $0.objects.isEmpty })
   }
 
   @Test("a tag that is the MD5 of the whole settles it as that of the parts does", arguments: [true, false])
   func tagOfWhole(_ isDamaged: Bool) async throws {
-    let double = S3Double(tellsChecksums: false)
+    let fake = FakeS3(tellsChecksums: false)
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
-      let answer = double.answer(sent)
+      let answer = fake.answer(sent)
       if Self.isCompletion(sent.call), isDamaged {
-        double.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes[7] ^= 1 }
+        fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes[7] ^= 1 }
       }
       guard sent.call.method == .head, answer.isSuccess else { return answer }
-      let bytes = double.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes ?? [] }
+      let bytes = fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes ?? [] }
       return HTTPReply(
-        status: .ok, fields: [.contentLength: "\(bytes.count)", .eTag: S3Double.tag(bytes).uppercased()])
+        status: .ok, fields: [.contentLength: "\(bytes.count)", .eTag: FakeS3.tag(bytes).uppercased()])
     }
     var error: UploadError?
     do {
@@ -416,11 +416,11 @@ struct S3UploaderTests {
   @Test(
     "a whole object is not removed for what no store of its kind says of it", arguments: Impostor.allCases)
   func impostor(_ what: Impostor) async throws {
-    let double = double(.amazons)
+    let fake = fake(.amazons)
     let size = 11 << 20
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
-      let answer = double.answer(sent)
-      guard answer.isSuccess, double.bucket.withLock({ !$0.objects.isEmpty }) else { return answer }
+      let answer = fake.answer(sent)
+      guard answer.isSuccess, fake.bucket.withLock({ !$0.objects.isEmpty }) else { return answer }
       switch (sent.call.method, what) {
       case (.head, .pageForHead): return HTTPReply(status: .ok, fields: [.contentLength: "17"])
       case (.head, _):
@@ -434,16 +434,16 @@ struct S3UploaderTests {
       _ = try await uploader(transport).upload(source(size), to: try key()) { _ in }
     }
     #expect(error?.code == .interrupted, "\(error?.message ?? "")")
-    #expect(double.bucket.withLock { $0.objects.count } == 1)
+    #expect(fake.bucket.withLock { $0.objects.count } == 1)
   }
 
   @Test(
     "a completion whose answer is lost is found to be ours, and nothing goes out twice",
     arguments: Replies.allCases)
   func lostCompletion(_ replies: Replies) async throws {
-    let double = double(replies)
+    let fake = fake(replies)
     let transport = ScriptedTransport { sent async throws(HTTPFailure) in
-      let answer = double.answer(sent)
+      let answer = fake.answer(sent)
       if Self.isCompletion(sent.call) { throw .broken("a test") }
       return answer
     }
@@ -451,7 +451,7 @@ struct S3UploaderTests {
       base: try uploader(transport), policy: RetryPolicy(firstDelay: .zero, longestDelay: .zero))
     let object = try await retrying.upload(source(11 << 20), to: key()) { _ in }
     #expect(object.digest == source(11 << 20).digest)
-    #expect(double.bucket.withLock { $0.objects.count == 1 && $0.begun == 1 })
+    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.begun == 1 })
   }
 
   // MARK: Bytes that change
@@ -463,37 +463,37 @@ struct S3UploaderTests {
     ])
   func changing(_ size: Int, _ moment: ChangingBytes.Moment) async throws {
     // A store that takes whatever arrives: nobody else would tell.
-    let double = double(.motos)
+    let fake = fake(.motos)
     let bytes = ChangingBytes(size: size, at: moment)
     let error = await #expect(throws: UploadError.self) {
-      _ = try await uploader(double.transport()).upload(bytes.upload, to: try key()) { _ in }
+      _ = try await uploader(fake.transport()).upload(bytes.upload, to: try key()) { _ in }
     }
     #expect(error?.code == .sourceChanged)
-    #expect(double.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
+    #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
   }
 
   @Test("bytes that change between two attempts are not put together with those that went out before")
   func changingBetweenAttempts() async throws {
-    let double = double(.motos)
+    let fake = fake(.motos)
     let (honest, other) = (TestSource(size: 11 << 20), TestSource(size: 11 << 20, seed: 2))
     let failing = ScriptedTransport { sent async throws(HTTPFailure) in
       if sent.call.target.contains("partNumber=3") { throw .broken("a test") }
-      return double.answer(sent)
+      return fake.answer(sent)
     }
     let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
     await #expect(throws: UploadError.self) {
       _ = try await uploader(failing, one).upload(honest.upload, to: try key()) { _ in }
     }
-    try #require(double.bucket.withLock { $0.uploads.count } == 1)
+    try #require(fake.bucket.withLock { $0.uploads.count } == 1)
     // The file is another one by now, and says nothing of it.
     let changed = UploadSource(
       size: honest.upload.size, digest: honest.digest, contentType: "video/mp4",
       bytes: ChangingBytes(first: other, then: other))
     let error = await #expect(throws: UploadError.self) {
-      _ = try await uploader(double.transport(), one).upload(changed, to: try key()) { _ in }
+      _ = try await uploader(fake.transport(), one).upload(changed, to: try key()) { _ in }
     }
     #expect(error?.code == .sourceChanged)
-    #expect(double.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
+    #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
   }
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import ReelCore
 import ReelCrypto
 import ReelFaultCampaign
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelLibrary
 import ReelTestForm
 import Synchronization
@@ -12,7 +12,7 @@ import Testing
 
 @Suite("one object and one post through every fault", .serialized, .shortTime, .notQuick)
 struct TusFaultTests {
-  /// What the double can do, and what only a server with checksums is put through.
+  /// What the fake can do, and what only a server with checksums is put through.
   enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case checksums, firstPart, core
 
@@ -34,18 +34,18 @@ struct TusFaultTests {
   private static let size = 150_001
 
   @Test(
-    "over a double", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"),
+    "over a fake", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"),
     arguments: Kind.allCases)
-  func double(_ kind: Kind) async throws {
+  func fake(_ kind: Kind) async throws {
     let pool = ServerPool {
       try await PythonServer.start(
-        "double.py", ["--extensions", kind.extensions, "--token", TusToken.text],
+        "fake.py", ["--extensions", kind.extensions, "--token", TusToken.text],
         python: try #require(Project.python))
     }
     let campaign = FaultCampaign(
-      "tus double, \(kind)", size: Self.size, kinds: kind.faults, oneKindIn: kind == .checksums ? 1 : 4
+      "tus fake, \(kind)", size: Self.size, kinds: kind.faults, oneKindIn: kind == .checksums ? 1 : 4
     ) {
-      DoubleBehindProxy(
+      FakeBehindProxy(
         server: try await pool.take(), pool: pool, transport: try CurlTransport.patient())
     }
     #expect(try await campaign.run() == [])
@@ -137,21 +137,21 @@ extension TusBehindProxy {
   }
 }
 
-/// Our double, asked what it holds.
-private struct DoubleBehindProxy: TusBehindProxy {
+/// Our fake, asked what it holds.
+private struct FakeBehindProxy: TusBehindProxy {
   let server: PythonServer
   let pool: ServerPool
   let transport: CurlTransport
 
   func contents() async throws -> StoreContents {
-    let seen = try await TusDouble(server: server, transport: transport).seen()
+    let seen = try await FakeTus(server: server, transport: transport).seen()
     return StoreContents(
       objects: seen.whole.map { ($0.metadata["filename"] ?? "?", ContentDigest(hex: $0.sha256)) })
   }
 
   func stop() async {
     // One that does not answer any more is not given back.
-    guard (try? await TusDouble(server: server, transport: transport).expire(all: true)) != nil else {
+    guard (try? await FakeTus(server: server, transport: transport).expire(all: true)) != nil else {
       return
     }
     pool.giveBack(server)

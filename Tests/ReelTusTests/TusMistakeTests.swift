@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReelCore
 import ReelCrypto
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelTestForm
 import Testing
 
@@ -14,21 +14,21 @@ import Testing
     "who speaks no tus is told so in a sentence",
     .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
   func noTus() async throws {
-    let double = try await TusDouble.start(TusDouble.everything, ["--token", "t0ken"])
+    let fake = try await FakeTus.start(FakeTus.everything, ["--token", "t0ken"])
     let transport = try CurlTransport.patient()
     for (path, code, hint) in [
       ("/nothing", UploadError.Code.storeUnusable, "speaks no tus 1.0"),
       ("/files/", .denied, "credentials"),
     ] {
       let uploader = TusUploader(
-        try #require(TusEndpoint("tus+http://127.0.0.1:\(double.server.port)\(path)")),
+        try #require(TusEndpoint("tus+http://127.0.0.1:\(fake.server.port)\(path)")),
         transport: transport,
         checkpoints: MemoryCheckpoints())
       let error = try #require(await #expect(throws: UploadError.self) { try await uploader.prepare() })
       #expect(error.code == code && error.message.contains(hint), "\(error.message)")
     }
-    try await double.uploader(MemoryCheckpoints(), token: Secret("t0ken")).prepare()
-    let bare = try await TusDouble.start("termination")
+    try await fake.uploader(MemoryCheckpoints(), token: Secret("t0ken")).prepare()
+    let bare = try await FakeTus.start("termination")
     let error = await #expect(throws: UploadError.self) {
       try await bare.uploader(MemoryCheckpoints()).prepare()
     }
@@ -43,14 +43,14 @@ import Testing
       size: 100, digest: digest, contentType: "video/mp4", bytes: TestBytes(bytes: bytes))
     let key = try #require(ObjectKey("k.mp4"))
 
-    let small = try await TusDouble.start("creation", ["--max-size", "99"])
+    let small = try await FakeTus.start("creation", ["--max-size", "99"])
     let tooLarge = await #expect(throws: UploadError.self) {
       try await small.uploader(MemoryCheckpoints()).upload(source, to: key) { _ in }
     }
     #expect(tooLarge?.code == .tooLarge)
 
     let checkpoints = MemoryCheckpoints()
-    let mute = try await TusDouble.start("creation", ["--no-get"])
+    let mute = try await FakeTus.start("creation", ["--no-get"])
     let uploader = try mute.uploader(checkpoints)
     let object = try await uploader.upload(source, to: key) { _ in }
     // It proves nothing, and is not said to.
@@ -62,7 +62,7 @@ import Testing
     #expect(try await uploader.find(key)?.size == 100)
 
     // What the server has handed on is looked for where viewers find it.
-    let viewers = try await TusDouble.start("creation")
+    let viewers = try await FakeTus.start("creation")
     _ = try await viewers.uploader(MemoryCheckpoints()).upload(source, to: key) { _ in }
     let id = try #require(try await viewers.seen().uploads.first?.id)
     let elsewhere = try mute.uploader(

@@ -1,6 +1,6 @@
 import Foundation
 import ReelCore
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelStorage
 import ReelStorageTesting
 import ReelTestForm
@@ -8,14 +8,14 @@ import Testing
 
 @testable import ReelRemoteStorage
 
-/// The promises, over our double and over tuspyserver.
+/// The promises, over our fake and over tuspyserver.
 @Suite(.shortTime, .notQuick) struct TusPromiseTests {
   enum Kind: String, CaseIterable, Sendable {
     case everything, core, checksums, firstPart
 
     var extensions: String {
       switch self {
-      case .everything: TusDouble.everything
+      case .everything: FakeTus.everything
       case .core: "creation,termination"
       case .checksums: "creation,termination,checksum"
       case .firstPart: "creation,termination,creation-with-upload,expiration"
@@ -25,15 +25,15 @@ import Testing
 
   /// One server for all promises; it holds nothing when the next one begins.
   @Test(
-    "over a double", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"),
+    "over a fake", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"),
     arguments: Kind.allCases)
-  func double(_ kind: Kind) async throws {
-    let double = try await TusDouble.start(kind.extensions)
+  func fake(_ kind: Kind) async throws {
+    let fake = try await FakeTus.start(kind.extensions)
     for promise in UploaderContractTest.all {
       let checkpoints = MemoryCheckpoints()
-      await expect(promise) { try double.uploader(checkpoints, partSize: 1 << 20) }
-      #expect(try await double.seen().whole.isEmpty, "\(promise.name)")
-      try await double.expire(all: true)
+      await expect(promise) { try fake.uploader(checkpoints, partSize: 1 << 20) }
+      #expect(try await fake.seen().whole.isEmpty, "\(promise.name)")
+      try await fake.expire(all: true)
     }
   }
 

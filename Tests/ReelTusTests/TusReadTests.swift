@@ -1,7 +1,7 @@
 import HTTPTypes
 import ReelCore
 import ReelCrypto
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import Testing
 
 @testable import ReelRemoteStorage

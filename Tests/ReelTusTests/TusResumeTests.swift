@@ -37,8 +37,8 @@ struct TusResumeTests {
   }
 
   /// What can happen to a request, and whether it is one that a retry fixes.
-  static let faults: [(TusDouble.Fault, Bool)] = {
-    var all: [(TusDouble.Fault, Bool)] = []
+  static let faults: [(FakeTus.Fault, Bool)] = {
+    var all: [(FakeTus.Fault, Bool)] = []
     for nth in [1, 3, 6] {
       all += [
         (.init(nth: nth, do: "reset", after: 0), true), (.init(nth: nth, do: "reset", after: 1), true),
@@ -62,14 +62,14 @@ struct TusResumeTests {
 
   @Test(
     "for every fault there is one whole object in the end, or a clear failure",
-    arguments: [TusDouble.everything, "creation,termination", "creation,creation-with-upload"])
+    arguments: [FakeTus.everything, "creation,termination", "creation,creation-with-upload"])
   func fault(extensions: String) async throws {
-    let double = try await TusDouble.start(extensions)
+    let fake = try await FakeTus.start(extensions)
     for (fault, mends) in Self.faults {
-      try await double.expire(all: true)
+      try await fake.expire(all: true)
       let checkpoints = MemoryCheckpoints()
-      let uploader = retrying(try double.uploader(checkpoints))
-      try await double.break_([fault])
+      let uploader = retrying(try fake.uploader(checkpoints))
+      try await fake.break_([fault])
       let what = "\(fault) with \(extensions)"
       do throws(UploadError) {
         let object = try await uploader.upload(source(), to: key) { _ in }
@@ -80,9 +80,9 @@ struct TusResumeTests {
         #expect(
           error.message.contains("127.0.0.1") && !error.message.contains("/files/"), "\(error.message)")
         // The same command again.
-        _ = try await retrying(try double.uploader(checkpoints)).upload(source(), to: key) { _ in }
+        _ = try await retrying(try fake.uploader(checkpoints)).upload(source(), to: key) { _ in }
       }
-      let seen = try await double.seen()
+      let seen = try await fake.seen()
       #expect(seen.whole.map(\.sha256) == [digest.hex], "\(what)")
       // One that acknowledges what it drops can't be gone on with.
       let most = fault.do == "lag" ? 3 * bytes.count : bytes.count + 2 << 20
@@ -92,24 +92,24 @@ struct TusResumeTests {
   }
 
   @Test func anotherProcessGoesOnWhereTheLastOneDied() async throws {
-    let double = try await TusDouble.start("creation,termination")
+    let fake = try await FakeTus.start("creation,termination")
     let checkpoints = MemoryCheckpoints()
-    try await double.break_([.init(nth: 4, do: "reset", after: 300_000)])
+    try await fake.break_([.init(nth: 4, do: "reset", after: 300_000)])
     await #expect(throws: UploadError.self) {
-      try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
     }
-    let before = try await double.seen()
+    let before = try await fake.seen()
     let arrived: Int64 = 3 << 20 + 300_000
     #expect(Int64(before.received) == arrived && before.whole.isEmpty)
-    #expect(try await double.uploader(checkpoints).find(key) == nil)
+    #expect(try await fake.uploader(checkpoints).find(key) == nil)
 
     let first = Mutex<Int64?>(nil)
-    let object = try await double.uploader(checkpoints).upload(source(), to: key) { progress in
+    let object = try await fake.uploader(checkpoints).upload(source(), to: key) { progress in
       first.withLock { $0 = $0 ?? progress.sent }
     }
     #expect((object.digest ?? object.clientDigest) == digest)
     #expect(first.withLock { $0 } == arrived)
-    let after = try await double.seen()
+    let after = try await fake.seen()
     #expect(after.received == bytes.count && after.whole.map(\.sha256) == [digest.hex])
     #expect(after.uploads.count == 1)
     #expect(after.whole.first?.metadata == ["filename": "k.mp4", "filetype": "video/mp4"])
@@ -117,73 +117,73 @@ struct TusResumeTests {
 
   /// The one before died while the file was being changed: its first part is of other bytes.
   @Test func whatWasSentOfOtherBytesIsGivenUp() async throws {
-    let double = try await TusDouble.start("creation,termination")
+    let fake = try await FakeTus.start("creation,termination")
     let checkpoints = MemoryCheckpoints()
     var other = bytes
     other[7] ^= 0xFF
-    try await double.break_([.init(nth: 3, do: "reset", after: 10)])
+    try await fake.break_([.init(nth: 3, do: "reset", after: 10)])
     await #expect(throws: UploadError.self) {
-      try await double.uploader(checkpoints).upload(source(TestBytes(bytes: other)), to: key) { _ in }
+      try await fake.uploader(checkpoints).upload(source(TestBytes(bytes: other)), to: key) { _ in }
     }
-    let object = try await retrying(try double.uploader(checkpoints)).upload(source(), to: key) { _ in }
+    let object = try await retrying(try fake.uploader(checkpoints)).upload(source(), to: key) { _ in }
     #expect((object.digest ?? object.clientDigest) == digest)
-    let seen = try await double.seen()
+    let seen = try await fake.seen()
     #expect(seen.uploads.map(\.sha256) == [digest.hex])
   }
 
   @Test func aSourceThatChangesLeavesNothing() async throws {
     for broken in [TestBytes(bytes: bytes, hasChanged: true), TestBytes(bytes: bytes, failsAt: 3 << 20)] {
-      let double = try await TusDouble.start("creation,termination")
+      let fake = try await FakeTus.start("creation,termination")
       let checkpoints = MemoryCheckpoints()
       await #expect(throws: UploadError.self) {
-        try await double.uploader(checkpoints).upload(source(broken), to: key) { _ in }
+        try await fake.uploader(checkpoints).upload(source(broken), to: key) { _ in }
       }
-      #expect(try await double.seen().uploads.isEmpty)
+      #expect(try await fake.seen().uploads.isEmpty)
       #expect(
-        try await checkpoints.keys(in: double.uploader(checkpoints).destination, after: nil, limit: 9) == []
+        try await checkpoints.keys(in: fake.uploader(checkpoints).destination, after: nil, limit: 9) == []
       )
     }
   }
 
   @Test func aPartThatArrivesDamagedIsSentAgain() async throws {
-    let double = try await TusDouble.start("creation,checksum")
-    try await double.break_([.init(nth: 2, do: "corrupt"), .init(nth: 4, do: "corrupt")])
-    let object = try await retrying(try double.uploader(MemoryCheckpoints())).upload(source(), to: key) {
+    let fake = try await FakeTus.start("creation,checksum")
+    try await fake.break_([.init(nth: 2, do: "corrupt"), .init(nth: 4, do: "corrupt")])
+    let object = try await retrying(try fake.uploader(MemoryCheckpoints())).upload(source(), to: key) {
       _ in
     }
     #expect((object.digest ?? object.clientDigest) == digest)
-    let seen = try await double.seen()
+    let seen = try await fake.seen()
     #expect(seen.whole.map(\.sha256) == [digest.hex] && seen.received == bytes.count + 2 << 20)
   }
 
   /// A key is one video's: a rival with another leaves the first one's upload alone.
   @Test func anotherVideoUnderTheSameKeyIsTurnedAway() async throws {
-    let double = try await TusDouble.start("creation,termination")
+    let fake = try await FakeTus.start("creation,termination")
     let checkpoints = MemoryCheckpoints()
-    try await double.break_([.init(nth: 2, do: "reset", after: 0)])
+    try await fake.break_([.init(nth: 2, do: "reset", after: 0)])
     await #expect(throws: UploadError.self) {
-      try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
     }
     let other = try #require(ContentDigest(sha256: SHA256.hash(data: [1])))
     let rival = UploadSource(size: 1, digest: other, contentType: "video/mp4", bytes: TestBytes(bytes: [1]))
     let error = await #expect(throws: UploadError.self) {
-      try await double.uploader(checkpoints).upload(rival, to: key) { _ in }
+      try await fake.uploader(checkpoints).upload(rival, to: key) { _ in }
     }
     #expect(error?.code == .alreadyExists)
-    _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
-    #expect(try await double.seen().whole.map(\.sha256) == [digest.hex])
+    _ = try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
+    #expect(try await fake.seen().whole.map(\.sha256) == [digest.hex])
   }
 
   @Test func anUploadThatExpiredIsBegunAnew() async throws {
-    let double = try await TusDouble.start("creation,expiration")
+    let fake = try await FakeTus.start("creation,expiration")
     let checkpoints = MemoryCheckpoints()
-    try await double.break_([.init(nth: 4, do: "reset", after: 0)])
+    try await fake.break_([.init(nth: 4, do: "reset", after: 0)])
     await #expect(throws: UploadError.self) {
-      try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
     }
-    try await double.expire()
-    _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
-    #expect(try await double.seen().whole.map(\.sha256) == [digest.hex])
+    try await fake.expire()
+    _ = try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
+    #expect(try await fake.seen().whole.map(\.sha256) == [digest.hex])
   }
 
   // MARK: Who says that there is none
@@ -191,93 +191,93 @@ struct TusResumeTests {
   /// One that stands in the middle, and its uploader's checkpoints.
   private func brokenOff(
     _ extensions: String = "creation,termination"
-  ) async throws -> (TusDouble, MemoryCheckpoints) {
-    let double = try await TusDouble.start(extensions)
+  ) async throws -> (FakeTus, MemoryCheckpoints) {
+    let fake = try await FakeTus.start(extensions)
     let checkpoints = MemoryCheckpoints()
-    try await double.break_([.init(nth: 4, do: "reset", after: 0)])
+    try await fake.break_([.init(nth: 4, do: "reset", after: 0)])
     await #expect(throws: UploadError.self) {
-      try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
     }
-    return (double, checkpoints)
+    return (fake, checkpoints)
   }
 
-  private func proxy(_ method: String, _ nth: Int, _ status: Int = 404) -> TusDouble.Fault {
+  private func proxy(_ method: String, _ nth: Int, _ status: Int = 404) -> FakeTus.Fault {
     .init(method: method, nth: nth, do: "proxy", status: status)
   }
 
   /// Answers in the server's place, as an ingress does while it is restarted. The first OPTIONS is that of the run.
   @Test(arguments: [(404, 404), (410, 404), (403, 404), (404, 200)])
   func whatStandsBeforeTheServerMakesNoUploadForgotten(_ head: Int, _ options: Int) async throws {
-    let (double, checkpoints) = try await brokenOff()
-    try await double.break_([proxy("HEAD", 1, head), proxy("OPTIONS", 2, options)])
+    let (fake, checkpoints) = try await brokenOff()
+    try await fake.break_([proxy("HEAD", 1, head), proxy("OPTIONS", 2, options)])
     let error = await #expect(throws: UploadError.self) {
-      try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
     }
     #expect(error?.code == .interrupted, "\(error?.message ?? "")")
     #expect(error?.message.contains("in the place of the tus server") == true)
-    _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
-    let seen = try await double.seen()
+    _ = try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
+    let seen = try await fake.seen()
     #expect(seen.uploads.map(\.sha256) == [digest.hex] && seen.received == bytes.count)
   }
 
   @Test func aServerThatIsBackBetweenTwoQuestionsIsAskedOnceMore() async throws {
-    let (double, checkpoints) = try await brokenOff()
-    try await double.break_([proxy("HEAD", 1)])
-    _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
-    let seen = try await double.seen()
+    let (fake, checkpoints) = try await brokenOff()
+    try await fake.break_([proxy("HEAD", 1)])
+    _ = try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
+    let seen = try await fake.seen()
     #expect(seen.uploads.map(\.sha256) == [digest.hex] && seen.received == bytes.count)
   }
 
   @Test func aWholeObjectIsNotMissingBecauseAProxySaysSo() async throws {
-    let double = try await TusDouble.start("creation,termination")
-    let uploader = try double.uploader(MemoryCheckpoints())
+    let fake = try await FakeTus.start("creation,termination")
+    let uploader = try fake.uploader(MemoryCheckpoints())
     _ = try await uploader.upload(source(), to: key) { _ in }
     let tasks: [(String, @Sendable () async throws -> Void)] = [
       ("HEAD", { _ = try await uploader.find(key) }), ("HEAD", { _ = try await uploader.readBack(key) }),
       ("DELETE", { try await uploader.remove(key) }),
     ]
     for (method, task) in tasks {
-      try await double.break_([proxy(method, 1), proxy("OPTIONS", 1)])
+      try await fake.break_([proxy(method, 1), proxy("OPTIONS", 1)])
       let error = await #expect(throws: UploadError.self) { try await task() }
       #expect(error?.code == .interrupted, "\(method): \(error?.message ?? "")")
     }
     #expect(try await uploader.find(key)?.size == Int64(bytes.count))
     try await uploader.remove(key)
-    #expect(try await double.seen().uploads.isEmpty)
+    #expect(try await fake.seen().uploads.isEmpty)
   }
 
   /// Not every server marks its refusals: such a one is asked twice, and believed.
   @Test func aServerThatSaysTwiceThatThereIsNoneIsBelieved() async throws {
-    let (double, checkpoints) = try await brokenOff("creation,expiration")
-    try await double.expire()
-    try await double.break_([proxy("HEAD", 1), proxy("HEAD", 2)])
-    _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
-    #expect(try await double.seen().uploads.map(\.sha256) == [digest.hex])
+    let (fake, checkpoints) = try await brokenOff("creation,expiration")
+    try await fake.expire()
+    try await fake.break_([proxy("HEAD", 1), proxy("HEAD", 2)])
+    _ = try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
+    #expect(try await fake.seen().uploads.map(\.sha256) == [digest.hex])
   }
 
   @Test func whatIsGoneIsForgottenWhenAnotherStandsInItsPlace() async throws {
-    let (double, checkpoints) = try await brokenOff("creation,expiration")
-    let place = try double.uploader(checkpoints).destination
+    let (fake, checkpoints) = try await brokenOff("creation,expiration")
+    let place = try fake.uploader(checkpoints).destination
     let kept = try await checkpoints.checkpoint(of: key, in: place)
-    try await double.expire()
-    try await double.break_([.init(method: "POST", do: "status", status: 503)])
+    try await fake.expire()
+    try await fake.break_([.init(method: "POST", do: "status", status: 503)])
     await #expect(throws: UploadError.self) {
-      try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+      try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
     }
     #expect(try await checkpoints.checkpoint(of: key, in: place) == kept && kept != nil)
-    _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+    _ = try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
     #expect(try await checkpoints.checkpoint(of: key, in: place) != kept)
-    #expect(try await double.seen().whole.map(\.sha256) == [digest.hex])
+    #expect(try await fake.seen().whole.map(\.sha256) == [digest.hex])
   }
 
   @Test func ofUploadsOfOneNameOneWinsAndTheOthersLeaveNothing() async throws {
-    let double = try await TusDouble.start("creation,termination")
+    let fake = try await FakeTus.start("creation,termination")
     let checkpoints = MemoryCheckpoints()
     let wins = try await withThrowingTaskGroup { group in
       for _ in 0..<5 {
         group.addTask {
           do {
-            _ = try await double.uploader(checkpoints).upload(source(), to: key) { _ in }
+            _ = try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
             return 1
           } catch let error as UploadError {
             #expect(
@@ -289,6 +289,6 @@ struct TusResumeTests {
       return try await group.reduce(0, +)
     }
     #expect(wins <= 1)
-    #expect(try await double.seen().whole.count <= 1)
+    #expect(try await fake.seen().whole.count <= 1)
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReelCore
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelTestServers
 import Testing
 
@@ -65,17 +65,17 @@ enum Project {
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 }
 
-/// Our double, and what it has seen.
-struct TusDouble {
+/// Our fake, and what it has seen.
+struct FakeTus {
   let server: PythonServer
   let transport: CurlTransport
 
   static let everything = "creation,creation-with-upload,termination,checksum,expiration,concatenation"
 
-  static func start(_ extensions: String = everything, _ arguments: [String] = []) async throws -> TusDouble {
+  static func start(_ extensions: String = everything, _ arguments: [String] = []) async throws -> FakeTus {
     let server = try await PythonServer.start(
-      "double.py", ["--extensions", extensions] + arguments, python: try #require(Project.python))
-    return TusDouble(server: server, transport: try CurlTransport.patient())
+      "fake.py", ["--extensions", extensions] + arguments, python: try #require(Project.python))
+    return FakeTus(server: server, transport: try CurlTransport.patient())
   }
 
   var endpoint: String { "tus+http://127.0.0.1:\(server.port)/files/" }

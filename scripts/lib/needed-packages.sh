@@ -15,11 +15,11 @@ build_packages=(
 
 # shellcheck disable=SC2034  # For scripts/test.
 test_packages=(
-  # TLS in the doubles of servers.
+  # TLS in the fakes of servers.
   libssl-dev
   # Looks over the scripts.
   shellcheck
-  # Runs the doubles of servers, and installs the real ones from PyPI.
+  # Runs the fakes of servers, and installs the real ones from PyPI.
   python3 python3-venv
   # Makes a file system that shares blocks.
   xfsprogs

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A shelf in memory.
-actor ShelfDouble: ShelfClient {
+actor FakeShelf: ShelfClient {
   private var drafts: [Int: [UInt8]] = [:]
   private var objects: [String: [UInt8]] = [:]
   private var begun = 0

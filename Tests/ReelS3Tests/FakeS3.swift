@@ -3,14 +3,14 @@ import FoundationEssentials
 import HTTPTypes
 import ReelCore
 import ReelCrypto
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import Synchronization
 
 @testable import ReelRemoteStorage
 
 /// A bucket in memory that speaks enough of the protocol: it holds what arrives against what was signed, keeps names
 /// apart, puts parts together, and creates only what is absent. It checks no signature: the vectors and a real server do.
-final class S3Double: Sendable {
+final class FakeS3: Sendable {
   struct Object: Sendable {
     var bytes: [UInt8]
     var type: String

@@ -1,7 +1,7 @@
 import Foundation
-import ReelHTTPDoubles
+import ReelHTTPFakes
 
-extension GoogleDouble {
+extension FakeGoogle {
   package struct Document: Sendable {
     /// JSON of `fields`.
     var fields: Data

@@ -1,7 +1,7 @@
 import Foundation
-import ReelHTTPDoubles
+import ReelHTTPFakes
 
-extension GoogleDouble {
+extension FakeGoogle {
   /// RFC 7523, as Google does it: the statement has to be signed by the account's key, about now, for this address.
   func giveToken(_ request: ReceivedRequest, _ state: inout State) -> ServerAction {
     var form = URLComponents()
@@ -67,8 +67,8 @@ package enum TestKey {
   /// The JSON of a key file.
   package static func file(_ origin: String, changing changes: [String: Any?] = [:]) -> [UInt8] {
     var fields: [String: Any] = [
-      "type": "service_account", "project_id": GoogleDouble.project, "private_key_id": id,
-      "private_key": pem, "client_email": GoogleDouble.email, "client_id": "1234",
+      "type": "service_account", "project_id": FakeGoogle.project, "private_key_id": id,
+      "private_key": pem, "client_email": FakeGoogle.email, "client_id": "1234",
       "auth_uri": "https://accounts.google.com/o/oauth2/auth", "token_uri": origin + "/token",
     ]
     for (name, value) in changes { fields[name] = value }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A tus 1.0.0 server for tests, in memory, on 127.0.0.1: strict where the protocol is, and broken where a test says so.
 
-  double.py [--extensions a,b,c] [--no-get] [--token T] [--max-size N]
+  fake.py [--extensions a,b,c] [--no-get] [--token T] [--max-size N]
 
 Prints "ready PORT", and ends when its standard input does. Beside the uploads, below /files/:
   GET  /stats    what it has seen and what it holds, as JSON

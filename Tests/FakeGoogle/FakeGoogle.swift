@@ -1,12 +1,12 @@
 import Foundation
 import ReelCore
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelRemoteStorage
 import Synchronization
 
 /// Google's part: Cloud Storage, Firestore and the place where tokens are given out, on one port of 127.0.0.1. It is
 /// strict where the real ones are: tokens, preconditions, checksums, offsets, transactions.
-package final class GoogleDouble: Sendable {
+package final class FakeGoogle: Sendable {
   package static let bucket = "my-app.appspot.com"
   package static let project = "my-app"
   package static let email = "reel@my-app.iam.gserviceaccount.com"
@@ -72,11 +72,11 @@ package final class GoogleDouble: Sendable {
   ///   takes its client's word for their checksum: where gigabytes come, it must not be what everything waits for.
   package static func start(
     key: TestRSAKey = TestKey.key, keepsBytes: Bool = true
-  ) async throws -> GoogleDouble {
-    let double = GoogleDouble(key, keepsBytes: keepsBytes)
-    let server = try await LoopbackServer.start(keepsBodies: keepsBytes) { double.answer($0) }
-    double.server.withLock { $0 = server }
-    return double
+  ) async throws -> FakeGoogle {
+    let fake = FakeGoogle(key, keepsBytes: keepsBytes)
+    let server = try await LoopbackServer.start(keepsBodies: keepsBytes) { fake.answer($0) }
+    fake.server.withLock { $0 = server }
+    return fake
   }
 
   private init(_ key: TestRSAKey, keepsBytes: Bool) {
@@ -135,8 +135,8 @@ package final class GoogleDouble: Sendable {
   }
 }
 
-extension GoogleDouble.State {
-  mutating func fault(for request: ReceivedRequest) -> GoogleDouble.Fault.Effect? {
+extension FakeGoogle.State {
+  mutating func fault(for request: ReceivedRequest) -> FakeGoogle.Fault.Effect? {
     let line = request.method + " " + request.target
     for index in faults.indices where line.contains(faults[index].words) {
       faults[index].nth -= 1

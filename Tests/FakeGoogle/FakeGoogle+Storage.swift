@@ -1,9 +1,9 @@
 import Foundation
 import ReelCrypto
-import ReelHTTPDoubles
+import ReelHTTPFakes
 import ReelRemoteStorage
 
-extension GoogleDouble {
+extension FakeGoogle {
   package struct Object: Sendable {
     package var bytes: [UInt8]
     package var contentType: String
