@@ -91,3 +91,150 @@ public struct ReaderVersion: Hashable, Sendable, Codable {
   /// What Reel of this version tells by a file's first bytes, without any FFmpeg.
   public static let firstBytes = ReaderVersion(reel: ReelVersion.current, ffmpeg: "")
 }
+
+/// The facts of a file, and how they were read.
+public struct ProbeReport: Hashable, Sendable, Codable {
+  /// What the file says about itself.
+  public var media: MediaInfo
+  /// How that was found out.
+  public var provenance: ProbeProvenance
+
+  /// Facts and how they were read.
+  public init(media: MediaInfo, provenance: ProbeProvenance) {
+    self.media = media
+    self.provenance = provenance
+  }
+}
+
+/// How facts were read: by which way, how far confined, by which FFmpeg.
+public struct ProbeProvenance: Hashable, Sendable, Codable {
+  /// How much of the file was read.
+  public var method: ProbeMethod
+  /// How far the process that read it was confined.
+  public var isolation: IsolationLevel
+  /// The version of libavformat that read it, such as `59.27.100`.
+  public var ffmpeg: String
+
+  /// How a reading was made.
+  public init(method: ProbeMethod, isolation: IsolationLevel, ffmpeg: String) {
+    self.method = method
+    self.isolation = isolation
+    self.ffmpeg = ffmpeg
+  }
+}
+
+/// The way a file was read.
+public enum ProbeMethod: String, Codable, Sendable, CaseIterable {
+  /// The container's header only, witnessed by the codec's parser.
+  case header
+  /// FFmpeg's full `avformat_find_stream_info`.
+  case full
+}
+
+/// How far the reading process was confined.
+public enum IsolationLevel: String, Codable, Sendable, CaseIterable {
+  /// Not at all (`--isolation none`).
+  case none
+  /// A process of its own with resource limits, nothing more.
+  case limits
+  /// Limits and a system call filter.
+  case seccomp
+  /// Limits and Landlock.
+  case landlock
+  /// Limits, Landlock and a system call filter.
+  case full = "landlock+seccomp"
+  /// All of that, in a process that reads this one file and no other.
+  case strict = "landlock+seccomp+fresh"
+}
+
+/// Why a file could not be read as media. One file's end: the batch goes on, except for the codes that
+/// ``Code/isInstallation`` names.
+public struct ProbeError: Error, Hashable, Sendable, Codable {
+  /// For programs.
+  public enum Code: String, Codable, Sendable, CaseIterable {
+    /// Not media at all: text, a picture, an archive, a program, …
+    case notMedia
+    /// A playlist or manifest that names other files.
+    case playlist
+    /// Media of a kind that Reel does not take in.
+    case unsupported
+    /// Cut off so early that it cannot be opened.
+    case truncated
+    /// An MP4 or its kin without its index (`moov`), or with a part of it: never finished, cut off, or a segment of
+    /// a stream.
+    case indexMissing
+    /// Claims to be a container, and breaks its rules.
+    case corrupt
+    /// Took longer than the deadline.
+    case timeout
+    /// Asked for more memory than a file may.
+    case memoryLimit
+    /// The reading process died of it.
+    case crashed
+    /// The reading process tried something that it may not.
+    case sandboxViolation
+    /// What the reader says cannot be true, or contradicts the first bytes.
+    case implausible
+    /// The file changed while it was read.
+    case sourceChanged
+    /// The file could not be read from its disk.
+    case unreadable
+    /// No bytes.
+    case empty
+    /// A Git LFS pointer, not the file itself.
+    case lfsPointer
+    /// `reel-probe-worker` is missing or of another version.
+    case workerMissing
+    /// Every worker dies at start.
+    case workerBroken
+    /// Less confinement than `--isolation strict` demands.
+    case isolationUnavailable
+    /// The run was cancelled.
+    case cancelled
+    /// No descriptors left in this process or on this machine.
+    case tooManyOpenFiles
+    /// No process could be started to read it, for lack of processes or memory.
+    case noReader
+    /// Nothing in it can be shown: it only points at other files, which hold the pictures and the sound.
+    case externalMedia
+
+    /// Whether this says something about the file itself, so that it may be remembered for the same bytes.
+    public var isAboutTheBytes: Bool {
+      switch self {
+      case .notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .empty, .lfsPointer,
+        .externalMedia:
+        true
+      default: false
+      }
+    }
+
+    /// Whether no other file will fare better: the run ends.
+    public var isInstallation: Bool {
+      switch self {
+      case .workerMissing, .workerBroken, .isolationUnavailable: true
+      default: false
+      }
+    }
+  }
+  /// What it is, for programs.
+  public let code: Code
+  /// What it is instead, as a noun with its article, where that is known: "an HLS playlist".
+  public let found: String?
+  /// What went wrong and what to do, without the file's name; one sentence for people.
+  public let message: String
+
+  /// An error. `message` follows the file's name when it is shown: "clip.mp4: it is an HLS playlist …".
+  public init(_ code: Code, _ message: String, found: String? = nil) {
+    self.code = code
+    self.message = message
+    self.found = found
+  }
+}
+
+extension ProbeError {
+  /// What is said of every file that points at others, whether its facts could be read or not.
+  package static let externalMedia = ProbeError(
+    .externalMedia,
+    "its pictures or sound lie in other files, to which it only points; export it as a self-contained movie",
+    found: "a movie that points at other files")
+}

@@ -3,3 +3,7 @@ public enum ReelVersion {
   /// As semver.org writes it, without a `v` before it.
   public static let current = "0.1.0"
 }
+
+#if !os(Linux)
+  #error("Reel runs on Linux: it confines its probe with Landlock and seccomp, which exist nowhere else.")
+#endif

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// A file that was opened once and is held open, whatever happens to its name meanwhile.
 public struct SourceFile: Sendable {
   /// The path as the user or the walk named it; for people, never opened again.
@@ -78,5 +80,153 @@ public struct SourceError: Error, Hashable, Sendable {
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
+  }
+}
+
+/// A path as the file system has it: bytes, which need not be UTF-8.
+///
+/// In JSON it is two keys of the object that holds it: `path`, readable, and `pathBytes`, base64, only when
+/// `path` does not carry the bytes exactly (see ``SourcePathCoding``).
+public struct SourcePath: Hashable, Sendable {
+  /// The bytes, without a terminating NUL.
+  public let bytes: [UInt8]
+
+  /// A path of these bytes; they are not checked (an embedded NUL fails when the path is opened).
+  public init(bytes: some Sequence<UInt8>) {
+    self.bytes = Array(bytes)
+  }
+
+  /// The path that is this text in UTF-8.
+  public init(_ string: String) {
+    bytes = Array(string.utf8)
+  }
+
+  /// Whether the bytes are well-formed UTF-8, so that ``text`` is the path itself.
+  public var isUTF8: Bool {
+    String(validating: bytes, as: UTF8.self) != nil
+  }
+
+  /// The path as text: itself when it is UTF-8, else with each offending byte as `\xNN`.
+  /// Control characters are still in it: what draws it makes it harmless (`ReelTerminal`).
+  public var text: String {
+    String(validating: bytes, as: UTF8.self) ?? escapingInvalidBytes()
+  }
+
+  /// The bytes after the last slash.
+  public var lastComponent: SourcePath {
+    guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return self }
+    return SourcePath(bytes: bytes[(slash + 1)...])
+  }
+
+  /// The name's extension in lower-case ASCII, or nil when there is none (`.hidden` has none).
+  public var claimedExtension: String? {
+    let name = lastComponent.bytes
+    guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0, dot + 1 < name.count else { return nil }
+    guard let claimed = String(validating: name[(dot + 1)...], as: UTF8.self) else { return nil }
+    return claimed.lowercased()
+  }
+
+  /// This path with `name` below it.
+  public func appending(_ name: some Sequence<UInt8>) -> SourcePath {
+    var joined = bytes
+    if let last = joined.last, last != UInt8(ascii: "/") { joined.append(UInt8(ascii: "/")) }
+    joined.append(contentsOf: name)
+    return SourcePath(bytes: joined)
+  }
+
+  private func escapingInvalidBytes() -> String {
+    var text = ""
+    var rest = bytes[...]
+    while let first = rest.first {
+      if let (character, length) = Self.leadingScalar(of: rest) {
+        text.unicodeScalars.append(character)
+        rest = rest.dropFirst(length)
+      } else {
+        text += #"\x"# + Self.hex(first)
+        rest = rest.dropFirst()
+      }
+    }
+    return text
+  }
+
+  /// The scalar that `bytes` begin with, and how many of them it takes; nil when they begin with none.
+  package static func leadingScalar(of bytes: ArraySlice<UInt8>) -> (Unicode.Scalar, Int)? {
+    for length in 1...4 where length <= bytes.count {
+      if let string = String(validating: bytes.prefix(length), as: UTF8.self),
+        let scalar = string.unicodeScalars.first
+      {
+        return (scalar, length)
+      }
+    }
+    return nil
+  }
+
+  private static func hex(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 16)
+    return digits.count == 1 ? "0" + digits : digits
+  }
+}
+
+extension SourcePath: Comparable {
+  /// Byte order: the same on every machine, in every locale.
+  public static func < (left: SourcePath, right: SourcePath) -> Bool {
+    left.bytes.lexicographicallyPrecedes(right.bytes)
+  }
+}
+
+extension SourcePath: CustomStringConvertible {
+  /// ``text``. It may hold control characters.
+  public var description: String { text }
+}
+
+/// The two JSON keys of a path, for the `Codable` types that hold one.
+public enum SourcePathCoding: String, CodingKey {
+  case path
+  case pathBytes
+}
+
+extension SourcePath {
+  /// Writes `path`, and `pathBytes` when the text is not exactly the bytes.
+  public func encode(into container: inout KeyedEncodingContainer<SourcePathCoding>) throws {
+    try container.encode(text, forKey: .path)
+    if !isUTF8 {
+      try container.encode(Data(bytes).base64EncodedString(), forKey: .pathBytes)
+    }
+  }
+
+  /// Reads `pathBytes` where there is one, else `path`.
+  public init(from container: KeyedDecodingContainer<SourcePathCoding>) throws {
+    guard let encoded = try container.decodeIfPresent(String.self, forKey: .pathBytes) else {
+      self.init(try container.decode(String.self, forKey: .path))
+      return
+    }
+    guard let data = Data(base64Encoded: encoded) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .pathBytes, in: container, debugDescription: "pathBytes is not base64")
+    }
+    self.init(bytes: data)
+  }
+}
+
+/// What tells one state of one file from any other: if any of these changed, the bytes may have changed too.
+public struct FileIdentity: Hashable, Codable, Sendable {
+  /// Device number (`st_dev`).
+  public let device: UInt64
+  /// Inode number (`st_ino`).
+  public let inode: UInt64
+  /// Size in bytes.
+  public let size: Int64
+  /// Time of last data change, nanoseconds since 1970.
+  public let modifiedAt: Int64
+  /// Time of last status change, nanoseconds since 1970. No program can set it back.
+  public let changedAt: Int64
+
+  /// An identity from the numbers of one `fstat`; none of them is checked.
+  public init(device: UInt64, inode: UInt64, size: Int64, modifiedAt: Int64, changedAt: Int64) {
+    self.device = device
+    self.inode = inode
+    self.size = size
+    self.modifiedAt = modifiedAt
+    self.changedAt = changedAt
   }
 }

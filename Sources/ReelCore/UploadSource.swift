@@ -40,3 +40,56 @@ extension ByteSource {
   /// There is none.
   public var stagedFile: (any StagedFile)? { nil }
 }
+
+/// Where a run keeps private copies of the files that it takes in, so that what is hashed, probed, judged and stored are
+/// the same bytes, whoever writes to the source meanwhile.
+public protocol StagingArea: Sendable {
+  /// Makes an empty file that nobody else knows of. Blocks.
+  /// - Throws: `storeFull`, `storeUnusable`, `unavailable`, `interrupted`.
+  func makeFile() throws(UploadError) -> any StagedFile
+}
+
+/// A file of a ``StagingArea``: written once, then only read. It goes with this object, unless it became an object of
+/// its store.
+public protocol StagedFile: AnyObject, Sendable {
+  /// Open for writing until ``seal()``, and for reading from then on.
+  var descriptor: Int32 { get }
+
+  /// Whether it lies where it may become an object, so that its bytes may as well be on their way to the disk.
+  var mayBecomeObject: Bool { get }
+
+  /// Called once all bytes are written: nothing in this process can write to the file any more. Blocks.
+  func seal() throws(UploadError)
+
+  /// Why a system call on the file failed.
+  /// - Parameters:
+  ///   - code: its `errno`.
+  ///   - task: what could not be done, such as "write a private copy".
+  func failure(_ code: Int32, _ task: String) -> UploadError
+}
+
+/// A store that takes a batch of uploads at once, on a thread that may block.
+///
+/// It keeps the promises of an ``Uploader``, for each upload apart: one that fails leaves nothing under its key.
+public protocol BatchStore: Sendable {
+  /// Stores each of `uploads`, and gives their results in the same order; on return every object that is said to be
+  /// stored is durable. Blocks.
+  /// - Parameter cancellation: looked at before each step of each upload.
+  func store(
+    _ uploads: [BatchUpload], cancellation: CancellationFlag
+  ) -> [Result<StoredObject, UploadError>]
+}
+
+/// One upload of a batch.
+public struct BatchUpload: Sendable {
+  /// What is stored.
+  public let source: UploadSource
+  /// Its name in the store.
+  public let key: ObjectKey
+
+  /// An upload of `source` as `key`.
+  public init(source: UploadSource, key: ObjectKey) {
+    self.source = source
+    self.key = key
+  }
+}

@@ -37,3 +37,65 @@ extension [Signature] {
     first { $0.matches(head) }?.verdict
   }
 }
+
+/// Something that is not a video, with its name and what to do about it.
+struct Refusal: Sendable {
+  private let code: ProbeError.Code
+  private let found: String
+  private let consequence: String
+
+  private init(_ code: ProbeError.Code, _ found: String, _ consequence: String) {
+    self.code = code
+    self.found = found
+    self.consequence = consequence
+  }
+
+  /// As the prober's callers get it.
+  var error: ProbeError {
+    ProbeError(code, "it is \(found)\(consequence)", found: found)
+  }
+
+  var verdict: SniffVerdict { .refused(error) }
+}
+
+// Each takes a noun with its article.
+extension Refusal {
+  static func playlist(_ found: String) -> Refusal {
+    Refusal(
+      .playlist, found,
+      ", which only names other files, and Reel does not follow it; give Reel those files themselves")
+  }
+
+  static func notMedia(_ found: String) -> Refusal {
+    Refusal(.notMedia, found, ", not a video; leave it out, or put the video in its place")
+  }
+
+  static func picture(_ found: String) -> Refusal {
+    Refusal(.unsupported, found, ", and Reel takes in videos only; leave it out, or make a video of it first")
+  }
+
+  static func sound(_ found: String) -> Refusal {
+    Refusal(.unsupported, found, ": sound without a picture, and Reel takes in videos only; leave it out")
+  }
+
+  static func rawStream(_ found: String) -> Refusal {
+    Refusal(
+      .unsupported, found,
+      " without a container; put it into one first, for example with `ffmpeg -i FILE -c copy FILE.mp4`")
+  }
+
+  static func otherContainer(_ found: String) -> Refusal {
+    Refusal(
+      .unsupported, found,
+      ", which Reel does not take in; convert it first, for example with `ffmpeg -i FILE FILE.mp4`")
+  }
+
+  static let segment = Refusal(
+    .unsupported, "a segment of a stream",
+    " without the header that goes before it; join it with its initialisation segment first")
+
+  static let lfsPointer = Refusal(
+    .lfsPointer, "a Git LFS pointer", ", not the video itself; run `git lfs pull` where it comes from")
+
+  static let empty = Refusal(.empty, "an empty file", ": it has no bytes; get it again, whole")
+}

@@ -1,0 +1,181 @@
+/// MPEG transport streams (ISO/IEC 13818-1, 2.4.3.2): packets that begin with 0x47, every 188 bytes; every
+/// 192 with a time stamp before each (Blu-ray, AVCHD); every 204 with error correction after each.
+enum TransportStream {
+  /// How many packets in a row make a stream whose beginning was cut within a packet.
+  private static let manyPackets = 8
+  /// How many do where the first packet stands where it should.
+  private static let fewPackets = 3
+
+  private static let layouts: [(size: Int, prefix: Int, container: MediaContainer)] = [
+    (188, 0, .mpegTS), (192, 4, .m2ts), (204, 0, .mpegTS),
+  ]
+
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
+    let aligned = layouts.first { layout in
+      run(head, from: layout.prefix, size: layout.size, limit: manyPackets)
+        >= min(manyPackets, max(fewPackets, (head.count - layout.prefix) / layout.size))
+    }
+    return (aligned ?? cutLayout(head)).map { .container($0.container) }
+  }
+
+  /// The layout of a stream that was cut within its first packet.
+  private static func cutLayout(_ head: FilePrefix) -> (size: Int, prefix: Int, container: MediaContainer)? {
+    layouts.first { layout in
+      (0..<layout.size).contains { start in
+        run(head, from: start, size: layout.size, limit: manyPackets) >= manyPackets
+      }
+    }
+  }
+
+  /// How many packets follow one another from `start` on, counted up to `limit`.
+  private static func run(_ head: FilePrefix, from start: Int, size: Int, limit: Int) -> Int {
+    var count = 0
+    while count < limit, isPacket(head, at: start + count * size) { count += 1 }
+    return count
+  }
+
+  /// The sync byte, no transport error, and an adaptation field or a payload: what FFmpeg's probe asks for.
+  private static func isPacket(_ head: FilePrefix, at offset: Int) -> Bool {
+    guard head.byte(offset) == 0x47, let flags = head.byte(offset + 1), let control = head.byte(offset + 3)
+    else { return false }
+    return flags & 0x80 == 0 && control & 0x30 != 0
+  }
+}
+
+/// MPEG program streams (ISO/IEC 13818-1, 2.5.3.3, and ISO/IEC 11172-1): a pack header, then another start
+/// code.
+enum ProgramStream {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
+    guard head.has([0, 0, 1, 0xBA]), let marker = head.byte(4) else { return nil }
+    let length: Int
+    if marker & 0xC0 == 0x40 {
+      // MPEG-2: the last three bits of the fourteenth byte count the stuffing.
+      length = 14 + Int((head.byte(13) ?? 0) & 7)
+    } else if marker & 0xF0 == 0x20 {
+      length = 12
+    } else {
+      return nil
+    }
+    let isFollowed =
+      head.count < length + 4 || head.has([0, 0, 1], at: length) || head.has([0, 0, 0], at: length)
+    return isFollowed ? .container(.mpegPS) : nil
+  }
+}
+
+/// Raw H.264, H.265 and H.266: units behind start codes (ITU-T H.264, H.265 and H.266, each annex B).
+enum NetworkAbstractionUnits {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
+    guard let unit = firstUnit(head), let first = head.byte(unit), let second = head.byte(unit + 1),
+      first & 0x80 == 0
+    else { return nil }
+    return kind(first, second).map { Refusal.rawStream("a raw \($0) stream").verdict }
+  }
+
+  /// Where the first unit begins: after two zeros or more, and a one.
+  private static func firstUnit(_ head: FilePrefix) -> Int? {
+    guard head.has([0, 0]) else { return nil }
+    let zeros = head.slice(from: 0, count: 64).elements.prefix { $0 == 0 }.count
+    return head.byte(zeros) == 1 ? zeros + 1 : nil
+  }
+
+  /// By the unit that may begin a stream: a parameter set, a delimiter, or (H.264) supplemental information.
+  private static func kind(_ first: UInt8, _ second: UInt8) -> String? {
+    let isFirstLayer = second & 7 != 0
+    switch (first, first >> 1 & 0x3F, second >> 3) {
+    // H.265: type in six bits, then the layer, which is 0, and the temporal layer, which is not.
+    case (let first, 32...35, 0) where first & 1 == 0 && isFirstLayer: return "H.265"
+    // H.266: the layer in the first byte, the type in five bits of the second.
+    case (0, _, 13...20) where isFirstLayer: return "H.266"
+    default: break
+    }
+    // H.264: type in five bits. A parameter set is one that others refer to.
+    switch first & 0x1F {
+    case 7 where first & 0x60 != 0, 9, 6: return "H.264"
+    default: return nil
+    }
+  }
+}
+
+/// MP3 and AAC without a container: frames that tell their own length, one after the other.
+enum AudioFrames {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
+    if hasFrames(head, length: advancedAudio) { return Refusal.sound("an AAC file").verdict }
+    if hasFrames(head, length: mpegAudio) { return Refusal.sound("an MP3 file").verdict }
+    return nil
+  }
+
+  /// Whether three frames follow one another, or as many as the head holds.
+  private static func hasFrames(_ head: FilePrefix, length: (FilePrefix, Int) -> Int?) -> Bool {
+    var offset = 0
+    for frame in 0..<3 {
+      if frame > 0, offset + 4 > head.count { return true }
+      guard let step = length(head, offset) else { return false }
+      offset += step
+    }
+    return true
+  }
+
+  /// The length of an ADTS frame (ISO/IEC 13818-7, 6.2).
+  private static func advancedAudio(_ head: FilePrefix, at offset: Int) -> Int? {
+    guard head.byte(offset) == 0xFF, let flags = head.byte(offset + 1), flags & 0xF6 == 0xF0,
+      let bits = head.bigEndian(3, at: offset + 3)
+    else { return nil }
+    let length = Int(bits >> 5 & 0x1FFF)
+    return length >= 7 ? length : nil
+  }
+
+  /// The length of a frame of MPEG audio (ISO/IEC 11172-3, 2.4.1.3, and 13818-3).
+  private static func mpegAudio(_ head: FilePrefix, at offset: Int) -> Int? {
+    guard head.byte(offset) == 0xFF, let flags = head.byte(offset + 1), flags & 0xE0 == 0xE0,
+      let rates = head.byte(offset + 2), let layer = layer(flags)
+    else { return nil }
+    let isFirstVersion = flags & 0x18 == 0x18
+    guard let frequency = frequency(flags, rates),
+      let rate = bitRates(layer, isFirstVersion: isFirstVersion).element(at: Int(rates >> 4)), rate > 0
+    else { return nil }
+    let padding = Int(rates >> 1 & 1)
+    switch layer {
+    case 1: return (12_000 * rate / frequency + padding) * 4
+    case 3 where !isFirstVersion: return 72_000 * rate / frequency + padding
+    default: return 144_000 * rate / frequency + padding
+    }
+  }
+
+  private static func layer(_ flags: UInt8) -> Int? {
+    switch flags >> 1 & 3 {
+    case 3: 1
+    case 2: 2
+    case 1: 3
+    default: nil
+    }
+  }
+
+  /// Hertz; nil for a version or an index that is reserved.
+  private static func frequency(_ flags: UInt8, _ rates: UInt8) -> Int? {
+    guard let base = [44_100, 48_000, 32_000].element(at: Int(rates >> 2 & 3)) else { return nil }
+    switch flags >> 3 & 3 {
+    case 3: return base
+    case 2: return base / 2
+    case 0: return base / 4
+    default: return nil
+    }
+  }
+
+  /// Kilobits per second by index; 0 where the frame does not tell its length.
+  private static func bitRates(_ layer: Int, isFirstVersion: Bool) -> [Int] {
+    switch (layer, isFirstVersion) {
+    case (1, true): [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448]
+    case (2, true): [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384]
+    case (_, true): [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]
+    case (1, false): [0, 32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256]
+    default: [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
+    }
+  }
+}
+
+extension Array {
+  /// The element at `index`, or nil outside.
+  fileprivate func element(at index: Int) -> Element? {
+    indices.contains(index) ? self[index] : nil
+  }
+}

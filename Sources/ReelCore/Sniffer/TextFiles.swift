@@ -1,0 +1,194 @@
+/// Text of every sort but playlists: subtitles, markup, data, prose.
+enum PlainText {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
+    guard head.isText else { return nil }
+    let text = LowerCaseText(head)
+    if text.begins(with: "version https://git-lfs.github.com/") { return Refusal.lfsPointer.verdict }
+    if text.begins(with: "<"), text.contains("<svg") { return Refusal.picture("an SVG picture").verdict }
+    let found = kinds.first { $0.matches(text) }?.found
+    return Refusal.notMedia(found ?? "a text").verdict
+  }
+
+  private static let kinds: [TextKind] = [
+    TextKind(.begins("webvtt"), "a WebVTT subtitle file"),
+    TextKind(.begins("[script info]"), "an ASS subtitle file"),
+    TextKind(.begins("<sami"), "a SAMI subtitle file"),
+    TextKind(.begins("scenarist_scc"), "an SCC subtitle file"),
+    TextKind(.begins("{"), .contains("}{"), .hasLine("{1}{"), "a MicroDVD subtitle file"),
+    TextKind(.isMarkup, .contains("http://www.w3.org/ns/ttml"), "a TTML subtitle file"),
+    TextKind(.hasLine("1"), .contains(" --> "), "a SubRip subtitle file"),
+    TextKind(.begins(";ffmetadata"), "an FFmpeg metadata file"),
+    TextKind(.begins("<!doctype html"), "an HTML page"),
+    TextKind(.begins("<html"), "an HTML page"),
+    TextKind(.isMarkup, .contains("<html"), "an HTML page"),
+    TextKind(.begins("<?xml"), "an XML document"),
+    TextKind(.begins("-----begin "), "a PEM file (a key or a certificate)"),
+    TextKind(.begins("{"), "a JSON text"),
+    TextKind(.begins("["), .contains("\""), "a JSON text"),
+  ]
+}
+
+extension FilePrefix {
+  /// How much of the beginning is looked at.
+  private static let span = 4096
+
+  /// Whether there is text and nothing else: no control characters but those of text, and mostly ASCII where
+  /// it is not UTF-8.
+  fileprivate var isText: Bool {
+    let bytes = slice(from: 0, count: Self.span).elements
+    guard !bytes.isEmpty, bytes.allSatisfy(Self.isTextual) else { return false }
+    let ascii = bytes.count { $0 < 0x80 }
+    return ascii * 10 >= bytes.count * 7
+      || String(validating: bytes.dropLast(cutTail(bytes)), as: UTF8.self) != nil
+  }
+
+  /// How many bytes of a character stand at the end whose rest is outside.
+  private func cutTail(_ bytes: ArraySlice<UInt8>) -> Int {
+    let tail = bytes.suffix(3).reversed().prefix { $0 & 0xC0 == 0x80 }.count
+    guard let lead = bytes.dropLast(tail).last, lead >= 0xC0 else { return 0 }
+    return tail + 1
+  }
+
+  static func isTextual(_ byte: UInt8) -> Bool {
+    byte >= 0x20 ? byte != 0x7F : (0x08...0x0D).contains(byte) || byte == 0x1B
+  }
+}
+
+/// A kind of text, known by words in it. All conditions hold, or it is another.
+struct TextKind: Sendable {
+  /// Words are given in lower case.
+  enum Condition: Sendable {
+    /// After a byte order mark and white space.
+    case begins(String)
+    case contains(String)
+    /// A line begins with it.
+    case hasLine(String)
+    /// It begins with an angle bracket.
+    case isMarkup
+  }
+  private let conditions: [Condition]
+  /// A noun with its article.
+  let found: String
+
+  init(_ conditions: Condition..., found: String) {
+    self.conditions = conditions
+    self.found = found
+  }
+
+  init(_ first: Condition, _ found: String) {
+    self.init(first, found: found)
+  }
+
+  init(_ first: Condition, _ second: Condition, _ found: String) {
+    self.init(first, second, found: found)
+  }
+
+  init(_ first: Condition, _ second: Condition, _ third: Condition, _ found: String) {
+    self.init(first, second, third, found: found)
+  }
+
+  func matches(_ text: LowerCaseText) -> Bool {
+    conditions.allSatisfy { condition in
+      switch condition {
+      case .begins(let words): text.begins(with: words)
+      case .contains(let words): text.contains(words)
+      case .hasLine(let words): text.hasLine(beginningWith: words)
+      case .isMarkup: text.begins(with: "<")
+      }
+    }
+  }
+}
+
+/// The text at the beginning of a file, up to its first NUL, with ASCII letters in lower case.
+struct LowerCaseText: Sendable {
+  /// How far words are looked for, in bytes: a manifest that hides its name behind more is some other text,
+  /// and refused as that.
+  private static let span = 16 * 1024
+  private let head: FilePrefix
+
+  init(_ head: FilePrefix) {
+    let text = head.slice(from: 0, count: Self.span).elements.prefix { $0 != 0 }
+    let start = Self.start(FilePrefix(text))
+    self.head = FilePrefix(text.dropFirst(start).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 })
+  }
+
+  func begins(with words: String) -> Bool {
+    head.has(Array(words.utf8))
+  }
+
+  func contains(_ words: String) -> Bool {
+    head.firstOffset(of: Array(words.utf8)) != nil
+  }
+
+  func hasLine(beginningWith words: String) -> Bool {
+    begins(with: words) || contains("\n" + words) || contains("\r" + words)
+  }
+
+  /// How long the byte order mark and the white space before the first word are.
+  private static func start(_ head: FilePrefix) -> Int {
+    let mark = head.has([0xEF, 0xBB, 0xBF]) ? 3 : 0
+    return mark + head.slice(from: mark).elements.prefix { $0 == 0x20 || (0x09...0x0D).contains($0) }.count
+  }
+}
+
+/// UTF-16 text. Its byte order mark is also how a frame of MPEG audio may begin, so it comes before those.
+enum WideText {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
+    head.isWideText ? Refusal.notMedia("a UTF-16 text").verdict : nil
+  }
+}
+
+extension FilePrefix {
+  /// Whether there is a UTF-16 byte order mark, and what follows is mostly ASCII.
+  fileprivate var isWideText: Bool {
+    let isLittle = has([0xFF, 0xFE])
+    guard isLittle || has([0xFE, 0xFF]), count >= 4 else { return false }
+    let pairs = min(count / 2, 256)
+    let ascii = (1..<pairs).count { pair in
+      let high = byte(2 * pair + (isLittle ? 1 : 0))
+      let low = byte(2 * pair + (isLittle ? 0 : 1))
+      return high == 0 && low.map(Self.isTextual) == true
+    }
+    return ascii * 2 > pairs - 1
+  }
+}
+
+/// Playlists and manifests: text that names other files or addresses for a demuxer to open.
+///
+/// FFmpeg looks for some of these at the very beginning, for others anywhere before the first NUL; a byte
+/// order mark and white space before them are skipped here, because other players skip them.
+enum Manifest {
+  static func verdict(_ head: FilePrefix) -> SniffVerdict? {
+    let text = LowerCaseText(head)
+    return kinds.first { $0.matches(text) }.map { Refusal.playlist($0.found).verdict }
+  }
+
+  private static let kinds: [TextKind] = [
+    TextKind(.begins("#extm3u"), .contains("#ext-x-"), "an HLS playlist"),
+    TextKind(.begins("#extm3u"), "an M3U playlist"),
+    TextKind(.begins("#extinf:"), "an M3U playlist"),
+    TextKind(.begins("#ext-x-"), "an HLS playlist"),
+    TextKind(.begins("ffconcat version"), "an ffconcat list"),
+    TextKind(.contains("<mpd"), .contains("dash:profile"), "a DASH manifest"),
+    TextKind(.isMarkup, .contains("<mpd"), "a DASH manifest"),
+    TextKind(.contains("<compositionplaylist"), "an IMF playlist"),
+    TextKind(.isMarkup, .contains("<smoothstreamingmedia"), "a Smooth Streaming manifest"),
+    TextKind(.isMarkup, .contains("<asx"), "an ASX playlist"),
+    TextKind(.isMarkup, .contains("<smil"), "a SMIL playlist"),
+    TextKind(.begins("<?wpl"), "a Windows Media playlist"),
+    TextKind(.isMarkup, .contains("<playlist"), .contains("xspf"), "an XSPF playlist"),
+    TextKind(.begins("[playlist]"), "a PLS playlist"),
+    TextKind(.begins("[reference]"), "an ASF playlist"),
+    TextKind(.begins("asf "), .contains("://"), "an ASF playlist"),
+    TextKind(.begins("rtsptext"), "a QuickTime playlist"),
+    TextKind(.begins("smiltext"), "a QuickTime playlist"),
+    TextKind(.begins("v=0"), .hasLine("o="), "an SDP description"),
+    TextKind(.hasLine("c=in ip"), "an SDP description"),
+    TextKind(.begins("# mpv edl"), "an EDL playlist"),
+    TextKind(.begins("http://"), "a list of addresses"),
+    TextKind(.begins("https://"), "a list of addresses"),
+    TextKind(.begins("rtsp://"), "a list of addresses"),
+    TextKind(.begins("rtmp://"), "a list of addresses"),
+    TextKind(.begins("mms://"), "a list of addresses"),
+  ]
+}
