@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import ReelCore
 
@@ -67,5 +68,67 @@ struct FileStatus: Hashable, Sendable {
     let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
     let (sum, carries) = product.addingReportingOverflow(Int64(time.tv_nsec))
     return overflow || carries ? (time.tv_sec < 0 ? .min : .max) : sum
+  }
+}
+
+extension FileIdentity {
+  /// Whether the file was left alone for 2 seconds before `moment`. Times are only as fine as the kernel's
+  /// tick (or a network file system's second): of a file that was changed just now, a further change may
+  /// leave no trace.
+  public func isSettled(by moment: Date) -> Bool {
+    Double(changedAt) / 1e9 <= moment.timeIntervalSince1970 - 2
+  }
+}
+
+/// Which directory it is, whatever it is called.
+public struct DirectoryIdentity: Hashable, Sendable {
+  /// Device number (`st_dev`).
+  public let device: UInt64
+  /// Inode number (`st_ino`).
+  public let inode: UInt64
+
+  /// From what `stat` says.
+  public init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+
+  /// The directory at `path`, links followed; nil when there is none (yet), or it can't be reached. Blocks.
+  public init?(at path: SourcePath) {
+    guard let name = try? PathBytes(path.bytes) else { return nil }
+    var status = stat()
+    guard stat(name.characters, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+    self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+  }
+}
+
+/// A directory that is held open, so that the names in it go on meaning what they meant.
+final class DirectoryHandle: Sendable {
+  let descriptor: Descriptor
+  let identity: DirectoryIdentity
+
+  init(descriptor: Descriptor, identity: DirectoryIdentity) {
+    self.descriptor = descriptor
+    self.identity = identity
+  }
+
+  /// What `name` is, the link itself where it is one.
+  func status(of name: [UInt8]) throws(SourceError) -> FileStatus {
+    try FileStatus(of: try PathBytes(name), in: descriptor)
+  }
+
+  /// Finds `name`, the link itself where it is one.
+  func find(_ name: [UInt8]) throws(SourceError) -> LocatedFile {
+    try PathLookup.find(name, from: descriptor, links: .refuse)
+  }
+}
+
+extension Descriptor {
+  /// Calls `body` with the number, which stays open until `body` is done: Swift may let go of an object after
+  /// its last use, and that would be when the number is read.
+  func holding<Value, Failure: Error>(
+    _ body: (Int32) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    try withExtendedLifetime(self) { () throws(Failure) -> Value in try body(rawValue) }
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import ReelCore
 
 /// The walk through one folder that the user named: depth first, the names of each folder in byte order.
@@ -101,5 +102,110 @@ struct FolderWalk: Sendable {
   private mutating func abandon(_ index: Int) {
     frames.remove(at: index)
     if let last = frames.indices.last { path.removeLast(path.count - frames[last].pathLength) }
+  }
+}
+
+/// A folder that a walk is in.
+struct WalkFrame: Sendable {
+  /// Nil while it is not held open, because the walk is deep below it.
+  var directory: DirectoryHandle?
+  let identity: DirectoryIdentity
+  /// How long the folder's own path is.
+  let pathLength: Int
+  /// Whether the walk came here by a link, so that `..` leads elsewhere.
+  let cameByLink: Bool
+  private let names: NameList
+  private var next = 0
+
+  init(_ directory: DirectoryHandle, pathLength: Int, cameByLink: Bool) throws(SourceError) {
+    self.directory = directory
+    identity = directory.identity
+    self.pathLength = pathLength
+    self.cameByLink = cameByLink
+    names = try NameList(of: directory)
+  }
+
+  mutating func nextName() -> [UInt8]? {
+    guard next < names.count else { return nil }
+    defer { next += 1 }
+    return names[next]
+  }
+}
+
+/// What a walk has met already, so that inputs that overlap give each file once.
+///
+/// It remembers each folder entered and each file named: 16 bytes of identity for a folder, its folder's and
+/// its name for a file, whatever a folder holds. With one input and no links nothing can come twice, and
+/// nothing is kept.
+struct SeenSources {
+  private struct NamedFile: Hashable {
+    let directory: DirectoryIdentity
+    let name: [UInt8]
+  }
+  private let isNeeded: Bool
+  private var directories: Set<DirectoryIdentity> = []
+  private var files: Set<NamedFile> = []
+
+  init(isNeeded: Bool) {
+    self.isNeeded = isNeeded
+  }
+
+  /// Whether it is met for the first time.
+  mutating func enters(_ directory: DirectoryIdentity) -> Bool {
+    !isNeeded || directories.insert(directory).inserted
+  }
+
+  func hasEntered(_ directory: DirectoryIdentity) -> Bool {
+    directories.contains(directory)
+  }
+
+  /// Whether it is named for the first time.
+  mutating func names(_ name: [UInt8], in directory: DirectoryIdentity) -> Bool {
+    !isNeeded || files.insert(NamedFile(directory: directory, name: name)).inserted
+  }
+
+  func hasNamed(_ name: [UInt8], in directory: DirectoryIdentity) -> Bool {
+    !files.isEmpty && files.contains(NamedFile(directory: directory, name: name))
+  }
+}
+
+/// The folders that are never taken in, and what lies beneath them.
+struct ExcludedDirectories {
+  private let roots: Set<DirectoryIdentity>
+  private var known: [DirectoryIdentity: Bool] = [:]
+
+  /// What is said when the user names such a folder, or something in it.
+  static let error = SourceError(
+    .outsideRoot, "it belongs to Reel's own library or destination, which is never taken in; leave it out")
+
+  init(_ roots: [DirectoryIdentity]) {
+    self.roots = Set(roots)
+  }
+
+  /// Whether it is one of them. What lies beneath is not met, as long as the walk came from above.
+  func contains(_ directory: DirectoryIdentity) -> Bool {
+    roots.contains(directory)
+  }
+
+  /// Whether `directory` is one of them or lies beneath one: climbs to the root of the file system. Blocks.
+  mutating func covers(_ directory: Descriptor, _ identity: DirectoryIdentity) -> Bool {
+    guard !roots.isEmpty else { return false }
+    if let answer = known[identity] { return answer }
+    let answer = climb(from: directory, identity)
+    known[identity] = answer
+    return answer
+  }
+
+  private func climb(from directory: Descriptor, _ identity: DirectoryIdentity) -> Bool {
+    var current = directory
+    var identity = identity
+    while !roots.contains(identity) {
+      guard let parent = try? PathLookup.find(Array("..".utf8), from: current, links: .refuse),
+        parent.status.directoryIdentity != identity
+      else { return false }
+      current = parent.descriptor
+      identity = parent.status.directoryIdentity
+    }
+    return true
   }
 }

@@ -62,3 +62,85 @@ extension FilePlace {
     if case .name = self { false } else { true }
   }
 }
+
+/// What a name in a folder says before anybody looks at the file.
+enum ExtensionHint: Hashable, Sendable {
+  /// Neither a video of its own nor a folder to enter: hidden, AppleDouble, what an archiver left.
+  case ignored
+  /// A download that is not done, or a lock; but a folder of that name is a folder.
+  case unfinished
+  /// It has an extension of one of the containers that Reel takes in.
+  case media
+  /// It has one that files of another trade bear as well, such as `.ts`: the bytes decide which it is.
+  case shared
+  /// Nothing: the bytes decide.
+  case nothing
+
+  init(of name: [UInt8]) {
+    if Self.isIgnored(name) {
+      self = .ignored
+    } else if let claimed = SourcePath(bytes: name).claimedExtension {
+      self = Self.unfinishedExtensions.contains(claimed) ? .unfinished : Self.claim(claimed)
+    } else {
+      self = .nothing
+    }
+  }
+
+  private static func claim(_ claimed: String) -> ExtensionHint {
+    if AmbiguousExtension.extensions.contains(claimed) { return .shared }
+    return MediaContainer.claimableExtensions.contains(claimed) ? .media : .nothing
+  }
+
+  /// Hidden names (AppleDouble's `._clip.mov` among them), Office's lock files, and the folder of AppleDouble
+  /// files that macOS puts into ZIP archives.
+  private static func isIgnored(_ name: [UInt8]) -> Bool {
+    name.first == UInt8(ascii: ".") || name.starts(with: "~$".utf8) || name.elementsEqual("__MACOSX".utf8)
+  }
+
+  /// Extensions of what browsers and download managers are not done with, and of lock files.
+  private static let unfinishedExtensions: Set<String> = [
+    "part", "partial", "crdownload", "download", "filepart", "aria2", "opdownload", "tmp", "lock", "lck",
+  ]
+}
+
+/// `--include` and `--exclude`: which names in folders are looked at. A file that the user named is not
+/// asked.
+///
+/// An excluded folder is not entered. Exclusion wins over inclusion. Inclusion is about files only, and makes
+/// no candidate of a file that neither its name nor its bytes claim to be one.
+public struct NameFilter: Hashable, Sendable {
+  private let including: [GlobPattern]
+  private let excluding: [GlobPattern]
+
+  /// - Parameters:
+  ///   - including: where there are any, a file must match one of them.
+  ///   - excluding: a file or folder must match none of them.
+  public init(including: [GlobPattern] = [], excluding: [GlobPattern] = []) {
+    self.including = including
+    self.excluding = excluding
+  }
+
+  var takesAll: Bool { including.isEmpty && excluding.isEmpty }
+
+  /// - Parameter path: from the folder that the user named.
+  func entersFolder(_ path: [UInt8]) -> Bool {
+    !excluding.contains { $0.matches(path, isFolder: true) }
+  }
+
+  /// - Parameter path: from the folder that the user named.
+  func takesFile(_ path: [UInt8]) -> Bool {
+    if excluding.contains(where: { $0.matches(path, isFolder: false) }) { return false }
+    return including.isEmpty || including.contains { $0.matches(path, isFolder: false) }
+  }
+}
+
+/// A file or folder that the user named.
+public struct SourceInput: Hashable, Sendable {
+  /// As the user wrote it.
+  public let path: SourcePath
+
+  /// - Parameter path: any bytes; whether they name something is for the walk to find out.
+  public init(path: SourcePath) {
+    self.path = path
+  }
+}

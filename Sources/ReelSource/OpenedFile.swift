@@ -61,3 +61,146 @@ extension SourceHandle {
     }
   }
 }
+
+/// A file that was found and not yet opened.
+struct LocatedFile: Sendable {
+  /// Opened with `O_PATH`: it can be asked, not read.
+  let descriptor: Descriptor
+  let status: FileStatus
+
+  /// Opens the file for reading.
+  /// - Throws: `isLink`, `isDirectory` or `notRegular` unless it is a regular file; `denied` and the like.
+  func openRegular() throws(SourceError) -> OpenedFile {
+    switch status.kind {
+    case .regular: break
+    case .directory: throw .isDirectory
+    case .link: throw .isLink
+    case .special(let kind): throw .notRegular(kind)
+    }
+    return OpenedFile(descriptor: try reopen(flags: O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
+  }
+
+  /// Opens the directory for listing, as an open file description of its own.
+  func openDirectory() throws(SourceError) -> DirectoryHandle {
+    do {
+      let opened = try descriptor.holding { number throws(SystemError) in
+        try retryingInterrupts("openat") { openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+      }
+      return DirectoryHandle(descriptor: Descriptor(adopting: opened), identity: status.directoryIdentity)
+    } catch {
+      guard error.code == EACCES else { throw SourceError(error) }
+      throw SourceError(
+        .denied, "there is no permission to list this folder; ask its owner, or change its mode")
+    }
+  }
+
+  /// The same file, whatever its name means by now: only /proc can open what an `O_PATH` descriptor holds.
+  private func reopen(flags: Int32) throws(SourceError) -> Descriptor {
+    do {
+      let opened = try descriptor.holding { number throws(SystemError) in
+        try retryingInterrupts("open") { open("/proc/self/fd/\(number)", flags) }
+      }
+      return Descriptor(adopting: opened)
+    } catch {
+      guard error.code == ENOENT else { throw SourceError(error) }
+      throw SourceError(.unreadable, "Reel opens files through /proc, and /proc is not there; mount it")
+    }
+  }
+}
+
+/// A file of settings or names that the user points Reel to. It is the user's own, so links and pipes are
+/// fine, as in `--files0-from <(find … -print0)`.
+enum NamedInput {
+  /// The whole content. Blocks, for as long as a pipe's other end takes.
+  /// - Throws: `sidecarInvalid` when there are more bytes than `limit`; `notFound` and the like.
+  static func read(_ path: SourcePath, upTo limit: Int) throws(SourceError) -> [UInt8] {
+    let name = try PathBytes(path.bytes)
+    do {
+      let opened = try retryingInterrupts("open") { open(name.characters, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
+      return try read(Descriptor(adopting: opened), upTo: limit)
+    } catch let error as SystemError {
+      throw SourceError(error)
+    } catch {
+      throw SourceError(.sidecarInvalid, "it is larger than \(limit >> 20) MB; split it")
+    }
+  }
+
+  /// Standard input, to its end. Blocks.
+  static func readStandardInput(upTo limit: Int) throws(SourceError) -> [UInt8] {
+    do {
+      let own = try retryingInterrupts("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) }
+      return try read(Descriptor(adopting: own), upTo: limit)
+    } catch let error as SystemError {
+      throw SourceError(error)
+    } catch {
+      throw SourceError(.sidecarInvalid, "it is larger than \(limit >> 20) MB; split it")
+    }
+  }
+
+  private struct TooLarge: Error {}
+
+  /// Bytes of a file; 0 of what has no size.
+  private static func size(_ number: Int32) throws(SystemError) -> Int {
+    var facts = stat()
+    _ = try retryingInterrupts("fstat") { fstat(number, &facts) }
+    return Int(facts.st_size)
+  }
+
+  private static func read(_ descriptor: Descriptor, upTo limit: Int) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(min(limit, try descriptor.holding(size)))
+    var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+    while true {
+      let count = try descriptor.holding { number throws(SystemError) in
+        try retryingInterrupts("read") { Glibc.read(number, &chunk, chunk.count) }
+      }
+      if count == 0 { return bytes }
+      guard bytes.count + count <= limit else { throw TooLarge() }
+      bytes.append(contentsOf: chunk[..<count])
+    }
+  }
+}
+
+extension SourceError {
+  /// What a system call's failure means for a person. The file's name is not in it: who reports it knows.
+  init(_ error: SystemError) {
+    switch error.code {
+    case ENOENT: self.init(.notFound, "there is no such file or folder; check the name")
+    case ENOTDIR:
+      self.init(.notFound, "a part of its path is a file where a folder should be; check the path")
+    case EACCES, EPERM:
+      self.init(.denied, "there is no permission to read it; ask its owner, or change its mode")
+    case ELOOP:
+      self.init(.outsideRoot, "it is a chain of symbolic links that never ends; name the file itself")
+    case EXDEV: self.init(.outsideRoot, "it leads out of the given folder; name the file itself")
+    case ENAMETOOLONG:
+      self.init(.invalidName, "its name is too long for this file system; give it a shorter one")
+    case EMFILE, ENFILE:
+      self.init(
+        .tooManyOpenFiles, "too many files are open; raise the limit (`ulimit -n`) or use fewer --jobs")
+    case EISDIR: self.init(.isDirectory, "it is a folder, not a file; `reel ingest` takes folders")
+    case ENXIO, ENODEV: self = .notRegular("a device")
+    default: self.init(.unreadable, "it could not be read (\(error)); check its disk")
+    }
+  }
+
+  /// - Parameter kind: a noun with its article.
+  static func notRegular(_ kind: String) -> SourceError {
+    SourceError(
+      .notRegular, "it is \(kind), not a file; leave it out, or copy what it gives into a file first")
+  }
+
+  static let isLink = SourceError(
+    .isLink, "it is, or lies behind, a symbolic link; name the file itself, or say --follow-links")
+
+  static let changed = SourceError(
+    .sourceChanged, "it changed while Reel was at it; wait until whoever writes it is done, then try again")
+
+  static let isDirectory = SourceError(
+    .isDirectory, "it is a folder, not a file; `reel ingest` takes folders")
+
+  static let nulInName = SourceError(
+    .invalidName, "there is a NUL byte in its name; check where the name comes from")
+
+  static let emptyName = SourceError(.invalidName, "its name is empty; check where the name comes from")
+}

@@ -56,3 +56,166 @@ enum PathLookup {
     error.code == ELOOP && links == .refuse ? .isLink : SourceError(error)
   }
 }
+
+/// Opens a path a component at a time: for kernels without `openat2`, and for paths longer than one call
+/// takes.
+enum ComponentWalk {
+  static func open(
+    _ path: [UInt8], from directory: Descriptor?, links: LinkRule
+  ) throws(SourceError) -> Descriptor {
+    let slash = UInt8(ascii: "/")
+    var components = path.split(separator: slash).map(Array.init)
+    if path.last == slash || components.isEmpty { components.append([UInt8(ascii: ".")]) }
+    let start = path.first == slash ? try step([slash], from: nil, followsLink: false) : directory
+    var current = start
+    for component in components {
+      current = try step(component, from: current, followsLink: links != .refuse)
+    }
+    guard let current else { throw .emptyName }
+    if links == .followBeneath, let directory { try check(current, isBeneath: directory) }
+    return current
+  }
+
+  /// A link that is not followed ends the walk: what comes after it finds that it is not a directory.
+  private static func step(
+    _ component: [UInt8], from directory: Descriptor?, followsLink: Bool
+  ) throws(SourceError) -> Descriptor {
+    if let directory, try FileStatus(of: directory).kind == .link { throw .isLink }
+    let name = try PathBytes(component)
+    let flags = reel_o_path | O_CLOEXEC | (followsLink ? 0 : O_NOFOLLOW)
+    do {
+      return try withExtendedLifetime(directory) { () throws(SystemError) -> Descriptor in
+        let start = directory?.rawValue ?? AT_FDCWD
+        return Descriptor(
+          adopting: try retryingInterrupts("openat") { openat(start, name.characters, flags) })
+      }
+    } catch {
+      throw SourceError(error)
+    }
+  }
+
+  /// Compares where both really are. Nothing has been opened yet, so there is no race to lose: a file that is
+  /// moved out afterwards was inside when it was found.
+  private static func check(_ found: Descriptor, isBeneath directory: Descriptor) throws(SourceError) {
+    guard let root = realPath(directory), let path = realPath(found) else {
+      throw SourceError(
+        .outsideRoot, "Reel can't tell where this link leads without /proc; name the file itself")
+    }
+    let prefix = root.last == UInt8(ascii: "/") ? root : root + [UInt8(ascii: "/")]
+    guard path == root || path.starts(with: prefix) else {
+      throw SourceError(SystemError(code: EXDEV, call: "openat"))
+    }
+  }
+
+  private static func realPath(_ descriptor: Descriptor) -> [UInt8]? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let length = descriptor.holding { readlink("/proc/self/fd/\($0)", &buffer, buffer.count) }
+    guard length > 0, length < buffer.count else { return nil }
+    return buffer.prefix(length).map { UInt8(bitPattern: $0) }
+  }
+}
+
+/// Opens the directories of files that the user named, each once as long as the names stay in it.
+struct ParentDirectories {
+  private let links: LinkRule
+  private var last: (path: [UInt8], directory: DirectoryHandle)?
+
+  init(followLinks: Bool) {
+    links = followLinks ? .follow : .refuse
+  }
+
+  /// - Parameter located: what `path` names.
+  /// - Throws: `isDirectory`, `isLink` or `notRegular` unless it is a regular file.
+  mutating func foundFile(_ path: SourcePath, _ located: LocatedFile) throws(SourceError) -> FoundFile {
+    switch located.status.kind {
+    case .regular: break
+    case .directory: throw .isDirectory
+    case .link: throw .isLink
+    case .special(let kind): throw .notRegular(kind)
+    }
+    let name = path.lastComponent.bytes
+    return FoundFile(
+      path: path, identity: located.status.identity, wasNamed: true,
+      directory: try directory(of: Array(path.bytes.dropLast(name.count))),
+      place: links == .refuse ? .name(name) : .followed(name))
+  }
+
+  /// - Parameter path: ends with a slash, or is empty for the working directory.
+  private mutating func directory(of path: [UInt8]) throws(SourceError) -> DirectoryHandle {
+    if let last, last.path == path { return last.directory }
+    let located = try PathLookup.find(
+      path.isEmpty ? [UInt8(ascii: ".")] : path + [UInt8(ascii: ".")], from: nil, links: links)
+    let directory = DirectoryHandle(
+      descriptor: located.descriptor, identity: located.status.directoryIdentity)
+    last = (path, directory)
+    return directory
+  }
+}
+
+/// A path from the root of the file system without `.`, `..` and doubled slashes, so that two ways of writing
+/// the same place are equal. It goes by the names alone: a `..` after a link leads back to before the link.
+struct AbsolutePath: Hashable, Sendable {
+  let components: [[UInt8]]
+
+  /// - Parameter base: where a path begins that does not begin with a slash.
+  init(_ path: [UInt8], from base: AbsolutePath) {
+    var components = path.first == UInt8(ascii: "/") ? [] : base.components
+    for component in path.split(separator: UInt8(ascii: "/")) where !component.elementsEqual(".".utf8) {
+      if component.elementsEqual("..".utf8) {
+        _ = components.popLast()
+      } else {
+        components.append(Array(component))
+      }
+    }
+    self.components = components
+  }
+
+  private init(components: [[UInt8]]) {
+    self.components = components
+  }
+
+  /// `/`.
+  static let root = AbsolutePath(components: [])
+
+  /// The folder that it lies in.
+  var parent: AbsolutePath { AbsolutePath(components: components.dropLast()) }
+
+  /// Where relative paths begin now; the root when that can't be told. Blocks.
+  static func workingDirectory() -> AbsolutePath {
+    guard let path = getcwd(nil, 0) else { return .root }
+    defer { free(path) }
+    let bytes = UnsafeRawBufferPointer(start: path, count: strlen(path))
+    return AbsolutePath(Array(bytes), from: .root)
+  }
+}
+
+/// A path as system calls take it: bytes, with a NUL at the end and none before.
+struct PathBytes: Sendable {
+  let characters: [CChar]
+
+  /// - Throws: `invalidName` when `bytes` is empty or holds a NUL.
+  init(_ bytes: some Collection<UInt8>) throws(SourceError) {
+    guard !bytes.isEmpty else { throw .emptyName }
+    guard !bytes.contains(0) else { throw .nulInName }
+    characters = bytes.map { CChar(bitPattern: $0) } + [0]
+  }
+}
+
+/// What to do with symbolic links on the way to a file.
+enum LinkRule: Sendable {
+  /// None in any component; the last one is opened as the link that it is.
+  case refuse
+  /// Follow them, wherever they lead.
+  case follow
+  /// Follow them as long as they stay beneath the directory that the path begins in.
+  case followBeneath
+
+  /// Flags of `openat2`.
+  var resolve: UInt64 {
+    switch self {
+    case .refuse: reel_resolve_no_symlinks | reel_resolve_no_magiclinks
+    case .follow: 0
+    case .followBeneath: reel_resolve_beneath | reel_resolve_no_magiclinks
+    }
+  }
+}

@@ -35,3 +35,200 @@ public final class SourceWalk: Sendable {
     }
   }
 }
+
+/// How a walk goes.
+public struct WalkOptions: Sendable {
+  /// Whether symbolic links are followed: those that the user named wherever they lead, those within a folder
+  /// as long as they stay beneath it. A link with an absolute target counts as leading out.
+  public var followLinks: Bool
+  /// Which of the names in folders are looked at.
+  public var filter: NameFilter
+  /// Folders that are never entered, whatever they are called: the library and the destination.
+  public var skippedDirectories: [DirectoryIdentity]
+  /// Whether a folder that the user named stands for its files; else it is a failure of its own.
+  public var entersFolders = true
+  /// Extensions, lower case, by which a name in a folder makes its file a candidate, beyond those of the containers.
+  public var otherExtensions: Set<String> = []
+  /// Whether a Git LFS pointer is a candidate whatever its name.
+  public var takesPointers = false
+
+  /// By default no link is followed, every name is looked at, and nothing is skipped.
+  public init(
+    followLinks: Bool = false, filter: NameFilter = NameFilter(), skippedDirectories: [DirectoryIdentity] = []
+  ) {
+    self.followLinks = followLinks
+    self.filter = filter
+    self.skippedDirectories = skippedDirectories
+  }
+}
+
+/// Something that a walk met.
+public enum WalkItem: Sendable {
+  /// A file to take in.
+  case candidate(FoundFile)
+  /// Neither its name nor its bytes claim to be a video, or it was excluded. A folder that is not entered
+  /// counts as one.
+  case ignored(SourcePath)
+  /// It should have been a candidate, or a folder to enter, and can't be.
+  case failed(SourcePath, SourceError)
+}
+
+/// Where a walk stands.
+struct WalkState: Sendable {
+  let options: WalkOptions
+  var inputs: ArraySlice<SourceInput>
+  var folder: FolderWalk?
+  var parents: ParentDirectories
+  var seen: SeenSources
+  var skipped: ExcludedDirectories
+
+  init(inputs: [SourceInput], options: WalkOptions) {
+    self.inputs = inputs[...]
+    self.options = options
+    parents = ParentDirectories(followLinks: options.followLinks)
+    seen = SeenSources(isNeeded: inputs.count > 1 || options.followLinks)
+    skipped = ExcludedDirectories(options.skippedDirectories)
+  }
+
+  /// The next item, or nil at the end.
+  mutating func next() -> WalkItem? {
+    while true {
+      if folder != nil {
+        if let item = stepInFolder() { return item }
+      } else if let input = inputs.popFirst() {
+        if let item = begin(input.path) { return item }
+      } else {
+        return nil
+      }
+    }
+  }
+
+  // MARK: What the user named
+
+  private mutating func begin(_ path: SourcePath) -> WalkItem? {
+    do throws(SourceError) {
+      let located = try PathLookup.find(path.bytes, from: nil, links: options.followLinks ? .follow : .refuse)
+      if located.status.kind == .directory, options.entersFolders { return try beginFolder(path, located) }
+      let file = try parents.foundFile(path, located)
+      guard !skipped.covers(file.directory.descriptor, file.directory.identity) else {
+        throw ExcludedDirectories.error
+      }
+      return isNew(file) ? .candidate(file) : nil
+    } catch {
+      return .failed(path, error)
+    }
+  }
+
+  private mutating func beginFolder(_ path: SourcePath, _ located: LocatedFile) throws(SourceError)
+    -> WalkItem?
+  {
+    let identity = located.status.directoryIdentity
+    guard !skipped.covers(located.descriptor, identity) else { throw ExcludedDirectories.error }
+    guard seen.enters(identity) else { return nil }
+    folder = try FolderWalk(try located.openDirectory(), path: path, followLinks: options.followLinks)
+    return nil
+  }
+
+  /// Whether it was neither named before, nor surely found in a folder that was walked before. Where that
+  /// isn't sure it comes twice, and its digest tells.
+  private mutating func isNew(_ file: FoundFile) -> Bool {
+    let name = file.path.lastComponent.bytes
+    guard seen.names(name, in: file.directory.identity) else { return false }
+    let wasFound =
+      seen.hasEntered(file.directory.identity) && ExtensionHint(of: name) == .media && options.filter.takesAll
+    return !wasFound
+  }
+}
+
+// What lies in a folder that the user named.
+extension WalkState {
+  mutating func stepInFolder() -> WalkItem? {
+    guard let step = folder?.next() else { return nil }
+    switch step {
+    case .entry(let entry): return visit(entry)
+    case .lost(let path, let error): return .failed(path, error)
+    case .end:
+      folder = nil
+      return nil
+    }
+  }
+
+  private mutating func visit(_ entry: FolderWalk.Entry) -> WalkItem? {
+    let claim = ExtensionHint(of: entry.name)
+    guard claim != .ignored else { return .ignored(entry.path) }
+    do throws(SourceError) {
+      let status = try entry.directory.status(of: entry.name)
+      guard status.kind == .link else { return try visit(entry, status, claim, at: .name(entry.name)) }
+      guard options.followLinks, let root = folder?.root else { throw .isLink }
+      let place = FilePlace.beneath(root: root, path: entry.relativePath)
+      return try visit(entry, try place.find(in: entry.directory).status, claim, at: place)
+    } catch {
+      return unreachable(entry, claim, error)
+    }
+  }
+
+  private mutating func visit(
+    _ entry: FolderWalk.Entry, _ status: FileStatus, _ claim: ExtensionHint, at place: FilePlace
+  ) throws(SourceError) -> WalkItem? {
+    switch status.kind {
+    case .directory: return visitFolder(entry, at: place)
+    case .link: throw .isLink
+    case .special(let kind): throw .notRegular(kind)
+    case .regular: break
+    }
+    guard claim != .unfinished else { return .ignored(entry.path) }
+    guard !seen.hasNamed(entry.name, in: entry.directory.identity) else { return nil }
+    guard options.filter.takesFile(entry.relativePath) else { return .ignored(entry.path) }
+    let file = FoundFile(
+      path: entry.path, identity: status.identity, wasNamed: false, directory: entry.directory, place: place)
+    if claim == .shared { return try isAmbiguousExtension(file) ? .ignored(entry.path) : .candidate(file) }
+    if claim == .media || claimsOtherwise(entry) { return .candidate(file) }
+    return try isCandidateByBytes(file) ? .candidate(file) : .ignored(entry.path)
+  }
+
+  private func claimsOtherwise(_ entry: FolderWalk.Entry) -> Bool {
+    guard !options.otherExtensions.isEmpty else { return false }
+    return SourcePath(bytes: entry.name).claimedExtension.map(options.otherExtensions.contains) ?? false
+  }
+
+  private func isCandidateByBytes(_ file: FoundFile) throws(SourceError) -> Bool {
+    guard file.identity.size > 0 else { return false }
+    let opened = try file.open()
+    switch Sniffer.verdict(head: try opened.handle.head(Sniffer.headLength), size: opened.size) {
+    case .container: return true
+    case .refused(let error): return options.takesPointers && error.code == .lfsPointer
+    case .unrecognised: return false
+    }
+  }
+
+  private func isAmbiguousExtension(_ file: FoundFile) throws(SourceError) -> Bool {
+    guard let claimed = file.path.claimedExtension else { return false }
+    let opened = try file.open()
+    return AmbiguousExtension.isOne(
+      head: try opened.handle.head(Sniffer.headLength), size: opened.size, claimed: claimed)
+  }
+
+  private mutating func visitFolder(_ entry: FolderWalk.Entry, at place: FilePlace) -> WalkItem? {
+    guard options.filter.entersFolder(entry.relativePath) else { return .ignored(entry.path) }
+    do throws(SourceError) {
+      let located = try place.find(in: entry.directory)
+      guard located.status.kind == .directory else { throw .changed }
+      guard !skipped.contains(located.status.directoryIdentity) else { return .ignored(entry.path) }
+      guard seen.enters(located.status.directoryIdentity) else { return nil }
+      try folder?.enter(entry, try located.openDirectory(), byLink: place.mayBeLink)
+      return nil
+    } catch {
+      return .failed(entry.path, error)
+    }
+  }
+
+  /// Something whose name claims nothing, and that can't be looked into, is none of ours; but a link that was
+  /// to be followed and leads out may be a whole folder of videos.
+  private func unreachable(
+    _ entry: FolderWalk.Entry, _ claim: ExtensionHint, _ error: SourceError
+  ) -> WalkItem {
+    let isOurs = (claim == .media || claim == .shared) && options.filter.takesFile(entry.relativePath)
+    let isLoss = isOurs || error.code == .tooManyOpenFiles || error.code == .outsideRoot
+    return isLoss ? .failed(entry.path, error) : .ignored(entry.path)
+  }
+}
