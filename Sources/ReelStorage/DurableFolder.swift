@@ -62,3 +62,89 @@ actor DurableFolder {
     }
   }
 }
+
+/// Who may read what a folder store makes: permission bits as chmod(1) has them, the umask notwithstanding.
+public struct FolderModes: Hashable, Sendable {
+  /// Of files, such as 0600.
+  public let file: UInt32
+  /// Of folders, such as 0700.
+  public let folder: UInt32
+
+  /// Bits beyond 0777 are dropped; the owner can always read and write (and enter folders).
+  public init(file: UInt32, folder: UInt32) {
+    self.file = file & 0o777 | 0o600
+    self.folder = folder & 0o777 | 0o700
+  }
+
+  /// Files with `file`, and folders that whoever may read the files can enter: 0644 gives 0755.
+  public init(file: UInt32) {
+    self.init(file: file, folder: file | (file & 0o444) >> 2)
+  }
+
+  /// Of files as chmod(1) is told it in octal, such as `640`; nil where that is none, or keeps the owner out.
+  package init?(octal text: String) {
+    guard let mode = UInt32(text, radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else { return nil }
+    self.init(file: mode)
+  }
+
+  /// For this user alone: 0600 and 0700.
+  public static let `private` = FolderModes(file: 0o600, folder: 0o700)
+}
+
+/// Turns what the system says about a folder store into what an uploader says.
+struct FolderFailure {
+  /// The store's path, for the sentence.
+  let store: String
+
+  /// A failure of the store as a whole, or of any new object in it.
+  ///
+  /// - Parameter task: what could not be done, such as "create a file".
+  func callAsFunction(_ error: SystemError, _ task: String) -> UploadError {
+    let code = Self.code(of: error.code)
+    return UploadError(
+      code, "could not \(task) in the store \(store) (\(error.reason)): \(advice(code, error.code))")
+  }
+
+  /// A failure with one object that is there: no permission is about that object, not about the store.
+  func object(_ key: ObjectKey, _ error: SystemError, _ task: String) -> UploadError {
+    guard error.code == EACCES || error.code == EPERM else { return self(error, "\(task) \(key)") }
+    return UploadError(
+      .denied, "may not \(task) \(key) in the store \(store) (\(error.reason)): check its owner and its mode")
+  }
+
+  /// The store's path leads elsewhere than when it was opened.
+  var moved: UploadError {
+    UploadError(
+      .storeUnusable,
+      "the folder of the store \(store) was moved, removed or replaced during the run: put it back, then run the same "
+        + "command again")
+  }
+
+  private static func code(of number: Int32) -> UploadError.Code {
+    switch number {
+    case ENOSPC, EDQUOT: .storeFull
+    case EFBIG: .tooLarge
+    case EEXIST: .alreadyExists
+    case EROFS, EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, ENODEV, ENXIO, ENOTCONN, ESHUTDOWN, EXDEV, EOPNOTSUPP,
+      ENAMETOOLONG:
+      .storeUnusable
+    case EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, EBUSY, ENOLCK, EHOSTDOWN: .unavailable
+    case EIO, ESTALE, ETIMEDOUT: .interrupted
+    default: .rejected
+    }
+  }
+
+  private func advice(_ code: UploadError.Code, _ number: Int32) -> String {
+    switch code {
+    case .storeUnusable where number == EROFS:
+      "it is on a file system that is mounted read-only; mount it writable, or name another destination"
+    case .storeFull: "free some space there, then run the same command again"
+    case .tooLarge: "the file is larger than that file system, or a limit of this process (ulimit -f), allows"
+    case .alreadyExists: "something is there under that name already"
+    case .storeUnusable: "check that the folder is there, mounted and writable for this user"
+    case .unavailable: "close other programs, raise the limit (ulimit -n), or use fewer --jobs"
+    case .interrupted: "look at the system's log for errors of that disk"
+    default: "check the folder and its file system"
+    }
+  }
+}

@@ -32,3 +32,57 @@ extension FolderUploader: BatchStore {
     return results
   }
 }
+
+/// Makes copies durable and gives them their names, a batch at a time.
+///
+/// The order is what counts: every copy is synced before it gets its name, and none counts as stored before the folder
+/// was synced after that. Each copy has an `fsync` of its own, so an error of the disk is that copy's alone.
+struct ObjectBatch {
+  typealias Outcome = Result<Void, UploadError>
+
+  let root: Descriptor
+  /// Where `root` must still be once the names are there.
+  let path: String
+  let failure: FolderFailure
+  /// Makes the names in the folder of that descriptor durable; a test counts.
+  var flush: (Descriptor) throws(SystemError) -> Void = DurableFolder.fsyncOnce
+
+  /// On return each copy whose outcome is a success has its name, and both are durable; the others have none. Blocks.
+  func place(_ copies: [CopiedObject], _ cancellation: CancellationFlag) -> [Outcome] {
+    let synced = copies.map { copy in
+      Outcome { () throws(UploadError) in
+        try cancellation.check()
+        try copy.sync(failure)
+      }
+    }
+    let named = zip(copies, synced).map { copy, outcome in
+      outcome.flatMap {
+        Outcome { () throws(UploadError) in
+          try cancellation.check()
+          try copy.name(in: root, failure)
+        }
+      }
+    }
+    guard named.contains(where: { (try? $0.get()) != nil }) else { return named }
+    do throws(SystemError) {
+      try flush(root)
+      try Failpoint.folderSynced.reach()
+      if try StoreFolder.isFolder(root, at: path) { return named }
+    } catch {
+      // A name that is not durable is none. The sync is not asked again.
+      return takeBack(copies, named, failure(error, "sync the folder"))
+    }
+    return takeBack(copies, named, failure.moved)
+  }
+
+  private func takeBack(
+    _ copies: [CopiedObject], _ named: [Outcome], _ reason: UploadError
+  ) -> [Outcome] {
+    zip(copies, named).map { copy, outcome in
+      outcome.flatMap {
+        try? StoredFile.remove(copy.key, from: root, failure)
+        return .failure(reason)
+      }
+    }
+  }
+}

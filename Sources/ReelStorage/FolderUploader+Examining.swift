@@ -47,3 +47,117 @@ extension FolderUploader: StoreExamination {
     }
   }
 }
+
+/// The names of what an uploader writes before it is whole, and the way to tell whose is dead.
+///
+/// `upload-OWNER.owner` is a lock that lives as long as its uploader; `upload-OWNER.N.part` is its nth
+/// temporary file. Nothing else is ours, and nothing else is touched.
+enum TemporaryName {
+  static let partSuffix = ".part"
+  private static let prefix = "upload-"
+  private static let ownerLength = 22
+
+  static func newOwner(_ randomness: some Randomness = SystemRandomness()) -> String {
+    prefix + randomness.name(length: ownerLength)
+  }
+
+  static func part(owner: String, attempt: Int) -> String {
+    "\(owner).\(attempt)\(partSuffix)"
+  }
+
+  /// The owner that `name` belongs to, or nil when the name is not ours.
+  static func owner(of name: String) -> String? {
+    guard let dot = name.firstIndex(of: ".") else { return nil }
+    let owner = String(name[..<dot])
+    guard owner.hasPrefix(prefix), isRandom(owner.dropFirst(prefix.count)) else { return nil }
+    let rest = name[dot...]
+    if rest == OwnerLock.suffix || rest == OwnerLock.suffix + OwnerLock.unfinishedSuffix { return owner }
+    guard rest.hasSuffix(partSuffix) else { return nil }
+    let attempt = rest.dropFirst().dropLast(partSuffix.count)
+    return !attempt.isEmpty && attempt.utf8.allSatisfy { (48...57).contains($0) } ? owner : nil
+  }
+
+  private static func isRandom(_ text: Substring) -> Bool {
+    text.utf8.count == ownerLength
+      && text.utf8.allSatisfy { byte in
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+      }
+  }
+}
+
+/// Removes the temporaries of dead uploaders.
+struct LeftoverSweep {
+  /// The folder of temporaries.
+  let folder: String
+  /// How long the temporaries of an uploader under another kernel stay after it has renewed its file; nil where there
+  /// is no such uploader.
+  var foreignLease: Duration?
+
+  /// What a sweep came to.
+  struct Outcome: Hashable {
+    /// Files.
+    var removed = 0
+    /// Owners that live, or whose state can't be found out.
+    var living: Set<String> = []
+  }
+
+  /// - Throws: when the folder can't be listed. A file that can't be judged or removed stays.
+  @discardableResult
+  func run() throws(SystemError) -> Outcome {
+    var outcome = Outcome()
+    for (owner, parts) in try leftovers() {
+      guard isDead(owner) else {
+        outcome.living.insert(owner)
+        continue
+      }
+      outcome.removed += parts.count { unlink(folder + "/" + $0) == 0 }
+      Failpoint.leftoverRemoved.pass()
+      if (try? OwnerLock.removeIfDead(directory: folder, name: owner, foreignLease: foreignLease)) == true {
+        outcome.removed += 1
+      }
+    }
+    return outcome
+  }
+
+  /// The names of what ``run()`` would remove.
+  func dead() throws(SystemError) -> [String] {
+    try FolderListing.names(in: folder).filter { name in
+      guard let owner = TemporaryName.owner(of: name) else { return false }
+      return isDead(owner)
+    }.sorted()
+  }
+
+  private func isDead(_ owner: String) -> Bool {
+    (try? OwnerLock.isAlive(directory: folder, name: owner, foreignLease: foreignLease)) == false
+  }
+
+  /// The owners with files here, and their temporary files.
+  private func leftovers() throws(SystemError) -> [String: [String]] {
+    var found: [String: [String]] = [:]
+    for name in try FolderListing.names(in: folder) {
+      guard let owner = TemporaryName.owner(of: name) else { continue }
+      found[owner, default: []] += name.hasSuffix(TemporaryName.partSuffix) ? [name] : []
+    }
+    return found
+  }
+}
+
+/// The names in a folder, without `.` and `..`.
+enum FolderListing {
+  static func names(in folder: String) throws(SystemError) -> [String] {
+    guard let stream = opendir(folder) else { throw SystemError.last("opendir") }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else {
+        if errno != 0 { throw SystemError.last("readdir") }
+        return names
+      }
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+  }
+}

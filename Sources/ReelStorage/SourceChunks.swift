@@ -153,3 +153,35 @@ private struct ProvedRange: Sendable {
     }
   }
 }
+
+extension ContentDigest {
+  /// The SHA-256 of these bytes.
+  public init(of bytes: some Sequence<UInt8>) {
+    self.init(digest: SHA256.hash(data: bytes))
+  }
+}
+
+extension UploadError {
+  /// A failure of the source, seen while it was stored.
+  public init(_ error: SourceError) {
+    self.init(error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.message)
+  }
+
+  /// The bytes are no longer those of the digest.
+  /// - Parameter how: what was seen, such as "it grew".
+  public static func changed(_ source: UploadSource, _ how: String) -> UploadError {
+    UploadError(
+      .sourceChanged,
+      "the file changed while it was stored (\(how), from \(source.size) bytes): let whatever writes it "
+        + "finish, then run the same command again")
+  }
+}
+
+extension CancellationFlag {
+  /// - Throws: `cancelled` once it is set.
+  func check() throws(UploadError) {
+    if isSet {
+      throw UploadError(.cancelled, "cancelled before it was stored; run the same command again to go on")
+    }
+  }
+}

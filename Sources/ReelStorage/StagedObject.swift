@@ -1,5 +1,7 @@
+import CReel
 import Glibc
 import ReelCore
+import ReelCrypto
 import Synchronization
 
 /// A private copy in a folder store's folder of temporaries, which can become its object by being renamed.
@@ -58,5 +60,166 @@ struct FolderStaging: StagingArea {
     } catch {
       throw failure(error, "create a file")
     }
+  }
+}
+
+/// A file of a folder store, open for reading.
+struct StoredFile: Sendable {
+  let key: ObjectKey
+  /// Bytes.
+  let size: Int64
+  private let descriptor: Descriptor
+
+  /// Nil when there is none. No link is followed, and nothing that could hang is waited for.
+  /// - Throws: `conflict` when something else than a file has that name; `denied` when it can't be read.
+  static func open(
+    _ key: ObjectKey, in root: Descriptor, _ failure: FolderFailure
+  ) throws(UploadError) -> StoredFile? {
+    do throws(SystemError) {
+      let raw = try retryingInterrupts("openat") {
+        openat(root.rawValue, key.rawValue, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      }
+      let descriptor = Descriptor(adopting: raw)
+      var status = stat()
+      _ = try retryingInterrupts("fstat") { fstat(raw, &status) }
+      if status.st_mode & S_IFMT == S_IFREG {
+        return StoredFile(key: key, size: Int64(status.st_size), descriptor: descriptor)
+      }
+    } catch  where error.code == ENOENT {
+      return nil
+    } catch  where error.code != ELOOP && error.code != ENXIO {
+      throw failure.object(key, error, "open")
+    } catch {
+    }
+    throw notAFile(key, failure)
+  }
+
+  /// Removes the file of that name; nothing happens when there is none.
+  static func remove(
+    _ key: ObjectKey, from root: Descriptor, _ failure: FolderFailure
+  ) throws(UploadError) {
+    do throws(SystemError) {
+      _ = try retryingInterrupts("unlinkat") { unlinkat(root.rawValue, key.rawValue, 0) }
+      try Failpoint.objectRemoved.reach()
+    } catch  where error.code == ENOENT {
+    } catch  where error.code == EISDIR {
+      throw notAFile(key, failure)
+    } catch {
+      throw failure.object(key, error, "remove")
+    }
+  }
+
+  /// The digest of the bytes as they are read now. Blocks.
+  func digest(
+    _ failure: FolderFailure, _ cancellation: CancellationFlag
+  ) throws(UploadError) -> ContentDigest? {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { buffer.deallocate() }
+    var hash = SHA256()
+    var offset: off_t = 0
+    while true {
+      try cancellation.check()
+      do throws(SystemError) {
+        let count = try retryingInterrupts("pread") {
+          pread(descriptor.rawValue, buffer.baseAddress, buffer.count, offset)
+        }
+        if count == 0 { return ContentDigest(sha256: hash.finalize()) }
+        hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        offset += off_t(count)
+      } catch {
+        throw failure.object(key, error, "read")
+      }
+    }
+  }
+
+  private static func notAFile(_ key: ObjectKey, _ failure: FolderFailure) -> UploadError {
+    UploadError(
+      .conflict,
+      "\(key) in the store \(failure.store) is not a file of Reel's: see what it is, and move it away")
+  }
+}
+
+/// A file that is being written where nobody looks, until it gets its name. It goes with this value unless it
+/// was given one.
+struct TemporaryFile: ~Copyable {
+  private(set) var descriptor: Descriptor
+  private let folder: Int32
+  private let name: String
+
+  private init(adopting descriptor: Descriptor, folder: Int32, name: String) {
+    self.descriptor = descriptor
+    self.folder = folder
+    self.name = name
+  }
+
+  deinit {
+    if unlinkat(folder, name, 0) == 0 { Failpoint.temporaryRemoved.pass() }
+  }
+
+  /// Creates `name`, which must not exist, in the open folder `folder`, with mode 0600.
+  static func create(_ name: String, in folder: Int32) throws(SystemError) -> TemporaryFile {
+    let raw = try retryingInterrupts("openat") {
+      openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    }
+    let file = TemporaryFile(adopting: Descriptor(adopting: raw), folder: folder, name: name)
+    try Failpoint.temporaryCreated.reach()
+    // The umask may have taken that away.
+    _ = try retryingInterrupts("fchmod") { fchmod(raw, 0o600) }
+    return file
+  }
+
+  /// From now on it is open for reading only.
+  mutating func seal() throws(SystemError) {
+    let raw = try retryingInterrupts("openat") {
+      openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    }
+    descriptor = Descriptor(adopting: raw)
+  }
+
+  /// Gives it exactly `mode`, whatever the umask.
+  func allow(_ mode: mode_t) throws(SystemError) {
+    guard mode != 0o600 else { return }
+    _ = try retryingInterrupts("fchmod") { fchmod(descriptor.rawValue, mode) }
+  }
+
+  /// Makes the bytes durable. Called once for each file: an fsync that failed must not be asked again.
+  func sync() throws(SystemError) {
+    _ = try retryingInterrupts("fsync") { fsync(descriptor.rawValue) }
+  }
+
+  /// Gives the memory of bytes that are durable back to the system. A large run would push what other programs keep
+  /// there out of it, and each next copy would have to take memory that the machine has never touched.
+  func dropCache() {
+    _ = posix_fadvise(descriptor.rawValue, 0, 0, POSIX_FADV_DONTNEED)
+  }
+
+  /// Bytes that the file system says it holds.
+  func length() throws(SystemError) -> Int64 {
+    var status = stat()
+    _ = try retryingInterrupts("fstat") { fstat(descriptor.rawValue, &status) }
+    return Int64(status.st_size)
+  }
+
+  /// Gives the file its name in `target`, in one step, and never over another one.
+  /// - Throws: `EEXIST` when the name is taken.
+  func rename(to newName: String, in target: Int32) throws(SystemError) {
+    do {
+      _ = try retryingInterrupts("renameat2") {
+        reel_rename_without_replacing(folder, name, target, newName)
+      }
+    } catch  where [EINVAL, ENOSYS, EOPNOTSUPP].contains(error.code) {
+      try link(to: newName, in: target)
+    }
+  }
+
+  /// Gives the file the name of another one in `target`, in one step; the other one is gone then.
+  func replace(_ other: String, in target: Int32) throws(SystemError) {
+    _ = try retryingInterrupts("renameat") { renameat(folder, name, target, other) }
+  }
+
+  /// The way of older file systems: a second name, which cannot replace either; the first goes with this
+  /// value.
+  func link(to newName: String, in target: Int32) throws(SystemError) {
+    _ = try retryingInterrupts("linkat") { linkat(folder, name, target, newName, 0) }
   }
 }

@@ -1,6 +1,7 @@
 import CReel
 import Glibc
 import ReelCore
+import ReelCrypto
 
 /// A running adapter and everything that it started: one process group, ended as one.
 final class AdapterProcess {
@@ -123,5 +124,96 @@ final class AdapterProcess {
       guard let base = buffer.baseAddress else { preconditionFailure("a list without its end") }
       return body(base)
     }
+  }
+}
+
+/// Takes the bytes of an object that an adapter reads back, and hashes them: we believe the bytes, not a digest
+/// that the adapter claims.
+final class ObjectSink {
+  let descriptor: Descriptor
+  private(set) var isOpen = true
+  private(set) var count: Int64 = 0
+  private var hash = SHA256()
+
+  init(reading descriptor: Descriptor) {
+    self.descriptor = descriptor
+  }
+
+  /// Takes what is there; false at the end.
+  func take() -> Bool {
+    let chunk = AdapterConversation.read(descriptor, 256 << 10)
+    isOpen = !chunk.isEmpty
+    count += Int64(chunk.count)
+    hash.update(data: chunk)
+    return isOpen
+  }
+
+  /// Of all bytes so far.
+  var digest: ContentDigest? { ContentDigest(sha256: hash.finalize()) }
+}
+
+/// The last of what an adapter wrote to its standard error.
+struct ErrorTail: Sendable {
+  private static let most = 4096
+  private var bytes: [UInt8] = []
+  private var isCut = false
+
+  mutating func add(_ chunk: [UInt8]) {
+    bytes += chunk
+    guard bytes.count > Self.most else { return }
+    bytes.removeFirst(bytes.count - Self.most)
+    isCut = true
+  }
+
+  /// The last line that says something; of one that is cut off at its beginning nothing, as what is missing may be
+  /// the half of a secret.
+  var lastLine: String? {
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return (isCut ? lines.dropFirst() : lines[...])
+      .last { line in line.contains { $0 > 0x20 } }
+      .map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+/// Wakes a thread that waits in poll(2), from any other.
+final class WakeUp: Sendable {
+  /// Readable once ``ring()`` was called.
+  let readable: Descriptor
+  private let writable: Descriptor
+
+  init() throws(SystemError) {
+    (readable, writable) = try Channel.pipe()
+  }
+
+  /// Whether it was rung.
+  var hasRung: Bool {
+    var request = pollfd(fd: readable.rawValue, events: Int16(POLLIN), revents: 0)
+    return poll(&request, 1, 0) > 0
+  }
+
+  /// May be called often, from anywhere.
+  func ring() {
+    var byte: UInt8 = 1
+    _ = write(writable.rawValue, &byte, 1)
+  }
+}
+
+/// Pairs of descriptors, closed on exec.
+enum Channel {
+  static func pipe() throws(SystemError) -> (reading: Descriptor, writing: Descriptor) {
+    try make(bothWays: false, "pipe2")
+  }
+
+  static func sockets() throws(SystemError) -> (Descriptor, Descriptor) {
+    try make(bothWays: true, "socketpair")
+  }
+
+  private static func make(
+    bothWays: Bool, _ call: String
+  ) throws(SystemError) -> (Descriptor, Descriptor) {
+    var ends: [Int32] = [-1, -1]
+    let error = reel_command_channel(bothWays ? 1 : 0, &ends)
+    guard error == 0 else { throw SystemError(code: -error, call: call) }
+    return (Descriptor(adopting: ends[0]), Descriptor(adopting: ends[1]))
   }
 }

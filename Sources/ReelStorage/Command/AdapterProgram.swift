@@ -1,3 +1,4 @@
+import CReel
 import Glibc
 import ReelCore
 
@@ -61,5 +62,166 @@ public struct AdapterProgram: Hashable, Sendable {
       true
     default: false
     }
+  }
+}
+
+/// The environment that an adapter gets: what every program needs, and what the user lets through by name.
+///
+/// Credentials of other tools that happen to be in our environment are none of an adapter's business.
+public struct AdapterEnvironment: Sendable {
+  /// Passed where they are set, besides `LC_*`.
+  public static let always: Set<String> = [
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
+  ]
+  /// What begins so is meant for an adapter.
+  public static let prefix = "REEL_ADAPTER_"
+
+  /// Whether there is anything that was let through by name or prefix, which may be a secret.
+  public let letsThrough: Bool
+
+  /// What the adapter gets.
+  let variables: [String: String]
+  /// What must not show up in what it says: values that were let through by name or prefix, the longest first.
+  private let secrets: [(name: String, value: String)]
+
+  /// - Parameters:
+  ///   - environment: ours.
+  ///   - names: which more of its variables are passed; one that is not set is left out.
+  public init(of environment: [String: String], allowing names: some Sequence<String> = []) {
+    let names = Set(names)
+    var variables: [String: String] = [:]
+    var secrets: [(name: String, value: String)] = []
+    var letsThrough = false
+    for (name, value) in environment where Self.passes(name, allowing: names) {
+      variables[name] = value
+      guard Self.isMeant(name, names) else { continue }
+      letsThrough = true
+      secrets += Self.forms(of: value).map { (name, $0) }
+    }
+    if variables["PATH"] == nil { variables["PATH"] = "/usr/local/bin:/usr/bin:/bin" }
+    self.letsThrough = letsThrough
+    self.variables = variables
+    self.secrets = secrets.sorted {
+      ($0.value.utf8.count, $0.name, $0.value) > ($1.value.utf8.count, $1.name, $1.value)
+    }
+  }
+
+  /// Whether an adapter gets the variable `name` where `names` are let through.
+  package static func passes(_ name: String, allowing names: some Collection<String>) -> Bool {
+    isMeant(name, names) || always.contains(name) || name.hasPrefix("LC_")
+  }
+
+  private static func isMeant(_ name: String, _ names: some Collection<String>) -> Bool {
+    names.contains(name) || name.hasPrefix(prefix)
+  }
+
+  /// How `value` may show up: as it is, line by line (what quotes a key of several lines often prints one of them), and
+  /// as JSON writes it.
+  private static func forms(of value: String) -> Set<String> {
+    let lines = value.split(whereSeparator: \.isNewline).map { line in
+      let begun = line.drop(while: \.isWhitespace)
+      return String(begun.prefix(begun.count - begun.reversed().prefix(while: \.isWhitespace).count))
+    }
+    let plain = [value] + lines
+    let json = plain.map { text in
+      [("\\", "\\\\"), ("\"", "\\\""), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")]
+        .reduce(text) { $0.replacing($1.0, with: $1.1) }
+    }
+    let slashed = json.map { $0.replacing("/", with: "\\/") }
+    return Set((plain + json + slashed).filter { $0.utf8.count >= shortestSecret })
+  }
+
+  /// A shorter value would turn every message into holes.
+  private static let shortestSecret = 6
+
+  /// `text` with each value that was let through replaced by its name: an adapter that prints its token when it
+  /// fails does not put it into our events.
+  func withoutSecrets(_ text: String) -> String {
+    var text = text
+    for (name, value) in secrets where text.contains(value) {
+      text = text.replacing(value, with: "‹\(name)›")
+    }
+    return text
+  }
+}
+
+/// Makes of a source a file that an adapter may read and cannot change.
+struct AdapterFiles: Sendable {
+  /// Where copies lie, without a name, of sources that are not files or that others may write to.
+  let folder: String
+  let queue: BlockingQueue
+
+  /// A file opened for reading only, at its beginning, and shared with nobody: how far one adapter has read does
+  /// not move another.
+  ///
+  /// It is the source's own file where that is a private copy, else a copy that has been proved.
+  /// - Throws: `sourceChanged`, `sourceUnreadable`, `unavailable`, `storeFull` (the folder's), `cancelled`.
+  func file(of source: UploadSource) async throws(UploadError) -> Descriptor {
+    if let descriptor = source.bytes.descriptor, source.bytes.isPrivate {
+      let file = try await doing { () throws(SystemError) in try Self.reopened(descriptor) }
+      let size = try await doing { () throws(SystemError) in try Self.size(of: file) }
+      guard size == source.size else { throw Self.changed(source, to: size) }
+      return file
+    }
+    let copy = try await doing { () throws(SystemError) in try makeFile() }
+    for try await chunk in SourceChunks(of: source) {
+      try await doing { () throws(SystemError) in try Self.write(chunk, to: copy) }
+    }
+    return try await doing { () throws(SystemError) in try Self.reopened(copy.rawValue) }
+  }
+
+  private func makeFile() throws(SystemError) -> Descriptor {
+    let number = reel_command_nameless_file(folder)
+    guard number >= 0 else { throw SystemError(code: -number, call: "open") }
+    return Descriptor(adopting: number)
+  }
+
+  /// The same file with a position of its own.
+  private static func reopened(_ descriptor: Int32) throws(SystemError) -> Descriptor {
+    Descriptor(
+      adopting: try retryingInterrupts("open") {
+        open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC | O_NOCTTY)
+      })
+  }
+
+  private static func size(of file: Descriptor) throws(SystemError) -> Int64 {
+    var facts = stat()
+    guard fstat(file.rawValue, &facts) == 0 else { throw SystemError.last("fstat") }
+    return Int64(facts.st_size)
+  }
+
+  private static func write(_ chunk: [UInt8], to file: Descriptor) throws(SystemError) {
+    var rest = chunk[...]
+    while !rest.isEmpty {
+      let count = try retryingInterrupts("write") {
+        rest.withUnsafeBytes { Glibc.write(file.rawValue, $0.baseAddress, $0.count) }
+      }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private func doing<Value: Sendable>(
+    _ body: @escaping @Sendable () throws(SystemError) -> Value
+  ) async throws(UploadError) -> Value {
+    do throws(SystemError) {
+      return try await queue.run(body)
+    } catch {
+      if error.code == ENOENT, access("/proc/self/fd", F_OK) != 0 {
+        throw UploadError(
+          .storeUnusable, "files are handed to an adapter through /proc, and /proc is not there; mount it")
+      }
+      let isFull = error.code == ENOSPC || error.code == EDQUOT
+      throw UploadError(
+        isFull ? .storeFull : .unavailable,
+        "the file can't be handed to an adapter through \(folder) (\(error)): see that there is room"
+      )
+    }
+  }
+
+  private static func changed(_ source: UploadSource, to size: Int64) -> UploadError {
+    UploadError(
+      .sourceChanged,
+      "the file changed while it was stored (\(size) bytes now, from \(source.size) bytes): let whatever writes "
+        + "it finish, then run the same command again")
   }
 }

@@ -106,3 +106,113 @@ struct AdapterWording: Sendable {
     text.map { ": " + AdapterText.quoted(environment.withoutSecrets($0)) } ?? ""
   }
 }
+
+/// Text from an adapter, made fit for a message.
+enum AdapterText {
+  /// At most `limit` characters on one line, without control characters and characters that turn text around.
+  static func sentence(_ text: some StringProtocol, limit: Int = 300) -> String {
+    let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: " "
+      default: scalar
+      }
+    }
+    var line = String(String.UnicodeScalarView(scalars))
+      .split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+    if line.count > limit { line = line.prefix(limit) + "…" }
+    return line
+  }
+
+  /// The beginning of something that was not understood. What is secret in it has to be gone before: a secret that was
+  /// cut is found by nobody.
+  static func quoted(_ text: String) -> String { "\"" + sentence(text, limit: 80) + "\"" }
+}
+
+/// Holds what a result claims against what was asked: nothing of it is passed on unchecked.
+struct AdapterClaims: Sendable {
+  let wording: AdapterWording
+  /// Put before a key to make the address that viewers open; nil when the adapter gives the address.
+  let publicBaseURL: String?
+
+  /// The object that a result describes.
+  /// - Parameter size: what it must have; nil when only the store knows.
+  func object(
+    _ key: ObjectKey, _ result: AdapterResult, size: Int64?
+  ) throws(UploadError) -> StoredObject {
+    guard let claimed = result.size, claimed >= 0 else {
+      throw wording.wrong("it says nothing sensible about the size of \(key)")
+    }
+    if let size, claimed != size {
+      throw wording.wrong("it says \(key) has \(claimed) bytes, and \(size) were sent")
+    }
+    var digest: ContentDigest?
+    if let text = result.digest {
+      guard let read = ContentDigest(hex: text) else {
+        throw wording.wrong("the digest it gives for \(key) is not a SHA-256")
+      }
+      digest = read
+    }
+    return StoredObject(key: key, url: try address(of: key, result.url), size: claimed, digest: digest)
+  }
+
+  /// Whether it says that there is such an object.
+  func isFound(_ result: AdapterResult) throws(UploadError) -> Bool {
+    guard let found = result.found else {
+      throw wording.breach(AdapterViolation("its answer does not say whether the object was \"found\""))
+    }
+    return found
+  }
+
+  private func address(of key: ObjectKey, _ claimed: String?) throws(UploadError) -> String {
+    if let base = publicBaseURL { return base + (base.hasSuffix("/") ? "" : "/") + key.rawValue }
+    guard let claimed else {
+      throw wording.breach(
+        AdapterViolation("it gives no \"url\" that viewers can open, and there is no --public-base-url"))
+    }
+    guard Self.isAddress(claimed) else {
+      throw wording.wrong("the address it gives for \(key) is not an address", quoting: claimed)
+    }
+    return claimed
+  }
+
+  /// An http, https or file URL of printable ASCII, without a password in it.
+  static func isAddress(_ text: String) -> Bool {
+    let schemes = ["https://", "http://", "file://"]
+    guard text.utf8.count <= 2048, let scheme = schemes.first(where: { text.lowercased().hasPrefix($0) }),
+      text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"<>\\^`{|}".utf8.contains($0) })
+    else { return false }
+    let rest = text.dropFirst(scheme.count)
+    let host = rest.prefix { !"/?#".contains($0) }
+    return !host.contains("@") && (scheme == "file://" || !host.isEmpty)
+  }
+}
+
+/// How long an adapter may be silent, and how much it may say.
+struct AdapterLimits: Hashable, Sendable {
+  /// Without a line that tells something new (or, when it reads back, a byte of the object), it is ended.
+  var silence: Duration
+  /// Bytes of standard output, in all.
+  var output: Int64
+  /// Between being asked to end and being killed.
+  var grace: Duration
+  /// A commit that was begun when the run was cancelled may take so long to come to its end.
+  var commitGrace: Duration = .seconds(10)
+
+  /// A request that moves no bytes.
+  init(silence: Duration, grace: Duration) {
+    self.silence = silence
+    self.grace = grace
+    output = Self.least
+  }
+
+  /// One that moves `size` bytes: an adapter that reports no progress is given the time that 256 KiB/s (or less,
+  /// when a limit was set) would take.
+  init(silence: Duration, size: Int64, limitRate: Int64?, grace: Duration) {
+    self.grace = grace
+    let rate = min(limitRate ?? .max, 256 << 10)
+    self.silence = silence + .seconds(Double(size) / Double(max(1, rate)))
+    output = Self.least + size >> 10
+  }
+
+  private static let least: Int64 = 1 << 20
+}

@@ -1,0 +1,244 @@
+import FoundationEssentials
+import ReelCore
+
+/// What an adapter is asked: one line of JSON on its standard input (docs/command-uploader.md).
+struct AdapterRequest: Encodable, Sendable {
+  /// What it is to do.
+  enum Verb: String, Encodable, Sendable, CaseIterable {
+    case prepare, upload, find, remove, readBack
+  }
+  /// The version of the protocol that we speak.
+  static let version = 1
+
+  let verb: Verb
+  var store: String?
+  var key: ObjectKey?
+  var size: Int64?
+  var digest: ContentDigest?
+  var contentType: String?
+  /// Bytes per second that the user allows this upload.
+  var limitRate: Int64?
+
+  private enum CodingKeys: String, CodingKey {
+    case `protocol`, verb, store, key, size, digest, contentType, limitRate
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(Self.version, forKey: .protocol)
+    try container.encode(verb, forKey: .verb)
+    try container.encodeIfPresent(store, forKey: .store)
+    try container.encodeIfPresent(key, forKey: .key)
+    try container.encodeIfPresent(size, forKey: .size)
+    try container.encodeIfPresent(digest, forKey: .digest)
+    try container.encodeIfPresent(contentType, forKey: .contentType)
+    try container.encodeIfPresent(limitRate, forKey: .limitRate)
+  }
+
+  /// One line, without a space, its keys sorted, ended by a newline.
+  func line() throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return Array(try encoder.encode(self)) + [UInt8(ascii: "\n")]
+  }
+
+  /// The answer to `staged`: make the object visible now.
+  static let commit = Array("{\"commit\":true}\n".utf8)
+}
+
+/// A line that an adapter wrote, as far as it keeps to the protocol. Nothing in it is believed yet.
+enum AdapterLine: Hashable, Sendable {
+  /// So many bytes have been sent.
+  case progress(sent: Int64)
+  /// All bytes are in the store, and nobody sees them yet.
+  case staged
+  /// It is done.
+  case result(AdapterResult)
+  /// It is not.
+  case error(UploadError.Code, message: String, retryAfter: Double?)
+
+  /// Reads one line without its newline.
+  /// - Throws: ``AdapterViolation`` when it is not a line of the protocol.
+  init(parsing line: some Collection<UInt8>) throws(AdapterViolation) {
+    let fields: Fields
+    do {
+      fields = try JSONDecoder().decode(Fields.self, from: Data(line))
+    } catch {
+      throw AdapterViolation("what it wrote is not a line of the protocol", quoting: line)
+    }
+    switch fields.type {
+    case "progress":
+      guard let sent = fields.sent, sent >= 0 else { throw AdapterViolation("its progress has no \"sent\"") }
+      self = .progress(sent: sent)
+    case "staged": self = .staged
+    case "result": self = .result(AdapterResult(fields))
+    case "error":
+      let code = fields.code.flatMap { UploadError.Code(rawValue: $0) }
+      guard let code, Self.tellable.contains(code) else {
+        throw AdapterViolation("its error has an unknown code", quoting: (fields.code ?? "").utf8)
+      }
+      let asked = fields.retryAfter.flatMap { $0.isFinite && (0...86_400).contains($0) ? $0 : nil }
+      self = .error(code, message: fields.message ?? "no reason given", retryAfter: asked)
+    default:
+      throw AdapterViolation("a line has an unknown type", quoting: fields.type.utf8)
+    }
+  }
+
+  /// What an adapter can know. The others are ours to find out.
+  static let tellable: Set<UploadError.Code> = [
+    .interrupted, .unavailable, .denied, .rejected, .tooLarge, .alreadyExists, .sourceUnreadable,
+    .verificationFailed, .storeFull, .storeUnusable,
+  ]
+
+  /// Everything that may stand in a line.
+  fileprivate struct Fields: Decodable {
+    let type: String
+    var sent: Int64?
+    var `protocol`: Int?
+    var atomicCreate: Bool?
+    var durable: Bool?
+    var found: Bool?
+    var size: Int64?
+    var digest: String?
+    var url: String?
+    var code: String?
+    var message: String?
+    var retryAfter: Double?
+  }
+}
+
+/// What a `result` line says.
+struct AdapterResult: Hashable, Sendable {
+  let version: Int?
+  let atomicCreate: Bool?
+  let durable: Bool?
+  let found: Bool?
+  let size: Int64?
+  let digest: String?
+  let url: String?
+
+  fileprivate init(_ fields: AdapterLine.Fields) {
+    version = fields.protocol
+    atomicCreate = fields.atomicCreate
+    durable = fields.durable
+    found = fields.found
+    size = fields.size
+    digest = fields.digest
+    url = fields.url
+  }
+}
+
+/// How an adapter broke the protocol; a part of a sentence.
+struct AdapterViolation: Error, Hashable {
+  let words: String
+  /// What the adapter wrote, whole: secrets are cut out of it before it is cut short.
+  let quote: String?
+
+  init(_ words: String) { (self.words, quote) = (words, nil) }
+
+  init(_ words: String, quoting bytes: some Collection<UInt8>) {
+    (self.words, quote) = (words, String(decoding: bytes, as: UTF8.self))
+  }
+}
+
+/// What may be said in which order. Pure: it is fed lines, and says what they mean.
+struct AdapterDialogue: Sendable {
+  /// What a line means for the run.
+  enum Step: Hashable, Sendable {
+    /// Nothing new.
+    case nothing
+    /// Further than ever before: so many bytes.
+    case progress(Int64)
+    /// The object is ready to be made visible; the adapter waits for our word.
+    case staged
+    /// The last line.
+    case end(Ending)
+  }
+
+  /// How the adapter says that it ended.
+  enum Ending: Hashable, Sendable {
+    case result(AdapterResult)
+    case failure(UploadError.Code, message: String, retryAfter: Double?)
+  }
+
+  private let verb: AdapterRequest.Verb
+  private let size: Int64
+  private var sent: Int64 = 0
+  private var isStaged = false
+  private(set) var ending: Ending?
+
+  /// - Parameter size: bytes of the object that is uploaded.
+  init(_ verb: AdapterRequest.Verb, size: Int64 = 0) {
+    self.verb = verb
+    self.size = size
+  }
+
+  /// Takes one line.
+  /// - Throws: ``AdapterViolation`` when it is not to be said, or not now.
+  mutating func take(_ line: AdapterLine) throws(AdapterViolation) -> Step {
+    guard ending == nil else { throw AdapterViolation("it went on after its result") }
+    switch line {
+    case .progress(let now): return try progress(now)
+    case .staged:
+      guard verb == .upload, !isStaged else {
+        throw AdapterViolation("\"staged\" is said once, in an upload")
+      }
+      isStaged = true
+      return .staged
+    case .result(let result):
+      guard verb != .upload || isStaged else {
+        throw AdapterViolation("its upload was done before it was told to commit: \"staged\" comes first")
+      }
+      return end(.result(result))
+    case .error(let code, let message, let retryAfter):
+      return end(.failure(code, message: message, retryAfter: retryAfter))
+    }
+  }
+
+  private mutating func progress(_ now: Int64) throws(AdapterViolation) -> Step {
+    guard verb == .upload else { throw AdapterViolation("only an upload has progress") }
+    guard now <= size else { throw AdapterViolation("it says it sent \(now) of \(size) bytes") }
+    guard now > sent else { return .nothing }
+    sent = now
+    return .progress(now)
+  }
+
+  private mutating func end(_ ending: Ending) -> Step {
+    self.ending = ending
+    return .end(ending)
+  }
+}
+
+/// Cuts what a pipe gives into lines, within limits.
+struct LineSplitter: Sendable {
+  /// Bytes of one line, at most.
+  static let longestLine = 64 << 10
+
+  private let most: Int64
+  private var total: Int64 = 0
+  private var rest: [UInt8] = []
+
+  /// - Parameter most: bytes in all.
+  init(most: Int64) {
+    self.most = most
+  }
+
+  /// The lines that `chunk` ends, without their newlines; empty ones are left out.
+  /// - Throws: ``AdapterViolation`` when it is more than anybody needs to say.
+  mutating func lines(in chunk: some Collection<UInt8>) throws(AdapterViolation) -> [[UInt8]] {
+    total += Int64(chunk.count)
+    guard total <= most else {
+      throw AdapterViolation("it wrote more than \(most) bytes to its standard output")
+    }
+    rest += chunk
+    var lines = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
+    rest = lines.popLast() ?? []
+    guard rest.count <= Self.longestLine, lines.allSatisfy({ $0.count <= Self.longestLine }) else {
+      throw AdapterViolation("it wrote a line of more than \(Self.longestLine) bytes")
+    }
+    return lines.filter { !$0.isEmpty }
+  }
+
+  /// What stands after the last newline: an adapter that ended in the middle of a line, or forgot the newline.
+  var unfinished: [UInt8] { rest }
+}
