@@ -49,3 +49,70 @@ struct SourceSums: Sendable {
     return crc
   }
 }
+
+/// CRC-32C, the Castagnoli polynomial, reflected (RFC 3720, 12.1): what Cloud Storage keeps of every object.
+///
+/// It guards against damage on the way; that the bytes are the right ones is held against their SHA-256.
+package struct CRC32C: Hashable, Sendable {
+  private var state = UInt32.max
+
+  /// Of no bytes.
+  package init() {}
+
+  /// The checksum of all bytes so far.
+  package var value: UInt32 { ~state }
+
+  /// As Cloud Storage writes it: base64 of the four bytes, the highest first.
+  package var text: String { Base64.text(withUnsafeBytes(of: value.bigEndian) { Array($0) }) }
+
+  package mutating func update(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { update($0) }
+  }
+
+  /// Eight bytes at a time ("slicing by 8": one table for each place in the eight).
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    var crc = state
+    Self.tables.withUnsafeBufferPointer { tables in
+      var offset = 0
+      while offset + 8 <= bytes.count {
+        let low = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) ^ crc
+        let high = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self))
+        crc = Self.folded(low, tables, 7) ^ Self.folded(high, tables, 3)
+        offset += 8
+      }
+      while offset < bytes.count {
+        crc = tables[Int((crc ^ UInt32(bytes[offset])) & 0xFF)] ^ (crc >> 8)
+        offset += 1
+      }
+    }
+    state = crc
+  }
+
+  /// What the four bytes of `word` leave behind; `first` is the first one's table.
+  private static func folded(_ word: UInt32, _ tables: UnsafeBufferPointer<UInt32>, _ first: Int) -> UInt32 {
+    let start = first * 256
+    let low = tables[start + Int(word & 0xFF)] ^ tables[start - 256 + Int((word >> 8) & 0xFF)]
+    let high = tables[start - 512 + Int((word >> 16) & 0xFF)] ^ tables[start - 768 + Int(word >> 24)]
+    return low ^ high
+  }
+
+  /// Eight tables of 256: what a byte leaves behind after itself and 0 ... 7 bytes of nothing.
+  private static let tables: [UInt32] = {
+    var tables = (0..<256).map { remainder(of: UInt32($0)) }
+    for index in 256..<2048 {
+      let before = tables[index - 256]
+      tables.append(tables[Int(before & 0xFF)] ^ (before >> 8))
+    }
+    return tables
+  }()
+
+  private static func remainder(of byte: UInt32) -> UInt32 {
+    var crc = byte
+    for _ in 0..<8 {
+      let isOdd = crc & 1 == 1
+      crc >>= 1
+      if isOdd { crc ^= 0x82F6_3B78 }
+    }
+    return crc
+  }
+}

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import ReelCore
 
 /// A bucket of Cloud Storage, and what stands before each object's name in it.
@@ -70,4 +71,126 @@ public struct StorageBucketError: Error, Hashable, Sendable {
   public let reason: String
 
   init(_ reason: String) { self.reason = reason }
+}
+
+/// What the JSON API says of an object (https://cloud.google.com/storage/docs/json_api/v1/objects#resource).
+struct StorageObject: Decodable, Hashable, Sendable {
+  let name: String
+  /// Changes whenever the object is written; a number that may not fit 63 bits.
+  let generation: String?
+  /// Base64, the highest byte first.
+  let crc32c: String?
+  /// Base64; none for an object that was composed of others.
+  let md5Hash: String?
+  let metadata: [String: String]?
+  private let size: String
+
+  /// Bytes.
+  var length: Int64? { Int64(size) }
+
+  /// The SHA-256 that was written down with the object, if the object's bytes still have the checksum that belongs to
+  /// it: the store refused any others when the upload ended.
+  var digest: ContentDigest? {
+    guard let crc32c, metadata?[Custom.checksum] == crc32c else { return nil }
+    return metadata?[Custom.digest].flatMap { ContentDigest(hex: $0) }
+  }
+
+  /// What viewers open the object with: the first one, if there are several.
+  var downloadToken: String? {
+    metadata?[Custom.tokens]?.split(separator: ",").first.map(String.init)
+  }
+
+  /// Names of custom metadata.
+  enum Custom {
+    /// The SHA-256 in hex.
+    static let digest = "sha256"
+    /// The CRC-32C of the bytes that have that SHA-256.
+    static let checksum = "sha256-crc32c"
+    /// Where Firebase's own apps look for download tokens.
+    static let tokens = "firebaseStorageDownloadTokens"
+  }
+}
+
+/// What an object is to be, said before its first byte.
+struct NewStorageObject: Encodable, Sendable {
+  let name: String
+  let contentType: String
+  /// The store refuses bytes of another checksum
+  /// (https://cloud.google.com/storage/docs/data-validation#server-validated).
+  let crc32c: String
+  let metadata: [String: String]
+
+  init(
+    _ key: ObjectKey, in bucket: StorageBucket, source: UploadSource, crc32c: CRC32C, downloadToken: String
+  ) {
+    name = bucket.objectName(of: key)
+    contentType = source.contentType
+    self.crc32c = crc32c.text
+    metadata = [
+      StorageObject.Custom.digest: source.digest.hex, StorageObject.Custom.checksum: crc32c.text,
+      StorageObject.Custom.tokens: downloadToken,
+    ]
+  }
+}
+
+/// One page of a list.
+struct StorageObjectPage: Decodable, Sendable {
+  struct Item: Decodable, Sendable {
+    let name: String
+  }
+  let items: [Item]?
+  let nextPageToken: String?
+}
+
+/// An upload that was begun: what is asked for at the store's own origin. Whoever knows it may write, so it is for the
+/// wire and for the checkpoint only.
+struct StorageSession: Hashable, Sendable {
+  /// Path and query, percent-encoded.
+  let target: String
+  /// Of all the object's bytes, as the store was told before the first: it takes no others.
+  let crc32c: String
+
+  private init(target: String, crc32c: String) { (self.target, self.crc32c) = (target, crc32c) }
+
+  /// What a Location means (RFC 9110, 10.2.2). Nil when it is not an address at `origin`: what is sent goes nowhere else.
+  init?(location: String, at origin: HTTPOrigin, crc32c: String) {
+    guard location.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !location.contains("#") else {
+      return nil
+    }
+    if location.hasPrefix("/"), !location.hasPrefix("//") {
+      self.init(target: location, crc32c: crc32c)
+      return
+    }
+    guard let scheme = location.firstRange(of: "://") else { return nil }
+    let rest = location[scheme.upperBound...]
+    let end = rest.firstIndex(of: "/") ?? rest.endIndex
+    let authority = location[..<scheme.upperBound] + rest[..<end]
+    guard end < rest.endIndex, let there = try? HTTPAddress(parsing: String(authority)),
+      there.origin == origin
+    else { return nil }
+    self.init(target: String(rest[end...]), crc32c: crc32c)
+  }
+
+  /// Reads what ``text`` gave; nil for anything else.
+  init?(_ text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 3, words[0] == Self.mark, Base64.bytes(String(words[1]))?.count == 4,
+      words[2].hasPrefix("/"), words[2].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else { return nil }
+    self.init(target: String(words[2]), crc32c: String(words[1]))
+  }
+
+  /// One line.
+  var text: String { "\(Self.mark) \(crc32c) \(target)" }
+
+  private static let mark = "gcs1"
+}
+
+extension StorageSession: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// Does not tell the address.
+  var description: String { "‹session›" }
+  /// Does not tell the address.
+  var debugDescription: String { description }
+  /// Shows no address to `dump`.
+  var customMirror: Mirror { Mirror(self, children: [:]) }
 }

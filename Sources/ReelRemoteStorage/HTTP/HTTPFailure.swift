@@ -1,3 +1,5 @@
+import CCurl
+import Glibc
 import ReelCore
 
 /// Why there is no reply. Reasons are for people, and hold no address but the origin's.
@@ -104,5 +106,122 @@ extension Duration {
     let seconds = self / .seconds(1)
     return seconds == 1
       ? "1 second" : "\(seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)") seconds"
+  }
+}
+
+/// What libcurl says of a transfer that failed.
+struct CurlError: Sendable {
+  let code: CURLcode
+  /// Whom the transfer was meant for.
+  let host: String
+  /// Whether the request was about to go out: there was a connection.
+  let hasBegun: Bool
+  /// Whether the reply's head had come, and how much of it.
+  var isHeadWhole = false
+  var headLength = 0
+  /// The `errno` of what failed below; 0 where nothing did.
+  var number: Int32 = 0
+  /// OpenSSL's word on the certificate (`X509_V_…`); 0 where its chain was in order.
+  var verification = 0
+  /// What a proxy answered to CONNECT; 0 where it was not asked.
+  var proxyStatus = 0
+  /// libcurl's own sentence.
+  var words = ""
+}
+
+extension HTTPFailure {
+  /// Sorts what libcurl says.
+  init(_ error: CurlError) {
+    switch error.code {
+    case CURLE_COULDNT_RESOLVE_HOST: self = .unreachable("there is no host named \(error.host)")
+    case CURLE_COULDNT_RESOLVE_PROXY: self = .unreachable("there is no host with the proxy's name")
+    case CURLE_COULDNT_CONNECT:
+      let reason = error.number == 0 ? "no connection" : SystemError(code: error.number, call: "").reason
+      self = .unreachable(reason)
+    case CURLE_OPERATION_TIMEDOUT: self = .unreachable("no connection in time")
+    case CURLE_PROXY: self = .unreachable("the proxy does not connect")
+    case CURLE_PEER_FAILED_VERIFICATION: self = .untrusted(error.certificateReason)
+    case CURLE_SSL_CONNECT_ERROR: self.init(handshake: error)
+    case CURLE_SSL_CACERT_BADFILE: self = .untrusted("the certificates to trust can't be read")
+    case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
+      CURLE_USE_SSL_FAILED:
+      self = .untrusted(error.handshakeReason)
+    // It speaks HTTP/0.9 at the most.
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: self = .garbled(error.words)
+    // What libcurl itself allows for a line of the head; 100 is CURLE_TOO_LARGE of newer ones.
+    case CURLE_OUT_OF_MEMORY where error.hasBegun && !error.isHeadWhole, CURLcode(rawValue: 100):
+      self = .replyTooLarge(limit: CurlTransfer.headLimit)
+    default: self.init(broken: error)
+    }
+  }
+
+  /// Of a connection that there was.
+  private init(broken error: CurlError) {
+    if error.proxyStatus >= 400, !error.hasBegun {
+      self = .proxyRefused(status: error.proxyStatus)
+    } else if error.words.contains("oo large response headers") {
+      self = .replyTooLarge(limit: CurlTransfer.headLimit)
+    } else if !error.hasBegun {
+      self = .unreachable("it was closed while the connection was made")
+    } else if let reason = error.systemReason {
+      self = .broken(reason)
+    } else if error.words.contains("SSL") {
+      self = .broken("TLS was cut off")
+    } else {
+      switch error.code {
+      // A request that may not be sent twice was about to be.
+      case CURLE_ABORTED_BY_CALLBACK, CURLE_SEND_FAIL_REWIND, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
+        CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+        self = .broken("it was closed from there")
+      default: self = .broken(error.words)
+      }
+    }
+  }
+
+  /// A connection that ends in the middle of TLS says nothing about who is trusted.
+  private init(handshake error: CurlError) {
+    let cut = [
+      "SSL_ERROR_SYSCALL", "unexpected eof", "SSL_ERROR_ZERO_RETURN", "Connection reset", "Broken pipe",
+    ]
+    if cut.contains(where: { error.words.contains($0) }) {
+      self = .unreachable("it was closed during the TLS handshake")
+    } else if ["wrong version number", "http request", "packet length too long"].contains(where: {
+      error.words.contains($0)
+    }) {
+      self = .untrusted("it speaks no TLS")
+    } else if ["unsupported protocol", "alert protocol version", "version too low"].contains(where: {
+      error.words.contains($0)
+    }) {
+      self = .untrusted("it speaks no TLS newer than 1.1, which is not safe")
+    } else {
+      self = .untrusted(error.handshakeReason)
+    }
+  }
+}
+
+extension CurlError {
+  /// OpenSSL's sentence is `error:NUMBER:SSL routines::why`.
+  fileprivate var handshakeReason: String {
+    guard let why = words.firstRange(of: "::").map({ words[$0.upperBound...] }) else {
+      return "the TLS handshake failed"
+    }
+    return "the TLS handshake failed: \(why)"
+  }
+
+  /// The chain is looked at before the name.
+  fileprivate var certificateReason: String {
+    switch verification {
+    // Not asked yet, or in order.
+    case 0, 1: "its certificate is for another name"
+    // X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED.
+    case 9: "its certificate is not valid yet: check this machine's clock"
+    case 10: "its certificate is out of date"
+    default: "its certificate comes from nobody that this machine trusts, or is out of date"
+    }
+  }
+
+  fileprivate var systemReason: String? {
+    [ECONNRESET, EPIPE, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ENETDOWN].contains(number)
+      ? SystemError(code: number, call: "").reason : nil
   }
 }

@@ -109,3 +109,77 @@ extension String {
     hasPrefix("\"") && hasSuffix("\"") && count >= 2 ? String(dropFirst().dropLast()) : self
   }
 }
+
+/// How a large object is cut into parts. The same size is always cut the same way, so that the parts of an upload that
+/// broke fit the one that goes on with it.
+///
+/// Amazon's limits ("Amazon S3 multipart upload limits"): parts of 5 MiB to 5 GiB, the last one may be shorter; at most
+/// 10,000 of them.
+struct PartPlan: Sendable, Hashable {
+  /// Bytes of the whole.
+  let size: Int64
+  /// Bytes of each part but the last.
+  let partSize: Int64
+
+  static let smallestPart: Int64 = 5 << 20
+  static let mostParts: Int64 = 10_000
+
+  /// - Parameter wanted: bytes of a part, where the limits allow it.
+  init(size: Int64, wanted: Int64) {
+    self.size = size
+    let needed = (size + Self.mostParts - 1) / Self.mostParts
+    let mebibyte: Int64 = 1 << 20
+    partSize = max(Self.smallestPart, wanted, (needed + mebibyte - 1) / mebibyte * mebibyte)
+  }
+
+  /// How many there are.
+  var count: Int { Int((size + partSize - 1) / partSize) }
+
+  /// The bytes of part `number`, counted from 1.
+  func range(of number: Int) -> Range<Int64> {
+    let start = Int64(number - 1) * partSize
+    return start..<min(size, start + partSize)
+  }
+}
+
+/// What a store that keeps MD5s, and does not encrypt with keys of its own, calls an object of these bytes. (Amazon's tag
+/// of an object in parts is the MD5 of their MD5s and how many they are; some stores tell the MD5 of the whole.)
+struct SourceTag {
+  private let source: UploadSource
+  private let plan: PartPlan
+  private let queue = BlockingQueue(label: "reel.s3-tag", width: 1)
+
+  init(_ source: UploadSource, _ plan: PartPlan) { (self.source, self.plan) = (source, plan) }
+
+  /// Whether `tag` is theirs. All of them are read where it has the form of one, for MD5 only this store asks.
+  /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
+  func matches(_ tag: String) async throws(UploadError) -> Bool {
+    let digits = tag.prefix { $0.isHexDigit }
+    let isOfParts = tag.dropFirst(32) == "-\(plan.count)"
+    guard digits.count == 32, tag.count == 32 || isOfParts else { return false }
+    var whole = Insecure.MD5()
+    for number in 1...plan.count {
+      let md5 = try await hashed(plan.range(of: number), after: isOfParts ? Insecure.MD5() : whole)
+      if isOfParts { whole.update(data: md5.finalize()) } else { whole = md5 }
+    }
+    return Hexadecimal.text(whole.finalize()) == digits.lowercased()
+  }
+
+  private func hashed(
+    _ range: Range<Int64>, after start: Insecure.MD5
+  ) async throws(UploadError) -> Insecure.MD5 {
+    var md5 = start
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      try PartHashing.checkCancellation()
+      let (before, piece) = (md5, offset..<min(offset + (8 << 20), range.upperBound))
+      md5 = try await queue.run { [source] () throws(UploadError) in
+        var md5 = before
+        try source.forEachPiece(of: piece) { md5.update(bufferPointer: $0) }
+        return md5
+      }
+      offset = piece.upperBound
+    }
+    return md5
+  }
+}

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ReelCore
 
 /// A key pair of a store, and what belongs to it.
 public struct S3Credentials: Hashable, Sendable {
@@ -17,5 +18,226 @@ public struct S3Credentials: Hashable, Sendable {
     self.secret = secret
     self.token = token
     self.expires = expires
+  }
+}
+
+/// Where an uploader gets its credentials from.
+public protocol CredentialSource: Sendable {
+  /// Credentials that are good for the next minutes.
+  /// - Throws: `storeUnusable` when there are none, naming the places that were looked in.
+  func credentials() async throws(UploadError) -> S3Credentials
+
+  /// The store said that what ``credentials()`` gave is no longer good: the next call looks again.
+  func forget() async
+}
+
+/// Credentials that somebody holds in hand.
+public struct FixedCredentials: CredentialSource {
+  private let held: S3Credentials
+
+  /// Gives `credentials`, always.
+  public init(_ credentials: S3Credentials) { held = credentials }
+
+  /// As they are.
+  public func credentials() async throws(UploadError) -> S3Credentials { held }
+
+  /// There are no others.
+  public func forget() async {}
+}
+
+/// Which places are looked in.
+public enum CredentialPlace: String, Sendable, CaseIterable {
+  /// The environment, then the shared files.
+  case local
+  /// The endpoint that a container's runtime offers (ECS, EKS).
+  case container
+  /// The endpoint that a virtual machine offers (EC2, IMDSv2).
+  case instance
+}
+
+/// Looks in one place, and remembers what it found until shortly before that ends. A look that fails then is no reason
+/// to throw away what is still good.
+public actor RememberedCredentials: CredentialSource {
+  /// Looks once.
+  public typealias Look = @Sendable () async throws(UploadError) -> S3Credentials
+
+  private let look: Look
+  private let clock: any WallClock
+  private var held: S3Credentials?
+  private var looking: Task<Result<S3Credentials, UploadError>, Never>?
+  /// Until then what is held does, as a look has just given nothing better.
+  private var pausedUntil = Date.distantPast
+
+  /// Looked for anew when so many seconds are left.
+  private static let margin = 300.0
+  /// With fewer seconds left it is not used any more: a request takes its time.
+  private static let least = 30.0
+  /// Seconds between two looks that give nothing better.
+  private static let pause = 10.0
+
+  /// - Parameter look: gives fresh credentials.
+  public init(clock: any WallClock = SystemWallClock(), look: @escaping Look) {
+    self.look = look
+    self.clock = clock
+  }
+
+  /// What is remembered, or fresh ones. Those who ask at once share a look.
+  public func credentials() async throws(UploadError) -> S3Credentials {
+    if let held, left(of: held) > (clock.now() < pausedUntil ? Self.least : Self.margin) { return held }
+    let task = looking ?? Task { await outcome() }
+    looking = task
+    let result = await task.value
+    if looking == task {
+      looking = nil
+      settle(result)
+    }
+    if let held, left(of: held) > Self.least { return held }
+    return try result.get()
+  }
+
+  /// Forgets.
+  public func forget() async { (held, pausedUntil) = (nil, .distantPast) }
+
+  private func outcome() async -> Result<S3Credentials, UploadError> {
+    do throws(UploadError) {
+      return .success(try await look())
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Keeps what is good for longer, and asks no more for a while after a look that gave no such.
+  private func settle(_ result: Result<S3Credentials, UploadError>) {
+    let before = held.map { left(of: $0) } ?? -.infinity
+    let now = (try? result.get()).map { left(of: $0) } ?? -.infinity
+    if now >= before, let fresh = try? result.get() { held = fresh }
+    if now <= before { pausedUntil = clock.now().addingTimeInterval(Self.pause) }
+  }
+
+  /// Seconds.
+  private func left(of credentials: S3Credentials) -> Double {
+    credentials.expires?.timeIntervalSince(clock.now()) ?? .infinity
+  }
+}
+
+/// What the environment and AWS's shared files say: credentials, and a region and an endpoint where they name one.
+public struct LocalCredentials: Sendable {
+  private let environment: [String: String]
+  /// By `--profile`, which counts more than a key pair in the environment.
+  private let isNamed: Bool
+  private let profile: String
+  private let files = CredentialFiles()
+
+  /// - Parameters:
+  ///   - environment: the process's.
+  ///   - profile: `--profile`; else `AWS_PROFILE`, else `default`.
+  public init(environment: [String: String], profile: String?) {
+    self.environment = environment
+    isNamed = profile != nil
+    self.profile = profile ?? Self.value("AWS_PROFILE", environment) ?? "default"
+  }
+
+  /// The environment's, unless a profile was named; else the profile's.
+  /// - Throws: `storeUnusable` when there are none.
+  public func find() async throws(UploadError) -> S3Credentials {
+    if !isNamed, let found = try fromEnvironment() { return found }
+    let (credentials, config) = try await (
+      section(profile, in: credentialsPath, isConfig: false), section(profile, in: configPath, isConfig: true)
+    )
+    for found in [credentials, config] {
+      if let found, let pair = try Self.pair(found, profile) { return pair }
+    }
+    throw missing(config)
+  }
+
+  /// `AWS_REGION`, `AWS_DEFAULT_REGION`, or the profile's; nil when nobody names one.
+  public func region() async throws(UploadError) -> String? {
+    if let named = value("AWS_REGION") ?? value("AWS_DEFAULT_REGION") { return named }
+    return try await section(profile, in: configPath, isConfig: true)?["region"]
+  }
+
+  /// `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or the profile's; nil when nobody names one.
+  public func endpoint() async throws(UploadError) -> String? {
+    if let named = value("AWS_ENDPOINT_URL_S3") ?? value("AWS_ENDPOINT_URL") { return named }
+    return try await section(profile, in: configPath, isConfig: true)?["endpoint_url"]
+  }
+
+  private func fromEnvironment() throws(UploadError) -> S3Credentials? {
+    let (id, secret) = (value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY"))
+    switch (id, secret) {
+    case (let id?, let secret?):
+      return S3Credentials(
+        keyID: id, secret: Secret(secret), token: value("AWS_SESSION_TOKEN").map(Secret.init))
+    case (nil, nil): return nil
+    default:
+      throw UploadError(
+        .storeUnusable,
+        "of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set in the environment: set both, or none"
+      )
+    }
+  }
+
+  private static func pair(_ profile: SharedProfile, _ name: String) throws(UploadError) -> S3Credentials? {
+    switch (profile["aws_access_key_id"], profile["aws_secret_access_key"]) {
+    case (let id?, let secret?):
+      return S3Credentials(
+        keyID: id, secret: Secret(secret), token: profile["aws_session_token"].map(Secret.init))
+    case (nil, nil): return nil
+    default:
+      throw UploadError(
+        .storeUnusable,
+        "the profile \(name) has only one of aws_access_key_id and aws_secret_access_key: give it both")
+    }
+  }
+
+  private func missing(_ config: SharedProfile?) -> UploadError {
+    let other = ["sso_session", "sso_start_url", "credential_process", "role_arn"].first {
+      config?[$0] != nil
+    }
+    if let other {
+      return UploadError(
+        .storeUnusable,
+        "the profile \(profile) gets its credentials by \(other), which Reel does not do: export them "
+          + "(aws configure export-credentials --format env), then run the same command again")
+    }
+    let variables = !isNamed ? "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, " : ""
+    let places = [credentialsPath, configPath].compactMap { $0 }.joined(separator: ", ")
+    return UploadError(
+      .storeUnusable,
+      "no credentials for S3 were found; looked in: \(variables)the profile \(profile) in \(places)"
+        + "; the endpoints of containers and virtual machines are asked only with --credentials container or instance"
+    )
+  }
+
+  // MARK: Files
+
+  private var credentialsPath: String? {
+    value("AWS_SHARED_CREDENTIALS_FILE") ?? home.map { $0 + "/.aws/credentials" }
+  }
+
+  private var configPath: String? { value("AWS_CONFIG_FILE") ?? home.map { $0 + "/.aws/config" } }
+
+  /// A relative one would be a folder of whoever made the working folder.
+  private var home: String? { value("HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } }
+
+  private func section(_ name: String, in path: String?, isConfig: Bool) async throws(UploadError)
+    -> SharedProfile?
+  {
+    guard let path else { return nil }
+    let text: String?
+    do throws(SystemError) {
+      text = try await files.text(of: path)
+    } catch {
+      throw UploadError(
+        .storeUnusable, "the file \(path) can't be read (\(error.reason)): check its owner and its mode")
+    }
+    guard let text else { return nil }
+    return SharedProfile(name, in: text, isConfig: isConfig)
+  }
+
+  private func value(_ name: String) -> String? { Self.value(name, environment) }
+
+  private static func value(_ name: String, _ environment: [String: String]) -> String? {
+    environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import ReelCore
 import ReelStorage
+import Synchronization
 
 /// Stores objects in a bucket of Amazon S3, or of a store that speaks its protocol.
 ///
@@ -150,5 +151,67 @@ public struct S3Options: Hashable, Sendable {
     self.singleLimit = max(0, singleLimit)
     self.partSize = max(PartPlan.smallestPart, partSize)
     self.partsAtOnce = max(1, partsAtOnce)
+  }
+}
+
+/// What a post's `videoURL` is: the address by which a viewer opens an object.
+public enum S3Viewing: Hashable, Sendable {
+  /// The store's own address: for buckets that everybody may read.
+  case address
+  /// An address of one's own (a content delivery network, say), with the object's name behind it.
+  case publicBase(String)
+  /// The store's own address with a signature: whoever has it may read the object for so many seconds, 1 ... 604800.
+  case presigned(seconds: Int)
+
+  /// The longest that a signature counts: seven days (AWS, "Authenticating Requests: Using Query Parameters").
+  public static let longestPresigned = 604_800
+}
+
+/// Adds up what parallel requests have sent, and reports it: growing, about twice a megabyte at most.
+final class UploadMeter: Sendable {
+  private let total: Int64
+  private let reporting: @Sendable (TransferProgress) -> Void
+  private let state = Mutex(State())
+
+  private struct State: Sendable {
+    var parts: [Int: Int64] = [:]
+    var sum: Int64 = 0
+    var reported: Int64 = -1
+  }
+
+  private static let step: Int64 = 1 << 19
+
+  init(total: Int64, reporting: @escaping @Sendable (TransferProgress) -> Void) {
+    self.total = total
+    self.reporting = reporting
+    set(part: 0, to: 0)
+  }
+
+  /// Part `part` has come to `sent` bytes. One that is sent anew does not fall back.
+  func set(part: Int, to sent: Int64) {
+    // Within the lock, so that two reports never pass each other.
+    state.withLock { state in
+      let before = state.parts[part] ?? 0
+      guard sent > before || state.reported < 0 else { return }
+      state.parts[part] = max(sent, before)
+      state.sum = min(total, state.sum + max(0, sent - before))
+      report(&state)
+    }
+  }
+
+  /// All of it is stored.
+  func finish() {
+    state.withLock { state in
+      state.sum = total
+      report(&state)
+    }
+  }
+
+  private func report(_ state: inout State) {
+    guard state.sum > state.reported,
+      state.reported < 0 || state.sum == total || state.sum - state.reported >= Self.step
+    else { return }
+    state.reported = state.sum
+    reporting(TransferProgress(sent: state.sum, total: total))
   }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 import ReelCore
 
@@ -60,5 +61,114 @@ extension StringProtocol {
   /// Without the spaces around it.
   var trimmed: String {
     String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+  }
+}
+
+/// Where uploads are created, as the user names it.
+public struct TusEndpoint: Hashable, Sendable {
+  let url: TusURL
+
+  /// Reads `tus+https://host/path` or `tus+http://host/path`; nil for anything else, for an address with a user, a
+  /// password, a query or a fragment in it too.
+  public init?(_ text: String) {
+    let prefix = "tus+"
+    guard text.prefix(prefix.count).lowercased() == prefix, !text.contains("?"), !text.contains("#"),
+      let url = TusURL(String(text.dropFirst(prefix.count)))
+    else { return nil }
+    self.url = url
+  }
+
+  /// The server: who hears the token.
+  public var origin: HTTPOrigin { url.origin }
+
+  /// One server's one name, with or without a slash at the address's end.
+  public var destination: Destination {
+    var text = url.text
+    while text.hasSuffix("/") { text.removeLast() }
+    return Destination("tus+" + text)
+  }
+}
+
+/// Where viewers find what a tus server took: the protocol does not say.
+public struct TusAddresses: Hashable, Sendable {
+  /// A setting, with `{key}` and `{id}` filled in; nil for the upload's own address.
+  private let pattern: String?
+
+  /// - Parameter publicBaseURL: `{key}` in it stands for the object's name, `{id}` for the name that the server gave
+  ///   the upload (the end of its address). With neither, the object's name is put behind it. Nil for the upload's own
+  ///   address, which servers that give uploads back answer to.
+  public init(publicBaseURL: String?) {
+    pattern = publicBaseURL.map { base in
+      if base.contains("{key}") || base.contains("{id}") { return base }
+      return base + (base.hasSuffix("/") ? "" : "/") + "{key}"
+    }
+  }
+
+  func url(of key: ObjectKey, at url: TusURL) -> String {
+    pattern?.replacing("{key}", with: key.rawValue).replacing("{id}", with: url.id) ?? url.text
+  }
+
+  /// Where the object can be read beside the server; nil when nobody said.
+  func other(than url: TusURL, _ key: ObjectKey) -> TusURL? {
+    guard pattern != nil, let other = TusURL(self.url(of: key, at: url)), other != url else { return nil }
+    return other
+  }
+}
+
+/// What a tus server's refusals mean, and how they are told. No sentence names an upload's address.
+struct TusFailure: Sendable {
+  let store: Destination
+  let now: @Sendable () -> Date
+
+  /// - Parameter task: what was asked for, such as "store abc.mp4".
+  func callAsFunction(_ reply: HTTPReply, _ task: String) -> UploadError {
+    switch reply.status.code {
+    case 409: interrupted("\(task) stood somewhere else than was thought")
+    case 404, 410: interrupted("it does not know the upload any more (it may have expired)")
+    case 423:
+      UploadError(.unavailable, "the store \(store) is still at work on that upload: it is tried again")
+    case 460: interrupted("a part arrived damaged (its checksum differs)")
+    default: reply.failure(store: store, task: task, now: now())
+    }
+  }
+
+  func interrupted(_ what: String) -> UploadError {
+    UploadError(
+      .interrupted, "the upload to the store \(store) broke: \(what); run the same command again to go on")
+  }
+
+  func transport(_ failure: HTTPFailure) -> UploadError { UploadError(failure, store: store) }
+
+  func noTus(_ reply: HTTPReply) -> UploadError {
+    if [401, 403, 407].contains(reply.status.code) {
+      return reply.failure(store: store, task: "say what it can do", now: now())
+    }
+    if reply.status.code == 429 || reply.status.code >= 500 {
+      return reply.failure(store: store, task: "say what it can do", now: now())
+    }
+    return UploadError(
+      .storeUnusable,
+      "what answers at \(store) speaks no tus 1.0 (\(reply.status.code), and no Tus-Version): name the address "
+        + "where uploads are created, such as tus+https://host/files/")
+  }
+
+  var noCreation: UploadError {
+    UploadError(.storeUnusable, "the tus server \(store) creates no uploads (it has no creation extension)")
+  }
+
+  func badLocation() -> UploadError {
+    UploadError(
+      .storeUnusable,
+      "the tus server \(store) created an upload and gave no address for it that can be used: see its settings "
+        + "for the address that it is reached by (behind a proxy it has to know it)")
+  }
+
+  func taken(_ key: ObjectKey) -> UploadError {
+    UploadError(
+      .alreadyExists, "the store \(store) has an object named \(key) already, or somebody stores it now")
+  }
+
+  func tooLarge(_ size: Int64, _ largest: Int64) -> UploadError {
+    UploadError(.tooLarge, "the store \(store) takes at most \(largest) bytes, and the file has \(size)")
   }
 }
