@@ -1,5 +1,34 @@
+import Dispatch
 import ReelCore
 import Synchronization
+
+/// A store for tests, and how to get at it.
+public struct StoreUnderTest: Sendable {
+  /// What the sources of a check are made of.
+  public enum SourceKind: Hashable, Sendable {
+    /// Bytes in memory: no descriptor, and changes do not show, so they must be hashed on their way.
+    case bytes
+    /// Files without a name in this folder: a descriptor that the kernel can copy from.
+    case files(folder: String)
+  }
+
+  let sources: SourceKind
+  let largeSize: Int
+  let makeUploader: @Sendable () async throws -> any Uploader
+
+  /// - Parameters:
+  ///   - sources: an uploader that treats descriptors specially is checked with both kinds.
+  ///   - largeSize: bytes of the largest objects; it should take several of the uploader's chunks or parts.
+  ///   - makeUploader: gives another uploader of the same store each time, not prepared yet.
+  public init(
+    sources: SourceKind = .bytes, largeSize: Int = 17 << 20 + 3,
+    makeUploader: @escaping @Sendable () async throws -> any Uploader
+  ) {
+    self.sources = sources
+    self.largeSize = largeSize
+    self.makeUploader = makeUploader
+  }
+}
 
 /// What a check works with: a prepared uploader, names nobody uses, and a broom.
 struct ContractTestContext: Sendable {
@@ -104,4 +133,46 @@ private final class UsedKeys: Sendable {
   var all: [ObjectKey] { keys.withLock { $0 } }
 
   func add(_ key: ObjectKey) { keys.withLock { $0.append(key) } }
+}
+
+/// Holds an upload up when it is halfway, until the check has looked around.
+final class Pause: Sendable {
+  private let reached = AsyncStream<Void>.makeStream()
+  private let release = DispatchSemaphore(value: 0)
+  private let isHeld = Atomic<Bool>(false)
+
+  /// Whether the upload ever came to its middle.
+  var wasReached: Bool { isHeld.load(ordering: .relaxed) }
+
+  /// Each of these holds the uploader's thread, but only the first that is reached, and for a minute at most:
+  /// a check must end.
+  var midway: Midway { Midway { [self] in hold() } }
+
+  private func hold() {
+    if isHeld.exchange(true, ordering: .relaxed) { return }
+    pass()
+    _ = release.wait(timeout: .now() + .seconds(60))
+  }
+
+  /// Returns when the upload is halfway, or over.
+  func isReached() async {
+    for await _ in reached.stream { return }
+  }
+
+  /// Lets the upload go on.
+  func end() { release.signal() }
+
+  /// The upload is halfway, or over.
+  func pass() { reached.continuation.finish() }
+}
+
+/// Runs a task on a thread of its own, so that an uploader that is held up halfway holds up nobody else: an
+/// uploader that reads on the cooperative pool would take one of its few threads with it.
+final class OwnThread: TaskExecutor {
+  private let queue = DispatchQueue(label: "reel.promise")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
 }
