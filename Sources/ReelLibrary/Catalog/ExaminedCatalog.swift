@@ -96,3 +96,71 @@ extension ExaminedObject {
       changedAt: Date(milliseconds: try row["changedAt"]))
   }
 }
+
+/// What is wrong with a catalog's database, a sentence each.
+enum DamageQuery {
+  private static let most = 20
+
+  static func damage(in db: Connection) throws -> [String] {
+    // The rows of a file that SQLite finds broken are not worth asking.
+    let pages = try db.values("PRAGMA integrity_check(\(most))", as: String.self).filter { $0 != "ok" }
+    if !pages.isEmpty { return pages }
+    return try brokenReferences(in: db) + contradictions(in: db)
+  }
+
+  private static func brokenReferences(in db: Connection) throws -> [String] {
+    let sentences = try db.rows("PRAGMA foreign_key_check") { row in
+      let (id, table, parent) = (
+        try row["rowid"] as Int64?, try row["table"] as String, try row["parent"] as String
+      )
+      return "row \(id.map(String.init) ?? "?") of \(table) refers to a \(parent) that is not there"
+    }
+    return Array(sentences.prefix(most))
+  }
+
+  /// What the schema can't forbid.
+  private static func contradictions(in db: Connection) throws -> [String] {
+    try rules.compactMap { rule in
+      let count = try db.number("SELECT count(*) FROM \(rule.rows)") ?? 0
+      return count == 0 ? nil : "\(count) \(rule.sentence)"
+    }
+  }
+
+  private static let rules: [(rows: String, sentence: String)] = [
+    (
+      "intent WHERE state = 1 AND NOT EXISTS (SELECT 1 FROM post WHERE post.intent = intent.number)",
+      "published without a post"
+    ),
+    (
+      "post JOIN intent ON intent.number = post.intent WHERE state <> 1 OR post.id <> intent.postID",
+      "posts of something that is not published"
+    ),
+    (
+      "feed WHERE lastPageNumber < (SELECT ifnull(max(pageNumber), 0) FROM post)",
+      "counters of the feed behind its posts"
+    ),
+    ("post WHERE NOT json_valid(document)", "posts that can't be read"),
+  ]
+}
+
+/// What a catalog holds.
+enum StatusQuery {
+  static func status(at place: CatalogPlace, in db: Connection) throws -> CatalogStatus {
+    let stores = try db.rows("SELECT name, posts, bytes FROM destination WHERE posts > 0") { row in
+      (name: try row["name"] as String, posts: try row["posts"] as Int, bytes: try row["bytes"] as Int64)
+    }
+    return CatalogStatus(
+      posts: stores.reduce(0) { $0 + $1.posts },
+      bytes: stores.reduce(0) { $0 + $1.bytes },
+      destinations: stores.map { (destination: place.destination(named: $0.name), posts: $0.posts) }
+        .sorted { $0.destination.name < $1.destination.name },
+      unfinished: try count("intent WHERE state = 0", in: db),
+      failures: try FailureTable.newest(CatalogStatus.mostFailures, in: db),
+      failureCount: try count("failure", in: db),
+      schemaVersion: Int(try db.number("PRAGMA user_version") ?? 0))
+  }
+
+  static func count(_ rows: String, in db: Connection) throws -> Int {
+    Int(try db.number("SELECT count(*) FROM \(rows)") ?? 0)
+  }
+}

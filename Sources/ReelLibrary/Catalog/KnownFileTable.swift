@@ -1,3 +1,4 @@
+import FoundationEssentials
 import ReelCore
 
 /// Digests by the state of a file.
@@ -29,5 +30,163 @@ enum KnownFileTable {
       Int64(bitPattern: identity.device), Int64(bitPattern: identity.inode), identity.size,
       identity.modifiedAt, identity.changedAt,
     ]
+  }
+}
+
+/// What readers found in which bytes, as JSON.
+enum ProbeResultTable {
+  static func find(_ digest: ContentDigest, by reader: ReaderVersion, in db: Connection) throws -> String? {
+    try db.value(
+      "SELECT outcome FROM reading WHERE digest = ? AND reel = ? AND ffmpeg = ?",
+      [digest.bytes, reader.reel, reader.ffmpeg])
+  }
+
+  /// By every reader that there was.
+  static func all(of digest: ContentDigest, in db: Connection) throws -> [(ReaderVersion, String)] {
+    try db.rows("SELECT reel, ffmpeg, outcome FROM reading WHERE digest = ?", [digest.bytes]) { row in
+      (ReaderVersion(reel: try row["reel"], ffmpeg: try row["ffmpeg"]), try row["outcome"])
+    }
+  }
+
+  static func put(
+    _ outcome: String, of digest: ContentDigest, by reader: ReaderVersion, in db: Connection
+  ) throws {
+    try db.run(
+      "INSERT OR REPLACE INTO reading (digest, reel, ffmpeg, outcome) VALUES (?, ?, ?, ?)",
+      [digest.bytes, reader.reel, reader.ffmpeg, outcome])
+  }
+
+  static func clear(in db: Connection) throws {
+    try db.run("DELETE FROM reading")
+  }
+}
+
+/// A reading as it is kept. What was kept with other facts, by an earlier build of the same version, is not
+/// understood, and so it is found out anew.
+struct StoredProbeResult: Codable {
+  /// Counts the changes of what ``MediaInfo`` and ``ProbeError`` say of the same bytes. Readings without a number
+  /// are of a time when warnings were sentences.
+  private static let facts = 2
+
+  let outcome: ProbeOutcome
+
+  private enum CodingKeys: String, CodingKey { case facts, outcome }
+
+  init(_ outcome: ProbeOutcome) {
+    self.outcome = outcome
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    guard try container.decode(Int.self, forKey: .facts) == Self.facts else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .facts, in: container, debugDescription: "kept by another build")
+    }
+    outcome = try container.decode(ProbeOutcome.self, forKey: .outcome)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(Self.facts, forKey: .facts)
+    try container.encode(outcome, forKey: .outcome)
+  }
+}
+
+/// Files that were not published, by path.
+enum FailureTable {
+  /// Remembers the path's failure in place of an older one, or (nil) forgets it.
+  static func put(_ failure: FailureRecord?, at path: SourcePath, in db: Connection) throws {
+    guard let failure else {
+      try db.run("DELETE FROM failure WHERE path = ?", [path.bytes])
+      return
+    }
+    try db.run(
+      "INSERT OR REPLACE INTO failure (path, code, message, refused, at) VALUES (?, ?, ?, ?, ?)",
+      [path.bytes, failure.code, failure.message, failure.refused, failure.at.milliseconds])
+  }
+
+  /// The code of what is remembered of the path.
+  static func code(at path: SourcePath, in db: Connection) throws -> String? {
+    try db.value("SELECT code FROM failure WHERE path = ?", [path.bytes])
+  }
+
+  static func newest(_ limit: Int, in db: Connection) throws -> [(path: SourcePath, failure: FailureRecord)] {
+    try db.rows(
+      "SELECT path, code, message, refused, at FROM failure ORDER BY at DESC, path LIMIT ?", [limit]
+    ) { row in
+      let failure = FailureRecord(
+        code: try row["code"], message: try row["message"], refused: try row["refused"],
+        at: Date(milliseconds: try row["at"]))
+      return (path: SourcePath(bytes: try row["path"] as [UInt8]), failure: failure)
+    }
+  }
+}
+
+/// All that is known of a file that nobody has opened yet.
+enum RecallQuery {
+  /// What was found, its post not yet read: that is done off the database's thread.
+  struct Found: Sendable {
+    let digest: ContentDigest
+    let post: PostTable.Stored?
+    let failureCode: String?
+  }
+
+  /// - Parameter steps: of the owner who asks; nil for one who only reads, and tells nothing.
+  static func find(
+    _ file: RecalledFile, _ steps: PublishingSteps?, at place: CatalogPlace, in db: Connection
+  ) throws -> Found? {
+    guard let digest = try KnownFileTable.find(file.identity, in: db) else { return nil }
+    let publication = Publication(digest: digest, destination: file.destination, authorID: file.authorID)
+    let post =
+      if let steps {
+        try steps.look(for: publication, in: db).flatMap { $0.announced ? $0.stored : nil }
+      } else {
+        try PostTable.find(publication, in: place.name(of: file.destination), db: db)?.post
+      }
+    return Found(
+      digest: digest, post: post,
+      failureCode: try FailureTable.code(at: file.path, in: db))
+  }
+}
+
+extension RecallQuery.Found {
+  func recollection(readingPost: Bool, at place: CatalogPlace) throws(CatalogError) -> CachedRecord {
+    CachedRecord(
+      digest: digest, isPublished: post != nil, post: readingPost ? try post?.post(at: place) : nil,
+      failureCode: failureCode)
+  }
+}
+
+/// How much is remembered, and how it is given back to the disk.
+enum CacheQuery {
+  /// Bytes of a known file's row: eight columns' headers, five numbers, a digest.
+  private static let knownFileBytes: Int64 = 80
+  /// Bytes of a reading's row without its JSON.
+  private static let readingBytes: Int64 = 64
+
+  static func status(in db: Connection) throws -> CacheStatus {
+    let files = try StatusQuery.count("knownFile", in: db)
+    let readings = try StatusQuery.count("reading", in: db)
+    let documents = try db.value("SELECT total(length(outcome)) FROM reading", as: Double.self) ?? 0
+    return CacheStatus(
+      files: files, readings: readings,
+      bytes: Int64(files) * knownFileBytes + Int64(readings) * readingBytes + Int64(documents))
+  }
+
+  /// Gives pages that hold nothing back to the file system, a few megabytes at a time, so that another
+  /// process's commit comes in between. Gives the bytes that the file shrinks by.
+  static func giveBackFreePages(of db: Connection) throws -> Int64 {
+    let before = try number("page_count", db)
+    while try number("freelist_count", db) > 0 {
+      let left = try number("page_count", db)
+      try db.execute("PRAGMA incremental_vacuum(1000)")
+      if try number("page_count", db) >= left { break }
+    }
+    try db.checkpoint(.truncate)
+    return (before - (try number("page_count", db))) * (try number("page_size", db))
+  }
+
+  private static func number(_ pragma: String, _ db: Connection) throws -> Int64 {
+    try db.value("PRAGMA \(pragma)") ?? 0
   }
 }

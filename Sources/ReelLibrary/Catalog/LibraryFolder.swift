@@ -57,3 +57,132 @@ public struct LibraryFolder: Hashable, Sendable {
     return library
   }
 }
+
+/// Makes folders that are ours alone, and refuses those that are not. Everything here blocks.
+enum FolderCheck {
+  /// Makes `path` and the folders above it, 0700, or checks it when it is there.
+  static func make(_ path: String) throws(CatalogError) {
+    if try isThere(path) { return try makeDurable(path, isNew: false) }
+    if let parent = parent(of: path), !exists(parent) { try make(parent) }
+    // Nothing is made where it would be called otherwise.
+    _ = try settled(parent(of: path) ?? ".", for: path)
+    if mkdir(path, 0o700) == 0 {
+      // The umask may have taken from the owner, too.
+      if chmod(path, 0o700) != 0 { throw failure(errno, making: path) }
+    } else if errno != EEXIST {
+      // EEXIST: another process was faster; what it made is checked below.
+      throw failure(errno, making: path)
+    }
+    try makeDurable(path, isNew: true)
+    guard try isThere(path) else { throw failure(ENOENT, making: path) }
+  }
+
+  /// Whether a folder of ours is at `path`.
+  /// - Throws: `notOurs` or `unusable` when something else is.
+  static func isThere(_ path: String) throws(CatalogError) -> Bool {
+    var facts = stat()
+    guard stat(path, &facts) == 0 else {
+      if errno == ENOENT { return false }
+      throw failure(errno, making: path)
+    }
+    try check(facts, of: path)
+    return true
+  }
+
+  /// `path`, absolute and without links.
+  /// - Parameter wanted: the folder that it is asked for; itself where nil.
+  static func settled(_ path: String, for wanted: String? = nil) throws(CatalogError) -> String {
+    let wanted = wanted ?? path
+    guard let settled = realpath(path, nil) else { throw failure(errno, making: wanted) }
+    defer { free(settled) }
+    guard let text = String(validatingCString: settled) else {
+      let real = SourcePath(bytes: UnsafeRawBufferPointer(start: settled, count: strlen(settled)))
+      throw CatalogError(
+        .unusable,
+        "the library's folder \(wanted) lies behind a path that is not UTF-8 (\(real)): name another with --library"
+      )
+    }
+    return text
+  }
+
+  /// Why a folder with these facts is refused; pure.
+  static func check(_ facts: stat, of path: String, user: uid_t = geteuid()) throws(CatalogError) {
+    guard facts.st_mode & S_IFMT == S_IFDIR else {
+      throw CatalogError(
+        .unusable, "\(path) is a file where the library's folder should be: name a folder with --library")
+    }
+    guard facts.st_uid == user else {
+      throw CatalogError(
+        .notOurs,
+        "the library's folder \(path) belongs to another user (\(facts.st_uid), you are \(user)): name one "
+          + "of your own with --library")
+    }
+    guard facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+      throw CatalogError(
+        .notOurs,
+        "others may write to the library's folder \(path): look who has been there, then run "
+          + "`chmod go-w` on it, or name another with --library")
+    }
+  }
+
+  /// Makes the name of the folder at `path` durable: what is kept in it must not go with the power because the
+  /// folder does. One that was there may have been made a moment ago, by a process that died of it.
+  private static func makeDurable(_ path: String, isNew: Bool) throws(CatalogError) {
+    do throws(SystemError) {
+      if isNew { try Failpoint.libraryFolderMade.reach() }
+      try syncParent(of: path)
+      if isNew { try Failpoint.libraryFolderSettled.reach() }
+    } catch {
+      throw failure(error.code, making: path)
+    }
+  }
+
+  private static func syncParent(of path: String) throws(SystemError) {
+    let raw = open(parent(of: path) ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    // One that we may enter and not read: nobody but its owner can sync it.
+    if raw < 0, errno == EACCES { return }
+    guard raw >= 0 else { throw SystemError.last("open") }
+    let folder = Descriptor(adopting: raw)
+    do {
+      _ = try retryingInterrupts("fsync") { fsync(folder.rawValue) }
+    } catch  where [EINVAL, EROFS].contains(error.code) {
+      // A file system that can't sync a folder, or can't change, has nothing to make durable.
+    }
+  }
+
+  private static func exists(_ path: String) -> Bool {
+    var facts = stat()
+    return stat(path, &facts) == 0
+  }
+
+  private static func parent(of path: String) -> String? {
+    var rest = path[...]
+    while rest.count > 1, rest.hasSuffix("/") { rest.removeLast() }
+    guard let slash = rest.lastIndex(of: "/") else { return nil }
+    return slash == rest.startIndex ? "/" : String(rest[..<slash])
+  }
+
+  private static func failure(_ code: Int32, making path: String) -> CatalogError {
+    let reason = SystemError(code: code, call: "mkdir").reason
+    switch code {
+    case ENOSPC, EDQUOT:
+      return CatalogError(
+        .diskFull, "no space left for the library's folder \(path): free some, or name another disk's folder")
+    case EROFS:
+      return CatalogError(
+        .unusable,
+        "the library's folder \(path) is on a file system that is mounted read-only: name another with "
+          + "--library")
+    case EACCES, EPERM:
+      return CatalogError(
+        .unusable, "no permission for the library's folder \(path): name one of your own with --library")
+    case ENOTDIR:
+      return CatalogError(
+        .unusable,
+        "the library's folder cannot be \(path), a part of that path is a file: name another with --library")
+    default:
+      return CatalogError(
+        .unusable, "the library's folder \(path) cannot be used (\(reason)): name another with --library")
+    }
+  }
+}

@@ -55,3 +55,121 @@ extension PublishingSteps.Found {
     PublishedPost(post: try stored.post(at: place), announced: announced)
   }
 }
+
+extension SQLiteCatalog {
+  /// One read for all. An event that a dead process left untold makes it write.
+  public func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
+    let writing = writableIfAny
+    let found = try connection.readNow { db in
+      try questions.map { question in
+        (
+          try question.publication.flatMap { try Self.look(for: $0, writing?.steps, at: place, in: db) },
+          try ProbeResultTable.all(of: question.digest, in: db)
+        )
+      }
+    }
+    var contents: [KnownContent] = []
+    for (question, (post, readings)) in zip(questions, found) {
+      var post = post
+      if let writing, let untold = post, !untold.announced, let publication = question.publication {
+        // A post whose event a dead process has left to be told becomes this one's to tell.
+        post = try writing.writer.write { db in try writing.steps.published(publication, in: db) }
+      }
+      let known = readings.compactMap { reader, text in ProbeOutcome(document: text).map { (reader, $0) } }
+      contents.append(
+        KnownContent(
+          post: try post?.published(at: place), readings: Dictionary(known) { first, _ in first }))
+    }
+    return contents
+  }
+
+  /// T1 for all of them.
+  public func claim(
+    _ requests: [ClaimRequest], noting notes: [CatalogNote]
+  ) throws(CatalogError) -> [Result<Claim, CatalogError>] {
+    let writing = try writable()
+    let answers = try writing.writer.write { db in
+      try write(notes, in: db)
+      return try requests.map { request in
+        try Self.outcome { try writing.steps.claim(request, in: db) }
+      }
+    }
+    for _ in answers { Failpoint.claimCommitted.pass() }
+    return answers.map { answer in
+      answer.flatMap { answer in
+        Result { () throws(CatalogError) in
+          switch answer {
+          case .granted(let intent): .granted(intent)
+          case .held: .held
+          case .published(let found): .published(try found.published(at: place))
+          }
+        }
+      }
+    }
+  }
+
+  /// T2 for all of them.
+  public func complete(
+    _ completions: [Completion], noting notes: [CatalogNote]
+  ) throws(CatalogError) -> [Result<Post, CatalogError>] {
+    if completions.isEmpty, notes.isEmpty { return [] }
+    let writing = try writable()
+    let moment = clock.now().wholeMilliseconds
+    let posts = try completions.map { one throws(CatalogError) in
+      let post = Post(
+        draft: one.draft, intent: one.intent, stored: one.stored, pageNumber: 0, createdAt: moment)
+      let destination = one.intent.publication.destination
+      return (post: post, document: try PostTable.document(of: post, in: destination, at: place))
+    }
+    let places = try writing.writer.write { db in
+      try write(notes, in: db)
+      return try zip(completions, posts).map { one, post in
+        try Self.outcome {
+          try writing.steps.complete(
+            one.intent, document: post.document, bytes: one.stored.size, at: moment.milliseconds, in: db)
+        }
+      }
+    }
+    for _ in places { Failpoint.completeCommitted.pass() }
+    return zip(posts, places).map { post, place in
+      place.map { number in
+        var post = post.post
+        post.pageNumber = number
+        return post
+      }
+    }
+  }
+
+  /// Handed in at once, and committed soon.
+  public func note(_ notes: [CatalogNote]) async {
+    guard let writing = writableIfAny, !notes.isEmpty else { return }
+    writing.writer.enqueue { [self] db in try write(notes, in: db) }
+  }
+
+  private static func outcome<Value>(_ body: () throws -> Value) throws -> Result<Value, CatalogError> {
+    do {
+      return .success(try body())
+    } catch let error as CatalogError {
+      return .failure(error)
+    }
+  }
+
+  private func write(_ notes: [CatalogNote], in db: Connection) throws {
+    for note in notes {
+      switch note {
+      case .digest(let digest, let identity):
+        if identity.isSettled(at: clock.now()) { try KnownFileTable.put(digest, of: identity, in: db) }
+      case .outcome(let outcome, let digest, let reader):
+        guard outcome.isWorthRemembering,
+          let document = try? JSONEncoder().encode(StoredProbeResult(outcome))
+        else { continue }
+        try ProbeResultTable.put(String(decoding: document, as: UTF8.self), of: digest, by: reader, in: db)
+      case .failure(let failure, let path): try FailureTable.put(failure, at: path, in: db)
+      case .announced(let posts):
+        guard let me = writableIfAny?.steps.me else { continue }
+        for post in posts { try Outbox.delete(post, owner: me, in: db) }
+        try Failpoint.toldWritten.reachInDatabase()
+      }
+    }
+  }
+}

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import ReelCore
 
 /// The catalog of a library folder, in SQLite.
@@ -120,4 +121,116 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
 
   /// What is needed to write, or nil when this was opened for reading only.
   var writableIfAny: CatalogWriting? { writing }
+}
+
+extension SQLiteCatalog {
+  /// The post with this id.
+  public func post(_ id: PostID) async throws(CatalogError) -> Post? {
+    try await connection.look { db in try PostTable.find(id, in: db) }?.post(at: place)
+  }
+
+  /// One page, the newest posts first. Found by place, however far down the feed it is.
+  public func newestPosts(before cursor: FeedCursor?, limit: Int) async throws(CatalogError) -> FeedPage {
+    guard limit > 0 else { return FeedPage(posts: [], next: nil) }
+    let oneMore = limit.addingReportingOverflow(1)
+    let found = try await connection.look { db in
+      try PostTable.before(
+        cursor?.pageNumber ?? .max, limit: oneMore.overflow ? .max : oneMore.partialValue, in: db)
+    }
+    let shown = try posts(in: Array(found.prefix(limit)))
+    let next = found.count > limit ? found[limit - 1].pageNumber : nil
+    return FeedPage(posts: shown, next: next.map(FeedCursor.init(pageNumber:)))
+  }
+
+  /// The posts with `pageNumber` in `from ..< from + count`.
+  public func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post] {
+    guard count > 0 else { return [] }
+    let end = pageNumber.addingReportingOverflow(count)
+    let places = pageNumber..<(end.overflow ? .max : end.partialValue)
+    return try posts(in: try await connection.look { db in try PostTable.at(places, in: db) })
+  }
+
+  private func posts(in rows: [PostTable.Stored]) throws(CatalogError) -> [Post] {
+    var posts: [Post] = []
+    for row in rows { posts.append(try row.post(at: place)) }
+    return posts
+  }
+
+  /// What the catalog holds, after all that was handed in before.
+  public func status() async throws(CatalogError) -> CatalogStatus {
+    try await writableIfAny?.writer.flush()
+    return try await connection.read { [place] db in try StatusQuery.status(at: place, in: db) }
+  }
+}
+
+extension SQLiteCatalog: CatalogRepair {
+  /// One transaction; who is alive, or may be, keeps what it has.
+  public func releaseWhatTheDeadHold() async throws(CatalogError) {
+    let writing = try writable()
+    try await writing.writer.commit { db in try writing.steps.owners.reap(in: db) }
+  }
+
+  /// Held by this process from then on, with an attempt of its own.
+  public func takeOver(_ id: PostID) async throws(CatalogError) -> Intent? {
+    let writing = try writable()
+    return try await writing.writer.commit { db in try writing.steps.takeOver(id, in: db) }
+  }
+
+  /// Renews this process's lease in the same transaction.
+  public func holds(_ intent: Intent) async throws(CatalogError) -> Bool {
+    let writing = try writable()
+    return try await writing.writer.commit { db in try writing.holds(intent, in: db) }
+  }
+
+  /// The next claim for the same video draws another key.
+  public func giveUp(_ intent: Intent) async throws(CatalogError) {
+    try await release(intent, because: .keyUnusable)
+  }
+}
+
+extension SQLiteCatalog {
+  /// Writes down, in one transaction, that the store `old` is at `new` from now on, with everything that is known of
+  /// it. URLs of objects in a folder change with it; those that `--public-base-url` made stay.
+  ///
+  /// - Parameters:
+  ///   - posts: how many posts of `old` were found at `new`.
+  ///   - duplicates: what becomes of videos that are posts in both: `skip` refuses, `allow` keeps both posts of each.
+  /// - Throws: ``CatalogError``: `locked` while somebody is storing in one of them, `unusable` when it can't be done;
+  ///   nothing has changed then.
+  package func relocate(
+    _ old: Destination, to new: Destination, holding posts: Int, duplicates: DuplicateHandling
+  ) async throws(CatalogError) {
+    let writing = try writable()
+    try await writing.writer.commit { [place] db in
+      let steps = writing.steps
+      guard let from = try DestinationTable.find(place.name(of: old), in: db) else {
+        throw CatalogError(.unusable, "nothing was ever stored in \(old) from the catalog \(place.path)")
+      }
+      let found = try DestinationTable.find(place.name(of: new), in: db)
+      for store in [from, found].compactMap(\.self) where try steps.isInUse(store, in: db) {
+        throw CatalogError(
+          .locked,
+          "a run is storing in \(old) or \(new): wait until it has ended, then run the same command again")
+      }
+      guard try DestinationTable.posts(in: from, db: db) == posts else {
+        throw CatalogError(
+          .unusable, "something was published in \(old) meanwhile: run the same command again")
+      }
+      if let found, duplicates == .skip {
+        let both = try DestinationTable.publicationsShared(from, found, in: db)
+        guard both == 0 else {
+          throw CatalogError(
+            .unusable,
+            "videos that are posts both in \(old) and in \(new): \(both); nothing was changed: with "
+              + "--duplicates allow they keep both posts")
+        }
+      }
+      guard try DestinationTable.rename(from, place.name(of: old), to: place.name(of: new), in: db) else {
+        throw CatalogError(
+          .unusable,
+          "\(old) and \(new) hold objects of the same names in the catalog \(place.path), which were stored twice: "
+            + "nothing was changed")
+      }
+    }
+  }
 }

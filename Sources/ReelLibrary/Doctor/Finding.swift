@@ -90,3 +90,141 @@ package struct Diagnosis: Sendable {
     self.wasRead = wasRead
   }
 }
+
+extension Finding {
+  /// The catalog itself is not to be trusted.
+  package static func damaged(_ sentence: String) -> Finding {
+    Finding(
+      .catalogDamaged, sentence, .byHand,
+      meaning: "the catalog is damaged (\(sentence)): nothing else was looked at",
+      remedy: "put a backup in its place (docs/backup.md); reel doctor then tells what came since")
+  }
+
+  /// Nil for one that is alive and well.
+  init?(_ owner: ExaminedOwner) {
+    let who = owner.pid.map { "process \($0)" } ?? "a process"
+    switch owner.life {
+    case .alive: return nil
+    case .dead:
+      self.init(
+        .ownerDead, owner.name, .byFix,
+        meaning: "\(who) ended without signing off; what it held is free for others already",
+        remedy: "deletes its row and removes its lock")
+    case .overdue:
+      self.init(
+        .leaseExpired, owner.name, .byHand,
+        meaning: "\(who) is there and has not renewed its lease: others may take over what it holds, and "
+          + "nothing of it is published twice",
+        remedy: "if it is stopped or hangs, wake it (kill -CONT) or end it")
+    }
+  }
+
+  static func leftOver(_ path: String) -> Finding {
+    Finding(
+      .temporaryLeftOver, path, .byFix, meaning: "an upload that died left it; nobody will use it again",
+      remedy: "removes it; so does the next run")
+  }
+
+  static func unlistable(_ destination: Destination) -> Finding {
+    Finding(
+      .storeUnreachable, destination.name, .byHand,
+      meaning: "this store can't be listed, so its objects were not looked at",
+      remedy: "see with the store's own tools what it holds")
+  }
+
+  static func unreachable(_ destination: Destination, _ error: UploadError) -> Finding {
+    Finding(
+      .storeUnreachable, destination.name, .byHand,
+      meaning: "its objects were not looked at: \(error.message)",
+      remedy: "mount it or bring it back, then run reel doctor again"
+        + (destination.moved.map { "; " + $0 } ?? ""))
+  }
+
+  static func missing(_ object: ExaminedObject, in destination: Destination) -> Finding {
+    Finding(
+      .objectMissing, object.key.rawValue, .byHand,
+      meaning: "post \(object.id) is published, and its object is not in \(destination)",
+      remedy:
+        "with the original file, or a backup of the store, at hand: reel doctor --fix --from FOLDER puts "
+        + "it back (its SHA-256 is \(object.digest)); taking the file in again does not, as it is a post already"
+    )
+  }
+
+  /// - Parameter remedy: the flags of `reel doctor` that find it again and put the right one in its place.
+  static func differs(_ object: ExaminedObject, _ how: String, remedy: String = "--fix") -> Finding {
+    Finding(
+      .objectDiffers, object.key.rawValue, .byHand,
+      meaning: "the object of post \(object.id) is not what was published: \(how)",
+      remedy:
+        "with the original file, or a backup of the store, at hand: reel doctor \(remedy) --from FOLDER puts the "
+        + "right one in its place (its SHA-256 is \(object.digest))")
+  }
+
+  static func unknown(_ name: String, in destination: Destination) -> Finding {
+    Finding(
+      .objectUnknown, name, .byHand,
+      meaning: "an object in \(destination) that no row of this catalog names",
+      remedy: "it may be another library's, or younger than a backup that was put back: it is never removed "
+        + "by Reel; look at it, and move it away if it is nobody's")
+  }
+
+  static func givenUp(_ object: ExaminedObject, in destination: Destination) -> Finding {
+    Finding(
+      .objectGivenUp, object.key.rawValue, .byHand,
+      meaning: "Reel gave this name in \(destination) up, because what is stored there is not what was sent",
+      remedy: "no post needs it: look at it, and remove it if it is nobody's")
+  }
+
+  /// In a store that can't be listed.
+  static func givenUpUnseen(_ object: ExaminedObject, in destination: Destination) -> Finding {
+    Finding(
+      .objectGivenUp, object.key.rawValue, .byHand,
+      meaning:
+        "Reel gave this name in \(destination) up, because what was stored there was not what was sent; "
+        + "whether it is still there was not looked at",
+      remedy: "no post needs it: look with the store's own tools, and remove it if it is there and nobody's")
+  }
+
+  static func abandoned(_ object: ExaminedObject, _ age: Duration, isStored: Bool) -> Finding {
+    Finding(
+      .intentAbandoned, object.key.rawValue, .byFix,
+      meaning: "a process died on its way to publish post \(object.id), \(span(age)) ago; "
+        + stored(isStored),
+      remedy: "gives it back: the next run with that file goes on under the same name", age: age)
+  }
+
+  static func waiting(_ object: ExaminedObject, _ age: Duration) -> Finding {
+    Finding(
+      .intentWaiting, object.key.rawValue, .byHand,
+      meaning: "post \(object.id) was not finished, and nobody has been at it for \(span(age)); "
+        + stored(true),
+      remedy:
+        "a run with that file goes on with it; if the file is gone or has changed, leave it: reel doctor --fix "
+        + "removes the object after the grace period (--grace)", age: age)
+  }
+
+  static func stale(_ object: ExaminedObject, _ age: Duration, isStored: Bool) -> Finding {
+    Finding(
+      .intentStale, object.key.rawValue, .byFix,
+      meaning: "post \(object.id) was not finished, and nobody has been at it for \(span(age)); "
+        + stored(isStored),
+      remedy: (isStored ? "removes the object and gives" : "gives")
+        + " the name up; a later run with that file publishes it under another", age: age)
+  }
+
+  private static func stored(_ isStored: Bool) -> String {
+    isStored ? "its object is stored" : "its object is not stored"
+  }
+
+  private static func span(_ age: Duration) -> String {
+    let seconds = Int(age.seconds)
+    let (count, unit) =
+      switch seconds {
+      case ..<120: (seconds, "second")
+      case ..<7200: (seconds / 60, "minute")
+      case ..<172_800: (seconds / 3600, "hour")
+      default: (seconds / 86_400, "day")
+      }
+    return "\(count) \(unit)\(count == 1 ? "" : "s")"
+  }
+}
