@@ -56,3 +56,95 @@ extension IngestOptions {
     return workingDirectory.appending(path.bytes)
   }
 }
+
+/// What a run works with, each behind its port, so that a test brings its own.
+public struct IngestServices: Sendable {
+  /// Reads what files are.
+  public var prober: any MediaProber
+  /// Puts videos into the store.
+  public var uploader: any Uploader
+  /// Writes posts down beside their objects; nil for a store that keeps none.
+  public var recorder: (any PostRecorder)?
+  /// Remembers intents, posts and files.
+  public var catalog: any PostCatalog
+  /// Decides which files may be published.
+  public var policy: any IntakePolicy
+  /// The time of posts, ids and events.
+  public var clock: any WallClock
+  /// What names, ids and demo counts are drawn from.
+  public var randomness: any Randomness
+  /// Where private copies are made when the uploader has no place for them.
+  public var staging: any StagingArea
+  /// Called after each step of each file. For tests; does nothing by default.
+  public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
+
+  /// Services; the ports that have an implementation in `ReelCore` have it as default.
+  public init(
+    prober: any MediaProber, uploader: any Uploader, recorder: (any PostRecorder)? = nil,
+    catalog: any PostCatalog,
+    policy: any IntakePolicy = DefaultIntakePolicy(), clock: any WallClock = SystemWallClock(),
+    randomness: any Randomness = SystemRandomness(), staging: any StagingArea = TemporaryStaging()
+  ) {
+    self.prober = prober
+    self.uploader = uploader
+    self.recorder = recorder
+    self.catalog = catalog
+    self.policy = policy
+    self.clock = clock
+    self.randomness = randomness
+    self.staging = staging
+  }
+}
+
+extension IngestContext {
+  /// Refuses a file that is too large by its size alone, before any of it is read.
+  ///
+  /// The size is that of the walk: opening the file afterwards makes sure that it is still that one. Blocks where it is
+  /// too large.
+  func checkSize(of found: FoundFile) throws(StepFailure) {
+    let size = found.identity.size
+    var violations = services.policy.violations(ofSize: size, of: found.path)
+    if let most = options.maxSize, size > most {
+      violations = [PolicyViolation(rule: "bytes.max", message: SizeWords.tooLarge(size, most: most))]
+    }
+    guard !violations.isEmpty else { return }
+    let stored = (try? found.open())?.handle.storedBytes()
+    let holes = SizeWords.holes(size, stored: stored)
+    let told = violations.map { PolicyViolation(rule: $0.rule, message: $0.message + (holes ?? "")) }
+    if let refusal = FileRefused(told) { throw .refused(refusal) }
+  }
+}
+
+/// What is said of a file that is too large.
+enum SizeWords {
+  static func tooLarge(_ size: Int64, most: Int64) -> String {
+    var texts = [size, most].map { Decimals.bytes($0) }
+    if texts[0] == texts[1] { texts = ["\(size) bytes", "\(most) bytes"] }
+    return "it has \(texts[0]), more than the \(texts[1]) that are taken in; a larger --max-size lets it in"
+  }
+
+  /// To be put behind it; nil where most of it is really there, or nobody knows.
+  static func holes(_ size: Int64, stored: Int64?) -> String? {
+    guard let stored, stored < size / 2 else { return nil }
+    return " (its \(Decimals.bytes(size)) are mostly holes: \(Decimals.bytes(stored)) are stored)"
+  }
+}
+
+/// The steps of one file that leave something behind or learn something, in their order (docs/publish.md).
+/// A debug build can be told to die right after any of them, which is how the tests prove "exactly once".
+public enum IntakeStep: String, Sendable, CaseIterable {
+  case opened
+  case hashed
+  case probed
+  case judged
+  /// T1 is durable.
+  case intended
+  case uploaded
+  case verified
+  /// The post is written down beside its object, in a store that keeps posts.
+  case recorded
+  /// T2 is durable.
+  case published
+  /// `post.published` has been told.
+  case told
+}

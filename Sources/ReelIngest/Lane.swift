@@ -99,3 +99,128 @@ struct Lane {
     return value
   }
 }
+
+// Steps `intended` to `published`, for a batch.
+
+extension Lane {
+  /// A file with an intent.
+  private struct Intended {
+    let wanted: WantedFile
+    let intent: Intent
+  }
+
+  /// Publishes what the store takes by the batch, and hands the others over.
+  mutating func publish(_ files: [WantedFile]) {
+    guard !files.isEmpty else { return }
+    if context.stop.cancellation.isSet {
+      for wanted in files { fail(wanted, .failed(.cancelled)) }
+      return
+    }
+    var fresh: [Intended] = []
+    for intended in claim(files) {
+      // One that an earlier attempt may have stored is looked for first.
+      if intended.intent.mayBeStored || !takesBatches {
+        letGo(.intended(intended.wanted, intended.intent))
+      } else {
+        fresh.append(intended)
+      }
+    }
+    complete(store(fresh))
+  }
+
+  private var takesBatches: Bool {
+    context.services.recorder == nil && context.services.uploader.batches != nil
+  }
+
+  // MARK: T1
+
+  private mutating func claim(_ files: [WantedFile]) -> [Intended] {
+    let requests = files.map { wanted in
+      context.request(
+        wanted.publication, size: wanted.source.size, container: wanted.draft.media.container)
+    }
+    let claims: [Result<Claim, CatalogError>]
+    do throws(CatalogError) {
+      claims = try write { catalog, notes throws(CatalogError) in
+        try catalog.claim(requests, noting: notes)
+      }
+    } catch {
+      for wanted in files { fail(wanted, StepFailure(error)) }
+      return []
+    }
+    var granted: [Intended] = []
+    for (wanted, claim) in zip(files, claims) {
+      switch claim {
+      case .success(.granted(let intent)):
+        context.services.onStep(.intended)
+        granted.append(Intended(wanted: wanted, intent: intent))
+        let named = FileNamed(id: intent.id, key: intent.key, attempt: intent.attempt)
+        events.append(.fileNamed(wanted.file, named))
+      case .success(.published(let existing)): end(context.ending(of: existing), wanted.file)
+      // Somebody is at the same video: another file of this batch, for one.
+      case .success(.held): letGo(.waiting(wanted))
+      case .failure(let error): fail(wanted, StepFailure(error))
+      }
+    }
+    return granted
+  }
+
+  /// A file that does not become a post: what was read of it spares reading it again.
+  private mutating func fail(_ wanted: WantedFile, _ failure: StepFailure) {
+    if let reading = wanted.reading { note([reading]) }
+    end(failure, wanted.file)
+  }
+
+  // MARK: The store
+
+  private mutating func store(_ files: [Intended]) -> [(Intended, StoredObject)] {
+    guard !files.isEmpty, let store = context.services.uploader.batches else { return [] }
+    let uploads = files.map { BatchUpload(source: $0.wanted.source, key: $0.intent.key) }
+    let results = store.store(uploads, cancellation: context.stop.cancellation)
+    var stored: [(Intended, StoredObject)] = []
+    for (file, result) in zip(files, results) {
+      do throws(UploadError) {
+        let object = try result.get()
+        context.services.onStep(.uploaded)
+        let size = file.wanted.source.size
+        events.append(.uploadProgress(file.wanted.file, TransferProgress(sent: size, total: size)))
+        try file.wanted.checkUnchanged()
+        context.services.onStep(.verified)
+        context.services.onStep(.recorded)
+        stored.append((file, object))
+      } catch {
+        // Alone it is tried again, or given up.
+        letGo(.notStored(file.wanted, file.intent, error))
+      }
+    }
+    return stored
+  }
+
+  // MARK: T2
+
+  /// Also when the run was cancelled meanwhile: the objects are stored and verified.
+  private mutating func complete(_ files: [(file: Intended, stored: StoredObject)]) {
+    guard !files.isEmpty else { return }
+    let completions = files.map { file, stored in
+      Completion(intent: file.intent, draft: file.wanted.draft, stored: stored)
+    }
+    let posts: [Result<Post, CatalogError>]
+    do throws(CatalogError) {
+      posts = try write { catalog, notes throws(CatalogError) in
+        try catalog.complete(completions, noting: notes)
+      }
+    } catch {
+      for (file, _) in files { letGo(.notCompleted(file.wanted, file.intent, error)) }
+      return
+    }
+    for ((file, _), post) in zip(files, posts) {
+      switch post {
+      case .success(let post):
+        context.services.onStep(.published)
+        end(.published(post), file.wanted.file)
+      case .failure(let error):
+        letGo(.notCompleted(file.wanted, file.intent, error))
+      }
+    }
+  }
+}
