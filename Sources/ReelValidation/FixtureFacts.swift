@@ -1,3 +1,4 @@
+import FoundationEssentials
 import ReelCore
 
 /// Everything that is known of one file before it is judged. A value: whoever gathers it does the reading.
@@ -86,4 +87,46 @@ extension ProbeError.Code {
       false
     }
   }
+}
+
+/// Tells a sidecar from any other JSON file.
+package enum SidecarShape {
+  private static let keys: Set<String> = ["caption", "music", "author", "authorName"]
+
+  /// Whether the bytes are a JSON object that says nothing but what a sidecar says.
+  package static func isSidecar(_ bytes: [UInt8]) -> Bool {
+    guard bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return false }
+    let found = (try? JSONDecoder().decode(Keys.self, from: Data(bytes)))?.names ?? []
+    return !found.isEmpty && found.isSubset(of: keys)
+  }
+
+  private struct Keys: Decodable {
+    private struct Name: CodingKey {
+      let stringValue: String
+      let intValue: Int? = nil
+      init?(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+    }
+    let names: Set<String>
+
+    init(from decoder: any Decoder) throws {
+      names = Set(try decoder.container(keyedBy: Name.self).allKeys.map(\.stringValue))
+    }
+  }
+}
+
+/// The extensions by which a name claims to be a video, whether Reel takes it in or not.
+package enum VideoNames {
+  /// Lower case, without the dot.
+  package static let extensions = MediaContainer.claimableExtensions.union(raw)
+
+  /// Streams without a container, and containers that are not taken in.
+  static let raw: Set<String> = [
+    "264", "h264", "avc", "265", "h265", "hevc", "266", "h266", "vvc", "h263", "ivf", "obu", "av1", "y4m",
+    "yuv",
+    "m1v", "m2v", "mpv", "m4e", "dv", "dif", "rm", "rmvb", "nut", "mjpg", "mjpeg", "vc1", "drc", "wtv",
+  ]
+
+  /// Names of containers that hold sound alone, and of segments: honest for a file that is just that.
+  static let soundInContainers: Set<String> = ["m4a", "mka", "oga", "ogg", "wma", "cmfa", "m4s", "cmfv"]
 }

@@ -86,3 +86,131 @@ extension MediaInfo {
     }
   }
 }
+
+/// What a rule says of one file.
+package enum RuleOutcome: Hashable, Sendable {
+  case passed
+  /// The rule is about something that this file has not.
+  case notApplicable
+  case broken(Violation)
+  /// What it would take to judge is not known; the sentence says what.
+  case unverified(String)
+}
+
+/// How a file breaks a rule.
+package struct Violation: Hashable, Sendable {
+  /// What the rule wants, such as `at most 60 s`.
+  package let expected: String
+  /// What was found instead.
+  package let found: String
+  /// What is wrong, about "it"; one sentence for people.
+  package let sentence: String
+  /// A shell command that would mend the file, with words that ``FixCommand`` puts names in place of; nil where no
+  /// command can.
+  package let mend: String?
+
+  /// From its parts.
+  package init(expected: String, found: String, sentence: String, mend: String? = nil) {
+    self.expected = expected
+    self.found = found
+    self.sentence = sentence
+    self.mend = mend
+  }
+}
+
+extension RuleOutcome {
+  static func broken(_ sentence: String, expected: String, found: String, mend: String? = nil) -> RuleOutcome
+  {
+    .broken(Violation(expected: expected, found: found, sentence: sentence, mend: mend))
+  }
+
+  /// Judges a fact that may be unknown.
+  static func judging<Value>(
+    _ value: Value?, unknown name: String, _ judge: (Value) -> RuleOutcome
+  ) -> RuleOutcome {
+    guard let value else { return .unverified("\(name) is unknown") }
+    return judge(value)
+  }
+}
+
+/// Every rule there is, in the order in which they are told.
+package enum RuleRegistry {
+  /// By group: the file, its container, its index, its length, its picture, its sound, its weight, what it gives
+  /// away, its neighbours.
+  package static let rules: [Rule] =
+    FileRules.all + ContainerRules.all + IndexRules.all + DurationRules.all + VideoRules.all + SizeRules.all
+    + RateRules.all + PixelRules.all + AudioRules.all + WeightRules.all + PrivacyRules.all
+    + NeighbourRules.all
+
+  private static let byID: [String: Rule] = Dictionary(rules.map { ($0.id, $0) }) { first, _ in first }
+
+  /// Nil when there is no such rule.
+  package static func rule(_ id: String) -> Rule? { byID[id] }
+
+  /// The id nearest to `id`, which is none, if one is near enough to be meant.
+  package static func nearest(to id: String) -> String? {
+    NearestWord.nearest(to: id, among: rules.map(\.id))
+  }
+}
+
+/// How much a broken rule matters.
+package enum Severity: String, Codable, Sendable, CaseIterable, Comparable {
+  /// It is not looked at.
+  case off
+  /// It is told, and the file passes.
+  case warn
+  /// The file fails.
+  case error
+
+  /// `off` before `warn` before `error`.
+  package static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
+
+  private var rank: Int {
+    switch self {
+    case .off: 0
+    case .warn: 1
+    case .error: 2
+    }
+  }
+}
+
+/// One rule that a file breaks, or that could not be judged.
+package struct Finding: Hashable, Sendable {
+  /// Whether the rule is broken, or nobody knows.
+  package enum State: String, Codable, Sendable, CaseIterable {
+    case broken
+    case unverified
+    /// Broken as it was when the file was locked: told, and no failure.
+    case locked
+  }
+  /// The rule's id.
+  package var rule: String
+  /// Never `off`.
+  package var severity: Severity
+  /// Broken, unverified, or broken as it was locked.
+  package var state: State
+  /// Nil when it could not be judged.
+  package var expected: String?
+  /// Nil when it could not be judged.
+  package var found: String?
+  /// What is wrong, about "it"; one sentence for people.
+  package var sentence: String
+  /// A shell command that would mend the file.
+  package var mend: String?
+
+  /// From its parts.
+  package init(
+    rule: String, severity: Severity, state: State, expected: String? = nil, found: String? = nil,
+    sentence: String, mend: String? = nil
+  ) {
+    self.rule = rule
+    self.severity = severity
+    self.state = state
+    self.expected = expected
+    self.found = found
+    self.sentence = sentence
+    self.mend = mend
+  }
+}
+
+extension Finding: Codable {}

@@ -122,3 +122,115 @@ package struct LockChanges: Hashable, Sendable {
   var old: String { changes.prefix(5).map { "\($0.key) \($0.old ?? "unknown")" }.joined(separator: ", ") }
   var new: String { changes.prefix(5).map { "\($0.key) \($0.new ?? "unknown")" }.joined(separator: ", ") }
 }
+
+/// What a lock can find, with ids like those of the rules.
+package enum LockRules {
+  /// The bytes are others.
+  package static let changed = "lock.changed"
+  /// The bytes are the same, and the facts are others.
+  package static let reading = "lock.reading"
+  /// The lock does not know the file.
+  package static let new = "lock.new"
+  /// The file is not there any more.
+  package static let gone = "lock.gone"
+
+  static let infos = [
+    RuleInfo(
+      id: changed, title: "the file is the one that was locked",
+      explanation:
+        "Its bytes have another SHA-256 than when it was locked. Bring the old file back, or look at the "
+        + "difference with `reel lock --update` and commit it."),
+    RuleInfo(
+      id: reading, title: "the file is read as it was when it was locked",
+      explanation:
+        "The bytes are the same, and the facts are others: another FFmpeg or another Reel reads it in "
+        + "another way. Decide whether the new reading is right, then `reel lock --update`."),
+    RuleInfo(
+      id: new, title: "the file is in the lock",
+      explanation: "The lock does not know this file. Look at it, then `reel lock --update`."),
+    RuleInfo(
+      id: gone, title: "the locked file is there",
+      explanation: "The lock has a file that is not there any more. Bring it back, or `reel lock --update`."),
+  ]
+}
+
+/// What a rule means, for people.
+package struct RuleInfo: Hashable, Sendable {
+  /// Stable, such as `duration.max`.
+  package let id: String
+  /// What it asks of a file, in a few words.
+  package let title: String
+  /// Why, and how to mend a file; a few sentences.
+  package let explanation: String
+}
+
+extension RuleRegistry {
+  /// Every rule and every finding of a lock.
+  package static let infos: [RuleInfo] =
+    rules.map { RuleInfo(id: $0.id, title: $0.title, explanation: $0.explanation) } + LockRules.infos
+
+  /// Nil when there is no such rule.
+  package static func info(_ id: String) -> RuleInfo? { infos.first { $0.id == id } }
+}
+
+/// What `reel lock --update` would change.
+package struct LockUpdate: Hashable, Sendable {
+  /// What is written.
+  package let lock: LockFile
+  /// A line for each file and fact that changes, for people; none when nothing does.
+  package let lines: [String]
+
+  /// An entry whose bytes, facts and verdict are the same is kept as it is, also who read it, so that a new FFmpeg
+  /// that reads as the old one changes nothing.
+  ///
+  /// - Parameters:
+  ///   - old: nil when there is no lock yet.
+  ///   - current: the files that were found.
+  ///   - isCovered: whether the run would have met a file of this path; others are kept.
+  package init(old: LockFile?, current: [SourcePath: LockEntry], isCovered: (SourcePath) -> Bool) {
+    var lock = LockFile(entries: [:], tolerances: old?.tolerances ?? LockTolerances())
+    var lines: [String] = []
+    let known = old?.entries ?? [:]
+    for path in Set(known.keys).union(current.keys).sorted() {
+      let name = LockText.Escapes.escaped(path.bytes)
+      switch (known[path], current[path]) {
+      case (let before?, let now?):
+        let told = Self.lines(before, now, lock.tolerances)
+        lock.entries[path] = told.isEmpty ? before : now
+        if !told.isEmpty { lines += ["changed  \(name)"] + told }
+      case (nil, let now?):
+        lock.entries[path] = now
+        lines.append("new      \(name)  \(now.broken.isEmpty ? "pass" : now.broken.joined(separator: " "))")
+      case (let before?, nil):
+        if isCovered(path) { lines.append("gone     \(name)") } else { lock.entries[path] = before }
+      case (nil, nil): break
+      }
+    }
+    self.lock = lock
+    self.lines = lines
+  }
+
+  private static func lines(_ old: LockEntry, _ new: LockEntry, _ tolerances: LockTolerances) -> [String] {
+    var lines: [String] = []
+    if old.digest != new.digest {
+      lines.append(
+        "  sha256: \(old.digest?.hex.prefix(12) ?? "unknown") -> \(new.digest?.hex.prefix(12) ?? "unknown")")
+    }
+    if old.size != new.size { lines.append("  size: \(text(old.size)) -> \(text(new.size))") }
+    if old.broken != new.broken { lines.append("  verdict: \(verdict(old)) -> \(verdict(new))") }
+    let changes = LockChanges(from: old, to: new, tolerances: tolerances).changes
+    for change in changes where change.key != "broken rules" {
+      let values = [change.old, change.new].map { value in
+        value.map { LockText.Escapes.escaped(Array($0.utf8)) } ?? "unknown"
+      }
+      lines.append("  \(change.key): \(values[0]) -> \(values[1])")
+    }
+    return lines
+  }
+
+  private static func text(_ size: Int64?) -> String { size.map { "\($0)" } ?? "unknown" }
+
+  private static func verdict(_ entry: LockEntry) -> String {
+    entry.broken.isEmpty ? "pass" : entry.broken.joined(separator: " ")
+  }
+}

@@ -79,3 +79,142 @@ package struct LockTolerances: Hashable, Sendable {
     return tolerance.admits(new, for: old, usually: .usual)
   }
 }
+
+/// A line of a lock file that can't be understood.
+package struct LockError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Counted from 1; nil when it is about the file as a whole.
+  package let line: Int?
+  /// What is wrong and what to do; one sentence.
+  package let message: String
+
+  /// From its parts.
+  package init(line: Int? = nil, _ message: String) {
+    self.line = line
+    self.message = message
+  }
+
+  /// `line 3: …`
+  package var description: String { (line.map { "line \($0): " } ?? "") + message }
+}
+
+extension LockFile {
+  /// Reads what ``LockText`` writes. Any bytes have an answer.
+  ///
+  /// - Throws: ``LockError``.
+  package init(text bytes: [UInt8]) throws(LockError) {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw LockError("it is not UTF-8; write it anew with `reel lock`")
+    }
+    var reader = LockReader()
+    let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+    for (index, line) in lines.enumerated() { try reader.take(line, number: index + 1) }
+    self = try reader.finish()
+  }
+}
+
+private struct LockReader {
+  private var lock = LockFile()
+  private var hasHeading = false
+  private var path: SourcePath?
+  private var start = 0
+  private var pairs: [String: String] = [:]
+
+  mutating func take(_ line: Substring, number: Int) throws(LockError) {
+    if line.hasPrefix("<<<<<<<") || line.hasPrefix("=======") || line.hasPrefix(">>>>>>>") {
+      throw LockError(line: number, "a merge is not done here; write the file anew with `reel lock --update`")
+    }
+    let text = line.drop { $0 == " " }
+    if text.isEmpty || text.hasPrefix("#") { return }
+    guard hasHeading else { return try takeHeading(text, number) }
+    if line.hasPrefix("file ") {
+      try endEntry()
+      try beginEntry(line.dropFirst(5), number)
+    } else {
+      try takePair(text, number)
+    }
+  }
+
+  mutating func finish() throws(LockError) -> LockFile {
+    guard hasHeading else { throw LockError("it is not a lock file; make one with `reel lock`") }
+    try endEntry()
+    return lock
+  }
+
+  private mutating func takeHeading(_ text: Substring, _ number: Int) throws(LockError) {
+    guard text == LockText.heading else {
+      let isOurs = text.hasPrefix("reel-lock ")
+      throw LockError(
+        line: number,
+        isOurs
+          ? "it is of another version (\(text.dropFirst(10).prefix(20))) than this one; get a newer reel"
+          : "it is not a lock file; make one with `reel lock`")
+    }
+    hasHeading = true
+  }
+
+  private mutating func beginEntry(_ name: Substring, _ number: Int) throws(LockError) {
+    guard let bytes = LockText.Escapes.bytes(name), !bytes.isEmpty else {
+      throw LockError(line: number, "this path can't be read")
+    }
+    let named = SourcePath(bytes: bytes)
+    guard lock.entries[named] == nil else { throw LockError(line: number, "this file is here twice") }
+    (path, start, pairs) = (named, number, [:])
+  }
+
+  private mutating func takePair(_ text: Substring, _ number: Int) throws(LockError) {
+    guard let sign = text.firstRange(of: " = "), let bytes = LockText.Escapes.bytes(text[sign.upperBound...]),
+      let value = String(validating: bytes, as: UTF8.self)
+    else { throw LockError(line: number, "this is not `key = value`") }
+    let key = String(text[..<sign.lowerBound])
+    if path == nil {
+      try takeTolerance(key, value, number)
+    } else if pairs.updateValue(value, forKey: key) != nil {
+      throw LockError(line: number, "this key is here twice")
+    }
+  }
+
+  private mutating func takeTolerance(_ key: String, _ value: String, _ number: Int) throws(LockError) {
+    switch (key, Quantity.tolerance(value)) {
+    case ("tolerance.duration", .absolute(let seconds)): lock.tolerances.duration = seconds
+    case ("tolerance.rate", .relative(let part)): lock.tolerances.rate = part
+    default:
+      throw LockError(
+        line: number, "before the first file stand tolerances, like `tolerance.duration = 0.05s`")
+    }
+  }
+
+  private mutating func endEntry() throws(LockError) {
+    guard let path else { return }
+    func take(_ key: String) throws(LockError) -> String {
+      guard let value = pairs.removeValue(forKey: key) else {
+        throw LockError(line: start, "this file has no \(key); write the lock anew with `reel lock`")
+      }
+      return value
+    }
+    let (digest, size) = (try take("sha256"), try take("size"))
+    let (verdict, reader) = (try take("verdict"), try take("read-by"))
+    guard digest == "unknown" || ContentDigest(hex: digest) != nil else {
+      throw LockError(line: start, "its sha256 is not a SHA-256")
+    }
+    lock.entries[path] = LockEntry(
+      digest: ContentDigest(hex: digest), size: Int64(size), facts: pairs, reader: Self.reader(reader),
+      broken: try Self.broken(verdict, start))
+    self.path = nil
+  }
+
+  private static func broken(_ verdict: String, _ line: Int) throws(LockError) -> [String] {
+    if verdict == "pass" { return [] }
+    let words = verdict.split(separator: " ").map(String.init)
+    guard words.first == "broken", words.count > 1 else {
+      throw LockError(line: line, "its verdict is neither pass nor broken with the rules")
+    }
+    return Array(words.dropFirst())
+  }
+
+  private static func reader(_ text: String) -> ReaderVersion {
+    let parts = text.split(separator: ",", maxSplits: 1).map {
+      $0.split(separator: " ").last.map(String.init) ?? ""
+    }
+    return ReaderVersion(reel: parts.first ?? "", ffmpeg: parts.count > 1 ? parts[1] : "")
+  }
+}

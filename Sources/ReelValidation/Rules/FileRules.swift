@@ -69,3 +69,112 @@ enum FileRules {
     .broken(sentence, expected: "all of its data", found: "a part")
   }
 }
+
+/// What lies beside it?
+enum NeighbourRules {
+  static let all = [duplicate, invalid, orphan]
+
+  private static let duplicate = Rule(
+    RuleIDs.duplicate, "no other file has the same bytes",
+    "Two fixtures with the same bytes test the same thing twice, and one of them is often a mistake. Only files "
+      + "of one size are read for it."
+  ) { facts in
+    switch facts.likeness {
+    case .notLookedFor: .notApplicable
+    case .unique: .passed
+    case .unknown: .unverified("whether another file has the same bytes is unknown")
+    case .sameAs(let first):
+      .broken(
+        "it has the same bytes as \(first.text)", expected: "bytes of its own",
+        found: "those of \(first.text)",
+        mend: "rm -- FILE")
+    }
+  }
+
+  private static let invalid = Rule(
+    "sidecar.invalid", "the sidecar can be used",
+    "clip.json beside clip.mp4 may say caption, music, author and authorName, each a text. What can't be used "
+      + "fails its video when it is taken in."
+  ) { facts in
+    switch facts.sidecar {
+    case .none: .notApplicable
+    case .valid: .passed
+    case .invalid(let sentence): .broken(sentence, expected: "a sidecar that can be used", found: "another")
+    }
+  }
+
+  private static let orphan = Rule(
+    "sidecar.orphan", "the sidecar has a video",
+    "A JSON file that says nothing but caption, music, author or authorName, and no video of its name beside it: "
+      + "the video was renamed or left out."
+  ) { facts in
+    guard facts.reading == .orphanSidecar else { return .notApplicable }
+    return .broken(
+      "it is a sidecar, and there is no video of its name", expected: "a video of the same name beside it",
+      found: "none")
+  }
+}
+
+/// Rules that need more than one look at one file.
+package enum RuleIDs {
+  /// The only rule that must read bytes: whoever gathers facts looks whether it is on.
+  package static let duplicate = "duplicate.exact"
+}
+
+/// What does it give away, and is its name safe?
+enum PrivacyRules {
+  static let all = [location, name]
+
+  private static let location = Rule.media(
+    "privacy.location", "the file does not tell where it was recorded",
+    "Phones write the place of a recording into the file, and whoever gets the file gets the place. Reel never "
+      + "shows the place itself."
+  ) { media in
+    .judging(media.hasLocation, unknown: "whether it tells where it was recorded") { tells in
+      tells
+        ? .broken(
+          "it tells where it was recorded", expected: "no location", found: "a location",
+          mend: "ffmpeg -i FILE -map 0:v -map 0:a -map_metadata -1 -c copy OUT.mp4")
+        : .passed
+    }
+  }
+
+  private static let name = Rule(
+    "name.unsafe", "the name is safe in a shell, a URL and on other systems",
+    "It is not empty, begins with no dash and no space, ends with no space or dot, is UTF-8, and has no control "
+      + "characters and none of < > : \" \\ | ? * (Windows refuses those). Rename the file."
+  ) { facts in
+    guard let flaw = NameFlaw.flaw(of: facts.path.lastComponent) else { return .passed }
+    return .broken(
+      "its name \(flaw)", expected: "a name that is safe everywhere", found: facts.path.lastComponent.text,
+      mend: nil)
+  }
+}
+
+/// What makes a name unsafe.
+enum NameFlaw {
+  /// Characters that Windows does not allow in names (Microsoft, "Naming Files, Paths, and Namespaces").
+  private static let refused: Set<Unicode.Scalar> = ["<", ">", ":", "\"", "\\", "|", "?", "*"]
+
+  /// What is wrong, to follow "its name"; nil when nothing is.
+  static func flaw(of name: SourcePath) -> String? {
+    guard name.isUTF8 else { return "is not UTF-8" }
+    let scalars = Array(name.text.unicodeScalars)
+    if scalars.first == "-" { return "begins with a dash, which programs take for an option" }
+    if scalars.first == " " || scalars.last == " " { return "begins or ends with a space" }
+    if scalars.last == "." { return "ends with a dot" }
+    if scalars.contains(where: isInvisible) { return "has characters that cannot be seen" }
+    if let first = scalars.first(where: { refused.contains($0) }) {
+      return "has \(first), which not every system allows"
+    }
+    return nil
+  }
+
+  private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: true
+    case .format: scalar.value != 0x200D && scalar.value != 0x200C
+    default: false
+    }
+  }
+}

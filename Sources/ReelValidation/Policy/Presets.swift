@@ -1,3 +1,93 @@
+/// A policy that comes with Reel: YAML text with its date and the sources of its numbers.
+package struct Preset: Sendable {
+  /// As `--policy` and `extends` name it.
+  package let name: String
+  /// In a few words.
+  package let title: String
+  /// The policy file.
+  package let text: String
+
+  /// In the order of `reel policy list`.
+  package static let all = [
+    sanity, feedVertical, webPlayback, instagramReels, tiktokInFeedAds, youtubeUpload,
+  ]
+
+  /// Nil when there is none of this name.
+  package static func named(_ name: String) -> Preset? {
+    all.first { $0.name == name }
+  }
+}
+
+extension Preset {
+  /// What counts when nobody says otherwise.
+  static let sanity = Preset(
+    name: PolicyLibrary.sanity, title: "the built-in rules: real, whole videos with honest names",
+    text: """
+      # Real, whole videos. No numbers: what is wrong here is wrong everywhere.
+      policy: 1
+      name: sanity
+      version: 2026-11-22
+      about: The built-in rules. Every other policy builds upon them unless it extends none.
+      extends: none
+      rules:
+        file.unreadable: error
+        file.empty: error
+        file.lfsPointer: error
+        file.truncated: error
+        media.external: error
+        container.unrecognised: error
+        container.disguised: error
+        container.unsupported: error
+        container.corrupt: error
+        ext.mismatch: warn
+        mp4.noMoov: error
+        duration.missing: warn
+        duration.mismatch: warn
+        video.none: error
+        video.coverOnly: error
+        video.empty: error
+        encryption.present: warn
+        size.unknown: error
+        privacy.location: warn
+        name.unsafe: warn
+        duplicate.exact: warn
+        sidecar.invalid: error
+        sidecar.orphan: warn
+
+      """)
+}
+
+extension Preset {
+  static let webPlayback = Preset(
+    name: "web-playback", title: "plays in every browser of today, from its first bytes on",
+    text: """
+      # What a <video> element plays without a second source.
+      policy: 1
+      name: web-playback
+      version: 2026-11-21
+      sources:
+        # H.264 with AAC in MP4, and VP8, VP9 with Opus or Vorbis in WebM, have the widest support. The pages themselves
+        # could not be read when this was written; the codecs agree with MDN's page on the choice of codecs.
+        - https://developer.mozilla.org/en-US/docs/Web/Media/Guides/Formats/Video_codecs
+        - https://developer.mozilla.org/en-US/docs/Web/API/WebCodecs_API/Codec_selection
+      rules:
+        container.allowed: [mp4, m4v, webm]
+        mp4.notFastStart: error
+        mp4.fragmented: warn
+        duration.missing: error
+        codec.video: [h264, vp8, vp9, av1]
+        codec.audio: [aac, mp3, opus, vorbis]
+        pixel.depth: 8
+        pixel.chroma: "4:2:0"
+        hdr.present: warn
+        size.odd: warn
+        fps.max: {value: 60, severity: warn}
+        encryption.present: error
+        privacy.location: error
+
+      """)
+}
+
 // Numbers of others change: each preset says where they stood and when they were read. Where a page could be read
 // only as a copy, or by way of somebody who cites it, it says so.
 extension Preset {
