@@ -1,4 +1,5 @@
 import ReelCore
+import ReelIngest
 
 /// One post for people.
 package enum PostSummary {
@@ -58,5 +59,20 @@ package enum PostSummary {
   static func size(_ post: Post, _ traits: TerminalTraits) -> String? {
     guard let width = post.videoWidth, let height = post.videoHeight else { return nil }
     return "\(width)\(traits.times)\(height)"
+  }
+}
+
+/// What would be published, in a dry run of one file.
+package enum PlanSummary {
+  /// A newline after each line.
+  package static func text(_ plan: FilePlanned, of path: SourcePath, _ traits: TerminalTraits) -> String {
+    let heading = traits.wrapped(
+      "dry run, nothing was written:", .strong, traits.sanitized(path.shown) + " would be published")
+    var sheet = FactSheet(traits)
+    sheet.add("caption", plan.metadata.caption)
+    sheet.add("music", plan.metadata.music)
+    sheet.add("author", plan.metadata.authorName ?? plan.metadata.authorID)
+    ProbeSummary.addFacts(of: plan.media, to: &sheet, traits)
+    return (heading + sheet.lines()).text(traits)
   }
 }

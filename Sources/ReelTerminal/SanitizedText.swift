@@ -81,3 +81,143 @@ package enum SanitizedText {
     return result
   }
 }
+
+/// JSON made harmless for terminals and CI logs without changing what it says: what a runner or a terminal would
+/// act on is written as `\uXXXX`, which every JSON reader reads back as the same text.
+enum SanitizedJSON {
+  /// - Parameter json: well-formed JSON in UTF-8, the controls below U+0020 escaped as RFC 8259 demands.
+  static func escaping(_ json: [UInt8]) -> [UInt8] {
+    needsEscapes(json) ? withEscapes(json) : json
+  }
+
+  /// In ASCII only DEL and the pairs `##` and `::` are live, and JSON holds such a pair only in its strings.
+  private static func needsEscapes(_ json: [UInt8]) -> Bool {
+    var previous: UInt8 = 0
+    for byte in json {
+      if byte >= 0x7F || byte == previous && isPaired(byte) { return true }
+      previous = byte
+    }
+    return false
+  }
+
+  private static func withEscapes(_ json: [UInt8]) -> [UInt8] {
+    let scalars = Array(String(decoding: json, as: UTF8.self).unicodeScalars)
+    var result: [UInt8] = []
+    result.reserveCapacity(json.count + 64)
+    for (index, scalar) in scalars.enumerated() {
+      if isLive(scalar) || isInPair(index, of: scalars) {
+        appendEscape(scalar, to: &result)
+      } else {
+        result.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+      }
+    }
+    return result
+  }
+
+  private static func isInPair(_ index: Int, of scalars: [Unicode.Scalar]) -> Bool {
+    let scalar = scalars[index]
+    guard scalar.isASCII, isPaired(UInt8(scalar.value)) else { return false }
+    return index > 0 && scalars[index - 1] == scalar
+      || index + 1 < scalars.count && scalars[index + 1] == scalar
+  }
+
+  private static func isPaired(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "#") || byte == UInt8(ascii: ":")
+  }
+
+  private static func isLive(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.isASCII ? scalar.value == 0x7F : scalar.isInvisible
+  }
+
+  /// RFC 8259, section 7: one escape, or those of its two surrogates.
+  private static func appendEscape(_ scalar: Unicode.Scalar, to result: inout [UInt8]) {
+    for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+      let digits = String(unit, radix: 16)
+      result.append(contentsOf: #"\u"#.utf8)
+      result.append(contentsOf: String(repeating: "0", count: 4 - digits.count).utf8)
+      result.append(contentsOf: digits.utf8)
+    }
+  }
+}
+
+/// Decides scalar by scalar what of a text may be shown as it is, by what was kept just before.
+struct KeptScalars {
+  /// The scalar before, when it was kept.
+  private var previous: Unicode.Scalar?
+  /// Combining marks kept in a row.
+  private var marks = 0
+
+  /// Letters of living languages carry up to four; more of them only climb into other lines
+  /// (UTS #39, section 5.4: no more than four nonspacing marks).
+  private static let mostMarks = 4
+
+  mutating func note(_ scalar: Unicode.Scalar) {
+    marks = scalar.isCombining ? marks + 1 : 0
+    previous = scalar
+  }
+
+  /// Whether `scalar` may be shown as it is between what was kept and `next`.
+  func admits(_ scalar: Unicode.Scalar, before next: Unicode.Scalar?) -> Bool {
+    if scalar.isASCII { return (0x20...0x7E).contains(scalar.value) }
+    if scalar == .zeroWidthJoiner { return joins(next) }
+    if scalar == .zeroWidthNonJoiner { return isBetweenJoiningLetters(next) }
+    if scalar.properties.isVariationSelector { return selectsVariation(scalar) }
+    if scalar.isInvisible { return false }
+    // At the beginning a mark would sit on our own text.
+    if scalar.isCombining { return previous != nil && marks < Self.mostMarks }
+    return true
+  }
+
+  /// Emoji sequences, and scripts whose spelling needs it.
+  private func joins(_ next: Unicode.Scalar?) -> Bool {
+    guard let previous, let next else { return false }
+    let followsEmoji = previous.isPictograph || previous == .emojiPresentation
+    return followsEmoji && next.isPictograph || isBetweenJoiningLetters(next)
+  }
+
+  private func isBetweenJoiningLetters(_ next: Unicode.Scalar?) -> Bool {
+    guard let previous, let next else { return false }
+    return previous.isOfJoiningScript && next.isOfJoiningScript && !next.isInvisible
+  }
+
+  private func selectsVariation(_ selector: Unicode.Scalar) -> Bool {
+    guard let previous, !previous.properties.isVariationSelector else { return false }
+    if selector == .emojiPresentation || selector == .textPresentation { return previous.properties.isEmoji }
+    return previous.properties.isIdeographic || previous.isOfJoiningScript
+  }
+}
+
+extension Unicode.Scalar {
+  static let zeroWidthNonJoiner: Unicode.Scalar = "\u{200C}"
+  static let zeroWidthJoiner: Unicode.Scalar = "\u{200D}"
+  static let textPresentation: Unicode.Scalar = "\u{FE0E}"
+  static let emojiPresentation: Unicode.Scalar = "\u{FE0F}"
+
+  /// Controls, directions, separators, fillers: nothing to see, but something to do. Unassigned characters count
+  /// too: nobody knows how wide they are.
+  var isInvisible: Bool {
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: true
+    default: properties.isDefaultIgnorableCodePoint
+    }
+  }
+
+  /// A mark that is drawn onto the character before it.
+  var isCombining: Bool {
+    switch properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .spacingMark: true
+    default: false
+    }
+  }
+
+  /// An emoji that is not a digit or another ASCII character.
+  var isPictograph: Bool { !isASCII && properties.isEmoji }
+
+  /// Arabic to Tibetan, Myanmar, Khmer, Mongolian: blocks of scripts whose words use joiners.
+  var isOfJoiningScript: Bool {
+    switch value {
+    case 0x0600...0x0FFF, 0x1000...0x109F, 0x1780...0x18AF: true
+    default: false
+    }
+  }
+}

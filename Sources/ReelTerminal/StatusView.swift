@@ -81,3 +81,75 @@ extension StatusView: JSONDocument {
     }
   }
 }
+
+/// What is remembered of files and readings, or was until `reel cache clear`.
+package struct CacheView: JSONDocument, Sendable {
+  private enum CodingKeys: String, CodingKey { case files, readings, bytes, cleared }
+  private let status: CacheStatus
+  private let cleared: Bool
+
+  /// - Parameter cleared: whether `status` is what was freed.
+  package init(_ status: CacheStatus, cleared: Bool = false) {
+    self.status = status
+    self.cleared = cleared
+  }
+
+  /// A newline after each line.
+  package func text(_ traits: TerminalTraits) -> String {
+    let size = HumanNumber.bytes(status.bytes)
+    let files = HumanNumber.count(status.files, "file", "files")
+    let readings = HumanNumber.count(status.readings, "probe result", "probe results")
+    let sentence =
+      cleared
+      ? "freed \(size): the digests of \(files) and \(readings) are forgotten; posts stay"
+      : "the cache takes \(size): the digests of \(files) and \(readings)"
+    return traits.wrapped(sentence).text(traits)
+  }
+
+  /// Throws what the encoder throws.
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(status.files, forKey: .files)
+    try container.encode(status.readings, forKey: .readings)
+    try container.encode(status.bytes, forKey: .bytes)
+    try container.encode(cleared, forKey: .cleared)
+  }
+}
+
+/// The versions of everything that takes part (`reel version`).
+package struct VersionView: JSONDocument, Hashable, Sendable {
+  /// Of this program.
+  package var reel: String
+  /// Of `reel-probe-worker`; nil when it does not answer.
+  @ExplicitNull package var worker: String?
+  /// Of libavformat, as the worker says.
+  @ExplicitNull package var ffmpeg: String?
+  /// Of the SQLite that the catalog uses.
+  @ExplicitNull package var sqlite: String?
+  /// Why the worker does not answer, and what to do; one sentence.
+  @ExplicitNull package var workerProblem: String?
+
+  /// What is nil is shown as unknown.
+  package init(
+    reel: String = ReelVersion.current, worker: String?, ffmpeg: String?, sqlite: String?,
+    workerProblem: String? = nil
+  ) {
+    self.reel = reel
+    _worker = ExplicitNull(wrappedValue: worker)
+    _ffmpeg = ExplicitNull(wrappedValue: ffmpeg)
+    _sqlite = ExplicitNull(wrappedValue: sqlite)
+    _workerProblem = ExplicitNull(wrappedValue: workerProblem)
+  }
+
+  /// A newline after each line.
+  package func text(_ traits: TerminalTraits) -> String {
+    var sheet = FactSheet(traits)
+    sheet.add("reel", reel, .strong)
+    sheet.add(
+      "reel-probe-worker", worker ?? workerProblem ?? "does not answer", worker == nil ? .failure : nil)
+    sheet.add("libavformat", ffmpeg ?? "unknown")
+    sheet.add("SQLite", sqlite ?? "unknown")
+    if worker != nil { sheet.add("problem", workerProblem, .failure) }
+    return sheet.lines(indent: 0).text(traits)
+  }
+}

@@ -1,3 +1,5 @@
+import Glibc
+
 /// What the place that text goes to can show. Pure: ``init(isTerminal:columns:rows:environment:)`` decides from
 /// given facts, `TerminalTraits+System.swift` asks the system for them.
 package struct TerminalTraits: Hashable, Sendable {
@@ -78,4 +80,39 @@ extension TerminalTraits {
   /// Cells that a line drawn in place may take: the last one stays free, because terminals differ in what they do
   /// after a character in it.
   var redrawColumns: Int { max(1, (columns ?? 80) - 1) }
+}
+
+extension TerminalTraits {
+  /// What `descriptor` is now: asks the system for its kind and size. Cheap; ask again before each frame, and a
+  /// resized window needs no signal.
+  package static func of(descriptor: Int32, environment: [String: String]) -> TerminalTraits {
+    let isTerminal = isatty(descriptor) == 1
+    var size = winsize()
+    let hasSize = isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
+    return TerminalTraits(
+      isTerminal: isTerminal,
+      columns: hasSize && size.ws_col > 0 ? Int(size.ws_col) : nil,
+      rows: hasSize && size.ws_row > 0 ? Int(size.ws_row) : nil,
+      environment: environment)
+  }
+
+  /// Of standard output, by this process's environment.
+  package static func standardOutput() -> TerminalTraits {
+    of(descriptor: STDOUT_FILENO, environment: environment())
+  }
+
+  /// Of standard error, by this process's environment.
+  package static func standardError() -> TerminalTraits {
+    of(descriptor: STDERR_FILENO, environment: environment())
+  }
+
+  /// The variables that matter here.
+  private static func environment() -> [String: String] {
+    let names = [
+      "TERM", "COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LC_ALL", "LC_CTYPE", "LANG",
+    ]
+    return names.reduce(into: [:]) { found, name in
+      found[name] = getenv(name).map { String(cString: $0) }
+    }
+  }
 }

@@ -56,3 +56,106 @@ package enum ValidationSummary {
     }
   }
 }
+
+/// What a rule means, for people (`reel validate --explain`).
+package enum RuleSummary {
+  /// A newline after each line.
+  package static func text(_ info: RuleInfo, _ traits: TerminalTraits) -> String {
+    var lines = traits.wrapped(traits.sanitized("\(info.id): \(info.title)"), .strong)
+    lines += traits.wrapped(traits.sanitized(info.explanation))
+    if let form = RuleRegistry.rule(info.id)?.operand {
+      lines += traits.wrapped(
+        traits.sanitized("In a policy: \(info.id): \(form.examples[0])  (\(form.name))"), .dim)
+    }
+    return lines.text(traits)
+  }
+
+  /// Every rule, a line for each.
+  package static func list(_ infos: [RuleInfo], _ traits: TerminalTraits) -> String {
+    let columns = infos.map { $0.id.count }.max() ?? 0
+    return infos.map { DisplayWidth.padded($0.id, to: columns) + "  " + $0.title + "\n" }.joined()
+  }
+}
+
+extension Finding {
+  /// `clips/a.mp4 is too long: 62 s`
+  func sentence(about path: SourcePath) -> String { Sentence.naming(path.text, sentence) }
+
+  /// Whether its file fails by it.
+  func fails(_ report: ValidationReport) -> Bool { ValidatedFile.fails(self, strict: report.strict) }
+
+  /// `error`, `warning`, `unverified`, `locked`.
+  var word: String {
+    switch state {
+    case .unverified: "unverified"
+    case .locked: "locked"
+    case .broken: severity == .error ? "error" : "warning"
+    }
+  }
+
+  /// `expected at most 60 s, found 62 s`; nil where nothing is known.
+  var contrast: String? {
+    guard let expected, let found else { return nil }
+    return "expected \(expected), found \(found)"
+  }
+}
+
+extension ValidatedFile {
+  /// What is told of it: nothing of one that passed without a word.
+  var isWorthTelling: Bool { !findings.isEmpty || unjudged != nil }
+}
+
+extension ValidationReport {
+  /// Why there is nothing to tell.
+  static let emptyWords =
+    "no file was found to validate; nothing that is not there can pass (--allow-empty says that this is fine)"
+
+  /// `sanity 2026-11-21`
+  var policyWords: String { ([policy] + [policyVersion].compactMap(\.self)).joined(separator: " ") }
+
+  /// `3 of 43 files fail (4 errors, 2 warnings, 1 not judged)`
+  var headline: String {
+    if isEmptyFailure { return Self.emptyWords }
+    let totals = totals
+    let files = HumanNumber.count(totals.files, "file", "files")
+    var parts: [String] = []
+    if totals.errors > 0 { parts.append(HumanNumber.count(totals.errors, "error", "errors")) }
+    if totals.warnings > 0 { parts.append(HumanNumber.count(totals.warnings, "warning", "warnings")) }
+    if totals.unverified > 0 { parts.append("\(totals.unverified) unverified") }
+    if totals.locked > 0 { parts.append("\(totals.locked) broken as locked") }
+    if totals.unjudged > 0 { parts.append("\(totals.unjudged) not judged") }
+    let details = parts.isEmpty ? "" : " (" + parts.joined(separator: ", ") + ")"
+    switch outcome {
+    case .passed: return "\(files) \(totals.files == 1 ? "passes" : "pass")\(details)"
+    case .failed: return "\(totals.failed) of \(files) \(totals.failed == 1 ? "fails" : "fail")\(details)"
+    case .unjudged: return "\(totals.unjudged) of \(files) could not be judged\(details)"
+    }
+  }
+}
+
+/// The forms of a report of `reel validate`.
+package enum ValidationReportKind: String, Sendable, CaseIterable {
+  case people
+  case json
+  case jsonl
+  case junit
+  case github
+  case sarif
+  case markdown
+
+  /// The report, a newline after its last line. The same report gives the same text.
+  ///
+  /// - Parameter traits: of where `people` will be read.
+  /// - Throws: what the JSON encoder throws.
+  package func text(_ report: ValidationReport, _ traits: TerminalTraits) throws -> String {
+    switch self {
+    case .people: ValidationSummary.text(report, traits)
+    case .json: try ValidationDocument(report).json(pretty: true)
+    case .jsonl: try ValidationLines.text(report)
+    case .junit: JUnitReport.text(report)
+    case .github: GitHubAnnotations.text(report)
+    case .sarif: try SARIFReport.text(report)
+    case .markdown: MarkdownReport.text(report)
+    }
+  }
+}

@@ -1,3 +1,6 @@
+import FoundationEssentials
+import ReelCore
+
 /// Numbers for people, the same in every locale: a dot before decimals, no separators between thousands.
 package enum HumanNumber {
   /// `0 B`, `999 B`, `1.2 kB`, `84.2 MB`, `345 MB`: decimal units (IEC 80000-13: 1 kB is 1000 B).
@@ -79,5 +82,76 @@ package enum HumanNumber {
     guard value < 1e15 else { return "\(value)" }
     let tenths = Int((value * 10).rounded())
     return tenths < 1000 ? "\(tenths / 10).\(tenths % 10)" : "\(Int(value.rounded()))"
+  }
+}
+
+/// Times as ISO 8601 writes them in UTC (RFC 3339).
+enum ISOTime {
+  enum Precision {
+    /// `2024-05-01T10:11:12.250Z`
+    case milliseconds
+    /// `2024-05-01T10:11:12Z`, with milliseconds only where there are any.
+    case secondsOrMilliseconds
+  }
+
+  private static let whole = Date.ISO8601FormatStyle()
+  private static let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+  static func text(_ date: Date, _ precision: Precision) -> String {
+    let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+    let rounded = Date(timeIntervalSince1970: milliseconds / 1000)
+    if precision == .secondsOrMilliseconds, milliseconds.truncatingRemainder(dividingBy: 1000) == 0 {
+      return whole.format(rounded)
+    }
+    // The style cuts digits off instead of rounding, and no binary fraction is a whole number of milliseconds.
+    return fractional.format(rounded.addingTimeInterval(0.0005))
+  }
+
+  /// Nil when `text` is no such time.
+  static func date(_ text: String) -> Date? {
+    try? (text.contains(".") ? fractional : whole).parse(text)
+  }
+
+  /// `2024-05-01 10:11`, in UTC, for people.
+  static func minute(_ date: Date) -> String {
+    let text = whole.format(date)
+    return text.prefix(10) + " " + text.dropFirst(11).prefix(5)
+  }
+
+  /// `2024-05-01 10:11:12 UTC`, for people.
+  static func second(_ date: Date) -> String {
+    let text = whole.format(date)
+    return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + " UTC"
+  }
+}
+
+/// Messages about a file do not name it, and often speak of it as "it".
+enum Sentence {
+  /// "it is an HLS playlist" becomes "notes.mp4 is an HLS playlist"; others follow the name and a colon.
+  static func naming(_ name: String, _ message: String) -> String {
+    if message.hasPrefix("it ") { return name + message.dropFirst(2) }
+    return message.hasPrefix(name) ? message : "\(name): \(message)"
+  }
+}
+
+extension SourcePath {
+  /// As people are shown it, in a line that they can still read: the middle of a very long one is left out. Not for
+  /// programs.
+  var shown: String { DisplayWidth.cuttingMiddle(text, to: 1000) }
+}
+
+/// Writes the commands that hints name, so that they can be copied as they are: a library that was named by a flag
+/// is named by it again.
+package struct CommandHint: Hashable, Sendable {
+  private let library: String?
+
+  /// - Parameter library: what `--library` was given; nil when it was not, for then the next command finds the
+  ///   library the same way.
+  package init(library: String? = nil) { self.library = library }
+
+  /// `arguments` behind the program's name, with the library behind the first of them, the command's name.
+  package func text(_ command: String, _ arguments: String = "") -> String {
+    let place = library.map { " --library " + ShellWord.quoted(Array($0.utf8)) } ?? ""
+    return "reel \(command)\(place)" + (arguments.isEmpty ? "" : " " + arguments)
   }
 }
