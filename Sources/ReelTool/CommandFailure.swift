@@ -28,3 +28,46 @@ struct CommandFailure: Error {
     try? OutputStream.standardError.write("reel: \(SanitizedText.line(message))\n")
   }
 }
+
+// The errors of the layers, as the command line tells them.
+
+/// - Parameter subject: what `body` reads: an error does not name it.
+func orCommandFailure<Value>(
+  reading subject: String, _ body: () throws(SourceError) -> Value
+) throws -> Value {
+  do throws(SourceError) {
+    return try body()
+  } catch {
+    throw CommandFailure(.couldNotRun, "\(subject) can't be used: \(error.message)")
+  }
+}
+
+func orCommandFailure<Value>(_ body: () throws(UploadError) -> Value) throws -> Value {
+  do throws(UploadError) { return try body() } catch { throw CommandFailure(error) }
+}
+
+func orCommandFailure<Value>(_ body: () throws(ProbeError) -> Value) throws -> Value {
+  do throws(ProbeError) { return try body() } catch { throw CommandFailure(error) }
+}
+
+func orCommandFailure<Value>(_ body: () async throws(CatalogError) -> Value) async throws -> Value {
+  do throws(CatalogError) { return try await body() } catch { throw CommandFailure(error) }
+}
+
+func orCommandFailure<Value>(_ body: () async throws(UploadError) -> Value) async throws -> Value {
+  do throws(UploadError) { return try await body() } catch { throw CommandFailure(error) }
+}
+
+/// The exit codes of `reel`, as `--help` prints them.
+enum ReelExit: Int32, Sendable {
+  case done = 0
+  /// Bad setup, destination or catalog out of reach.
+  case couldNotRun = 1
+  /// Some files failed, the rest are done; also when others were refused.
+  case someFailed = 3
+  /// None failed, some were refused by policy.
+  case someRefused = 4
+  case usage = 64
+  /// By a signal, or because the reader of the output went away.
+  case interrupted = 130
+}

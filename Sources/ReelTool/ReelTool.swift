@@ -2,6 +2,7 @@ import ArgumentParser
 import CProcess
 import Glibc
 import ReelCore
+import ReelTerminal
 
 /// The command line. Each subcommand parses here and works in its own file under `Commands`.
 struct ReelTool: AsyncParsableCommand {
@@ -63,5 +64,50 @@ enum Main {
       usage.tell()
       exit(ReelTool.exitCode(for: error).rawValue)
     }
+  }
+}
+
+/// `reel help WORDS`. The parser prints the help of what it knows of the words, and takes the rest for done.
+enum HelpWords {
+  /// - Throws: a usage error for a word that is not a command.
+  static func check(_ arguments: some Collection<String>) throws {
+    guard arguments.first == "help" else { return }
+    var command: any ParsableCommand.Type = ReelTool.self
+    for word in arguments.dropFirst() where !word.hasPrefix("-") && word != "help" {
+      guard let next = command.configuration.subcommands.first(where: { $0._commandName == word }) else {
+        throw ValidationError("There is no command '\(word)'.")
+      }
+      command = next
+    }
+  }
+}
+
+/// What the argument parser has to say. It quotes the arguments, and those may be a stranger's: of a shell's `*`, a name
+/// that begins with `-` is an option.
+struct UsageProblem {
+  let message: String
+  let arguments: [String]
+
+  /// Each argument on one line, whatever is in it.
+  var text: String {
+    var text = Self.readable(message)
+    for argument in arguments.map(Self.readable) {
+      let harmless = SanitizedText.line(argument)
+      if harmless != argument { text.replace(argument, with: harmless) }
+    }
+    return text.split(separator: "\n", omittingEmptySubsequences: false).map {
+      SanitizedText.line(String($0))
+    }
+    .joined(separator: "\n") + "\n"
+  }
+
+  /// What is not UTF-8 as `\xNN`.
+  private static func readable(_ text: String) -> String {
+    SourcePath(bytes: RawArguments.bytes(of: text)).text
+  }
+
+  func tell() {
+    // Nobody may be listening on stderr; the exit code says it then.
+    try? OutputStream.standardError.write(text)
   }
 }

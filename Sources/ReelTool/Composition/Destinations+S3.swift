@@ -1,7 +1,6 @@
 import ReelCore
-import ReelStorage
-
 import ReelRemoteStorage
+import ReelStorage
 
 extension Destinations {
   /// An uploader for a bucket, by the settings and by what AWS's own tools would read: its variables and files.
@@ -110,6 +109,32 @@ extension Destinations {
     let endpoint = EndpointCredentials(transport: transport, environment: environment)
     return RememberedCredentials { () async throws(UploadError) in
       try await (place == .container ? endpoint.container() : endpoint.instance())
+    }
+  }
+}
+
+extension Destinations {
+  /// Who would hear the token; nil for what is not a tus server's address.
+  func tusServer(of address: String) -> String? { TusEndpoint(address)?.origin.description }
+
+  /// An uploader for a tus server. Its token comes from the environment alone.
+  func tus(_ address: String) throws -> any Uploader {
+    guard let endpoint = TusEndpoint(address) else {
+      throw CommandFailure(
+        .usage,
+        "a tus server's address is where uploads are created, such as tus+https://host/files/, with no user, "
+          + "password, query or fragment in it")
+    }
+    let rules = try httpRules()
+    let token = try ProcessEnvironment.current().text("REEL_TUS_TOKEN").map { Secret($0) }
+    let limiter = try self.limiter()
+    do throws(HTTPFailure) {
+      return TusUploader(
+        endpoint, transport: try CurlTransport(rules, limiter: limiter), token: token,
+        checkpoints: checkpoints,
+        addresses: TusAddresses(publicBaseURL: settings.publicBaseURL))
+    } catch {
+      throw CommandFailure(.couldNotRun, UploadError(error, store: endpoint.destination).message)
     }
   }
 }

@@ -1,5 +1,8 @@
 import ArgumentParser
+import ReelCore
+import ReelIngest
 import ReelStorage
+import ReelValidation
 
 /// Where Reel keeps its things, for every command that looks at them.
 struct LibraryOptions: ParsableArguments {
@@ -133,4 +136,81 @@ struct IntakeOptions: ParsableArguments {
 
 enum DuplicatesChoice: String, ExpressibleByArgument, CaseIterable {
   case skip, allow
+}
+
+extension GlobPattern {
+  /// - Throws: ``CommandFailure`` when one is not a pattern.
+  static func parsed(_ patterns: [String]) throws -> [GlobPattern] {
+    try patterns.map { pattern in
+      let bytes = RawArguments.bytes(of: pattern)
+      guard let glob = GlobPattern(bytes) else {
+        throw CommandFailure(
+          .usage,
+          "\"\(SourcePath(bytes: bytes))\" is not a valid pattern: * ? [a-z] and ** have a meaning, and \\ before one "
+            + "of these characters takes it away")
+      }
+      return glob
+    }
+  }
+}
+
+/// How large a file may be, as people write it: `20GB`, `512MiB`, `4000`, or `none` for any size.
+struct SizeLimit: ExpressibleByArgument, Hashable, Sendable {
+  /// At least 1; nil for any size.
+  let bytes: Int64?
+
+  init?(argument: String) {
+    if argument == "none" {
+      bytes = nil
+      return
+    }
+    guard let bytes = Quantity.bytes(argument), bytes > 0 else { return nil }
+    self.bytes = bytes
+  }
+}
+
+extension Settings {
+  /// What the command line says.
+  init(
+    _ library: LibraryOptions, reading: ReadingOptions? = nil, intake: IntakeOptions? = nil,
+    output: RunOutputOptions? = nil, store: StoreOptions? = nil, jobs: Int? = nil
+  ) {
+    self.init(
+      library: library.library, to: intake?.to, author: intake?.author, authorName: intake?.authorName,
+      publicBaseURL: store?.publicBaseURL, mode: intake?.mode, jobs: jobs, worker: reading?.worker,
+      deadline: reading?.deadline, isolation: reading?.isolation?.rawValue,
+      progress: output?.progress?.rawValue, limitRate: intake?.limitRate, maxSize: intake?.maxSize,
+      uploads: intake?.uploads,
+      store: store.map { StoreSettings($0) } ?? StoreSettings())
+  }
+}
+
+extension StoreSettings {
+  /// What the command line says; a flag that is not given says nothing.
+  init(_ options: StoreOptions) {
+    self.init(
+      endpoint: options.endpoint, region: options.region, pathStyle: options.pathStyle,
+      profile: options.profile, credentials: options.credentials?.rawValue,
+      serviceAccount: options.serviceAccount, project: options.project, caFile: options.caFile,
+      proxy: options.proxy, insecureHTTP: options.insecureHTTP ? true : nil, presign: options.presign,
+      adapterEnv: options.adapterEnv, adapterDeadline: options.adapterDeadline)
+  }
+}
+
+extension IntakeOptions {
+  /// How a run treats its files, by these flags and `settings`.
+  func ingestOptions(_ settings: Settings) -> IngestOptions {
+    var options = IngestOptions()
+    options.metadata = PostMetadata(authorID: author, authorName: authorName)
+    options.defaultMetadata = PostMetadata(authorID: settings.author, authorName: settings.authorName)
+    options.trustSidecars = trustSidecars
+    options.duplicates = duplicates == .allow ? .allow : .skip
+    options.dryRun = dryRun
+    options.jobs = min(settings.jobs ?? max(4, AppContext.processors * 2), DescriptorLimit.jobs)
+    if let limit = settings.maxSize { options.maxSize = limit.bytes }
+    options.nameLength = settings.nameLength ?? 22
+    options.demoCounts = demoCounts
+    options.workingDirectory = WorkingFolder.path()
+    return options
+  }
 }

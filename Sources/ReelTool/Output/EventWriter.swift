@@ -1,6 +1,47 @@
+import Glibc
 import ReelCore
 import ReelIngest
 import ReelTerminal
+
+/// Where `--events` goes.
+struct EventTarget: Sendable {
+  let stream: OutputStream
+  /// The report moves to stderr then.
+  let isStandardOutput: Bool
+
+  /// Opens `FILE`, `-` or `fd:N`; nil when nothing was asked for.
+  /// - Throws: ``CommandFailure`` when it can't be opened, before anything else is done.
+  static func open(_ name: String?) throws -> EventTarget? {
+    guard let name else { return nil }
+    if name == "-" { return EventTarget(stream: .standardOutput, isStandardOutput: true) }
+    if name.hasPrefix("fd:") { return try inherited(name) }
+    guard mayBeReplaced(name) else {
+      throw CommandFailure(
+        .usage, "--events \(name): that file holds something else than events; name another, or remove it")
+    }
+    let descriptor = Glibc.open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o600)
+    guard descriptor >= 0 else {
+      throw CommandFailure(
+        .couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")
+    }
+    return EventTarget(stream: OutputStream(descriptor: descriptor), isStandardOutput: false)
+  }
+
+  /// A file with content is the log of an earlier run, or none of ours: `--events clips/*` would end a video.
+  private static func mayBeReplaced(_ name: String) -> Bool {
+    var facts = stat()
+    guard stat(name, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size > 0 else { return true }
+    guard let begun = try? UserFile.read(name, upTo: 0) else { return true }
+    return begun.starts(with: #"{"at":""#.utf8)
+  }
+
+  private static func inherited(_ name: String) throws -> EventTarget {
+    guard let number = Int32(name.dropFirst(3)), number >= 0, fcntl(number, F_GETFD) != -1 else {
+      throw CommandFailure(.usage, "--events \(name): there is no such open descriptor; fd:3 wants 3>FILE")
+    }
+    return EventTarget(stream: OutputStream(descriptor: number), isStandardOutput: number == STDOUT_FILENO)
+  }
+}
 
 /// Writes a run's events as JSON lines. Its reader may be slow: only this writer waits for it.
 struct EventWriter: Sendable {
@@ -20,5 +61,53 @@ struct EventWriter: Sendable {
       try result.get()
       await passedOn(batch)
     }
+  }
+}
+
+/// The reader of what we print went away.
+struct OutputClosed: Error {}
+
+/// A descriptor that text goes to.
+struct OutputStream: Sendable {
+  let descriptor: Int32
+
+  static let standardOutput = OutputStream(descriptor: STDOUT_FILENO)
+  static let standardError = OutputStream(descriptor: STDERR_FILENO)
+
+  /// Writes all of `text`. Blocks as long as the reader does.
+  /// - Throws: ``OutputClosed`` when nobody reads any more; ``CommandFailure`` when it can't be written.
+  func write(_ text: String) throws {
+    var text = text
+    try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Writes all of `bytes`.
+  func write(_ bytes: [UInt8]) throws {
+    try bytes.withUnsafeBytes { try write($0) }
+  }
+
+  private func write(_ bytes: UnsafeRawBufferPointer) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        waitUntilWritable()
+      } else if errno != EINTR {
+        throw failure(errno)
+      }
+    }
+  }
+
+  /// Somebody else may have made the descriptor they share with us non-blocking.
+  private func waitUntilWritable() {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    poll(&request, 1, -1)
+  }
+
+  private func failure(_ code: Int32) -> any Error {
+    if code == EPIPE { return OutputClosed() }
+    return CommandFailure(.couldNotRun, "the output can't be written: \(String(cString: strerror(code)))")
   }
 }

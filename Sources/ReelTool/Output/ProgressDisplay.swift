@@ -1,5 +1,6 @@
 import ReelCore
 import ReelIngest
+import ReelLibrary
 import ReelTerminal
 
 /// Shows a run on stderr: events as they come, bars or lines on a clock.
@@ -76,5 +77,15 @@ actor ProgressDisplay {
     guard !text.isEmpty, !isBroken else { return }
     let stream = stream
     isBroken = await queue.run { (try? stream.write(text)) == nil }
+  }
+}
+
+/// Says on standard error what a run waits for, so that nobody takes it for a hang.
+enum LongWait {
+  /// One line, over whatever line is being drawn there.
+  static func tell(_ hold: LockHolder) {
+    let clearing = TerminalTraits.standardError().isTerminal ? "\r\u{1B}[2K" : ""
+    // Who does not read what we say waits all the same.
+    try? OutputStream.standardError.write(clearing + "reel: " + hold.sentence + "\n")
   }
 }

@@ -1,3 +1,5 @@
+import FoundationEssentials
+import Glibc
 import ReelCore
 
 /// Everything that flags, environment and configuration file can set, as one typed value.
@@ -59,4 +61,67 @@ struct StoreSettings: Sendable {
   var adapterEnv: String?
   /// Seconds that such an adapter may be silent.
   var adapterDeadline: Double?
+}
+
+extension Settings {
+  /// These settings, and `other`'s where these say nothing.
+  func completed(by other: Settings) -> Settings {
+    Settings(
+      library: library ?? other.library, to: to ?? other.to, author: author ?? other.author,
+      authorName: authorName ?? other.authorName, publicBaseURL: publicBaseURL ?? other.publicBaseURL,
+      mode: mode ?? other.mode, jobs: jobs ?? other.jobs, nameLength: nameLength ?? other.nameLength,
+      worker: worker ?? other.worker, deadline: deadline ?? other.deadline,
+      isolation: isolation ?? other.isolation, progress: progress ?? other.progress,
+      limitRate: limitRate ?? other.limitRate, maxSize: maxSize ?? other.maxSize,
+      uploads: uploads ?? other.uploads,
+      store: store.completed(by: other.store))
+  }
+}
+
+extension StoreSettings {
+  /// These settings, and `other`'s where these say nothing.
+  func completed(by other: StoreSettings) -> StoreSettings {
+    StoreSettings(
+      endpoint: endpoint ?? other.endpoint, region: region ?? other.region,
+      pathStyle: pathStyle ?? other.pathStyle, profile: profile ?? other.profile,
+      credentials: credentials ?? other.credentials,
+      serviceAccount: serviceAccount ?? other.serviceAccount, project: project ?? other.project,
+      caFile: caFile ?? other.caFile, proxy: proxy ?? other.proxy,
+      insecureHTTP: insecureHTTP ?? other.insecureHTTP, presign: presign ?? other.presign,
+      adapterEnv: adapterEnv ?? other.adapterEnv, adapterDeadline: adapterDeadline ?? other.adapterDeadline)
+  }
+}
+
+/// The variables of this process. A value that is not UTF-8 would come out of Foundation repaired, and name another
+/// place: it is refused where it is asked for.
+struct ProcessEnvironment: Sendable {
+  private let variables: [String: String]
+  /// Names of those that are not UTF-8.
+  private let repaired: Set<String>
+
+  /// As they are now.
+  static func current() -> ProcessEnvironment {
+    let variables = ProcessInfo.processInfo.environment
+    let repaired = variables.filter { name, value in
+      value.unicodeScalars.contains("\u{FFFD}")
+        && getenv(name).flatMap { String(validatingCString: $0) } == nil
+    }
+    return ProcessEnvironment(variables: variables, repaired: Set(repaired.keys))
+  }
+
+  /// The value of `name`; nil when it is not set, or empty.
+  /// - Throws: ``CommandFailure`` when it is not UTF-8.
+  func text(_ name: String) throws -> String? {
+    try texts { $0 == name }[name].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Those whose names are meant.
+  /// - Throws: ``CommandFailure`` when one of them is not UTF-8.
+  func texts(where isMeant: (String) -> Bool) throws -> [String: String] {
+    if let name = repaired.filter(isMeant).min() {
+      throw CommandFailure(
+        .couldNotRun, "the environment variable \(name) is not UTF-8: set it to a text in UTF-8, or unset it")
+    }
+    return variables.filter { isMeant($0.key) }
+  }
 }

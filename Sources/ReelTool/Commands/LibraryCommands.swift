@@ -1,0 +1,170 @@
+import ArgumentParser
+import ReelCore
+import ReelLibrary
+import ReelTerminal
+
+/// `reel status`
+struct StatusCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "What the catalog holds, and what failed and why.")
+
+  @OptionGroup var library: LibraryOptions
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func run() async throws {
+    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let path = try AppContext.libraryPath(settings)
+    let status = try await status(try await AppContext.reading(settings)) ?? .empty
+    let view = StatusView(status, library: path)
+    let traits = TerminalTraits.standardOutput()
+    try OutputStream.standardOutput.write(
+      json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
+  }
+
+  private func status(_ catalog: (any PostCatalog)?) async throws -> CatalogStatus? {
+    do throws(CatalogError) {
+      return try await catalog?.status()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+}
+
+extension CatalogStatus {
+  /// Of a library that is not there yet.
+  static let empty = CatalogStatus(
+    posts: 0, bytes: 0, destinations: [], unfinished: 0, failures: [], failureCount: 0, schemaVersion: 0)
+}
+
+/// `reel backup FILE`
+struct BackupCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup",
+    abstract: "Copies the catalog to a new file, also while it is in use.",
+    discussion: """
+      The copy is whole and checked when it has its name. The videos are not in it: copy the store after the \
+      catalog, then every post in the backup has its object. docs/backup.md says how to put both back.
+      """)
+
+  @OptionGroup var library: LibraryOptions
+
+  @Argument(help: "The new file. One that is there is never replaced.", transform: RawArguments.place)
+  var file: String
+
+  func run() async throws {
+    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let path = try AppContext.libraryPath(settings)
+    try await orCommandFailure { () async throws(CatalogError) in
+      guard let library = try await LibraryFolder.existing(at: path) else {
+        throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
+      }
+      try await CatalogBackup.write(of: library, to: file)
+    }
+    let traits = TerminalTraits.standardOutput()
+    try OutputStream.standardOutput.write(traits.sanitized("the catalog of \(path) is in \(file)") + "\n")
+  }
+}
+
+/// `reel relocate OLD NEW`
+struct RelocateCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "relocate",
+    abstract: "Tells the catalog that a store was moved: what was stored in OLD is in NEW from now on.",
+    discussion: """
+      Move the store first, with whatever moves folders or buckets. Every post's object is looked for in NEW; only \
+      when all are there, and as long as they should be, the catalog is changed, at once. No object is touched. \
+      The library's own store needs this only when it was moved out of the library. \
+      Exit codes: 0 done · 3 an object is missing or damaged in NEW · 1 could not look, or can't be done; in all but \
+      the first nothing was changed.
+      """)
+
+  @OptionGroup var library: LibraryOptions
+  @OptionGroup var store: StoreOptions
+
+  @Flag(help: "Read every object in NEW and compare its digest, beside its length.")
+  var read = false
+
+  @Option(
+    help:
+      "What to do with videos that are posts in OLD and in NEW: skip (change nothing) or allow (keep both posts of each) (default: skip)."
+  )
+  var duplicates: DuplicatesChoice = .skip
+
+  @Argument(
+    help: "Where it was: an address as --to takes it, or the name that `reel status` gives it.",
+    transform: RawArguments.place)
+  var old: String
+
+  @Argument(help: "Where it is now, as --to takes it.", transform: RawArguments.place)
+  var new: String
+
+  func run() async throws {
+    let settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
+    let session = RelocationSession(
+      settings: settings, old: old, new: new, readsObjects: read,
+      duplicates: duplicates == .allow ? .allow : .skip)
+    try await session.run().end()
+  }
+}
+
+/// `reel cache`
+struct CacheCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cache",
+    abstract: "How large the memory of digests and readings is; reel cache clear forgets it.",
+    discussion: "Posts are never in the cache. What is forgotten is read again when it is needed.",
+    subcommands: [Show.self, Clear.self], defaultSubcommand: Show.self)
+
+  struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "How large it is.")
+
+    @OptionGroup var library: LibraryOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+      try await CacheCommand.print(library, json: json, cleared: false) { catalog throws(CatalogError) in
+        try await catalog.cacheStatus()
+      }
+    }
+  }
+
+  struct Clear: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "clear", abstract: "Forget it, and say how much was freed.")
+
+    @OptionGroup var library: LibraryOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+      try await CacheCommand.print(library, json: json, cleared: true) { catalog throws(CatalogError) in
+        try await catalog.clearCache()
+      }
+    }
+  }
+
+  private static func print(
+    _ library: LibraryOptions, json: Bool, cleared: Bool,
+    _ ask: (any PostCatalog) async throws(CatalogError) -> CacheStatus
+  ) async throws {
+    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let catalog = cleared ? try await AppContext.existing(settings) : try await AppContext.reading(settings)
+    var status = CacheStatus(files: 0, readings: 0, bytes: 0)
+    if let catalog {
+      do throws(CatalogError) {
+        status = try await ask(catalog)
+        try await catalog.close()
+      } catch {
+        throw CommandFailure(error)
+      }
+    }
+    let view = CacheView(status, cleared: cleared)
+    let traits = TerminalTraits.standardOutput()
+    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
+  }
+}
