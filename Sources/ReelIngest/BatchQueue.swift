@@ -86,7 +86,7 @@ struct ScanCount {
       return nil
     case .candidate(let file):
       found += 1
-      bytes += file.identity.size
+      bytes = bytes.addingClamped(file.identity.size)
       return NumberedItem(found, file.path, size: file.identity.size, .success(file))
     case .failed(let path, let error):
       found += 1

@@ -134,7 +134,7 @@ extension IngestState {
 
   private mutating func end(_ file: FileReference) {
     guard let index = inFlight.firstIndex(where: { $0.file.number == file.number }) else { return }
-    doneBytes += inFlight[index].size ?? 0
+    doneBytes = doneBytes.addingClamped(inFlight[index].size ?? 0)
     inFlight.remove(at: index)
   }
 }

@@ -114,7 +114,7 @@ extension PrivateCopy {
 
     private func hash(isClone: Bool, _ isCancelled: () -> Bool) throws(Failure) -> ContentDigest? {
       let buffer = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: Int(min(Int64(chunk), max(1, original.size + 1))), alignment: 4096)
+        byteCount: Int(min(Int64(chunk), max(1, original.size.addingClamped(1)))), alignment: 4096)
       defer { buffer.deallocate() }
       var hash = SHA256()
       var offset: Int64 = 0
@@ -210,7 +210,7 @@ public enum SourceDigest {
     if file.size > Int64(chunk) { (file.handle as? OpenedFile)?.willBeReadInOrder() }
     // Most files that are not videos are small: no more memory than the file is long.
     let buffer = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: Int(min(Int64(chunk), max(1, file.size + 1))), alignment: 64)
+      byteCount: Int(min(Int64(chunk), max(1, file.size.addingClamped(1)))), alignment: 64)
     defer { buffer.deallocate() }
     var hasher = SHA256()
     var offset: Int64 = 0

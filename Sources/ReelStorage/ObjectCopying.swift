@@ -154,7 +154,7 @@ struct SourceCopy {
 
   private func copyThroughHash() throws(UploadError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: Int(min(Int64(Self.bufferSize), source.size + 1)), alignment: 4096)
+      byteCount: Int(min(Int64(Self.bufferSize), source.size.addingClamped(1))), alignment: 4096)
     defer { buffer.deallocate() }
     var hash = SHA256()
     var sent: Int64 = 0

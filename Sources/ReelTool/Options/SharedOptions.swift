@@ -206,7 +206,7 @@ extension IntakeOptions {
     options.trustSidecars = trustSidecars
     options.duplicates = duplicates == .allow ? .allow : .skip
     options.dryRun = dryRun
-    options.jobs = min(settings.jobs ?? max(4, AppContext.processors * 2), DescriptorLimit.jobs)
+    options.jobs = min(settings.jobs ?? min(64, max(4, AppContext.processors * 2)), DescriptorLimit.jobs)
     if let limit = settings.maxSize { options.maxSize = limit.bytes }
     options.nameLength = settings.nameLength ?? 22
     options.demoCounts = demoCounts
