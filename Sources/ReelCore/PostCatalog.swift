@@ -55,8 +55,8 @@ public protocol PostCatalog: Sendable {
   /// - Parameter readingPosts: whether the posts are to be given, too. Reading them is most of what a known file costs.
   func recall(_ files: [RecalledFile], readingPosts: Bool) throws(CatalogError) -> [CachedRecord?]
 
-  /// Remembers `notes`; not awaited to be durable.
-  func note(_ notes: [CatalogNote]) async
+  /// Remembers `notes` soon. Does not block, and does not wait for them to be durable.
+  func note(_ notes: [CatalogNote])
 
   /// What `reader` found in each of `digests`, in their order. One look, however many they are.
   func probeOutcomes(

@@ -1,5 +1,6 @@
 import Dispatch
 import ReelCore
+import Synchronization
 
 /// Takes one file through the rest of its steps, for all that has to wait: a slow reader, a network, another process, a
 /// retry.
@@ -19,16 +20,16 @@ struct FilePublisher: Sendable {
     } catch {
       report = context.reporter.report(error, of: file.file)
     }
-    await note(notes + report.notes)
+    note(notes + report.notes)
     context.hub.emit(report.event)
     if let ending = report.ending { context.stop.set(ending) }
     guard case .postPublished(_, let post) = report.event else { return }
     services.onStep(.told)
-    if !context.options.isAcknowledged { await note([.announced([post.id])]) }
+    if !context.options.isAcknowledged { note([.announced([post.id])]) }
   }
 
-  private func note(_ notes: [CatalogNote]) async {
-    if !context.options.dryRun, !notes.isEmpty { await services.catalog.note(notes) }
+  private func note(_ notes: [CatalogNote]) {
+    if !context.options.dryRun, !notes.isEmpty { services.catalog.note(notes) }
   }
 
   private func ending(
@@ -262,40 +263,66 @@ extension FilePublisher {
 
 }
 
-/// The tasks of files that go on alone. A lane that hands one in waits while all places are taken.
+/// The tasks of files that go on alone.
 ///
-/// They are not children of the run's task: each tells its file's end, also when the run was cancelled before it began.
+/// They are no children of the run's task: each tells its file's end, also when the run was cancelled before it began.
 final class LoneFileTasks: Sendable {
+  private struct State {
+    var underWay = 0
+    var waiting: [DispatchSemaphore] = []
+  }
   private let publisher: FilePublisher
   private let places: Int
-  private let free = DispatchSemaphore(value: 0)
+  private let state = Mutex(State())
+  private let all = DispatchGroup()
 
-  /// - Parameter places: files under way at once.
+  /// - Parameter places: files under way at which a lane waits.
   init(_ publisher: FilePublisher, places: Int) {
     self.publisher = publisher
     self.places = places
-    // A semaphore that is let go of below its first value is a fault to libdispatch.
-    for _ in 0..<places { free.signal() }
   }
 
-  /// Takes the file to its end. Blocks until there is a place for it.
+  /// Blocks while too many are under way. For who holds no intent: one of them may be waiting for that.
+  func waitForRoom() {
+    while let room = room() { room.wait() }
+  }
+
+  private func room() -> DispatchSemaphore? {
+    state.withLock { state in
+      guard state.underWay >= places else { return nil }
+      let room = DispatchSemaphore(value: 0)
+      state.waiting.append(room)
+      return room
+    }
+  }
+
+  /// Takes the file to its end. Never blocks, so there may be a batch of each lane more than there are places.
   func add(_ file: LoneFile) {
-    free.wait()
+    state.withLock { $0.underWay += 1 }
+    all.enter()
     let (publisher, cancellation) = (publisher, publisher.context.stop.cancellation)
     Task {
       let publishing = Task { await publisher.publish(file) }
       let registration = cancellation.onSet { publishing.cancel() }
       await publishing.value
       cancellation.clear(registration)
-      free.signal()
+      for lane in ended() { lane.signal() }
+      all.leave()
+    }
+  }
+
+  /// Whom to wake: all of them, as there may have been more under way than there are places.
+  private func ended() -> [DispatchSemaphore] {
+    state.withLock { state in
+      state.underWay -= 1
+      guard state.underWay < places else { return [] }
+      defer { state.waiting = [] }
+      return state.waiting
     }
   }
 
   /// Waits for all that were added.
   func end() async {
-    await DispatchQueue(label: "reel.lone-files").run { [self] in
-      for _ in 0..<places { free.wait() }
-      for _ in 0..<places { free.signal() }
-    }
+    await DispatchQueue(label: "reel.lone-files").run { [all] in all.wait() }
   }
 }

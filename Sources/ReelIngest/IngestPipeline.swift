@@ -34,7 +34,7 @@ struct IngestPipeline: Sendable {
     let told = events.compactMap { event in
       if case .postPublished(_, let post) = event.body { post.id } else { nil }
     }
-    if !told.isEmpty { await services.catalog.note([.announced(told)]) }
+    if !told.isEmpty { services.catalog.note([.announced(told)]) }
   }
 
   private func takeAllIn(_ makeWalk: () -> SourceWalk) async -> RunEnding {
@@ -75,14 +75,15 @@ struct IngestPipeline: Sendable {
     }
   }
 
-  private var jobs: Int { max(1, options.jobs) }
+  /// More than 255 threads at once libdispatch does not give.
+  private var jobs: Int { min(max(1, options.jobs), 64) }
 
   // MARK: The walk
 
   private func scan(_ walk: SourceWalk, into queue: BatchQueue<[NumberedItem]>, _ stop: StopSignal) async {
     defer { queue.close() }
     let thread = DispatchQueue(label: "reel.walk")
-    var cutter = BatchCutter(jobs: jobs, oneByOne: options.onError == .stop)
+    var cutter = BatchCutter(jobs: jobs, most: mostInBatch)
     var scan = ScanCount()
     while !stop.isSet, !scan.isComplete {
       let items = await thread.run { walk.next(upTo: BatchCutter.most) }
@@ -94,6 +95,14 @@ struct IngestPipeline: Sendable {
       await hub.observersToCatchUp()
       await thread.run { for batch in batches where !stop.isSet { _ = queue.put(batch) } }
     }
+  }
+
+  /// Files in a batch. A lane holds up to three descriptors for each, and as many wait in the queue; uploads that a
+  /// store takes one by one are begun one by one.
+  private var mostInBatch: Int {
+    guard options.onError == .continue else { return 1 }
+    guard services.uploader.batches != nil || services.uploader.traits.isLatencyBound else { return 1 }
+    return max(1, min(BatchCutter.most, (Descriptor.limit - 40) / (8 * jobs)))
   }
 
   /// Tells how much there is, while others work on it.
@@ -123,11 +132,7 @@ struct IngestPipeline: Sendable {
       for number in 0..<jobs {
         group.addTask {
           await DispatchQueue(label: "reel.lane.\(number)").run {
-            var lane = Lane(context: context) {
-              lone.add($0)
-            } expectReading: {
-              expectation.yield()
-            }
+            var lane = Lane(context: context, lone: lone) { expectation.yield() }
             lane.run(queue)
           }
         }
@@ -138,7 +143,7 @@ struct IngestPipeline: Sendable {
     await warming
   }
 
-  /// Files that go on alone at once. Each holds a folder, a source and a copy open.
+  /// Files that go on alone, at which the lanes wait. Each holds a folder, a source and a copy open.
   private var places: Int {
     guard services.uploader.traits.isLatencyBound, options.onError == .continue else { return jobs }
     return max(jobs, min(jobs * Self.waitingForEachJob, Descriptor.limit / 6))
@@ -161,19 +166,19 @@ struct IngestPipeline: Sendable {
 /// Cuts what the walk finds into batches: small ones first, so that a few files keep every lane busy, then as large as
 /// one transaction is worth. A large file goes alone.
 struct BatchCutter {
-  /// Files in a batch.
+  /// Files in a batch at most.
   static let most = 32
   /// Bytes in a batch of several.
   private static let mostBytes: Int64 = 64 << 20
 
-  let jobs: Int
-  /// Each file is a batch of its own.
-  let oneByOne: Bool
+  private let jobs: Int
+  private let most: Int
   private var cut = 0
 
-  init(jobs: Int, oneByOne: Bool) {
+  /// - Parameter most: files in a batch of this run, up to ``most``.
+  init(jobs: Int, most: Int) {
     self.jobs = jobs
-    self.oneByOne = oneByOne
+    self.most = most
   }
 
   mutating func cut(_ items: [NumberedItem]) -> [[NumberedItem]] {
@@ -182,18 +187,18 @@ struct BatchCutter {
     var bytes: Int64 = 0
     for item in items {
       let size = item.size ?? 0
-      if !batch.isEmpty, batch.count >= largest || bytes + size > Self.mostBytes {
+      if !batch.isEmpty, batch.count >= largest || bytes.addingClamped(size) > Self.mostBytes {
         batches.append(batch)
         (batch, bytes) = ([], 0)
       }
       batch.append(item)
-      bytes += size
+      bytes = bytes.addingClamped(size)
       cut += 1
     }
     return batch.isEmpty ? batches : batches + [batch]
   }
 
-  private var largest: Int { oneByOne ? 1 : min(Self.most, 1 + cut / (4 * jobs)) }
+  private var largest: Int { min(most, 1 + cut / (4 * jobs)) }
 }
 
 extension DispatchQueue {

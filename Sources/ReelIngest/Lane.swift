@@ -8,21 +8,22 @@ import ReelSource
 /// that another file or another process is at just now, a file that its reader takes long for.
 struct Lane {
   let context: IngestContext
-  /// Takes over a file that goes on alone. Blocks while too many do.
-  let handOver: @Sendable (LoneFile) -> Void
+  /// The files that go on alone.
+  let lone: LoneFileTasks
   /// Says that a file will most likely have to be read.
   let expectReading: @Sendable () -> Void
   /// Written with the next transaction.
   var notes: [CatalogNote] = []
+  /// Notes of batches without a post that may wait for a transaction.
+  private static let mostNotes = 256
   /// Told with the next emission.
   var events: [IngestEvent.Body] = []
 
   init(
-    context: IngestContext, handOver: @escaping @Sendable (LoneFile) -> Void,
-    expectReading: @escaping @Sendable () -> Void
+    context: IngestContext, lone: LoneFileTasks, expectReading: @escaping @Sendable () -> Void
   ) {
     self.context = context
-    self.handOver = handOver
+    self.lone = lone
     self.expectReading = expectReading
   }
 
@@ -30,6 +31,8 @@ struct Lane {
   mutating func run(_ queue: BatchQueue<[NumberedItem]>) {
     while let batch = queue.take() {
       if context.stop.isSet { continue }
+      // Now, and not while it holds intents: those that are under way may be waiting for just these.
+      lone.waitForRoom()
       do throws(StepFailure) {
         try takeIn(batch)
       } catch {
@@ -37,9 +40,9 @@ struct Lane {
         if !error.failure.isCancellation { context.stop.set(.aborted(error.failure)) }
       }
       emit()
+      if notes.count >= Self.mostNotes { writeNotes() }
     }
-    // What was noted is for a later run's convenience: that it can't be written is not a failure of this one.
-    _ = try? write { catalog, notes throws(CatalogError) in try catalog.complete([], noting: notes) }
+    writeNotes()
   }
 
   private mutating func takeIn(_ batch: [NumberedItem]) throws(StepFailure) {
@@ -69,7 +72,7 @@ struct Lane {
   /// The file goes on alone; what was true of it before is told first.
   mutating func letGo(_ file: LoneFile) {
     emit()
-    handOver(file)
+    lone.add(file)
   }
 
   /// Tells what has become true.
@@ -81,13 +84,20 @@ struct Lane {
     }
     for _ in told { context.services.onStep(.told) }
     events.removeAll(keepingCapacity: true)
-    if !told.isEmpty, !context.options.isAcknowledged { note([.announced(told)]) }
+    // At once: a run that is killed before it is written tells them again.
+    if !told.isEmpty, !context.options.isAcknowledged { context.services.catalog.note([.announced(told)]) }
   }
 
   // MARK: Writing
 
   mutating func note(_ more: [CatalogNote]) {
     if !context.options.dryRun { notes += more }
+  }
+
+  /// What is noted is for a later run's convenience: that it can't be written is not a failure of this one.
+  private mutating func writeNotes() {
+    _ = try? write { catalog, notes throws(CatalogError) in try catalog.complete([], noting: notes) }
+    notes.removeAll(keepingCapacity: true)
   }
 
   /// Writes, and the notes with it; they stay where that fails.

@@ -64,7 +64,7 @@ final class FullOnce: PostCatalog {
   func probeOutcomes(
     of digests: [ContentDigest], by reader: ReaderVersion
   ) throws(CatalogError) -> [ProbeOutcome?] { try base.probeOutcomes(of: digests, by: reader) }
-  func note(_ notes: [CatalogNote]) async { await base.note(notes) }
+  func note(_ notes: [CatalogNote]) { base.note(notes) }
   func cacheStatus() async throws(CatalogError) -> CacheStatus { try await base.cacheStatus() }
   func clearCache() async throws(CatalogError) -> CacheStatus { try await base.clearCache() }
   func close() async throws(CatalogError) { try await base.close() }

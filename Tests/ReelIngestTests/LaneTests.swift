@@ -1,6 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import ReelCore
+import ReelCrypto
 import ReelLibrary
 import ReelSource
 import ReelStorage
@@ -58,6 +59,34 @@ struct LaneTests {
     #expect(types.values.filter { $0.last == "post.published" }.count == 1)
   }
 
+  @Test("pairs of equal files in full batches keep no lane waiting for an intent of its own")
+  func pairs() async {
+    for number in 0..<150 {
+      folder.add("\(1000 + number).mp4", "bytes of \(number)")
+      folder.add("\(1000 + number) (1).mp4", "bytes of \(number)")
+    }
+    let (summary, _) = await run()
+    #expect(summary.published == 150 && summary.duplicates == 150 && stored == 150)
+  }
+
+  @Test("what is read of files that become no posts is remembered during the run")
+  func notes() async throws {
+    for number in 0..<800 { folder.add("\(1000 + number).mp4", "bytes of \(number)") }
+    let first = try #require(ContentDigest(sha256: SHA256.hash(data: Array("bytes of 0".utf8))))
+    let seen = Mutex((hashed: 0, isRemembered: false))
+    let (summary, _) = await run(FailingProber()) { [catalog] step in
+      guard step == .hashed else { return }
+      seen.withLock { seen in
+        seen.hashed += 1
+        guard seen.hashed == 800 else { return }
+        let outcomes = try? catalog.probeOutcomes(of: [first], by: SlowProber.version)
+        seen.isRemembered = outcomes?.first.flatMap { $0 } != nil
+      }
+    }
+    #expect(summary.failed == 800)
+    #expect(seen.withLock(\.isRemembered))
+  }
+
   @Test("a file that its reader takes long for keeps nobody waiting, and becomes a post as well")
   func slowReader() async {
     for number in 0..<40 { folder.add("\(number).mp4", "bytes of \(number)") }
@@ -78,6 +107,20 @@ struct LaneTests {
     #expect(summary.published == 3 && summary.reasons == ["timeout": 1])
     #expect(types[3] == ["file.started", "file.failed"])
     #expect(try await catalog.status().failures.map(\.failure.code) == ["timeout"])
+  }
+}
+
+/// Finds every file damaged.
+private struct FailingProber: MediaProber {
+  func probe(
+    _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
+    cancellation: CancellationFlag
+  ) throws(ProbeError) -> ProbeProgress {
+    throw ProbeError(.corrupt, "it is damaged")
+  }
+
+  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
+    SlowProber.version
   }
 }
 
@@ -113,9 +156,9 @@ private struct SlowProber: MediaProber {
     return .done(report)
   }
 
-  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
-    ReaderVersion(reel: "test", ffmpeg: "0.0.0")
-  }
+  static let version = ReaderVersion(reel: "test", ffmpeg: "0.0.0")
+
+  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion { Self.version }
 }
 
 /// Lets nobody pass until it has counted down.

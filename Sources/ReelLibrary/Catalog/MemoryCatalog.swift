@@ -138,7 +138,7 @@ extension MemoryCatalog {
   }
 
   /// Remembers these. A file's state is remembered when it has been left alone for 2 s.
-  public func note(_ notes: [CatalogNote]) async { try? open { write(notes, into: &$0) } }
+  public func note(_ notes: [CatalogNote]) { try? open { write(notes, into: &$0) } }
 
   func write(_ notes: [CatalogNote], into library: inout MemoryLibrary) {
     for note in notes {

@@ -141,7 +141,7 @@ extension SQLiteCatalog {
   }
 
   /// Handed in at once, and committed soon.
-  public func note(_ notes: [CatalogNote]) async {
+  public func note(_ notes: [CatalogNote]) {
     guard let writing = writableIfAny, !notes.isEmpty else { return }
     writing.writer.enqueue { [self] db in try write(notes, in: db) }
   }
