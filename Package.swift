@@ -13,7 +13,7 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 
 /// The tests of a module: `Tests/NAME`.
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies + ["ReelTestForm"], swiftSettings: strict)
+  .testTarget(name: name, dependencies: dependencies + ["ReelTestSupport"], swiftSettings: strict)
 }
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -90,8 +90,9 @@ let package = Package(
       swiftSettings: strict),
 
     // Support for tests.
-    .target(name: "ReelTestRandomness", path: "Tests/Randomness", swiftSettings: strict),
-    .target(name: "ReelTestForm", path: "Tests/Form", swiftSettings: strict),
+    .target(
+      name: "ReelTestSupport", dependencies: ["ReelCore", "ReelCrypto"], path: "Tests/Support",
+      swiftSettings: strict),
     .target(name: "CEscapes", path: "Tests/CEscapes"),
     .executableTarget(
       name: "reel-sabotaged-worker",
@@ -106,8 +107,7 @@ let package = Package(
     .target(
       name: "ReelHTTPFakes",
       dependencies: [
-        "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelTestRandomness", "CWire",
-        httpTypes,
+        "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelTestSupport", "CWire", httpTypes,
       ],
       path: "Tests/HTTPFakes", swiftSettings: strict),
     .target(
@@ -119,16 +119,16 @@ let package = Package(
       name: "ReelFaultCampaign",
       dependencies: [
         "ReelCore", "ReelCrypto", "ReelSource", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
-        "ReelIngest", "ReelTestRandomness", "ReelTestForm", "ReelHTTPFakes",
+        "ReelIngest", "ReelTestSupport", "ReelHTTPFakes",
       ],
       path: "Tests/FaultCampaign", swiftSettings: strict),
 
     // Tests.
-    tests("ReelCoreTests", ["ReelCore", "ReelTestRandomness"]),
-    tests("ReelCryptoTests", ["ReelCrypto", "ReelTestRandomness"]),
-    tests("ReelSourceTests", ["ReelCore", "ReelSource", "ReelTestRandomness"]),
-    tests("ReelWireTests", ["ReelCore", "ReelWire", "ReelTestRandomness"]),
-    tests("ReelProbeTests", ["ReelCore", "ReelProbe", "ReelTestRandomness"]),
+    tests("ReelCoreTests", ["ReelCore"]),
+    tests("ReelCryptoTests", ["ReelCrypto"]),
+    tests("ReelSourceTests", ["ReelCore", "ReelSource"]),
+    tests("ReelWireTests", ["ReelCore", "ReelWire"]),
+    tests("ReelProbeTests", ["ReelCore", "ReelProbe"]),
     tests(
       "ReelSandboxTests",
       [
@@ -154,32 +154,31 @@ let package = Package(
       "ReelTusTests",
       [
         "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelStorageTesting", "ReelLibrary",
-        "ReelTestRandomness", "ReelHTTPFakes", "ReelTestServers", "ReelFaultCampaign", httpTypes,
+        "ReelHTTPFakes", "ReelTestServers", "ReelFaultCampaign", httpTypes,
       ]),
     tests(
       "ReelFirebaseTests",
       [
         "COpenSSL", "ReelCore", "ReelCrypto", "ReelStorage", "ReelRemoteStorage", "ReelStorageTesting",
-        "ReelLibrary", "ReelTestRandomness", "ReelHTTPFakes", "ReelFakeGoogle", "ReelTestServers",
+        "ReelLibrary", "ReelHTTPFakes", "ReelFakeGoogle", "ReelTestServers",
         "ReelFaultCampaign", httpTypes,
       ]),
     tests("ReelLibraryTests", ["CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelLibrary"]),
-    tests("ReelValidationTests", ["ReelCore", "ReelValidation", "ReelTerminal", "ReelTestRandomness"]),
+    tests("ReelValidationTests", ["ReelCore", "ReelValidation", "ReelTerminal"]),
     tests(
       "ReelIngestTests",
       [
         "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelStorage", "ReelLibrary", "ReelIngest",
-        "Reel", "ReelTestRandomness",
+        "Reel",
       ]),
-    tests(
-      "ReelTerminalTests", ["ReelCore", "ReelLibrary", "ReelIngest", "ReelTerminal", "ReelTestRandomness"]),
+    tests("ReelTerminalTests", ["ReelCore", "ReelLibrary", "ReelIngest", "ReelTerminal"]),
     tests(
       "ReelHostileTests", ["reel-probe-worker", "ReelTool", "reel-sabotaged-worker", "ReelHostileFiles"]),
     tests(
       "ReelEndToEndTests",
       [
         "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelRemoteStorage", "ReelLibrary", "ReelValidation",
-        "ReelIngest", "ReelTool", "ReelTestRandomness", "reel-sabotaged-worker", "ReelHTTPFakes",
+        "ReelIngest", "ReelTool", "reel-sabotaged-worker", "ReelHTTPFakes",
         "ReelFakeGoogle", "ReelTestServers", httpTypes,
       ]),
   ],

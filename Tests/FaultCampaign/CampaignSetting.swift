@@ -1,6 +1,5 @@
 import Foundation
-import ReelTestForm
-import ReelTestRandomness
+import ReelTestSupport
 
 /// Which scenarios of a campaign are run: `REEL_LONG=1` all of them, else one of each kind, drawn by `REEL_SEED`.
 /// `REEL_FAULT` leaves only those whose description holds it, such as `swallow the reply, request 2, once`.
@@ -16,7 +15,7 @@ package struct CampaignSetting: Sendable {
   }
 
   /// Draws `count` of `all`, without drawing one twice; the same ones from the same seed.
-  package func draw<Element>(_ count: Int, of all: [Element], _ draws: SeededDraws) -> [Element] {
+  package func draw<Element>(_ count: Int, of all: [Element], _ draws: SeededRandomness) -> [Element] {
     guard !isLong, only == nil else { return all }
     var left = all
     return (0..<min(count, all.count)).map { _ in
@@ -31,7 +30,7 @@ extension CampaignSetting {
     from kinds: [FaultKind], _ requests: [String], oneKindIn share: Int,
     sparing spares: (FaultKind, String) -> Bool
   ) -> [Fault] {
-    let draws = SeededDraws(seed: seed)
+    let draws = SeededRandomness(seed: seed)
     let drawn = share == 1 ? kinds : draw((kinds.count + share - 1) / share, of: kinds, draws)
     return drawn.flatMap { kind in
       let all = requests.indices.filter { !spares(kind, requests[$0]) }.flatMap { index in

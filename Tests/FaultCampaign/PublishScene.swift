@@ -5,7 +5,7 @@ import ReelIngest
 import ReelLibrary
 import ReelSource
 import ReelStorage
-import ReelTestRandomness
+import ReelTestSupport
 import Synchronization
 
 /// One video and one library in a folder of a test's own, and the real pipeline between them and a store.
@@ -13,7 +13,7 @@ package final class PublishScene: Sendable {
   package let folder: String
   package let digest: ContentDigest
   private let file: String
-  private let randomness: SeededDraws
+  private let randomness: SeededRandomness
 
   /// - Parameters:
   ///   - size: bytes of the video.
@@ -22,7 +22,7 @@ package final class PublishScene: Sendable {
     folder = FileManager.default.temporaryDirectory.path + "/reel-faults-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     file = folder + "/clip.mp4"
-    randomness = SeededDraws(seed: seed)
+    randomness = SeededRandomness(seed: seed)
     var draws = SplitMix64(seed: seed)
     let bytes = draws.bytes(size)
     try Data(bytes).write(to: URL(filePath: file))
@@ -75,23 +75,6 @@ private struct TrustingProber: MediaProber {
 
   func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     ReaderVersion(reel: "test", ffmpeg: "0.0.0")
-  }
-}
-
-/// Draws the same again from the same seed (SplitMix64).
-package final class SeededDraws: Randomness {
-  private let state: Mutex<UInt64>
-
-  package init(seed: UInt64) { state = Mutex(seed) }
-
-  package func number(below bound: UInt64) -> UInt64 {
-    state.withLock { state in
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return (mixed ^ (mixed >> 31)) % bound
-    }
   }
 }
 

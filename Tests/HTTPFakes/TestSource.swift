@@ -1,6 +1,6 @@
 import ReelCore
 import ReelCrypto
-import ReelTestRandomness
+import ReelTestSupport
 import Synchronization
 
 /// A source in memory.

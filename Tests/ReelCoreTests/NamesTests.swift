@@ -1,3 +1,4 @@
+import ReelTestSupport
 import FoundationEssentials
 import ReelCore
 import Testing

@@ -1,3 +1,4 @@
+import ReelTestSupport
 import FoundationEssentials
 import Glibc
 import ReelCore
@@ -48,8 +49,8 @@ import Testing
 
   @Test func onlyWhatTheDeadLeftIsRemoved() throws {
     let living = try OwnerLock(directory: folder.path, name: "living")
-    try folder.make("dead.owner")
-    try folder.make("born-dead.owner.new")
+    try folder.write([], to: "dead.owner")
+    try folder.write([], to: "born-dead.owner.new")
     #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "living") == false)
     #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "dead"))
     #expect(try OwnerLock.removeIfDead(directory: folder.path, name: "born-dead"))
@@ -65,13 +66,13 @@ import Testing
   }
 
   @Test func aLinkIsNoLock() throws {
-    try folder.make("target")
+    try folder.write([], to: "target")
     symlink(folder.path + "/target", folder.path + "/a.owner")
     #expect(throws: SystemError(code: ELOOP, call: "open")) { try isAlive("a") }
   }
 
   @Test func thoseWhoAskDoNotTakeEachOtherForTheOwner() async throws {
-    try folder.make("dead.owner")
+    try folder.write([], to: "dead.owner")
     let path = folder.path
     let answers = try await withThrowingTaskGroup { group in
       for _ in 0..<8 {
@@ -110,7 +111,7 @@ import Testing
   @Test(.enabled(if: access("/usr/bin/flock", X_OK) == 0, "needs flock(1)"))
   func aProcessThatIsKilledIsDead() async throws {
     let path = folder.path + "/a.owner"
-    try folder.make("a.owner")
+    try folder.write([], to: "a.owner")
     let child = try #require(Child("/usr/bin/flock", "--exclusive", "--no-fork", path, "sleep", "1000"))
     let deadline = ContinuousClock.now + .seconds(900)
     while try !isAlive("a"), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }

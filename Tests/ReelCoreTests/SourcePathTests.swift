@@ -1,6 +1,6 @@
 import FoundationEssentials
 import ReelCore
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 @Suite("Paths are bytes")

@@ -1,5 +1,5 @@
 import ReelCore
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 /// Any bytes have a verdict. A trap would end the test run, so these need few expectations.

@@ -1,5 +1,5 @@
 import ReelCrypto
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct GMACTests {

@@ -1,6 +1,5 @@
 import ReelCrypto
-import ReelTestForm
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 /// Digests against published answers, and against themselves in pieces.

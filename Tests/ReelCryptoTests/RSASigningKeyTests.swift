@@ -1,5 +1,5 @@
 import ReelCrypto
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// Signing with the key of a service account, and what is said of one that can't.

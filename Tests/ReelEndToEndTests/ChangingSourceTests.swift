@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// A file system in memory, where a write through a mapping moves no time stamp. On a disk that is so as long as the page

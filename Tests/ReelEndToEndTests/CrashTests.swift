@@ -1,7 +1,6 @@
 import Foundation
 import ReelIngest
-import ReelTestForm
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 /// `kill -9`, for real, and the same command again: every file is published exactly once.

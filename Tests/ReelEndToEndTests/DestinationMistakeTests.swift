@@ -1,6 +1,6 @@
 import Foundation
 import ReelHTTPFakes
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// What a user reads who has named a store wrongly. S3Tests and FirebaseTests have the mistakes with credentials.

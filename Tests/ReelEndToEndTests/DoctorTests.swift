@@ -1,7 +1,7 @@
 import Foundation
 import ReelCrypto
 import ReelLibrary
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// `reel doctor` and `reel backup` against what crashes, people and bugs leave over.

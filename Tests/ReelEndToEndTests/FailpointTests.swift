@@ -1,8 +1,7 @@
 import Foundation
 import ReelCore
 import ReelIngest
-import ReelTestForm
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 @Suite("Failpoints in a release")

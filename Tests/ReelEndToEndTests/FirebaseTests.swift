@@ -1,6 +1,6 @@
 import Foundation
 import ReelFakeGoogle
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @Suite("the binary, over a fake of Google's services", .shortTime)

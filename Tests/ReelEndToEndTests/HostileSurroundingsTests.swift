@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// Disks that are small or read-only, and files that somebody works on.

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// What whoever started Reel left of signals: some daemons ignore SIGCHLD, some block what should end a run.

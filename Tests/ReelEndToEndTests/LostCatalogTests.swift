@@ -1,6 +1,6 @@
 import Foundation
 import ReelLibrary
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// A catalog that is gone beside what it named, and `reel doctor --rebuild`.

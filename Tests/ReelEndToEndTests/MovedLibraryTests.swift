@@ -1,6 +1,6 @@
 import Foundation
 import ReelLibrary
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// Libraries and stores that somebody moved or copied.

@@ -2,7 +2,7 @@ import Foundation
 import ReelFakeGoogle
 import ReelHTTPFakes
 import ReelLibrary
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// Files to take in may have any name. What Reel keeps as text (a library, a destination, a program) is refused when its

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// Unlucky surroundings and mistakes on the command line: each says what is wrong, with what, and what to do.

@@ -1,5 +1,5 @@
 import Foundation
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 /// A library with a history that was written down: a run that was killed, one to its end, and the doctor's.

@@ -1,6 +1,5 @@
 import Foundation
-import ReelTestForm
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 /// The power goes: what two runs and the doctor wrote is played up to every point, what was not synced is lost in

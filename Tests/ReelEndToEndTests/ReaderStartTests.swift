@@ -1,6 +1,6 @@
 import Foundation
-import ReelTestForm
 import ReelTestServers
+import ReelTestSupport
 import Testing
 
 /// Readers start when a file needs one, and only then.

@@ -1,5 +1,5 @@
 import Foundation
-import ReelTestForm
+import ReelTestSupport
 import ReelValidation
 import Testing
 

@@ -2,9 +2,8 @@ import Foundation
 import HTTPTypes
 import ReelCore
 import ReelHTTPFakes
-import ReelTestForm
-import ReelTestRandomness
 import ReelTestServers
+import ReelTestSupport
 import Testing
 
 @testable import ReelRemoteStorage

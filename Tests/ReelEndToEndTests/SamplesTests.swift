@@ -1,5 +1,5 @@
 import Foundation
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// The probe, held to what `Samples/manifest.json` says of each sample.

@@ -1,5 +1,5 @@
 import Foundation
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// Folders that several machines share: another kernel is played by a boot id of its own and locks that nobody else sees.

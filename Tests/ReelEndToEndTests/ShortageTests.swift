@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// A process that may have few descriptors, few other processes, or no large files: each is an error that says so.

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// A file that is too large is refused by its size alone.

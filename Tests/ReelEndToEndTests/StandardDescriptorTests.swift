@@ -1,5 +1,5 @@
 import Foundation
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// Started with some of its standard descriptors closed, as by `2>&-` or a careless service manager.

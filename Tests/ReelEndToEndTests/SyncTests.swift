@@ -1,5 +1,5 @@
 import Foundation
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// That what must be durable is asked to be: seen in the system calls. (Calls that fail: `SystemErrorTests`; what is

@@ -1,6 +1,5 @@
 import Foundation
-import ReelTestForm
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 /// Every system call that Reel makes on its files fails once, or is the last of its process: the nth of the process, for

@@ -1,5 +1,5 @@
 import Foundation
-import ReelTestForm
+import ReelTestSupport
 
 extension Workbench {
   /// The environment of the same machine after it was started anew.

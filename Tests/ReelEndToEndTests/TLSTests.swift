@@ -1,6 +1,6 @@
 import Foundation
 import ReelHTTPFakes
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

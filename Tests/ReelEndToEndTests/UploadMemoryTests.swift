@@ -1,6 +1,6 @@
 import Foundation
 import ReelFakeGoogle
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// Uploads hold a part each, whatever the size of the file. (`scripts/bench upload` measures S3 and tus, over real

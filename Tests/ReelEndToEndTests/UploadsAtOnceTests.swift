@@ -1,6 +1,6 @@
 import Foundation
 import ReelHTTPFakes
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @Suite("how many uploads are under way at once", .shortTime)

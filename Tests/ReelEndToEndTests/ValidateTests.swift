@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import ReelTestForm
 import ReelTestServers
+import ReelTestSupport
 import Testing
 
 @Suite("reel validate", .shortTime)

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// A plain chroot, or a container made without it: there is no `/proc`.

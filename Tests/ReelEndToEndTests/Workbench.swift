@@ -1,5 +1,5 @@
 import Foundation
-import ReelTestForm
+import ReelTestSupport
 
 /// A folder for one test, with a library and clips of its own; gone with the test.
 final class Workbench: Sendable {

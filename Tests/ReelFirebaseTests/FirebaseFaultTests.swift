@@ -1,10 +1,10 @@
 import Foundation
 import ReelCore
 import ReelCrypto
-import ReelFaultCampaign
 import ReelFakeGoogle
+import ReelFaultCampaign
 import ReelLibrary
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @testable import ReelRemoteStorage

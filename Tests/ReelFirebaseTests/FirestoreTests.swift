@@ -2,7 +2,7 @@ import Foundation
 import ReelCore
 import ReelFakeGoogle
 import ReelStorage
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @testable import ReelRemoteStorage

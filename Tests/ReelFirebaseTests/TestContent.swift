@@ -1,6 +1,6 @@
 import ReelCore
 import ReelCrypto
-import ReelTestRandomness
+import ReelTestSupport
 
 /// Bytes in memory, of which a test can change its mind.
 struct TestContent: ByteSource, Equatable {

@@ -3,7 +3,7 @@ import ReelCore
 import ReelFakeGoogle
 import ReelHTTPFakes
 import ReelStorage
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import ReelCore
 import ReelHTTPFakes
 import ReelRemoteStorage
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

@@ -2,7 +2,7 @@ import HTTPTypes
 import ReelCore
 import ReelHTTPFakes
 import ReelRemoteStorage
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @Suite("over a proxy", .shortTime)

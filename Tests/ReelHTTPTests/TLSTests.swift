@@ -2,7 +2,7 @@ import Foundation
 import ReelCore
 import ReelHTTPFakes
 import ReelRemoteStorage
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// A certificate that nobody but the test trusts, for `localhost` and not for 127.0.0.1.

@@ -5,7 +5,7 @@ import ReelCrypto
 import ReelHTTPFakes
 import ReelRemoteStorage
 import ReelStorage
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

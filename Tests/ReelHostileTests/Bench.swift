@@ -1,6 +1,6 @@
 import Foundation
 import ReelHostileFiles
-import ReelTestForm
+import ReelTestSupport
 
 /// A folder for one test; gone with it.
 final class Bench {

@@ -1,6 +1,6 @@
 import Foundation
 import ReelHostileFiles
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @Suite("Hostile files, taken in", .serialized, .shortTime)

@@ -1,7 +1,7 @@
 import Foundation
 import FoundationXML
 import ReelHostileFiles
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @Suite("Strangers' words in every output", .serialized, .shortTime)

@@ -1,5 +1,5 @@
 import Foundation
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// One worker in ten goes wrong in the middle of a batch: all other files are published, each bad one has its code.

@@ -1,6 +1,6 @@
 import Foundation
 import ReelHostileFiles
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @Suite("What the kernel saw", .shortTime)

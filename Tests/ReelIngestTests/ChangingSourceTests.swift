@@ -5,7 +5,7 @@ import ReelCrypto
 import ReelLibrary
 import ReelSource
 import ReelStorage
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

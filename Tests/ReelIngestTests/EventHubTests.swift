@@ -1,7 +1,6 @@
 import FoundationEssentials
 import ReelCore
-import ReelTestForm
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 @testable import ReelIngest

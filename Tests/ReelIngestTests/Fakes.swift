@@ -1,3 +1,4 @@
+import ReelTestSupport
 import FoundationEssentials
 import ReelCore
 import ReelCrypto
@@ -91,11 +92,7 @@ struct BrokenUploader: Uploader {
 }
 
 /// Bytes in memory, as something to upload.
-struct PlainBytes: ByteSource {
-  let content: [UInt8]
-  var descriptor: Int32? { nil }
-  var isPrivate: Bool { false }
-
+extension MemoryBytes {
   static func source(_ text: String) throws(UploadError) -> UploadSource {
     let content = Array(text.utf8)
     guard let digest = ContentDigest(sha256: SHA256.hash(data: content)) else {
@@ -103,16 +100,8 @@ struct PlainBytes: ByteSource {
     }
     return UploadSource(
       size: Int64(content.count), digest: digest, contentType: "video/mp4",
-      bytes: PlainBytes(content: content))
+      bytes: MemoryBytes(bytes: content))
   }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
-    let rest = content.dropFirst(Int(offset)).prefix(buffer.count)
-    buffer.copyBytes(from: rest)
-    return rest.count
-  }
-
-  func checkUnchanged() throws(SourceError) {}
 }
 
 /// A folder of files for one test; gone with it.

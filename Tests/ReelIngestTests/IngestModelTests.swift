@@ -4,7 +4,7 @@ import ReelCore
 import ReelLibrary
 import ReelSource
 import ReelStorage
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 
@@ -365,7 +365,7 @@ struct IngestModelTests {
         defer { held = held ?? key }
         return held == nil
       }
-      if isFirst { _ = try await store.upload(PlainBytes.source("not ours"), to: key) { _ in } }
+      if isFirst { _ = try await store.upload(MemoryBytes.source("not ours"), to: key) { _ in } }
     }
     let summary = await model(ClipFolder(["a.mp4"]), services(uploader: intruder)).run()
     #expect(summary.published == 1)
@@ -406,7 +406,7 @@ private struct OtherDigests: Uploader {
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     guard let found = try await base.find(key) else { return nil }
     return StoredObject(
-      key: found.key, url: found.url, size: found.size, digest: try PlainBytes.source("of parts").digest)
+      key: found.key, url: found.url, size: found.size, digest: try MemoryBytes.source("of parts").digest)
   }
   func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }

@@ -3,7 +3,7 @@ import ReelCore
 import ReelLibrary
 import ReelSource
 import ReelStorage
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

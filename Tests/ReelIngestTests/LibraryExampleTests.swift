@@ -4,7 +4,7 @@ import ReelIngest
 import ReelLibrary
 import ReelSource
 import ReelStorage
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

@@ -3,7 +3,7 @@ import ReelCore
 import ReelLibrary
 import ReelSource
 import ReelStorage
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 
@@ -100,7 +100,7 @@ struct RecordingTests {
     _ = await publish(recorder)
     let lost = try #require(recorder.base.posts.first)
     try await store.remove(lost.video)
-    _ = try await store.upload(PlainBytes.source("somebody else's"), to: lost.video) { _ in }
+    _ = try await store.upload(MemoryBytes.source("somebody else's"), to: lost.video) { _ in }
 
     // Not before the record is gone.
     recorder.refusesToWithdraw.withLock { $0 = true }

@@ -1,3 +1,4 @@
+import ReelTestSupport
 import FoundationEssentials
 import ReelCore
 import ReelCrypto
@@ -61,24 +62,15 @@ enum StoredAs: Sendable {
 
 /// Has the bytes 1, 2, 3.
 private struct OneFile: RestoreSource {
-  struct Held: ByteSource {
-    let descriptor: Int32? = nil
-    let isPrivate = false
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
-      let part = ([1, 2, 3] as [UInt8]).dropFirst(Int(offset)).prefix(buffer.count)
-      buffer.copyBytes(from: part)
-      return part.count
-    }
-    func checkUnchanged() throws(SourceError) {}
-  }
-
   func supply(
     _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
   ) async -> [RepairFailure] {
     for object in wanted {
       await take(
         object,
-        UploadSource(size: object.size, digest: object.digest, contentType: "video/mp4", bytes: Held()))
+        UploadSource(
+          size: object.size, digest: object.digest, contentType: "video/mp4",
+          bytes: MemoryBytes(bytes: [1, 2, 3])))
     }
     return []
   }

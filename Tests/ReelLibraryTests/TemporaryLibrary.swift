@@ -32,20 +32,3 @@ final class SettableClock: WallClock {
 
   func advance(by seconds: Double) { moment.withLock { $0 += seconds } }
 }
-
-/// A generator that gives the same numbers for the same seed (SplitMix64).
-final class SeededRandomness: Randomness {
-  private let state: Mutex<UInt64>
-
-  init(seed: UInt64) { state = Mutex(seed) }
-
-  func number(below bound: UInt64) -> UInt64 {
-    state.withLock { state in
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return (mixed ^ (mixed >> 31)) % bound
-    }
-  }
-}

@@ -1,6 +1,6 @@
 import ReelCore
 import ReelProbe
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 /// What Matroska cuts off its pictures (PixelCrop…, RFC 9559) is not shown; each file made byte by byte.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
 import ReelProbe
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 /// Corner cases of ISO base media files, each made byte by byte.

@@ -1,4 +1,4 @@
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 @testable import ReelCore

@@ -4,8 +4,8 @@ import ReelCore
 import ReelHTTPFakes
 import ReelStorage
 import ReelStorageTesting
-import ReelTestForm
 import ReelTestServers
+import ReelTestSupport
 import Synchronization
 import Testing
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import ReelCore
 import ReelHTTPFakes
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

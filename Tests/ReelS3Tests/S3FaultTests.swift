@@ -5,8 +5,8 @@ import ReelCrypto
 import ReelFaultCampaign
 import ReelHTTPFakes
 import ReelLibrary
-import ReelTestForm
 import ReelTestServers
+import ReelTestSupport
 import Testing
 
 @testable import ReelRemoteStorage

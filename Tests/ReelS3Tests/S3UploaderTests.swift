@@ -4,7 +4,7 @@ import ReelCore
 import ReelHTTPFakes
 import ReelStorage
 import ReelStorageTesting
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

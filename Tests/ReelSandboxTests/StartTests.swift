@@ -1,7 +1,7 @@
 import CReel
 import Glibc
 import ReelCore
-import ReelTestForm
+import ReelTestSupport
 import ReelWire
 import Testing
 

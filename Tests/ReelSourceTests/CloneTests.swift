@@ -3,7 +3,7 @@ import Glibc
 import ReelCore
 import ReelCrypto
 import ReelSource
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// A file system that can share blocks between files, in a file of its own.

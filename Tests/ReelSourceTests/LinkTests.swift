@@ -1,7 +1,7 @@
 import Glibc
 import ReelCore
 import ReelSource
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @Suite("Links", .shortTime)

@@ -1,6 +1,6 @@
 import Foundation
 import ReelCore
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 @testable import ReelSource

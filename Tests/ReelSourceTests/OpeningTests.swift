@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import ReelCore
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @testable import ReelSource

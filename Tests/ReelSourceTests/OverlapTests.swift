@@ -1,6 +1,6 @@
 import ReelCore
 import ReelSource
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @Suite("Inputs that overlap, and ground that is skipped", .shortTime)

@@ -3,8 +3,7 @@ import Glibc
 import ReelCore
 import ReelCrypto
 import ReelSource
-import ReelTestForm
-import ReelTestRandomness
+import ReelTestSupport
 import Synchronization
 import Testing
 

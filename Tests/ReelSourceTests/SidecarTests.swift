@@ -1,5 +1,5 @@
 import ReelCore
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @testable import ReelSource

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import ReelCore
 import ReelSource
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @Suite("What a walk takes, and in which order", .shortTime)

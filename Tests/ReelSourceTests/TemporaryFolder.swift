@@ -1,26 +1,10 @@
+import ReelTestSupport
 import Foundation
 import Glibc
 import ReelCore
 import Testing
 
-/// A folder of its own for a test, removed with everything in it when the last reference goes.
-final class TemporaryFolder: Sendable {
-  let path: String
-
-  init() throws {
-    var template = Array((NSTemporaryDirectory() + "/reel-source-XXXXXX").utf8CString)
-    guard let created = mkdtemp(&template) else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
-    path = String(cString: created)
-  }
-
-  deinit {
-    let removal = Process()
-    removal.executableURL = URL(filePath: "/bin/rm")
-    removal.arguments = ["-rf", "--", path]
-    try? removal.run()
-    removal.waitUntilExit()
-  }
-
+extension TemporaryFolder {
   var source: SourcePath { SourcePath(path) }
 
   func source(_ name: String) -> SourcePath { source.appending(name.utf8) }
@@ -28,10 +12,7 @@ final class TemporaryFolder: Sendable {
   /// Writes a file, and the folders on the way to it.
   @discardableResult
   func write(_ name: String, _ bytes: [UInt8] = Sample.mp4) throws -> SourcePath {
-    let url = URL(filePath: path + "/" + name)
-    try FileManager.default.createDirectory(
-      at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try Data(bytes).write(to: url)
+    try write(bytes, to: name)
     return source(name)
   }
 

@@ -1,3 +1,4 @@
+import ReelTestSupport
 import Foundation
 import Glibc
 import ReelCore
@@ -13,7 +14,7 @@ import Testing
     let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
     let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
     return UploadSource(
-      size: Int64(size), digest: digest, contentType: "video/mp4", bytes: Bytes(bytes: bytes))
+      size: Int64(size), digest: digest, contentType: "video/mp4", bytes: MemoryBytes(bytes: bytes))
   }
 
   private func key() throws -> ObjectKey { try #require(ObjectKey("k.mp4")) }

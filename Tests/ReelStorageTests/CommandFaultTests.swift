@@ -4,7 +4,7 @@ import ReelCrypto
 import ReelFaultCampaign
 import ReelIngest
 import ReelStorage
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// The real pipeline over an adapter that breaks: Tests/Adapters/sabotaged.py.
@@ -42,7 +42,7 @@ struct CommandFaultTests {
 
   private func choose(_ setting: CampaignSetting) async throws -> [Sabotage] {
     let kinds = try await Sabotage.kinds()
-    let (bench, draws) = (try SabotageBench(seed: setting.seed), SeededDraws(seed: setting.seed))
+    let (bench, draws) = (try SabotageBench(seed: setting.seed), SeededRandomness(seed: setting.seed))
     try await bench.publish(patience: .seconds(60))
     let requests = bench.lines("requests").count
     return kinds.flatMap { kind in

@@ -1,3 +1,4 @@
+import ReelTestSupport
 import Dispatch
 import ReelCore
 import Synchronization

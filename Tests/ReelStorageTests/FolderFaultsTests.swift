@@ -1,3 +1,4 @@
+import ReelTestSupport
 import Glibc
 import ReelCore
 import Testing

@@ -1,3 +1,4 @@
+import ReelTestSupport
 import FoundationEssentials
 import Glibc
 import ReelCore
@@ -136,7 +137,8 @@ import Testing
     let uploader = try await prepared(
       FolderUploader(root: folder.path(of: "store"), temporaries: folder.path(of: "tmp")))
     let wrong = try UploadSource(
-      size: 10, digest: UploadSource.filled(10).digest, contentType: "video/mp4", bytes: HeldBytes(held: [1]))
+      size: 10, digest: UploadSource.filled(10).digest, contentType: "video/mp4",
+      bytes: MemoryBytes(bytes: [1]))
     #expect(await uploadCode { try await uploader.upload(wrong, to: key("a.mp4")) } == .sourceChanged)
     #expect(try folder.names(in: "tmp").filter { $0.hasSuffix(".part") }.isEmpty)
     #expect(try folder.names(in: "store").isEmpty)

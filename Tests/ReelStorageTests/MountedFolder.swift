@@ -1,3 +1,4 @@
+import ReelTestSupport
 import Glibc
 
 /// A small file system in memory, for as long as this lives. Only root can have one.

@@ -1,3 +1,4 @@
+import ReelTestSupport
 import FoundationEssentials
 import Glibc
 import ReelCore
@@ -47,7 +48,7 @@ import Testing
     try await store.upload(.filled(100, with: 9), to: key("a.mp4"))
     let other = UploadSource(
       size: 100, digest: try UploadSource.filled(100).digest, contentType: "video/mp4",
-      bytes: HeldBytes(held: [UInt8](repeating: 8, count: 100)))
+      bytes: MemoryBytes(bytes: [UInt8](repeating: 8, count: 100)))
     #expect(await uploadCode { try await store.replaceDamaged(key("a.mp4"), with: other) } == .sourceChanged)
     #expect(try bytes() == Data(repeating: 9, count: 100))
   }

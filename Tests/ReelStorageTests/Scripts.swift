@@ -62,18 +62,3 @@ enum SampleAdapter: String, CaseIterable, Sendable {
       .deletingLastPathComponent().appending(path: "Samples/adapters/" + rawValue).path
   }
 }
-
-/// Bytes in memory as a source.
-struct Bytes: ByteSource {
-  let bytes: [UInt8]
-  var descriptor: Int32? { nil }
-  var isPrivate: Bool { false }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
-    let part = bytes.dropFirst(Int(offset)).prefix(buffer.count)
-    buffer.copyBytes(from: part)
-    return part.count
-  }
-
-  func checkUnchanged() throws(SourceError) {}
-}

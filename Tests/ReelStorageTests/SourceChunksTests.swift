@@ -1,3 +1,4 @@
+import ReelTestSupport
 import ReelCore
 import ReelStorage
 import Testing
@@ -28,7 +29,7 @@ import Testing
   func changed(_ actual: [UInt8]) async throws {
     let claimed = try UploadSource.of([1, 2, 3, 4, 5, 6, 7, 8])
     let source = UploadSource(
-      size: claimed.size, digest: claimed.digest, contentType: "video/mp4", bytes: HeldBytes(held: actual))
+      size: claimed.size, digest: claimed.digest, contentType: "video/mp4", bytes: MemoryBytes(bytes: actual))
     var seen = 0
     await #expect(throws: UploadError.self) {
       for try await chunk in SourceChunks(of: source, size: 4) { seen += chunk.count }
@@ -43,7 +44,7 @@ import Testing
     let claimed = try UploadSource.of([1, 2, 3, 4])
     let source = UploadSource(
       size: claimed.size, digest: claimed.digest, contentType: "video/mp4",
-      bytes: AskedBytes(base: HeldBytes(held: [1, 2, 3, 9]), isPrivate: isPrivate, hasChanged: false))
+      bytes: AskedBytes(base: MemoryBytes(bytes: [1, 2, 3, 9]), isPrivate: isPrivate, hasChanged: false))
     var all: [UInt8] = []
     let code = await uploadCode { for try await chunk in SourceChunks(of: source, size: 2) { all += chunk } }
     #expect(all == [1, 2])
@@ -55,7 +56,7 @@ import Testing
     let claimed = try UploadSource.of([1, 2, 3, 4])
     let source = UploadSource(
       size: claimed.size, digest: claimed.digest, contentType: "video/mp4",
-      bytes: AskedBytes(base: HeldBytes(held: [1, 2, 3, 4]), isPrivate: true, hasChanged: true))
+      bytes: AskedBytes(base: MemoryBytes(bytes: [1, 2, 3, 4]), isPrivate: true, hasChanged: true))
     let code = await uploadCode { for try await _ in SourceChunks(of: source, size: 2) {} }
     #expect(code == .sourceChanged)
   }

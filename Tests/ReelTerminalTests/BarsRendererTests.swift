@@ -1,7 +1,7 @@
 import ReelCore
 import ReelIngest
 import ReelTerminal
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 @Suite struct BarsRendererTests {

@@ -1,5 +1,5 @@
 import ReelCore
-import ReelTestRandomness
+import ReelTestSupport
 
 extension SplitMix64 {
   mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }

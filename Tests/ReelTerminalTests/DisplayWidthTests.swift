@@ -1,5 +1,5 @@
 import ReelTerminal
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 @Suite struct DisplayWidthTests {

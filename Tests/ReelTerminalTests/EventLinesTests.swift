@@ -2,7 +2,7 @@ import Foundation
 import ReelCore
 import ReelIngest
 import ReelTerminal
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 @Suite struct EventLinesTests {

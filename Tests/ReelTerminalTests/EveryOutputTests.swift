@@ -3,7 +3,7 @@ import ReelCore
 import ReelIngest
 import ReelLibrary
 import ReelTerminal
-import ReelTestRandomness
+import ReelTestSupport
 import Testing
 
 /// Whatever a stranger writes into names and tags, and however absurd the numbers: no line is wider than the

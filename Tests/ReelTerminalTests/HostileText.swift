@@ -1,4 +1,4 @@
-import ReelTestRandomness
+import ReelTestSupport
 /// Names and tags as a stranger would make them.
 enum HostileText {
   private static let pieces = [

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
 import ReelIngest
-import ReelTestRandomness
+import ReelTestSupport
 
 /// Values as hostile and absurd as their types allow.
 enum RandomValues {

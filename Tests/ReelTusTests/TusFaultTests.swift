@@ -4,7 +4,7 @@ import ReelCrypto
 import ReelFaultCampaign
 import ReelHTTPFakes
 import ReelLibrary
-import ReelTestForm
+import ReelTestSupport
 import Synchronization
 import Testing
 

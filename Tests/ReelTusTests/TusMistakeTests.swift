@@ -3,7 +3,7 @@ import HTTPTypes
 import ReelCore
 import ReelCrypto
 import ReelHTTPFakes
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @testable import ReelRemoteStorage
@@ -40,7 +40,7 @@ import Testing
     let bytes = [UInt8](repeating: 7, count: 100)
     let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
     let source = UploadSource(
-      size: 100, digest: digest, contentType: "video/mp4", bytes: TestBytes(bytes: bytes))
+      size: 100, digest: digest, contentType: "video/mp4", bytes: MemoryBytes(bytes: bytes))
     let key = try #require(ObjectKey("k.mp4"))
 
     let small = try await FakeTus.start("creation", ["--max-size", "99"])

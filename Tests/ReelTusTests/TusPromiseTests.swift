@@ -3,7 +3,7 @@ import ReelCore
 import ReelHTTPFakes
 import ReelStorage
 import ReelStorageTesting
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 @testable import ReelRemoteStorage

@@ -2,8 +2,7 @@ import Foundation
 import ReelCore
 import ReelCrypto
 import ReelStorage
-import ReelTestForm
-import ReelTestRandomness
+import ReelTestSupport
 import Synchronization
 import Testing
 
@@ -25,10 +24,10 @@ struct TusResumeTests {
     digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
   }
 
-  private func source(_ body: TestBytes? = nil) -> UploadSource {
+  private func source(_ body: MemoryBytes? = nil) -> UploadSource {
     UploadSource(
       size: Int64(bytes.count), digest: digest, contentType: "video/mp4",
-      bytes: body ?? TestBytes(bytes: bytes))
+      bytes: body ?? MemoryBytes(bytes: bytes))
   }
 
   private func retrying(_ base: any Uploader, attempts: Int = 4) -> any Uploader {
@@ -123,7 +122,7 @@ struct TusResumeTests {
     other[7] ^= 0xFF
     try await fake.break_([.init(nth: 3, do: "reset", after: 10)])
     await #expect(throws: UploadError.self) {
-      try await fake.uploader(checkpoints).upload(source(TestBytes(bytes: other)), to: key) { _ in }
+      try await fake.uploader(checkpoints).upload(source(MemoryBytes(bytes: other)), to: key) { _ in }
     }
     let object = try await retrying(try fake.uploader(checkpoints)).upload(source(), to: key) { _ in }
     #expect((object.digest ?? object.clientDigest) == digest)
@@ -132,7 +131,7 @@ struct TusResumeTests {
   }
 
   @Test func aSourceThatChangesLeavesNothing() async throws {
-    for broken in [TestBytes(bytes: bytes, hasChanged: true), TestBytes(bytes: bytes, failsAt: 3 << 20)] {
+    for broken in [MemoryBytes(bytes: bytes, hasChanged: true), MemoryBytes(bytes: bytes, failsAt: 3 << 20)] {
       let fake = try await FakeTus.start("creation,termination")
       let checkpoints = MemoryCheckpoints()
       await #expect(throws: UploadError.self) {
@@ -165,7 +164,7 @@ struct TusResumeTests {
       try await fake.uploader(checkpoints).upload(source(), to: key) { _ in }
     }
     let other = try #require(ContentDigest(sha256: SHA256.hash(data: [1])))
-    let rival = UploadSource(size: 1, digest: other, contentType: "video/mp4", bytes: TestBytes(bytes: [1]))
+    let rival = UploadSource(size: 1, digest: other, contentType: "video/mp4", bytes: MemoryBytes(bytes: [1]))
     let error = await #expect(throws: UploadError.self) {
       try await fake.uploader(checkpoints).upload(rival, to: key) { _ in }
     }

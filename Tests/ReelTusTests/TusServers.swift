@@ -130,25 +130,3 @@ struct FakeTus {
     return try JSONDecoder().decode(Value.self, from: Data(try await transport.send(call).body))
   }
 }
-
-/// Bytes in memory, of which a test can change its mind.
-struct TestBytes: ByteSource {
-  let bytes: [UInt8]
-  var hasChanged = false
-  var failsAt: Int64?
-  var descriptor: Int32? { nil }
-  var isPrivate: Bool { false }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
-    if let failsAt, offset + Int64(buffer.count) > failsAt {
-      throw SourceError(.unreadable, "the disk (a test)")
-    }
-    let part = bytes.dropFirst(Int(offset)).prefix(buffer.count)
-    buffer.copyBytes(from: part)
-    return part.count
-  }
-
-  func checkUnchanged() throws(SourceError) {
-    if hasChanged { throw SourceError(.sourceChanged, "the file changed (a test)") }
-  }
-}

@@ -1,5 +1,5 @@
 import ReelCore
-import ReelTestRandomness
+import ReelTestSupport
 import ReelValidation
 import Testing
 

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import ReelCore
-import ReelTestRandomness
+import ReelTestSupport
 
 /// Random facts that a file may have; the same for the same seed.
 struct Chance: RandomNumberGenerator {

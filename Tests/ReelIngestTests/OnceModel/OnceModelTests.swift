@@ -1,6 +1,6 @@
 import Foundation
 import ReelIngest
-import ReelTestForm
+import ReelTestSupport
 import Testing
 
 /// The steps of docs/publish.md as a state space small enough to be searched whole.

@@ -1,29 +1,15 @@
+import ReelTestSupport
 import ReelCore
 import ReelCrypto
 import Synchronization
 import Testing
-
-/// Bytes in memory.
-struct HeldBytes: ByteSource {
-  let held: [UInt8]
-  let descriptor: Int32? = nil
-  let isPrivate = false
-
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
-    let part = held.dropFirst(Int(offset)).prefix(buffer.count)
-    buffer.copyBytes(from: part)
-    return part.count
-  }
-
-  func checkUnchanged() throws(SourceError) {}
-}
 
 extension UploadSource {
   /// A source of `bytes`.
   static func of(_ bytes: [UInt8]) throws -> UploadSource {
     let digest = try #require(ContentDigest(sha256: SHA256.hash(data: bytes)))
     return UploadSource(
-      size: Int64(bytes.count), digest: digest, contentType: "video/mp4", bytes: HeldBytes(held: bytes))
+      size: Int64(bytes.count), digest: digest, contentType: "video/mp4", bytes: MemoryBytes(bytes: bytes))
   }
 
   /// A source of `count` equal bytes.
