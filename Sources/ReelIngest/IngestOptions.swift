@@ -78,7 +78,7 @@ public struct IngestServices: Sendable {
   /// Called after each step of each file. For tests; does nothing by default.
   public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
 
-  /// Services; the ports that have an implementation in `ReelCore` have it as default.
+  /// Services; the protocols that have an implementation in `ReelCore` have it as default.
   public init(
     prober: any MediaProber, uploader: any Uploader, recorder: (any PostRecorder)? = nil,
     catalog: any PostCatalog,

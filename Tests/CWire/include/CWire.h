@@ -11,7 +11,7 @@ int reel_wire_accept(int listening);
 // Waits until the other side has ended the connection, without reading from it.
 void reel_wire_await_end(int socket);
 
-// The server's side of TLS, for doubles of servers: OpenSSL over sockets that block. Pointers are SSL_CTX and SSL.
+// The server's side of TLS, for fakes of servers: OpenSSL over sockets that block. Pointers are SSL_CTX and SSL.
 
 // A server that shows `certificate` and holds `key`, both in PEM form; speaks nothing newer than TLS 1.1 where `is_old`.
 // NULL when that can't be done.
