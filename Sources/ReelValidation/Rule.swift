@@ -9,7 +9,7 @@ package struct Rule: Sendable {
   package let id: String
   /// What it asks of a file, in a few words.
   package let title: String
-  /// Why, and how to mend a file that breaks it; a few sentences.
+  /// Why, and how to fix a file that breaks it; a few sentences.
   package let explanation: String
   /// What it is set to; nil when it is only switched on and off.
   package let operand: OperandForm?
@@ -105,23 +105,22 @@ package struct Violation: Hashable, Sendable {
   package let found: String
   /// What is wrong, about "it"; one sentence for people.
   package let sentence: String
-  /// A shell command that would mend the file, with words that ``FixCommand`` puts names in place of; nil where no
+  /// A shell command that would fix the file, with words that ``FixCommand`` puts names in place of; nil where no
   /// command can.
-  package let mend: String?
+  package let fix: String?
 
   /// From its parts.
-  package init(expected: String, found: String, sentence: String, mend: String? = nil) {
+  package init(expected: String, found: String, sentence: String, fix: String? = nil) {
     self.expected = expected
     self.found = found
     self.sentence = sentence
-    self.mend = mend
+    self.fix = fix
   }
 }
 
 extension RuleOutcome {
-  static func broken(_ sentence: String, expected: String, found: String, mend: String? = nil) -> RuleOutcome
-  {
-    .broken(Violation(expected: expected, found: found, sentence: sentence, mend: mend))
+  static func broken(_ sentence: String, expected: String, found: String, fix: String? = nil) -> RuleOutcome {
+    .broken(Violation(expected: expected, found: found, sentence: sentence, fix: fix))
   }
 
   /// Judges a fact that may be unknown.
@@ -195,13 +194,13 @@ package struct Finding: Hashable, Sendable {
   package var found: String?
   /// What is wrong, about "it"; one sentence for people.
   package var sentence: String
-  /// A shell command that would mend the file.
-  package var mend: String?
+  /// A shell command that would fix the file.
+  package var fix: String?
 
   /// From its parts.
   package init(
     rule: String, severity: Severity, state: State, expected: String? = nil, found: String? = nil,
-    sentence: String, mend: String? = nil
+    sentence: String, fix: String? = nil
   ) {
     self.rule = rule
     self.severity = severity
@@ -209,7 +208,7 @@ package struct Finding: Hashable, Sendable {
     self.expected = expected
     self.found = found
     self.sentence = sentence
-    self.mend = mend
+    self.fix = fix
   }
 }
 

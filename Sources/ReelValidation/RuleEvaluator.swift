@@ -21,11 +21,11 @@ package enum RuleEvaluator {
     case .passed, .notApplicable: nil
     case .unverified(let sentence):
       Finding(rule: active.rule.id, severity: active.severity, state: .unverified, sentence: sentence)
-    case .broken(let breach):
+    case .broken(let violation):
       Finding(
-        rule: active.rule.id, severity: active.severity, state: .broken, expected: breach.expected,
-        found: breach.found, sentence: breach.sentence,
-        mend: breach.mend.map { FixCommand.text($0, for: facts.path) })
+        rule: active.rule.id, severity: active.severity, state: .broken, expected: violation.expected,
+        found: violation.found, sentence: violation.sentence,
+        fix: violation.fix.map { FixCommand.text($0, for: facts.path) })
     }
   }
 }
@@ -63,7 +63,7 @@ package struct PolicyIntake: IntakePolicy {
   }
 }
 
-/// Puts names into the commands that mend files, so that a shell takes them for names and for nothing else.
+/// Puts names into the commands that fix files, so that a shell takes them for names and for nothing else.
 enum FixCommand {
   /// - Parameter template: `FILE` stands for the path, `NAME` for it without its extension, `OUT` for that and
   ///   `-mended`.

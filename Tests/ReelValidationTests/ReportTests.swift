@@ -25,7 +25,7 @@ import Testing
           Finding(
             rule: "video.none", severity: .error, state: $0, expected: text, found: text,
             sentence: "it is \(text)",
-            mend: "ffmpeg -i \(text)")
+            fix: "ffmpeg -i \(text)")
         }, unjudged: index % 2 == 0 ? ProbeError(.timeout, "it took \(text)") : nil)
     }
     return ValidationReport(

@@ -148,7 +148,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(finding.severity == .error)
     #expect(finding.expected?.isEmpty == false && finding.found?.isEmpty == false)
     #expect(!finding.sentence.isEmpty && !finding.sentence.hasSuffix("."))
-    #expect(finding.mend.map { !$0.contains("FILE") && !$0.contains("OUT.") } ?? true)
+    #expect(finding.fix.map { !$0.contains("FILE") && !$0.contains("OUT.") } ?? true)
   }
 
   @Test("no rule is without a case")
@@ -194,8 +194,8 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
       ("$(rm).mp4", "'$(rm).mp4'"),
     ] {
       let facts = Facts.fixture(path) { $0.audio = [] }
-      let mend = findings(facts, policy).first { $0.rule == "audio.none" }?.mend
-      #expect(mend?.hasPrefix("ffmpeg -i \(word) ") == true, "\(mend ?? "none")")
+      let fix = findings(facts, policy).first { $0.rule == "audio.none" }?.fix
+      #expect(fix?.hasPrefix("ffmpeg -i \(word) ") == true, "\(fix ?? "none")")
     }
   }
 

@@ -50,7 +50,7 @@ enum JUnitReport {
   private static func lines(_ finding: Finding, _ file: ValidatedFile) -> [String] {
     [
       "\(finding.word) \(finding.rule): \(finding.sentence(about: file.path))",
-      finding.contrast.map { "  " + $0 }, finding.mend.map { "  mend: " + $0 },
+      finding.contrast.map { "  " + $0 }, finding.fix.map { "  fix: " + $0 },
     ].compactMap(\.self)
   }
 }

@@ -15,7 +15,7 @@ package enum MarkdownReport {
     ]
     let rows = report.files.flatMap { self.rows($0, report) }
     if !rows.isEmpty {
-      lines += ["", "| | file | rule | what | mend |", "| --- | --- | --- | --- | --- |"]
+      lines += ["", "| | file | rule | what | fix |", "| --- | --- | --- | --- | --- |"]
       lines += rows.prefix(mostRows)
       if rows.count > mostRows { lines += ["", "\(rows.count - mostRows) more are left out."] }
     }
@@ -29,7 +29,7 @@ package enum MarkdownReport {
     return [unjudged].compactMap(\.self)
       + file.findings.map {
         row([
-          $0.word, code(file.path.text), code($0.rule), escaped($0.sentence), $0.mend.map(code) ?? "",
+          $0.word, code(file.path.text), code($0.rule), escaped($0.sentence), $0.fix.map(code) ?? "",
         ])
       }
   }
@@ -126,10 +126,10 @@ package enum GitHubAnnotations {
     }
     return [unjudged].compactMap(\.self)
       + file.findings.filter { $0.state != .locked }.map { finding in
-        let mend = finding.mend.map { " | mend: \($0)" } ?? ""
+        let fix = finding.fix.map { " | fix: \($0)" } ?? ""
         return Annotation(
           level: level(finding, report), file: file.path, title: finding.rule,
-          message: finding.sentence(about: file.path) + mend)
+          message: finding.sentence(about: file.path) + fix)
       }
   }
 

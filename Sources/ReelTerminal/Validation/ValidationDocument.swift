@@ -84,7 +84,7 @@ package struct ValidationDocument: JSONDocument {
     private func body(_ finding: Finding) -> FindingBody {
       FindingBody(
         rule: finding.rule, severity: finding.severity, state: finding.state, expected: finding.expected,
-        found: finding.found, message: finding.sentence(about: file.path), mend: finding.mend)
+        found: finding.found, message: finding.sentence(about: file.path), mend: finding.fix)
     }
   }
 }

@@ -34,7 +34,7 @@ package enum ValidationSummary {
     }
     for finding in file.findings where finding.state != .locked {
       lines += entry(finding.word, style(finding, report), "\(finding.sentence) [\(finding.rule)]", traits)
-      if let mend = finding.mend, finding.state == .broken { lines += entry("mend", .dim, mend, traits) }
+      if let fix = finding.fix, finding.state == .broken { lines += entry("fix", .dim, fix, traits) }
     }
     return lines
   }

@@ -34,7 +34,7 @@ struct ValidateCommand: AsyncParsableCommand {
   var allowEmpty = false
 
   @Option(
-    help: ArgumentHelp("Say what a rule means and how to mend a file; `list` names all.", valueName: "rule"),
+    help: ArgumentHelp("Say what a rule means and how to fix a file; `list` names all.", valueName: "rule"),
     transform: RawArguments.text)
   var explain: String?
 

@@ -55,7 +55,7 @@ package struct LockComparison: Sendable {
     return Finding(
       rule: LockRules.changed, severity: .error, state: .broken, expected: shown(locked.digest),
       found: shown(current.digest), sentence: "it is not the file that was locked\(facts)",
-      mend: "git checkout -- FILE")
+      fix: "git checkout -- FILE")
   }
 
   private static func readAnew(_ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges) -> Finding {
@@ -160,7 +160,7 @@ package struct RuleInfo: Hashable, Sendable {
   package let id: String
   /// What it asks of a file, in a few words.
   package let title: String
-  /// Why, and how to mend a file; a few sentences.
+  /// Why, and how to fix a file; a few sentences.
   package let explanation: String
 }
 

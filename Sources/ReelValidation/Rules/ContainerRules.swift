@@ -36,7 +36,7 @@ enum ContainerRules {
   ) { facts in
     guard let problem = facts.problem, problem.code == .unsupported else { return .passed }
     guard !claimsVideo(facts) || isHonest(facts, problem) else { return .passed }
-    return other(than: "one of " + names(MediaContainer.allCases), problem, mend: reencode)
+    return other(than: "one of " + names(MediaContainer.allCases), problem, fix: reencode)
   }
 
   private static let corrupt = Rule(
@@ -47,7 +47,7 @@ enum ContainerRules {
     guard let problem = facts.problem, problem.code == .corrupt else { return .passed }
     return .broken(
       problem.message, expected: "a container that opens", found: problem.found ?? "a broken one",
-      mend: "ffmpeg -err_detect ignore_err -i FILE -c copy OUT.mkv")
+      fix: "ffmpeg -err_detect ignore_err -i FILE -c copy OUT.mkv")
   }
 
   private static let allowed = Rule.media(
@@ -62,7 +62,7 @@ enum ContainerRules {
     let target = allowed[0].rawValue
     return .broken(
       "its container is \(media.container.rawValue)", expected: names(allowed),
-      found: media.container.rawValue, mend: "ffmpeg -i FILE -map 0 -c copy OUT.\(target)")
+      found: media.container.rawValue, fix: "ffmpeg -i FILE -map 0 -c copy OUT.\(target)")
   }
 
   private static let mismatch = Rule(
@@ -75,7 +75,7 @@ enum ContainerRules {
     let real = media.container.fileExtension
     return .broken(
       "its name says .\(claimed), but it is \(real)", expected: ".\(real)", found: ".\(claimed)",
-      mend: "mv -- FILE NAME.\(real)")
+      fix: "mv -- FILE NAME.\(real)")
   }
 
   // MARK: Parts
@@ -101,9 +101,9 @@ enum ContainerRules {
   }
 
   private static func other(
-    than expected: String, _ problem: ProbeError, mend: String? = nil
+    than expected: String, _ problem: ProbeError, fix: String? = nil
   ) -> RuleOutcome {
-    .broken(problem.message, expected: expected, found: problem.found ?? "something else", mend: mend)
+    .broken(problem.message, expected: expected, found: problem.found ?? "something else", fix: fix)
   }
 }
 
@@ -133,7 +133,7 @@ enum IndexRules {
         : .broken(
           "its index stands after its data, so that it can't play before all of it has come",
           expected: "index first", found: "index last",
-          mend: "ffmpeg -i FILE -map 0 -c copy -movflags +faststart OUT.\(media.container.fileExtension)")
+          fix: "ffmpeg -i FILE -map 0 -c copy -movflags +faststart OUT.\(media.container.fileExtension)")
     }
   }
 
@@ -147,7 +147,7 @@ enum IndexRules {
       fragmented
         ? .broken(
           "it is made of fragments", expected: "one index for all of it", found: "movie fragments",
-          mend: "ffmpeg -i FILE -map 0 -c copy -movflags +faststart OUT.\(media.container.fileExtension)")
+          fix: "ffmpeg -i FILE -map 0 -c copy -movflags +faststart OUT.\(media.container.fileExtension)")
         : .passed
     }
   }

@@ -14,7 +14,7 @@ enum DurationRules {
     guard media.duration == nil else { return .passed }
     return .broken(
       "nothing in it tells how long it is", expected: "a duration", found: "none",
-      mend: "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
+      fix: "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
   }
 
   private static let minimum = Rule.media(
@@ -38,7 +38,7 @@ enum DurationRules {
       guard !fits else { return .passed }
       return .broken(
         "it is too long: \(text(seconds))", expected: "at most \(text(limit))", found: text(seconds),
-        mend: "ffmpeg -i FILE -map 0 -t \(Decimals.text(limit)) -c copy OUT.\(media.container.fileExtension)")
+        fix: "ffmpeg -i FILE -map 0 -t \(Decimals.text(limit)) -c copy OUT.\(media.container.fileExtension)")
     }
   }
 
@@ -60,7 +60,7 @@ enum DurationRules {
     guard let warning = media.warnings.first(where: { $0.code == .durationMismatch }) else { return .passed }
     return .broken(
       warning.message, expected: "one duration", found: media.duration.map { text($0) } ?? "none",
-      mend: "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
+      fix: "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
   }
 
   private static func text(_ seconds: Double) -> String { Decimals.text(seconds) + " s" }
@@ -101,7 +101,7 @@ enum RateRules {
       guard !fits else { return .passed }
       return .broken(
         "its frame rate is too high: \(text(rate))", expected: "at most \(Decimals.text(most))",
-        found: text(rate), mend: "ffmpeg -i FILE -r \(Decimals.text(most)) -c:a copy OUT.mp4")
+        found: text(rate), fix: "ffmpeg -i FILE -r \(Decimals.text(most)) -c:a copy OUT.mp4")
     }
   }
 
@@ -113,7 +113,7 @@ enum RateRules {
       varies
         ? .broken(
           "its frame rate varies", expected: "a constant frame rate", found: "a variable one",
-          mend: "ffmpeg -i FILE -fps_mode cfr -c:a copy OUT.mp4")
+          fix: "ffmpeg -i FILE -fps_mode cfr -c:a copy OUT.mp4")
         : .passed
     }
   }

@@ -10,14 +10,15 @@ enum FileRules {
       + "or put a file in place of the link, pipe or device."
   ) { facts in
     switch facts.reading {
-    case .unreachable(let error): breach(error.message, mend: error.code == .denied ? "chmod u+r FILE" : nil)
-    case .unreadable(let error) where error.code == .unreadable: breach(error.message, mend: nil)
+    case .unreachable(let error):
+      violation(error.message, fix: error.code == .denied ? "chmod u+r FILE" : nil)
+    case .unreadable(let error) where error.code == .unreadable: violation(error.message, fix: nil)
     default: .passed
     }
   }
 
-  private static func breach(_ sentence: String, mend: String?) -> RuleOutcome {
-    .broken(sentence, expected: "a regular file that can be read", found: "none", mend: mend)
+  private static func violation(_ sentence: String, fix: String?) -> RuleOutcome {
+    .broken(sentence, expected: "a regular file that can be read", found: "none", fix: fix)
   }
 
   private static let empty = Rule(
@@ -27,7 +28,7 @@ enum FileRules {
     guard facts.problem?.code == .empty else { return .passed }
     return .broken(
       "it has no bytes; get it again, whole", expected: "a video", found: "0 bytes",
-      mend: "git checkout -- FILE")
+      fix: "git checkout -- FILE")
   }
 
   private static let lfsPointer = Rule(
@@ -38,7 +39,7 @@ enum FileRules {
     guard facts.problem?.code == .lfsPointer else { return .passed }
     return .broken(
       "it is a Git LFS pointer, not the video itself; fetch what it points to", expected: "the video itself",
-      found: "a Git LFS pointer", mend: "git lfs pull --include FILE")
+      found: "a Git LFS pointer", fix: "git lfs pull --include FILE")
   }
 
   private static let truncated = Rule(
@@ -87,7 +88,7 @@ enum NeighbourRules {
       .broken(
         "it has the same bytes as \(first.text)", expected: "bytes of its own",
         found: "those of \(first.text)",
-        mend: "rm -- FILE")
+        fix: "rm -- FILE")
     }
   }
 
@@ -134,7 +135,7 @@ enum PrivacyRules {
       tells
         ? .broken(
           "it tells where it was recorded", expected: "no location", found: "a location",
-          mend: "ffmpeg -i FILE -map 0:v -map 0:a -map_metadata -1 -c copy OUT.mp4")
+          fix: "ffmpeg -i FILE -map 0:v -map 0:a -map_metadata -1 -c copy OUT.mp4")
         : .passed
     }
   }
@@ -147,7 +148,7 @@ enum PrivacyRules {
     guard let flaw = NameFlaw.flaw(of: facts.path.lastComponent) else { return .passed }
     return .broken(
       "its name \(flaw)", expected: "a name that is safe everywhere", found: facts.path.lastComponent.text,
-      mend: nil)
+      fix: nil)
   }
 }
 

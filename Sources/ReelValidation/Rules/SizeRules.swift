@@ -34,7 +34,7 @@ enum SizeRules {
       let fit = "scale=\(most.width):\(most.height):force_original_aspect_ratio=decrease:force_divisible_by=2"
       return .broken(
         "its picture is too large: \(size)", expected: "at most \(most)", found: "\(size)",
-        mend: "ffmpeg -i FILE -vf '\(fit)' -c:a copy OUT.mp4")
+        fix: "ffmpeg -i FILE -vf '\(fit)' -c:a copy OUT.mp4")
     }
   }
 
@@ -47,7 +47,7 @@ enum SizeRules {
       guard size.width % 2 == 1 || size.height % 2 == 1 else { return .passed }
       return .broken(
         "a side of its stored picture is odd: \(size)", expected: "even width and height", found: "\(size)",
-        mend: "ffmpeg -i FILE -vf 'crop=trunc(iw/2)*2:trunc(ih/2)*2' -c:a copy OUT.mp4")
+        fix: "ffmpeg -i FILE -vf 'crop=trunc(iw/2)*2:trunc(ih/2)*2' -c:a copy OUT.mp4")
     }
   }
 
@@ -75,7 +75,7 @@ enum SizeRules {
       let found = "\(degrees) degrees clockwise" + (video.mirrored == true ? ", mirrored" : "")
       return .broken(
         "it is stored turned: \(found)", expected: "0 degrees", found: found,
-        mend: "ffmpeg -i FILE -c:a copy OUT.mp4")
+        fix: "ffmpeg -i FILE -c:a copy OUT.mp4")
     }
   }
 
@@ -87,7 +87,7 @@ enum SizeRules {
     guard let ratio = video.sampleAspectRatio, !ratio.isSquare else { return .passed }
     return .broken(
       "its pixels are not square: \(ratio)", expected: "1:1", found: "\(ratio)",
-      mend: "ffmpeg -i FILE -vf 'scale=trunc(iw*sar/2)*2:ih,setsar=1' -c:a copy OUT.mp4")
+      fix: "ffmpeg -i FILE -vf 'scale=trunc(iw*sar/2)*2:ih,setsar=1' -c:a copy OUT.mp4")
   }
 
   private static func size(_ video: VideoFacts) -> PictureSize? {
@@ -130,7 +130,7 @@ enum WeightRules {
       return .broken(
         "its bit rate is too high: \(Decimals.bitRate(rate))",
         expected: "at most \(Decimals.bitRate(most))", found: Decimals.bitRate(rate),
-        mend: "ffmpeg -i FILE -c:v libx264 -b:v \(most / 10 * 9) -maxrate \(most) -bufsize \(most) OUT.mp4")
+        fix: "ffmpeg -i FILE -c:v libx264 -b:v \(most / 10 * 9) -maxrate \(most) -bufsize \(most) OUT.mp4")
     }
   }
 
@@ -142,6 +142,6 @@ enum WeightRules {
     guard size > most else { return .passed }
     return .broken(
       "it is too large: \(Decimals.bytes(size))", expected: "at most \(Decimals.bytes(most))",
-      found: Decimals.bytes(size), mend: "ffmpeg -i FILE -c:v libx264 -crf 28 -c:a aac OUT.mp4")
+      found: Decimals.bytes(size), fix: "ffmpeg -i FILE -c:v libx264 -crf 28 -c:a aac OUT.mp4")
   }
 }

@@ -42,7 +42,7 @@ enum VideoRules {
       guard count > 1 else { return .passed }
       return .broken(
         "it has \(count) video streams", expected: "one video stream", found: "\(count)",
-        mend: "ffmpeg -i FILE -map 0:v:0 -map 0:a -c copy OUT.mp4")
+        fix: "ffmpeg -i FILE -map 0:v:0 -map 0:a -c copy OUT.mp4")
     }
   }
 
@@ -55,7 +55,7 @@ enum VideoRules {
       guard !allowed.contains(codec) else { return .passed }
       return .broken(
         "its video is in \(codec)", expected: allowed.joined(separator: ", "), found: codec,
-        mend: "ffmpeg -i FILE -c:v libx264 -pix_fmt yuv420p -c:a copy OUT.mp4")
+        fix: "ffmpeg -i FILE -c:v libx264 -pix_fmt yuv420p -c:a copy OUT.mp4")
     }
   }
 
@@ -72,7 +72,7 @@ enum VideoRules {
 enum PixelRules {
   static let all = [format, depth, chroma, hdr]
 
-  private static let mend = "ffmpeg -i FILE -pix_fmt yuv420p -c:a copy OUT.mp4"
+  private static let fix = "ffmpeg -i FILE -pix_fmt yuv420p -c:a copy OUT.mp4"
 
   private static let format = Rule.video(
     "pixel.format", "the pixel format is one of those allowed",
@@ -82,7 +82,7 @@ enum PixelRules {
     .judging(video.pixelFormat, unknown: "its pixel format") { format in
       guard !allowed.contains(format) else { return .passed }
       return .broken(
-        "its pixel format is \(format)", expected: allowed.joined(separator: ", "), found: format, mend: mend)
+        "its pixel format is \(format)", expected: allowed.joined(separator: ", "), found: format, fix: fix)
     }
   }
 
@@ -94,7 +94,7 @@ enum PixelRules {
       guard bits > most else { return .passed }
       return .broken(
         "its components have \(bits) bits", expected: "at most \(most) bits", found: "\(bits) bits",
-        mend: mend)
+        fix: fix)
     }
   }
 
@@ -107,7 +107,7 @@ enum PixelRules {
       guard !allowed.contains(chroma) else { return .passed }
       return .broken(
         "its colour is sampled \(chroma)", expected: allowed.joined(separator: ", "), found: chroma,
-        mend: mend)
+        fix: fix)
     }
   }
 
@@ -120,6 +120,6 @@ enum PixelRules {
     let map = "zscale=t=linear:npl=100,tonemap=hable,zscale=p=bt709:t=bt709:m=bt709,format=yuv420p"
     return .broken(
       "it is high dynamic range: \(hdr.kind.rawValue)", expected: "standard dynamic range",
-      found: hdr.kind.rawValue, mend: "ffmpeg -i FILE -vf '\(map)' -c:a copy OUT.mp4")
+      found: hdr.kind.rawValue, fix: "ffmpeg -i FILE -vf '\(map)' -c:a copy OUT.mp4")
   }
 }
