@@ -1,6 +1,6 @@
 import ReelLibrary
 
-/// What `reel doctor` found, what it mended, and what is left for somebody to decide.
+/// What `reel doctor` found, what it repaired, and what is left for somebody to decide.
 package struct DiagnosisView: Sendable {
   private let diagnosis: Diagnosis
   private let library: String
@@ -8,7 +8,7 @@ package struct DiagnosisView: Sendable {
 
   /// - Parameters:
   ///   - library: the path of the library folder.
-  ///   - fixed: whether mending was asked for.
+  ///   - fixed: whether repair was asked for.
   package init(_ diagnosis: Diagnosis, library: String, fixed: Bool) {
     self.diagnosis = diagnosis
     self.library = library
@@ -19,7 +19,7 @@ package struct DiagnosisView: Sendable {
   ///
   /// - Parameter listing: of one kind of finding at most so many are told one by one.
   package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
-    var lines = told(diagnosis.mended, "repaired:", .success, traits, listing, remedy: false)
+    var lines = told(diagnosis.repaired, "repaired:", .success, traits, listing, remedy: false)
     lines += told(diagnosis.left, "found:", .warning, traits, listing, remedy: true)
     lines += diagnosis.failures.prefix(max(0, listing)).flatMap { failure in
       let sentence = Sentence.naming(failure.subject, failure.message) + " [\(failure.code)]"
@@ -55,8 +55,8 @@ package struct DiagnosisView: Sendable {
     let known = "\(finding.subject): \(finding.meaning) [\(finding.kind.rawValue)]"
     guard remedy else { return known }
     let way =
-      switch finding.mending {
-      case .byFix: fixed ? "--fix could not mend it: run it again" : "--fix \(finding.remedy)"
+      switch finding.repair {
+      case .byFix: fixed ? "--fix could not repair it: run it again" : "--fix \(finding.remedy)"
       case .byHand: finding.remedy
       }
     return known + "; " + way
@@ -67,12 +67,12 @@ package struct DiagnosisView: Sendable {
     let looked =
       diagnosis.wasRead ? "\(objects) read and compared" : "\(objects) looked at, not read (--read does)"
     if diagnosis.left.isEmpty {
-      let state = diagnosis.mended.isEmpty ? "nothing is wrong with" : "nothing is left wrong with"
+      let state = diagnosis.repaired.isEmpty ? "nothing is wrong with" : "nothing is left wrong with"
       return "\(state) \(library): \(looked)"
     }
-    let byFix = fixed ? 0 : diagnosis.left.count { $0.mending == .byFix }
+    let byFix = fixed ? 0 : diagnosis.left.count { $0.repair == .byFix }
     let left = HumanNumber.count(diagnosis.left.count, "finding", "findings")
-    return "\(left) in \(library), \(byFix) of which --fix mends: \(looked)"
+    return "\(left) in \(library), \(byFix) of which --fix repairs: \(looked)"
   }
 }
 
@@ -83,7 +83,7 @@ extension DiagnosisView: JSONDocument {
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(library, forKey: .library)
-    try container.encode(diagnosis.mended.map(FindingEntry.init), forKey: .mended)
+    try container.encode(diagnosis.repaired.map(FindingEntry.init), forKey: .mended)
     try container.encode(diagnosis.left.map(FindingEntry.init), forKey: .left)
     try container.encode(diagnosis.failures.map(FailureEntry.init), forKey: .failures)
     try container.encode(diagnosis.objects, forKey: .objects)
@@ -100,7 +100,7 @@ extension DiagnosisView: JSONDocument {
       try container.encode(finding.subject, forKey: .subject)
       try container.encode(finding.meaning, forKey: .meaning)
       try container.encode(finding.remedy, forKey: .remedy)
-      try container.encode(finding.mending, forKey: .mending)
+      try container.encode(finding.repair, forKey: .mending)
       try container.encodeIfPresent(finding.age.map { Int($0 / .seconds(1)) }, forKey: .age)
     }
   }

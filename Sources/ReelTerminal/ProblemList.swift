@@ -66,15 +66,15 @@ extension ProblemList.Entry: Encodable {
 /// One file that failed or was refused, for people.
 package enum ProblemSummary {
   /// A newline after each line.
-  package static func text(_ trouble: ProblemList.Entry, _ traits: TerminalTraits) -> String {
-    lines(trouble, traits).text(traits)
+  package static func text(_ problem: ProblemList.Entry, _ traits: TerminalTraits) -> String {
+    lines(problem, traits).text(traits)
   }
 
   /// `failed: notes.mp4 is an HLS playlist, not a video [playlist]`
-  static func lines(_ trouble: ProblemList.Entry, _ traits: TerminalTraits) -> [StyledLine] {
-    let sentence = Sentence.naming(trouble.path.shown, trouble.message)
+  static func lines(_ problem: ProblemList.Entry, _ traits: TerminalTraits) -> [StyledLine] {
+    let sentence = Sentence.naming(problem.path.shown, problem.message)
     return traits.wrapped(
-      trouble.refused ? "refused:" : "failed:", trouble.refused ? .warning : .failure,
-      traits.sanitized("\(sentence) [\(trouble.code)]"))
+      problem.refused ? "refused:" : "failed:", problem.refused ? .warning : .failure,
+      traits.sanitized("\(sentence) [\(problem.code)]"))
   }
 }

@@ -32,7 +32,7 @@ import Testing
     let catalog = try StaleIntent([], Log(), state: .givenUp)
     let found = try await LibraryExamination(catalog: catalog) { _ in nil }.run().findings
     #expect(found.map(\.kind) == [.storeUnreachable, .objectGivenUp])
-    #expect(found.last?.subject == "k.mp4" && found.last?.mending == .byHand)
+    #expect(found.last?.subject == "k.mp4" && found.last?.repair == .byHand)
   }
 
   @Test(

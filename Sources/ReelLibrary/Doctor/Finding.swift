@@ -32,7 +32,7 @@ package struct Finding: Hashable, Sendable {
 
   /// What becomes of it.
   package enum Repair: String, Codable, Sendable {
-    /// `--fix` mends it.
+    /// `--fix` repairs it.
     case byFix
     /// Only a person can decide.
     case byHand
@@ -46,17 +46,17 @@ package struct Finding: Hashable, Sendable {
   package let meaning: String
   /// What `--fix` does about it, or what a person does; a sentence.
   package let remedy: String
-  /// Who mends it.
-  package let mending: Repair
+  /// Who repairs it.
+  package let repair: Repair
   /// Of an intent: for how long nobody has gone on with it. Nil for anything else.
   package let age: Duration?
 
   init(
-    _ kind: Kind, _ subject: String, _ mending: Repair, meaning: String, remedy: String, age: Duration? = nil
+    _ kind: Kind, _ subject: String, _ repair: Repair, meaning: String, remedy: String, age: Duration? = nil
   ) {
     self.kind = kind
     self.subject = subject
-    self.mending = mending
+    self.repair = repair
     self.age = age
     self.meaning = meaning
     self.remedy = remedy
@@ -66,13 +66,13 @@ package struct Finding: Hashable, Sendable {
   var identity: String { kind.rawValue + " " + subject }
 }
 
-/// What an examination found, and what of it was mended.
+/// What an examination found, and what of it was repaired.
 package struct Diagnosis: Sendable {
   /// Gone since the first look.
-  package let mended: [Finding]
+  package let repaired: [Finding]
   /// Still there.
   package let left: [Finding]
-  /// Why what is left could not be mended, as far as mending was tried.
+  /// Why what is left could not be repaired, as far as repair was tried.
   package let failures: [RepairFailure]
   /// Objects that rows name and that were looked at.
   package let objects: Int
@@ -81,9 +81,9 @@ package struct Diagnosis: Sendable {
 
   /// A diagnosis by its parts.
   package init(
-    mended: [Finding], left: [Finding], failures: [RepairFailure] = [], objects: Int, wasRead: Bool
+    repaired: [Finding], left: [Finding], failures: [RepairFailure] = [], objects: Int, wasRead: Bool
   ) {
-    self.mended = mended
+    self.repaired = repaired
     self.left = left
     self.failures = failures
     self.objects = objects

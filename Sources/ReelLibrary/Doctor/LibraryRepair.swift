@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
 
-/// Mends what an examination found, where that is certain.
+/// Repairs what an examination found, where that is certain.
 package struct LibraryRepair: Sendable {
   private let catalog: any CatalogRepair
   private let examination: LibraryExamination
@@ -28,19 +28,19 @@ package struct LibraryRepair: Sendable {
     self.damaged = damaged
   }
 
-  /// Mends what `--fix` may mend, and gives what it could not: that is found again by the next look, too.
+  /// Repairs what `--fix` may repair, and gives what it could not: that is found again by the next look, too.
   /// - Throws: ``CatalogError`` when the catalog can't be written.
   package func run() async throws(CatalogError) -> [RepairFailure] {
     guard try await examination.catalog.damage().isEmpty else { return [] }
     try await catalog.releaseWhatTheDeadHold()
     var failures: [RepairFailure] = []
     for destination in try await examination.catalog.destinations() {
-      failures += try await mend(destination)
+      failures += try await repair(destination)
     }
     return failures
   }
 
-  private func mend(_ destination: Destination) async throws(CatalogError) -> [RepairFailure] {
+  private func repair(_ destination: Destination) async throws(CatalogError) -> [RepairFailure] {
     let store: LibraryExamination.Store
     do throws(UploadError) {
       // One that can't be looked at by its kind is told by the look.
@@ -104,19 +104,19 @@ package struct LibraryRepair: Sendable {
 }
 
 extension Diagnosis {
-  /// What two looks, before and after mending, say together.
+  /// What two looks, before and after repair, say together.
   package init(
     before: [Finding], after: (findings: [Finding], objects: Int), failures: [RepairFailure] = [],
     wasRead: Bool
   ) {
     let left = Set(after.findings.map(\.identity))
     self.init(
-      mended: before.filter { !left.contains($0.identity) }, left: after.findings, failures: failures,
+      repaired: before.filter { !left.contains($0.identity) }, left: after.findings, failures: failures,
       objects: after.objects, wasRead: wasRead)
   }
 }
 
-/// Something that mending came upon and could not do.
+/// Something that repair came upon and could not do.
 package struct RepairFailure: Hashable, Sendable {
   /// The object's name, the store or the file.
   package let subject: String

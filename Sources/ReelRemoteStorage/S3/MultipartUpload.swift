@@ -132,31 +132,31 @@ struct MultipartUpload: Sendable {
     let result = await withTaskGroup(
       of: Result<SentPart, UploadError>.self, returning: Result<[SentPart], UploadError>.self
     ) { group in
-      var crew = PartUploads(width: width)
+      var uploads = PartUploads(width: width)
       var hashing = PartHashing(source, plan)
       for number in 1...plan.count {
-        if crew.isFull { crew.take(await group.next()) }
-        if crew.failure != nil { break }
+        if uploads.isFull { uploads.take(await group.next()) }
+        if uploads.failure != nil { break }
         do throws(UploadError) {
           let there = stored[number]
           let part = try await hashing.part(number, withMD5: there.map { $0.checksum == nil } ?? false)
           if let there, part.isStored(as: there) {
             meter.set(part: number, to: there.size)
-            crew.add(SentPart(number: number, etag: there.etag, sha256: part.sha256))
+            uploads.add(SentPart(number: number, etag: there.etag, sha256: part.sha256))
           } else {
-            crew.begin()
+            uploads.begin()
             group.addTask { await sent(part, id) }
           }
         } catch {
-          crew.fail(error)
+          uploads.fail(error)
         }
       }
-      if crew.failure != nil { group.cancelAll() }
+      if uploads.failure != nil { group.cancelAll() }
       while let result = await group.next() {
-        crew.take(result)
-        if crew.failure != nil { group.cancelAll() }
+        uploads.take(result)
+        if uploads.failure != nil { group.cancelAll() }
       }
-      return await crew.result(afterProof: hashing)
+      return await uploads.result(afterProof: hashing)
     }
     return try result.get()
   }

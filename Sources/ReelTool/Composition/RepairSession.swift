@@ -14,7 +14,7 @@ struct RepairSession: Sendable {
 
   private typealias Look = (findings: [Finding], objects: Int)
 
-  /// Looks and, when `fixing`, mends and looks again.
+  /// Looks and, when `fixing`, repairs and looks again.
   /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
   func diagnosis(fixing: Bool) async throws -> Diagnosis {
     let path = try AppContext.libraryPath(settings)
@@ -24,12 +24,12 @@ struct RepairSession: Sendable {
       }
       let before = try await look(at: library)
       let isWorthIt = before.findings.contains {
-        $0.mending == .byFix || supply != nil && [.objectMissing, .objectDiffers].contains($0.kind)
+        $0.repair == .byFix || supply != nil && [.objectMissing, .objectDiffers].contains($0.kind)
       }
       guard fixing, isWorthIt else {
         return Diagnosis(before: before.findings, after: before, wasRead: readsObjects)
       }
-      let failures = try await mend(library, before.findings)
+      let failures = try await repair(library, before.findings)
       return Diagnosis(
         before: before.findings, after: try await look(at: library), failures: failures,
         wasRead: readsObjects)
@@ -47,7 +47,7 @@ struct RepairSession: Sendable {
     }
   }
 
-  private func mend(
+  private func repair(
     _ library: LibraryFolder, _ findings: [Finding]
   ) async throws(CatalogError) -> [RepairFailure] {
     guard let looking = try await ExaminedCatalog.open(library: library) else { return [] }

@@ -73,12 +73,12 @@ struct PublishOutcome {
     case .duplicate(let post?): PostSummary.text(post, title: .duplicate, traits)
     case .duplicate(nil): traits.sanitized("\(path.text) would be a duplicate") + "\n"
     case .planned(let plan): PlanSummary.text(plan, of: path, traits)
-    case .refused(let refusal): trouble(refusal.code, refusal.message, refused: true, traits)
-    case .failed(let failure): trouble(failure.code, failure.message, refused: false, traits)
+    case .refused(let refusal): problem(refusal.code, refusal.message, refused: true, traits)
+    case .failed(let failure): problem(failure.code, failure.message, refused: false, traits)
     }
   }
 
-  private func trouble(_ code: String, _ message: String, refused: Bool, _ traits: TerminalTraits) -> String {
+  private func problem(_ code: String, _ message: String, refused: Bool, _ traits: TerminalTraits) -> String {
     ProblemSummary.text(ProblemList.Entry(path: path, code: code, message: message, refused: refused), traits)
   }
 
