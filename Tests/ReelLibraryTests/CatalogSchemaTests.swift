@@ -67,7 +67,7 @@ import Testing
       guard case .granted(let intent) = try steps.claim(request, in: db) else { return Set<String>() }
       _ = try steps.claim(sketch.request(request.publication, .allow), in: db)
       _ = try steps.complete(intent, document: "{}", bytes: 1, at: 0, in: db)
-      try Outbox.strike(intent.id, owner: steps.me, in: db)
+      try Outbox.delete(intent.id, owner: steps.me, in: db)
       _ = try IntentTable.isHeld(intent, by: steps.me, in: db)
       _ = try steps.claim(request, in: db)
       try steps.release(intent, because: .retryLater, in: db)
