@@ -26,16 +26,16 @@ extension PostCatalog {
   }
 
   func remember(_ digest: ContentDigest, of identity: FileIdentity) async {
-    await note([.digest(digest, of: identity)])
+    note([.digest(digest, of: identity)])
   }
 
   func remember(_ outcome: ProbeOutcome, of digest: ContentDigest, by reader: ReaderVersion) async {
-    await note([.outcome(outcome, of: digest, by: reader)])
+    note([.outcome(outcome, of: digest, by: reader)])
   }
 
   func remember(_ failure: FailureRecord?, at path: SourcePath) async {
-    await note([.failure(failure, at: path)])
+    note([.failure(failure, at: path)])
   }
 
-  func announced(_ posts: [PostID]) async { await note([.announced(posts)]) }
+  func announced(_ posts: [PostID]) async { note([.announced(posts)]) }
 }
