@@ -67,7 +67,7 @@ func newPost(_ metadata: PostMetadata = PostMetadata(), id: PostID? = nil) throw
   return Post(
     draft: PostDraft(
       media: media, provenance: ProbeProvenance(method: .header, isolation: .full, ffmpeg: "59.27.100"),
-      metadata: words, commentID: randomness.name(length: 22)),
+      metadata: metadata, commentID: randomness.name(length: 22)),
     intent: Intent(
       id: id ?? PostID(at: Date(), random: randomness), key: key,
       publication: Publication(digest: digest, destination: Destination("x"), authorID: nil), attempt: 1),

@@ -62,21 +62,3 @@ final class ImpatientClock: Clock {
     waits.withLock { $0.append(wait) }
   }
 }
-
-/// Draws the same numbers on every run.
-struct SeededRandomness: Randomness {
-  private final class State: Sendable {
-    let value: Mutex<UInt64>
-    init(_ seed: UInt64) { value = Mutex(seed) }
-  }
-  private let state: State
-
-  init(seed: UInt64) { state = State(seed) }
-
-  func number(below bound: UInt64) -> UInt64 {
-    state.value.withLock { value in
-      value = value &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return (value >> 16) % bound
-    }
-  }
-}

@@ -63,7 +63,7 @@ import Testing
 
   /// Bytes that know whether they changed.
   private struct AskedBytes: ByteSource {
-    let base: HeldBytes
+    let base: MemoryBytes
     let descriptor: Int32? = nil
     let isPrivate: Bool
     let hasChanged: Bool

@@ -66,7 +66,7 @@ import Testing
           separator: "\n")
       ),
       ("report", report(state, events, &random).text(traits)),
-      ("post", PostSummary.text(try Samples.post(words: words, media: media), title: .duplicate, traits)),
+      ("post", PostSummary.text(try Samples.post(metadata: words, media: media), title: .duplicate, traits)),
       ("plan", PlanSummary.text(FilePlanned(media: media, metadata: words), of: path, traits)),
       ("feed", FeedTable.text(try page(&random), size: .max, traits)),
       ("card", ProbeSummary.text(probed(path, media), traits)),
@@ -119,7 +119,7 @@ import Testing
       library: HostileText.draw(&random), wasRead: random.chance(50), json: json, traits: traits)
     let store = Destination(HostileText.draw(&random))
     let error = UploadError(.denied, HostileText.draw(&random))
-    let post = try Samples.post(words: RandomValues.words(&random), media: RandomValues.media(&random))
+    let post = try Samples.post(metadata: RandomValues.words(&random), media: RandomValues.media(&random))
     let digest = try #require(ContentDigest(sha256: (0..<32).map { $0 }))
     let object = ExaminedObject(
       id: post.id, key: try #require(ObjectKey("k.mp4")), size: RandomValues.bytes(&random), digest: digest,
@@ -150,7 +150,7 @@ import Testing
   private func page(_ random: inout SplitMix64) throws -> FeedPage {
     let posts = try (0..<3).map { _ in
       try Samples.post(
-        words: RandomValues.words(&random), place: RandomValues.count(&random) + 1,
+        metadata: RandomValues.words(&random), place: RandomValues.count(&random) + 1,
         media: RandomValues.media(&random))
     }
     return FeedPage(posts: posts, next: FeedCursor(pageNumber: .max))

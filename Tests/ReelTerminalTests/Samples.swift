@@ -68,7 +68,7 @@ enum Samples {
     let intent = Intent(
       id: PostID(at: moment, random: FixedRandomness()), key: key, publication: publication, attempt: 1)
     return Post(
-      draft: PostDraft(media: media, provenance: provenance, metadata: words, commentID: "c1"),
+      draft: PostDraft(media: media, provenance: provenance, metadata: metadata, commentID: "c1"),
       intent: intent,
       stored: StoredObject(key: key, url: "file:///srv/media/\(key)", size: media.size, digest: digest),
       pageNumber: place, createdAt: moment)
