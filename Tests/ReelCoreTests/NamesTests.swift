@@ -1,6 +1,6 @@
-import ReelTestSupport
 import FoundationEssentials
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @Suite("Names nobody can guess")

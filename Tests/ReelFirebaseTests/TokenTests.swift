@@ -81,7 +81,7 @@ import Testing
       #expect(told.contains("can be read or changed by others") && told.contains("chmod 600"), "\(told)")
       #expect(told.contains(String(mode, radix: 8)))
     }
-    #expect(await words(folder.path).contains("no regular file"))
+    #expect(await words(folder.path).contains("not a regular file"))
     #expect(await words(path + "x").contains("is not there"))
     try Data(count: 70_000).write(to: URL(filePath: path + "2"))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "2")

@@ -1,4 +1,3 @@
-import ReelTestSupport
 import FoundationEssentials
 import ReelCore
 import ReelCrypto
@@ -6,6 +5,7 @@ import ReelIngest
 import ReelLibrary
 import ReelSource
 import ReelStorage
+import ReelTestSupport
 import Synchronization
 
 /// Says of every file what the test wants, without looking at it.

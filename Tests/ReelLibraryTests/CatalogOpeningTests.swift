@@ -172,7 +172,7 @@ import Testing
     let temporary = try await TemporaryLibrary()
     try FileManager.default.createDirectory(
       atPath: temporary.library.catalogPath, withIntermediateDirectories: false)
-    await refuses(temporary, .unusable, saying: "no file")
+    await refuses(temporary, .unusable, saying: "not a file")
   }
 
   @Test(arguments: [0o620, 0o602, 0o666])

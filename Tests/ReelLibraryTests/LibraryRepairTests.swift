@@ -1,8 +1,8 @@
-import ReelTestSupport
 import FoundationEssentials
 import ReelCore
 import ReelCrypto
 import ReelStorage
+import ReelTestSupport
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
-import ReelTestSupport
 import Foundation
 import ReelCore
+import ReelTestSupport
 
 /// Values for tests, each different from the next.
 struct Sketch: Sendable {

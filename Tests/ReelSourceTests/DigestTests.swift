@@ -1,7 +1,7 @@
-import ReelTestSupport
 import Foundation
 import ReelCore
 import ReelSource
+import ReelTestSupport
 import Synchronization
 import Testing
 

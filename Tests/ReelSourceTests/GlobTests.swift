@@ -1,5 +1,5 @@
-import ReelTestSupport
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelSource

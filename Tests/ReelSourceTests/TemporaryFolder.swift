@@ -1,7 +1,7 @@
-import ReelTestSupport
 import Foundation
 import Glibc
 import ReelCore
+import ReelTestSupport
 import Testing
 
 extension TemporaryFolder {

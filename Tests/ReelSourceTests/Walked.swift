@@ -1,6 +1,6 @@
-import ReelTestSupport
 import ReelCore
 import ReelSource
+import ReelTestSupport
 
 /// What a walk gave, by kind; paths from the folder of the test.
 struct Walked {

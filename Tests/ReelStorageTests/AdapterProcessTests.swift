@@ -1,8 +1,8 @@
-import ReelTestSupport
 import Foundation
 import Glibc
 import ReelCore
 import ReelCrypto
+import ReelTestSupport
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
-import ReelTestSupport
 import Dispatch
 import ReelCore
+import ReelTestSupport
 import Synchronization
 import Testing
 

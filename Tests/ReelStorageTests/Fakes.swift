@@ -1,6 +1,6 @@
-import ReelTestSupport
 import ReelCore
 import ReelCrypto
+import ReelTestSupport
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
-import ReelTestSupport
 import FoundationEssentials
 import Glibc
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelStorage

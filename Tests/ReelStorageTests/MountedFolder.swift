@@ -1,5 +1,5 @@
-import ReelTestSupport
 import Glibc
+import ReelTestSupport
 
 /// A small file system in memory, for as long as this lives. Only root can have one.
 final class MountedFolder: Sendable {

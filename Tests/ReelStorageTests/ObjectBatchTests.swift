@@ -1,6 +1,6 @@
-import ReelTestSupport
 import Glibc
 import ReelCore
+import ReelTestSupport
 import Synchronization
 import Testing
 

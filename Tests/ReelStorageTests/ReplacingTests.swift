@@ -1,8 +1,8 @@
-import ReelTestSupport
 import FoundationEssentials
 import Glibc
 import ReelCore
 import ReelStorage
+import ReelTestSupport
 import Testing
 
 /// Objects of a folder store that are replaced, and those that never are.

@@ -1,7 +1,7 @@
-import ReelTestSupport
 import ReelCore
 import ReelStorage
 import ReelStorageTesting
+import ReelTestSupport
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
-import ReelTestSupport
 import ReelCore
 import ReelStorage
+import ReelTestSupport
 import Testing
 
 @Suite struct SourceChunksTests {

@@ -120,7 +120,7 @@ import Testing
   @Test(
     "what is not a lock says so",
     arguments: [
-      ("", "no lock file"), ("hello", "no lock file"), ("reel-lock 2\n", "another version"),
+      ("", "not a lock file"), ("hello", "not a lock file"), ("reel-lock 2\n", "another version"),
       ("reel-lock 1\n<<<<<<< HEAD\n", "merge"), ("reel-lock 1\nfile a\n", "has no sha256"),
       ("reel-lock 1\nnonsense\n", "key = value"), ("reel-lock 1\nspeed = 5\n", "tolerances"),
     ])

@@ -25,10 +25,10 @@ import Testing
       ("rules:\n  ext.mismatch: 5", 2, 17, "off, warn or error"),
       ("rules:\n  size.max: {value: 10x10, severty: warn}", 2, 28, "did you mean severity?"),
       ("rules:\n  size.max: {value: 10x10, severity: loud}", 2, 38, "off, warn or error"),
-      ("overrides:\n  - files: \"/\"\n    rules: {}", 2, 12, "no pattern"),
+      ("overrides:\n  - files: \"/\"\n    rules: {}", 2, 12, "not a pattern"),
       ("overrides:\n  - rules: {}", 2, 5, "which files"),
-      ("overrides: 5", 1, 12, "a list"), ("policy: 2", 1, 9, "format 1"), ("rules: [", 2, 1, "no YAML"),
-      ("rules: *all", 1, 8, "no YAML"), ("a: &b c", 1, 4, "anchors"),
+      ("overrides: 5", 1, 12, "a list"), ("policy: 2", 1, 9, "format 1"), ("rules: [", 2, 1, "not YAML"),
+      ("rules: *all", 1, 8, "not YAML"), ("a: &b c", 1, 4, "anchors"),
       ("rules:\n  - x", 2, 3, "keys and values"),
       ("rules:\n  a: 1\n  a: 2", 2, 3, "here twice"), ("extends: snaity", 1, 10, "did you mean sanity?"),
     ])
