@@ -1,7 +1,21 @@
 import ReelCore
 
 extension KnownHead {
-  static let containers: [KnownHead] =
+  static let containers: [KnownHead] = atTheBeginning + behindOther
+
+  /// Streams that FFmpeg finds behind something else.
+  private static let behindOther: [KnownHead] = [
+    behind("the rest of a pack", [9, 0, 0, 1, 0xBA, 7, 7]),
+    behind("a tag", Bytes.id3(40) + [9, 9]),
+    behind("a tag that claims too much", Array(Bytes.id3(100_000).prefix(50))),
+    behind("the number of AppleSingle", [0, 5, 0x16, 0, 7, 7, 7, 7]),
+  ]
+
+  private static func behind(_ name: String, _ bytes: [UInt8]) -> KnownHead {
+    .container(.mpegPS, "behind \(name)", bytes + Bytes.programStream)
+  }
+
+  private static let atTheBeginning: [KnownHead] =
     ["isom", "mp42", "iso5", "dash", "avc1", "MSNV", "XAVC", "f4v ", "M4A ", "none"].map {
       .container(.mp4, $0, Bytes.ftyp($0))
     }

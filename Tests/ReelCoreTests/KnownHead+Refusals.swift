@@ -56,6 +56,9 @@ extension KnownHead {
       .refused(
         .unsupported, "a JPEG 2000 picture", Bytes.box("jP  ", [0x0D, 0x0A, 0x87, 0x0A]) + Bytes.ftyp("jp2 ")),
       .refused(
+        .unsupported, "a Motion JPEG 2000 file",
+        Bytes.box("jP  ", [0x0D, 0x0A, 0x87, 0x0A]) + Bytes.ftyp("mjp2")),
+      .refused(
         .unsupported, "a JPEG XL picture", Bytes.box("JXL ", [0x0D, 0x0A, 0x87, 0x0A]) + Bytes.ftyp("jxl ")),
       .refused(.unsupported, "a Canon raw picture", Bytes.ftyp("crx ")),
       .refused(.unsupported, "a JPEG picture", [0xFF, 0xD8, 0xFF, 0xE0]),

@@ -75,6 +75,11 @@ enum Bytes {
     0x06, 0x0E, 0x2B, 0x34, 0x02, 0x05, 0x01, 0x01, 0x0D, 0x01, 0x02, 0x01, 0x01, 0x02, 0x04, 0x00,
   ]
 
+  /// A pack header of MPEG-2, three packets, and the beginning of one more.
+  static let programStream: [UInt8] =
+    [0, 0, 1, 0xBA, 0x44, 0, 4, 0, 4, 1, 0, 0, 3, 0xF8, 0, 0, 1, 0xBB, 0, 2, 1, 2]
+    + [0, 0, 1, 0xE0, 0, 3, 1, 2, 3, 0, 0, 1, 0xC0, 0, 1, 9, 0, 0, 1, 0xE0]
+
   /// An ID3v2 tag with `length` bytes in it.
   static func id3(_ length: Int) -> [UInt8] {
     let size = (0..<4).map { UInt8(length >> (21 - 7 * $0) & 0x7F) }

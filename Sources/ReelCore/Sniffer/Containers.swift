@@ -4,7 +4,7 @@
 /// that cannot be is skipped by four bytes.
 enum IsoBaseMedia {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
-    if let picture = pictureBoxes[head.type(at: 4) ?? 0] { return picture.verdict }
+    if let picture = pictureBoxes[head.type(at: 4) ?? 0] { return motionPicture(head) ?? picture.verdict }
     var isQuickTime = false
     var isSegment = false
     for box in BoxWalk(head: head) {
@@ -18,6 +18,14 @@ enum IsoBaseMedia {
     }
     if isSegment { return Refusal.segment.verdict }
     return isQuickTime ? .container(.mov) : nil
+  }
+
+  /// A signature box of JPEG 2000 stands before moving pictures, too (ISO/IEC 15444-3); the brand tells.
+  private static func motionPicture(_ head: FilePrefix) -> SniffVerdict? {
+    guard head.type(at: 16) == code("ftyp"), let brand = head.type(at: 20), brand >> 16 == code("mj") else {
+      return nil
+    }
+    return refusedBrands[brand]?.verdict
   }
 
   /// What a major brand says (ftyps.com, mp4ra.org). A brand that is not known here is an MP4's.

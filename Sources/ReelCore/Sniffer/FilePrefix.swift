@@ -77,7 +77,7 @@ enum LeadingTag {
   static func verdict(_ head: FilePrefix, of rest: (FilePrefix) -> SniffVerdict) -> SniffVerdict? {
     guard let length = length(head) else { return nil }
     let unknown = Refusal.sound("a sound file with an ID3 tag").verdict
-    guard length < head.count else { return unknown }
+    guard length < head.count else { return ProgramStream.verdictBehindOther(head) ?? unknown }
     let verdict = rest(head.slice(from: length))
     return verdict == .unrecognised ? unknown : verdict
   }

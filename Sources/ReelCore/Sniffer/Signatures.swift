@@ -204,7 +204,7 @@ let programSignatures: [Signature] = [
 let dataSignatures: [Signature] = [
   Signature(.text("SQLite format 3\u{0}"), refuse: .notMedia("an SQLite database")),
   Signature(.bytes(0, 5, 0x16, 7), refuse: .notMedia("an AppleDouble file")),
-  Signature(.bytes(0, 5, 0x16, 0), refuse: .notMedia("an AppleSingle file")),
+  Signature(.bytes(0, 5, 0x16, 0, 0), .bytes(0, 0, at: 6), refuse: .notMedia("an AppleSingle file")),
   Signature(.bytes(0, 0, 0, 1), .text("Bud1", at: 4), refuse: .notMedia("a folder's .DS_Store")),
   Signature(.text("bplist0"), refuse: .notMedia("a property list")),
   Signature(.bytes(0x89), .text("HDF\r\n\u{1A}\n", at: 1), refuse: .notMedia("an HDF5 file")),

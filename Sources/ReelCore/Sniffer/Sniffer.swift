@@ -42,6 +42,7 @@ package enum Sniffer {
     MaterialExchange.verdict,
     PlainText.verdict,
     Zeros.verdict,
+    ProgramStream.verdictBehindOther,
   ]
 
   private static func verdict(_ head: FilePrefix) -> SniffVerdict {

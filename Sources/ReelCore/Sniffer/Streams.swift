@@ -46,19 +46,51 @@ enum TransportStream {
 /// code.
 enum ProgramStream {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
-    guard head.has([0, 0, 1, 0xBA]), let marker = head.byte(4) else { return nil }
-    let length: Int
-    if marker & 0xC0 == 0x40 {
-      // MPEG-2: the last three bits of the fourteenth byte count the stuffing.
-      length = 14 + Int((head.byte(13) ?? 0) & 7)
-    } else if marker & 0xF0 == 0x20 {
-      length = 12
-    } else {
-      return nil
-    }
+    guard let length = packHeader(head, at: 0) else { return nil }
     let isFollowed =
       head.count < length + 4 || head.has([0, 0, 1], at: length) || head.has([0, 0, 0], at: length)
     return isFollowed ? .container(.mpegPS) : nil
+  }
+
+  /// A stream behind something else, such as the end of a pack that was cut, or a tag: a pack header, and packets
+  /// behind it that end where the next one begins.
+  static func verdictBehindOther(_ head: FilePrefix) -> SniffVerdict? {
+    var start = 0
+    while let found = head.slice(from: start).firstOffset(of: [0, 0, 1, 0xBA] as [UInt8]) {
+      start += found
+      if isStream(head, from: start) { return .container(.mpegPS) }
+      start += 4
+    }
+    return nil
+  }
+
+  /// Packets that must follow one another: four times three bytes are no chance.
+  private static let fewPackets = 4
+
+  private static func isStream(_ head: FilePrefix, from start: Int) -> Bool {
+    var offset = start
+    for _ in 0..<fewPackets {
+      guard let next = unit(head, at: offset), head.has([0, 0, 1], at: next) else { return false }
+      offset = next
+    }
+    return true
+  }
+
+  /// Where the pack header or packet at `offset` ends; nil when there is none.
+  private static func unit(_ head: FilePrefix, at offset: Int) -> Int? {
+    if let end = packHeader(head, at: offset) { return end }
+    guard head.has([0, 0, 1], at: offset), let kind = head.byte(offset + 3), kind > 0xBA,
+      let length = head.bigEndian(2, at: offset + 4), length > 0
+    else { return nil }
+    return offset + 6 + Int(length)
+  }
+
+  /// Where the pack header at `offset` ends; nil when there is none.
+  private static func packHeader(_ head: FilePrefix, at offset: Int) -> Int? {
+    guard head.has([0, 0, 1, 0xBA], at: offset), let marker = head.byte(offset + 4) else { return nil }
+    // MPEG-2: the last three bits of the fourteenth byte count the stuffing.
+    if marker & 0xC0 == 0x40 { return offset + 14 + Int((head.byte(offset + 13) ?? 0) & 7) }
+    return marker & 0xF0 == 0x20 ? offset + 12 : nil
   }
 }
 
