@@ -71,7 +71,7 @@ int reel_child_spawn(const char *path, int channel, reel_child *child) {
   return -error;
 }
 
-int reel_child_fork_sister(reel_child *child) {
+int reel_child_fork_sibling(reel_child *child) {
   // The old call, not clone3: a system call filter can look at its flags.
   int descriptor = -1;
   long pid = syscall(SYS_clone, CLONE_PARENT | CLONE_PIDFD, NULL, &descriptor, NULL, NULL);

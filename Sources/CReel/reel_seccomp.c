@@ -96,10 +96,10 @@ int reel_confine_system_calls(void) {
   return error;
 }
 
-// Forking a sister, making the channel of one its own, and what the confinement of a sister takes.
-static int allow_nursing(scmp_filter_ctx filter) {
+// Forking a sibling, making the channel of one its own, and what the confinement of a sibling takes.
+static int allow_forking(scmp_filter_ctx filter) {
   int error = RULE(filter, clone, SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT | CLONE_PIDFD));
-  // A nursery holds the channel and the pidfd of the one that it has just started.
+  // A fork server holds the channel and the pidfd of the one that it has just started.
   if (!error) error = RULE(filter, close, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel + 2));
   if (!error) error = RULE(filter, dup2, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
   if (!error) error = RULE(filter, dup3, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
@@ -111,11 +111,11 @@ static int allow_nursing(scmp_filter_ctx filter) {
   return error;
 }
 
-int reel_confine_system_calls_of_nursery(void) {
+int reel_confine_system_calls_of_fork_server(void) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
   if (!filter) return -ENOMEM;
   int error = allow_reading(filter);
-  if (!error) error = allow_nursing(filter);
+  if (!error) error = allow_forking(filter);
   if (!error) error = seccomp_load(filter);
   seccomp_release(filter);
   return error;

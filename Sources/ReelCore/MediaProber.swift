@@ -98,11 +98,18 @@ public struct ProbeReport: Hashable, Sendable, Codable {
   public var media: MediaInfo
   /// How that was found out.
   public var provenance: ProbeProvenance
+  /// Why no shorter way was taken: for developers, and kept nowhere.
+  public var reason: String?
+
+  private enum CodingKeys: CodingKey {
+    case media, provenance
+  }
 
   /// Facts and how they were read.
-  public init(media: MediaInfo, provenance: ProbeProvenance) {
+  public init(media: MediaInfo, provenance: ProbeProvenance, reason: String? = nil) {
     self.media = media
     self.provenance = provenance
+    self.reason = reason
   }
 }
 
@@ -127,6 +134,8 @@ public struct ProbeProvenance: Hashable, Sendable, Codable {
 public enum ProbeMethod: String, Codable, Sendable, CaseIterable {
   /// The container's header only, witnessed by the codec's parser.
   case header
+  /// The container's packets, and the bitstream's own headers in the first of them; no picture was decoded.
+  case packets
   /// FFmpeg's full `avformat_find_stream_info`.
   case full
 }

@@ -1,3 +1,5 @@
+import CFFmpeg
+
 /// The decoders that may run while a file is read, by FFmpeg's names.
 ///
 /// A decoder is code that a stranger's bytes drive, so there are as few as the facts need. Video: the pixel
@@ -5,9 +7,16 @@
 /// rate come from the container or a parser, except for AAC and MPEG audio in MPEG's multiplexes.
 /// `codec_whitelist=none` is no option: it loses the size in MPEG-TS and FLV.
 enum CodecAllowList {
-  private static let names: [String] = [
-    "h264", "hevc", "vp8", "vp9", "libdav1d", "av1", "vvc",
-    "mpeg4", "mpeg2video", "mpeg1video", "h263", "h263i", "flv", "theora",
+  /// Which decoders of video.
+  enum Video {
+    case all
+    /// Not those of the codecs whose bitstream Reel reads itself (``PictureWitness``).
+    case unwitnessed
+  }
+
+  private static let witnessed = ["h264", "hevc", "vp8", "vp9", "libdav1d", "av1"]
+  private static let unwitnessed = [
+    "vvc", "mpeg4", "mpeg2video", "mpeg1video", "h263", "h263i", "flv", "theora",
     "msmpeg4v1", "msmpeg4v2", "msmpeg4", "wmv1", "wmv2", "wmv3", "vc1",
     "mjpeg", "prores", "dnxhd", "dvvideo", "jpeg2000", "png", "qtrle", "rawvideo", "cinepak", "svq1", "svq3",
     "vp6", "vp6f", "vp6a", "ffv1", "huffyuv", "ffvhuff",
@@ -17,8 +26,8 @@ enum CodecAllowList {
   private static let soundInMPEG = ["aac", "aac_latm", "mp2float", "mp3float"]
 
   /// As the option `codec_whitelist` wants it, for one demuxer.
-  static func option(for demuxer: String) -> String {
+  static func option(for demuxer: String, _ video: Video) -> String {
     let sound = ["mpegts", "mpeg"].contains(demuxer) ? soundInMPEG : []
-    return (names + sound).joined(separator: ",")
+    return ((video == .all ? witnessed : []) + unwitnessed + sound).joined(separator: ",")
   }
 }

@@ -5,20 +5,20 @@ import ReelCore
 ///
 /// The bytes are a stranger's: call it in a confined worker. It opens nothing, starts no thread, and writes
 /// nothing anywhere.
-public struct FFmpegReader {
+package struct FFmpegReader {
   private let limits: ReadingLimits
-  private let alwaysFull: Bool
+  private let ways: Set<ProbeMethod>
 
   /// - Parameters:
   ///   - limits: how much one file may cost.
-  ///   - alwaysFull: never to trust a header, also where it is provably right.
-  public init(limits: ReadingLimits = .default, alwaysFull: Bool = false) {
+  ///   - ways: the ways that may be taken; the full one always may, where no other can.
+  package init(limits: ReadingLimits = .default, ways: Set<ProbeMethod> = Set(ProbeMethod.allCases)) {
     self.limits = limits
-    self.alwaysFull = alwaysFull
+    self.ways = ways
   }
 
   /// The version of libavformat that reads, such as `59.27.100`.
-  public static var version: String {
+  package static var version: String {
     let version = avformat_version()
     return "\(version >> 16).\(version >> 8 & 0xff).\(version & 0xff)"
   }
@@ -31,7 +31,7 @@ public struct FFmpegReader {
   ///   - container: what the first bytes showed; the brand within its family is looked at again.
   /// - Throws: `empty`, `truncated`, `corrupt`, `unsupported`, `externalMedia`, `timeout`, `memoryLimit`,
   ///   `sourceChanged` or `unreadable`.
-  public func read(
+  package func read(
     descriptor: Int32, size: Int64, container: MediaContainer
   ) throws(ProbeError) -> Reading {
     guard size > 0 else { throw ProbeError(.empty, "it is empty") }
@@ -42,7 +42,6 @@ public struct FFmpegReader {
     let failure = ReadFailure(container: structure.container, limits: limits)
     if let cut = failure.indexIsCut(structure) { throw cut }
     let reading = FileReading(source: source, structure: structure, failure: failure, limits: limits)
-    if !alwaysFull, let quick = try reading.readHeader(try reading.open()) { return quick }
-    return try reading.readFully(try reading.open())
+    return try reading.read(by: ways)
   }
 }

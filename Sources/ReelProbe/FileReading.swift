@@ -8,49 +8,113 @@ struct FileReading {
   let failure: ReadFailure
   let limits: ReadingLimits
 
+  /// Reads the file by the shortest of `ways` that provably tells the truth.
+  func read(by ways: Set<ProbeMethod>) throws(ProbeError) -> Reading {
+    var reason: String?
+    if ways != [.full] {
+      switch try readBriefly(try open(decoding: .unwitnessed), by: ways) {
+      case .known(let reading): return reading
+      case .unknown(let found): reason = found
+      }
+    }
+    return try readFully(try open(decoding: .all), because: reason)
+  }
+
+  /// What came of a short way.
+  private enum Brief {
+    case known(Reading)
+    /// Why not. The file must be opened anew: packets have been read from it.
+    case unknown(String)
+  }
+
   /// Opens the file; again and again if need be, each time from its beginning.
-  func open() throws(ProbeError) -> OpenedInput {
+  private func open(decoding video: CodecAllowList.Video) throws(ProbeError) -> OpenedInput {
     source.position = 0
     do throws(OpenedInput.Failure) {
-      return try OpenedInput.open(source, demuxer: structure.container.demuxer, limits: limits)
+      return try OpenedInput.open(
+        source, demuxer: structure.container.demuxer, decoding: video, limits: limits)
     } catch {
       throw failure.notOpened(error.code, structure, source)
     }
   }
 
-  /// Reads the header alone; nil when that is not sure to be the truth. Then the file must be opened anew.
-  func readHeader(_ input: borrowing OpenedInput) throws(ProbeError) -> Reading? {
+  /// Reads the header alone, or without a decoder that a witness can stand in for.
+  private func readBriefly(
+    _ input: borrowing OpenedInput, by ways: Set<ProbeMethod>
+  ) throws(ProbeError) -> Brief {
     let header = HeaderFacts(input.context)
     let streams = StreamChoice(input.streams)
-    let reading = HeaderReading(structure: structure, size: source.size)
-    guard reading.mayTrust(header, streams), reading.isWitnessed(input, streams) else { return nil }
-    return Reading(media: try facts(header, streams, of: input.context, isWitnessed: true), method: .header)
+    var reason: String?
+    if ways.contains(.header) {
+      let reading = HeaderReading(structure: structure, size: source.size)
+      reason = reading.doubt(header, streams)
+      if reason == nil {
+        if let doubt = reading.doubtOfWitness(input, streams) { return .unknown(doubt) }
+        var scan = PacketScan(input.context, limits: limits)
+        let media = try facts(header, streams, of: input.context, isWitnessed: true, &scan)
+        return .known(Reading(media: media, method: .header))
+      }
+    }
+    guard ways.contains(.packets) else { return .unknown(reason ?? "the packets may not be asked") }
+    let brief = try readPackets(input, header, because: reason)
+    guard case .unknown(let doubt) = brief, let reason else { return brief }
+    return .unknown("\(reason); \(doubt)")
   }
 
-  /// Reads as many packets as FFmpeg wants to see.
-  func readFully(_ input: borrowing OpenedInput) throws(ProbeError) -> Reading {
+  /// Reads as many packets as FFmpeg wants to see, without the decoders that a witness stands in for.
+  private func readPackets(
+    _ input: borrowing OpenedInput, _ header: HeaderFacts, because reason: String?
+  ) throws(ProbeError) -> Brief {
+    let reading = PacketReading(structure: structure, header: header)
+    if let doubt = reading.doubt(StreamChoice(input.streams)) { return .unknown(doubt) }
+    reading.standIn(for: StreamChoice(input.streams))
+    let streams = try analyzed(input)
+    if let doubt = reading.doubt(streams) { return .unknown(doubt) }
+    var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
+    guard let stream = streams.video, reading.isWitnessable(stream) else {
+      // No decoder was missing.
+      let media = try facts(header, streams, of: input.context, isWitnessed: false, &scan)
+      return .known(Reading(media: media, method: .full, reason: reason))
+    }
+    if let doubt = reading.doubtOfWitness(stream, &scan, in: input.context) { return .unknown(doubt) }
+    let media = try facts(header, streams, of: input.context, isWitnessed: true, &scan)
+    return .known(Reading(media: media, method: .packets, reason: reason))
+  }
+
+  /// Reads as many packets as FFmpeg wants to see, and decodes pictures.
+  private func readFully(
+    _ input: borrowing OpenedInput, because reason: String?
+  ) throws(ProbeError) -> Reading {
     let header = HeaderFacts(input.context)
+    let streams = try analyzed(input)
+    var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
+    let media = try facts(header, streams, of: input.context, isWitnessed: false, &scan)
+    return Reading(media: media, method: .full, reason: reason)
+  }
+
+  /// The streams, after FFmpeg has looked at their packets.
+  private func analyzed(_ input: borrowing OpenedInput) throws(ProbeError) -> StreamChoice {
     // Its result says little: with too little memory it is 0, with one stream too many it is not.
     avformat_find_stream_info(input.context, nil)
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let streams = StreamChoice(input.streams)
     guard !streams.all.isEmpty else { throw failure.externalMedia(structure) ?? failure.corrupt }
     if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
-    return Reading(media: try facts(header, streams, of: input.context, isWitnessed: false), method: .full)
+    // For the duration of one of MPEG's multiplexes it has gone to the end, and comes back to where it was then.
+    if structure.container.isMPEG { av_seek_frame(input.context, -1, 0, AVSEEK_FLAG_BYTE) }
+    return streams
   }
 
   private func facts(
     _ header: HeaderFacts, _ streams: StreamChoice, of context: UnsafeMutablePointer<AVFormatContext>,
-    isWitnessed: Bool
+    isWitnessed: Bool, _ scan: inout PacketScan
   ) throws(ProbeError) -> MediaInfo {
-    let stepsAreIndexed = structure.iso.map { $0.fragments == 0 } ?? false
-    var scan = PacketScan(context, limits: limits)
     if !isWitnessed, let stream = streams.video { believeFrames(of: stream, &scan) }
     var media = MediaInfo(container: structure.container, size: source.size)
     media.audio = streams.audios.map { AudioFacts($0) }
     let crops = PictureCrops(structure)
     media.video = streams.video.map {
-      VideoFacts($0, of: context, among: streams, crops: crops, stepsAreIndexed: stepsAreIndexed)
+      VideoFacts($0, of: context, among: streams, crops: crops, stepsAreIndexed: structure.stepsAreIndexed)
     }
     media.take(Tags(context.pointee.metadata))
     media.take(structure, streams)
@@ -70,7 +134,9 @@ struct FileReading {
       return
     }
     scan.run(untilSeen: stream.pointee.index)
-    guard let frame = scan.firstVP8Frames[stream.pointee.index] else { return }
+    guard let packet = scan.first, let frame = VP8FrameHeader(PictureWitness.bytes(of: packet)) else {
+      return
+    }
     parameters.pointee.width = Int32(clamping: frame.width)
     parameters.pointee.height = Int32(clamping: frame.height)
   }

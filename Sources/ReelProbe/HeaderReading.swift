@@ -6,39 +6,42 @@ struct HeaderReading {
   let structure: FileStructure
   let size: Int64
 
-  /// Whether everything that the facts need stands in the header, as far as can be seen without a packet.
-  func mayTrust(_ header: HeaderFacts, _ streams: StreamChoice) -> Bool {
-    guard structure.container.isISO || structure.container.isMatroska, !isFragmented, !isEncrypted(streams),
-      // How much is there of a file that was cut off takes its packets to tell.
-      structure.truncated != true,
-      let stream = streams.video, header.sizes[stream.pointee.index] != nil,
-      PictureWitness.codecs.contains(stream.pointee.codecpar.pointee.codec_id.rawValue),
-      // Some of FFmpeg's decoders show what is transparent in a pixel format of its own.
-      av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0) == nil,
-      stream.pointee.avg_frame_rate.num > 0, stream.pointee.avg_frame_rate.den > 0
-    else { return false }
-    return knowsSteps(stream) && streams.audios.allSatisfy(isTold) && knowsDuration(header, streams)
+  /// Why not everything that the facts need stands in the header, as far as can be seen without a packet; nil when
+  /// it does.
+  func doubt(_ header: HeaderFacts, _ streams: StreamChoice) -> String? {
+    guard structure.container.isISO || structure.container.isMatroska else { return "container" }
+    if isFragmented { return "fragments" }
+    if structure.encrypted ?? streams.isEncrypted { return "encrypted" }
+    // How much is there of a file that was cut off takes its packets to tell.
+    if structure.truncated == true { return "cut off" }
+    guard let stream = streams.video else { return "no video" }
+    if header.sizes[stream.pointee.index] == nil { return "no size" }
+    if let doubt = PictureWitness.doubt(stream) { return doubt }
+    if stream.pointee.avg_frame_rate.num <= 0 || stream.pointee.avg_frame_rate.den <= 0 || !knowsSteps(stream)
+    {
+      return "no frame rate"
+    }
+    if !streams.audios.allSatisfy(isTold) { return "sound not told" }
+    return knowsDuration(header, streams) ? nil : "no duration"
   }
 
-  /// Lets the first packet of the video stream bear witness, and completes the stream's parameters by it. False
-  /// when it says otherwise or nothing; the file must then be opened anew.
-  func isWitnessed(_ input: borrowing OpenedInput, _ streams: StreamChoice) -> Bool {
+  /// Lets the first packet of the video stream bear witness, and completes the stream's parameters by it. What
+  /// stands against it, when it says otherwise or nothing; the file must then be opened anew.
+  func doubtOfWitness(_ input: borrowing OpenedInput, _ streams: StreamChoice) -> String? {
     guard let stream = streams.video, let parameters = stream.pointee.codecpar,
-      let packet = FirstPacket(of: stream, among: streams.all, in: input.context),
-      let witness = PictureWitness(parameters, packet: packet.packet),
-      witness.width == parameters.pointee.width, witness.height == parameters.pointee.height
-    else { return false }
+      let packet = FirstPacket(of: stream, among: streams.all, in: input.context)
+    else { return "no packet" }
+    guard let witness = PictureWitness(parameters, packet: packet.packet) else { return "no witness" }
+    guard witness.width == parameters.pointee.width, witness.height == parameters.pointee.height else {
+      return "another size"
+    }
     witness.testify(in: parameters)
-    return true
+    return nil
   }
 
   /// A movie that only promises fragments, as a phone's does, is whole without them.
   private var isFragmented: Bool {
     structure.iso.map { $0.fragments > 0 } ?? false
-  }
-
-  private func isEncrypted(_ streams: StreamChoice) -> Bool {
-    structure.encrypted ?? streams.isEncrypted
   }
 
   /// Whether it can be said how even the frames are: from the index, or because the header gives the rate.

@@ -22,6 +22,9 @@ extension MediaContainer {
   /// Whether it is Matroska or its subset WebM.
   var isMatroska: Bool { demuxer == "matroska" }
 
+  /// Whether it is one of MPEG's multiplexes, which have no header: MPEG-TS and MPEG-PS.
+  var isMPEG: Bool { demuxer == "mpegts" || demuxer == "mpeg" }
+
   /// What people call it.
   var title: String {
     switch self {

@@ -25,11 +25,11 @@ struct OpenedInput: ~Copyable {
 
   /// - Throws: ``Failure`` when the demuxer does not take the file, or memory is short.
   static func open(
-    _ source: DescriptorSource, demuxer: String, limits: ReadingLimits
+    _ source: DescriptorSource, demuxer: String, decoding video: CodecAllowList.Video, limits: ReadingLimits
   ) throws(Failure) -> OpenedInput {
     guard let input = makeInput(over: source) else { throw Failure(code: reel_error_no_memory) }
     guard let format = av_find_input_format(demuxer),
-      let prepared = prepare(input, source, format, demuxer, limits)
+      let prepared = prepare(input, source, format, CodecAllowList.option(for: demuxer, video), limits)
     else {
       free(input)
       throw Failure(code: reel_error_no_memory)
@@ -71,7 +71,7 @@ struct OpenedInput: ~Copyable {
 
   private static func prepare(
     _ input: UnsafeMutablePointer<AVIOContext>, _ source: DescriptorSource,
-    _ format: UnsafePointer<AVInputFormat>, _ demuxer: String, _ limits: ReadingLimits
+    _ format: UnsafePointer<AVInputFormat>, _ decoders: String, _ limits: ReadingLimits
   ) -> UnsafeMutablePointer<AVFormatContext>? {
     guard let context = avformat_alloc_context() else { return nil }
     context.pointee.pb = input
@@ -83,7 +83,7 @@ struct OpenedInput: ~Copyable {
       context.pointee.max_analyze_duration = Int64(min(max(0, seconds), 1e6) * Double(reel_time_base))
     }
     context.pointee.format_whitelist = av_strdup(format.pointee.name)
-    context.pointee.codec_whitelist = av_strdup(CodecAllowList.option(for: demuxer))
+    context.pointee.codec_whitelist = av_strdup(decoders)
     context.pointee.protocol_whitelist = av_strdup("none")
     reel_forbid_opening(context)
     return context

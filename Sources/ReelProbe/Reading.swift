@@ -1,15 +1,18 @@
 import ReelCore
 
 /// The facts of one file, and the way they were found.
-public struct Reading: Hashable, Sendable {
+package struct Reading: Hashable, Sendable {
   /// What the file says about itself.
-  public var media: MediaInfo
+  package var media: MediaInfo
   /// How much of it had to be read.
-  public var method: ProbeMethod
+  package var method: ProbeMethod
+  /// Why no shorter way was taken; nil when it was read by its header.
+  package var reason: String?
 
   /// - Parameters: as the properties.
-  public init(media: MediaInfo, method: ProbeMethod) {
+  package init(media: MediaInfo, method: ProbeMethod, reason: String? = nil) {
     self.media = media
     self.method = method
+    self.reason = reason
   }
 }

@@ -1,25 +1,25 @@
 /// How much one file may cost. A file that is honest stays far below each of these.
-public struct ReadingLimits: Hashable, Sendable {
+package struct ReadingLimits: Hashable, Sendable {
   /// Bytes that may be read from the file, each reading of the same byte counted.
-  public var bytes: Int64
+  package var bytes: Int64
   /// Seconds of monotonic time, from the start of the reading.
-  public var seconds: Double
+  package var seconds: Double
   /// Streams in one file.
-  public var streams: Int
+  package var streams: Int
   /// Bytes of packets that FFmpeg may look at to find out what the streams are (`probesize`); at least 32.
-  public var probeBytes: Int64
+  package var probeBytes: Int64
   /// Seconds of packets that it may look at for that (`analyzeduration`); nil for its own choice by container.
-  public var analyzedSeconds: Double?
+  package var analyzedSeconds: Double?
   /// Bytes of a single allocation by FFmpeg (`av_max_alloc`; one value for the process, the last one set). An
   /// index takes 24 bytes a sample: by default it may have 26 hours of 60 frames a second.
-  public var largestAllocation: Int
+  package var largestAllocation: Int
   /// Packets that may be read to find a duration that no header tells.
-  public var scannedPackets: Int
+  package var scannedPackets: Int
   /// Bytes that may be read for that.
-  public var scannedBytes: Int64
+  package var scannedBytes: Int64
 
   /// - Parameters: as the properties.
-  public init(
+  package init(
     bytes: Int64 = 512 << 20, seconds: Double = 8, streams: Int = 256, probeBytes: Int64 = 5_000_000,
     analyzedSeconds: Double? = nil, largestAllocation: Int = 128 << 20, scannedPackets: Int = 1_000_000,
     scannedBytes: Int64 = 256 << 20
@@ -35,5 +35,5 @@ public struct ReadingLimits: Hashable, Sendable {
   }
 
   /// What a worker uses: less time than the deadline of its parent.
-  public static let `default` = ReadingLimits()
+  package static let `default` = ReadingLimits()
 }

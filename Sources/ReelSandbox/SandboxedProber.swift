@@ -12,6 +12,7 @@ public final class SandboxedProber: MediaProber {
   /// One worker is enough to ask for the version.
   private let asking = Mutex(())
   private let location: WorkerLocation
+  private let server: ForkServer?
   /// For calls from code that must not block.
   private let queue: BlockingQueue
 
@@ -23,17 +24,25 @@ public final class SandboxedProber: MediaProber {
   ///   - filesPerWorker: after so many files a worker retires, so that a break-in that nobody noticed ends with it.
   ///     At least 1.
   ///   - limits: how much the reading of one file may cost.
+  ///   - idleTime: workers that nobody has needed for that long end.
   public init(
     worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto, workers: Int,
-    deadline: Duration = .seconds(10), filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits()
+    deadline: Duration = .seconds(10), filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(),
+    idleTime: Duration = .seconds(2)
   ) {
     let settings = WorkerSettings(
       location: worker, isolation: isolation, limits: limits, deadline: deadline,
       // Loading FFmpeg takes 30 ms, and ten seconds on a machine that is busy enough: no reason to end a run.
-      startDeadline: max(deadline, .seconds(60)), filesPerWorker: max(1, filesPerWorker))
+      startDeadline: max(deadline, .seconds(60)), filesPerWorker: max(1, filesPerWorker),
+      // A single worker that is kept has nobody to share what it has loaded with.
+      forks: isolation == .strict || isolation == .auto && workers > 1)
     location = worker
     let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartCircuitBreaker())
-    pool = WorkerPool(size: max(1, workers)) { WorkerSlot(starter) }
+    let server = settings.forks ? ForkServer(starter) : nil
+    self.server = server
+    pool = WorkerPool(size: max(1, workers), idleTime: idleTime, makeSlot: { WorkerSlot(starter, server) }) {
+      server?.close()
+    }
     // As many again look at first bytes while the others wait for their workers.
     queue = BlockingQueue(label: "reel.probe", width: 2 * max(1, workers))
   }
@@ -99,7 +108,10 @@ public final class SandboxedProber: MediaProber {
   /// ends so when it is finished.
   public func close() async {
     // Not on the threads of those that it ends.
-    await BlockingQueue(label: "reel.probe.close", width: 1).run { [pool] in pool.close() }
+    await BlockingQueue(label: "reel.probe.close", width: 1).run { [pool, server] in
+      pool.close()
+      server?.close()
+    }
   }
 
   /// What the tests wait for.

@@ -22,23 +22,40 @@ final class WorkerPool: Sendable {
     var lent: [ObjectIdentifier: Loan] = [:]
     var setAside: [ObjectIdentifier: Loan] = [:]
     var waiting: [Waiter] = []
+    /// How often a slot was lent.
+    var loans = 0
+    /// Whether ``rest(_:)`` is about to look.
+    var isWatched = false
     var isClosed = false
     var closing: [DispatchSemaphore] = []
   }
   private let state = Mutex(State())
   private let size: Int
+  private let idleTime: Duration
   private let makeSlot: @Sendable () -> WorkerSlot
+  private let rested: @Sendable () -> Void
 
-  /// - Parameter size: how many slots are lent at once, not counting those that are set aside.
-  init(size: Int, makeSlot: @escaping @Sendable () -> WorkerSlot) {
+  /// - Parameters:
+  ///   - size: how many slots are lent at once, not counting those that are set aside.
+  ///   - idleTime: when nobody has had a slot for that long, the slots go, and their workers with them.
+  ///   - rested: called then.
+  init(
+    size: Int, idleTime: Duration, makeSlot: @escaping @Sendable () -> WorkerSlot,
+    rested: @escaping @Sendable () -> Void = {}
+  ) {
     self.size = size
+    self.idleTime = idleTime
     self.makeSlot = makeSlot
+    self.rested = rested
   }
 
   /// How many files have a slot, wait for one, and are set aside.
   var counts: (lent: Int, waiting: Int, setAside: Int) {
     state.withLock { ($0.lent.count, $0.waiting.count, $0.setAside.count) }
   }
+
+  /// How many slots nobody has.
+  var idleSlots: Int { state.withLock { $0.idle.count } }
 
   /// Blocks for a slot, to be given back; nil when `flag` was set meanwhile, or the pool is closed.
   ///
@@ -80,9 +97,36 @@ final class WorkerPool: Sendable {
       if state.isClosed { return Self.finished(&state) }
       state.idle.append(loan.slot)
       serve(&state)
+      watch(&state)
       return []
     }
     for one in closing { one.signal() }
+  }
+
+  /// Sees to it that slots that nobody needs go some day: a run may be busy with uploads for hours.
+  private func watch(_ state: inout State) {
+    guard !state.isWatched, state.lent.isEmpty, state.setAside.isEmpty else { return }
+    state.isWatched = true
+    let loans = state.loans
+    DispatchQueue.global().asyncAfter(
+      deadline: .now() + .milliseconds(Int(clamping: idleTime.wholeMilliseconds))
+    ) { [weak self] in self?.rest(loans) }
+  }
+
+  /// - Parameter loans: as many as there were when the watch began.
+  private func rest(_ loans: Int) {
+    let idle = state.withLock { state -> [WorkerSlot] in
+      state.isWatched = false
+      guard state.loans == loans, !state.isClosed else {
+        watch(&state)
+        return []
+      }
+      defer { state.idle = [] }
+      return state.idle
+    }
+    guard !idle.isEmpty else { return }
+    rested()
+    withExtendedLifetime(idle) {}
   }
 
   /// Its file keeps the slot and counts no more; false when there are too many such already.
@@ -128,6 +172,7 @@ final class WorkerPool: Sendable {
 
   private func lend(to flag: CancellationFlag, _ state: inout State) -> WorkerSlot {
     let slot = state.idle.popLast() ?? makeSlot()
+    state.loans += 1
     state.lent[ObjectIdentifier(flag)] = Loan(slot: slot, flag: flag)
     return slot
   }

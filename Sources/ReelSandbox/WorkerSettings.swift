@@ -39,8 +39,10 @@ struct WorkerSettings: Sendable {
   var startDeadline: Duration
   /// After so many files a worker retires.
   var filesPerWorker: Int
+  /// Whether what is started is a fork server.
+  var forks = false
 
-  /// What a started worker is told.
+  /// What a process is told that is started, not forked.
   var start: WorkerStart {
     WorkerStart(
       role: role, memory: min(max(limits.memory, 1 << 20), 1 << 40),
@@ -62,9 +64,8 @@ struct WorkerSettings: Sendable {
 
   private var role: WorkerStart.Role {
     switch isolation {
-    case .auto: .confined
-    case .strict: .nursery
     case .none: .unconfined
+    case .auto, .strict: forks ? .forkServer : .confined
     }
   }
 }

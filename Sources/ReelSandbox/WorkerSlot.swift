@@ -11,9 +11,12 @@ final class WorkerSlot: @unchecked Sendable {
   /// What a worker was sent and has not answered yet.
   private var exchange: Exchange?
 
-  init(_ starter: WorkerStarter) {
+  init(_ starter: WorkerStarter, _ server: ForkServer?) {
     settings = starter.settings
-    source = starter.settings.isolation == .strict ? ForkServer(starter) : PersistentWorker(starter)
+    source =
+      if let server, settings.isolation == .strict { FreshWorkers(server) } else {
+        PersistentWorker(starter, server)
+      }
   }
 
   /// Starts the worker before there is a file for it. Blocks.

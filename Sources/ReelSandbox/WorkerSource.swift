@@ -1,4 +1,3 @@
-import CReel
 import ReelCore
 import ReelWire
 
@@ -19,11 +18,14 @@ protocol WorkerSource: AnyObject {
 /// One worker, kept for many files until it retires or is of no use any more.
 final class PersistentWorker: WorkerSource {
   private let starter: WorkerStarter
+  private let server: ForkServer?
   private let buffer = FrameBuffer()
   private var kept: ReadyWorker?
 
-  init(_ starter: WorkerStarter) {
+  /// - Parameter server: forks the workers; without one, each is started as a program of its own.
+  init(_ starter: WorkerStarter, _ server: ForkServer?) {
     self.starter = starter
+    self.server = server
   }
 
   func worker(alone: Bool, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
@@ -46,62 +48,31 @@ final class PersistentWorker: WorkerSource {
 
   private func ready(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
     if let kept, starter.settings.letsReadOn(kept.worker) { return kept }
+    if let server { return try server.fork(buffer, cancellation) }
     return try starter.start(buffer, cancellation)
   }
 }
 
-/// A fresh worker for each file, from a warm process that has read no stranger's byte.
-final class ForkServer: WorkerSource {
-  private let starter: WorkerStarter
+/// A fresh worker for each file.
+final class FreshWorkers: WorkerSource {
+  private let server: ForkServer
   private let buffer = FrameBuffer()
-  private var server: ReadyWorker?
 
-  init(_ starter: WorkerStarter) {
-    self.starter = starter
+  init(_ server: ForkServer) {
+    self.server = server
   }
 
   func worker(alone: Bool, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
-    let isKept = server != nil
-    let ready = try ready(cancellation)
-    if let worker = try fork(from: ready) { return worker }
-    server = nil
-    // One that was kept may have died meanwhile; one that has just started should not fail.
-    if isKept, let worker = try fork(from: try self.ready(cancellation)) { return worker }
-    starter.breaker.failed("it starts no process")
-    throw .noReader("the process that starts readers started none")
+    let ready = try server.fork(buffer, cancellation)
+    guard ready.hello.isolation == .full else { throw .lessIsolation(ready.hello.isolation) }
+    // It reads this one file.
+    return ReadyWorker(
+      worker: ready.worker, hello: WorkerHello(version: ready.hello.version, isolation: .strict))
   }
 
   func prepare(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
-    try ready(cancellation).hello.version
+    try server.version(cancellation)
   }
 
   func takeBack(_ worker: ReadyWorker, sound: Bool) {}
-
-  private func ready(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
-    if let server, starter.settings.letsReadOn(server.worker) { return server }
-    let started = try starter.start(buffer, cancellation)
-    server = started
-    return started
-  }
-
-  /// Nil when the server gave none.
-  private func fork(from server: ReadyWorker) throws(ProbeError) -> ReadyWorker? {
-    let ends: ChannelEnds
-    do throws(SystemError) { ends = try ChannelEnds() } catch {
-      throw .exhausted(error) ?? .noReader("\(error)")
-    }
-    guard let request = try? BirthRequest().encoded() else { return nil }
-    let deadline = ContinuousClock.now + starter.settings.startDeadline
-    guard server.worker.send(request, descriptor: ends.theirs),
-      let (frame, descriptor) = server.worker.receiveWithDescriptor(until: deadline),
-      let notice = try? BirthNotice(decoding: frame)
-    else { return nil }
-    let child = ChildProcess(
-      pid: notice.process, descriptor: descriptor, processorSeconds: starter.settings.start.processorSeconds)
-    let worker = Worker(process: child, channel: ends.ours, buffer: buffer)
-    guard case .frame(let answer) = worker.receive(until: deadline),
-      let hello = try? WorkerHello(decoding: answer), hello.isolation == .strict
-    else { return nil }
-    return ReadyWorker(worker: worker, hello: hello)
-  }
 }

@@ -1,18 +1,18 @@
 import ReelCore
 
 /// A file to read; its descriptor comes with the frame.
-public struct ReadRequest: Hashable, Sendable {
+package struct ReadRequest: Hashable, Sendable {
   /// Size of the file in bytes.
-  public let size: Int64
+  package let size: Int64
   /// What its first bytes say it is.
-  public let container: MediaContainer
+  package let container: MediaContainer
   /// How many bytes may be read, each reading of the same byte counted.
-  public let byteBudget: Int64
+  package let byteBudget: Int64
   /// How long the reading may take, in milliseconds.
-  public let milliseconds: Int
+  package let milliseconds: Int
 
   /// - Parameters: as the properties; milliseconds from 1 to a day.
-  public init(size: Int64, container: MediaContainer, byteBudget: Int64, milliseconds: Int) {
+  package init(size: Int64, container: MediaContainer, byteBudget: Int64, milliseconds: Int) {
     self.size = size
     self.container = container
     self.byteBudget = byteBudget
@@ -20,7 +20,7 @@ public struct ReadRequest: Hashable, Sendable {
   }
 
   /// The frame.
-  public func encoded() throws(WireError) -> [UInt8] {
+  package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.request) { writer throws(WireError) in
       writer.number(size)
       writer.code(container)
@@ -30,7 +30,7 @@ public struct ReadRequest: Hashable, Sendable {
   }
 
   /// - Throws: ``WireError`` for anything but such a frame.
-  public init(decoding frame: [UInt8]) throws(WireError) {
+  package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .request) { reader throws(WireError) in
       ReadRequest(
         size: try reader.number(in: 0...Int64.max, "size"),

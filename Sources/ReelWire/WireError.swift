@@ -1,5 +1,5 @@
 /// Why bytes are no frame, or a value fits in none.
-public enum WireError: Error, Hashable, Sendable {
+package enum WireError: Error, Hashable, Sendable {
   /// Longer than ``WireFrame/largest``, or a length in it points beyond its end.
   case length
   /// It does not begin as a frame does.

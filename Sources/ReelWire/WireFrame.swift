@@ -3,12 +3,12 @@
 ///
 /// Neither side trusts the other's bytes: decoding checks every length, number, code and text, throws
 /// ``WireError`` for whatever is not as it should be, and traps on nothing.
-public enum WireFrame {
+package enum WireFrame {
   /// The most bytes of a frame, envelope included.
-  public static let largest = 128 << 10
+  package static let largest = 128 << 10
 
   /// The version of the format.
-  static let version: UInt8 = 3
+  static let version: UInt8 = 4
 
   /// What every frame begins with.
   static let magic: [UInt8] = Array("REEL".utf8)
@@ -19,8 +19,8 @@ public enum WireFrame {
     case hello = 2
     case request = 3
     case reply = 4
-    case birth = 5
-    case born = 6
+    case fork = 5
+    case forked = 6
     case receipt = 7
   }
 

@@ -1,21 +1,21 @@
 import ReelCore
 
-/// A worker's answer to ``WorkerStart``, and the first word of each fresh process of a nursery: who it is, and how far
+/// A worker's answer to ``WorkerStart``, and the first word of each worker of a fork server: who it is, and how far
 /// it is confined.
-public struct WorkerHello: Hashable, Sendable {
+package struct WorkerHello: Hashable, Sendable {
   /// Reel's version and FFmpeg's.
-  public let version: ReaderVersion
+  package let version: ReaderVersion
   /// The layers that took hold.
-  public let isolation: IsolationLevel
+  package let isolation: IsolationLevel
 
   /// - Parameters: as the properties.
-  public init(version: ReaderVersion, isolation: IsolationLevel) {
+  package init(version: ReaderVersion, isolation: IsolationLevel) {
     self.version = version
     self.isolation = isolation
   }
 
   /// The frame.
-  public func encoded() throws(WireError) -> [UInt8] {
+  package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.hello) { writer throws(WireError) in
       writer.text(version.reel, limit: .name)
       writer.text(version.ffmpeg, limit: .name)
@@ -24,7 +24,7 @@ public struct WorkerHello: Hashable, Sendable {
   }
 
   /// - Throws: ``WireError`` for anything but such a frame.
-  public init(decoding frame: [UInt8]) throws(WireError) {
+  package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .hello) { reader throws(WireError) in
       WorkerHello(
         version: ReaderVersion(

@@ -1,30 +1,30 @@
 /// What a worker is told first: how to confine itself, and how much it may use. The parent's first frame.
-public struct WorkerStart: Hashable, Sendable {
+package struct WorkerStart: Hashable, Sendable {
   /// What the process becomes.
-  public enum Role: CaseIterable, Sendable {
+  package enum Role: CaseIterable, Sendable {
     /// Reads files, unconfined.
     case unconfined
     /// Reads files, confined as far as the kernel can.
     case confined
-    /// Reads nothing: starts a fresh confined process for each file.
-    case nursery
+    /// Reads nothing: forks workers that do, confined as far as the kernel can.
+    case forkServer
   }
   /// What the process becomes.
-  public let role: Role
+  package let role: Role
   /// Bytes of address space beyond what the program and its libraries take.
-  public let memory: Int64
+  package let memory: Int64
   /// Seconds of processor time for one file.
-  public let processorSeconds: Int
+  package let processorSeconds: Int
 
   /// - Parameters: as the properties; memory from 1 MiB to 1 TiB, seconds from 1 to a day.
-  public init(role: Role, memory: Int64, processorSeconds: Int) {
+  package init(role: Role, memory: Int64, processorSeconds: Int) {
     self.role = role
     self.memory = memory
     self.processorSeconds = processorSeconds
   }
 
   /// The frame.
-  public func encoded() throws(WireError) -> [UInt8] {
+  package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.start) { writer throws(WireError) in
       writer.code(role)
       writer.number(memory)
@@ -33,7 +33,7 @@ public struct WorkerStart: Hashable, Sendable {
   }
 
   /// - Throws: ``WireError`` for anything but such a frame.
-  public init(decoding frame: [UInt8]) throws(WireError) {
+  package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .start) { reader throws(WireError) in
       WorkerStart(
         role: try reader.code(Role.self, "role"),

@@ -24,7 +24,7 @@ struct FFmpegFileReader: FileReader {
     do throws(ProbeError) {
       let reading = try FFmpegReader(limits: limits)
         .read(descriptor: descriptor, size: request.size, container: request.container)
-      return .facts(reading.media, reading.method)
+      return .facts(reading.media, reading.method, reason: reading.reason)
     } catch {
       return .failure(error)
     }

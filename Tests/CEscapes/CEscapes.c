@@ -57,8 +57,8 @@ static int try_clone3(void) {
   unsigned long long arguments[11] = {0};
   return syscall(SYS_clone3, arguments, sizeof arguments) >= 0;
 }
-// What only a nursery may do.
-static int try_clone_sister(void) { return syscall(SYS_clone, CLONE_PARENT | CLONE_PIDFD, 0, 0, 0, 0) >= 0; }
+// What only a fork server may do.
+static int try_clone_sibling(void) { return syscall(SYS_clone, CLONE_PARENT | CLONE_PIDFD, 0, 0, 0, 0) >= 0; }
 
 static int try_ptrace(void) { return ptrace(PTRACE_TRACEME, 0, 0, 0) == 0; }
 static int try_kill_parent(void) { return kill(getppid(), 0) == 0; }
@@ -132,7 +132,7 @@ static const escape escapes[] = {
     {"vfork", try_vfork},
     {"clone", try_clone},
     {"clone3", try_clone3},
-    {"clone-sister", try_clone_sister},
+    {"clone-sibling", try_clone_sibling},
     {"ptrace", try_ptrace},
     {"kill-parent", try_kill_parent},
     {"kill", try_kill},

@@ -22,13 +22,13 @@ private func decodeAsEverything(_ frame: [UInt8]) {
       preconditionFailure("what was read can't be written")
     }
     precondition(read == reply)
-    if case .facts(let media, _) = reply { checkFacts(media) }
+    if case .facts(let media, _, _) = reply { checkFacts(media) }
   }
   if let hello = try? WorkerHello(decoding: frame) { precondition((try? hello.encoded()) == frame) }
   if let start = try? WorkerStart(decoding: frame) { precondition((try? start.encoded()) == frame) }
   if let request = try? ReadRequest(decoding: frame) { precondition((try? request.encoded()) == frame) }
-  if let notice = try? BirthNotice(decoding: frame) { precondition((try? notice.encoded()) == frame) }
-  _ = try? BirthRequest(decoding: frame)
+  if let notice = try? ForkReply(decoding: frame) { precondition((try? notice.encoded()) == frame) }
+  _ = try? ForkRequest(decoding: frame)
   _ = try? ReceiptRequest(decoding: frame)
 }
 

@@ -2,8 +2,8 @@ import ReelCore
 import ReelProbe
 import Testing
 
-/// What encoders can write into a bitstream, in containers that say less: the header's way and the full one must
-/// tell the same, and what is only in the bitstream must be seen.
+/// What encoders can write into a bitstream, in containers that say less: all ways must tell the same, and what is
+/// only in the bitstream must be seen.
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct EncoderVarietyTests {
   static let h264: [[String]] = [
@@ -15,6 +15,8 @@ struct EncoderVarietyTests {
     ["-x264-params", "bframes=3:ref=5:slices=4"], ["-color_trc", "arib-std-b67"],
     ["-color_trc", "smpte2084", "-color_primaries", "bt2020", "-colorspace", "bt2020nc"],
     ["-x264-params", "overscan=show:videoformat=pal"], ["-x264-params", "alternative-transfer=18"],
+    ["-x264-params", "pic-struct=1"], ["-x264-params", "pulldown=double"],
+    ["-x264-params", "nal-hrd=vbr", "-maxrate", "1M", "-bufsize", "1M"],
     ["-x264-params", "repeat-headers=1"], ["-bf", "0", "-g", "1"], ["-tune", "zerolatency"],
   ]
   static let hevc: [[String]] = [
@@ -59,11 +61,17 @@ struct EncoderVarietyTests {
     ],
   ]
 
-  @Test(arguments: open) func openCodecsAreTheSameBothWays(options: [String]) throws {
+  @Test(arguments: open) func openCodecsAreTheSameAllWays(options: [String]) throws {
     for name in ["a.webm", "a.mkv", "a.mp4"] {
-      try expectBothWaysAgree(name, ["-pix_fmt", "yuv420p"] + options)
+      try expectAllWaysAgree(name, ["-pix_fmt", "yuv420p"] + options)
+    }
+    for name in ["a.webm", "a.mp4"] {
+      try expectAllWaysAgree(name, frames: 40, ["-pix_fmt", "yuv420p"] + options + Self.live)
     }
   }
+
+  /// As a browser records, and as a player is fed: without a duration, in fragments.
+  static let live = ["-live", "1", "-movflags", "frag_keyframe+empty_moov+default_base_moof"]
 
   @Test(arguments: [
     ("libvpx", "a.webm"), ("libvpx-vp9", "a.webm"), ("libvpx-vp9", "a.mp4"), ("libaom-av1", "a.mp4"),
@@ -95,16 +103,38 @@ struct EncoderVarietyTests {
     }
   }
 
-  @Test(arguments: h264) func h264IsTheSameBothWays(options: [String]) throws {
-    for name in ["a.mp4", "a.mkv", "a.mov"] {
-      try expectBothWaysAgree(name, ["-pix_fmt", "yuv420p", "-c:v", "libx264"] + options)
+  @Test(arguments: h264) func h264IsTheSameAllWays(options: [String]) throws {
+    let arguments = ["-pix_fmt", "yuv420p", "-c:v", "libx264"] + options
+    for name in ["a.mp4", "a.mkv", "a.mov", "a.flv"] { try expectAllWaysAgree(name, arguments) }
+    try expectAllWaysAgree("a.ts", frames: 40, arguments)
+    for name in ["a.mp4", "a.mkv"] { try expectAllWaysAgree(name, frames: 40, arguments + Self.live) }
+  }
+
+  /// Where FFmpeg guesses times, by what a decoder says; and where there are too few frames to see their rate.
+  @Test(arguments: [("a.mpg", 12), ("a.mpg", 40), ("a.avi", 40), ("a.ts", 12), ("a.ts", 1), ("a.m2ts", 40)])
+  func h264IsTheSameAllWaysWithoutTimes(name: String, frames: Int) throws {
+    for options in [[], ["-bf", "0"], ["-flags", "+ildct+ilme"], ["-x264-params", "pulldown=double"]] {
+      try expectAllWaysAgree(name, frames: frames, ["-pix_fmt", "yuv420p", "-c:v", "libx264"] + options)
     }
   }
 
-  @Test(arguments: hevc) func hevcIsTheSameBothWays(options: [String]) throws {
-    for name in ["a.mp4", "a.mkv"] {
-      try expectBothWaysAgree(name, ["-pix_fmt", "yuv420p", "-c:v", "libx265"] + options)
-    }
+  @Test(arguments: hevc) func hevcIsTheSameAllWays(options: [String]) throws {
+    let arguments = ["-pix_fmt", "yuv420p", "-c:v", "libx265"] + options
+    for name in ["a.mp4", "a.mkv"] { try expectAllWaysAgree(name, arguments) }
+    try expectAllWaysAgree("a.ts", frames: 40, arguments)
+    try expectAllWaysAgree("a.mp4", frames: 40, arguments + Self.live)
+  }
+
+  /// Most of what has no header is one of these.
+  @Test(arguments: [
+    ("libx264", "a.ts"), ("libx265", "a.ts"), ("libx264", "live.mp4"), ("libvpx", "live.webm"),
+  ])
+  func noPictureIsDecodedOfOrdinaryPackets(encoder: String, name: String) throws {
+    let made = try FFmpegTool.make(
+      name,
+      FFmpegTool.picture + ["-c:v", encoder, "-pix_fmt", "yuv420p"] + (name == "a.ts" ? [] : Self.live))
+    guard let made, let container = made.sniffed else { return }
+    #expect(try made.read(as: container).method == .packets)
   }
 
   /// What most uploads are must not take the long way.
@@ -155,12 +185,10 @@ struct EncoderVarietyTests {
     }
   }
 
-  private func expectBothWaysAgree(_ name: String, _ arguments: [String]) throws {
-    let made = try FFmpegTool.make(name, FFmpegTool.picture + ["-frames:v", "12"] + arguments)
-    guard let made, let container = made.sniffed else { return }
-    let quick = try made.read(as: container)
-    let full = try made.read(as: container, alwaysFull: true)
-    #expect(differences(quick.media, full.media) == [])
+  private func expectAllWaysAgree(_ name: String, frames: Int = 12, _ arguments: [String]) throws {
+    let made = try FFmpegTool.make(name, FFmpegTool.picture + ["-frames:v", "\(frames)"] + arguments)
+    guard let made else { return }
+    ReelProbeTests.expectAllWaysAgree(on: made, "\(name) of \(frames) frames, \(arguments)")
   }
 }
 

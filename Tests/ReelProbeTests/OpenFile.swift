@@ -52,9 +52,10 @@ final class OpenFile {
   }
 
   func read(
-    as container: MediaContainer, limits: ReadingLimits = .patient, alwaysFull: Bool = false
+    as container: MediaContainer, limits: ReadingLimits = .patient, alwaysFull: Bool = false,
+    by ways: Set<ProbeMethod>? = nil
   ) throws(ProbeError) -> Reading {
-    try FFmpegReader(limits: limits, alwaysFull: alwaysFull).read(
+    try FFmpegReader(limits: limits, ways: ways ?? (alwaysFull ? [.full] : Set(ProbeMethod.allCases))).read(
       descriptor: descriptor, size: size, container: container)
   }
 }

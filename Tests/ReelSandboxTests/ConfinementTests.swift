@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import Synchronization
 import Testing
 
 @testable import ReelSandbox
@@ -85,6 +86,27 @@ import Testing
     }
     let process = try await readOnce()
     #expect(try await eventually { hasEnded(process) })
+  }
+
+  /// While files go out for hours, nobody needs a worker.
+  @Test func idleOnesEnd() async throws {
+    let settings = WorkerSettings(
+      location: Sabotaged.worker, isolation: .auto, limits: ProbeLimits(), deadline: patience,
+      startDeadline: patience, filesPerWorker: 9, forks: true)
+    let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartCircuitBreaker())
+    let server = ForkServer(starter)
+    let rests = Atomic(0)
+    let pool = WorkerPool(size: 2, idleTime: .milliseconds(1), makeSlot: { WorkerSlot(starter, server) }) {
+      server.close()
+      rests.add(1, ordering: .relaxed)
+    }
+    for round in 1...2 {
+      let flags = [CancellationFlag(), CancellationFlag()]
+      for flag in flags { _ = try #require(pool.take(flag)).prepare(flag) }
+      for flag in flags { pool.giveBack(flag) }
+      #expect(try await eventually { pool.idleSlots == 0 && rests.load(ordering: .relaxed) == round })
+    }
+    pool.close()
   }
 
   /// The kernel ends it when the thread that started it is gone, whatever it is doing.

@@ -14,7 +14,7 @@ enum Sabotaged {
   ) -> SandboxedProber {
     SandboxedProber(
       worker: worker, isolation: isolation, workers: workers, deadline: deadline,
-      filesPerWorker: filesPerWorker, limits: limits)
+      filesPerWorker: filesPerWorker, limits: limits, idleTime: patience)
   }
 }
 

@@ -42,12 +42,12 @@ import Testing
   }
 
   @Test func otherVersionsAreNamed() throws {
-    var frame = try BirthRequest().encoded()
+    var frame = try ForkRequest().encoded()
     frame[4] = 9
-    #expect(throws: WireError.version(9)) { try BirthRequest(decoding: frame) }
+    #expect(throws: WireError.version(9)) { try ForkRequest(decoding: frame) }
     frame[0] = 0
-    #expect(throws: WireError.notAFrame) { try BirthRequest(decoding: frame) }
-    #expect(throws: WireError.kind(5)) { try ReadReply(decoding: try BirthRequest().encoded()) }
+    #expect(throws: WireError.notAFrame) { try ForkRequest(decoding: frame) }
+    #expect(throws: WireError.kind(5)) { try ReadReply(decoding: try ForkRequest().encoded()) }
     let long = [UInt8](repeating: 0x52, count: WireFrame.largest + 1)
     #expect(throws: WireError.length) { try ReadReply(decoding: long) }
   }
@@ -60,7 +60,7 @@ import Testing
     if let hello = try? WorkerHello(decoding: bytes) { _ = try hello.encoded() }
     if let start = try? WorkerStart(decoding: bytes) { _ = try start.encoded() }
     if let request = try? ReadRequest(decoding: bytes) { _ = try request.encoded() }
-    if let notice = try? BirthNotice(decoding: bytes) { _ = try notice.encoded() }
-    _ = try? BirthRequest(decoding: bytes)
+    if let notice = try? ForkReply(decoding: bytes) { _ = try notice.encoded() }
+    _ = try? ForkRequest(decoding: bytes)
   }
 }

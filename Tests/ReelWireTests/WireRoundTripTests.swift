@@ -8,7 +8,8 @@ import Testing
   @Test(arguments: 0..<300)
   func facts(seed: UInt64) throws {
     var chance = Chance(seed: seed)
-    let reply = ReadReply.facts(chance.media(), chance.pick(ProbeMethod.allCases))
+    let reply = ReadReply.facts(
+      chance.media(), chance.pick(ProbeMethod.allCases), reason: chance.pick([nil, "no size"]))
     #expect(try ReadReply(decoding: reply.encoded()) == reply)
   }
 
@@ -26,7 +27,7 @@ import Testing
   }
 
   @Test func otherFrames() throws {
-    let start = WorkerStart(role: .nursery, memory: 512 << 20, processorSeconds: 10)
+    let start = WorkerStart(role: .forkServer, memory: 512 << 20, processorSeconds: 10)
     #expect(try WorkerStart(decoding: start.encoded()) == start)
     for level in IsolationLevel.allCases {
       let hello = WorkerHello(version: ReaderVersion(reel: "0.1.0", ffmpeg: "59.27.100"), isolation: level)
@@ -36,8 +37,8 @@ import Testing
       let request = ReadRequest(size: 1 << 40, container: container, byteBudget: 5, milliseconds: 9000)
       #expect(try ReadRequest(decoding: request.encoded()) == request)
     }
-    #expect(try BirthRequest(decoding: BirthRequest().encoded()) == BirthRequest())
-    #expect(try BirthNotice(decoding: BirthNotice(process: 77).encoded()) == BirthNotice(process: 77))
+    #expect(try ForkRequest(decoding: ForkRequest().encoded()) == ForkRequest())
+    #expect(try ForkReply(decoding: ForkReply(process: 77).encoded()) == ForkReply(process: 77))
   }
 
   @Test func theFullestFrameFits() throws {

@@ -117,3 +117,17 @@ keep_to() {
   say "$(find "$folder/files" -type f | wc -l) files, $distinct of them distinct," \
     "$(du -sh "$folder/files" | cut -f 1)"
 }
+
+# take_files FOLDER LAB: copies of those that Reel can read, all in one folder.
+take_files() {
+  mkdir -p "$2/files"
+  say "taking the videos of $1"
+  { "$reel" probe --jsonl "$1" || true; } | python3 -c '
+import json, os, shutil, sys
+for number, line in enumerate(sys.stdin):
+    file = json.loads(line)
+    if file["ok"]:
+        name = os.path.basename(file["path"]).lstrip("-")
+        shutil.copyfile(file["path"], f"{sys.argv[1]}/{number:05}-{name}")
+' "$2/files"
+}

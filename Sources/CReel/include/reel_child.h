@@ -29,10 +29,10 @@ typedef struct {
 // Returns 0, or -errno.
 int reel_child_spawn(const char *path, int channel, reel_child *child);
 
-// Forks a process that is a sister, not a child: the caller's parent waits for it.
+// Forks a process that is a sibling, not a child: the caller's parent waits for it.
 // Returns 1 in the new process; 0 in the caller, with `*child` filled; or -errno. Only for a process with one
 // thread.
-int reel_child_fork_sister(reel_child *child);
+int reel_child_fork_sibling(reel_child *child);
 
 // Asks the kernel to end this process when its parent is gone. The kernel means the *thread* that started it.
 int reel_child_die_with_parent(void);

@@ -41,6 +41,6 @@ int reel_confine_landlock(void);
 // process with SIGSYS.
 int reel_confine_system_calls(void);
 
-// The same for a process that starts sisters (`reel_child_fork_sister`): besides, it may start them, and confine them
+// The same for a process that forks workers (`reel_child_fork_sibling`): besides, it may start them, and confine them
 // further.
-int reel_confine_system_calls_of_nursery(void);
+int reel_confine_system_calls_of_fork_server(void);

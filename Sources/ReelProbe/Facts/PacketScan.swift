@@ -12,8 +12,13 @@ struct PacketScan: ~Copyable {
   private(set) var end: End?
   /// The streams that have shown a packet with bytes in it.
   private(set) var seen: Set<Int32> = []
-  /// The first frames of streams that look like VP8, by index.
-  private(set) var firstVP8Frames: [Int32: VP8FrameHeader] = [:]
+  /// The first packet with bytes in it of the stream that it was asked to keep one of.
+  private(set) var first: UnsafeMutablePointer<AVPacket>?
+  /// How many packets of that stream have been read.
+  private(set) var packetsOfKept = 0
+  /// Whether one of them has no time of decoding, or of showing.
+  private(set) var lacksTimes = false
+  private let kept: Int32?
   private let context: UnsafeMutablePointer<AVFormatContext>
   private let limits: ReadingLimits
   private var packet: UnsafeMutablePointer<AVPacket>?
@@ -22,8 +27,12 @@ struct PacketScan: ~Copyable {
   private var bytes: Int64 = 0
   private var furthest: Int64 = 0
 
-  init(_ context: UnsafeMutablePointer<AVFormatContext>, limits: ReadingLimits) {
+  /// - Parameter kept: the stream whose first packet is kept.
+  init(
+    _ context: UnsafeMutablePointer<AVFormatContext>, limits: ReadingLimits, keepingFirstOf kept: Int32? = nil
+  ) {
     self.context = context
+    self.kept = kept
     self.limits = limits
     packet = av_packet_alloc()
   }
@@ -31,11 +40,18 @@ struct PacketScan: ~Copyable {
   deinit {
     var freed = packet
     av_packet_free(&freed)
+    var freedFirst = first
+    av_packet_free(&freedFirst)
   }
 
   /// Reads until a packet of `stream` has been seen, or the end.
   mutating func run(untilSeen stream: Int32) {
     while end == nil, !seen.contains(stream) { step() }
+  }
+
+  /// Reads until so many packets of the stream of which one is kept have been seen, or the end.
+  mutating func run(untilSeenOfKept count: Int) {
+    while end == nil, packetsOfKept < count { step() }
   }
 
   /// Reads until so many bytes of packets have been read in all, or the end.
@@ -64,10 +80,14 @@ struct PacketScan: ~Copyable {
     return min(1, Double(furthest) / Double(size))
   }
 
-  private mutating func note(_ packet: AVPacket) {
-    guard packet.size > 0, seen.insert(packet.stream_index).inserted else { return }
-    firstVP8Frames[packet.stream_index] = VP8FrameHeader(
-      UnsafeBufferPointer(start: packet.data, count: Int(packet.size)))
+  private mutating func note(_ packet: UnsafeMutablePointer<AVPacket>) {
+    let stream = packet.pointee.stream_index
+    if stream == kept {
+      packetsOfKept += 1
+      if packet.pointee.pts == reel_no_time || packet.pointee.dts == reel_no_time { lacksTimes = true }
+    }
+    guard packet.pointee.size > 0, seen.insert(stream).inserted, stream == kept else { return }
+    first = av_packet_clone(packet)
   }
 
   private mutating func step() {
@@ -83,7 +103,7 @@ struct PacketScan: ~Copyable {
     packets += 1
     bytes += Int64(packet.pointee.size)
     if packet.pointee.pos >= 0 { furthest = max(furthest, packet.pointee.pos &+ Int64(packet.pointee.size)) }
-    note(packet.pointee)
+    note(packet)
     let time = packet.pointee.pts == reel_no_time ? packet.pointee.dts : packet.pointee.pts
     guard time != reel_no_time else { return }
     extents[packet.pointee.stream_index, default: PacketExtent()].add(time, lasting: packet.pointee.duration)

@@ -16,6 +16,9 @@ struct FileStructure {
   /// Whether its content is encrypted, as far as it can be seen from here.
   let encrypted: Bool?
 
+  /// Whether the index has the time of every frame.
+  var stepsAreIndexed: Bool { iso.map { $0.fragments == 0 } ?? false }
+
   init(_ file: some ByteReading, sniffed container: MediaContainer) {
     iso = container.isISO ? ISOFileMap(file) : nil
     matroska = container.isMatroska ? MatroskaFileMap(file) : nil

@@ -10,23 +10,36 @@ struct H264SequenceParameters: Hashable {
   let height: Int
   /// `chroma_format_idc`: 0 is none, 1 is 4:2:0, 2 is 4:2:2, 3 is 4:4:4.
   let chromaFormat: Int
+  /// `profile_idc` and the constraints.
+  let profile: UInt32
+  /// Whether every picture is a frame, shown once, as far as the set tells; false where it allows fields, or says that
+  /// messages tell how often a picture is shown.
+  let hasPlainFrames: Bool
+  /// Frames a second, as `time_scale` and `num_units_in_tick` have it; nil when they are not there.
+  let frameRate: Rational?
   let usability: VideoUsability
 
   /// - Parameter unit: a NAL unit of type 7, with its header byte.
   init?(unit: some Collection<UInt8>) {
     guard let first = unit.first, first & 0x1f == 7 else { return nil }
     var reader = BitReader(escaped: unit.dropFirst())
-    guard let profile = reader.bits(8), reader.bits(16) != nil, reader.unsigned() != nil,
-      let chroma = Self.chroma(&reader, profile: profile), Self.skipOrder(&reader),
+    guard let profile = reader.bits(16), reader.bits(8) != nil, reader.unsigned() != nil,
+      let chroma = Self.chroma(&reader, profile: profile >> 8), Self.skipOrder(&reader),
       let size = Self.size(&reader, chroma: chroma), let hasUsability = reader.flag()
     else { return nil }
     chromaFormat = chroma
-    (width, height) = size
+    self.profile = profile
+    (width, height) = (size.width, size.height)
     if hasUsability {
       guard let usability = VideoUsability(&reader) else { return nil }
       self.usability = usability
+      let timing = Timing(&reader)
+      hasPlainFrames = size.framesOnly && timing?.hasPictureStructure == false
+      frameRate = timing?.frameRate
     } else {
       usability = VideoUsability()
+      hasPlainFrames = size.framesOnly
+      frameRate = nil
     }
   }
 
@@ -71,7 +84,9 @@ struct H264SequenceParameters: Hashable {
     return reader.skipNumbers(1) && reader.flag() != nil
   }
 
-  private static func size(_ reader: inout BitReader, chroma: Int) -> (Int, Int)? {
+  private static func size(
+    _ reader: inout BitReader, chroma: Int
+  ) -> (width: Int, height: Int, framesOnly: Bool)? {
     guard let across = reader.unsigned(), let down = reader.unsigned(), across < 4096, down < 4096,
       let framesOnly = reader.flag()
     else { return nil }
@@ -79,13 +94,47 @@ struct H264SequenceParameters: Hashable {
     guard reader.flag() != nil, let isCropped = reader.flag() else { return nil }
     let fields = framesOnly ? 1 : 2
     let (width, height) = (16 * (across + 1), 16 * fields * (down + 1))
-    guard isCropped else { return (width, height) }
+    guard isCropped else { return (width, height, framesOnly) }
     guard let left = reader.unsigned(), let right = reader.unsigned(), let top = reader.unsigned(),
       let bottom = reader.unsigned()
     else { return nil }
     let unitX = chroma == 1 || chroma == 2 ? 2 : 1
     let unitY = (chroma == 1 ? 2 : 1) * fields
-    let cropped = (width - unitX * (left + right), height - unitY * (top + bottom))
+    let cropped = (width - unitX * (left + right), height - unitY * (top + bottom), framesOnly)
     return cropped.0 > 0 && cropped.1 > 0 ? cropped : nil
+  }
+}
+
+/// What stands behind the colours in the usability information of H.264 (E.1.1).
+private struct Timing {
+  /// `pic_struct_present_flag`
+  let hasPictureStructure: Bool
+  let frameRate: Rational?
+
+  /// Nil when it can't be read.
+  init?(_ reader: inout BitReader) {
+    guard let hasChromaPlace = reader.flag(), !hasChromaPlace || reader.skipNumbers(2),
+      let hasTiming = reader.flag()
+    else { return nil }
+    if hasTiming {
+      guard let units = reader.bits(32), let scale = reader.bits(32), reader.skipBits(1) else { return nil }
+      frameRate = Rational(Int(scale), 2 * Int(units))
+    } else {
+      frameRate = nil
+    }
+    guard let hasBuffers = reader.flag(), !hasBuffers || Self.skipBuffers(&reader),
+      let hasPictureBuffers = reader.flag(), !hasPictureBuffers || Self.skipBuffers(&reader),
+      !(hasBuffers || hasPictureBuffers) || reader.skipBits(1), let hasPictureStructure = reader.flag()
+    else { return nil }
+    self.hasPictureStructure = hasPictureStructure
+  }
+
+  /// E.1.2
+  private static func skipBuffers(_ reader: inout BitReader) -> Bool {
+    guard let count = reader.unsigned(), count < 32, reader.skipBits(8) else { return false }
+    for _ in 0...count {
+      guard reader.skipNumbers(2), reader.skipBits(1) else { return false }
+    }
+    return reader.skipBits(20)
   }
 }

@@ -3,33 +3,49 @@ import CFFmpeg
 extension PictureWitness {
   /// From an H.264 stream's parameters and one of its packets, through FFmpeg's parser.
   ///
-  /// Nil when anything is out of the ordinary: more than one set of parameters, another set within the packet, a
-  /// colour message that overrules it, or a format that depends on the decoder. The full reading settles those.
+  /// Nil when anything is out of the ordinary: sets of parameters that differ, a colour message that overrules them,
+  /// or a format that depends on the decoder. The full reading settles those.
   init?(h264 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
-    guard let configuration = AVCConfiguration(Self.extradata(of: parameters)),
-      configuration.sequenceParameterSets.count == 1,
-      let set = configuration.sequenceParameterSets.first, let sequence = H264SequenceParameters(unit: set),
-      Self.isOrdinary(packet, configuration, set), let parsed = ParsedPicture(parameters, packet),
+    guard let sets = Self.h264Sets(Self.extradata(of: parameters), Self.bytes(of: packet)),
+      let sequence = Self.common(sets.map { H264SequenceParameters(unit: $0) }),
+      let parsed = ParsedPicture(parameters, packet),
       sequence.width == parsed.width, sequence.height == parsed.height,
       let format = Self.format(parsed.format, sequence, declaredRange: parameters.pointee.color_range)
     else { return nil }
     self.init(parsed, format, sequence.usability)
+    hasPlainFrames = sequence.hasPlainFrames
+    frameRate = sequence.frameRate
   }
 
-  /// Whether the packet has a picture, and neither other parameters nor a message that overrules them.
-  private static func isOrdinary(
-    _ packet: UnsafeMutablePointer<AVPacket>, _ configuration: AVCConfiguration, _ set: [UInt8]
-  ) -> Bool {
+  /// What all of them say; nil when one can't be read or says otherwise.
+  static func common<Parameters: Equatable>(_ all: [Parameters?]) -> Parameters? {
+    guard let first = all.first, all.allSatisfy({ $0 == first }) else { return nil }
+    return first
+  }
+
+  /// The sequence parameter sets that a picture in the packet may use; nil when it has no picture, or a message that
+  /// overrules them. Behind start codes, the packet must bring its own.
+  private static func h264Sets(_ record: [UInt8], _ packet: [UInt8]) -> [ArraySlice<UInt8>]? {
+    if let configuration = AVCConfiguration(record) {
+      let units = LengthPrefixedUnits(packet, lengthSize: configuration.lengthSize)
+      return h264Sets(units).map { $0 + configuration.sequenceParameterSets.map { $0[...] } }
+    }
+    guard let own = h264Sets(StartCodeUnits(packet)), !own.isEmpty else { return nil }
+    return own + StartCodeUnits(record).filter { $0[$0.startIndex] & 0x1f == 7 }
+  }
+
+  private static func h264Sets(_ units: some Sequence<ArraySlice<UInt8>>) -> [ArraySlice<UInt8>]? {
     var hasPicture = false
-    for unit in LengthPrefixedUnits(bytes(of: packet), lengthSize: configuration.lengthSize) {
+    var sets: [ArraySlice<UInt8>] = []
+    for unit in units {
       switch (unit.first ?? 0) & 0x1f {
       case 1, 5: hasPicture = true
-      case 6 where SupplementalMessages(unit).overruleTransfer: return false
-      case 7 where !unit.elementsEqual(set): return false
+      case 6 where SupplementalMessages(unit).overruleTransfer: return nil
+      case 7: sets.append(unit)
       default: break
       }
     }
-    return hasPicture
+    return hasPicture ? sets : nil
   }
 
   /// What FFmpeg's decoder would choose, for 4:2:0 and 4:2:2 at 8 and 10 bits: at 8 bits, full range is a

@@ -9,10 +9,22 @@ struct PictureWitness {
   let profile: Int32
   let level: Int32
   let usability: VideoUsability
+  /// Whether every packet is one frame, shown once.
+  var hasPlainFrames = true
+  /// Frames a second that a decoder would go by; nil when the bitstream does not tell, or FFmpeg's parser tells as well.
+  var frameRate: Rational?
 
   /// The codecs that have one.
   static let codecs: Set<UInt32> = Set(
     [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1].map(\.rawValue))
+
+  /// Why a stream's codec has no witness; nil when it has one.
+  static func doubt(_ stream: UnsafeMutablePointer<AVStream>) -> String? {
+    let codec = stream.pointee.codecpar.pointee.codec_id
+    guard codecs.contains(codec.rawValue) else { return "codec \(VideoFacts.codecName(codec) ?? "unknown")" }
+    // Some of FFmpeg's decoders show what is transparent in a pixel format of its own.
+    return av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0) == nil ? nil : "transparent"
+  }
 
   /// Nil where no witness is known for the codec, or its stream is out of the ordinary.
   init?(_ parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
@@ -59,6 +71,8 @@ struct PictureWitness {
 
   /// Writes what the full reading would have found into the stream's parameters.
   func testify(in parameters: UnsafeMutablePointer<AVCodecParameters>) {
+    parameters.pointee.width = width
+    parameters.pointee.height = height
     parameters.pointee.format = format.rawValue
     parameters.pointee.profile = profile
     parameters.pointee.level = level

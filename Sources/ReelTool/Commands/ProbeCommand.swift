@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import ReelCore
 import ReelIngest
 import ReelSource
@@ -19,6 +20,14 @@ struct ProbeCommand: AsyncParsableCommand {
   @Flag(help: "Print one JSON object a line, in the order of the arguments.")
   var jsonl = false
 
+  #if DEBUG
+    @Flag(
+      help: ArgumentHelp(
+        "Print how many files were read by which way, and why no shorter one was taken.", visibility: .private
+      ))
+    var why = false
+  #endif
+
   @Argument(help: "The files; a folder stands for the videos in it.")
   var files: [String]
 
@@ -29,16 +38,30 @@ struct ProbeCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
-    let workers = settings.jobs ?? AppContext.processors
+    let paths = RawArguments.paths(files)
+    let workers = settings.jobs ?? (isOneFile(paths) ? 1 : AppContext.processors)
     let prober = try AppContext.prober(settings, workers: workers)
     let run = ProbeRun(
-      inputs: RawArguments.paths(files).map { SourceInput(path: $0) },
+      inputs: paths.map { SourceInput(path: $0) },
       walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: workers)
     let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
     let (problem, wasInterrupted) = await Interruption().cancelling(Task { await probe(run, printer) })
     await prober.close()
     if let problem { throw CommandFailure(problem) }
+    #if DEBUG
+      if why { try OutputStream.standardError.write(printer.ways) }
+    #endif
     try printer.finish(wantsList: files.count > 1, wasInterrupted: wasInterrupted).end()
+  }
+
+  /// A folder stands for many.
+  private func isOneFile(_ paths: [SourcePath]) -> Bool {
+    guard paths.count == 1, let path = paths.first else { return false }
+    var status = stat()
+    let result = (path.bytes.map(CChar.init(bitPattern:)) + [0]).withUnsafeBufferPointer { bytes in
+      bytes.baseAddress.map { stat($0, &status) } ?? -1
+    }
+    return result == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
   private func probe(_ run: ProbeRun, _ printer: ProbePrinter) async -> ProbeError? {

@@ -13,6 +13,9 @@ final class ProbePrinter: Sendable {
     var count = 0
     var failed = 0
     var problem: (any Error)?
+    #if DEBUG
+      var ways: [String: Int] = [:]
+    #endif
   }
   private let format: Format
   /// The reader of the output may be slow; only this queue waits for it.
@@ -52,11 +55,31 @@ final class ProbePrinter: Sendable {
         return false
       }
       state.count += 1
+      #if DEBUG
+        if let way = Self.way(of: answer.document) { state.ways[way, default: 0] += 1 }
+      #endif
       if case .failure = answer.document.result { state.failed += 1 }
       if format == .json { state.kept.append(answer.document) }
       return true
     }
   }
+
+  #if DEBUG
+    /// How many files were read by which way, and why no shorter one was taken, the most frequent first.
+    var ways: String {
+      state.withLock(\.ways).sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        .map { "\($0.value)\t\($0.key)\n" }.joined()
+    }
+
+    private static func way(of document: ProbeDocument) -> String? {
+      guard case .success(let report) = document.result else { return nil }
+      let words = [
+        report.provenance.method.rawValue, report.media.container.rawValue,
+        report.media.video?.codec ?? "no video", report.reason ?? "",
+      ]
+      return words.joined(separator: "\t")
+    }
+  #endif
 
   /// Prints what is left to print, and gives the exit code.
   /// - Parameter wantsList: whether several files were asked for.

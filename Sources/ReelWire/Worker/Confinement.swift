@@ -1,38 +1,45 @@
 import CReel
 import ReelCore
 
-/// Closes the doors of this process, for good.
-enum Confinement {
-  /// For a process that reads files. Says which layers took hold.
-  static func close(_ start: WorkerStart) -> IsolationLevel {
-    let layers = closeFiles(start, descriptors: 1)
-    return level(layers, hasFilter: reel_confine_system_calls() == 0)
+/// The layers that hold a process, for good; every process that it forks has them from the start.
+struct Confinement {
+  private var hasLimits: Bool
+  private var hasLandlock: Bool
+  private var hasFilter: Bool
+
+  /// Confines this process, as one that reads files.
+  static func ofWorker(_ start: WorkerStart) -> Confinement {
+    var confinement = withoutFilter(start, descriptors: 1)
+    confinement.hasFilter = reel_confine_system_calls() == 0
+    return confinement
   }
 
-  /// For a nursery, which besides starts processes. A fresh process has, for a moment, its channel and the
+  /// Confines this process, as one that reads nothing and forks workers. A worker has, for a moment, its channel and the
   /// descriptor that names it.
-  static func closeNursery(_ start: WorkerStart) -> IsolationLevel {
-    let layers = closeFiles(start, descriptors: 2)
-    return level(layers, hasFilter: reel_confine_system_calls_of_nursery() == 0)
+  static func ofForkServer(_ start: WorkerStart) -> Confinement {
+    var confinement = withoutFilter(start, descriptors: 2)
+    confinement.hasFilter = reel_confine_system_calls_of_fork_server() == 0
+    return confinement
   }
 
-  /// For a fresh process of a nursery. Says whether the last door closed.
-  static func closeSister() -> Bool {
-    reel_confine_descriptors(1) == 0 && reel_confine_system_calls() == 0
-  }
-
-  private static func closeFiles(
-    _ start: WorkerStart, descriptors: Int32
-  ) -> (limits: Bool, landlock: Bool) {
+  private static func withoutFilter(_ start: WorkerStart, descriptors: Int32) -> Confinement {
     let bounds = reel_bounds(
       memory: start.memory, seconds: Int32(clamping: start.processorSeconds), descriptors: descriptors)
     let hasPrivileges = reel_confine_privileges() == 0
     let limits = withUnsafePointer(to: bounds) { reel_confine_limits($0) == 0 }
-    return (hasPrivileges && limits, reel_confine_landlock() == 0)
+    return Confinement(
+      hasLimits: hasPrivileges && limits, hasLandlock: reel_confine_landlock() == 0, hasFilter: false)
   }
 
-  private static func level(_ layers: (limits: Bool, landlock: Bool), hasFilter: Bool) -> IsolationLevel {
-    switch (layers.limits, layers.landlock, hasFilter) {
+  /// Confines this process, which a fork server of this confinement has forked, as one that reads files.
+  func ofForkedWorker() -> Confinement {
+    Confinement(
+      hasLimits: hasLimits && reel_confine_descriptors(1) == 0, hasLandlock: hasLandlock,
+      hasFilter: reel_confine_system_calls() == 0)
+  }
+
+  var level: IsolationLevel {
+    switch (hasLimits, hasLandlock, hasFilter) {
     case (false, _, _): .none
     case (true, false, false): .limits
     case (true, false, true): .seccomp

@@ -3,7 +3,7 @@ import Glibc
 import ReelCore
 
 /// Reads the files that a worker is handed.
-public protocol FileReader {
+package protocol FileReader {
   /// The version of what reads, such as libavformat's `59.27.100`.
   var version: String { get }
 
@@ -16,9 +16,9 @@ public protocol FileReader {
 ///
 /// It takes no arguments and no environment, has one thread, and never starts Swift's concurrency runtime: what
 /// it needs of the system is settled before it is confined.
-public enum WorkerProgram {
+package enum WorkerProgram {
   /// Serves the parent until it is gone, and ends the process. Returns, at once, only when no parent has started it.
-  public static func run(_ reader: some FileReader) {
+  package static func run(_ reader: some FileReader) {
     guard reel_channel_is(reel_worker_channel) == 1 else { return }
     serve(reader)
     // Without the last words of a hundred libraries, which may do what a confined process may not.
@@ -30,17 +30,17 @@ public enum WorkerProgram {
     reel_child_keep_heap()
     reel_confine_prepare()
     let channel = WorkerChannel()
-    let greeting = Greeting(channel: channel, version: reader.version)
+    let handshake = Handshake(channel: channel, version: reader.version)
     let loop = ReadingLoop(channel: channel, reader: reader)
     guard case .frame(let frame, _) = channel.receive(), let start = try? WorkerStart(decoding: frame) else {
-      // A parent of another version learns it from the greeting.
-      _ = greeting.send(.none)
+      // A parent of another version learns it from the handshake.
+      _ = handshake.send(.none)
       return
     }
     switch start.role {
-    case .unconfined: if greeting.send(.none) { loop.run() }
-    case .confined: if greeting.send(Confinement.close(start)) { loop.run() }
-    case .nursery: Nursery(channel: channel, greeting: greeting, loop: loop).run(start)
+    case .unconfined: if handshake.send(.none) { loop.run() }
+    case .confined: if handshake.send(Confinement.ofWorker(start).level) { loop.run() }
+    case .forkServer: ForkServer(channel: channel, handshake: handshake, loop: loop).run(start)
     }
   }
 }

@@ -1,7 +1,7 @@
 import ReelCore
 
 /// The first frame a process sends: who it is, and how far it is confined.
-struct Greeting {
+struct Handshake {
   let channel: WorkerChannel
   /// The reader's.
   let version: String

@@ -1,0 +1,91 @@
+import CFFmpeg
+import ReelCore
+
+/// Decides whether the packets tell the truth without a decoder, and calls the first one as a witness.
+///
+/// FFmpeg looks at packets as in the full reading, and finds the same rates and times; only the size and the format
+/// of the pictures, which a decoder would have said, are read from the bitstream's own headers.
+struct PacketReading {
+  let structure: FileStructure
+  let header: HeaderFacts
+
+  /// Frames whose times are looked at, about as many as FFmpeg looks at to find their rate.
+  private static let fewFrames = 32
+
+  /// Why a decoder is needed, as far as can be seen from the streams; nil when it is not.
+  func doubt(_ streams: StreamChoice) -> String? {
+    if structure.encrypted ?? streams.isEncrypted { return "encrypted" }
+    // How far FFmpeg reads depends on all of them.
+    if streams.videos.count > 1 { return "several videos" }
+    guard let stream = streams.video, isWitnessable(stream) else { return nil }
+    if let doubt = PictureWitness.doubt(stream) { return doubt }
+    // FFmpeg guesses times that are not written by what the decoder says of the order of the pictures: Matroska has no
+    // times of decoding, and in a program stream only the first frame of several in a packet has any.
+    guard isReordered(stream) else { return nil }
+    if structure.container.isMatroska, stream.pointee.r_frame_rate.num <= 0 { return "no frame rate" }
+    return structure.container == .mpegPS ? "frames without times" : nil
+  }
+
+  /// FFmpeg reads on until it knows a size. It must not wait for a decoder that is not there.
+  func standIn(for streams: StreamChoice) {
+    for stream in streams.videos where isWitnessable(stream) && header.sizes[stream.pointee.index] == nil {
+      stream.pointee.codecpar.pointee.width = 1
+      stream.pointee.codecpar.pointee.height = 1
+    }
+  }
+
+  func isWitnessable(_ stream: StreamChoice.Stream) -> Bool {
+    PictureWitness.codecs.contains(stream.pointee.codecpar.pointee.codec_id.rawValue)
+  }
+
+  /// Lets the first packet of the video stream bear witness, and completes the stream's parameters by it. What
+  /// stands against it, when it says otherwise or nothing.
+  func doubtOfWitness(
+    _ stream: StreamChoice.Stream, _ scan: inout PacketScan,
+    in context: UnsafeMutablePointer<AVFormatContext>
+  ) -> String? {
+    if structure.container.isMPEG, context.pointee.duration_estimation_method != AVFMT_DURATION_FROM_PTS {
+      return "no times"
+    }
+    if !structure.stepsAreIndexed, isReordered(stream), !hasOwnRate(stream) {
+      return "no ordinary step between frames"
+    }
+    scan.run(untilSeen: stream.pointee.index)
+    guard let packet = scan.first, let parameters = stream.pointee.codecpar else { return "no packet" }
+    guard let witness = PictureWitness(parameters, packet: packet) else { return "no witness" }
+    if let claimed = header.sizes[stream.pointee.index],
+      claimed.width != witness.width || claimed.height != witness.height
+    {
+      return "another size"
+    }
+    if isReordered(stream), !structure.stepsAreIndexed, !header.rated.contains(stream.pointee.index) {
+      // FFmpeg counts fields when a decoder has told it to.
+      if !witness.hasPlainFrames { return "fields" }
+      // Where it saw too few frames it took the rate of the bitstream, which counts fields: a decoder would halve it.
+      if let rate = witness.frameRate, isTwice(rate, stream) { return "no ordinary step between frames" }
+      scan.run(untilSeenOfKept: Self.fewFrames)
+      if scan.lacksTimes { return "frames without times" }
+    }
+    witness.testify(in: parameters)
+    return nil
+  }
+
+  /// Whether the codec may store pictures in another order than they are shown in, and say itself how long they are
+  /// shown.
+  private func isReordered(_ stream: StreamChoice.Stream) -> Bool {
+    [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(stream.pointee.codecpar.pointee.codec_id)
+  }
+
+  /// Whether the ordinary step between frames was seen. With too few frames to see one FFmpeg takes what the decoder
+  /// says, else the time base.
+  private func hasOwnRate(_ stream: StreamChoice.Stream) -> Bool {
+    let (rate, base) = (stream.pointee.r_frame_rate, stream.pointee.time_base)
+    return rate.num > 0 && Int64(rate.num) * Int64(base.num) != Int64(rate.den) * Int64(base.den)
+  }
+
+  private func isTwice(_ rate: Rational, _ stream: StreamChoice.Stream) -> Bool {
+    let found = stream.pointee.r_frame_rate
+    guard found.num > 0, found.den > 0 else { return true }
+    return abs(2 * rate.value * Double(found.den) / Double(found.num) - 1) < 0.0001
+  }
+}

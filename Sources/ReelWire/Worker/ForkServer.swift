@@ -1,0 +1,45 @@
+import CReel
+import Glibc
+import ReelCore
+
+/// A process that has loaded all that a worker needs, reads no file, and forks workers that do.
+struct ForkServer<Reader: FileReader> {
+  let channel: WorkerChannel
+  let handshake: Handshake
+  let loop: ReadingLoop<Reader>
+
+  func run(_ start: WorkerStart) {
+    let confinement = Confinement.ofForkServer(start)
+    guard handshake.send(confinement.level) else { return }
+    while case .frame(let frame, let descriptor?) = channel.receive(),
+      (try? ForkRequest(decoding: frame)) != nil
+    {
+      var worker = reel_child()
+      switch reel_child_fork_sibling(&worker) {
+      case 1: work(on: descriptor, confinement)
+      case 0:
+        close(descriptor)
+        let isAnnounced = announce(worker)
+        close(worker.descriptor)
+        guard isAnnounced else { return }
+      default: return
+      }
+    }
+  }
+
+  /// The worker: its channel takes the place of the server's.
+  private func work(on descriptor: Int32, _ confinement: Confinement) -> Never {
+    _ = reel_child_die_with_parent()
+    if dup2(descriptor, reel_worker_channel) == reel_worker_channel, close(descriptor) == 0,
+      handshake.send(confinement.ofForkedWorker().level)
+    {
+      loop.run()
+    }
+    _exit(0)
+  }
+
+  private func announce(_ worker: reel_child) -> Bool {
+    guard let frame = try? ForkReply(process: worker.pid).encoded() else { return false }
+    return channel.send(frame, descriptor: worker.descriptor)
+  }
+}
