@@ -132,7 +132,7 @@ public struct ProbeProvenance: Hashable, Sendable, Codable {
 
 /// The way a file was read.
 public enum ProbeMethod: String, Codable, Sendable, CaseIterable {
-  /// The container's header only, witnessed by the codec's parser.
+  /// The container's header, confirmed by the bitstream's own headers in one packet.
   case header
   /// The container's packets, and the bitstream's own headers in the first of them; no picture was decoded.
   case packets

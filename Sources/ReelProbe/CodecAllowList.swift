@@ -10,12 +10,12 @@ enum CodecAllowList {
   /// Which decoders of video.
   enum Video {
     case all
-    /// Not those of the codecs whose bitstream Reel reads itself (``PictureWitness``).
-    case unwitnessed
+    /// Not those of the codecs whose bitstream Reel reads itself (``BitstreamHeader``).
+    case undecoded
   }
 
-  private static let witnessed = ["h264", "hevc", "vp8", "vp9", "libdav1d", "av1"]
-  private static let unwitnessed = [
+  private static let parsed = ["h264", "hevc", "vp8", "vp9", "libdav1d", "av1"]
+  private static let undecoded = [
     "vvc", "mpeg4", "mpeg2video", "mpeg1video", "h263", "h263i", "flv", "theora",
     "msmpeg4v1", "msmpeg4v2", "msmpeg4", "wmv1", "wmv2", "wmv3", "vc1",
     "mjpeg", "prores", "dnxhd", "dvvideo", "jpeg2000", "png", "qtrle", "rawvideo", "cinepak", "svq1", "svq3",
@@ -28,6 +28,6 @@ enum CodecAllowList {
   /// As the option `codec_whitelist` wants it, for one demuxer.
   static func option(for demuxer: String, _ video: Video) -> String {
     let sound = ["mpegts", "mpeg"].contains(demuxer) ? soundInMPEG : []
-    return ((video == .all ? witnessed : []) + unwitnessed + sound).joined(separator: ",")
+    return ((video == .all ? parsed : []) + undecoded + sound).joined(separator: ",")
   }
 }

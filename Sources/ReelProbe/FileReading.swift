@@ -12,7 +12,7 @@ struct FileReading {
   func read(by ways: Set<ProbeMethod>) throws(ProbeError) -> Reading {
     var reason: String?
     if ways != [.full] {
-      switch try readBriefly(try open(decoding: .unwitnessed), by: ways) {
+      switch try readBriefly(try open(decoding: .undecoded), by: ways) {
       case .known(let reading): return reading
       case .unknown(let found): reason = found
       }
@@ -38,7 +38,7 @@ struct FileReading {
     }
   }
 
-  /// Reads the header alone, or without a decoder that a witness can stand in for.
+  /// Reads the header alone, or without a decoder whose answer the bitstream's own headers give.
   private func readBriefly(
     _ input: borrowing OpenedInput, by ways: Set<ProbeMethod>
   ) throws(ProbeError) -> Brief {
@@ -49,9 +49,9 @@ struct FileReading {
       let reading = HeaderReading(structure: structure, size: source.size)
       reason = reading.doubt(header, streams)
       if reason == nil {
-        if let doubt = reading.doubtOfWitness(input, streams) { return .unknown(doubt) }
+        if let doubt = reading.doubtOfBitstream(input, streams) { return .unknown(doubt) }
         var scan = PacketScan(input.context, limits: limits)
-        let media = try facts(header, streams, of: input.context, isWitnessed: true, &scan)
+        let media = try facts(header, streams, of: input.context, isParsed: true, &scan)
         return .known(Reading(media: media, method: .header))
       }
     }
@@ -61,7 +61,7 @@ struct FileReading {
     return .unknown("\(reason); \(doubt)")
   }
 
-  /// Reads as many packets as FFmpeg wants to see, without the decoders that a witness stands in for.
+  /// Reads as many packets as FFmpeg wants to see, without the decoders whose answers the bitstream's own headers give.
   private func readPackets(
     _ input: borrowing OpenedInput, _ header: HeaderFacts, because reason: String?
   ) throws(ProbeError) -> Brief {
@@ -71,13 +71,13 @@ struct FileReading {
     let streams = try analyzed(input)
     if let doubt = reading.doubt(streams) { return .unknown(doubt) }
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
-    guard let stream = streams.video, reading.isWitnessable(stream) else {
+    guard let stream = streams.video, reading.hasReadableHeaders(stream) else {
       // No decoder was missing.
-      let media = try facts(header, streams, of: input.context, isWitnessed: false, &scan)
+      let media = try facts(header, streams, of: input.context, isParsed: false, &scan)
       return .known(Reading(media: media, method: .full, reason: reason))
     }
-    if let doubt = reading.doubtOfWitness(stream, &scan, in: input.context) { return .unknown(doubt) }
-    let media = try facts(header, streams, of: input.context, isWitnessed: true, &scan)
+    if let doubt = reading.doubtOfBitstream(stream, &scan, in: input.context) { return .unknown(doubt) }
+    let media = try facts(header, streams, of: input.context, isParsed: true, &scan)
     return .known(Reading(media: media, method: .packets, reason: reason))
   }
 
@@ -88,7 +88,7 @@ struct FileReading {
     let header = HeaderFacts(input.context)
     let streams = try analyzed(input)
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
-    let media = try facts(header, streams, of: input.context, isWitnessed: false, &scan)
+    let media = try facts(header, streams, of: input.context, isParsed: false, &scan)
     return Reading(media: media, method: .full, reason: reason)
   }
 
@@ -107,9 +107,9 @@ struct FileReading {
 
   private func facts(
     _ header: HeaderFacts, _ streams: StreamChoice, of context: UnsafeMutablePointer<AVFormatContext>,
-    isWitnessed: Bool, _ scan: inout PacketScan
+    isParsed: Bool, _ scan: inout PacketScan
   ) throws(ProbeError) -> MediaInfo {
-    if !isWitnessed, let stream = streams.video { believeFrames(of: stream, &scan) }
+    if !isParsed, let stream = streams.video { believeFrames(of: stream, &scan) }
     var media = MediaInfo(container: structure.container, size: source.size)
     media.audio = streams.audios.map { AudioFacts($0) }
     let crops = PictureCrops(structure)
@@ -119,12 +119,12 @@ struct FileReading {
     media.take(Tags(context.pointee.metadata))
     media.take(structure, streams)
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
-    takePackets(search, of: context, isWitnessed: isWitnessed, &scan, into: &media)
+    takePackets(search, of: context, isParsed: isParsed, &scan, into: &media)
     if let stopped = failure.stopped(source.stop) { throw stopped }
-    let contradictions = Contradictions(
+    let warnings = ProbeWarnings(
       header: header, structure: structure, claimedDuration: search.claimed, streams: streams, crops: crops,
       media: media)
-    media.warnings = contradictions.warnings
+    media.warnings = warnings.found
     return media
   }
 
@@ -134,7 +134,7 @@ struct FileReading {
       return
     }
     scan.run(untilSeen: stream.pointee.index)
-    guard let packet = scan.first, let frame = VP8FrameHeader(PictureWitness.bytes(of: packet)) else {
+    guard let packet = scan.first, let frame = VP8FrameHeader(BitstreamHeader.bytes(of: packet)) else {
       return
     }
     parameters.pointee.width = Int32(clamping: frame.width)
@@ -143,11 +143,11 @@ struct FileReading {
 
   /// What takes packets to find out: whether there is a sample, and a duration that no header tells.
   private func takePackets(
-    _ search: DurationSearch, of context: UnsafeMutablePointer<AVFormatContext>, isWitnessed: Bool,
+    _ search: DurationSearch, of context: UnsafeMutablePointer<AVFormatContext>, isParsed: Bool,
     _ scan: inout PacketScan, into media: inout MediaInfo
   ) {
     if let stream = search.streams.video {
-      media.video?.hasSamples = isWitnessed ? true : hasSamples(stream, &scan)
+      media.video?.hasSamples = isParsed ? true : hasSamples(stream, &scan)
     }
     let found = search.withoutPackets(context) ?? search.byPackets(&scan)
     media.duration = found?.seconds

@@ -1,7 +1,7 @@
 import CFFmpeg
 import ReelCore
 
-/// Decides whether the header alone tells the truth, and calls one packet as a witness.
+/// Decides whether the header alone tells the truth, and calls one packet as a bitstream.
 struct HeaderReading {
   let structure: FileStructure
   let size: Int64
@@ -16,7 +16,7 @@ struct HeaderReading {
     if structure.truncated == true { return "cut off" }
     guard let stream = streams.video else { return "no video" }
     if header.sizes[stream.pointee.index] == nil { return "no size" }
-    if let doubt = PictureWitness.doubt(stream) { return doubt }
+    if let doubt = BitstreamHeader.doubt(stream) { return doubt }
     if stream.pointee.avg_frame_rate.num <= 0 || stream.pointee.avg_frame_rate.den <= 0 || !knowsSteps(stream)
     {
       return "no frame rate"
@@ -25,17 +25,19 @@ struct HeaderReading {
     return knowsDuration(header, streams) ? nil : "no duration"
   }
 
-  /// Lets the first packet of the video stream bear witness, and completes the stream's parameters by it. What
+  /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them. What
   /// stands against it, when it says otherwise or nothing; the file must then be opened anew.
-  func doubtOfWitness(_ input: borrowing OpenedInput, _ streams: StreamChoice) -> String? {
+  func doubtOfBitstream(_ input: borrowing OpenedInput, _ streams: StreamChoice) -> String? {
     guard let stream = streams.video, let parameters = stream.pointee.codecpar,
       let packet = FirstPacket(of: stream, among: streams.all, in: input.context)
     else { return "no packet" }
-    guard let witness = PictureWitness(parameters, packet: packet.packet) else { return "no witness" }
-    guard witness.width == parameters.pointee.width, witness.height == parameters.pointee.height else {
+    guard let bitstream = BitstreamHeader(parameters, packet: packet.packet) else {
+      return "no bitstream header"
+    }
+    guard bitstream.width == parameters.pointee.width, bitstream.height == parameters.pointee.height else {
       return "another size"
     }
-    witness.testify(in: parameters)
+    bitstream.apply(in: parameters)
     return nil
   }
 

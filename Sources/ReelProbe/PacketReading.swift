@@ -1,7 +1,7 @@
 import CFFmpeg
 import ReelCore
 
-/// Decides whether the packets tell the truth without a decoder, and calls the first one as a witness.
+/// Decides whether the packets tell the truth without a decoder, and calls the first one as a bitstream.
 ///
 /// FFmpeg looks at packets as in the full reading, and finds the same rates and times; only the size and the format
 /// of the pictures, which a decoder would have said, are read from the bitstream's own headers.
@@ -17,8 +17,8 @@ struct PacketReading {
     if structure.encrypted ?? streams.isEncrypted { return "encrypted" }
     // How far FFmpeg reads depends on all of them.
     if streams.videos.count > 1 { return "several videos" }
-    guard let stream = streams.video, isWitnessable(stream) else { return nil }
-    if let doubt = PictureWitness.doubt(stream) { return doubt }
+    guard let stream = streams.video, hasReadableHeaders(stream) else { return nil }
+    if let doubt = BitstreamHeader.doubt(stream) { return doubt }
     // FFmpeg guesses times that are not written by what the decoder says of the order of the pictures: Matroska has no
     // times of decoding, and in a program stream only the first frame of several in a packet has any.
     guard isReordered(stream) else { return nil }
@@ -28,19 +28,20 @@ struct PacketReading {
 
   /// FFmpeg reads on until it knows a size. It must not wait for a decoder that is not there.
   func standIn(for streams: StreamChoice) {
-    for stream in streams.videos where isWitnessable(stream) && header.sizes[stream.pointee.index] == nil {
+    for stream in streams.videos where hasReadableHeaders(stream) && header.sizes[stream.pointee.index] == nil
+    {
       stream.pointee.codecpar.pointee.width = 1
       stream.pointee.codecpar.pointee.height = 1
     }
   }
 
-  func isWitnessable(_ stream: StreamChoice.Stream) -> Bool {
-    PictureWitness.codecs.contains(stream.pointee.codecpar.pointee.codec_id.rawValue)
+  func hasReadableHeaders(_ stream: StreamChoice.Stream) -> Bool {
+    BitstreamHeader.codecs.contains(stream.pointee.codecpar.pointee.codec_id.rawValue)
   }
 
-  /// Lets the first packet of the video stream bear witness, and completes the stream's parameters by it. What
+  /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them. What
   /// stands against it, when it says otherwise or nothing.
-  func doubtOfWitness(
+  func doubtOfBitstream(
     _ stream: StreamChoice.Stream, _ scan: inout PacketScan,
     in context: UnsafeMutablePointer<AVFormatContext>
   ) -> String? {
@@ -52,21 +53,21 @@ struct PacketReading {
     }
     scan.run(untilSeen: stream.pointee.index)
     guard let packet = scan.first, let parameters = stream.pointee.codecpar else { return "no packet" }
-    guard let witness = PictureWitness(parameters, packet: packet) else { return "no witness" }
+    guard let bitstream = BitstreamHeader(parameters, packet: packet) else { return "no bitstream header" }
     if let claimed = header.sizes[stream.pointee.index],
-      claimed.width != witness.width || claimed.height != witness.height
+      claimed.width != bitstream.width || claimed.height != bitstream.height
     {
       return "another size"
     }
     if isReordered(stream), !structure.stepsAreIndexed, !header.rated.contains(stream.pointee.index) {
       // FFmpeg counts fields when a decoder has told it to.
-      if !witness.hasPlainFrames { return "fields" }
+      if !bitstream.hasPlainFrames { return "fields" }
       // Where it saw too few frames it took the rate of the bitstream, which counts fields: a decoder would halve it.
-      if let rate = witness.frameRate, isTwice(rate, stream) { return "no ordinary step between frames" }
+      if let rate = bitstream.frameRate, isTwice(rate, stream) { return "no ordinary step between frames" }
       scan.run(untilSeenOfKept: Self.fewFrames)
       if scan.lacksTimes { return "frames without times" }
     }
-    witness.testify(in: parameters)
+    bitstream.apply(in: parameters)
     return nil
   }
 

@@ -33,7 +33,7 @@ struct EncoderVarietyTests {
     ["-pix_fmt", "gray"],
   ]
 
-  /// Codecs whose witness is Reel's own.
+  /// Codecs whose headers Reel reads itself.
   static let open: [[String]] = [
     ["-c:v", "libvpx"], ["-c:v", "libvpx", "-vf", "scale=66:50,setsar=4/3"],
     ["-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "5"],

@@ -45,9 +45,9 @@ struct FactsTests {
 
   @Test func shownSizesStayWithinSense() {
     let wide = Rational(Int(Int32.max), 1).map(SampleAspectRatio.init)
-    #expect(ShownSize(storedWidth: 64, storedHeight: 48, pixel: wide, swapped: false) == nil)
-    #expect(ShownSize(storedWidth: 0, storedHeight: 48, pixel: nil, swapped: false) == nil)
-    let turned = ShownSize(
+    #expect(DisplaySize(storedWidth: 64, storedHeight: 48, pixel: wide, swapped: false) == nil)
+    #expect(DisplaySize(storedWidth: 0, storedHeight: 48, pixel: nil, swapped: false) == nil)
+    let turned = DisplaySize(
       storedWidth: 64, storedHeight: 48, pixel: Rational(3, 2).map(SampleAspectRatio.init), swapped: true)
     #expect(turned?.width == 48)
     #expect(turned?.height == 96)
@@ -65,6 +65,6 @@ struct FactsTests {
   }
 
   @Test func aMatrixOfEightNumbersIsNone() {
-    #expect(DisplayTurn(matrix: [Int32](repeating: 1, count: 8)) == nil)
+    #expect(DisplayRotation(matrix: [Int32](repeating: 1, count: 8)) == nil)
   }
 }

@@ -31,7 +31,7 @@ extension VideoFacts {
     let turn = Self.turn(of: stream)
     rotation = turn?.rotation
     mirrored = turn?.mirrored
-    let shown = ShownSize(
+    let shown = DisplaySize(
       storedWidth: crop?.width ?? storedWidth ?? 0, storedHeight: crop?.height ?? storedHeight ?? 0,
       pixel: sampleAspectRatio, swapped: turn?.swapsSides ?? false)
     width = shown?.width
@@ -79,12 +79,15 @@ extension VideoFacts {
   }
 
   /// Nil when the file's matrix has no angle; no turn when it has no matrix.
-  private static func turn(of stream: UnsafeMutablePointer<AVStream>) -> DisplayTurn? {
+  private static func turn(of stream: UnsafeMutablePointer<AVStream>) -> DisplayRotation? {
     var size = 0
-    guard let data = reel_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size) else { return DisplayTurn.none }
+    guard let data = reel_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size) else {
+      return DisplayRotation.none
+    }
     let bytes = UnsafeRawBufferPointer(start: data, count: size)
     guard bytes.count >= 36 else { return nil }
-    return DisplayTurn(matrix: (0..<9).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Int32.self) })
+    return DisplayRotation(
+      matrix: (0..<9).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Int32.self) })
   }
 }
 

@@ -1,7 +1,7 @@
 import CFFmpeg
 import ReelCore
 
-extension PictureWitness {
+extension BitstreamHeader {
   /// From an AV1 stream's configuration record and its first sample. Nil when the two tell of different pictures,
   /// or the sample begins with anything but an ordinary key frame.
   init?(av1 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {

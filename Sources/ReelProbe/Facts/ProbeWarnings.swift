@@ -2,7 +2,7 @@ import CFFmpeg
 import ReelCore
 
 /// What in a file contradicts itself, or is not all there is to it.
-struct Contradictions {
+struct ProbeWarnings {
   let header: HeaderFacts
   let structure: FileStructure
   /// Seconds by the header.
@@ -11,7 +11,7 @@ struct Contradictions {
   let crops: PictureCrops
   let media: MediaInfo
 
-  var warnings: [MediaWarning] {
+  var found: [MediaWarning] {
     [size, cropping, turn, duration, codec, samples, truncation, links].compactMap { $0 }
   }
 

@@ -1,7 +1,7 @@
 import ReelCore
 
 /// The size of a picture as shown: its stored size, each pixel as wide as the sample aspect ratio says, turned.
-struct ShownSize: Hashable {
+struct DisplaySize: Hashable {
   let width: Int
   let height: Int
 

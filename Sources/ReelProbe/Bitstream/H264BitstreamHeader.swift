@@ -1,6 +1,6 @@
 import CFFmpeg
 
-extension PictureWitness {
+extension BitstreamHeader {
   /// From an H.264 stream's parameters and one of its packets, through FFmpeg's parser.
   ///
   /// Nil when anything is out of the ordinary: sets of parameters that differ, a colour message that overrules them,

@@ -1,6 +1,6 @@
 import CFFmpeg
 
-extension PictureWitness {
+extension BitstreamHeader {
   /// From an HEVC stream's parameters and one of its packets, through FFmpeg's parser. Nil as for H.264.
   init?(hevc parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     guard let sets = Self.hevcSets(Self.extradata(of: parameters), Self.bytes(of: packet)),

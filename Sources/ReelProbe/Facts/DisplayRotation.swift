@@ -1,14 +1,14 @@
 import CFFmpeg
 
 /// How a picture is turned to be shown.
-struct DisplayTurn: Hashable {
+struct DisplayRotation: Hashable {
   /// Clockwise degrees, 0 ..< 360: FFmpeg's angle, the other way round.
   let rotation: Int
   /// Whether a vertical flip goes with the rotation.
   let mirrored: Bool
 
   /// What holds where nothing says otherwise.
-  static let none = DisplayTurn(rotation: 0, mirrored: false)
+  static let none = DisplayRotation(rotation: 0, mirrored: false)
 
   init(rotation: Int, mirrored: Bool) {
     self.rotation = rotation

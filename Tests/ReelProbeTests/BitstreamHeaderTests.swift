@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReelProbe
 
-struct WitnessTests {
+struct BitstreamHeaderTests {
   /// From real encoders: x264, and the camera of an iPhone 4.
   @Test func sequenceParametersAreRead() throws {
     let phone = try #require(H264SequenceParameters(unit: bytes("6742001eab40501ed35010106020")))

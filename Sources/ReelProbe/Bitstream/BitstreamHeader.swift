@@ -2,7 +2,7 @@ import CFFmpeg
 import ReelCore
 
 /// What the bitstream itself says about its pictures, found out without decoding one.
-struct PictureWitness {
+struct BitstreamHeader {
   let width: Int32
   let height: Int32
   let format: AVPixelFormat
@@ -18,7 +18,7 @@ struct PictureWitness {
   static let codecs: Set<UInt32> = Set(
     [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1].map(\.rawValue))
 
-  /// Why a stream's codec has no witness; nil when it has one.
+  /// Why the headers of a stream's codec cannot be used; nil when they can.
   static func doubt(_ stream: UnsafeMutablePointer<AVStream>) -> String? {
     let codec = stream.pointee.codecpar.pointee.codec_id
     guard codecs.contains(codec.rawValue) else { return "codec \(VideoFacts.codecName(codec) ?? "unknown")" }
@@ -26,7 +26,7 @@ struct PictureWitness {
     return av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0) == nil ? nil : "transparent"
   }
 
-  /// Nil where no witness is known for the codec, or its stream is out of the ordinary.
+  /// Nil where the codec's headers cannot be read, or its stream is out of the ordinary.
   init?(_ parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     switch parameters.pointee.codec_id {
     case AV_CODEC_ID_H264: self.init(h264: parameters, packet: packet)
@@ -70,7 +70,7 @@ struct PictureWitness {
   }
 
   /// Writes what the full reading would have found into the stream's parameters.
-  func testify(in parameters: UnsafeMutablePointer<AVCodecParameters>) {
+  func apply(in parameters: UnsafeMutablePointer<AVCodecParameters>) {
     parameters.pointee.width = width
     parameters.pointee.height = height
     parameters.pointee.format = format.rawValue
