@@ -19,14 +19,16 @@ struct LaneTests {
   let library = ClipFolder()
 
   private func run(
-    _ prober: any MediaProber = ScriptedProber(), onStep: @escaping @Sendable (IntakeStep) -> Void = { _ in }
+    _ prober: any MediaProber = ScriptedProber(), isLatencyBound: Bool = true,
+    onStep: @escaping @Sendable (IntakeStep) -> Void = { _ in }
   ) async -> (summary: RunSummary, types: [Int: [String]]) {
+    let folder = FolderUploader(root: library.path + "/media")
     var services = IngestServices(
-      prober: prober, uploader: FolderUploader(root: library.path + "/media"), catalog: catalog)
+      prober: prober, uploader: isLatencyBound ? folder : OneByOne(base: folder), catalog: catalog)
     services.onStep = onStep
     var options = IngestOptions()
     options.jobs = 1
-    let model = IngestModel(inputs: [folder.input], options: options, services: services)
+    let model = IngestModel(inputs: [self.folder.input], options: options, services: services)
     let stream = model.events()
     let summary = await model.run()
     var types: [Int: [String]] = [:]
@@ -65,7 +67,8 @@ struct LaneTests {
       folder.add("\(1000 + number).mp4", "bytes of \(number)")
       folder.add("\(1000 + number) (1).mp4", "bytes of \(number)")
     }
-    let (summary, _) = await run()
+    // With one file going on alone at a time: the others of the batch wait for intents that its lane holds.
+    let (summary, _) = await run(isLatencyBound: false)
     #expect(summary.published == 150 && summary.duplicates == 150 && stored == 150)
   }
 
@@ -109,6 +112,30 @@ struct LaneTests {
     #expect(types[3] == ["file.started", "file.failed"])
     #expect(try await catalog.status().failures.map(\.failure.code) == ["timeout"])
   }
+}
+
+/// A folder in which only one file at a time goes on alone.
+private struct OneByOne: Uploader {
+  let base: FolderUploader
+
+  var traits: UploadTraits {
+    var traits = base.traits
+    traits.isLatencyBound = false
+    return traits
+  }
+  var destination: Destination { base.destination }
+  var staging: (any StagingArea)? { base.staging }
+  var batches: (any BatchStore)? { base.batches }
+
+  func prepare() async throws(UploadError) { try await base.prepare() }
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    try await base.upload(source, to: key, reporting: reporting)
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
 /// Finds every file damaged.
