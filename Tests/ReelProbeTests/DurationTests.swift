@@ -1,9 +1,10 @@
 import ReelCore
 import ReelProbe
+import ReelTestSupport
 import Testing
 
 /// Files whose header does not tell how long they are, or tells something else.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct DurationTests {
   private static let h264 = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "10"]
   private static let vp8 = ["-c:v", "libvpx", "-pix_fmt", "yuv420p"]

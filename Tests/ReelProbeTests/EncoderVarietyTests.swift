@@ -1,10 +1,11 @@
 import ReelCore
 import ReelProbe
+import ReelTestSupport
 import Testing
 
 /// What encoders can write into a bitstream, in containers that say less: all ways must tell the same, and what is
 /// only in the bitstream must be seen.
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct EncoderVarietyTests {
   static let h264: [[String]] = [
     [], ["-profile:v", "baseline"], ["-pix_fmt", "yuv422p"], ["-pix_fmt", "yuv444p"],

@@ -1,5 +1,6 @@
 import ReelCore
 import ReelProbe
+import ReelTestSupport
 import Testing
 
 /// A way to make a file, and what it must be found to be.
@@ -54,7 +55,7 @@ struct Recipe: Sendable, CustomTestStringConvertible {
   private static let opus = ["-c:a", "libopus"]
 }
 
-@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct EveryContainerTests {
   /// Skipped, by name, where files can't be made and so are not compared.
   @Test(
