@@ -60,7 +60,7 @@ public struct DefaultIntakePolicy: IntakePolicy {
     if media.truncated == true {
       broken.append(
         PolicyViolation(
-          rule: "file.truncated", message: "it was cut off: part of its data is missing; get it again, whole")
+          rule: "file.truncated", message: "it was cut off: part of its data is missing; get a complete copy")
       )
     }
     if media.external == true {

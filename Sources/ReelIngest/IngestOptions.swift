@@ -13,7 +13,7 @@ public struct IngestOptions: Sendable {
   public var trustSidecars = false
   /// What to do with a video that is a post already.
   public var duplicates = DuplicateHandling.skip
-  /// Say what would happen, and write nothing.
+  /// Show what would happen without writing anything.
   public var dryRun = false
   /// What a failed file means for the others.
   public var onError = OnError.continue
@@ -25,7 +25,7 @@ public struct IngestOptions: Sendable {
   public var maxSize: Int64? = 64_000_000_000
   /// Characters of an object's name before the dot, 16 ... 64.
   public var nameLength = 22
-  /// Draw like and share counts between 1000 and 100000, for a demo feed.
+  /// Make up like and share counts between 1000 and 100000, for a demo feed.
   public var demoCounts = false
   /// Walk ahead to count the files, so that a view can show how much is left. Costs a look at each name.
   public var countsAhead = false

@@ -46,13 +46,13 @@ struct ReadFailure {
     let reason = String(cString: reel_log_last_error())
     let said = reason.isEmpty ? "" : " (FFmpeg: \(reason))"
     return ProbeError(
-      .corrupt, "it begins like \(container.title) and cannot be read as that\(said); get it again, whole")
+      .corrupt, "it starts like \(container.title) but cannot be read as that\(said); get a complete copy")
   }
 
   /// FFmpeg plays on with an index that is cut, and knows half of the tracks.
   func indexIsCut(_ structure: FileStructure) -> ProbeError? {
     guard structure.iso?.movieIsCut == true else { return nil }
-    return ProbeError(.indexMissing, "it was cut off within its index (moov); get it again, whole")
+    return ProbeError(.indexMissing, "it was cut off within its index (moov); get a complete copy")
   }
 
   /// Without the memory for an index FFmpeg goes on without a word, and the stream looks empty.
@@ -73,11 +73,11 @@ struct ReadFailure {
     }
     if iso.movie == nil {
       return ProbeError(
-        .indexMissing, "its index (moov) is missing: it was cut off or never finished; get it again, whole")
+        .indexMissing, "its index (moov) is missing: it was cut off or never finished; get a complete copy")
     }
     // FFmpeg plays on where the media is cut, but not where the index of a fragment is.
     if iso.endsBeyondFile {
-      return ProbeError(.truncated, "it was cut off: its last part is not all there; get it again, whole")
+      return ProbeError(.truncated, "it was cut off: its last part is not all there; get a complete copy")
     }
     return nil
   }

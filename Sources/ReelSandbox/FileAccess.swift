@@ -10,7 +10,7 @@ enum FirstBytes {
     case .container(let container): return container
     case .refused(let error): throw error
     case .unrecognised:
-      throw ProbeError(.notMedia, "it begins like no video that Reel knows")
+      throw ProbeError(.notMedia, "it does not start like any video format that Reel knows")
     }
   }
 

@@ -40,7 +40,7 @@ package enum ProbeSummary {
     sheet.add("title", media.title)
     sheet.add("artist", media.artist)
     sheet.add("recorded", media.createdAt.map(ISOTime.second))
-    sheet.add("location", media.hasLocation == true ? "it tells where it was recorded" : nil)
+    sheet.add("location", media.hasLocation == true ? "it says where it was recorded" : nil)
     sheet.add("live photo", media.contentIdentifier)
     if media.truncated == true {
       sheet.add("truncated", "yes: it was cut off, part of its data is missing", .failure)

@@ -74,7 +74,7 @@ extension RunReport {
     add("refused", summary.refused, "", .warning)
     add("failed", summary.failed, "", .failure)
     sheet.add("reasons", reasons)
-    add("ignored", summary.ignored, "no videos")
+    add("ignored", summary.ignored, "not videos")
     return sheet.lines()
   }
 

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// What the catalog holds, and what failed and why.
+/// What the catalog holds, and which files failed and why.
 package struct StatusView: Sendable {
   private let status: CatalogStatus
   private let library: String

@@ -8,7 +8,7 @@ import ReelTerminal
 struct ReelTool: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reel",
-    abstract: "Takes videos in: finds out what each file really is, names it, stores it, records it, once.",
+    abstract: "Ingests videos: finds out what each file really is, names it, stores it and records it, once.",
     discussion: """
       Exit codes: 0 all done · 1 could not run (bad setup, destination or catalog out of reach) · \
       3 some files failed, the rest done · 4 none failed, some refused by policy · 64 usage · 130 interrupted. \

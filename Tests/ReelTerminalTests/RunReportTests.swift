@@ -30,7 +30,7 @@ import Testing
   private var troubles: ProblemList {
     var troubles = ProblemList(limit: 2)
     troubles.note(
-      Samples.failed("clips/bad\u{1B}]0;x\u{7}.mp4", "its index contradicts itself; get it again, whole"))
+      Samples.failed("clips/bad\u{1B}]0;x\u{7}.mp4", "its index contradicts itself; get a complete copy"))
     troubles.note(Samples.failed("notes.mp4", "it is an HLS playlist, not a video", code: "playlist"))
     troubles.note(Samples.failed("third.mp4", "it is empty", code: "empty"))
     return troubles
@@ -45,8 +45,8 @@ import Testing
         "  refused     1",
         "  failed      2",
         "  reasons     corrupt 1, playlist 1, unsupported 1",
-        "  ignored     5, no videos",
-        #"failed: clips/bad\x1b]0;x\x07.mp4: its index contradicts itself; get it again, whole [corrupt]"#,
+        "  ignored     5, not videos",
+        #"failed: clips/bad\x1b]0;x\x07.mp4: its index contradicts itself; get a complete copy [corrupt]"#,
         "failed: notes.mp4 is an HLS playlist, not a video [playlist]",
         "and 1 more: reel status",
         "See them: reel feed",
@@ -77,10 +77,10 @@ import Testing
         "  failed      2",
         "  reasons     corrupt 1, playlist 1,",
         "              unsupported 1",
-        "  ignored     5, no videos",
+        "  ignored     5, not videos",
         #"failed: clips/bad\x1b]0;x\x07.mp4: its"#,
-        "index contradicts itself; get it again,",
-        "whole [corrupt]",
+        "index contradicts itself; get a complete",
+        "copy [corrupt]",
         "and 2 more: reel status",
         "See them: reel feed",
         "What failed and why, at any time: reel",

@@ -47,7 +47,7 @@ import Testing
         "  colour     yuv420p, 4:2:0, 8 bit, HDR PQ",
         "  audio      aac, 2 channels, 48 kHz",
         "  recorded   2024-05-01 10:11:12 UTC",
-        "  location   it tells where it was recorded",
+        "  location   it says where it was recorded",
         "  warning    its name says .mp4, but it is mov",
         "  read by    libavformat 59.27.100, header, isolation landlock+seccomp",
       ])

@@ -97,5 +97,5 @@ extension Refusal {
   static let lfsPointer = Refusal(
     .lfsPointer, "a Git LFS pointer", ", not the video itself; run `git lfs pull` where it comes from")
 
-  static let empty = Refusal(.empty, "an empty file", ": it has no bytes; get it again, whole")
+  static let empty = Refusal(.empty, "an empty file", ": it has no bytes; get a complete copy")
 }

@@ -12,40 +12,40 @@ struct DoctorCommand: AsyncParsableCommand {
     discussion: """
       It only looks, unless --fix is given. --fix repairs what is certain, and never removes what no row of the \
       catalog names. Where the catalog itself is gone, --rebuild makes a new one of what is stored (docs/backup.md). \
-      Exit codes: 0 nothing is wrong, or everything was mended · 3 something is left · 1 could not look.
+      Exit codes: 0 nothing is wrong, or everything was repaired · 3 something is left · 1 could not look.
       """)
 
   @OptionGroup var library: LibraryOptions
 
   @OptionGroup var store: StoreOptions
 
-  @Flag(help: "Mend what is certain.")
+  @Flag(help: "Repair what is certain.")
   var fix = false
 
-  @Flag(help: "Read every stored object and compare its digest, beside its length.")
+  @Flag(help: "Read every stored object and compare its digest, not only its length.")
   var read = false
 
   @Option(
     help: ArgumentHelp(
-      "With --fix: give up what was begun and left alone for so many hours (default: 24).", valueName: "hours"
+      "With --fix: give up what was started and has been left alone for this many hours.", valueName: "hours"
     ))
   var grace: Double = 24
 
   @Option(
     help: ArgumentHelp(
-      "With --fix: put objects that are gone or damaged back from this file, or from this folder; may be given again.",
+      "With --fix: restore missing or damaged objects from this file or folder; can be repeated.",
       valueName: "path"))
   var from: [String] = []
 
   @Flag(
     help:
-      "Make a new catalog of the stored objects, where it is gone. What people said of them is not known any more."
+      "Rebuild a lost catalog from the stored objects. Captions, authors and the like are not recovered."
   )
   var rebuild = false
 
   @Option(
     help: ArgumentHelp(
-      "With --rebuild: a folder that this library alone stored in, beside its own; may be given again.",
+      "With --rebuild: another folder that only this library stored in; can be repeated.",
       valueName: "folder"), transform: RawArguments.place)
   var to: [String] = []
 
@@ -91,7 +91,7 @@ struct DoctorCommand: AsyncParsableCommand {
 struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Compares what the stores hold with the catalog, and says which posts are damaged.",
+    abstract: "Compares the stores with the catalog and reports damaged posts.",
     discussion: """
       Every published object is looked for; its length is compared, and its digest where the store proves one. \
       --read reads every object back and hashes it. Nothing is changed. \
@@ -106,14 +106,14 @@ struct VerifyCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Look only at this store, by its address or by the name that `reel status` gives it. Default: all.",
+      "Check only this store, given by its address or its name in `reel status`. Default: all.",
       valueName: "destination"), transform: RawArguments.place)
   var to: String?
 
   @Flag(help: "Read every object back and compare its digest.")
   var read = false
 
-  @Option(help: ArgumentHelp("Objects looked at, at once (default: 8).", valueName: "n"))
+  @Option(help: ArgumentHelp("Objects checked at once.", valueName: "n"))
   var jobs: Int = 8
 
   @Flag(help: "Print JSON.")

@@ -8,7 +8,7 @@ import ReelTerminal
 struct FeedCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "feed",
-    abstract: "The newest posts first, a page at a time.",
+    abstract: "List posts, newest first, a page at a time.",
     discussion: """
       --before takes the cursor that a page prints, and gives the page after it. --from P gives the posts with \
       pageNumber from P on, in order, as the feed apps ask.
@@ -16,7 +16,7 @@ struct FeedCommand: AsyncParsableCommand {
 
   @OptionGroup var library: LibraryOptions
 
-  @Option(help: ArgumentHelp("Posts in a page, 1 to 1000 (default: 20).", valueName: "n"))
+  @Option(help: ArgumentHelp("Posts per page, 1 to 1000.", valueName: "n"))
   var size = 20
 
   @Option(help: ArgumentHelp("Begin after the page that printed this cursor.", valueName: "cursor"))

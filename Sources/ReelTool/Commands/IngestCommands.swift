@@ -8,10 +8,10 @@ import ReelTerminal
 struct IngestCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ingest",
-    abstract: "Take files and folders in: each video becomes one post, once.",
+    abstract: "Ingest files and folders: each video becomes one post, once.",
     discussion: """
-      Folders are walked in a settled order. A file that you name is always looked at; in a folder, one whose \
-      bytes or name claim to be a video. A caption may stand in clip.json beside clip.mp4, or in a list (--captions).
+      Folders are walked in a fixed order. A file that you name is always examined; in a folder, only files whose \
+      contents or name suggest a video. Captions can come from clip.json next to clip.mp4, or from a list (--captions).
       """)
 
   @OptionGroup var intake: IntakeOptions
@@ -23,23 +23,23 @@ struct IngestCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("files0-from"),
     help: ArgumentHelp(
-      "Take in the files named in FILE, or on stdin, each ended by a NUL.", valueName: "file|-"))
+      "Ingest the files listed in FILE, or on stdin, separated by NULs.", valueName: "file|-"))
   var filesFrom: String?
 
   @Option(
     help: ArgumentHelp(
-      "Files read or sent at once (default: twice the processors, at least 4).", valueName: "n")
+      "Files processed at once (default: twice the processors, at least 4).", valueName: "n")
   )
   var jobs: Int?
 
-  @Option(help: "What a failed file means for the others: continue or stop (default: continue).")
+  @Option(help: "What to do after a file has failed (default: continue).")
   var onError: OnErrorChoice = .continue
 
-  @Option(help: ArgumentHelp("Take in only files that match; may be given again.", valueName: "glob"))
+  @Option(help: ArgumentHelp("Ingest only files that match; can be repeated.", valueName: "glob"))
   var include: [String] = []
 
   @Option(
-    help: ArgumentHelp("Leave out files and folders that match; may be given again.", valueName: "glob"))
+    help: ArgumentHelp("Skip files and folders that match; can be repeated.", valueName: "glob"))
   var exclude: [String] = []
 
   @Option(
@@ -107,7 +107,7 @@ enum OnErrorChoice: String, ExpressibleByArgument, CaseIterable {
 struct PublishCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "publish",
-    abstract: "Make a post of one video, and print it; say so when it is a post already.")
+    abstract: "Publish one video and print its post, or the existing post if there is one.")
 
   @Option(help: "The caption.", transform: RawArguments.text)
   var caption: String?

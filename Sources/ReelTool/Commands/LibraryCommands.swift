@@ -6,7 +6,7 @@ import ReelTerminal
 /// `reel status`
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "What the catalog holds, and what failed and why.")
+    commandName: "status", abstract: "What the catalog holds, and which files failed and why.")
 
   @OptionGroup var library: LibraryOptions
 
@@ -42,7 +42,7 @@ extension CatalogStatus {
 struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
-    abstract: "Copies the catalog to a new file, also while it is in use.",
+    abstract: "Copies the catalog to a new file, even while it is in use.",
     discussion: """
       The copy is whole and checked when it has its name. The videos are not in it: copy the store after the \
       catalog, then every post in the backup has its object. docs/backup.md says how to put both back.
@@ -50,7 +50,7 @@ struct BackupCommand: AsyncParsableCommand {
 
   @OptionGroup var library: LibraryOptions
 
-  @Argument(help: "The new file. One that is there is never replaced.", transform: RawArguments.place)
+  @Argument(help: "The new file. An existing file is never replaced.", transform: RawArguments.place)
   var file: String
 
   func run() async throws {
@@ -71,7 +71,7 @@ struct BackupCommand: AsyncParsableCommand {
 struct RelocateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "relocate",
-    abstract: "Tells the catalog that a store was moved: what was stored in OLD is in NEW from now on.",
+    abstract: "Records in the catalog that a store has moved from OLD to NEW.",
     discussion: """
       Move the store first, with whatever moves folders or buckets. Every post's object is looked for in NEW; only \
       when all are there, and as long as they should be, the catalog is changed, at once. No object is touched. \
@@ -83,12 +83,12 @@ struct RelocateCommand: AsyncParsableCommand {
   @OptionGroup var library: LibraryOptions
   @OptionGroup var store: StoreOptions
 
-  @Flag(help: "Read every object in NEW and compare its digest, beside its length.")
+  @Flag(help: "Read every object in NEW and compare its digest, not only its length.")
   var read = false
 
   @Option(
     help:
-      "What to do with videos that are posts in OLD and in NEW: skip (change nothing) or allow (keep both posts of each) (default: skip)."
+      "Videos that have posts in both OLD and NEW: skip changes nothing, allow keeps both posts."
   )
   var duplicates: DuplicatesChoice = .skip
 
@@ -113,7 +113,7 @@ struct RelocateCommand: AsyncParsableCommand {
 struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cache",
-    abstract: "How large the memory of digests and readings is; reel cache clear forgets it.",
+    abstract: "The size of the cache of digests and probe results; `reel cache clear` empties it.",
     discussion: "Posts are never in the cache. What is forgotten is read again when it is needed.",
     subcommands: [Show.self, Clear.self], defaultSubcommand: Show.self)
 
@@ -134,7 +134,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Clear: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "clear", abstract: "Forget it, and say how much was freed.")
+      commandName: "clear", abstract: "Empty it, and print how much was freed.")
 
     @OptionGroup var library: LibraryOptions
 

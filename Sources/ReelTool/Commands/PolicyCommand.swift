@@ -7,7 +7,7 @@ import ReelValidation
 /// `reel policy`
 struct PolicyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "policy", abstract: "Policies: what is asked of videos.",
+    commandName: "policy", abstract: "Policies: what videos must be like.",
     subcommands: [List.self, Show.self, Check.self, Init.self, Schema.self])
 
   // Each is named: the argument parser asks for all names, often, and to make one up it asks the runtime.
@@ -30,7 +30,7 @@ struct PolicyCommand: AsyncParsableCommand {
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
-      abstract: "A policy's text, to begin one of your own from.")
+      abstract: "Print a policy, as a starting point for your own.")
 
     @Argument(help: "A preset.", transform: RawArguments.text)
     var name: String
@@ -50,7 +50,7 @@ struct PolicyCommand: AsyncParsableCommand {
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Whether policy files can be used; says every problem with its line and column.")
+      abstract: "Check policy files; reports each problem with its line and column.")
 
     @Argument(help: "Policy files or presets.", transform: RawArguments.place)
     var names: [String]
@@ -71,11 +71,11 @@ struct PolicyCommand: AsyncParsableCommand {
   struct Init: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "init",
-      abstract: "A policy made from a good example, to look through and commit.")
+      abstract: "Make a policy from a good example, for you to review and commit.")
 
     @OptionGroup var options: ValidationOptions
 
-    @Argument(help: "A video that is as all should be.")
+    @Argument(help: "A video that is as all of them should be.")
     var file: String
 
     func run() async throws {

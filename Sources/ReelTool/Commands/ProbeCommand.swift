@@ -9,7 +9,7 @@ import ReelTerminal
 struct ProbeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "probe",
-    abstract: "What each file really is: container, size as shown, duration, whole or cut off.")
+    abstract: "Show what each file really is: container, display size, duration, complete or cut off.")
 
   @OptionGroup var reading: ReadingOptions
   @OptionGroup var library: LibraryOptions
@@ -17,7 +17,7 @@ struct ProbeCommand: AsyncParsableCommand {
   @Flag(help: "Print JSON: one object for one file, a list for several.")
   var json = false
 
-  @Flag(help: "Print one JSON object a line, in the order of the arguments.")
+  @Flag(help: "Print one JSON object per line, in the order of the arguments.")
   var jsonl = false
 
   #if DEBUG
@@ -28,7 +28,7 @@ struct ProbeCommand: AsyncParsableCommand {
     var why = false
   #endif
 
-  @Argument(help: "The files; a folder stands for the videos in it.")
+  @Argument(help: "The files; a folder means the videos in it.")
   var files: [String]
 
   func validate() throws {

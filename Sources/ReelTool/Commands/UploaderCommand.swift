@@ -7,13 +7,13 @@ import ReelTerminal
 /// `reel uploader …`
 struct UploaderCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "uploader", abstract: "Looks after what stores videos.", subcommands: [CheckCommand.self])
+    commandName: "uploader", abstract: "Checks the stores of videos.", subcommands: [CheckCommand.self])
 
   /// `reel uploader check DESTINATION`
   struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Finds out whether a destination keeps the promises that Reel relies on.",
+      abstract: "Checks that a destination behaves as Reel relies on.",
       discussion: """
         Stores objects under random names, and removes them again; other objects are left alone. \
         docs/adding-an-uploader.md explains the promises. \
@@ -23,17 +23,18 @@ struct UploaderCommand: AsyncParsableCommand {
     @OptionGroup var library: LibraryOptions
     @OptionGroup var store: StoreOptions
 
-    @Option(help: ArgumentHelp("Only promises whose name begins so; may be given again.", valueName: "name"))
+    @Option(
+      help: ArgumentHelp("Only checks whose name starts with this; can be repeated.", valueName: "name"))
     var only: [String] = []
 
     @Option(
       help: ArgumentHelp(
-        "Bytes of the large objects (default: 17825795); they should take several of the store's parts.",
+        "Size of the large objects in bytes (default: 17825795); should be several of the store's parts.",
         valueName: "bytes"))
     var largeSize: Int = 17 << 20 + 3
 
     @Option(
-      help: ArgumentHelp("Seconds that one promise may take (default: 300).", valueName: "seconds"))
+      help: ArgumentHelp("Seconds allowed for one check (default: 300).", valueName: "seconds"))
     var deadline: Double = 300
 
     @Flag(help: "Print JSON.")

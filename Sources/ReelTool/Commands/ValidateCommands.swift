@@ -8,7 +8,7 @@ import ReelValidation
 struct ValidateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "validate",
-    abstract: "Tell whether videos are what they should be: by rules, a policy, or a lock.",
+    abstract: "Check that videos are what they should be, by rules, a policy or a lock.",
     discussion: """
       Exit codes: 0 all pass · 4 a rule or the lock is broken, a file can't be read, or there is none · \
       3 none is broken, and Reel could not judge some file · 1 could not run · 64 usage · 130 interrupted.
@@ -17,7 +17,7 @@ struct ValidateCommand: AsyncParsableCommand {
   @OptionGroup var options: ValidationOptions
 
   @Option(
-    help: ArgumentHelp("Hold each file against what it was when it was locked.", valueName: "file"),
+    help: ArgumentHelp("Compare each file with what it was when it was locked.", valueName: "file"),
     transform: RawArguments.place)
   var lock: String?
 
@@ -27,10 +27,10 @@ struct ValidateCommand: AsyncParsableCommand {
         + "one goes to stdout.", valueName: "kind[=file]"))
   var report: [ReportTarget] = []
 
-  @Flag(help: "A rule that could not be judged fails its file.")
+  @Flag(help: "Fail a file if a rule could not be evaluated for it.")
   var strict = false
 
-  @Flag(help: "Do not fail when there is no file.")
+  @Flag(help: "Succeed even if there are no files.")
   var allowEmpty = false
 
   @Option(
@@ -96,7 +96,7 @@ extension ReelExit {
 struct LockCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lock",
-    abstract: "Write down what each file is, for `reel validate --lock`.",
+    abstract: "Record what each file is, for `reel validate --lock`.",
     discussion: """
       Of a folder it is written to FOLDER/reel.lock. When there is a lock already, the differences are shown and \
       nothing is written, unless --update says so.
@@ -110,10 +110,10 @@ struct LockCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Where the lock is written.", valueName: "file"), transform: RawArguments.place)
   var to: String?
 
-  @Flag(help: "Show the differences, and write them.")
+  @Flag(help: "Show the differences and write them.")
   var update = false
 
-  @Flag(help: "Do not fail when there is no file.")
+  @Flag(help: "Succeed even if there are no files.")
   var allowEmpty = false
 
   @Argument(help: "Files and folders.")

@@ -14,7 +14,7 @@ struct LibraryOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, where it exists.",
+      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, if it exists.",
       valueName: "file"), transform: RawArguments.place)
   var config: String?
 }
@@ -22,18 +22,18 @@ struct LibraryOptions: ParsableArguments {
 /// How files are read.
 struct ReadingOptions: ParsableArguments {
   @Option(
-    help: "How far the reading process is confined: auto takes what there is, strict refuses less than all.")
+    help: "How the worker is sandboxed: auto uses what the system offers, strict requires all of it.")
   var isolation: IsolationChoice?
 
   @Option(
-    help: ArgumentHelp("Where reel-probe-worker is, if not beside reel.", valueName: "file"),
+    help: ArgumentHelp("The path of reel-probe-worker, if it is not next to reel.", valueName: "file"),
     transform: RawArguments.place)
   var worker: String?
 
-  @Option(help: ArgumentHelp("Seconds that reading one file may take (default: 10).", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Seconds allowed for reading one file (default: 10).", valueName: "seconds"))
   var deadline: Double?
 
-  @Flag(help: "Follow symbolic links; in a folder never out of it.")
+  @Flag(help: "Follow symbolic links, but never out of a folder that is being walked.")
   var followLinks = false
 
   func validate() throws {
@@ -73,23 +73,24 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
 struct IntakeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The destination: a folder, s3://bucket/prefix, tus+https://host/path, or command:PROGRAM. "
+      "The destination: a folder, s3://bucket/prefix, tus+https://host/path, firebase://bucket/prefix or command:PROGRAM. "
         + "Default: media/ in the library.", valueName: "destination"), transform: RawArguments.place)
   var to: String?
 
   @Option(
     help: ArgumentHelp(
-      "Bytes a second for all uploads together, such as 10MB/s or 512KiB/s.", valueName: "rate"),
+      "Bytes per second for all uploads together, such as 10MB/s or 512KiB/s.", valueName: "rate"),
     transform: RawArguments.text)
   var limitRate: String?
 
   @Option(
-    help: ArgumentHelp("Uploads at once (default: 16 to S3, elsewhere as many as --jobs).", valueName: "n"))
+    help: ArgumentHelp("Concurrent uploads (default: 16 to S3, elsewhere as many as --jobs).", valueName: "n")
+  )
   var uploads: Int?
 
   @Option(
     help: ArgumentHelp(
-      "The largest file that is taken in, such as 20GB or 512MiB, or none for any (default: 64GB).",
+      "The largest file accepted, such as 20GB or 512MiB, or none for no limit (default: 64GB).",
       valueName: "size"))
   var maxSize: SizeLimit?
 
@@ -101,27 +102,27 @@ struct IntakeOptions: ParsableArguments {
 
   @Option(
     help:
-      "What to do with a video that is a post already: skip it, or make a post of its own (default: skip).")
+      "Whether a video that has a post already is skipped or gets another post.")
   var duplicates: DuplicatesChoice = .skip
 
   @Option(
-    help: ArgumentHelp("Permissions of stored files, octal (default: 600).", valueName: "mode"),
+    help: ArgumentHelp("Permissions of stored files, in octal (default: 600).", valueName: "mode"),
     transform: RawArguments.text)
   var mode: String?
 
   @Option(
     help: ArgumentHelp(
-      "What may be taken in: a preset or a policy file (`reel policy list`). Default: any whole video.",
+      "What is accepted: a preset or a policy file (`reel policy list`). Default: any whole video.",
       valueName: "name|file"), transform: RawArguments.place)
   var policy: String?
 
-  @Flag(help: "Let a sidecar name the author. It comes from whoever made the clip.")
+  @Flag(help: "Accept the author named in a sidecar, which anyone who made the clip can write.")
   var trustSidecars = false
 
-  @Flag(help: "Draw like and share counts between 1000 and 100000, for a demo feed.")
+  @Flag(help: "Make up like and share counts between 1000 and 100000, for a demo feed.")
   var demoCounts = false
 
-  @Flag(help: "Say what would happen, and write nothing.")
+  @Flag(help: "Show what would happen without writing anything.")
   var dryRun = false
 
   func validate() throws {

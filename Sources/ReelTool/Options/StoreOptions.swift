@@ -7,24 +7,24 @@ import ReelRemoteStorage
 struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Put before each object's name to make the address that viewers open.", valueName: "url"),
+      "The prefix of each object's public URL.", valueName: "url"),
     transform: RawArguments.text)
   var publicBaseURL: String?
 
   @Option(
     help: ArgumentHelp(
-      "Variables that a command: adapter gets beside REEL_ADAPTER_*.", valueName: "name,name"),
+      "Environment variables passed to a command: adapter, besides REEL_ADAPTER_*.", valueName: "name,name"),
     transform: RawArguments.text)
   var adapterEnv: String?
 
   @Option(
     help: ArgumentHelp(
-      "Seconds that a command: adapter may tell nothing new (default: 60).", valueName: "seconds"))
+      "Seconds that a command: adapter may make no progress (default: 60).", valueName: "seconds"))
   var adapterDeadline: Double?
 
   @Option(
     help: ArgumentHelp(
-      "The address of a store that speaks S3 and is not Amazon's, such as https://minio.example:9000. "
+      "The address of an S3-compatible store, such as https://minio.example:9000. "
         + "Else $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL.", valueName: "url"), transform: RawArguments.text)
   var endpoint: String?
 
@@ -36,23 +36,23 @@ struct StoreOptions: ParsableArguments {
 
   @Flag(
     inversion: .prefixedNo,
-    help: "Put the bucket into the path of an address, not into the host's name. Default: with --endpoint.")
+    help: "Put the bucket in the path of a URL rather than in the host name. Default: with --endpoint.")
   var pathStyle: Bool?
 
   @Option(
-    help: ArgumentHelp("The profile in AWS's shared files. Else $AWS_PROFILE.", valueName: "name"),
+    help: ArgumentHelp("The profile in the AWS shared files. Else $AWS_PROFILE.", valueName: "name"),
     transform: RawArguments.text)
   var profile: String?
 
   @Option(
     help:
-      "Where the store's credentials come from: environment and shared files, or the endpoint of a container or a virtual machine (default: local)."
+      "Where credentials come from: the environment and shared files, or the metadata endpoint of a container or a virtual machine (default: local)."
   )
   var credentials: CredentialsChoice?
 
   @Option(
     help: ArgumentHelp(
-      "For firebase://: the key of a service account (JSON, readable by you alone). "
+      "For firebase://: the key of a service account (JSON, readable only by you). "
         + "Else $GOOGLE_APPLICATION_CREDENTIALS.", valueName: "file"), transform: RawArguments.place)
   var serviceAccount: String?
 
@@ -64,23 +64,23 @@ struct StoreOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Certificates (PEM) to trust beside the system's. Else $AWS_CA_BUNDLE.", valueName: "file"),
+      "Certificates (PEM) to trust in addition to the system's. Else $AWS_CA_BUNDLE.", valueName: "file"),
     transform: RawArguments.place)
   var caFile: String?
 
   @Option(
     help: ArgumentHelp(
-      "The proxy to reach a store over HTTP by, such as http://proxy.example:3128. "
+      "The proxy for stores over HTTP, such as http://proxy.example:3128. "
         + "Else $https_proxy, $http_proxy, $all_proxy, but for hosts in $no_proxy.", valueName: "url"),
     transform: RawArguments.text)
   var proxy: String?
 
-  @Flag(help: "Allow plain http to another machine: what is sent can be read and changed on its way.")
+  @Flag(help: "Allow plain HTTP to another machine, where data can be read and changed in transit.")
   var insecureHTTP = false
 
   @Option(
     help: ArgumentHelp(
-      "Give viewers a signed address that is good for so many seconds, up to 604800.", valueName: "seconds"))
+      "Give viewers a signed URL that is valid for this many seconds, up to 604800.", valueName: "seconds"))
   var presign: Int?
 
   func validate() throws {

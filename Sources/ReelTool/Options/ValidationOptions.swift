@@ -11,19 +11,19 @@ struct ValidationOptions: ParsableArguments {
       valueName: "name|file"), transform: RawArguments.place)
   var policy: String?
 
-  @Option(help: ArgumentHelp("In folders, only files that match; may be given again.", valueName: "glob"))
+  @Option(help: ArgumentHelp("In folders, only files that match; can be repeated.", valueName: "glob"))
   var include: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "In folders, leave out files and folders that match; may be given again.", valueName: "glob"))
+      "In folders, skip files and folders that match; can be repeated.", valueName: "glob"))
   var exclude: [String] = []
 
   @OptionGroup var reading: ReadingOptions
 
   @Option(
     help: ArgumentHelp(
-      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, where it exists.",
+      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, if it exists.",
       valueName: "file"), transform: RawArguments.place)
   var config: String?
 

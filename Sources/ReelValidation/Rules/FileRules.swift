@@ -27,7 +27,7 @@ enum FileRules {
   ) { facts in
     guard facts.problem?.code == .empty else { return .passed }
     return .broken(
-      "it has no bytes; get it again, whole", expected: "a video", found: "0 bytes",
+      "it has no bytes; get a complete copy", expected: "a video", found: "0 bytes",
       fix: "git checkout -- FILE")
   }
 
@@ -51,7 +51,7 @@ enum FileRules {
       return problem.code == .truncated ? cut(problem.message) : .passed
     }
     guard facts.media?.truncated == true else { return .passed }
-    return cut("it was cut off: part of its data is missing; get it again, whole")
+    return cut("it was cut off: part of its data is missing; get a complete copy")
   }
 
   private static let external = Rule(
@@ -131,10 +131,10 @@ enum PrivacyRules {
     "Phones write the place of a recording into the file, and whoever gets the file gets the place. Reel never "
       + "shows the place itself."
   ) { media in
-    .judging(media.hasLocation, unknown: "whether it tells where it was recorded") { tells in
+    .judging(media.hasLocation, unknown: "whether it says where it was recorded") { tells in
       tells
         ? .broken(
-          "it tells where it was recorded", expected: "no location", found: "a location",
+          "it says where it was recorded", expected: "no location", found: "a location",
           fix: "ffmpeg -i FILE -map 0:v -map 0:a -map_metadata -1 -c copy OUT.mp4")
         : .passed
     }
