@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "reel_child.h"
+#include "reel_spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,21 +29,10 @@ static int add_descriptors(posix_spawn_file_actions_t *actions, int channel) {
   return error;
 }
 
-static int add_signals(posix_spawnattr_t *attributes) {
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  int error = posix_spawnattr_setsigmask(attributes, &none);
-  if (!error) error = posix_spawnattr_setsigdefault(attributes, &all);
-  short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID;
-  if (!error) error = posix_spawnattr_setflags(attributes, flags);
-  return error;
-}
-
 static int spawn_prepared(
     const char *path, int channel, posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, pid_t *pid) {
   int error = add_descriptors(actions, channel);
-  if (!error) error = add_signals(attributes);
+  if (!error) error = reel_spawn_signals(attributes);
   char *const arguments[] = {"reel-probe-worker", NULL};
   char *const environment[] = {NULL};
   if (!error) error = posix_spawn(pid, path, actions, attributes, arguments, environment);

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "reel_command.h"
+#include "reel_spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,17 +32,6 @@ static int add_descriptors(posix_spawn_file_actions_t *actions, int input, int o
   return error;
 }
 
-static int add_signals(posix_spawnattr_t *attributes) {
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  int error = posix_spawnattr_setsigmask(attributes, &none);
-  if (!error) error = posix_spawnattr_setsigdefault(attributes, &all);
-  short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID;
-  if (!error) error = posix_spawnattr_setflags(attributes, flags);
-  return error;
-}
-
 static int spawn_above_three(
     const char *path, char *const arguments[], char *const environment[], const int descriptors[4], pid_t *pid) {
   posix_spawn_file_actions_t actions;
@@ -51,7 +41,7 @@ static int spawn_above_three(
   error = posix_spawnattr_init(&attributes);
   if (!error) {
     error = add_descriptors(&actions, descriptors[0], descriptors[1], descriptors[2], descriptors[3]);
-    if (!error) error = add_signals(&attributes);
+    if (!error) error = reel_spawn_signals(&attributes);
     if (!error) error = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
     posix_spawnattr_destroy(&attributes);
   }

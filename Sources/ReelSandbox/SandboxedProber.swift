@@ -16,6 +16,9 @@ public final class SandboxedProber: MediaProber {
   /// For calls from code that must not block.
   private let queue: BlockingQueue
 
+  /// How long reading one file may take, unless something else is asked for.
+  public static let defaultDeadline = Duration.seconds(10)
+
   /// - Parameters:
   ///   - worker: where `reel-probe-worker` is.
   ///   - isolation: how far it is confined.
@@ -27,7 +30,7 @@ public final class SandboxedProber: MediaProber {
   ///   - idleTime: workers that nobody has needed for that long end.
   public init(
     worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto, workers: Int,
-    deadline: Duration = .seconds(10), filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(),
+    deadline: Duration = defaultDeadline, filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(),
     idleTime: Duration = .seconds(2)
   ) {
     let settings = WorkerSettings(

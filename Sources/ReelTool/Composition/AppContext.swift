@@ -112,7 +112,7 @@ struct AppContext: Sendable {
     }
     return SandboxedProber(
       worker: settings.worker.map { .path($0) } ?? .installed, isolation: isolation, workers: max(1, workers),
-      deadline: .seconds(settings.deadline ?? 10))
+      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline)
   }
 }
 
