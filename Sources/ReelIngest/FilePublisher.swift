@@ -86,6 +86,7 @@ struct FilePublisher: Sendable {
   /// Again when the drawn name is taken by something else, or when somebody took the intent over meanwhile.
   private func publish(_ wanted: WantedFile, under first: Intent?) async throws(StepFailure) -> FileEnding {
     var held = first
+    var lost = LostAttempt.name
     for _ in 0..<3 {
       let intent: Intent
       if let granted = held.take() {
@@ -100,20 +101,41 @@ struct FilePublisher: Sendable {
         context.hub.emit(
           .fileNamed(wanted.file, FileNamed(id: intent.id, key: intent.key, attempt: intent.attempt)))
       }
-      if let ending = try await attempt(wanted, under: intent) { return ending }
+      switch try await attempt(wanted, under: intent) {
+      case .ended(let ending): return ending
+      case .lost(let what): lost = what
+      }
     }
-    throw .failed(
-      FileFailure(
-        code: UploadError.Code.conflict.rawValue,
-        message:
-          "something else writes into \(services.uploader.destination) under the names that Reel draws; "
-          + "give Reel a destination of its own"))
+    throw failure(afterLosing: lost)
+  }
+
+  private func failure(afterLosing lost: LostAttempt) -> StepFailure {
+    switch lost {
+    case .lease(let error): StepFailure(error)
+    case .name:
+      .failed(
+        FileFailure(
+          code: UploadError.Code.conflict.rawValue,
+          message:
+            "something else writes into \(services.uploader.destination) under the names that Reel draws; "
+            + "give Reel a destination of its own"))
+    }
   }
 }
 
 extension FilePublisher {
-  /// One attempt; nil when its name or its lease is lost and another attempt is due.
-  private func attempt(_ wanted: WantedFile, under intent: Intent) async throws(StepFailure) -> FileEnding? {
+  private enum Attempt {
+    case ended(FileEnding)
+    /// Another attempt is due.
+    case lost(LostAttempt)
+  }
+
+  private enum LostAttempt {
+    case name
+    case lease(CatalogError)
+  }
+
+  private func attempt(_ wanted: WantedFile, under intent: Intent) async throws(StepFailure) -> Attempt {
     let stored: StoredObject
     do throws(UploadError) {
       stored = try await store(wanted, under: intent)
@@ -128,15 +150,15 @@ extension FilePublisher {
       }
       try await withdraw(intent)
       try await release(intent, because: .keyUnusable)
-      return nil
+      return .lost(.name)
     }
     do throws(CatalogError) {
       // T2. It runs to its end even when the run is cancelled meanwhile: the object is stored and proven.
       let post = try await services.catalog.complete(intent, draft: wanted.draft, stored: stored)
       services.onStep(.published)
-      return .published(post)
+      return .ended(.published(post))
     } catch {
-      if error.code == .leaseLost { return nil }
+      if error.code == .leaseLost { return .lost(.lease(error)) }
       try? await release(intent, because: .retryLater)
       throw StepFailure(error)
     }

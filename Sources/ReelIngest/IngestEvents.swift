@@ -222,10 +222,13 @@ extension Subscription.State {
     guard !batches.isEmpty else { return nil }
     let oldest = batches.removeFirst()
     let events = oldest.compactMap { $0 }
+    for event in events where event.body.coalesces {
+      let file = event.body.file?.number ?? 0
+      if progress[file]?.batch == taken { progress[file] = nil }
+    }
     taken += 1
     unread -= oldest.count
     overtaken -= oldest.count - events.count
-    if batches.isEmpty { progress.removeAll(keepingCapacity: true) }
     return events
   }
 

@@ -21,14 +21,15 @@ struct ShortageTests {
     .enabled(if: !TestForm.isSanitized), arguments: [nil, "16", "64"])
   func enoughDescriptors(jobs: String?) async throws {
     let bench = try Workbench()
-    try bench.addDistinct(60)
+    // As many as fill a batch for each lane.
+    try bench.addDistinct(600)
     let arguments = ["ingest", "clips"] + (jobs.map { ["--jobs", $0] } ?? [])
     let environment = try await SystemShim.environment(root: bench.folder, [:])
     let fewer = try await run(bench, limit: "ulimit -n 63", arguments, environment: environment)
     #expect(fewer.status == 1 && fewer.errors.contains("needs 64 at least"), "\(fewer.errors)")
     let enough = try await run(bench, limit: "ulimit -n 64", arguments, environment: environment)
     #expect(enough.status == 0, "\(enough.output) \(enough.errors)")
-    #expect(try bench.objects().count == 60)
+    #expect(try bench.objects().count == 600)
   }
 
   /// Whatever call is the first without one: nothing is blamed on the file, and the next run takes all of them in. Who
