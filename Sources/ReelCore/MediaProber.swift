@@ -8,7 +8,7 @@ public protocol MediaProber: Sendable {
   /// - Parameters:
   ///   - container: what ``firstLook(at:)`` has told of the file: its first bytes are not looked at again.
   ///   - patience: how long to wait for the facts, not counting what a reader takes to be there. A file that takes longer
-  ///     may come back pending: it is read on meanwhile, and another thread can wait for it. Nil: as long as it takes.
+  ///     may come back pending, for another thread to wait for. Nil: as long as it takes.
   ///   - cancellation: ends the reading and every wait, pending ones too.
   /// - Throws: ``ProbeError``; `cancelled` when `cancellation` is set.
   func probe(
@@ -68,9 +68,9 @@ public enum ProbeProgress: Sendable {
   case pending(any PendingProbe)
 }
 
-/// A file that is being read. Given up when nobody holds it any more.
+/// A file whose facts take longer. Given up when nobody holds it any more.
 public protocol PendingProbe: Sendable {
-  /// Waits for the facts. Blocks, for the rest of the file's deadline at most; called once.
+  /// Waits for the facts. Blocks, for the file's deadline at most, once a reader is free; called once.
   /// - Throws: as ``MediaProber/probe(_:sniffed:patience:cancellation:)``.
   func finish() throws(ProbeError) -> ProbeReport
 }

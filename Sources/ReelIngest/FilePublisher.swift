@@ -288,11 +288,16 @@ extension FilePublisher {
 /// The tasks of files that go on alone.
 ///
 /// They are no children of the run's task: each tells its file's end, also when the run was cancelled before it began.
+///
+/// Files with slow readers would take processor time from all the others, so the first of them are left for the end.
 final class LoneFileTasks: Sendable {
   private struct State {
     var underWay = 0
     var waiting: [DispatchSemaphore] = []
+    var slow: [LoneFile] = []
   }
+  /// Slow files that are left for the end. Each holds a source and a copy open.
+  private static let mostSlow = 16
   private let publisher: FilePublisher
   private let places: Int
   private let state = Mutex(State())
@@ -320,6 +325,15 @@ final class LoneFileTasks: Sendable {
 
   /// Takes the file to its end. Never blocks, so there may be a batch of each lane more than there are places.
   func add(_ file: LoneFile) {
+    let isLeft = state.withLock { state in
+      guard case .reading = file, state.slow.count < Self.mostSlow else { return false }
+      state.slow.append(file)
+      return true
+    }
+    if !isLeft { start(file) }
+  }
+
+  private func start(_ file: LoneFile) {
     state.withLock { $0.underWay += 1 }
     all.enter()
     let (publisher, cancellation) = (publisher, publisher.context.stop.cancellation)
@@ -343,8 +357,13 @@ final class LoneFileTasks: Sendable {
     }
   }
 
-  /// Waits for all that were added.
+  /// Begins those that were left for the end, and waits for all that were added.
   func end() async {
+    let slow = state.withLock { state in
+      defer { state.slow = [] }
+      return state.slow
+    }
+    for file in slow { start(file) }
     await DispatchQueue(label: "reel.lone-files").run { [all] in all.wait() }
   }
 }

@@ -182,8 +182,9 @@ extension Lane {
     }
   }
 
-  /// How long a file may keep the others of its batch waiting.
-  private static let patience = Duration.milliseconds(250)
+  /// How long a file may keep the others of its batch waiting: many times what most take, and so little that it is no
+  /// great loss when the reading is begun anew. One job at a time has no use for that.
+  private var patience: Duration? { context.options.jobs > 1 ? .milliseconds(30) : nil }
 
   /// What the file holds, and who has read it just now; nil for what is remembered. No report when the file takes so
   /// long that it goes on alone.
@@ -210,7 +211,7 @@ extension Lane {
     }
     do throws(ProbeError) {
       switch try context.services.prober.probe(
-        file.source, sniffed: container, patience: Self.patience, cancellation: context.stop.cancellation)
+        file.source, sniffed: container, patience: patience, cancellation: context.stop.cancellation)
       {
       case .done(let report): return (report, reader)
       case .pending(let probe):

@@ -8,6 +8,7 @@ import Synchronization
 /// overruns or lies costs one file, and is replaced. Workers start when they are needed, and end with this.
 public final class SandboxedProber: MediaProber {
   private let pool: WorkerPool
+  private let postponed = Postponements(most: max(2, min(16, Descriptor.limit / 64)))
   private let version = Mutex<ReaderVersion?>(nil)
   /// One worker is enough to ask for the version.
   private let asking = Mutex(())
@@ -50,8 +51,9 @@ public final class SandboxedProber: MediaProber {
     queue = BlockingQueue(label: "reel.probe", width: 2 * max(1, workers))
   }
 
-  /// A file that takes longer than `patience` comes back pending, and keeps its worker; another file may have one in
-  /// its place. So many may be pending as there are workers, and two at least; beyond that the caller waits.
+  /// A file that takes longer than `patience` comes back pending: its worker ends, and ``PendingProbe/finish()`` reads
+  /// it anew, with the whole deadline. Up to 16 may be pending, fewer where descriptors are short; beyond that the
+  /// caller waits.
   ///
   /// - Throws: what the sniffer or the worker says of the file; `timeout`, `memoryLimit`, `crashed`,
   ///   `sandboxViolation`, `implausible` when the worker did not come back with an answer that can be true;
@@ -66,7 +68,9 @@ public final class SandboxedProber: MediaProber {
     let job = ReadJob(
       size: file.size, container: container, descriptor: try .reopening(file.handle),
       cancellation: CancellationFlag(parent: cancellation))
-    return try PooledReading(job, in: pool).progress(within: patience)
+    let report = try pool.read(job, for: patience) { postponed.take() }
+    if let report { return .done(report) }
+    return .pending(PostponedProbe(job, in: pool, of: postponed))
   }
 
   /// Starts a worker unless one has said its version already.
@@ -118,7 +122,10 @@ public final class SandboxedProber: MediaProber {
   }
 
   /// What the tests wait for.
-  var counts: (lent: Int, waiting: Int, setAside: Int) { pool.counts }
+  var counts: (lent: Int, waiting: Int, postponed: Int) {
+    let (lent, waiting) = pool.counts
+    return (lent, waiting, postponed.taken)
+  }
 
   /// Has the slot's worker say its version, and gives the slot back.
   private func prepare(_ slot: WorkerSlot, _ flag: CancellationFlag) throws(ProbeError) -> ReaderVersion {

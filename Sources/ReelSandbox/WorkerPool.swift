@@ -3,8 +3,6 @@ import ReelCore
 import Synchronization
 
 /// Lends each of its slots to one file at a time, first come, first served.
-///
-/// A file that takes long is set aside: it keeps its slot and counts no more, so that the next file gets another one.
 final class WorkerPool: Sendable {
   private struct Loan {
     let slot: WorkerSlot
@@ -20,7 +18,6 @@ final class WorkerPool: Sendable {
     var idle: [WorkerSlot] = []
     /// By the identity of its flag.
     var lent: [ObjectIdentifier: Loan] = [:]
-    var setAside: [ObjectIdentifier: Loan] = [:]
     var waiting: [Waiter] = []
     /// How often a slot was lent.
     var loans = 0
@@ -36,7 +33,7 @@ final class WorkerPool: Sendable {
   private let rested: @Sendable () -> Void
 
   /// - Parameters:
-  ///   - size: how many slots are lent at once, not counting those that are set aside.
+  ///   - size: how many slots are lent at once.
   ///   - idleTime: when nobody has had a slot for that long, the slots go, and their workers with them.
   ///   - rested: called then.
   init(
@@ -49,9 +46,9 @@ final class WorkerPool: Sendable {
     self.rested = rested
   }
 
-  /// How many files have a slot, wait for one, and are set aside.
-  var counts: (lent: Int, waiting: Int, setAside: Int) {
-    state.withLock { ($0.lent.count, $0.waiting.count, $0.setAside.count) }
+  /// How many files have a slot, and wait for one.
+  var counts: (lent: Int, waiting: Int) {
+    state.withLock { ($0.lent.count, $0.waiting.count) }
   }
 
   /// How many slots nobody has.
@@ -90,10 +87,7 @@ final class WorkerPool: Sendable {
   /// Its file needs the slot no more.
   func giveBack(_ flag: CancellationFlag) {
     let closing: [DispatchSemaphore] = state.withLock { state in
-      let id = ObjectIdentifier(flag)
-      guard let loan = state.lent.removeValue(forKey: id) ?? state.setAside.removeValue(forKey: id) else {
-        return []
-      }
+      guard let loan = state.lent.removeValue(forKey: ObjectIdentifier(flag)) else { return [] }
       if state.isClosed { return Self.finished(&state) }
       state.idle.append(loan.slot)
       serve(&state)
@@ -105,7 +99,7 @@ final class WorkerPool: Sendable {
 
   /// Sees to it that slots that nobody needs go some day: a run may be busy with uploads for hours.
   private func watch(_ state: inout State) {
-    guard !state.isWatched, state.lent.isEmpty, state.setAside.isEmpty else { return }
+    guard !state.isWatched, state.lent.isEmpty else { return }
     state.isWatched = true
     let loans = state.loans
     DispatchQueue.global().asyncAfter(
@@ -129,26 +123,12 @@ final class WorkerPool: Sendable {
     withExtendedLifetime(idle) {}
   }
 
-  /// Its file keeps the slot and counts no more; false when there are too many such already.
-  func setAside(_ flag: CancellationFlag) -> Bool {
-    state.withLock { state in
-      let id = ObjectIdentifier(flag)
-      guard !state.isClosed, state.setAside.count < max(2, size),
-        let loan = state.lent.removeValue(forKey: id)
-      else { return false }
-      state.setAside[id] = loan
-      serve(&state)
-      return true
-    }
-  }
-
-  /// Sends away who waits, cancels every reading, and blocks until the slots are back and gone. One that is set aside
-  /// is not waited for: nobody may be about to finish it.
+  /// Sends away who waits, cancels every reading, and blocks until the slots are back and gone.
   func close() {
     let (idle, waiting, loans) = state.withLock { state in
       defer { (state.idle, state.waiting) = ([], []) }
       state.isClosed = true
-      return (state.idle, state.waiting, Array(state.lent.values) + Array(state.setAside.values))
+      return (state.idle, state.waiting, Array(state.lent.values))
     }
     for waiter in waiting { waiter.isOver.signal() }
     for loan in loans { loan.flag.set() }

@@ -19,7 +19,7 @@ struct LaneTests {
   let library = ClipFolder()
 
   private func run(
-    _ prober: any MediaProber = ScriptedProber(), isLatencyBound: Bool = true,
+    _ prober: any MediaProber = ScriptedProber(), jobs: Int = 1, isLatencyBound: Bool = true,
     onStep: @escaping @Sendable (IntakeStep) -> Void = { _ in }
   ) async -> (summary: RunSummary, types: [Int: [String]]) {
     let folder = FolderUploader(root: library.path + "/media")
@@ -27,7 +27,7 @@ struct LaneTests {
       prober: prober, uploader: isLatencyBound ? folder : OneByOne(base: folder), catalog: catalog)
     services.onStep = onStep
     var options = IngestOptions()
-    options.jobs = 1
+    options.jobs = jobs
     let model = IngestModel(inputs: [self.folder.input], options: options, services: services)
     let stream = model.events()
     let summary = await model.run()
@@ -97,8 +97,18 @@ struct LaneTests {
     // Answers when all the others are posts, which would never come to be if they waited for it.
     let others = Countdown(39)
     let prober = SlowProber(slow: "/7.mp4") { () throws(ProbeError) in others.wait() }
-    let (summary, _) = await run(prober) { if $0 == .published { others.count() } }
+    let (summary, _) = await run(prober, jobs: 2) { if $0 == .published { others.count() } }
     #expect(summary.published == 40 && stored == 40)
+  }
+
+  @Test("only files with slow readers: all become posts, more than are left for the end as well")
+  func slowReaders() async {
+    for number in 0..<80 { folder.add("\(number).mp4", "bytes of \(number)") }
+    for bound in [true, false] {
+      let prober = SlowProber(slow: ".mp4") { () throws(ProbeError) in }
+      let (summary, _) = await run(prober, jobs: 2, isLatencyBound: bound)
+      #expect(summary.published == (bound ? 80 : 0) && stored == 80)
+    }
   }
 
   @Test("what a slow reader says in the end is the file's own end")
@@ -107,7 +117,7 @@ struct LaneTests {
     let prober = SlowProber(slow: "/2.mp4") { () throws(ProbeError) in
       throw ProbeError(.timeout, "it took too long")
     }
-    let (summary, types) = await run(prober)
+    let (summary, types) = await run(prober, jobs: 2)
     #expect(summary.published == 3 && summary.reasons == ["timeout": 1])
     #expect(types[3] == ["file.started", "file.failed"])
     #expect(try await catalog.status().failures.map(\.failure.code) == ["timeout"])
