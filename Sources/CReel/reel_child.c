@@ -123,12 +123,23 @@ int reel_child_collect(const reel_child *child, int milliseconds, reel_end *end)
   return 1;
 }
 
-int reel_child_allow_seconds(const reel_child *child, int seconds) {
+static int processor_time(const reel_child *child, struct timespec *used) {
   clockid_t clock;
-  struct timespec used;
   int error = clock_getcpuclockid(child->pid, &clock);
   if (error) return -error;
-  if (clock_gettime(clock, &used) < 0) return -errno;
+  return clock_gettime(clock, used) < 0 ? -errno : 0;
+}
+
+int64_t reel_child_processor_nanoseconds(const reel_child *child) {
+  struct timespec used;
+  int error = processor_time(child, &used);
+  return error ? error : (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+int reel_child_allow_seconds(const reel_child *child, int seconds) {
+  struct timespec used;
+  int error = processor_time(child, &used);
+  if (error) return error;
   struct rlimit limit;
   if (prlimit(child->pid, RLIMIT_CPU, NULL, &limit) < 0) return -errno;
   // One second more, for the part of a second that the kernel rounds away.

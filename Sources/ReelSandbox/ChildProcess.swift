@@ -38,6 +38,12 @@ final class ChildProcess: Sendable {
     withUnsafePointer(to: child) { _ = reel_child_kill($0) }
   }
 
+  /// What it has used until now; nil when that can't be told.
+  var processorTime: Duration? {
+    let nanoseconds = withUnsafePointer(to: child) { reel_child_processor_nanoseconds($0) }
+    return nanoseconds < 0 ? nil : .nanoseconds(nanoseconds)
+  }
+
   /// Lets it use so many more seconds of processor time; false when that could not be had.
   func allow(processorSeconds: Int) -> Bool {
     withUnsafePointer(to: child) { reel_child_allow_seconds($0, Int32(clamping: processorSeconds)) == 0 }

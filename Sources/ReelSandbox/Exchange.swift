@@ -37,6 +37,8 @@ struct Exchange {
   private let deadline: Duration
   private let receipt: IssuedReceipt
   private let killing: CancellationFlag.Registration
+  /// The worker's processor time before it.
+  private let usedBefore: Duration?
   /// When its answer must be there.
   private let end: ContinuousClock.Instant
   /// Where it came to no answer.
@@ -52,12 +54,19 @@ struct Exchange {
     self.reader = reader
     self.attempt = attempt
     deadline = settings.deadline
+    usedBefore = reader.worker.process.processorTime
     killing = job.cancellation.onSet { [process = reader.worker.process] in process.kill() }
     early = Self.send(job, to: reader.worker, receipt, settings)
     end = .now + deadline
   }
 
   var worker: Worker { reader.worker }
+
+  /// Whether the worker has used so much processor time for the file; true where that can't be told.
+  func hasUsed(_ time: Duration) -> Bool {
+    guard let usedBefore, let used = reader.worker.process.processorTime else { return true }
+    return used - usedBefore >= time
+  }
 
   /// Blocks for what the worker makes of the file; nil when that is not known at `instant`.
   func outcome(until instant: ContinuousClock.Instant?) -> ReadOutcome? {

@@ -28,17 +28,21 @@ final class WorkerSlot: @unchecked Sendable {
   /// more, alone, in a fresh worker: what an earlier file left behind in the first one may have been the cause.
   ///
   /// - Parameters:
-  ///   - patience: how long it may take; then `postpones` is asked, once.
+  ///   - patience: how long it may take; then `postpones` is asked, once. A worker that has not had its share of the
+  ///     processor meanwhile gets eight times as long.
   ///   - postpones: whether the reading is given up; its worker ends.
   /// - Returns: nil where it was given up.
   func read(
     _ job: ReadJob, for patience: Duration? = nil, postpones: () -> Bool = { false }
   ) throws(ProbeError) -> ProbeReport? {
     var current = try begin(job, .shared)
-    var end = patience.map { ContinuousClock.now + $0 }
+    var patience = patience
+    var waits = 0
     while true {
-      guard let outcome = current.outcome(until: end) else {
-        end = nil
+      guard let outcome = current.outcome(until: patience.map { .now + $0 }) else {
+        waits += 1
+        if waits < 8, let patience, !current.hasUsed(patience / 2) { continue }
+        patience = nil
         guard postpones() else { continue }
         current.abandon()
         source.takeBack(current.reader, sound: false)

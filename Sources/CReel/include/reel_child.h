@@ -51,6 +51,9 @@ int reel_child_collect(const reel_child *child, int milliseconds, reel_end *end)
 // The signal's name without SIG, such as `SEGV`; NULL for a number that is none.
 const char *reel_child_signal_name(int signal);
 
+// The processor time that the process has used until now; -errno when that can't be told.
+int64_t reel_child_processor_nanoseconds(const reel_child *child);
+
 // Lets the process use `seconds` of processor time beyond what it has used until now; then SIGXCPU ends it.
 // Returns 0, or -errno: -EINVAL when it has used so much that its hard limit (`reel_last_second`) leaves less.
 int reel_child_allow_seconds(const reel_child *child, int seconds);
