@@ -50,26 +50,25 @@ int reel_child_spawn(const char *path, int channel, reel_child *child) {
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&actions);
-  if (error) return -error;
-  child->descriptor = (int)syscall(SYS_pidfd_open, child->pid, 0);
+  return error ? -error : reel_child_adopt(child->pid, child);
+}
+
+int reel_child_adopt(int pid, reel_child *child) {
+  child->pid = pid;
+  child->descriptor = (int)syscall(SYS_pidfd_open, pid, 0);
   if (child->descriptor >= 0) return 0;
-  error = errno;
+  int error = errno;
   // Its number is its own for as long as it can be collected.
   siginfo_t facts;
-  if (waitid(P_PID, (id_t)child->pid, &facts, WEXITED | WNOHANG | WNOWAIT) == 0) kill(child->pid, SIGKILL);
-  waitpid(child->pid, NULL, 0);
+  if (waitid(P_PID, (id_t)pid, &facts, WEXITED | WNOHANG | WNOWAIT) == 0) kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
   return -error;
 }
 
-int reel_child_fork_sibling(reel_child *child) {
+int reel_child_fork_sibling(void) {
   // The old call, not clone3: a system call filter can look at its flags.
-  int descriptor = -1;
-  long pid = syscall(SYS_clone, CLONE_PARENT | CLONE_PIDFD, NULL, &descriptor, NULL, NULL);
-  if (pid < 0) return -errno;
-  if (pid == 0) return 1;
-  child->pid = (pid_t)pid;
-  child->descriptor = descriptor;
-  return 0;
+  long pid = syscall(SYS_clone, CLONE_PARENT, NULL, NULL, NULL, NULL);
+  return pid < 0 ? -errno : (int)pid;
 }
 
 void reel_child_keep_heap(void) {
@@ -137,6 +136,8 @@ int64_t reel_child_processor_nanoseconds(const reel_child *child) {
 }
 
 int reel_child_allow_seconds(const reel_child *child, int seconds) {
+  // Where children are collected by the kernel, its number may be another's by now.
+  if (has_ended(child->descriptor, 0) != 0) return -ESRCH;
   struct timespec used;
   int error = processor_time(child, &used);
   if (error) return error;

@@ -98,9 +98,7 @@ int reel_confine_system_calls(void) {
 
 // Forking a sibling, making the channel of one its own, and what the confinement of a sibling takes.
 static int allow_forking(scmp_filter_ctx filter) {
-  int error = RULE(filter, clone, SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT | CLONE_PIDFD));
-  // A fork server holds the channel and the pidfd of the one that it has just started.
-  if (!error) error = RULE(filter, close, SCMP_A0(SCMP_CMP_EQ, reel_worker_channel + 2));
+  int error = RULE(filter, clone, SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT));
   if (!error) error = RULE(filter, dup2, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
   if (!error) error = RULE(filter, dup3, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
   if (!error) error = RULE(filter, tgkill, SCMP_A2(SCMP_CMP_EQ, SIGABRT));

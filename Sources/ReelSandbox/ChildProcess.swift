@@ -14,17 +14,11 @@ final class ChildProcess: Sendable {
   private let isKilled = Mutex(false)
 
   /// Takes over a process that was started, with its pidfd.
-  convenience init(adopting child: reel_child, processorSeconds: Int = .max >> 2) {
-    self.init(
-      pid: child.pid, descriptor: Descriptor(adopting: child.descriptor), processorSeconds: processorSeconds)
-  }
-
-  /// A process whose number and pidfd another one has told.
-  /// - Parameter processorSeconds: of those, how many it may use for one file.
-  init(pid: Int32, descriptor: Descriptor, processorSeconds: Int) {
+  /// - Parameter processorSeconds: how many it may use for one file.
+  init(adopting child: reel_child, processorSeconds: Int = .max >> 2) {
     lastSecond = reel_last_second(Int64(processorSeconds))
-    child = reel_child(pid: pid, descriptor: descriptor.rawValue)
-    self.descriptor = descriptor
+    self.child = child
+    descriptor = Descriptor(adopting: child.descriptor)
   }
 
   deinit {

@@ -1,3 +1,4 @@
+import CReel
 import Dispatch
 import ReelCore
 import ReelWire
@@ -20,14 +21,20 @@ final class ForkServer: @unchecked Sendable {
   func fork(_ buffer: FrameBuffer, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
     lock.wait()
     defer { lock.signal() }
-    let isKept = server != nil
-    if let worker = try fork(from: try ready(cancellation), buffer) { return worker }
-    server = nil
-    // One that was kept may have died meanwhile; one that has just started should not fail.
-    if isKept, let worker = try fork(from: try ready(cancellation), buffer) { return worker }
-    server = nil
-    starter.breaker.failed("it starts no process")
-    throw .noReader("the process that starts readers started none")
+    while true {
+      let server = try ready(cancellation)
+      // A server that hangs must not outlast a run that is cancelled.
+      let killing = cancellation.onSet { [process = server.worker.process] in process.kill() }
+      defer { cancellation.clear(killing) }
+      if let worker = try fork(from: server, buffer) {
+        starter.breaker.succeeded()
+        return worker
+      }
+      self.server = nil
+      guard !cancellation.isSet else { throw .cancelled }
+      // The one that was kept may have died; when that goes on, something is broken.
+      starter.breaker.failed("it starts no process")
+    }
   }
 
   /// Starts it. Blocks.
@@ -51,24 +58,44 @@ final class ForkServer: @unchecked Sendable {
     return started
   }
 
-  /// Nil when the server gave none.
+  /// Nil when the server, or what it has forked, is of no use.
   private func fork(from server: ReadyWorker, _ buffer: FrameBuffer) throws(ProbeError) -> ReadyWorker? {
+    let deadline = ContinuousClock.now + starter.settings.startDeadline
+    guard let channel = try askForWorker(server),
+      case .frame(let frame) = server.worker.receive(until: deadline),
+      let reply = try? ForkReply(decoding: frame)
+    else { return nil }
+    let process: Int32
+    switch reply {
+    case .forked(let number): process = number
+    case .failed(let error):
+      let error = SystemError(code: error, call: "clone")
+      throw .exhausted(error) ?? .noReader("\(error)")
+    }
+    var child = reel_child()
+    let error = reel_child_adopt(process, &child)
+    guard error == 0 else {
+      let error = SystemError(code: -error, call: "pidfd_open")
+      throw .exhausted(error) ?? .noReader("\(error)")
+    }
+    let worker = Worker(
+      process: ChildProcess(adopting: child, processorSeconds: starter.settings.start.processorSeconds),
+      channel: channel, buffer: buffer)
+    guard case .frame(let answer) = worker.receive(until: deadline),
+      let hello = try? WorkerHello(decoding: answer), starter.settings.letsReadOn(worker)
+    else { return nil }
+    return ReadyWorker(worker: worker, hello: hello)
+  }
+
+  /// The worker alone holds the other end, so that its end is seen here.
+  /// - Returns: this side's end of the worker's channel; nil when the server is gone.
+  private func askForWorker(_ server: ReadyWorker) throws(ProbeError) -> Descriptor? {
     let ends: ChannelEnds
     do throws(SystemError) { ends = try ChannelEnds() } catch {
       throw .exhausted(error) ?? .noReader("\(error)")
     }
-    guard let request = try? ForkRequest().encoded() else { return nil }
-    let deadline = ContinuousClock.now + starter.settings.startDeadline
-    guard server.worker.send(request, descriptor: ends.theirs),
-      let (frame, descriptor) = server.worker.receiveWithDescriptor(until: deadline),
-      let reply = try? ForkReply(decoding: frame)
+    guard let request = try? ForkRequest().encoded(), server.worker.send(request, descriptor: ends.theirs)
     else { return nil }
-    let child = ChildProcess(
-      pid: reply.process, descriptor: descriptor, processorSeconds: starter.settings.start.processorSeconds)
-    let worker = Worker(process: child, channel: ends.ours, buffer: buffer)
-    guard case .frame(let answer) = worker.receive(until: deadline),
-      let hello = try? WorkerHello(decoding: answer)
-    else { return nil }
-    return ReadyWorker(worker: worker, hello: hello)
+    return ends.ours
   }
 }

@@ -68,18 +68,6 @@ final class Worker {
     return count == Int(-EMSGSIZE) ? .tooMuch : .gone
   }
 
-  /// Blocks for the next frame and the descriptor with it: only from a process that has read no stranger's byte.
-  func receiveWithDescriptor(until deadline: ContinuousClock.Instant) -> ([UInt8], Descriptor)? {
-    guard wait(until: deadline) else { return nil }
-    var descriptor: Int32 = -1
-    let bytes = buffer.bytes
-    let count = reel_channel_receive(channel.rawValue, bytes.baseAddress, bytes.count, &descriptor)
-    guard descriptor >= 0 else { return nil }
-    let adopted = Descriptor(adopting: descriptor)
-    guard count > 0 else { return nil }
-    return ([UInt8](bytes.prefix(count)), adopted)
-  }
-
   private func wait(until deadline: ContinuousClock.Instant) -> Bool {
     while true {
       let left = max(.zero, deadline - .now)

@@ -111,7 +111,8 @@ final class WorkerPool: Sendable {
   private func rest(_ loans: Int) {
     let idle = state.withLock { state -> [WorkerSlot] in
       state.isWatched = false
-      guard state.loans == loans, !state.isClosed else {
+      guard !state.isClosed else { return [] }
+      guard state.loans == loans else {
         watch(&state)
         return []
       }

@@ -35,7 +35,8 @@ struct WorkerStarter: Sendable {
       guard !cancellation.isSet else { throw .cancelled }
       do throws(Failure) {
         let worker = try attempt(buffer, cancellation)
-        breaker.succeeded()
+        // A fork server has not shown yet that it is of any use.
+        if !settings.forks { breaker.succeeded() }
         return worker
       } catch {
         switch error {

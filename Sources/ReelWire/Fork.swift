@@ -14,27 +14,31 @@ package struct ForkRequest: Hashable, Sendable {
   }
 }
 
-/// A fork server's answer: the worker's process id; the descriptor that names the process (a pidfd) comes with the frame.
-package struct ForkReply: Hashable, Sendable {
-  /// The process id.
-  package let process: Int32
-
-  /// - Parameter process: above 1.
-  package init(process: Int32) {
-    self.process = process
-  }
+/// A fork server's answer.
+package enum ForkReply: Hashable, Sendable {
+  /// A worker was forked, with this process id: above 1.
+  case forked(Int32)
+  /// None was; the number of the error is above 0.
+  case failed(Int32)
 
   /// The frame.
   package func encoded() throws(WireError) -> [UInt8] {
-    try WireFrame.encode(.forked) { writer throws(WireError) in writer.number(process) }
+    try WireFrame.encode(.forked) { writer throws(WireError) in
+      switch self {
+      case .forked(let process): writer.number(process)
+      case .failed(let error): writer.number(-error)
+      }
+    }
   }
 
   /// - Throws: ``WireError`` for anything but such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .forked) { reader throws(WireError) in
-      let process = try reader.number(Int32.self)
-      guard process > 1 else { throw .field("process") }
-      return ForkReply(process: process)
+      switch try reader.number(Int32.self) {
+      case let process where process > 1: .forked(process)
+      case let error where error < 0 && error > .min: .failed(-error)
+      default: throw .field("process")
+      }
     }
   }
 }

@@ -58,7 +58,7 @@ static int try_clone3(void) {
   return syscall(SYS_clone3, arguments, sizeof arguments) >= 0;
 }
 // What only a fork server may do.
-static int try_clone_sibling(void) { return syscall(SYS_clone, CLONE_PARENT | CLONE_PIDFD, 0, 0, 0, 0) >= 0; }
+static int try_clone_sibling(void) { return syscall(SYS_clone, CLONE_PARENT, 0, 0, 0, 0) >= 0; }
 
 static int try_ptrace(void) { return ptrace(PTRACE_TRACEME, 0, 0, 0) == 0; }
 static int try_kill_parent(void) { return kill(getppid(), 0) == 0; }

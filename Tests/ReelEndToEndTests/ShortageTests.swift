@@ -66,6 +66,29 @@ struct ShortageTests {
     #expect(codes.contains("tooManyOpenFiles"))
   }
 
+  /// The kernel counts descriptors on their way from one process to another by user, and lets nobody send one whose own
+  /// limit is lower: workers have a limit of five. Root is exempt, unless it gives the right up.
+  @Test(
+    "readers start while other processes of the user pass descriptors around",
+    .enabled(if: !TestForm.isSanitized), arguments: ["auto", "strict"])
+  func descriptorsOnTheirWay(isolation: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(8)
+    let fill = """
+      import array, os, socket, sys
+      ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+      for _ in range(20):
+          ends[0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0]))])
+      for end in ends: end.set_inheritable(True)
+      os.execv(sys.argv[1], sys.argv[1:])
+      """
+    let rights = ["/usr/bin/setpriv", "--bounding-set=-sys_resource,-sys_admin"]
+    let outcome = try await run(
+      bench, limit: ":", ["ingest", "clips", "--jobs", "2", "--isolation", isolation],
+      through: (Self.isRoot ? rights : []) + ["/usr/bin/env", "python3", "-c", fill])
+    #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
+  }
+
   /// A limit on the size of files ends nobody: the write says what is wrong. A sanitizer's own files don't fit into it.
   @Test(
     "a limit on the size of files is an error", .enabled(if: !TestForm.isSanitized), arguments: [1, 8, 100])

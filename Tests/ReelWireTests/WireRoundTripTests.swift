@@ -38,7 +38,9 @@ import Testing
       #expect(try ReadRequest(decoding: request.encoded()) == request)
     }
     #expect(try ForkRequest(decoding: ForkRequest().encoded()) == ForkRequest())
-    #expect(try ForkReply(decoding: ForkReply(process: 77).encoded()) == ForkReply(process: 77))
+    for reply in [ForkReply.forked(77), .failed(11)] {
+      #expect(try ForkReply(decoding: reply.encoded()) == reply)
+    }
   }
 
   @Test func theFullestFrameFits() throws {

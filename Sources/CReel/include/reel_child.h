@@ -29,10 +29,13 @@ typedef struct {
 // Returns 0, or -errno.
 int reel_child_spawn(const char *path, int channel, reel_child *child);
 
+// Takes over a child of this process that is not collected yet; one that can't be taken over is killed and collected.
+// Returns 0, or -errno.
+int reel_child_adopt(int pid, reel_child *child);
+
 // Forks a process that is a sibling, not a child: the caller's parent waits for it.
-// Returns 1 in the new process; 0 in the caller, with `*child` filled; or -errno. Only for a process with one
-// thread.
-int reel_child_fork_sibling(reel_child *child);
+// Returns 0 in the new process; its number in the caller; or -errno. Only for a process with one thread.
+int reel_child_fork_sibling(void);
 
 // Asks the kernel to end this process when its parent is gone. The kernel means the *thread* that started it.
 int reel_child_die_with_parent(void);

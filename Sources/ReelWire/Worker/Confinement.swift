@@ -9,22 +9,21 @@ struct Confinement {
 
   /// Confines this process, as one that reads files.
   static func ofWorker(_ start: WorkerStart) -> Confinement {
-    var confinement = withoutFilter(start, descriptors: 1)
+    var confinement = withoutFilter(start)
     confinement.hasFilter = reel_confine_system_calls() == 0
     return confinement
   }
 
-  /// Confines this process, as one that reads nothing and forks workers. A worker has, for a moment, its channel and the
-  /// descriptor that names it.
+  /// Confines this process, as one that reads nothing and forks workers.
   static func ofForkServer(_ start: WorkerStart) -> Confinement {
-    var confinement = withoutFilter(start, descriptors: 2)
+    var confinement = withoutFilter(start)
     confinement.hasFilter = reel_confine_system_calls_of_fork_server() == 0
     return confinement
   }
 
-  private static func withoutFilter(_ start: WorkerStart, descriptors: Int32) -> Confinement {
+  private static func withoutFilter(_ start: WorkerStart) -> Confinement {
     let bounds = reel_bounds(
-      memory: start.memory, seconds: Int32(clamping: start.processorSeconds), descriptors: descriptors)
+      memory: start.memory, seconds: Int32(clamping: start.processorSeconds), descriptors: 1)
     let hasPrivileges = reel_confine_privileges() == 0
     let limits = withUnsafePointer(to: bounds) { reel_confine_limits($0) == 0 }
     return Confinement(
@@ -34,8 +33,7 @@ struct Confinement {
   /// Confines this process, which a fork server of this confinement has forked, as one that reads files.
   func ofForkedWorker() -> Confinement {
     Confinement(
-      hasLimits: hasLimits && reel_confine_descriptors(1) == 0, hasLandlock: hasLandlock,
-      hasFilter: reel_confine_system_calls() == 0)
+      hasLimits: hasLimits, hasLandlock: hasLandlock, hasFilter: reel_confine_system_calls() == 0)
   }
 
   var level: IsolationLevel {

@@ -14,16 +14,11 @@ struct ForkServer<Reader: FileReader> {
     while case .frame(let frame, let descriptor?) = channel.receive(),
       (try? ForkRequest(decoding: frame)) != nil
     {
-      var worker = reel_child()
-      switch reel_child_fork_sibling(&worker) {
-      case 1: work(on: descriptor, confinement)
-      case 0:
-        close(descriptor)
-        let isAnnounced = announce(worker)
-        close(worker.descriptor)
-        guard isAnnounced else { return }
-      default: return
-      }
+      let result = reel_child_fork_sibling()
+      if result == 0 { work(on: descriptor, confinement) }
+      close(descriptor)
+      let reply = result > 0 ? ForkReply.forked(result) : .failed(-result)
+      guard let frame = try? reply.encoded(), channel.send(frame) else { return }
     }
   }
 
@@ -36,10 +31,5 @@ struct ForkServer<Reader: FileReader> {
       loop.run()
     }
     _exit(0)
-  }
-
-  private func announce(_ worker: reel_child) -> Bool {
-    guard let frame = try? ForkReply(process: worker.pid).encoded() else { return false }
-    return channel.send(frame, descriptor: worker.descriptor)
   }
 }

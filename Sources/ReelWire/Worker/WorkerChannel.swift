@@ -26,9 +26,9 @@ final class WorkerChannel {
   }
 
   /// Whether the parent was there to take it.
-  func send(_ frame: [UInt8], descriptor: Int32 = -1) -> Bool {
+  func send(_ frame: [UInt8]) -> Bool {
     frame.withUnsafeBytes {
-      reel_channel_send(reel_worker_channel, $0.baseAddress, $0.count, descriptor) == 0
+      reel_channel_send(reel_worker_channel, $0.baseAddress, $0.count, -1) == 0
     }
   }
 }
