@@ -39,6 +39,7 @@ let package = Package(
       name: "CFFmpeg",
       linkerSettings: [
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
+        .linkedLibrary("swscale"),
       ]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -54,8 +55,9 @@ let package = Package(
     module("ReelSource", ["CReel", "ReelCore", "ReelCrypto"]),
     module("ReelWire", ["CReel", "ReelCore"]),
     module("ReelProbe", ["CFFmpeg", "ReelCore"]),
+    module("ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),
     .executableTarget(
-      name: "reel-probe-worker", dependencies: ["ReelCore", "ReelWire", "ReelProbe"],
+      name: "reel-probe-worker", dependencies: ["ReelCore", "ReelWire", "ReelProbe", "ReelPicture"],
       swiftSettings: strict),
     module("ReelSandbox", ["CReel", "ReelCore", "ReelWire"]),
 
@@ -129,6 +131,7 @@ let package = Package(
     tests("ReelSourceTests", ["ReelCore", "ReelSource"]),
     tests("ReelWireTests", ["ReelCore", "ReelWire"]),
     tests("ReelProbeTests", ["ReelCore", "ReelProbe"]),
+    tests("ReelPictureTests", ["ReelCore", "ReelProbe", "ReelPicture"]),
     tests(
       "ReelSandboxTests",
       [

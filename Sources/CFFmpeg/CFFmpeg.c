@@ -65,6 +65,28 @@ const uint8_t *reel_side_data(const AVStream *stream, enum AVPacketSideDataType 
 #endif
 }
 
+void reel_ignore_cropping(AVStream *stream) {
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 19, 100)
+  av_packet_side_data_remove(stream->codecpar->coded_side_data, &stream->codecpar->nb_coded_side_data,
+                             AV_PKT_DATA_FRAME_CROPPING);
+#else
+  (void)stream;
+#endif
+}
+
+bool reel_is_interlaced(const AVFrame *frame) {
+// FFmpeg 6.1 moved it into the flags; 8 drops the field.
+#ifdef AV_FRAME_FLAG_INTERLACED
+  return frame->flags & AV_FRAME_FLAG_INTERLACED;
+#else
+  return frame->interlaced_frame;
+#endif
+}
+
+bool reel_is_damaged(const AVFrame *frame) {
+  return frame->decode_error_flags != 0 || frame->flags & AV_FRAME_FLAG_CORRUPT;
+}
+
 int reel_channels(const AVCodecParameters *parameters) { return parameters->ch_layout.nb_channels; }
 
 int reel_dolby_vision_profile(const AVStream *stream) {

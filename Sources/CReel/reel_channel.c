@@ -126,15 +126,37 @@ ssize_t reel_channel_receive_plain(int channel, void *bytes, size_t capacity) {
   return received;
 }
 
+static int memory_file(const char *name, unsigned flags) {
+  int file = memfd_create(name, MFD_CLOEXEC | memfd_noexec_seal | flags);
+  // A kernel before 6.3.
+  if (file < 0 && errno == EINVAL) file = memfd_create(name, MFD_CLOEXEC | flags);
+  return file < 0 ? -errno : file;
+}
+
 int reel_channel_secret(void *bytes, size_t count) {
   // Up to 256 bytes come whole.
   if (getrandom(bytes, count, 0) != (ssize_t)count) return -EIO;
-  int file = memfd_create("reel-receipt", MFD_CLOEXEC | memfd_noexec_seal);
-  // A kernel before 6.3.
-  if (file < 0 && errno == EINVAL) file = memfd_create("reel-receipt", MFD_CLOEXEC);
-  if (file < 0) return -errno;
+  int file = memory_file("reel-receipt", 0);
+  if (file < 0) return file;
   if (pwrite(file, bytes, count, 0) == (ssize_t)count) return file;
   int error = errno;
+  close(file);
+  return -error;
+}
+
+int reel_channel_sealed(const void *bytes, size_t count) {
+  int file = memory_file("reel-pixels", MFD_ALLOW_SEALING);
+  if (file < 0) return file;
+  size_t written = 0;
+  while (written < count) {
+    ssize_t result = pwrite(file, (const char *)bytes + written, count - written, (off_t)written);
+    if (result < 0 && errno == EINTR) continue;
+    if (result <= 0) break;
+    written += (size_t)result;
+  }
+  if (written == count && fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+    return file;
+  int error = errno ? errno : EIO;
   close(file);
   return -error;
 }

@@ -6,7 +6,10 @@ import CFFmpeg
 /// format, and the size where the container does not tell it, come from a decoded picture. Sound: channels and
 /// rate come from the container or a parser, except for AAC and MPEG audio in MPEG's multiplexes.
 /// `codec_whitelist=none` is no option: it loses the size in MPEG-TS and FLV.
-enum CodecAllowList {
+package enum CodecAllowList {
+  /// Those that may decode pictures.
+  package static let pictures = Set(parsed + undecoded)
+
   /// Which decoders of video.
   enum Video {
     case all

@@ -22,13 +22,19 @@ final class DescriptorSource: ByteReading {
   private let descriptor: Int32
   private let budget: Int64
   private let deadline: UInt64
+  private let halfTime: UInt64
 
   init(descriptor: Int32, size: Int64, limits: ReadingLimits) {
     self.descriptor = descriptor
     self.size = size
     budget = limits.bytes
-    deadline = Self.now() &+ UInt64(max(0, min(limits.seconds, 1e9)) * 1e9)
+    let (start, nanoseconds) = (Self.now(), UInt64(max(0, min(limits.seconds, 1e9)) * 1e9))
+    deadline = start &+ nanoseconds
+    halfTime = start &+ nanoseconds / 2
   }
+
+  /// Whether half of the time has passed.
+  var isPastHalfTime: Bool { Self.now() >= halfTime }
 
   /// Whether the deadline has passed; remembered as the reason when nothing else had stopped it.
   func isOverdue() -> Bool {

@@ -7,7 +7,8 @@ import Synchronization
 /// by `reel-probe-worker`, which gets one descriptor for each file and nothing else. A worker that crashes, hangs,
 /// overruns or lies costs one file, and is replaced. Workers start when they are needed, and end with this.
 public final class SandboxedProber: MediaProber {
-  private let pool: WorkerPool
+  let pool: WorkerPool
+  let settings: WorkerSettings
   private let postponed = Postponements(most: max(2, min(16, Descriptor.limit / 64)))
   private let version = Mutex<ReaderVersion?>(nil)
   /// One worker is enough to ask for the version.
@@ -29,17 +30,19 @@ public final class SandboxedProber: MediaProber {
   ///     At least 1.
   ///   - limits: how much the reading of one file may cost.
   ///   - idleTime: workers that nobody has needed for that long end.
+  ///   - makesPosters: whether posters will be made of many files: each takes a fresh worker.
   public init(
     worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto, workers: Int,
     deadline: Duration = defaultDeadline, filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(),
-    idleTime: Duration = .seconds(2)
+    idleTime: Duration = .seconds(2), makesPosters: Bool = false
   ) {
     let settings = WorkerSettings(
       location: worker, isolation: isolation, limits: limits, deadline: deadline,
       // Loading FFmpeg takes 30 ms, and ten seconds on a machine that is busy enough: no reason to end a run.
       startDeadline: max(deadline, .seconds(60)), filesPerWorker: max(1, filesPerWorker),
       // A single worker that is kept has nobody to share what it has loaded with.
-      forks: isolation == .strict || isolation == .auto && workers > 1)
+      forks: isolation == .strict || isolation == .auto && (workers > 1 || makesPosters))
+    self.settings = settings
     location = worker
     let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartCircuitBreaker())
     let server = settings.forks ? ForkServer(starter) : nil

@@ -1,4 +1,5 @@
 import ReelCore
+import ReelWire
 import Synchronization
 
 /// One place in the pool: reads one file at a time, with whatever worker it has.
@@ -63,6 +64,13 @@ final class WorkerSlot: @unchecked Sendable {
         current = try begin(job, .suspect)
       }
     }
+  }
+
+  /// Has pictures made in a fresh worker, which ends with that. Blocks.
+  func pictures(_ job: PictureJob) throws(PosterError) -> (PictureReply, [UInt8]) {
+    let reader: ReadyWorker
+    do throws(ProbeError) { reader = try source.fresh(job.cancellation) } catch { throw PosterError(error) }
+    return try PictureExchange(job: job, worker: reader.worker, settings: settings).run()
   }
 
   private func begin(_ job: ReadJob, _ attempt: Exchange.Attempt) throws(ProbeError) -> Exchange {

@@ -8,6 +8,10 @@ protocol WorkerSource: AnyObject {
   /// - Throws: as ``WorkerStarter/start(_:_:)``.
   func worker(alone: Bool, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker
 
+  /// A worker that has read no file and of which none is kept, whatever this keeps. Blocks.
+  /// - Throws: as ``worker(alone:_:)``.
+  func fresh(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker
+
   /// Starts what can be started before there is a file. Gives its version.
   func prepare(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion
 
@@ -35,6 +39,11 @@ final class PersistentWorker: WorkerSource {
     return worker
   }
 
+  func fresh(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
+    if let server { return try server.fork(buffer, cancellation) }
+    return try starter.start(buffer, cancellation)
+  }
+
   func prepare(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     let worker = try ready(cancellation)
     kept = worker
@@ -48,8 +57,7 @@ final class PersistentWorker: WorkerSource {
 
   private func ready(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
     if let kept, starter.settings.letsReadOn(kept.worker) { return kept }
-    if let server { return try server.fork(buffer, cancellation) }
-    return try starter.start(buffer, cancellation)
+    return try fresh(cancellation)
   }
 }
 
@@ -68,6 +76,10 @@ final class FreshWorkers: WorkerSource {
     // It reads this one file.
     return ReadyWorker(
       worker: ready.worker, hello: WorkerHello(version: ready.hello.version, isolation: .strict))
+  }
+
+  func fresh(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
+    try worker(alone: true, cancellation)
   }
 
   func prepare(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {

@@ -21,22 +21,30 @@ package struct ReadRequest: Hashable, Sendable {
 
   /// The frame.
   package func encoded() throws(WireError) -> [UInt8] {
-    try WireFrame.encode(.request) { writer throws(WireError) in
-      writer.number(size)
-      writer.code(container)
-      writer.number(byteBudget)
-      writer.number(Int64(milliseconds))
-    }
+    try WireFrame.encode(.request) { writer throws(WireError) in writer.readRequest(self) }
   }
 
   /// - Throws: ``WireError`` for anything but such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
-    self = try WireFrame.decode(frame, .request) { reader throws(WireError) in
-      ReadRequest(
-        size: try reader.number(in: 0...Int64.max, "size"),
-        container: try reader.code(MediaContainer.self, "container"),
-        byteBudget: try reader.number(in: 1...Int64.max, "byteBudget"),
-        milliseconds: Int(try reader.number(in: 1...86_400_000, "milliseconds")))
-    }
+    self = try WireFrame.decode(frame, .request) { reader throws(WireError) in try reader.readRequest() }
+  }
+}
+
+extension WireWriter {
+  mutating func readRequest(_ request: ReadRequest) {
+    number(request.size)
+    code(request.container)
+    number(request.byteBudget)
+    number(Int64(request.milliseconds))
+  }
+}
+
+extension WireReader {
+  mutating func readRequest() throws(WireError) -> ReadRequest {
+    ReadRequest(
+      size: try number(in: 0...Int64.max, "size"),
+      container: try code(MediaContainer.self, "container"),
+      byteBudget: try number(in: 1...Int64.max, "byteBudget"),
+      milliseconds: Int(try number(in: 1...86_400_000, "milliseconds")))
   }
 }

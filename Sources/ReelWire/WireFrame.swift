@@ -22,6 +22,9 @@ package enum WireFrame {
     case fork = 5
     case forked = 6
     case receipt = 7
+    case pictureRequest = 8
+    case pictureReply = 9
+    case pictureBytes = 10
   }
 
   /// The frame of what `body` writes.

@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelPicture
 import ReelProbe
 import ReelWire
 
@@ -20,13 +21,77 @@ struct FFmpegFileReader: FileReader {
   var version: String { FFmpegReader.version }
 
   func read(_ descriptor: Int32, _ request: ReadRequest) -> ReadReply {
-    let limits = ReadingLimits(bytes: request.byteBudget, seconds: Double(request.milliseconds) / 1000)
     do throws(ProbeError) {
-      let reading = try FFmpegReader(limits: limits)
+      let reading = try FFmpegReader(limits: ReadingLimits(request))
         .read(descriptor: descriptor, size: request.size, container: request.container)
       return .facts(reading.media, reading.method, reason: reading.reason)
     } catch {
       return .failure(error)
     }
+  }
+}
+
+// Pictures.
+extension FFmpegFileReader {
+  func pictures(_ descriptor: Int32, _ request: PictureRequest) -> (PictureReply, [UInt8]) {
+    do throws(PosterError) {
+      switch request {
+      case .poster(let file, let options): return try poster(descriptor, file, options)
+      case .frames(let file, let count, let side): return try frames(descriptor, file, count, side)
+      case .jpeg(let width, let height):
+        let bytes = try PictureReader.jpeg(try Self.picture(descriptor, width, height))
+        return (.jpeg(byteCount: bytes.count), bytes)
+      }
+    } catch {
+      return (.failure(error), [])
+    }
+  }
+
+  private func poster(
+    _ descriptor: Int32, _ file: ReadRequest, _ options: PosterOptions
+  ) throws(PosterError) -> (PictureReply, [UInt8]) {
+    let poster = try PictureReader(limits: ReadingLimits(file))
+      .poster(descriptor: descriptor, size: file.size, container: file.container, options: options)
+    let facts = PictureReply.PosterFacts(
+      width: poster.width, height: poster.height, blurHash: poster.blurHash, isCover: poster.isCover,
+      time: poster.time)
+    return (.poster(facts, byteCount: poster.jpeg.count), poster.jpeg)
+  }
+
+  private func frames(
+    _ descriptor: Int32, _ file: ReadRequest, _ count: Int, _ side: Int
+  ) throws(PosterError) -> (PictureReply, [UInt8]) {
+    let frames = try PictureReader(limits: ReadingLimits(file))
+      .frames(
+        descriptor: descriptor, size: file.size, container: file.container, count: count, side: side)
+    let facts = frames.map {
+      PictureReply.FrameFacts(width: $0.picture.width, height: $0.picture.height, time: $0.time)
+    }
+    return (.frames(facts), frames.flatMap(\.picture.bytes))
+  }
+
+  /// The picture whose pixels the descriptor holds.
+  private static func picture(
+    _ descriptor: Int32, _ width: Int, _ height: Int
+  ) throws(PosterError) -> RawPicture {
+    let count = 3 * width * height
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let got = pread(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(filled))
+        guard got > 0 else { return }
+        filled += got
+      }
+    }
+    guard let picture = RawPicture(width: width, height: height, bytes: bytes) else {
+      throw PosterError(.unreadable, "its pixels are not all there")
+    }
+    return picture
+  }
+}
+
+extension ReadingLimits {
+  /// What a request allows.
+  fileprivate init(_ request: ReadRequest) {
+    self.init(bytes: request.byteBudget, seconds: Double(request.milliseconds) / 1000)
   }
 }

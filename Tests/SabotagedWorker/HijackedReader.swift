@@ -32,6 +32,10 @@ final class HijackedReader: FileReader {
     return .facts(MediaInfo(container: request.container, size: request.size), .header)
   }
 
+  func pictures(_ descriptor: Int32, _ request: PictureRequest) -> (PictureReply, [UInt8]) {
+    PictureLie.reply(Self.order(in: descriptor), request)
+  }
+
   /// The order; while that is to hold, waits for the file to give another.
   private static func order(awaitedIn descriptor: Int32) -> String {
     while true {

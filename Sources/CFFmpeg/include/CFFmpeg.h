@@ -8,6 +8,7 @@
 #include <libavutil/display.h>
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
+#include <libswscale/swscale.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -79,3 +80,24 @@ int64_t reel_index_first_time_beyond(AVStream *stream, int64_t size);
 /// The ordinary step between two neighbours in a stream's index, in its time base: the median of at most a
 /// thousand of them, spread evenly. 0 when there are fewer than three entries.
 int64_t reel_index_ordinary_step(AVStream *stream);
+
+/// AV_PIX_FMT_RGB48 and AV_PIX_FMT_RGBA64, in this machine's byte order.
+static const enum AVPixelFormat reel_rgb48 = AV_PIX_FMT_RGB48;
+static const enum AVPixelFormat reel_rgba64 = AV_PIX_FMT_RGBA64;
+
+/// How a picture is scaled down: every pixel counts. Not SWS_FAST_BILINEAR, which makes machine code and runs it.
+static const int reel_scale_by_area = SWS_AREA;
+/// The same for pictures that keep their size or grow in one direction.
+static const int reel_scale_smoothly = SWS_BICUBIC;
+
+/// FF_QP2LAMBDA: by which a quantiser is multiplied to be a quality.
+static const int reel_quality_unit = FF_QP2LAMBDA;
+
+/// Whether the two fields of the frame were taken at different times.
+bool reel_is_interlaced(const AVFrame *frame);
+/// Whether the decoder says that the frame is damaged.
+bool reel_is_damaged(const AVFrame *frame);
+
+/// From FFmpeg 7.1 on decoders cut off what a container says (Matroska's cropping, the clean aperture of MP4). This
+/// takes it out of the stream's parameters, so that pictures come whole from every version.
+void reel_ignore_cropping(AVStream *stream);

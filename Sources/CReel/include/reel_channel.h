@@ -32,5 +32,8 @@ ssize_t reel_channel_receive_plain(int channel, void *bytes, size_t capacity);
 // Fills `bytes` with random ones, and returns a descriptor, closed on exec, from which they can be read; or -errno.
 int reel_channel_secret(void *bytes, size_t count);
 
+// A descriptor, closed on exec, of a file in memory that holds `bytes` and that nobody can change any more; or -errno.
+int reel_channel_sealed(const void *bytes, size_t count);
+
 // Waits until there is something to receive (1), `milliseconds` have passed (0), or a signal came (-EINTR).
 int reel_channel_wait(int channel, int milliseconds);

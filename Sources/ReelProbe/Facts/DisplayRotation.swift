@@ -30,3 +30,38 @@ struct DisplayRotation: Hashable {
   /// turned by any other angle as it is.
   var swapsSides: Bool { rotation % 180 == 90 }
 }
+
+/// A stream's display matrix.
+enum DisplayMatrix {
+  /// Its nine numbers; fewer when it is damaged, nil when there is none.
+  static func numbers(of stream: UnsafeMutablePointer<AVStream>) -> [Int32]? {
+    var size = 0
+    guard let data = reel_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size) else { return nil }
+    let bytes = UnsafeRawBufferPointer(start: data, count: size)
+    return (0..<min(9, size / 4)).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Int32.self) }
+  }
+}
+
+/// How the pixels of a picture change places to stand upright: flipped, then turned about its diagonal.
+package struct DisplayOrientation: Hashable, Sendable {
+  /// Whether left and right change places.
+  package var flipsAcross = false
+  /// Whether top and bottom change places.
+  package var flipsDown = false
+  /// Whether rows become columns after that.
+  package var transposes = false
+
+  /// As it is stored.
+  package init() {}
+
+  /// From the nine numbers of a display matrix, by which (x, y) is shown at (ax + cy, bx + dy). As it is stored unless
+  /// they turn it by quarters.
+  init(matrix: [Int32]) {
+    guard let turn = DisplayRotation(matrix: matrix), turn.rotation % 90 == 0 else { return }
+    if turn.swapsSides {
+      (flipsAcross, flipsDown, transposes) = (matrix[1] < 0, matrix[3] < 0, true)
+    } else {
+      (flipsAcross, flipsDown) = (matrix[0] < 0, matrix[4] < 0)
+    }
+  }
+}

@@ -5,17 +5,23 @@ import ReelCore
 ///
 /// FFmpeg 5.1 does not look at it; from 7.1 on it is side data that the size in the codec parameters knows nothing
 /// of. So it is read from the file itself, the same for every version.
-struct PictureCrop: Hashable {
+package struct PictureCrop: Hashable {
+  /// Pixels cut off at the left.
+  package let left: Int
+  /// Pixels cut off at the top.
+  package let top: Int
   /// In pixels, of what is left.
-  let width: Int
-  let height: Int
+  package let width: Int
+  /// In pixels, of what is left.
+  package let height: Int
   /// Nil when the container does not tell.
-  let pixel: SampleAspectRatio?
+  package let pixel: SampleAspectRatio?
 
   /// Nil when nothing is cut off, or all of it.
   init?(_ track: MatroskaVideoTrack) {
     guard track.isCropped, let coded = track.width.flatMap({ width in track.height.map { (width, $0) } })
     else { return nil }
+    (left, top) = (track.left, track.top)
     width = coded.0 - track.left - track.right
     height = coded.1 - track.top - track.bottom
     guard width > 0, height > 0 else { return nil }

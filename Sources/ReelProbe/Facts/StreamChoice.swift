@@ -9,17 +9,21 @@ struct StreamChoice {
   /// Moving pictures: no covers, no thumbnails of chapters.
   let videos: [Stream]
   let audios: [Stream]
-  /// Whether a still picture is attached as a cover.
-  let hasCover: Bool
+  /// Still pictures that are attached as covers.
+  let covers: [Stream]
 
   init(_ streams: [Stream]) {
     all = streams
     let pictures = streams.filter { Self.type($0) == AVMEDIA_TYPE_VIDEO }
-    let attached = pictures.filter { Self.has($0, AV_DISPOSITION_ATTACHED_PIC) }
+    covers = pictures.filter {
+      Self.has($0, AV_DISPOSITION_ATTACHED_PIC) && !Self.has($0, AV_DISPOSITION_TIMED_THUMBNAILS)
+    }
     videos = pictures.filter { !Self.has($0, AV_DISPOSITION_ATTACHED_PIC) }
     audios = streams.filter { Self.type($0) == AVMEDIA_TYPE_AUDIO }
-    hasCover = attached.contains { !Self.has($0, AV_DISPOSITION_TIMED_THUMBNAILS) }
   }
+
+  /// Whether a still picture is attached as a cover.
+  var hasCover: Bool { !covers.isEmpty }
 
   /// The stream that a player would show: the one marked as default, else the first.
   var video: Stream? {

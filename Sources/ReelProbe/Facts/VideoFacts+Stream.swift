@@ -80,14 +80,7 @@ extension VideoFacts {
 
   /// Nil when the file's matrix has no angle; no turn when it has no matrix.
   private static func turn(of stream: UnsafeMutablePointer<AVStream>) -> DisplayRotation? {
-    var size = 0
-    guard let data = reel_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size) else {
-      return DisplayRotation.none
-    }
-    let bytes = UnsafeRawBufferPointer(start: data, count: size)
-    guard bytes.count >= 36 else { return nil }
-    return DisplayRotation(
-      matrix: (0..<9).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Int32.self) })
+    DisplayMatrix.numbers(of: stream).map { DisplayRotation(matrix: $0) } ?? DisplayRotation.none
   }
 }
 

@@ -1,18 +1,38 @@
 import Glibc
 import ReelCore
 
-/// Reads one file after the other until the parent is gone. It holds one file's descriptor at a time, and has given it
+/// Reads one file after the other until the parent is gone, or makes pictures of one and ends. It holds one file's descriptor at a time, and has given it
 /// back when it answers.
 struct ReadingLoop<Reader: FileReader> {
   let channel: WorkerChannel
   let reader: Reader
 
   func run() {
+    var isFresh = true
     while case .frame(let frame, let descriptor?) = channel.receive() {
+      if isFresh, let request = try? PictureRequest(decoding: frame) {
+        // One that has decoded a stranger's pictures does nothing else.
+        return answer(request, descriptor)
+      }
+      isFresh = false
       guard let request = try? ReadRequest(decoding: frame) else { return }
       let reply = reader.read(descriptor, request)
       close(descriptor)
       guard let receipt = receipt(), channel.send(receipt.with(Self.frame(of: reply))) else { return }
+    }
+  }
+
+  private func answer(_ request: PictureRequest, _ descriptor: Int32) {
+    let (reply, bytes) = reader.pictures(descriptor, request)
+    close(descriptor)
+    guard let frame = try? reply.encoded(), channel.send(frame) else { return }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      guard let piece = try? PictureBytes.encoded(rest.prefix(PictureBytes.largest)), channel.send(piece)
+      else {
+        return
+      }
+      rest = rest.dropFirst(PictureBytes.largest)
     }
   }
 

@@ -10,6 +10,11 @@ package protocol FileReader {
   /// Reads one file by position. Called in a process that is confined: it can open nothing.
   /// - Parameter descriptor: the file; neither moved nor closed.
   func read(_ descriptor: Int32, _ request: ReadRequest) -> ReadReply
+
+  /// Makes pictures. Called in such a process, which has read nothing else and reads nothing afterwards.
+  /// - Parameter descriptor: as above.
+  /// - Returns: the answer, and the bytes that it announces.
+  func pictures(_ descriptor: Int32, _ request: PictureRequest) -> (PictureReply, [UInt8])
 }
 
 /// What every worker does: it reads strangers' files, one at a time, from descriptors that its parent passes to it.

@@ -1,0 +1,56 @@
+import CFFmpeg
+
+/// What the numbers of a frame mean as colours.
+struct FrameColours: Hashable {
+  /// How much light a number stands for.
+  enum Transfer: Hashable {
+    /// As on any screen.
+    case standard
+    /// SMPTE ST 2084.
+    case pq
+    /// ARIB STD-B67.
+    case hlg
+  }
+  /// How red, green and blue were made numbers: libswscale's name of the matrix (`SWS_CS_…`).
+  let matrix: Int32
+  let isFullRange: Bool
+  let transfer: Transfer
+  /// Whether its red, green and blue are those of BT.2020.
+  let isWide: Bool
+
+  /// What the frame says, else what the stream does, else what is usual for a picture of its size.
+  init(_ frame: AVFrame, _ parameters: AVCodecParameters) {
+    let space =
+      frame.colorspace == AVCOL_SPC_UNSPECIFIED ? parameters.color_space : frame.colorspace
+    let isLarge = frame.height >= 720 || frame.width >= 1280
+    switch space {
+    case AVCOL_SPC_BT709: matrix = SWS_CS_ITU709
+    case AVCOL_SPC_BT470BG, AVCOL_SPC_SMPTE170M: matrix = SWS_CS_ITU601
+    case AVCOL_SPC_SMPTE240M: matrix = SWS_CS_SMPTE240M
+    case AVCOL_SPC_FCC: matrix = SWS_CS_FCC
+    case AVCOL_SPC_BT2020_NCL, AVCOL_SPC_BT2020_CL: matrix = SWS_CS_BT2020
+    default: matrix = isLarge ? SWS_CS_ITU709 : SWS_CS_ITU601
+    }
+    let range = frame.color_range == AVCOL_RANGE_UNSPECIFIED ? parameters.color_range : frame.color_range
+    isFullRange = range == AVCOL_RANGE_JPEG || Self.fullFormats.contains(frame.format)
+    let transfer = frame.color_trc == AVCOL_TRC_UNSPECIFIED ? parameters.color_trc : frame.color_trc
+    switch transfer {
+    case AVCOL_TRC_SMPTE2084: self.transfer = .pq
+    case AVCOL_TRC_ARIB_STD_B67: self.transfer = .hlg
+    default: self.transfer = .standard
+    }
+    let primaries =
+      frame.color_primaries == AVCOL_PRI_UNSPECIFIED ? parameters.color_primaries : frame.color_primaries
+    isWide =
+      primaries == AVCOL_PRI_BT2020 || primaries == AVCOL_PRI_UNSPECIFIED && self.transfer != .standard
+  }
+
+  /// Whether it takes more than a matrix to show it on an ordinary screen.
+  var needsMapping: Bool { transfer != .standard || isWide }
+
+  /// Formats of libavutil that are full range by their name.
+  private static let fullFormats: Set<Int32> = [
+    AV_PIX_FMT_YUVJ420P.rawValue, AV_PIX_FMT_YUVJ422P.rawValue, AV_PIX_FMT_YUVJ444P.rawValue,
+    AV_PIX_FMT_YUVJ440P.rawValue, AV_PIX_FMT_YUVJ411P.rawValue,
+  ]
+}

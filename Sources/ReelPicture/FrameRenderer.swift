@@ -1,0 +1,126 @@
+import CFFmpeg
+import ReelCore
+import ReelProbe
+
+/// Makes a decoded frame a picture as it is shown: cropped, square pixels, upright, in sRGB, on neutral grey where it is
+/// transparent, and no larger than asked for.
+struct FrameRenderer {
+  /// How long the longer side may be.
+  let side: Int
+  let orientation: DisplayOrientation
+  let crop: PictureCrop?
+  /// How often the decoder has halved the sides.
+  let halvings: Int
+  let context: UnsafeMutablePointer<AVFormatContext>
+  let stream: UnsafeMutablePointer<AVStream>
+
+  /// What transparent pictures stand on.
+  private static let ground: Int32 = 128
+
+  /// Nil when libswscale does not take its format, or memory is short.
+  func picture(_ frame: UnsafeMutablePointer<AVFrame>) -> RawPicture? {
+    let shape = PixelShape(frame, self)
+    cut(frame)
+    guard let layout = av_pix_fmt_desc_get(AVPixelFormat(rawValue: frame.pointee.format)) else { return nil }
+    let colours = FrameColours(frame.pointee, stream.pointee.codecpar.pointee)
+    let isTransparent = layout.pointee.flags & UInt64(AV_PIX_FMT_FLAG_ALPHA) != 0
+    let (width, height) = shape.size(
+      Int(frame.pointee.width), Int(frame.pointee.height), side: side)
+    let scaled = Scaler(width: width, height: height, colours: colours, hasAlpha: isTransparent)
+    var bytes: [UInt8]
+    if colours.needsMapping {
+      guard let deep = scaled.deep(frame) else { return nil }
+      bytes = ToneMapper(colours).mapped(deep, channels: scaled.channels)
+    } else {
+      guard let plain = scaled.plain(frame) else { return nil }
+      bytes = plain
+    }
+    if isTransparent { bytes = Self.onGround(bytes) }
+    return RawPicture(width: width, height: height, bytes: bytes).map(orientation.upright)
+  }
+
+  /// Leaves what the container shows of it.
+  private func cut(_ frame: UnsafeMutablePointer<AVFrame>) {
+    guard let crop else { return }
+    let (width, height) = (Int(frame.pointee.width), Int(frame.pointee.height))
+    let (left, top) = (crop.left >> halvings, crop.top >> halvings)
+    let right = width - left - max(1, crop.width >> halvings)
+    let bottom = height - top - max(1, crop.height >> halvings)
+    // The stream may have changed its size.
+    guard right >= 0, bottom >= 0 else { return }
+    frame.pointee.crop_left = left
+    frame.pointee.crop_top = top
+    frame.pointee.crop_right = right
+    frame.pointee.crop_bottom = bottom
+    av_frame_apply_cropping(frame, Int32(AV_FRAME_CROP_UNALIGNED))
+  }
+
+  private static func onGround(_ pixels: [UInt8]) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: pixels.count / 4 * 3)
+    pixels.withUnsafeBufferPointer { pixels in
+      bytes.withUnsafeMutableBufferPointer { bytes in
+        var (from, to) = (0, 0)
+        while from + 3 < pixels.count {
+          let alpha = Int32(pixels[from + 3])
+          for channel in 0..<3 {
+            let value = (Int32(pixels[from + channel]) * alpha + ground * (255 - alpha) + 127) / 255
+            bytes[to + channel] = UInt8(truncatingIfNeeded: value)
+          }
+          (from, to) = (from + 4, to + 3)
+        }
+      }
+    }
+    return bytes
+  }
+}
+
+/// How wide a pixel is.
+private struct PixelShape {
+  private let ratio: Double
+
+  init(_ frame: UnsafeMutablePointer<AVFrame>, _ renderer: FrameRenderer) {
+    if let crop = renderer.crop {
+      ratio = crop.pixel?.ratio.value ?? 1
+      return
+    }
+    let guess = av_guess_sample_aspect_ratio(renderer.context, renderer.stream, frame)
+    let value = guess.num > 0 && guess.den > 0 ? Double(guess.num) / Double(guess.den) : 1
+    ratio = (0.001...1000).contains(value) ? value : 1
+  }
+
+  /// The size, not turned yet, of a picture of so many pixels when its longer side is at most `side`.
+  func size(_ width: Int, _ height: Int, side: Int) -> (Int, Int) {
+    let (shown, high) = (max(1, Double(width) * ratio), Double(height))
+    let scale = min(1, Double(side) / max(shown, high))
+    return (
+      min(side, max(1, Int((shown * scale).rounded()))), min(side, max(1, Int((high * scale).rounded())))
+    )
+  }
+}
+
+extension DisplayOrientation {
+  /// The picture with its pixels where they are shown.
+  func upright(_ picture: RawPicture) -> RawPicture {
+    guard self != DisplayOrientation() else { return picture }
+    let (width, height) = (picture.width, picture.height)
+    let (across, down) = transposes ? (height, width) : (width, height)
+    let bytes = [UInt8](unsafeUninitializedCapacity: picture.bytes.count) { target, count in
+      picture.bytes.withUnsafeBufferPointer { source in
+        var place = 0
+        for y in 0..<down {
+          for x in 0..<across {
+            let (column, row) = transposes ? (y, x) : (x, y)
+            let from =
+              3 * ((flipsDown ? height - 1 - row : row) * width + (flipsAcross ? width - 1 - column : column))
+            target[place] = source[from]
+            target[place + 1] = source[from + 1]
+            target[place + 2] = source[from + 2]
+            place += 3
+          }
+        }
+        count = place
+      }
+    }
+    return RawPicture(width: across, height: down, bytes: bytes) ?? picture
+  }
+}

@@ -1,0 +1,76 @@
+import CFFmpeg
+import ReelCore
+import ReelProbe
+
+/// Pictures of a video, spread evenly over it.
+struct FrameSeries {
+  struct Frame {
+    let picture: RawPicture
+    /// Seconds from the beginning; nil when that is unknown.
+    let time: Double?
+  }
+
+  private let video: OpenedVideo
+  private let decoder: PictureDecoder
+  private let renderer: FrameRenderer
+  /// How many pixels may be decoded to come from a key frame to the time that is wanted.
+  private static let mostPixels = 2_000_000_000
+  /// As many packets may be read where no duration tells where the frames are.
+  private static let mostKeyFrames = 200
+
+  init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
+    self.video = video
+    self.decoder = decoder
+    renderer = FrameRenderer(
+      side: side, orientation: video.orientation, crop: video.crop, halvings: decoder.halvings,
+      context: video.context, stream: decoder.stream)
+  }
+
+  /// At most `count`, at least 1, in the order of their times, none of them twice.
+  func frames(count: Int) -> [Frame] {
+    guard let duration = video.duration else { return spread(keyFrames(), count: count) }
+    var frames: [Frame] = []
+    for index in 0..<count where !video.isPastHalfTime && video.stop == nil {
+      let wanted = (Double(index) + 0.5) / Double(count) * duration
+      guard let frame = frame(at: wanted, after: frames.last?.time ?? -1) else { continue }
+      frames.append(frame)
+    }
+    return frames
+  }
+
+  /// The key frame before `wanted`; where that is not `after` the last one, the frame at that time.
+  private func frame(at wanted: Double, after last: Double) -> Frame? {
+    guard decoder.seek(to: wanted) else { return nil }
+    guard case .frame(let key) = decoder.nextKeyFrame() else { return nil }
+    if let found = taken(key), found.time.map({ $0 > last }) ?? true { return found }
+    guard decoder.pixels < Self.mostPixels, decoder.seek(to: wanted) else { return nil }
+    while decoder.pixels < Self.mostPixels, !video.isPastHalfTime,
+      case .frame(let frame) = decoder.nextFrame()
+    {
+      guard let time = decoder.seconds(frame.pointee.best_effort_timestamp), time >= wanted else { continue }
+      return taken(frame)
+    }
+    return nil
+  }
+
+  private func keyFrames() -> [Frame] {
+    var frames: [Frame] = []
+    while frames.count < Self.mostKeyFrames, decoder.pixels < Self.mostPixels, !video.isPastHalfTime,
+      case .frame(let frame) = decoder.nextKeyFrame()
+    {
+      if let found = taken(frame) { frames.append(found) }
+    }
+    return frames
+  }
+
+  private func spread(_ frames: [Frame], count: Int) -> [Frame] {
+    guard frames.count > count else { return frames }
+    return (0..<count).map { frames[(2 * $0 + 1) * frames.count / (2 * count)] }
+  }
+
+  private func taken(_ frame: UnsafeMutablePointer<AVFrame>) -> Frame? {
+    renderer.picture(frame).map {
+      Frame(picture: $0, time: decoder.seconds(frame.pointee.best_effort_timestamp))
+    }
+  }
+}

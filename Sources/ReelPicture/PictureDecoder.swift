@@ -1,0 +1,195 @@
+import CFFmpeg
+import ReelCore
+import ReelProbe
+
+/// Decodes pictures of one stream, in this thread, with a decoder of the allow list.
+final class PictureDecoder {
+  /// What came of looking for a picture.
+  enum Found {
+    /// Valid until the next call.
+    case frame(UnsafeMutablePointer<AVFrame>)
+    /// There are no more, or none that can be decoded within what may be read for one.
+    case end
+  }
+
+  let stream: UnsafeMutablePointer<AVStream>
+  private let video: OpenedVideo
+  private let decoder: UnsafeMutablePointer<AVCodecContext>
+  private let packet: UnsafeMutablePointer<AVPacket>
+  private let frame: UnsafeMutablePointer<AVFrame>
+  /// Of everything that was decoded.
+  private(set) var pixels = 0
+  /// How many packets the decoder was given.
+  private(set) var packets = 0
+  /// Whether the decoder was told that nothing follows.
+  private var isDrained = false
+
+  /// No video that is played has more.
+  private static let mostPixels: Int64 = 144_000_000
+  /// Packets that may be read until there is a key frame, and key frames that may fail until one is decoded.
+  private static let mostPackets = 4096
+  private static let mostFailures = 6
+
+  /// - Parameter side: how long the longer side will be: what is seen only at full size need not be decoded.
+  /// - Throws: `undecodable` for a codec whose decoder is not on the list, `memoryLimit`.
+  init(
+    _ stream: UnsafeMutablePointer<AVStream>, of video: OpenedVideo, side: Int
+  ) throws(PosterError) {
+    guard let parameters = stream.pointee.codecpar, let codec = Self.codec(parameters.pointee.codec_id) else {
+      throw PosterError(
+        .undecodable, "its video is in a codec (\(Self.name(of: stream))) of which Reel decodes no pictures")
+    }
+    guard let decoder = avcodec_alloc_context3(codec), let packet = av_packet_alloc(),
+      let frame = av_frame_alloc()
+    else { throw .noMemory }
+    (self.stream, self.video, self.decoder, self.packet, self.frame) = (stream, video, decoder, packet, frame)
+    guard avcodec_parameters_to_context(decoder, parameters) >= 0 else { throw .noMemory }
+    Self.configure(decoder, codec, parameters.pointee, side: side)
+    guard avcodec_open2(decoder, codec, nil) >= 0 else {
+      throw PosterError(
+        .undecodable, "its video (\(Self.name(of: stream))) can't be decoded: its header makes no sense")
+    }
+    for other in video.streams where other != stream { other.pointee.discard = AVDISCARD_ALL }
+  }
+
+  deinit {
+    var (decoder, packet, frame): (UnsafeMutablePointer<AVCodecContext>?, _, _) = (
+      decoder, Optional(packet), Optional(frame)
+    )
+    av_frame_free(&frame)
+    av_packet_free(&packet)
+    avcodec_free_context(&decoder)
+  }
+
+  /// FFmpeg's name of the stream's codec.
+  static func name(of stream: UnsafeMutablePointer<AVStream>) -> String {
+    String(cString: avcodec_get_name(stream.pointee.codecpar.pointee.codec_id))
+  }
+
+  private static func codec(_ id: AVCodecID) -> UnsafePointer<AVCodec>? {
+    var state: UnsafeMutableRawPointer?
+    while let codec = av_codec_iterate(&state) {
+      guard codec.pointee.id == id, av_codec_is_decoder(codec) != 0, let name = codec.pointee.name else {
+        continue
+      }
+      if CodecAllowList.pictures.contains(String(cString: name)) { return codec }
+    }
+    return nil
+  }
+
+  private static func configure(
+    _ decoder: UnsafeMutablePointer<AVCodecContext>, _ codec: UnsafePointer<AVCodec>,
+    _ parameters: AVCodecParameters, side: Int
+  ) {
+    decoder.pointee.thread_count = 1
+    decoder.pointee.max_pixels = mostPixels
+    // A key frame that is not at the beginning may count as damaged; whether it is can be seen.
+    decoder.pointee.flags |= Int32(AV_CODEC_FLAG_OUTPUT_CORRUPT)
+    let longer = Int(max(parameters.width, parameters.height))
+    // The edges of blocks disappear in a picture half the size.
+    if longer >= 2 * side { decoder.pointee.skip_loop_filter = AVDISCARD_ALL }
+    var halvings: Int32 = 0
+    while halvings < Int32(codec.pointee.max_lowres), longer >> (Int(halvings) + 1) >= side { halvings += 1 }
+    decoder.pointee.lowres = halvings
+  }
+
+  // MARK: Where
+
+  /// Seconds from the beginning of the video to a time in the stream's time base; nil when that is unknown.
+  func seconds(_ time: Int64) -> Double? {
+    guard time != reel_no_time else { return nil }
+    let (span, overflow) = time.subtractingReportingOverflow(start)
+    return overflow ? nil : max(0, Double(span) * av_q2d(stream.pointee.time_base))
+  }
+
+  private var start: Int64 {
+    stream.pointee.start_time == reel_no_time ? 0 : stream.pointee.start_time
+  }
+
+  /// Goes to the key frame at or before `seconds`; false when that can't be done.
+  func seek(to seconds: Double) -> Bool {
+    restart()
+    let base = av_q2d(stream.pointee.time_base)
+    guard base > 0, let ticks = Int64(exactly: (seconds / base).rounded()) else { return false }
+    let (time, overflow) = ticks.addingReportingOverflow(start)
+    return !overflow
+      && av_seek_frame(video.context, stream.pointee.index, time, AVSEEK_FLAG_BACKWARD) >= 0
+  }
+
+  private func restart() {
+    avcodec_flush_buffers(decoder)
+    isDrained = false
+  }
+
+  // MARK: What
+
+  /// The next key frame, decoded alone.
+  func nextKeyFrame() -> Found {
+    stream.pointee.discard = AVDISCARD_NONKEY
+    var failures = 0
+    for _ in 0..<Self.mostPackets {
+      guard av_read_frame(video.context, packet) >= 0 else { return .end }
+      defer { av_packet_unref(packet) }
+      guard packet.pointee.stream_index == stream.pointee.index,
+        packet.pointee.flags & AV_PKT_FLAG_KEY != 0
+      else { continue }
+      restart()
+      if decodeAlone() { return .frame(frame) }
+      failures += 1
+      if failures >= Self.mostFailures { return .end }
+    }
+    return .end
+  }
+
+  /// The picture of the packet that the demuxer has attached to the stream.
+  func attachedPicture() -> Found {
+    guard av_packet_ref(packet, &stream.pointee.attached_pic) >= 0 else { return .end }
+    defer { av_packet_unref(packet) }
+    return packet.pointee.size > 0 && decodeAlone() ? .frame(frame) : .end
+  }
+
+  private func decodeAlone() -> Bool {
+    packets += 1
+    guard avcodec_send_packet(decoder, packet) >= 0 else { return false }
+    // Nothing follows: a decoder that puts pictures in order waits for no other.
+    _ = avcodec_send_packet(decoder, nil)
+    return receive()
+  }
+
+  /// The next frame, whatever it is.
+  func nextFrame() -> Found {
+    stream.pointee.discard = AVDISCARD_DEFAULT
+    for _ in 0..<Self.mostPackets {
+      if receive() { return .frame(frame) }
+      if isDrained { return .end }
+      guard av_read_frame(video.context, packet) >= 0 else {
+        isDrained = true
+        _ = avcodec_send_packet(decoder, nil)
+        continue
+      }
+      // One that can't be decoded is one less.
+      if packet.pointee.stream_index == stream.pointee.index {
+        packets += 1
+        _ = avcodec_send_packet(decoder, packet)
+      }
+      av_packet_unref(packet)
+    }
+    return .end
+  }
+
+  private func receive() -> Bool {
+    guard avcodec_receive_frame(decoder, frame) >= 0, frame.pointee.width > 0, frame.pointee.height > 0 else {
+      return false
+    }
+    pixels += Int(frame.pointee.width) * Int(frame.pointee.height)
+    return true
+  }
+
+  /// How often the decoder halves width and height.
+  var halvings: Int { Int(decoder.pointee.lowres) }
+}
+
+extension PosterError {
+  static let noMemory = PosterError(
+    .memoryLimit, "its pictures ask for more memory than a file may have; it is damaged, or too large")
+}

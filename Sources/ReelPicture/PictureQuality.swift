@@ -1,0 +1,95 @@
+import ReelCore
+
+/// How much a picture shows.
+struct PictureQuality: Hashable {
+  /// From 0 (nothing) on.
+  let score: Double
+  /// Whether it is not black, blank, of one colour or blurred, so that no other needs to be looked at.
+  let isGood: Bool
+
+  /// Levels of grey between what is darker than almost everything and what is brighter.
+  private static let leastSpread = 48
+  /// Of all pixels, how many may have about the same grey, or be as good as black or white.
+  private static let mostAlike = 0.92
+  /// The steepest edges between neighbours, as a part of the spread: in a sharp picture a step or two cross most of it.
+  private static let leastSharpness = 0.08
+
+  init(_ picture: RawPicture) {
+    let statistics = LumaStatistics(picture)
+    let spread = statistics.level(0.98) - statistics.level(0.02)
+    let alike = statistics.mostAlike
+    let sharpness = spread > 0 ? Double(statistics.steepest) / Double(spread) : 0
+    // A picture of a few pixels is as sharp as it gets.
+    let isSharp = sharpness >= Self.leastSharpness || min(picture.width, picture.height) < 64
+    let isLit =
+      statistics.share(of: 0..<24) < Self.mostAlike && statistics.share(of: 240..<256) < Self.mostAlike
+    isGood = spread >= Self.leastSpread && alike < Self.mostAlike && isSharp && isLit
+    score = Double(spread) * (1.05 - alike) * (0.2 + min(1, sharpness * 4))
+  }
+}
+
+/// The greys of a picture.
+private struct LumaStatistics {
+  private var counts = [Int](repeating: 0, count: 256)
+  private var steps = [Int](repeating: 0, count: 256)
+  private var total = 0
+
+  init(_ picture: RawPicture) {
+    let (width, height) = (picture.width, picture.height)
+    // Some 20,000 pixels tell as much as all.
+    let stride = max(1, (width * height / 20_000).squareRoot)
+    var (counts, steps, total) = (counts, steps, 0)
+    picture.bytes.withUnsafeBufferPointer { bytes in
+      for y in Swift.stride(from: 0, to: height, by: stride) {
+        for x in Swift.stride(from: 0, to: width, by: stride) {
+          let place = 3 * (y * width + x)
+          let grey = Self.luma(bytes, place)
+          counts[grey] += 1
+          total += 1
+          let right = x + 1 < width ? abs(Self.luma(bytes, place + 3) - grey) : 0
+          let below = y + 1 < height ? abs(Self.luma(bytes, place + 3 * width) - grey) : 0
+          steps[max(right, below)] += 1
+        }
+      }
+    }
+    (self.counts, self.steps, self.total) = (counts, steps, max(1, total))
+  }
+
+  private static func luma(_ bytes: UnsafeBufferPointer<UInt8>, _ place: Int) -> Int {
+    (77 * Int(bytes[place]) + 150 * Int(bytes[place + 1]) + 29 * Int(bytes[place + 2])) >> 8
+  }
+
+  /// The grey below which this part of the pixels is.
+  func level(_ part: Double) -> Int { Self.level(part, counts, total) }
+
+  /// The step from a pixel to its neighbour that hardly any exceeds.
+  var steepest: Int { Self.level(0.995, steps, total) }
+
+  private static func level(_ part: Double, _ counts: [Int], _ total: Int) -> Int {
+    var left = Int(part * Double(total))
+    for (level, count) in counts.enumerated() {
+      left -= count
+      if left < 0 { return level }
+    }
+    return 255
+  }
+
+  /// The part of the pixels within 12 neighbouring greys, where that is largest.
+  var mostAlike: Double {
+    var sum = counts[..<12].reduce(0, +)
+    var most = sum
+    for end in 12..<256 {
+      sum += counts[end] - counts[end - 12]
+      most = max(most, sum)
+    }
+    return Double(most) / Double(total)
+  }
+
+  func share(of greys: Range<Int>) -> Double {
+    Double(counts[greys].reduce(0, +)) / Double(total)
+  }
+}
+
+extension Int {
+  fileprivate var squareRoot: Int { Int(Double(self).squareRoot()) }
+}

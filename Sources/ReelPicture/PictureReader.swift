@@ -1,0 +1,105 @@
+import CFFmpeg
+import ReelCore
+import ReelProbe
+
+/// Makes pictures of a file, in this process, on this thread.
+///
+/// The bytes are a stranger's, and decoders run on them: call it in a confined process that has read nothing else.
+package struct PictureReader {
+  private let limits: ReadingLimits
+
+  /// - Parameter limits: how much one file may cost.
+  package init(limits: ReadingLimits = .default) {
+    self.limits = limits
+  }
+
+  /// The poster of a file.
+  /// - Parameters: as ``FFmpegReader/read(descriptor:size:container:)``.
+  /// - Throws: `noPicture`, `undecodable`, `memoryLimit`, and what is said of files that can't be opened.
+  package func poster(
+    descriptor: Int32, size: Int64, container: MediaContainer, options: PosterOptions
+  ) throws(PosterError) -> Poster {
+    let video = try opened(descriptor, size, container)
+    if options.prefersCover, let cover = cover(of: video, side: options.size) {
+      return try poster(cover, isCover: true, time: nil)
+    }
+    let decoder = try decoder(of: video, side: options.size)
+    var search = PosterSearch(video, decoder, side: options.size)
+    guard let found = search.run() else { throw nothingDecoded(video, decoder) }
+    return try poster(found.picture, isCover: false, time: found.time)
+  }
+
+  /// Pictures of a file, spread evenly over it, with their times in seconds.
+  /// - Parameters:
+  ///   - count: at most so many; at least 1.
+  ///   - side: how long the longer side of each may be.
+  /// - Throws: as ``poster(descriptor:size:container:options:)``.
+  package func frames(
+    descriptor: Int32, size: Int64, container: MediaContainer, count: Int, side: Int
+  ) throws(PosterError) -> [(picture: RawPicture, time: Double?)] {
+    let video = try opened(descriptor, size, container)
+    let decoder = try decoder(of: video, side: side)
+    let frames = FrameSeries(video, decoder, side: side).frames(count: count)
+    guard !frames.isEmpty else { throw nothingDecoded(video, decoder) }
+    return frames.map { ($0.picture, $0.time) }
+  }
+
+  /// A picture as a JPEG.
+  /// - Throws: `memoryLimit`.
+  package static func jpeg(_ picture: RawPicture) throws(PosterError) -> [UInt8] {
+    try JPEGEncoder.encode(picture)
+  }
+
+  private func opened(
+    _ descriptor: Int32, _ size: Int64, _ container: MediaContainer
+  ) throws(PosterError) -> OpenedVideo {
+    do throws(ProbeError) {
+      return try OpenedVideo(descriptor: descriptor, size: size, container: container, limits: limits)
+    } catch {
+      throw PosterError(error)
+    }
+  }
+
+  private func decoder(of video: OpenedVideo, side: Int) throws(PosterError) -> PictureDecoder {
+    guard let stream = video.video else {
+      throw PosterError(
+        .noPicture,
+        video.cover == nil
+          ? "it has no video, so there is nothing to make a poster of"
+          : "it has no video; its cover can be taken instead (--cover)")
+    }
+    guard !video.isEncrypted else {
+      throw PosterError(
+        .undecodable, "its video is encrypted, so that no picture of it can be shown; get a copy that is not")
+    }
+    return try PictureDecoder(stream, of: video, side: side)
+  }
+
+  /// Nil when there is none that can be decoded.
+  private func cover(of video: OpenedVideo, side: Int) -> RawPicture? {
+    guard let stream = video.cover, let decoder = try? PictureDecoder(stream, of: video, side: side),
+      case .frame(let frame) = decoder.attachedPicture()
+    else { return nil }
+    return FrameRenderer(
+      side: side, orientation: DisplayOrientation(), crop: nil, halvings: decoder.halvings,
+      context: video.context, stream: stream
+    ).picture(frame)
+  }
+
+  private func poster(_ picture: RawPicture, isCover: Bool, time: Double?) throws(PosterError) -> Poster {
+    Poster(
+      jpeg: try JPEGEncoder.encode(picture), width: picture.width, height: picture.height,
+      blurHash: BlurHash.text(of: picture), isCover: isCover, time: time)
+  }
+
+  private func nothingDecoded(_ video: OpenedVideo, _ decoder: PictureDecoder) -> PosterError {
+    if let stop = video.stop { return PosterError(stop) }
+    if decoder.packets == 0 {
+      return PosterError(.noPicture, "its video has no picture that could be shown")
+    }
+    return PosterError(
+      .undecodable,
+      "none of its pictures (\(PictureDecoder.name(of: decoder.stream))) can be decoded; it is damaged: get a complete copy"
+    )
+  }
+}

@@ -1,0 +1,96 @@
+import CFFmpeg
+import ReelCore
+import ReelProbe
+
+/// Looks for the picture that stands for a video: key frames near a tenth of it first, then others, then the frames
+/// between; the first good one is taken, else the best within the budget.
+struct PosterSearch {
+  struct Candidate {
+    let picture: RawPicture
+    /// Seconds from the beginning; nil when that is unknown.
+    let time: Double?
+  }
+
+  private let video: OpenedVideo
+  private let decoder: PictureDecoder
+  private let renderer: FrameRenderer
+  private var best: (candidate: Candidate, score: Double)?
+  private var isFound = false
+  /// Times of the key frames that were looked at.
+  private var seen: Set<Int64> = []
+
+  /// Where key frames are looked for, as parts of the duration.
+  private static let places = [0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 0.0]
+  /// How many key frames are looked at where no duration tells where they are.
+  private static let mostKeyFrames = 8
+  /// How many pixels may be decoded as key frames after the first, and in all: some seconds' worth at most.
+  private static let keyFramePixels = 130_000_000
+  private static let allPixels = 700_000_000
+  /// How many frames between are decoded, and how many of them looked at.
+  private static let mostFrames = 600
+  private static let mostLooks = 40
+
+  init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
+    self.video = video
+    self.decoder = decoder
+    renderer = FrameRenderer(
+      side: side, orientation: video.orientation, crop: video.crop, halvings: decoder.halvings,
+      context: video.context, stream: decoder.stream)
+  }
+
+  /// Nil when no picture could be decoded.
+  mutating func run() -> Candidate? {
+    lookAtKeyFrames()
+    if !isFound, mayGoOn(pixels: Self.allPixels) { lookBetween() }
+    return best?.candidate
+  }
+
+  private mutating func lookAtKeyFrames() {
+    guard let duration = video.duration else { return lookAtFirstKeyFrames() }
+    for place in Self.places where mayGoOn(pixels: Self.keyFramePixels) {
+      guard decoder.seek(to: place * duration) else { return lookAtFirstKeyFrames() }
+      guard case .frame(let frame) = decoder.nextKeyFrame() else { continue }
+      take(frame, isKeyFrame: true)
+    }
+  }
+
+  private mutating func lookAtFirstKeyFrames() {
+    for _ in 0..<Self.mostKeyFrames where mayGoOn(pixels: Self.keyFramePixels) {
+      guard case .frame(let frame) = decoder.nextKeyFrame() else { return }
+      take(frame, isKeyFrame: true)
+    }
+  }
+
+  /// Where key frames are few, what is worth seeing may lie between two of them.
+  private mutating func lookBetween() {
+    guard decoder.seek(to: 0) || seen.isEmpty else { return }
+    let step = max(0.1, min(1, (video.duration ?? 20) / Double(Self.mostLooks)))
+    var next = 0.0
+    var looks = 0
+    for _ in 0..<Self.mostFrames where mayGoOn(pixels: Self.allPixels) && looks < Self.mostLooks {
+      guard case .frame(let frame) = decoder.nextFrame() else { return }
+      let time = decoder.seconds(frame.pointee.best_effort_timestamp)
+      guard time.map({ $0 >= next }) ?? true else { continue }
+      next = (time ?? next) + step
+      looks += 1
+      take(frame, isKeyFrame: false)
+    }
+  }
+
+  private func mayGoOn(pixels: Int) -> Bool {
+    !isFound && decoder.pixels < pixels && !video.isPastHalfTime && video.stop == nil
+  }
+
+  private mutating func take(_ frame: UnsafeMutablePointer<AVFrame>, isKeyFrame: Bool) {
+    let ticks = frame.pointee.best_effort_timestamp
+    if isKeyFrame, ticks != reel_no_time, !seen.insert(ticks).inserted { return }
+    let isDamaged = reel_is_damaged(frame)
+    guard let picture = renderer.picture(frame) else { return }
+    let quality = PictureQuality(picture)
+    let score = isDamaged ? quality.score / 4 : quality.score
+    if score > best?.score ?? -1 {
+      best = (Candidate(picture: picture, time: decoder.seconds(ticks)), score)
+    }
+    if quality.isGood, !isDamaged { isFound = true }
+  }
+}

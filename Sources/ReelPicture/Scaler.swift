@@ -1,0 +1,76 @@
+import CFFmpeg
+
+/// Scales a frame and makes it red, green and blue, by libswscale.
+struct Scaler {
+  let width: Int
+  let height: Int
+  let colours: FrameColours
+  let hasAlpha: Bool
+
+  /// Of a pixel: red, green, blue, and how opaque it is.
+  var channels: Int { hasAlpha ? 4 : 3 }
+
+  /// One byte for each channel; nil when libswscale does not take the frame.
+  func plain(_ frame: UnsafeMutablePointer<AVFrame>) -> [UInt8]? {
+    scaled(frame, to: hasAlpha ? AV_PIX_FMT_RGBA : AV_PIX_FMT_RGB24, zero: 0)
+  }
+
+  /// 16 bits for each channel, for colours that are not an ordinary screen's; nil as above.
+  func deep(_ frame: UnsafeMutablePointer<AVFrame>) -> [UInt16]? {
+    scaled(frame, to: hasAlpha ? reel_rgba64 : reel_rgb48, zero: 0)
+  }
+
+  /// libswscale may write a few bytes beyond the last pixel of a row.
+  private static let margin = 64
+
+  private func scaled<Number: FixedWidthInteger>(
+    _ frame: UnsafeMutablePointer<AVFrame>, to format: AVPixelFormat, zero: Number
+  ) -> [Number]? {
+    // Of two fields that were taken at different times, one: both together have combs.
+    let field: Int32 = reel_is_interlaced(frame) && frame.pointee.height >= 4 ? 2 : 1
+    let rows = frame.pointee.height / field
+    guard let context = context(frame, rows: rows, to: format) else { return nil }
+    defer { sws_freeContext(context) }
+    let steps = Self.steps(frame.pointee.linesize, times: field)
+    let row = width * channels
+    var pixels = [Number](repeating: zero, count: row * height + Self.margin)
+    let count = pixels.withUnsafeMutableBytes { bytes -> Int32 in
+      let source = Self.planes(frame.pointee.data)
+      let target: [UnsafeMutablePointer<UInt8>?] = [
+        bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, nil, nil,
+      ]
+      return sws_scale(
+        context, source, steps, 0, rows, target,
+        [Int32(row * MemoryLayout<Number>.size), 0, 0, 0])
+    }
+    guard count == Int32(height) else { return nil }
+    pixels.removeLast(Self.margin)
+    return pixels
+  }
+
+  private func context(
+    _ frame: UnsafeMutablePointer<AVFrame>, rows: Int32, to format: AVPixelFormat
+  ) -> OpaquePointer? {
+    let shrinks = Int(frame.pointee.width) >= width && Int(rows) >= height
+    let context = sws_getContext(
+      frame.pointee.width, rows, AVPixelFormat(rawValue: frame.pointee.format), Int32(width), Int32(height),
+      format, shrinks ? reel_scale_by_area : reel_scale_smoothly, nil, nil, nil)
+    // It says no for what is red, green and blue already.
+    _ = sws_setColorspaceDetails(
+      context, sws_getCoefficients(colours.matrix), colours.isFullRange ? 1 : 0,
+      sws_getCoefficients(SWS_CS_ITU709), 1, 0, 1 << 16, 1 << 16)
+    return context
+  }
+
+  private typealias Steps = (Int32, Int32, Int32, Int32, Int32, Int32, Int32, Int32)
+  private typealias Plane = UnsafeMutablePointer<UInt8>?
+  private typealias Planes = (Plane, Plane, Plane, Plane, Plane, Plane, Plane, Plane)
+
+  private static func steps(_ steps: Steps, times factor: Int32) -> [Int32] {
+    [steps.0 * factor, steps.1 * factor, steps.2 * factor, steps.3 * factor]
+  }
+
+  private static func planes(_ planes: Planes) -> [UnsafePointer<UInt8>?] {
+    [planes.0, planes.1, planes.2, planes.3].map { $0.map { UnsafePointer($0) } }
+  }
+}

@@ -1,0 +1,73 @@
+import ReelCore
+import ReelWire
+
+/// Holds a worker's pictures against what was asked for.
+enum PictureValidation {
+  /// - Throws: `implausible`.
+  static func poster(
+    _ facts: PictureReply.PosterFacts, _ bytes: [UInt8], _ options: PosterOptions
+  ) throws(PosterError) -> Poster {
+    guard max(facts.width, facts.height) <= options.size else { throw lie("it is larger than asked for") }
+    try check(bytes, width: facts.width, height: facts.height)
+    guard isBlurHash(facts.blurHash, isHigh: facts.height > facts.width) else {
+      throw lie("its blurHash is none")
+    }
+    guard options.prefersCover || !facts.isCover else { throw lie("it is a cover, and none was asked for") }
+    return Poster(
+      jpeg: bytes, width: facts.width, height: facts.height, blurHash: facts.blurHash,
+      isCover: facts.isCover, time: facts.isCover ? nil : facts.time)
+  }
+
+  /// - Throws: `implausible`.
+  static func check(_ jpeg: [UInt8], width: Int, height: Int) throws(PosterError) {
+    guard let found = BaselineJPEG(jpeg) else { throw lie("it is not a plain JPEG") }
+    guard found.width == width, found.height == height else { throw lie("it is of another size than said") }
+  }
+
+  /// - Throws: `implausible`.
+  static func frames(
+    _ facts: [PictureReply.FrameFacts], _ bytes: [UInt8], count: Int, side: Int
+  ) throws(PosterError) -> [VideoFrame] {
+    guard (1...count).contains(facts.count) else { throw lie("they are more than asked for, or none") }
+    var frames: [VideoFrame] = []
+    var place = 0
+    for fact in facts {
+      guard max(fact.width, fact.height) <= side, place + fact.byteCount <= bytes.count,
+        let picture = RawPicture(
+          width: fact.width, height: fact.height, bytes: Array(bytes[place..<place + fact.byteCount]))
+      else { throw lie("they are larger than asked for") }
+      frames.append(VideoFrame(picture: picture, time: fact.time))
+      place += fact.byteCount
+    }
+    return frames
+  }
+
+  /// 4×3 components, or 3×4: the first character says which.
+  private static func isBlurHash(_ text: String, isHigh: Bool) -> Bool {
+    text.utf8.count == 28 && text.utf8.first == UInt8(ascii: isHigh ? "T" : "L")
+      && text.utf8.allSatisfy { alphabet.contains($0) }
+  }
+
+  private static let alphabet = Set(
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8)
+
+  private static func lie(_ what: String) -> PosterError {
+    PosterError(
+      .implausible,
+      "the picture that its reader made can't be believed (\(what)); the file is damaged or hostile")
+  }
+}
+
+/// One of several pictures of a video.
+package struct VideoFrame: Hashable, Sendable {
+  /// Upright, with square pixels.
+  package let picture: RawPicture
+  /// Seconds from the beginning; nil when that is unknown.
+  package let time: Double?
+
+  /// - Parameters: as the properties.
+  package init(picture: RawPicture, time: Double?) {
+    self.picture = picture
+    self.time = time
+  }
+}

@@ -1,0 +1,74 @@
+import CReel
+import ReelCore
+import ReelWire
+
+/// Posters, each made by a confined process that has read nothing else and ends with it.
+extension SandboxedProber: PosterMaker {
+  /// - Throws: what the sniffer or the worker says of the file; `timeout`, `memoryLimit`, `crashed`,
+  ///   `sandboxViolation`, `implausible` when the worker did not come back with a picture that can be believed; what is
+  ///   wrong with the installation or this machine, as ``probe(_:sniffed:patience:cancellation:)``; `cancelled`.
+  public func poster(
+    of file: SourceFile, sniffed container: MediaContainer?, options: PosterOptions,
+    cancellation: CancellationFlag
+  ) throws(PosterError) -> Poster {
+    let request = try fileRequest(of: file, sniffed: container)
+    let descriptor = try Self.reopened(file)
+    let (reply, bytes) = try pictures(.poster(request, options), descriptor, cancellation)
+    guard case .poster(let facts, _) = reply else { throw PosterError(.garbled("another kind of answer")) }
+    return try PictureValidation.poster(facts, bytes, options)
+  }
+
+  /// Pictures spread evenly over a video: at least one, at most `count`, none with a side longer than `side`.
+  /// - Throws: as ``poster(of:sniffed:options:cancellation:)``.
+  package func frames(
+    of file: SourceFile, count: Int, side: Int, cancellation: CancellationFlag
+  ) throws(PosterError) -> [VideoFrame] {
+    let request = try fileRequest(of: file, sniffed: nil)
+    let descriptor = try Self.reopened(file)
+    let (reply, bytes) = try pictures(
+      .frames(request, count: count, side: side), descriptor, cancellation)
+    guard case .frames(let facts) = reply else { throw PosterError(.garbled("another kind of answer")) }
+    return try PictureValidation.frames(facts, bytes, count: count, side: side)
+  }
+
+  /// A picture as a JPEG, encoded by a confined process.
+  /// - Throws: as above.
+  package func jpeg(
+    of picture: RawPicture, cancellation: CancellationFlag
+  ) throws(PosterError) -> [UInt8] {
+    let number = picture.bytes.withUnsafeBytes { reel_channel_sealed($0.baseAddress, $0.count) }
+    guard number >= 0 else {
+      let error = SystemError(code: -number, call: "memfd_create")
+      throw PosterError(.exhausted(error) ?? .noReader("\(error)"))
+    }
+    let request = PictureRequest.jpeg(width: picture.width, height: picture.height)
+    let (reply, bytes) = try pictures(request, Descriptor(adopting: number), cancellation)
+    guard case .jpeg = reply else { throw PosterError(.garbled("another kind of answer")) }
+    try PictureValidation.check(bytes, width: picture.width, height: picture.height)
+    return bytes
+  }
+
+  private func fileRequest(
+    of file: SourceFile, sniffed container: MediaContainer?
+  ) throws(PosterError) -> ReadRequest {
+    do throws(ProbeError) {
+      let container = if let container { container } else { try FirstBytes.container(of: file) }
+      return settings.request(size: file.size, container: container)
+    } catch {
+      throw PosterError(error)
+    }
+  }
+
+  private static func reopened(_ file: SourceFile) throws(PosterError) -> Descriptor {
+    do throws(ProbeError) { return try .reopening(file.handle) } catch { throw PosterError(error) }
+  }
+
+  private func pictures(
+    _ request: PictureRequest, _ descriptor: Descriptor, _ cancellation: CancellationFlag
+  ) throws(PosterError) -> (PictureReply, [UInt8]) {
+    let flag = CancellationFlag(parent: cancellation)
+    guard let slot = pool.take(flag) else { throw PosterError(ProbeError.cancelled) }
+    defer { pool.giveBack(flag) }
+    return try slot.pictures(PictureJob(request: request, descriptor: descriptor, cancellation: flag))
+  }
+}

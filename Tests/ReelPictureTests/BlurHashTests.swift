@@ -1,0 +1,7 @@
+import ReelCore
+import Testing
+
+@testable import ReelPicture
+
+@Suite struct BlurHashTests {
+}

@@ -1,0 +1,52 @@
+import CEscapes
+import Glibc
+import ReelCore
+import ReelWire
+
+/// What a reader that was taken over says instead of a picture.
+enum PictureLie {
+  static func reply(_ order: String, _ request: PictureRequest) -> (PictureReply, [UInt8]) {
+    let words = order.split(separator: " ", maxSplits: 1).map(String.init)
+    guard words.first == "lie" else {
+      if words.first == "escape", reel_escape(words.last ?? "") == 1 {
+        return (.failure(PosterError(.corrupt, "escaped")), [])
+      }
+      if words.first == "fail" {
+        let code = PosterError.Code(rawValue: words.last ?? "") ?? .corrupt
+        return (.failure(PosterError(code, "as told")), [])
+      }
+      Sabotage.perform(order)
+      return (.failure(PosterError(.noPicture, "as told")), [])
+    }
+    return lie(words.last ?? "")
+  }
+
+  /// A grey picture of 16×16 that is what it says, but for the one thing.
+  private static func lie(_ what: String) -> (PictureReply, [UInt8]) {
+    var jpeg = SmallJPEG.bytes
+    var (width, height, hash) = (16, 16, "L3F~gYof00ayayj[fQj[00fQ?bfQ")
+    switch what {
+    case "large": (width, height) = (5000, 16)
+    case "size": width = 8
+    case "hash": hash = "L3F~gYof00ayayj[fQj[00fQ?bf"
+    case "alphabet": hash = "L3F~gYof00ayayj[fQj[00fQ?b<>"
+    case "text": jpeg = Array("<script>".utf8)
+    case "progressive": jpeg[SmallJPEG.frame + 1] = 0xC2
+    case "metadata": jpeg.insert(contentsOf: [0xFF, 0xE1, 0, 6, 0x45, 0x78, 0x69, 0x66], at: 2)
+    case "comment": jpeg.insert(contentsOf: [0xFF, 0xFE, 0, 4, 0x68, 0x69], at: 2)
+    case "tail": jpeg += Array("<?php".utf8)
+    case "cut": jpeg.removeLast(2)
+    case "frames":
+      return (.frames([.init(width: 2, height: 2, time: 0)]), [UInt8](repeating: 0, count: 12))
+    case "short": return (facts(width, height, hash, jpeg.count + 100), jpeg)
+    case "long": return (facts(width, height, hash, jpeg.count - 100), jpeg)
+    case "endless": return (facts(width, height, hash, PictureReply.mostBytes), jpeg)
+    default: break
+    }
+    return (facts(width, height, hash, jpeg.count), jpeg)
+  }
+
+  private static func facts(_ width: Int, _ height: Int, _ hash: String, _ count: Int) -> PictureReply {
+    .poster(.init(width: width, height: height, blurHash: hash, isCover: false, time: 1), byteCount: count)
+  }
+}
