@@ -5,6 +5,8 @@ import ReelCore
 enum JPEGEncoder {
   /// The quantiser, from 1 to 31: small ones keep more.
   private static let quantiser: Int32 = 4
+  /// Of a larger picture the codes are the usual ones: to find the best, the encoder keeps 1.5 KB for each 16×16.
+  private static let pixelsWithOwnCodes = 4_000_000
 
   /// - Throws: `memoryLimit`.
   static func encode(_ picture: RawPicture) throws(PosterError) -> [UInt8] {
@@ -26,7 +28,10 @@ enum JPEGEncoder {
     frame.pointee.width = Int32(picture.width)
     frame.pointee.height = Int32(picture.height)
     frame.pointee.quality = encoder.pointee.global_quality
-    guard avcodec_open2(encoder, codec, nil) >= 0, av_frame_get_buffer(frame, 0) >= 0 else { return nil }
+    var options: OpaquePointer?
+    defer { av_dict_free(&options) }
+    if picture.width * picture.height > pixelsWithOwnCodes { av_dict_set(&options, "huffman", "default", 0) }
+    guard avcodec_open2(encoder, codec, &options) >= 0, av_frame_get_buffer(frame, 0) >= 0 else { return nil }
     fill(frame, picture)
     guard avcodec_send_frame(encoder, frame) >= 0, avcodec_send_frame(encoder, nil) >= 0,
       avcodec_receive_packet(encoder, packet) >= 0

@@ -31,7 +31,7 @@ package struct PictureReader {
 
   /// Pictures of a file, spread evenly over it, with their times in seconds.
   /// - Parameters:
-  ///   - count: at most so many; at least 1.
+  ///   - count: at most so many; at least 1. One is the poster's.
   ///   - side: how long the longer side of each may be.
   /// - Throws: as ``poster(descriptor:size:container:options:)``.
   package func frames(
@@ -39,6 +39,11 @@ package struct PictureReader {
   ) throws(PosterError) -> [(picture: RawPicture, time: Double?)] {
     let video = try opened(descriptor, size, container)
     let decoder = try decoder(of: video, side: side)
+    if count == 1 {
+      var search = PosterSearch(video, decoder, side: side)
+      guard let found = search.run() else { throw nothingDecoded(video, decoder) }
+      return [(found.picture, found.time)]
+    }
     let frames = FrameSeries(video, decoder, side: side).frames(count: count)
     guard !frames.isEmpty else { throw nothingDecoded(video, decoder) }
     return frames.map { ($0.picture, $0.time) }

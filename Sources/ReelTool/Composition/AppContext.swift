@@ -104,7 +104,9 @@ struct AppContext: Sendable {
 
   static var processors: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
-  static func prober(_ settings: Settings, workers: Int) throws -> SandboxedProber {
+  static func prober(
+    _ settings: Settings, workers: Int, makesPosters: Bool = false
+  ) throws -> SandboxedProber {
     guard let isolation = IsolationRequest(rawValue: settings.isolation ?? "auto") else {
       throw CommandFailure(
         .couldNotRun,
@@ -112,7 +114,8 @@ struct AppContext: Sendable {
     }
     return SandboxedProber(
       worker: settings.worker.map { .path($0) } ?? .installed, isolation: isolation, workers: max(1, workers),
-      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline)
+      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
+      makesPosters: makesPosters)
   }
 }
 

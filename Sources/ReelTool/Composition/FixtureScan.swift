@@ -188,7 +188,7 @@ struct FixtureScan: Sendable {
 }
 
 /// What the walk does not pass by, one at a time.
-private struct FoundItems: IteratorProtocol, Sendable {
+struct FoundItems: IteratorProtocol, Sendable {
   let walk: SourceWalk
   private var batch: ArraySlice<WalkItem> = []
 

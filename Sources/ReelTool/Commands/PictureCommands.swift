@@ -1,0 +1,174 @@
+import ArgumentParser
+import Glibc
+import ReelCore
+import ReelIngest
+import ReelSandbox
+import ReelSource
+import ReelTerminal
+import Synchronization
+
+/// How large pictures are.
+struct PictureOptions: ParsableArguments {
+  @Option(
+    name: [.short, .customLong("output")],
+    help: ArgumentHelp(
+      "Where the picture goes: a file, a folder (FOLDER/) for several, or - for stdout.", valueName: "file"))
+  var output: String
+
+  @Option(
+    help: ArgumentHelp("Pixels on the longer side of a picture, from 16 to 4096.", valueName: "pixels"))
+  var size: Int?
+
+  func validate() throws {
+    guard !output.isEmpty else { throw ValidationError("-o is empty; name a file or a folder.") }
+    if let size, !PosterOptions.sizes.contains(size) {
+      throw ValidationError("--size is a number of pixels from 16 to 4096.")
+    }
+  }
+}
+
+/// `reel poster FILE… -o FILE|FOLDER/`
+struct PosterCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "poster",
+    abstract: "Make the picture that stands for a video: the first good one near a tenth of it, as a JPEG.",
+    discussion: """
+      Upright, with square pixels, in ordinary colours, at most 512 pixels on its longer side and never larger than the \
+      video is shown, without metadata. The pictures are decoded by a confined process that reads nothing else.
+      """)
+
+  @OptionGroup var picture: PictureOptions
+  @OptionGroup var reading: ReadingOptions
+  @OptionGroup var library: LibraryOptions
+
+  @Flag(help: "Take the cover of a file that has one.")
+  var cover = false
+
+  @Flag(help: "Print one JSON object per file: where its poster is, its size and its blurHash.")
+  var jsonl = false
+
+  @Argument(help: "The files; a folder means the videos in it.")
+  var files: [String]
+
+  func run() async throws {
+    let settings = try SettingsReader.read(
+      flags: Settings(library, reading: reading), file: library.config)
+    let session = try PictureSession(settings, files, followLinks: reading.followLinks)
+    let target = try PictureTarget(RawArguments.path(picture.output), isOnePicture: session.isOneFile)
+    let options = PosterOptions(size: picture.size ?? PosterOptions.defaultSize, prefersCover: cover)
+    let writer = Mutex(try PictureWriter(target))
+    let (printsJSON, goesToOutput) = (jsonl, picture.output == "-")
+    let ending = try await session.run { file, flag throws(PosterError) in
+      try session.prober.poster(of: file, sniffed: nil, options: options, cancellation: flag)
+    } _: { made in
+      let result: Result<PosterDocument.Made, FileFailure>
+      switch made.result {
+      case .success(let poster):
+        let file = try writer.withLock { try $0.write(poster.jpeg, of: made.path, made.identity) }
+        result = .success(PosterDocument.Made(poster: poster, file: file))
+      case .failure(let failure): result = .failure(failure)
+      }
+      let document = PosterDocument(path: made.path, result: result)
+      if goesToOutput || !printsJSON && document.isFailure {
+        if document.isFailure { try OutputStream.standardError.write(document.text(.standardError())) }
+      } else {
+        try OutputStream.standardOutput.write(
+          printsJSON ? try document.json() : document.text(.standardOutput()))
+      }
+    }
+    await session.close()
+    try ending.end()
+  }
+}
+
+/// `reel sheet FILE|FOLDER… -o FILE`
+struct SheetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sheet",
+    abstract: "Make a contact sheet: pictures of one video with their times, or one picture of each video.")
+
+  @OptionGroup var picture: PictureOptions
+  @OptionGroup var reading: ReadingOptions
+  @OptionGroup var library: LibraryOptions
+
+  @Option(help: ArgumentHelp("Pictures beside each other (default: 4).", valueName: "n"))
+  var columns = 4
+
+  @Option(help: ArgumentHelp("Pictures of one video (default: 16).", valueName: "n"))
+  var pictures = 16
+
+  @Argument(help: "One video, or several; a folder means the videos in it.")
+  var files: [String]
+
+  /// Pixels on the longer side of a picture, unless something else is asked for.
+  private static let defaultSize = 320
+  /// The most pictures on a sheet.
+  static let mostPictures = 400
+
+  func validate() throws {
+    guard (1...40).contains(columns) else { throw ValidationError("--columns is a number from 1 to 40.") }
+    guard (1...Self.mostPictures).contains(pictures) else {
+      throw ValidationError("--pictures is a number from 1 to \(Self.mostPictures).")
+    }
+  }
+
+  func run() async throws {
+    let settings = try SettingsReader.read(
+      flags: Settings(library, reading: reading), file: library.config)
+    let session = try PictureSession(settings, files, followLinks: reading.followLinks)
+    let target = try PictureTarget(RawArguments.path(picture.output), isOnePicture: true)
+    let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)
+    let tiles = Mutex(TileCollection(ofOneFile: session.isOneFile))
+    let ending = try await session.run { file, flag throws(PosterError) in
+      try session.prober.frames(of: file, count: count, side: side, cancellation: flag)
+    } _: { made in
+      switch made.result {
+      case .success(let frames): try tiles.withLock { try $0.add(frames, of: made.path, made.identity) }
+      case .failure(let failure):
+        let document = PosterDocument(path: made.path, result: .failure(failure))
+        try OutputStream.standardError.write(document.text(.standardError()))
+      }
+    }
+    let collected = tiles.withLock { $0 }
+    if ending != .interrupted, !collected.tiles.isEmpty {
+      guard let sheet = ContactSheet.picture(of: collected.tiles, columns: columns) else {
+        throw CommandFailure(.couldNotRun, TileCollection.tooLarge)
+      }
+      var writer = try PictureWriter(target)
+      _ = try writer.write(
+        try await session.jpeg(of: sheet), of: SourcePath("sheet"), collected.identity)
+    }
+    await session.close()
+    try ending.end()
+  }
+}
+
+/// The pictures of a sheet, as they come.
+private struct TileCollection {
+  private(set) var tiles: [ContactSheet.Tile] = []
+  /// Of the file, where there is one.
+  private(set) var identity: FileIdentity?
+  private let isOfOneFile: Bool
+  private var pixels = 0
+
+  static let tooLarge =
+    "the sheet would be larger than a picture may be; name fewer videos, or use a smaller --size"
+
+  init(ofOneFile: Bool) {
+    isOfOneFile = ofOneFile
+  }
+
+  /// - Throws: ``CommandFailure`` when there are more than a sheet holds.
+  mutating func add(_ frames: [VideoFrame], of path: SourcePath, _ identity: FileIdentity?) throws {
+    pixels += frames.reduce(0) { $0 + $1.picture.width * $1.picture.height }
+    guard pixels <= ContactSheet.mostPixels, tiles.count + frames.count <= SheetCommand.mostPictures else {
+      throw CommandFailure(.couldNotRun, Self.tooLarge)
+    }
+    self.identity = isOfOneFile ? identity : nil
+    tiles += frames.map { frame in
+      ContactSheet.Tile(
+        picture: frame.picture,
+        label: isOfOneFile ? ContactSheet.label(seconds: frame.time) : path.lastComponent.text)
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Glibc
+import ReelCore
+import ReelIngest
+import ReelSandbox
+import ReelSource
+
+/// What became of one file of which pictures were to be made.
+struct PicturedFile<Output: Sendable>: Sendable {
+  let path: SourcePath
+  /// The state of the file when it was opened; nil when it could not be.
+  let identity: FileIdentity?
+  let result: Result<Output, FileFailure>
+  /// Why no other file will fare better.
+  var installation: PosterError?
+}
+
+/// Makes pictures of files, several at once, and gives them in the order of the files.
+struct PictureSession: Sendable {
+  let prober: SandboxedProber
+  /// Whether the user named one, and no folder.
+  let isOneFile: Bool
+  private let inputs: [SourceInput]
+  private let followLinks: Bool
+  private let width: Int
+
+  /// - Throws: ``CommandFailure``.
+  init(_ settings: Settings, _ files: [String], followLinks: Bool) throws {
+    let paths = RawArguments.paths(files)
+    inputs = paths.map { SourceInput(path: $0) }
+    isOneFile = paths.count == 1 && paths.allSatisfy { PictureTarget.kind(of: $0) != S_IFDIR }
+    self.followLinks = followLinks
+    width = settings.jobs ?? (isOneFile ? 1 : AppContext.processors)
+    prober = try AppContext.prober(settings, workers: width, makesPosters: !isOneFile)
+  }
+
+  /// Calls `report` with what `make` made of each file, in order. Gives how it went.
+  /// - Throws: ``CommandFailure`` when no file can be read at all; what `report` throws.
+  func run<Output: Sendable>(
+    _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
+    _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Void
+  ) async throws -> ReelExit {
+    let task = Task { () -> Result<Bool, any Error> in await all(make, report) }
+    let (result, wasInterrupted) = await Interruption().cancelling(task)
+    if wasInterrupted { return .interrupted }
+    return try result.get() ? .done : .someFailed
+  }
+
+  /// The sheet as a JPEG.
+  /// - Throws: ``CommandFailure``.
+  func jpeg(of picture: RawPicture) async throws -> [UInt8] {
+    do throws(PosterError) {
+      return try await BlockingQueue(label: "reel.sheet", width: 1).runCancellable {
+        [prober] flag throws(PosterError) in
+        try prober.jpeg(of: picture, cancellation: flag)
+      }
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  /// Ends the workers.
+  func close() async {
+    await prober.close()
+  }
+
+  /// Whether none failed.
+  private func all<Output: Sendable>(
+    _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
+    _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Void
+  ) async -> Result<Bool, any Error> {
+    let walk = SourceWalk(inputs: inputs, options: WalkOptions(followLinks: followLinks))
+    var result = Result<Bool, any Error>.success(true)
+    await BlockingQueue(label: "reel.pictures", width: width).mapInOrder(
+      FoundItems(walk: walk), ahead: 2 * width
+    ) { item, flag in
+      Self.pictured(item, make, flag)
+    } _: { file in
+      guard let file else { return true }
+      do {
+        if let error = file.installation { throw CommandFailure(error) }
+        try report(file)
+        if case .failure = file.result { result = .success(false) }
+        return true
+      } catch {
+        result = .failure(error)
+        return false
+      }
+    }
+    return result
+  }
+
+  private static func pictured<Output: Sendable>(
+    _ item: WalkItem, _ make: (SourceFile, CancellationFlag) throws(PosterError) -> Output,
+    _ flag: CancellationFlag
+  ) -> PicturedFile<Output>? {
+    switch item {
+    case .ignored: return nil
+    case .failed(let path, let error): return unreadable(path, error)
+    case .candidate(let found):
+      let file: SourceFile
+      do throws(SourceError) { file = try found.open() } catch { return unreadable(found.path, error) }
+      do throws(PosterError) {
+        return PicturedFile(path: file.path, identity: file.identity, result: .success(try make(file, flag)))
+      } catch {
+        let failure = FileFailure(code: error.code.rawValue, message: error.message)
+        return PicturedFile(
+          path: file.path, identity: file.identity, result: .failure(failure),
+          installation: error.code.isInstallation ? error : nil)
+      }
+    }
+  }
+
+  private static func unreadable<Output>(_ path: SourcePath, _ error: SourceError) -> PicturedFile<Output> {
+    let failure = FileFailure(code: error.code.rawValue, message: error.message)
+    return PicturedFile(path: path, identity: nil, result: .failure(failure))
+  }
+}
+
+extension CommandFailure {
+  init(_ error: PosterError) {
+    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.message)
+  }
+}
