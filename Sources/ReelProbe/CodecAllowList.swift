@@ -17,20 +17,21 @@ package enum CodecAllowList {
     case undecoded
   }
 
-  private static let parsed = ["h264", "hevc", "vp8", "vp9", "libdav1d", "av1"]
-  private static let undecoded = [
-    "vvc", "mpeg4", "mpeg2video", "mpeg1video", "h263", "h263i", "flv", "theora",
-    "msmpeg4v1", "msmpeg4v2", "msmpeg4", "wmv1", "wmv2", "wmv3", "vc1",
-    "mjpeg", "prores", "dnxhd", "dvvideo", "jpeg2000", "png", "qtrle", "rawvideo", "cinepak", "svq1", "svq3",
-    "vp6", "vp6f", "vp6a", "ffv1", "huffyuv", "ffvhuff",
-  ]
+  /// Those of the codecs of ``BitstreamHeader``.
+  private static let parsed = "h264,hevc,vp8,vp9,libdav1d,av1,prores,dnxhd"
+  /// Those that ``DecodedHeader`` opens.
+  static let ofHeaders = "mpeg4,mpeg2video,mpeg1video,h263,flv,msmpeg4v2,msmpeg4,wmv1,wmv2,mjpeg"
+  private static let others =
+    "vvc,h263i,theora,msmpeg4v1,wmv3,vc1,dvvideo,jpeg2000,png,qtrle,rawvideo,cinepak,svq1,svq3,vp6,vp6f,vp6a,ffv1,"
+    + "huffyuv,ffvhuff"
+  private static let undecoded = ofHeaders + "," + others
+  private static let all = parsed + "," + undecoded
 
   /// What MPEG's multiplexes leave to the streams themselves.
-  private static let soundInMPEG = ["aac", "aac_latm", "mp2float", "mp3float"]
+  private static let soundInMPEG = ",aac,aac_latm,mp2float,mp3float"
 
   /// As the option `codec_whitelist` wants it, for one demuxer.
   static func option(for demuxer: String, _ video: Video) -> String {
-    let sound = ["mpegts", "mpeg"].contains(demuxer) ? soundInMPEG : []
-    return ((video == .all ? parsed : []) + undecoded + sound).joined(separator: ",")
+    (video == .all ? all : undecoded) + (demuxer == "mpegts" || demuxer == "mpeg" ? soundInMPEG : "")
   }
 }

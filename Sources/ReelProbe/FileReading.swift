@@ -65,7 +65,7 @@ struct FileReading {
   private func readPackets(
     _ input: borrowing OpenedInput, _ header: HeaderFacts, because reason: String?
   ) throws(ProbeError) -> Brief {
-    let reading = PacketReading(structure: structure, header: header)
+    let reading = PacketReading(structure: structure, header: header, probedBytes: max(32, limits.probeBytes))
     if let doubt = reading.doubt(StreamChoice(input.streams)) { return .unknown(doubt) }
     reading.standIn(for: StreamChoice(input.streams))
     let streams = try analyzed(input)

@@ -15,7 +15,13 @@ struct HeaderReading {
     // How much is there of a file that was cut off takes its packets to tell.
     if structure.truncated == true { return "cut off" }
     guard let stream = streams.video else { return "no video" }
-    if header.sizes[stream.pointee.index] == nil { return "no size" }
+    let codec = stream.pointee.codecpar.pointee.codec_id
+    // FFmpeg forgets the size that an MP4 gives for MPEG-4 part 2 and H.263, so that a decoder has to say it.
+    let isDecoded = DecodedHeader.codecs.contains(codec.rawValue)
+    if header.sizes[stream.pointee.index] == nil, !isDecoded { return "no size" }
+    guard isDecoded || BitstreamHeader.codecs.contains(codec.rawValue) else {
+      return "codec \(VideoFacts.codecName(codec) ?? "unknown")"
+    }
     if let doubt = BitstreamHeader.doubt(stream) { return doubt }
     if stream.pointee.avg_frame_rate.num <= 0 || stream.pointee.avg_frame_rate.den <= 0 || !knowsSteps(stream)
     {
@@ -31,14 +37,17 @@ struct HeaderReading {
     guard let stream = streams.video, let parameters = stream.pointee.codecpar,
       let packet = FirstPacket(of: stream, among: streams.all, in: input.context)
     else { return "no packet" }
-    guard let bitstream = BitstreamHeader(parameters, packet: packet.packet) else {
-      return "no bitstream header"
+    let (width, height) = (parameters.pointee.width, parameters.pointee.height)
+    if DecodedHeader.codecs.contains(parameters.pointee.codec_id.rawValue) {
+      guard DecodedHeader.complete(stream, packet.packet) else { return "no bitstream header" }
+    } else {
+      guard let bitstream = BitstreamHeader(parameters, packet: packet.packet) else {
+        return "no bitstream header"
+      }
+      bitstream.apply(in: parameters)
     }
-    guard bitstream.width == parameters.pointee.width, bitstream.height == parameters.pointee.height else {
-      return "another size"
-    }
-    bitstream.apply(in: parameters)
-    return nil
+    let isAsTold = (parameters.pointee.width, parameters.pointee.height) == (width, height)
+    return isAsTold || (width, height) == (0, 0) ? nil : "another size"
   }
 
   /// A movie that only promises fragments, as a phone's does, is whole without them.

@@ -8,9 +8,8 @@ import ReelCore
 struct PacketReading {
   let structure: FileStructure
   let header: HeaderFacts
-
-  /// Frames whose times are looked at, about as many as FFmpeg looks at to find their rate.
-  private static let fewFrames = 32
+  /// Bytes of packets that FFmpeg looks at, at most.
+  let probedBytes: Int64
 
   /// Why a decoder is needed, as far as can be seen from the streams; nil when it is not.
   func doubt(_ streams: StreamChoice) -> String? {
@@ -52,23 +51,59 @@ struct PacketReading {
       return "no ordinary step between frames"
     }
     scan.run(untilSeen: stream.pointee.index)
-    guard let packet = scan.first, let parameters = stream.pointee.codecpar else { return "no packet" }
-    guard let bitstream = BitstreamHeader(parameters, packet: packet) else { return "no bitstream header" }
+    guard let first = scan.first, let parameters = stream.pointee.codecpar else { return "no packet" }
+    let atOnce = BitstreamHeader(parameters, packet: first)
+    // Freed at the end; nil frees nothing.
+    var later = atOnce == nil ? laterHeader(of: stream, after: first, &scan) : nil
+    defer { av_packet_free(&later) }
+    guard let bitstream = atOnce ?? later.flatMap({ BitstreamHeader(parameters, packet: $0) }) else {
+      return "no bitstream header"
+    }
     if let claimed = header.sizes[stream.pointee.index],
       claimed.width != bitstream.width || claimed.height != bitstream.height
     {
       return "another size"
     }
     if isReordered(stream), !structure.stepsAreIndexed, !header.rated.contains(stream.pointee.index) {
-      // FFmpeg counts fields when a decoder has told it to.
-      if !bitstream.hasPlainFrames { return "fields" }
       // Where it saw too few frames it took the rate of the bitstream, which counts fields: a decoder would halve it.
       if let rate = bitstream.frameRate, isTwice(rate, stream) { return "no ordinary step between frames" }
-      scan.run(untilSeenOfKept: Self.fewFrames)
+      // FFmpeg counts fields when a decoder has told it to.
+      if !bitstream.hasPlainFrames, !hasOnlyPlainFrames(stream, later ?? first, &scan) { return "fields" }
+      scan.run(untilSeenOfKept: PacketScan.fewFrames)
       if scan.lacksTimes { return "frames without times" }
     }
     bitstream.apply(in: parameters)
     return nil
+  }
+
+  /// A recording of a broadcast begins anywhere, and its first packets can't be decoded. The first one that can, where
+  /// it comes so early that FFmpeg sees it in any case; to be freed.
+  private func laterHeader(
+    of stream: StreamChoice.Stream, after first: UnsafeMutablePointer<AVPacket>, _ scan: inout PacketScan
+  ) -> UnsafeMutablePointer<AVPacket>? {
+    guard [.mpegTS, .m2ts].contains(structure.container), isReordered(stream),
+      let parameters = stream.pointee.codecpar, first.pointee.dts != reel_no_time
+    else { return nil }
+    let base = stream.pointee.time_base
+    let latest = Double(first.pointee.dts) + Self.earlySeconds * Double(base.den) / Double(max(1, base.num))
+    var found: UnsafeMutablePointer<AVPacket>?
+    _ = scan.allOfKept(untilRead: probedBytes / 2) { packet in
+      guard packet.pointee.dts != reel_no_time, Double(packet.pointee.dts) < latest else { return false }
+      if BitstreamHeader(parameters, packet: packet) != nil { found = av_packet_clone(packet) }
+      return found == nil
+    }
+    return found
+  }
+
+  /// FFmpeg looks at 5 seconds of a transport stream, and at 7 where it does not know all by then.
+  private static let earlySeconds = 4.0
+
+  /// Whether every packet that FFmpeg may have looked at is a frame, shown once, though the bitstream allows others.
+  private func hasOnlyPlainFrames(
+    _ stream: StreamChoice.Stream, _ first: UnsafeMutablePointer<AVPacket>, _ scan: inout PacketScan
+  ) -> Bool {
+    guard let frames = PlainFrames(stream.pointee.codecpar), frames.isPlain(first) else { return false }
+    return scan.allOfKept(untilRead: probedBytes) { frames.isPlain($0) }
   }
 
   /// Whether the codec may store pictures in another order than they are shown in, and say itself how long they are

@@ -7,6 +7,8 @@ public func fuzzBitstreams(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 
   readAV1(bytes)
   if let frame = VP8FrameHeader(bytes) { precondition(frame.width > 0 && frame.height > 0) }
   if let frame = VP9FrameHeader(bytes) { precondition(frame.width > 0 && frame.height > 0) }
+  if let frame = ProResFrameHeader(bytes) { precondition(frame.width > 0 && frame.height > 0) }
+  if let frame = DNxFrameHeader(bytes) { precondition(frame.width > 0 && frame.height > 0) }
   return 0
 }
 

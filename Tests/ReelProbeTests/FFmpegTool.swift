@@ -10,8 +10,10 @@ enum FFmpegTool {
   /// The encoders that the tests ask for and this build of the program lacks: what they would make is left out.
   static let missingEncoders: [String] = {
     let wanted = [
-      "aac", "ac3", "flv", "libaom-av1", "libopus", "libsvtav1", "libtheora", "libvorbis", "libvpx",
-      "libvpx-vp9", "libx264", "libx265", "mp2", "mpeg2video", "mpeg4", "pcm_s16le", "wmav2", "wmv2",
+      "aac", "ac3", "dnxhd", "dvvideo", "ffv1", "flv", "h263", "jpeg2000", "libaom-av1", "libopus",
+      "libsvtav1",
+      "libtheora", "libvorbis", "libvpx", "libvpx-vp9", "libx264", "libx265", "mjpeg", "mp2", "mpeg1video",
+      "mpeg2video", "mpeg4", "msmpeg4", "pcm_s16le", "png", "prores_ks", "wmav2", "wmv1", "wmv2",
     ]
     let listed = Set(output(["-v", "error", "-encoders"]).split { $0.isWhitespace })
     return wanted.filter { !listed.contains(Substring($0)) }

@@ -29,9 +29,16 @@ static const int reel_error_again = AVERROR(EAGAIN);
 static const int reel_seek_size = AVSEEK_SIZE;
 static const int reel_seek_force = AVSEEK_FORCE;
 
-/// AV_PIX_FMT_YUV420P10 and AV_PIX_FMT_YUV422P10, in this machine's byte order.
+/// Pixel formats of more than 8 bits, in this machine's byte order.
 static const enum AVPixelFormat reel_yuv420p10 = AV_PIX_FMT_YUV420P10;
 static const enum AVPixelFormat reel_yuv422p10 = AV_PIX_FMT_YUV422P10;
+static const enum AVPixelFormat reel_yuv444p10 = AV_PIX_FMT_YUV444P10;
+static const enum AVPixelFormat reel_yuv422p12 = AV_PIX_FMT_YUV422P12;
+static const enum AVPixelFormat reel_yuv444p12 = AV_PIX_FMT_YUV444P12;
+static const enum AVPixelFormat reel_yuva422p10 = AV_PIX_FMT_YUVA422P10;
+static const enum AVPixelFormat reel_yuva444p10 = AV_PIX_FMT_YUVA444P10;
+static const enum AVPixelFormat reel_yuva422p12 = AV_PIX_FMT_YUVA422P12;
+static const enum AVPixelFormat reel_yuva444p12 = AV_PIX_FMT_YUVA444P12;
 
 /// Zero bytes that must follow the data given to a parser.
 static const int reel_input_padding = AV_INPUT_BUFFER_PADDING_SIZE;

@@ -16,12 +16,14 @@ struct BitstreamHeader {
 
   /// The codecs that have one.
   static let codecs: Set<UInt32> = Set(
-    [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1].map(\.rawValue))
+    [
+      AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1,
+      AV_CODEC_ID_PRORES,
+      AV_CODEC_ID_DNXHD,
+    ].map(\.rawValue))
 
   /// Why the headers of a stream's codec cannot be used; nil when they can.
   static func doubt(_ stream: UnsafeMutablePointer<AVStream>) -> String? {
-    let codec = stream.pointee.codecpar.pointee.codec_id
-    guard codecs.contains(codec.rawValue) else { return "codec \(VideoFacts.codecName(codec) ?? "unknown")" }
     // Some of FFmpeg's decoders show what is transparent in a pixel format of its own.
     return av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0) == nil ? nil : "transparent"
   }
@@ -34,6 +36,8 @@ struct BitstreamHeader {
     case AV_CODEC_ID_VP8: self.init(vp8: parameters, packet: packet)
     case AV_CODEC_ID_VP9: self.init(vp9: parameters, packet: packet)
     case AV_CODEC_ID_AV1: self.init(av1: parameters, packet: packet)
+    case AV_CODEC_ID_PRORES: self.init(proRes: parameters, packet: packet)
+    case AV_CODEC_ID_DNXHD: self.init(dnx: parameters, packet: packet)
     default: return nil
     }
   }

@@ -32,7 +32,7 @@ extension BitstreamHeader {
     }
   }
 
-  private static func count(_ packet: UnsafeMutablePointer<AVPacket>) -> Int {
+  static func count(_ packet: UnsafeMutablePointer<AVPacket>) -> Int {
     packet.pointee.data == nil ? 0 : max(0, Int(packet.pointee.size))
   }
 }

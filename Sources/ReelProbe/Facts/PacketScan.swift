@@ -16,8 +16,10 @@ struct PacketScan: ~Copyable {
   private(set) var first: UnsafeMutablePointer<AVPacket>?
   /// How many packets of that stream have been read.
   private(set) var packetsOfKept = 0
-  /// Whether one of them has no time of decoding, or of showing.
+  /// Whether one of the first few of them has no time of decoding, or of showing.
   private(set) var lacksTimes = false
+  /// About as many frames as FFmpeg looks at to find their rate.
+  static let fewFrames = 32
   private let kept: Int32?
   private let context: UnsafeMutablePointer<AVFormatContext>
   private let limits: ReadingLimits
@@ -59,6 +61,19 @@ struct PacketScan: ~Copyable {
     while end == nil, bytes < limit { step() }
   }
 
+  /// Whether `holds` for each packet of the stream of which one is kept, from the next one on until so many bytes have
+  /// been read in all, or the end.
+  mutating func allOfKept(
+    untilRead limit: Int64, _ holds: (UnsafeMutablePointer<AVPacket>) -> Bool
+  ) -> Bool {
+    let kept = kept
+    var isTrue = true
+    while isTrue, end == nil, bytes < limit {
+      step { if $0.pointee.stream_index == kept { isTrue = holds($0) } }
+    }
+    return isTrue
+  }
+
   /// Reads to the end.
   mutating func runToTheEnd() {
     while end == nil { step() }
@@ -84,13 +99,14 @@ struct PacketScan: ~Copyable {
     let stream = packet.pointee.stream_index
     if stream == kept {
       packetsOfKept += 1
-      if packet.pointee.pts == reel_no_time || packet.pointee.dts == reel_no_time { lacksTimes = true }
+      let lacksTime = packet.pointee.pts == reel_no_time || packet.pointee.dts == reel_no_time
+      if lacksTime, packetsOfKept <= Self.fewFrames { lacksTimes = true }
     }
     guard packet.pointee.size > 0, seen.insert(stream).inserted, stream == kept else { return }
     first = av_packet_clone(packet)
   }
 
-  private mutating func step() {
+  private mutating func step(_ look: (UnsafeMutablePointer<AVPacket>) -> Void = { _ in }) {
     guard let packet, packets < limits.scannedPackets, bytes < limits.scannedBytes else {
       end = .limit
       return
@@ -104,6 +120,7 @@ struct PacketScan: ~Copyable {
     bytes += Int64(packet.pointee.size)
     if packet.pointee.pos >= 0 { furthest = max(furthest, packet.pointee.pos &+ Int64(packet.pointee.size)) }
     note(packet)
+    look(packet)
     let time = packet.pointee.pts == reel_no_time ? packet.pointee.dts : packet.pointee.pts
     guard time != reel_no_time else { return }
     extents[packet.pointee.stream_index, default: PacketExtent()].add(time, lasting: packet.pointee.duration)

@@ -8,7 +8,7 @@ struct FourCharacterCode: Hashable, ExpressibleByStringLiteral {
   }
 
   init(stringLiteral text: StaticString) {
-    self.init(text.withUTF8Buffer { Array($0) })
+    value = text.withUTF8Buffer { $0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
   }
 
   /// From FFmpeg's `codec_tag`, where the first byte is the lowest.

@@ -1,0 +1,86 @@
+/// The header of a DNxHD or DNxHR frame (SMPTE ST 2019-1, 6): of 4:2:2, in the size of its compression.
+struct DNxFrameHeader: Hashable {
+  /// In pixels.
+  let width: Int
+  /// In pixels, of both fields.
+  let height: Int
+  /// Bits of one component: 8, 10 or 12.
+  let bitDepth: Int
+  /// Compression ID, such as 1237 for DNxHD 145, or 1272 for DNxHR HQ.
+  let compression: Int
+
+  /// Nil for another kind, and for what a decoder would refuse, so far as it looks before it knows the format.
+  init?(_ frame: some Collection<UInt8>) {
+    let head = Array(frame.prefix(Self.places + 4 * Self.mostRows))
+    guard head.count >= Self.shortest, let revision = Self.revision(of: head), head[0x2c] >> 6 & 1 == 0,
+      head[7] & 1 == 0
+    else { return nil }
+    let id = Self.number(head, at: 0x28, bytes: 4)
+    let depths = [1: 8, 2: 10, 3: 12]
+    guard let bitDepth = depths[Int(head[0x21] >> 5)], let kind = Self.compressions[id],
+      kind.bitDepth.map({ $0 == bitDepth }) ?? true, frame.count >= kind.frameSize
+    else { return nil }
+    let (width, lines) = (
+      Self.number(head, at: 0x1a, bytes: 2), Self.number(head, at: 0x18, bytes: 2)
+    )
+    let rows = Self.number(head, at: 0x16c, bytes: 2)
+    let isInterlaced = head[5] & 2 != 0
+    // A height may be that of a field.
+    height = isInterlaced && (lines + 15) >> 4 == rows ? 2 * lines : lines
+    guard width > 0, lines > 0, kind.width.map({ $0 == width }) ?? true,
+      rows > 0, rows <= (revision == 3 ? Self.mostRows : Self.fewRows),
+      rows << (isInterlaced ? 1 : 0) <= (height + 15) >> 4, Self.areRowsThere(head, rows, of: frame.count)
+    else { return nil }
+    self.width = width
+    self.bitDepth = bitDepth
+    compression = id
+  }
+
+  /// Bytes of a header, for as many rows of macroblocks or fewer. DNxHR has a longer one for taller pictures.
+  private static let shortest = 0x280
+  private static let fewRows = 68
+  private static let mostRows = 512
+  /// Where the places of the rows stand, 4 bytes each.
+  private static let places = 0x170
+
+  /// What the ID fixes; nil where the header may say any.
+  private struct Compression {
+    var width: Int?
+    var bitDepth: Int?
+    /// Bytes.
+    var frameSize = 0
+  }
+
+  private static let compressions: [Int: Compression] = [
+    1235: Compression(width: 1920, bitDepth: 10, frameSize: 917_504),
+    1237: Compression(width: 1920, bitDepth: 8, frameSize: 606_208),
+    1238: Compression(width: 1920, bitDepth: 8, frameSize: 917_504),
+    1241: Compression(width: 1920, bitDepth: 10, frameSize: 917_504),
+    1242: Compression(width: 1920, bitDepth: 8, frameSize: 606_208),
+    1243: Compression(width: 1920, bitDepth: 8, frameSize: 917_504),
+    1250: Compression(width: 1280, bitDepth: 10, frameSize: 458_752),
+    1251: Compression(width: 1280, bitDepth: 8, frameSize: 458_752),
+    1252: Compression(width: 1280, bitDepth: 8, frameSize: 303_104),
+    1253: Compression(width: 1920, bitDepth: 8, frameSize: 188_416),
+    1271: Compression(), 1272: Compression(bitDepth: 8), 1273: Compression(bitDepth: 8),
+    1274: Compression(bitDepth: 8),
+  ]
+
+  /// By the prefix of the header: 1, or 3 for DNxHR. Nil for a prefix that is not known, and for 4:4:4.
+  private static func revision(of head: [UInt8]) -> Int? {
+    let size = number(head, at: 2, bytes: 2)
+    guard head[0] == 0, head[1] == 0, size >= shortest, size <= 0x2170, size % 4 == 0 else { return nil }
+    return head[4] == 3 ? 3 : head[4] == 1 && size == shortest ? 1 : nil
+  }
+
+  /// Whether each row of macroblocks begins within the frame.
+  private static func areRowsThere(_ head: [UInt8], _ rows: Int, of size: Int) -> Bool {
+    let start = rows > fewRows ? places + 4 * rows : shortest
+    guard head.count >= places + 4 * rows, size >= start else { return false }
+    return (0..<rows).allSatisfy { number(head, at: places + 4 * $0, bytes: 4) <= size - start }
+  }
+
+  private static func number(_ head: [UInt8], at place: Int, bytes: Int) -> Int {
+    head[place..<(place + bytes)].reduce(0) { $0 << 8 | Int($1) }
+  }
+}

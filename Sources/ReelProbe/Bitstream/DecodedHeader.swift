@@ -1,0 +1,59 @@
+import CFFmpeg
+
+/// What a decoder says of the first picture's header, without decoding the picture: for the codecs whose decoders of
+/// FFmpeg can do that, as `avformat_find_stream_info` has them do.
+enum DecodedHeader {
+  static let codecs: Set<UInt32> = Set(
+    [
+      AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H263, AV_CODEC_ID_FLV1,
+      AV_CODEC_ID_MSMPEG4V2, AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_WMV1, AV_CODEC_ID_WMV2, AV_CODEC_ID_MJPEG,
+    ].map(\.rawValue))
+
+  /// Completes a stream's parameters as `avformat_find_stream_info` would; what is there already is looked at as well.
+  /// False, and nothing is changed, when the first packet is not enough for that.
+  static func complete(_ stream: UnsafeMutablePointer<AVStream>, _ packet: UnsafeMutablePointer<AVPacket>)
+    -> Bool
+  {
+    let isParsed = av_stream_get_parser(stream) != nil
+    guard let parameters = stream.pointee.codecpar, !isParsed || !tellsBitRate(parameters.pointee.codec_id),
+      let decoder = avcodec_find_decoder(parameters.pointee.codec_id)
+    else { return false }
+    var freed = avcodec_alloc_context3(nil)
+    defer { avcodec_free_context(&freed) }
+    guard let context = freed, avcodec_parameters_to_context(context, parameters) >= 0 else { return false }
+    context.pointee.time_base = stream.pointee.time_base
+    context.pointee.thread_count = 1
+    context.pointee.codec_whitelist = av_strdup(CodecAllowList.ofHeaders)
+    if isParsed { parse(packet, in: context, parameters.pointee.codec_id) }
+    guard avcodec_open2(context, decoder, nil) >= 0 else { return false }
+    if !isComplete(context) {
+      context.pointee.skip_frame = AVDISCARD_ALL
+      guard avcodec_send_packet(context, packet) >= 0 else { return false }
+    }
+    return isComplete(context) && avcodec_parameters_from_context(parameters, context) >= 0
+  }
+
+  /// Whether FFmpeg's parser takes a bit rate from each packet that it sees.
+  private static func tellsBitRate(_ codec: AVCodecID) -> Bool {
+    [AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO].contains(codec)
+  }
+
+  /// Some of FFmpeg's demuxers have a parser look at each packet before a decoder does.
+  private static func parse(
+    _ packet: UnsafeMutablePointer<AVPacket>, in context: UnsafeMutablePointer<AVCodecContext>,
+    _ codec: AVCodecID
+  ) {
+    guard let parser = av_parser_init(Int32(codec.rawValue)) else { return }
+    defer { av_parser_close(parser) }
+    parser.pointee.flags |= PARSER_FLAG_COMPLETE_FRAMES
+    var output: UnsafeMutablePointer<UInt8>?
+    var outputSize: Int32 = 0
+    av_parser_parse2(
+      parser, context, &output, &outputSize, packet.pointee.data, packet.pointee.size, packet.pointee.pts,
+      packet.pointee.dts, packet.pointee.pos)
+  }
+
+  private static func isComplete(_ context: UnsafeMutablePointer<AVCodecContext>) -> Bool {
+    context.pointee.width > 0 && context.pointee.pix_fmt != AV_PIX_FMT_NONE
+  }
+}

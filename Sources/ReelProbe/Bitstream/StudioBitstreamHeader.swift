@@ -1,0 +1,51 @@
+import CFFmpeg
+
+/// Codecs of cameras and editors whose frames stand alone, each with a header.
+extension BitstreamHeader {
+  /// From a ProRes stream's first frame. Nil when that is none. The profile and the bits of a component are not in the
+  /// frame; a decoder goes by the tag.
+  init?(proRes parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
+    guard
+      let frame = ProResFrameHeader(
+        UnsafeBufferPointer(start: packet.pointee.data, count: Self.count(packet)))
+    else { return nil }
+    let profiles: [FourCharacterCode: Int32] = [
+      "apco": FF_PROFILE_PRORES_PROXY, "apcs": FF_PROFILE_PRORES_LT, "apcn": FF_PROFILE_PRORES_STANDARD,
+      "apch": FF_PROFILE_PRORES_HQ, "ap4h": FF_PROFILE_PRORES_4444, "ap4x": FF_PROFILE_PRORES_XQ,
+    ]
+    let profile = profiles[FourCharacterCode(codecTag: parameters.pointee.codec_tag)] ?? FF_PROFILE_UNKNOWN
+    let isDeep = [FF_PROFILE_PRORES_4444, FF_PROFILE_PRORES_XQ].contains(profile)
+    self.init(
+      width: frame.width, height: frame.height, format: Self.format(frame, isDeep: isDeep), profile: profile,
+      level: parameters.pointee.level, usability: VideoUsability(colour: frame.colour))
+  }
+
+  private static func format(_ frame: ProResFrameHeader, isDeep: Bool) -> AVPixelFormat {
+    switch (isDeep, frame.isFullChroma, frame.hasAlpha) {
+    case (false, false, false): reel_yuv422p10
+    case (false, false, true): reel_yuva422p10
+    case (false, true, false): reel_yuv444p10
+    case (false, true, true): reel_yuva444p10
+    case (true, false, false): reel_yuv422p12
+    case (true, false, true): reel_yuva422p12
+    case (true, true, false): reel_yuv444p12
+    case (true, true, true): reel_yuva444p12
+    }
+  }
+
+  /// From a DNxHD stream's first frame. Nil when that is none, or of an unusual kind.
+  init?(dnx parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
+    guard
+      let frame = DNxFrameHeader(UnsafeBufferPointer(start: packet.pointee.data, count: Self.count(packet)))
+    else { return nil }
+    let profiles: [Int: Int32] = [
+      1271: FF_PROFILE_DNXHR_HQX, 1272: FF_PROFILE_DNXHR_HQ, 1273: FF_PROFILE_DNXHR_SQ,
+      1274: FF_PROFILE_DNXHR_LB,
+    ]
+    let formats = [8: AV_PIX_FMT_YUV422P, 10: reel_yuv422p10, 12: reel_yuv422p12]
+    guard let format = formats[frame.bitDepth] else { return nil }
+    self.init(
+      width: frame.width, height: frame.height, format: format,
+      profile: profiles[frame.compression] ?? FF_PROFILE_DNXHD, level: parameters.pointee.level)
+  }
+}

@@ -1,0 +1,117 @@
+import ReelCore
+import ReelProbe
+import ReelTestSupport
+import Testing
+
+/// The codecs besides H.264, HEVC and the open ones: those whose frames have headers of their own, and those whose decoder
+/// reads a header without decoding a picture. All ways must tell the same.
+@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct OtherCodecTests {
+  private static let proRes: [[String]] = [
+    [], ["-profile:v", "proxy"], ["-profile:v", "lt"], ["-profile:v", "hq"], ["-flags", "+ildct"],
+    ["-profile:v", "4444", "-pix_fmt", "yuv444p10le"], ["-profile:v", "4444", "-pix_fmt", "yuva444p10le"],
+    ["-profile:v", "4444xq", "-pix_fmt", "yuv444p10le"], ["-vf", "setsar=4/3"],
+    ["-color_trc", "smpte2084", "-color_primaries", "bt2020", "-colorspace", "bt2020nc"],
+    ["-color_trc", "arib-std-b67"],
+  ].map { ["-pix_fmt", "yuv422p10le", "-c:v", "prores_ks"] + $0 }
+
+  private static let dnx: [[String]] = [
+    ["-profile:v", "dnxhr_lb", "-pix_fmt", "yuv422p"], ["-profile:v", "dnxhr_sq", "-pix_fmt", "yuv422p"],
+    ["-profile:v", "dnxhr_hq", "-pix_fmt", "yuv422p"],
+    ["-profile:v", "dnxhr_hqx", "-pix_fmt", "yuv422p10le"],
+    ["-profile:v", "dnxhr_444", "-pix_fmt", "yuv444p10le"],
+    ["-profile:v", "dnxhr_444", "-pix_fmt", "gbrp10le"],
+    ["-profile:v", "dnxhr_sq", "-pix_fmt", "yuv422p", "-vf", "scale=256:1200,setsar=4/3"],
+    ["-b:v", "120M", "-pix_fmt", "yuv422p", "-vf", "scale=1920:1080"],
+    ["-b:v", "185M", "-pix_fmt", "yuv422p10le", "-vf", "scale=1920:1080"],
+    ["-b:v", "120M", "-pix_fmt", "yuv422p", "-flags", "+ildct", "-vf", "scale=1920:1080"],
+    ["-b:v", "110M", "-pix_fmt", "yuv422p10le", "-vf", "scale=1280:720"],
+  ].map { ["-c:v", "dnxhd"] + $0 }
+
+  @Test(arguments: proRes + dnx) func studioCodecsAreTheSameAllWays(arguments: [String]) throws {
+    for name in ["a.mov", "a.mkv", "a.mxf", "a.avi"] {
+      try expectAllWaysAgree(name, frames: name == "a.mxf" ? 24 : 3, arguments)
+    }
+  }
+
+  private static let described: [[String]] =
+    [
+      [], ["-vf", "scale=66:50,setsar=4/3"], ["-bf", "2"], ["-flags", "+ildct+ilme"], ["-b:v", "100k"],
+      ["-minrate", "2M", "-maxrate", "2M", "-b:v", "2M", "-bufsize", "1M"],
+      ["-color_trc", "smpte2084", "-color_primaries", "bt2020"],
+    ].flatMap { options in
+      ["mpeg1video", "mpeg2video", "mpeg4"].map { ["-pix_fmt", "yuv420p", "-c:v", $0] + options }
+    } + [
+      ["-pix_fmt", "yuv422p", "-c:v", "mpeg2video"],
+      ["-pix_fmt", "yuv420p", "-c:v", "mpeg4", "-profile:v", "15"],
+      ["-pix_fmt", "yuv420p", "-c:v", "mpeg4", "-qpel", "1"], ["-pix_fmt", "yuvj420p", "-c:v", "mjpeg"],
+      ["-pix_fmt", "yuvj422p", "-c:v", "mjpeg"], ["-pix_fmt", "yuvj444p", "-c:v", "mjpeg"],
+      ["-pix_fmt", "yuv420p", "-strict", "-1", "-c:v", "mjpeg", "-vf", "scale=66:50,setsar=4/3"],
+      ["-pix_fmt", "yuv420p", "-vf", "scale=176:144", "-c:v", "h263"],
+      ["-pix_fmt", "yuv420p", "-vf", "scale=128:96", "-c:v", "h263p"],
+      ["-pix_fmt", "yuv420p", "-c:v", "msmpeg4v2"], ["-pix_fmt", "yuv420p", "-c:v", "msmpeg4"],
+      ["-pix_fmt", "yuv420p", "-c:v", "wmv1"], ["-pix_fmt", "yuv420p", "-c:v", "wmv2"],
+      ["-pix_fmt", "yuv420p", "-c:v", "flv"], ["-pix_fmt", "yuv420p", "-c:v", "ffv1"],
+      ["-pix_fmt", "rgb24", "-c:v", "png"], ["-pix_fmt", "rgb24", "-c:v", "jpeg2000"],
+      ["-pix_fmt", "yuv420p", "-vf", "scale=720:576", "-c:v", "dvvideo"],
+    ]
+
+  @Test(arguments: described) func codecsWithADecoderAreTheSameAllWays(arguments: [String]) throws {
+    for name in ["a.mov", "a.mp4", "a.3gp", "a.mkv", "a.avi", "a.ts", "a.mpg", "a.flv", "a.wmv"] {
+      try expectAllWaysAgree(name, frames: 40, arguments)
+    }
+    try expectAllWaysAgree("a.mov", frames: 1, arguments)
+  }
+
+  /// One picture is not decoded, nor are twenty packets read, where the header says the rest.
+  @Test(arguments: [
+    ("prores_ks", "yuv422p10le", "a.mov"), ("dnxhd", "yuv422p", "a.mov"),
+    ("prores_ks", "yuv422p10le", "a.mkv"),
+    ("mpeg4", "yuv420p", "a.mp4"), ("mpeg4", "yuv420p", "a.mkv"), ("mjpeg", "yuvj420p", "a.mov"),
+    ("mpeg2video", "yuv420p", "a.mov"),
+  ])
+  func anOrdinaryHeaderIsTrusted(encoder: String, format: String, name: String) throws {
+    let profile = encoder == "dnxhd" ? ["-profile:v", "dnxhr_sq", "-vf", "scale=256:128"] : []
+    let made = try FFmpegTool.make(
+      name, FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder, "-pix_fmt", format] + profile)
+    guard let made, let container = made.sniffed else { return }
+    #expect(try made.read(as: container).method == .header)
+  }
+
+  /// A recording that begins between two key frames.
+  @Test(arguments: [("libx264", []), ("libx264", ["-x264-params", "pic-struct=1"]), ("libx265", [])])
+  func aStreamThatBeginsInTheMiddleIsTheSameAllWays(encoder: String, options: [String]) throws {
+    let arguments = FFmpegTool.picture + ["-c:v", encoder, "-pix_fmt", "yuv420p", "-g", "12"] + options
+    guard let made = try FFmpegTool.make("a.ts", arguments) else { return }
+    var methods: Set<ProbeMethod> = []
+    for packets in [3, 5, 8, 12, 20, 30] {
+      let tables = made.allBytes.prefix(3 * 188)
+      let file = try #require(OpenFile(holding: Array(tables + made.allBytes[(188 * packets)...])))
+      methods.formUnion(ReelProbeTests.expectAllWaysAgree(on: file, "\(encoder) from packet \(packets)"))
+    }
+    #expect(methods.contains(.packets))
+  }
+
+  /// A size in the sample entry that the pictures contradict.
+  @Test(arguments: [("mpeg2video", "m2v1"), ("prores_ks", "apch")])
+  func aHeaderThatLiesAboutTheSizeIsNotBelieved(encoder: String, tag: String) throws {
+    let options = encoder == "prores_ks" ? ["-pix_fmt", "yuv422p10le", "-profile:v", "hq"] : []
+    guard let made = try FFmpegTool.make("a.mov", FFmpegTool.picture + ["-c:v", encoder] + options) else {
+      return
+    }
+    var bytes = made.allBytes
+    let entry = try #require(bytes.position(of: tag, notBefore: bytes.position(of: "stsd") ?? 0))
+    bytes.replaceSubrange((entry + 28)..<(entry + 32), with: [0x07, 0x80, 0x04, 0x38])
+    let file = try #require(OpenFile(holding: bytes))
+    for media in try file.readBothWays(as: .mov) {
+      #expect(media.video?.storedWidth == 64)
+      #expect(media.warnings.map(\.message).contains("its header says 1920x1080, its pictures are 64x48"))
+    }
+  }
+
+  private func expectAllWaysAgree(_ name: String, frames: Int, _ arguments: [String]) throws {
+    let made = try FFmpegTool.make(name, FFmpegTool.picture + ["-frames:v", "\(frames)"] + arguments)
+    guard let made else { return }
+    ReelProbeTests.expectAllWaysAgree(on: made, "\(name) of \(frames) frames, \(arguments)")
+  }
+}
