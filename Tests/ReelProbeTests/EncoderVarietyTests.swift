@@ -1,3 +1,4 @@
+import Foundation
 import ReelCore
 import ReelProbe
 import ReelTestSupport
@@ -165,6 +166,27 @@ struct EncoderVarietyTests {
       #expect(video.bitDepth == 10)
       #expect(video.chroma == "4:2:0")
     }
+  }
+
+  /// A decoder of HEVC goes by the bitstream alone, one of H.264 by the container where the bitstream says nothing.
+  @Test(arguments: ["libx264", "libx265"], ["b.mp4", "b.mkv"])
+  func whatIsOnlyInTheContainerIsTheSameAllWays(encoder: String, name: String) throws {
+    let made = try FFmpegTool.make(
+      "a.mp4", FFmpegTool.picture + ["-frames:v", "12", "-pix_fmt", "yuv420p10le", "-c:v", encoder])
+    guard let made else { return }
+    let plain = FileManager.default.temporaryDirectory.appendingPathComponent("reel-\(UUID()).mp4")
+    try Data(made.allBytes).write(to: plain)
+    defer { try? FileManager.default.removeItem(at: plain) }
+    let tagged = try FFmpegTool.make(
+      name,
+      [
+        "-i", plain.path, "-c", "copy", "-color_trc", "smpte2084", "-color_primaries", "bt2020",
+        "-colorspace", "bt2020nc", "-movflags", "write_colr",
+      ])
+    let file = try #require(tagged)
+    let container = try #require(file.sniffed)
+    let kinds = try file.readBothWays(as: container).map { $0.video?.hdr?.kind }
+    #expect(kinds[0] == kinds[1] && kinds[1] == (encoder == "libx264" ? .pq : nil))
   }
 
   @Test(arguments: ["libx264", "libx265"]) func aHeaderThatLiesAboutTheSizeIsNotBelieved(encoder: String)

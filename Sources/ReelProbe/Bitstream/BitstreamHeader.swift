@@ -30,6 +30,8 @@ struct BitstreamHeader {
 
   /// Nil where the codec's headers cannot be read, or its stream is out of the ordinary.
   init?(_ parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
+    // A decoder takes it in place of the stream's own.
+    guard !Self.hasOtherExtradata(packet, than: parameters) else { return nil }
     switch parameters.pointee.codec_id {
     case AV_CODEC_ID_H264: self.init(h264: parameters, packet: packet)
     case AV_CODEC_ID_HEVC: self.init(hevc: parameters, packet: packet)
@@ -63,6 +65,14 @@ struct BitstreamHeader {
     self.usability = usability
   }
 
+  private static func hasOtherExtradata(
+    _ packet: UnsafeMutablePointer<AVPacket>, than parameters: UnsafeMutablePointer<AVCodecParameters>
+  ) -> Bool {
+    var size = 0
+    guard let data = av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size) else { return false }
+    return !extradata(of: parameters).elementsEqual(UnsafeBufferPointer(start: data, count: size))
+  }
+
   static func extradata(of parameters: UnsafeMutablePointer<AVCodecParameters>) -> [UInt8] {
     guard let data = parameters.pointee.extradata, parameters.pointee.extradata_size > 0 else { return [] }
     return Array(UnsafeBufferPointer(start: data, count: Int(parameters.pointee.extradata_size)))
@@ -84,7 +94,8 @@ struct BitstreamHeader {
       var reduced = AVRational()
       av_reduce(
         &reduced.num, &reduced.den, Int64(pixel.ratio.numerator), Int64(pixel.ratio.denominator), 255 * 255)
-      parameters.pointee.sample_aspect_ratio = reduced
+      let isUsable = av_image_check_sar(UInt32(clamping: width), UInt32(clamping: height), reduced) >= 0
+      parameters.pointee.sample_aspect_ratio = isUsable ? reduced : AVRational(num: 0, den: 1)
     }
     if let colour = usability.colour {
       parameters.pointee.color_trc = AVColorTransferCharacteristic(rawValue: colour.transfer)

@@ -8,12 +8,16 @@ extension BitstreamHeader {
       let parsed = ParsedPicture(parameters, packet),
       sequence.width == parsed.width, sequence.height == parsed.height, parsed.format != AV_PIX_FMT_NONE
     else { return nil }
-    self.init(parsed, parsed.format, sequence.usability)
+    // What it does not say is unspecified to a decoder, whatever the container says.
+    let colour = sequence.usability.colour ?? VideoUsability.Colour(primaries: 2, transfer: 2, matrix: 2)
+    self.init(
+      parsed, parsed.format, VideoUsability(pixel: sequence.usability.pixel, colour: colour))
   }
 
   /// The sequence parameter sets that a picture in the packet may use; nil as for H.264.
   private static func hevcSets(_ record: [UInt8], _ packet: [UInt8]) -> [ArraySlice<UInt8>]? {
     if let configuration = HEVCConfiguration(record) {
+      guard !configuration.overrulesTransfer else { return nil }
       let units = LengthPrefixedUnits(packet, lengthSize: configuration.lengthSize)
       return hevcSets(units).map { $0 + configuration.sequenceParameterSets.map { $0[...] } }
     }

@@ -4,6 +4,8 @@ struct HEVCConfiguration: Hashable {
   let lengthSize: Int
   /// The sequence parameter sets, each with its header of two bytes.
   let sequenceParameterSets: [[UInt8]]
+  /// Whether one of its messages names another transfer function than they do.
+  let overrulesTransfer: Bool
 
   /// Nil for anything else, such as NAL units behind start codes.
   init?(_ record: [UInt8]) {
@@ -12,15 +14,22 @@ struct HEVCConfiguration: Hashable {
     guard lengthSize != 3 else { return nil }
     var rest = record[23...]
     var sets: [[UInt8]] = []
+    var overrules = false
     for _ in 0..<record[22] {
       guard let kind = rest.popFirst(), let count = Self.number(&rest) else { return nil }
       for _ in 0..<count {
         guard let length = Self.number(&rest), length <= rest.count else { return nil }
-        if kind & 0x3f == 33 { sets.append(Array(rest.prefix(length))) }
+        let unit = rest.prefix(length)
+        switch kind & 0x3f {
+        case 33: sets.append(Array(unit))
+        case 39: overrules = overrules || SupplementalMessages(unit.dropFirst()).overruleTransfer
+        default: break
+        }
         rest = rest.dropFirst(length)
       }
     }
     sequenceParameterSets = sets
+    overrulesTransfer = overrules
   }
 
   private static func number(_ rest: inout ArraySlice<UInt8>) -> Int? {
