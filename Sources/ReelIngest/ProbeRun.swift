@@ -1,5 +1,6 @@
 import ReelCore
 import ReelSource
+import Synchronization
 
 /// Reads what files really are, several at once, and gives the answers in the order of the question.
 public struct ProbeRun: Sendable {
@@ -21,30 +22,39 @@ public struct ProbeRun: Sendable {
   ///
   /// - Throws: ``ProbeError`` of a code that is about the installation: no other file would fare better.
   public func run(_ report: (ProbedFile) async -> Bool) async throws(ProbeError) {
-    try await run(preparing: { $0 }, report)
-  }
-
-  /// Calls `report` for each file in order, with what `prepare` made of the answer: several files are prepared at
-  /// once, only the reports wait for each other.
-  ///
-  /// Ends, and throws, like ``run(_:)``.
-  public func run<Prepared: Sendable>(
-    preparing prepare: @escaping @Sendable (ProbedFile) -> Prepared, _ report: (Prepared) async -> Bool
-  ) async throws(ProbeError) {
     var problem: ProbeError?
-    // As many again open and prepare files while the others wait for their readers.
-    await BlockingQueue(label: "reel.probe-run", width: 2 * width).mapInOrder(
-      ItemSource(walk: walk)
-    ) { item, flag in
-      let file = probe(item, flag)
-      return Answer(prepared: prepare(file), installation: file.installation)
-    } _: { answer in
-      problem = answer.installation
+    await queue.mapInOrder(ItemSource(walk: walk), probe) { file in
+      problem = file.installation
       guard problem == nil else { return false }
-      return await report(answer.prepared)
+      return await report(file)
     }
     if let problem { throw problem }
   }
+
+  /// Calls `report` for each file in order, with what `prepare` made of the answer: several files are prepared at
+  /// once, only the reports wait for each other. Both may block.
+  ///
+  /// Ends, and throws, like ``run(_:)``.
+  public func run<Prepared: Sendable>(
+    preparing prepare: @escaping @Sendable (ProbedFile) -> Prepared,
+    reporting report: @escaping @Sendable (Prepared) -> Bool
+  ) async throws(ProbeError) {
+    let problem = Mutex<ProbeError?>(nil)
+    await queue.mapInOrder(ItemSource(walk: walk)) { item, flag in
+      let file = probe(item, flag)
+      return Answer(prepared: prepare(file), installation: file.installation)
+    } blocking: { answer in
+      if let found = answer.installation {
+        problem.withLock { $0 = found }
+        return false
+      }
+      return report(answer.prepared)
+    }
+    if let problem = problem.withLock({ $0 }) { throw problem }
+  }
+
+  /// As many again open and prepare files while the others wait for their readers.
+  private var queue: BlockingQueue { BlockingQueue(label: "reel.probe-run", width: 2 * width) }
 
   private func probe(_ item: NumberedItem, _ flag: CancellationFlag) -> ProbedFile {
     let path = item.file.path

@@ -80,7 +80,7 @@ enum PlainEventLine {
   private static let paired = [UInt8(ascii: "#"), UInt8(ascii: ":")]
 
   /// Printable ASCII without quotes and backslashes, and without the pairs that a CI runner acts on.
-  private static func isPlain(_ text: some Sequence<UInt8>) -> Bool {
+  static func isPlain(_ text: some Sequence<UInt8>) -> Bool {
     var previous: UInt8 = 0
     for byte in text {
       if !(0x20...0x7E).contains(byte) || quoting.contains(byte) { return false }

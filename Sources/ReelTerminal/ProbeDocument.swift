@@ -23,6 +23,11 @@ package struct ProbeDocument: JSONDocument, Sendable {
     return report.media.container.contradicts(claimedExtension: path.claimedExtension)
   }
 
+  /// The document on one line, and a newline: as ``json(pretty:)`` has it.
+  package func jsonLine() throws -> String {
+    try PlainProbeLine.text(of: self) ?? json()
+  }
+
   private enum CodingKeys: String, CodingKey { case ok, media, probe, error }
   private enum ErrorKeys: String, CodingKey { case code, message }
 

@@ -84,6 +84,35 @@ import Testing
     #expect(results == (0..<100).map { $0 * 2 })
   }
 
+  @Test("the threads give the results in order, one at a time", arguments: [1, 4])
+  func orderOfThreads(_ width: Int) async {
+    let results = Order()
+    await BlockingQueue(label: "test", width: width).mapInOrder((0..<200).makeIterator(), ahead: 7) {
+      number, _ in
+      if number.isMultiple(of: 9) { usleep(UInt32(number % 5) * 400) }
+      return number
+    } blocking: { result in
+      results.add(result)
+      return true
+    }
+    #expect(results.all == Array(0..<200))
+  }
+
+  @Test func threadsEndWhenNoMoreAreWanted() async {
+    let (begun, given) = (Order(), Order())
+    await BlockingQueue(label: "test", width: 2).mapInOrder((1...1000).makeIterator(), ahead: 6) {
+      number, flag in
+      begun.add(number)
+      while number == 4, !flag.isSet { usleep(1000) }
+      return number
+    } blocking: { number in
+      given.add(number)
+      return number < 3
+    }
+    #expect(given.all == [1, 2, 3])
+    #expect(begun.all.count <= 9)
+  }
+
   @Test func asManyAtOnceAsThereAreThreads() async {
     let crowd = Crowd()
     await BlockingQueue(label: "test", width: 3).mapInOrder((0..<12).makeIterator()) { _, _ in

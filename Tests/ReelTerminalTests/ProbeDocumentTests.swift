@@ -2,6 +2,7 @@ import FoundationEssentials
 import ReelCore
 import ReelIngest
 import ReelTerminal
+import ReelTestSupport
 import Testing
 
 @Suite struct ProbeDocumentTests {
@@ -41,6 +42,28 @@ import Testing
       try document.json()
         == #"{"error":{"code":"playlist","message":"notes.mp4 is an HLS playlist, not a video"},"#
         + #""ok":false,"path":"notes.mp4"}"# + "\n")
+  }
+
+  /// Put together without an encoder, where its texts are plain: the same bytes.
+  @Test func aLineIsWhatTheEncoderWrites() throws {
+    var random = SplitMix64(seed: 1707)
+    for round in 0..<1500 {
+      var media = RandomValues.media(&random)
+      if round.isMultiple(of: 2) { media.makePlain(&random) }
+      var report = Samples.report
+      report.media = media
+      let path = round.isMultiple(of: 3) ? RandomValues.path(&random) : SourcePath("/a/clip \(round).mov")
+      let document = ProbeDocument(path: path, result: .success(report))
+      #expect(try document.jsonLine() == document.json())
+    }
+    let failure = ProbeDocument(path: SourcePath("a"), result: .failure(FileFailure(code: "b", message: "c")))
+    #expect(try failure.jsonLine() == failure.json())
+    var report = Samples.report
+    for seconds in [0.0001, 0.00009, 1e-9, 0.1, 1, 2.0373293, 100_000, 31_535_999.99, 1e15, 1e17] {
+      (report.media.duration, report.media.presentDuration) = (seconds, -seconds)
+      let document = ProbeDocument(path: SourcePath("a.mov"), result: .success(report))
+      #expect(try document.jsonLine() == document.json())
+    }
   }
 
   @Test(arguments: [("clip.mp4", true), ("clip.MOV", false), ("clip", false), ("clip.exe", true)])
@@ -83,5 +106,19 @@ import Testing
       JSONValue.self, from: try ProbeListDocument([document, document]).json().utf8)
     #expect(list["v"] == .integer(1))
     #expect(list["files"]?.elements.count == 2)
+  }
+}
+
+extension MediaInfo {
+  /// As most files are: no text in it that needs an escape.
+  fileprivate mutating func makePlain(_ random: inout SplitMix64) {
+    container = MediaContainer.allCases.randomElement(using: &random) ?? .mp4
+    (title, artist) = (random.maybe("A day out: part 2"), random.maybe("a#b"))
+    contentIdentifier = random.maybe("0D2C-77")
+    video = random.maybe(Samples.video)
+    video?.hdr = random.maybe(HDR(kind: .dolbyVision, profile: random.maybe(8)))
+    audio = (0..<3).map { AudioFacts(codec: "aac", channels: random.maybe($0), sampleRate: 48_000) }
+    warnings = [MediaWarning(.sizeMismatch, "its header says 1x1"), MediaWarning(.truncated, "it is cut")]
+    createdAt = random.maybe(Date(timeIntervalSince1970: 1_714_558_272.25))
   }
 }

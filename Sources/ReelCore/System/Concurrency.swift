@@ -157,6 +157,65 @@ extension BlockingQueue {
   }
 }
 
+extension BlockingQueue {
+  /// The same for a `body` that may block: the threads call it themselves, one at a time, and no result is handed to
+  /// another thread but those that were waited for.
+  package func mapInOrder<Elements: IteratorProtocol & Sendable, Output: Sendable>(
+    _ elements: Elements, ahead: Int = 256,
+    _ transform: @escaping @Sendable (Elements.Element, CancellationFlag) -> Output,
+    blocking body: @escaping @Sendable (Output) -> Bool
+  ) async {
+    let source = NumberedElements(elements, ahead: max(1, ahead))
+    let results = OrderedResults<Output>()
+    await withTaskGroup { group in
+      for _ in lanes {
+        group.addTask { [self] in
+          await source.isOver.whileRunning {
+            await run {
+              while let (number, element) = source.next() {
+                results.add(transform(element, source.isOver), number: number) { output in
+                  guard !source.isOver.isSet else { return }
+                  if !body(output) { source.isOver.set() }
+                  source.room.signal()
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Results that come in any order, and are given in theirs.
+private final class OrderedResults<Output: Sendable>: Sendable {
+  private struct State {
+    var early: [Int: Output] = [:]
+    var given = 0
+    var isGiving = false
+
+    mutating func next() -> Output? {
+      let next = early.removeValue(forKey: given)
+      if next != nil { given += 1 }
+      isGiving = next != nil
+      return next
+    }
+  }
+  private let state = Mutex(State())
+
+  /// Calls `give` for all that can be given now, unless another thread does.
+  func add(_ output: Output, number: Int, _ give: (Output) -> Void) {
+    var next = state.withLock { state in
+      state.early[number] = output
+      return state.isGiving ? nil : state.next()
+    }
+    while let output = next {
+      give(output)
+      next = state.withLock { $0.next() }
+    }
+  }
+}
+
 /// Elements for several threads, numbered from 0.
 private final class NumberedElements<Elements: IteratorProtocol & Sendable>: Sendable {
   private struct State {

@@ -66,7 +66,7 @@ struct ProbeCommand: AsyncParsableCommand {
 
   private func probe(_ run: ProbeRun, _ printer: ProbePrinter) async -> ProbeError? {
     do throws(ProbeError) {
-      try await run.run(preparing: printer.prepare) { await printer.take($0) }
+      try await run.run(preparing: printer.prepare, reporting: printer.take)
       return nil
     } catch {
       return error

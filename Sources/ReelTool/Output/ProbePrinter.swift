@@ -18,8 +18,6 @@ final class ProbePrinter: Sendable {
     #endif
   }
   private let format: Format
-  /// The reader of the output may be slow; only this queue waits for it.
-  private let queue = BlockingQueue(label: "reel.output", width: 1)
   private let state = Mutex(State())
 
   init(format: Format) {
@@ -32,19 +30,15 @@ final class ProbePrinter: Sendable {
     let text = Result {
       switch format {
       case .cards: ProbeSummary.text(document, .standardOutput())
-      case .lines: try document.json(pretty: false)
+      case .lines: try document.jsonLine()
       case .json: ""
       }
     }
     return PreparedAnswer(document: document, text: text)
   }
 
-  /// Prints one file's answer. Gives false when nobody reads any more.
-  func take(_ answer: PreparedAnswer) async -> Bool {
-    await queue.run { self.print(answer) }
-  }
-
-  private func print(_ answer: PreparedAnswer) -> Bool {
+  /// Prints one file's answer; blocks while the reader of the output is slow. Gives false when nobody reads any more.
+  func take(_ answer: PreparedAnswer) -> Bool {
     state.withLock { state in
       do {
         let text = try answer.text.get()
