@@ -18,6 +18,10 @@ struct FrameColours: Hashable {
   /// Whether its red, green and blue are those of BT.2020.
   let isWide: Bool
 
+  init(matrix: Int32 = SWS_CS_BT2020, isFullRange: Bool = false, transfer: Transfer, isWide: Bool) {
+    (self.matrix, self.isFullRange, self.transfer, self.isWide) = (matrix, isFullRange, transfer, isWide)
+  }
+
   /// What the frame says, else what the stream does, else what is usual for a picture of its size.
   init(_ frame: AVFrame, _ parameters: AVCodecParameters) {
     let space =

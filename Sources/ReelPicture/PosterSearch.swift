@@ -28,6 +28,8 @@ struct PosterSearch {
   private static let allPixels = 700_000_000
   /// How many frames between are decoded, and how many of them looked at.
   private static let mostFrames = 600
+  /// How much more than those before a frame shows while it fades in.
+  private static let growth = 1.03
   private static let mostLooks = 40
 
   init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
@@ -73,7 +75,10 @@ struct PosterSearch {
       guard time.map({ $0 >= next }) ?? true else { continue }
       next = (time ?? next) + step
       looks += 1
+      let before = best?.score ?? 0
       take(frame, isKeyFrame: false)
+      // While a picture fades in, the next one shows more.
+      if isFound, let score = best?.score, score > before * Self.growth { isFound = false }
     }
   }
 
@@ -91,6 +96,6 @@ struct PosterSearch {
     if score > best?.score ?? -1 {
       best = (Candidate(picture: picture, time: decoder.seconds(ticks)), score)
     }
-    if quality.isGood, !isDamaged { isFound = true }
+    isFound = quality.isGood && !isDamaged
   }
 }

@@ -55,10 +55,10 @@ struct Scaler {
     let context = sws_getContext(
       frame.pointee.width, rows, AVPixelFormat(rawValue: frame.pointee.format), Int32(width), Int32(height),
       format, shrinks ? reel_scale_by_area : reel_scale_smoothly, nil, nil, nil)
-    // It says no for what is red, green and blue already.
+    // The same matrix twice: what is red, green and blue already goes there and back.
+    let matrix = sws_getCoefficients(colours.matrix)
     _ = sws_setColorspaceDetails(
-      context, sws_getCoefficients(colours.matrix), colours.isFullRange ? 1 : 0,
-      sws_getCoefficients(SWS_CS_ITU709), 1, 0, 1 << 16, 1 << 16)
+      context, matrix, colours.isFullRange ? 1 : 0, matrix, 1, 0, 1 << 16, 1 << 16)
     return context
   }
 

@@ -7,8 +7,8 @@ import CFFmpeg
 /// rate come from the container or a parser, except for AAC and MPEG audio in MPEG's multiplexes.
 /// `codec_whitelist=none` is no option: it loses the size in MPEG-TS and FLV.
 package enum CodecAllowList {
-  /// Those that may decode pictures.
-  package static let pictures = Set(parsed + undecoded)
+  /// Those that may decode pictures; two of them are of cameras and editors, and the facts do not need them.
+  package static let pictures = Set(parsed + undecoded + ["aic", "cfhd"])
 
   /// Which decoders of video.
   enum Video {

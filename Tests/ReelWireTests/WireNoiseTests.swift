@@ -31,15 +31,18 @@ import Testing
   @Test(arguments: 0..<200)
   func randomPayloads(seed: UInt64) throws {
     var chance = Chance(seed: seed)
-    for kind in 0...7 as ClosedRange<UInt8> {
+    for kind in 0...10 as ClosedRange<UInt8> {
       let payload = (0..<chance.number(0...600)).map { _ in
         UInt8(truncatingIfNeeded: chance.pick([0, 0, 1, 1, chance.number(0...255)]))
       }
       let length = withUnsafeBytes(of: UInt32(payload.count).littleEndian) { Array($0) }
-      try decodeEverything(Array("REEL".utf8) + [1, kind] + length + payload)
+      try decodeEverything(Array("REEL".utf8) + [Self.version, kind] + length + payload)
       try decodeEverything(payload)
     }
   }
+
+  /// What every frame of today has behind its first four bytes.
+  private static let version = (try? ForkRequest().encoded())?[4] ?? 0
 
   @Test func otherVersionsAreNamed() throws {
     var frame = try ForkRequest().encoded()
@@ -57,6 +60,13 @@ import Testing
     if let reply = try? ReadReply(decoding: bytes) {
       #expect(try ReadReply(decoding: reply.encoded()) == reply)
     }
+    if let request = try? PictureRequest(decoding: bytes) {
+      #expect(try PictureRequest(decoding: request.encoded()) == request)
+    }
+    if let reply = try? PictureReply(decoding: bytes) {
+      #expect(try PictureReply(decoding: reply.encoded()) == reply)
+    }
+    _ = try? PictureBytes.decoded(bytes)
     if let hello = try? WorkerHello(decoding: bytes) { _ = try hello.encoded() }
     if let start = try? WorkerStart(decoding: bytes) { _ = try start.encoded() }
     if let request = try? ReadRequest(decoding: bytes) { _ = try request.encoded() }

@@ -1,0 +1,112 @@
+import Foundation
+import Glibc
+import ReelCore
+import ReelPicture
+import ReelProbe
+import Testing
+
+/// The `ffmpeg` program, which makes the videos of these tests, and says what is in a JPEG.
+enum FFmpegTool {
+  /// Nil where it is not installed.
+  static let path: String? = (ProcessInfo.processInfo.environment["PATH"] ?? "")
+    .split(separator: ":").map { $0 + "/ffmpeg" }
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+  struct Failure: Error {
+    let words: [String]
+  }
+
+  /// Runs it, and gives what it writes to standard output.
+  @discardableResult
+  static func run(_ arguments: [String]) throws -> [UInt8] {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: try #require(path))
+    process.arguments = ["-v", "error", "-nostdin", "-y", "-threads", "1"] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw Failure(words: arguments) }
+    return Array(bytes)
+  }
+
+  /// What it writes into a file of that name.
+  static func make(_ name: String, _ arguments: [String]) throws -> [UInt8] {
+    let folder = NSTemporaryDirectory() + "/reel-picture-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try run(arguments + [folder + "/" + name])
+    return Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
+  }
+}
+
+/// The mean colours of a picture's regions: how it looks from afar.
+struct Look: Equatable {
+  static let (across, down) = (16, 9)
+  let colours: [UInt8]
+
+  private static let output = [
+    "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-",
+  ]
+
+  /// Of a still that a filter graph draws.
+  init(drawn source: String, _ filter: String = "null") throws {
+    colours = try FFmpegTool.run(
+      ["-f", "lavfi", "-i", source, "-vf", "\(filter),format=gbrp,scale=16:9:flags=area"] + Self.output)
+  }
+
+  /// Of a JPEG.
+  init(jpeg: [UInt8]) throws {
+    let file = NSTemporaryDirectory() + "/reel-look-\(UUID().uuidString).jpg"
+    try Data(jpeg).write(to: URL(fileURLWithPath: file))
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    colours = try FFmpegTool.run(
+      ["-f", "mjpeg", "-i", file, "-vf", "format=gbrp,scale=16:9:flags=area"] + Self.output)
+  }
+
+  /// The mean difference of a colour, from 0 to 255.
+  func distance(to other: Look) -> Double {
+    guard colours.count == other.colours.count, !colours.isEmpty else { return 255 }
+    let sum = zip(colours, other.colours).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
+    return Double(sum) / Double(colours.count)
+  }
+
+  /// The mean of all.
+  var brightness: Double { Double(colours.reduce(0) { $0 + Int($1) }) / Double(max(1, colours.count)) }
+}
+
+/// A file for a test.
+final class TestVideo {
+  let descriptor: Int32
+  let size: Int64
+  let container: MediaContainer
+
+  init(_ bytes: [UInt8]) throws {
+    var name = Array((NSTemporaryDirectory() + "/reel-picture-test-XXXXXX").utf8CString)
+    descriptor = mkstemp(&name)
+    unlink(name)
+    size = Int64(bytes.count)
+    let head = Array(bytes.prefix(Sniffer.headLength))
+    guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count,
+      case .container(let container) = Sniffer.verdict(head: head, size: size)
+    else { throw FFmpegTool.Failure(words: ["not a container"]) }
+    self.container = container
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  func poster(size side: Int = 512, prefersCover: Bool = false) throws(PosterError) -> Poster {
+    try PictureReader(limits: ReadingLimits(seconds: 120)).poster(
+      descriptor: descriptor, size: size, container: container,
+      options: PosterOptions(size: side, prefersCover: prefersCover))
+  }
+
+  func frames(count: Int, side: Int = 160) throws(PosterError) -> [(picture: RawPicture, time: Double?)] {
+    try PictureReader(limits: ReadingLimits(seconds: 120)).frames(
+      descriptor: descriptor, size: size, container: container, count: count, side: side)
+  }
+}
