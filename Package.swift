@@ -74,6 +74,11 @@ let package = Package(
     module("ReelIngest", ["ReelCore", "ReelSource"]),
     module("ReelTerminal", ["ReelCore", "ReelLibrary", "ReelValidation", "ReelIngest"]),
 
+    // What a browser shows.
+    .target(
+      name: "ReelPage", dependencies: ["CReel", "ReelCore", "ReelTerminal"],
+      resources: [.embedInCode("Assets")], swiftSettings: strict),
+
     // All that an app imports.
     module(
       "Reel",
@@ -87,7 +92,8 @@ let package = Package(
       name: "ReelTool",
       dependencies: [
         "CProcess", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
-        "ReelStorageTesting", "ReelLibrary", "ReelValidation", "ReelIngest", "ReelTerminal", argumentParser,
+        "ReelStorageTesting", "ReelLibrary", "ReelValidation", "ReelIngest", "ReelTerminal",
+        "ReelPage", argumentParser,
       ],
       swiftSettings: strict),
 

@@ -14,6 +14,10 @@ int reel_clone_file(int target, int source) {
   return ioctl(target, FICLONE, source);
 }
 
+int reel_sync_file_system(int descriptor) {
+  return syncfs(descriptor);
+}
+
 int reel_start_writing(int file, off_t offset, off_t count) {
   return sync_file_range(file, offset, count, SYNC_FILE_RANGE_WRITE);
 }

@@ -22,6 +22,9 @@ int reel_rename_without_replacing(int old_folder, const char *old_name, int new_
 /// Returns a descriptor, or -1 with errno; ENOSYS where the kernel (before 5.6) or a filter does not have it.
 int reel_openat2(int directory, const char *path, uint64_t flags, uint64_t resolve);
 
+/// syncfs(2): what was written to the file system of an open file is durable on return. Returns 0, or -1 with errno.
+int reel_sync_file_system(int descriptor);
+
 /// The file system that `path` is on, as statfs(2) calls it (`f_type`); 0 when that can't be told.
 uint32_t reel_file_system_type(const char *path);
 

@@ -1,0 +1,92 @@
+// What leads where: the address, the keys, the two views.
+
+const start = () => {
+  const player = new Player();
+  const grid = new Grid();
+  const viewButton = document.getElementById("view");
+  const position = document.getElementById("position");
+  const announcement = document.getElementById("announcement");
+  const isGrid = () => document.body.classList.contains("gridding");
+
+  document.getElementById("total").textContent = number.format(feed.count);
+  position.max = String(feed.count);
+  document.body.classList.toggle("nothing", feed.count === 0);
+  if (feed.count === 0) return;
+
+  let later = 0;
+  player.onMove = (place) => {
+    showPosition(place);
+    // Browsers limit how often an address may change.
+    clearTimeout(later);
+    later = setTimeout(() => isGrid() || history.replaceState(null, "", `#p${feed.numberAt(place)}`), 400);
+    feed.post(place).then((post) => {
+      if (post && player.place === place && !isGrid()) announcement.textContent = `${place + 1}: ${spoken(post)}`;
+    }, () => {});
+  };
+  grid.onMove = (place) => isGrid() && showPosition(place);
+  const showPosition = (place) => {
+    if (document.activeElement !== position) position.value = String(place + 1);
+  };
+
+  const showGrid = (place) => {
+    clearTimeout(later);
+    document.body.classList.add("gridding");
+    viewButton.setAttribute("aria-pressed", "true");
+    player.close();
+    grid.open(place);
+    grid.focus(place);
+  };
+  const showPlayer = (place) => {
+    document.body.classList.remove("gridding");
+    viewButton.setAttribute("aria-pressed", "false");
+    grid.close();
+    player.open(place);
+  };
+  const follow = () => {
+    const place = feed.placeOf(Number(/^#p(\d+)$/.exec(location.hash)?.[1] ?? NaN));
+    const known = place >= 0 && place < feed.count ? place : 0;
+    if (location.hash === "#grid") showGrid(isGrid() ? grid.place : player.place);
+    else if (isGrid() || known !== player.place || !document.querySelector(".slide")) showPlayer(known);
+  };
+
+  const toggleView = () => {
+    if (isGrid()) location.hash = `#p${feed.numberAt(grid.place)}`;
+    else location.hash = "#grid";
+  };
+  viewButton.onclick = toggleView;
+  document.getElementById("go").onsubmit = (event) => {
+    event.preventDefault();
+    const place = Math.round(Number(position.value)) - 1;
+    if (!(place >= 0 && place < feed.count)) return;
+    position.blur();
+    if (isGrid()) grid.go(place);
+    else player.go(place);
+  };
+
+  const keys = {
+    ArrowDown: () => player.step(1), j: () => player.step(1), PageDown: () => player.step(1),
+    ArrowUp: () => player.step(-1), k: () => player.step(-1), PageUp: () => player.step(-1),
+    Home: () => player.go(0), End: () => player.go(feed.count - 1),
+    ArrowLeft: () => player.skip(-5), ArrowRight: () => player.skip(5),
+    " ": () => player.toggle(), m: () => player.toggleSound(),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const target = event.target instanceof Element ? event.target : document.body;
+    if (target.matches("input")) return;
+    if (event.key === "g" || (event.key === "Escape" && isGrid())) return toggleView();
+    // A key that works on what has the focus keeps its meaning there.
+    const isOfTarget = event.key === " " && target.matches("button, a");
+    const action = isGrid() || isOfTarget ? null : keys[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+  window.addEventListener("hashchange", follow);
+  follow();
+};
+
+// `feed/index.js` comes after this script, and calls `reel.index`.
+document.querySelector('script[src="feed/index.js"]')?.addEventListener("error", () => {
+  document.body.append(make("p", "notice", "feed/index.js is missing beside this page: write it again with reel page."));
+});

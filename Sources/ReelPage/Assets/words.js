@@ -1,0 +1,59 @@
+// Facts as people read them, and elements made of text: nothing here or elsewhere is parsed as markup.
+
+const number = new Intl.NumberFormat("en");
+const day = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
+
+/** `<tag class=…>` with text or children. */
+const make = (tag, className, ...children) => {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+};
+
+/** A text of a stranger's: it runs in its own direction and turns nothing around it. */
+const makeForeign = (tag, className, text) => {
+  const element = make(tag, className, text);
+  element.dir = "auto";
+  return element;
+};
+
+const clock = (seconds) => {
+  const whole = Math.floor(seconds);
+  const two = (value) => String(value).padStart(2, "0");
+  const minutes = Math.floor(whole / 60) % 60;
+  const hours = Math.floor(whole / 3600);
+  return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+};
+
+const bytes = (count) => {
+  const units = ["B", "kB", "MB", "GB", "TB", "PB"];
+  let [value, unit] = [count, 0];
+  while (value >= 999.5 && unit < units.length - 1) [value, unit] = [value / 1000, unit + 1];
+  return `${unit && value < 99.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+};
+
+const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+
+/** What a post is, as pairs of a label and a text; what is unknown is left out. */
+const facts = (post) => {
+  const list = [];
+  if (isNumber(post.duration)) list.push(["Length", clock(post.duration)]);
+  if (post.videoWidth && post.videoHeight) list.push(["Picture", `${post.videoWidth} × ${post.videoHeight}`]);
+  if (isNumber(post.size)) list.push(["Size", bytes(post.size)]);
+  if (post.videoFileExtension) list.push(["Format", post.videoFileExtension.toUpperCase()]);
+  if (post.createdAt && !Number.isNaN(Date.parse(post.createdAt))) {
+    list.push(["Posted", day.format(new Date(post.createdAt))]);
+  }
+  return list;
+};
+
+const captionOf = (post) => post.caption || "Untitled";
+const authorOf = (post) => post.autherName || post.author || null;
+
+/** What a screen reader says of a post, beside its position. */
+const spoken = (post) => {
+  const length = isNumber(post.duration) ? `, ${clock(post.duration)}` : "";
+  const author = authorOf(post);
+  return `${captionOf(post)}${author ? `, by ${author}` : ""}${length}`;
+};

@@ -1,0 +1,113 @@
+import Glibc
+import ReelCore
+
+/// Where the page finds a post's media: beside it where they are in the site, else where the post says.
+struct MediaPlaces: Sendable {
+  let folder: SiteFolder
+  let placement: MediaPlacement
+  /// `file:///…/`, percent-encoded as the stores write it.
+  private let base: String
+  static let name = "media"
+
+  init(_ folder: SiteFolder, _ placement: MediaPlacement) {
+    self.folder = folder
+    self.placement = placement
+    base = folder.path.fileURL + "/"
+  }
+
+  /// A post as the site shows it.
+  struct Placed: Sendable {
+    var post: Post
+    /// Its media should be in the site, and are not to be found.
+    var isMissing = false
+  }
+
+  /// Brings the media of `post` into the site where that was asked for. Blocks.
+  func place(_ post: Post) throws(SiteError) -> Placed {
+    var placed = Placed(post: post)
+    if post.videoURL.hasPrefix(base) {
+      placed.post.videoURL = String(post.videoURL.dropFirst(base.count))
+    } else if placement != .inPlace, let path = Self.path(of: post.videoURL) {
+      let name = "\(Self.name)/\(post.video.rawValue)"
+      if try bring(path, to: name) {
+        placed.post.videoURL = name
+      } else {
+        placed.isMissing = true
+      }
+    }
+    return placed
+  }
+
+  /// False when there is no file at `path`.
+  private func bring(_ path: String, to name: String) throws(SiteError) -> Bool {
+    if folder.holds(name) { return true }
+    if placement == .link { return try folder.link(path, as: name) }
+    let raw = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY)
+    guard raw >= 0 else {
+      if errno == ENOENT { return false }
+      throw SiteFolder.failure("\(path) can't be read", SystemError.last("open"))
+    }
+    let source = Descriptor(adopting: raw)
+    try folder.replace(name, isDurable: false) { file throws(SystemError) in
+      var chunk = [UInt8](repeating: 0, count: 1 << 20)
+      while true {
+        let count = try retryingInterrupts("read") { read(source.rawValue, &chunk, chunk.count) }
+        if count == 0 { return }
+        try SiteFolder.write(chunk[..<count], to: file)
+      }
+    }
+    return true
+  }
+
+  /// The path of a `file:` URL; nil for others.
+  static func path(of url: String) -> String? {
+    guard url.hasPrefix("file:///") else { return nil }
+    var bytes: [UInt8] = []
+    var rest = Array(url.utf8.dropFirst("file://".utf8.count))[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), value != 0
+      else { return nil }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}
+
+/// Where media come from, for the page's content security policy.
+enum MediaOrigin {
+  /// Beyond so many, the policy names their schemes.
+  static let most = 32
+
+  /// The source that allows `url`: its origin, or its scheme where an origin can't be written in a policy; nil for one
+  /// that belongs to the site.
+  static func source(of url: String) -> String? {
+    guard let colon = url.firstIndex(of: ":") else { return nil }
+    let scheme = url[..<colon].lowercased()
+    if scheme == "file" { return "file:" }
+    guard scheme == "https" || scheme == "http" else { return nil }
+    let rest = url[colon...].dropFirst()
+    guard rest.hasPrefix("//") else { return nil }
+    let host = rest.dropFirst(2).prefix { !"/?#".contains($0) }.lowercased()
+    let isPlain =
+      !host.isEmpty
+      && host.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+          UInt8(ascii: "."), UInt8(ascii: ":"):
+          true
+        default: false
+        }
+      }
+    return isPlain ? "\(scheme)://\(host)" : "\(scheme):"
+  }
+
+  static func sources(_ origins: Set<String>) -> [String] {
+    guard origins.count > most else { return origins.sorted() }
+    return Set(origins.map { $0.prefix { $0 != ":" } + ":" }).sorted()
+  }
+}

@@ -1,0 +1,175 @@
+import CReel
+import FoundationEssentials
+import Glibc
+import ReelCore
+
+/// A site's folder, which nobody else writes to as long as this lives.
+final class SiteFolder: Sendable {
+  /// What writing a file came to.
+  enum Change: Sendable {
+    case none, made, changed
+  }
+
+  let path: CanonicalPath
+  private let root: Descriptor
+  /// Files that are not whole yet.
+  private static let temporaries = ".reel-page"
+
+  /// What may lie in a folder that becomes a site: the store that it shows.
+  private static let welcome: Set<String> = [MediaPlaces.name, temporaries]
+
+  /// Makes the folder where it is missing, and takes its lock.
+  init(_ path: CanonicalPath) throws(SiteError) {
+    self.path = path
+    try Self.checkIsOurs(path.text)
+    do {
+      for name in ["", "feed", Self.temporaries] {
+        try FileManager.default.createDirectory(
+          atPath: path.text + "/" + name, withIntermediateDirectories: true)
+      }
+      root = Descriptor(
+        adopting: try retryingInterrupts("open") { open(path.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+    } catch {
+      throw Self.failure("the folder \(path.text) can't be made", error)
+    }
+    guard flock(root.rawValue, LOCK_EX | LOCK_NB) == 0 else {
+      throw SiteError(
+        .busy,
+        "another reel page is writing to \(path.text): wait for its end, then run the same command again")
+    }
+    sweep()
+  }
+
+  private static func checkIsOurs(_ path: String) throws(SiteError) {
+    guard !FileManager.default.fileExists(atPath: path + "/feed/index.json"),
+      let names = try? FileManager.default.contentsOfDirectory(atPath: path)
+    else { return }
+    // The folder of the index is what a first run makes first.
+    let foreign = names.sorted().first { name in
+      !name.hasPrefix(".") && !welcome.contains(name) && !(name == "feed" && isEmpty(path + "/feed"))
+    }
+    guard let foreign else { return }
+    throw SiteError(
+      .notOurs, "\(path) holds \(foreign), which reel page did not write: name an empty folder, or a new one")
+  }
+
+  private static func isEmpty(_ path: String) -> Bool {
+    (try? FileManager.default.contentsOfDirectory(atPath: path))?.isEmpty ?? false
+  }
+
+  deinit {
+    sweep()
+    unlinkat(root.rawValue, Self.temporaries, AT_REMOVEDIR)
+  }
+
+  /// The bytes of a file; nil when there is none.
+  func read(_ name: String) throws(SiteError) -> [UInt8]? {
+    do {
+      return try bytes(of: name)
+    } catch {
+      throw Self.failure("\(path.text)/\(name) can't be read", error)
+    }
+  }
+
+  /// Whether there is something of that name.
+  func holds(_ name: String) -> Bool { faccessat(root.rawValue, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
+
+  /// Makes a folder in the site.
+  func makeFolder(_ name: String) throws(SiteError) {
+    guard mkdirat(root.rawValue, name, 0o777) == 0 || errno == EEXIST else {
+      throw Self.failure("the folder \(path.text)/\(name) can't be made", SystemError.last("mkdir"))
+    }
+  }
+
+  /// Puts `bytes` in place of the file, whole or not at all; one that has them already stays untouched.
+  /// - Parameter isDurable: whether it survives a power cut from then on; else ``sync()`` sees to that.
+  func write(_ bytes: [UInt8], to name: String, isDurable: Bool) throws(SiteError) -> Change {
+    let old = try read(name)
+    if old == bytes { return .none }
+    try replace(name, isDurable: isDurable) { file throws(SystemError) in try Self.write(bytes, to: file) }
+    return old == nil ? .made : .changed
+  }
+
+  /// The same for a file whose bytes `fill` writes.
+  func replace(
+    _ name: String, isDurable: Bool, _ fill: (Descriptor) throws(SystemError) -> Void
+  ) throws(SiteError) {
+    let temporary = Self.temporaries + "/" + name.split(separator: "/").joined(separator: "-")
+    do throws(SystemError) {
+      let raw = try retryingInterrupts("open") {
+        openat(
+          root.rawValue, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
+      }
+      let file = Descriptor(adopting: raw)
+      try fill(file)
+      if isDurable { _ = try retryingInterrupts("fsync") { fsync(file.rawValue) } }
+      _ = try retryingInterrupts("rename") { renameat(root.rawValue, temporary, root.rawValue, name) }
+    } catch {
+      throw Self.failure("\(path.text)/\(name) can't be written", error)
+    }
+  }
+
+  /// Gives the file at `source` a second name in the site. False when there is none.
+  func link(_ source: String, as name: String) throws(SiteError) -> Bool {
+    if linkat(AT_FDCWD, source, root.rawValue, name, 0) == 0 || errno == EEXIST { return true }
+    if errno == ENOENT { return false }
+    let isElsewhere = errno == EXDEV
+    throw SiteError(
+      .unusable,
+      "\(source) can't be linked into \(path.text): \(SystemError.last("link").reason)"
+        + (isElsewhere ? "; it is on another file system: use --media copy" : ""))
+  }
+
+  func remove(_ name: String) { unlinkat(root.rawValue, name, 0) }
+
+  /// All that was written survives a power cut from then on.
+  func sync() throws(SiteError) {
+    guard reel_sync_file_system(root.rawValue) == 0 else {
+      throw Self.failure("\(path.text) can't be written", SystemError.last("syncfs"))
+    }
+  }
+
+  private func bytes(of name: String) throws(SystemError) -> [UInt8]? {
+    let raw = openat(root.rawValue, name, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    guard raw >= 0 else {
+      if errno == ENOENT { return nil }
+      throw SystemError.last("open")
+    }
+    let file = Descriptor(adopting: raw)
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = try retryingInterrupts("read") { Glibc.read(file.rawValue, &chunk, chunk.count) }
+      if count == 0 { return bytes }
+      bytes += chunk[..<count]
+    }
+  }
+
+  static func write(_ bytes: some RandomAccessCollection<UInt8>, to file: Descriptor) throws(SystemError) {
+    var rest = Array(bytes)[...]
+    while !rest.isEmpty {
+      let result = rest.withUnsafeBytes { buffer in
+        Result { () throws(SystemError) in
+          try retryingInterrupts("write") { Glibc.write(file.rawValue, buffer.baseAddress, buffer.count) }
+        }
+      }
+      rest = rest.dropFirst(try result.get())
+    }
+  }
+
+  /// Removes what a run left that was killed.
+  private func sweep() {
+    let folder = path.text + "/" + Self.temporaries
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      remove(Self.temporaries + "/" + name)
+    }
+  }
+
+  static func failure(_ what: String, _ error: any Error) -> SiteError {
+    let cause = ((error as? CocoaError)?.underlying as? POSIXError).map {
+      SystemError(code: $0.code.rawValue, call: "mkdir")
+    }
+    let reason = (error as? SystemError ?? cause)?.reason ?? "\(error)"
+    return SiteError(.unusable, "\(what) (\(reason)): check its permissions, and the space on its disk")
+  }
+}

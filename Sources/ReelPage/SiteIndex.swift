@@ -1,0 +1,108 @@
+import ReelCore
+
+/// What `feed/index.json` says of a site: for apps, for the page itself, and for the next run of `reel page`.
+package struct SiteIndex: Codable, Hashable, Sendable {
+  /// The version of the site's files.
+  static let version = 1
+
+  let v: Int
+  /// As the page shows it.
+  var title: String
+  /// The page number of the newest post: with none missing, how many there are.
+  var count: Int
+  /// Posts in a page, but for the last one.
+  var size: Int
+  /// Pages: `feed/1.json` has the oldest posts.
+  var pages: Int
+  /// Goes up when pages change that were full before, so that no cache shows the old ones.
+  var revision: Int
+  /// Where local media are for the page.
+  var media: MediaPlacement
+  /// Other places that media come from, as sources of a content security policy, sorted.
+  var origins: [String]
+  /// The id of the newest post: proves that the next run looks at the same feed.
+  @ExplicitNull var newest: PostID?
+
+  /// A site without posts.
+  init(title: String, size: Int, media: MediaPlacement) {
+    v = Self.version
+    (self.title, self.size, self.media) = (title, size, media)
+    (count, pages, revision) = (0, 0, 0)
+    origins = []
+    _newest = ExplicitNull(wrappedValue: nil)
+  }
+
+  /// The page that a post is on.
+  func page(of pageNumber: Int) -> Int { (pageNumber + size - 1) / size }
+}
+
+/// Where the page finds media that lie in a local folder.
+package enum MediaPlacement: String, Codable, Sendable, CaseIterable {
+  /// Where they are.
+  case inPlace = "in-place"
+  /// In the site's `media/`, as hard links.
+  case link
+  /// In the site's `media/`, as copies.
+  case copy
+}
+
+/// What to write.
+package struct SiteOptions: Hashable, Sendable {
+  /// Nil for what the site says already, else "Reel".
+  package var title: String?
+  /// Posts in a page; nil for what the site has already, else 24.
+  package var size: Int?
+  /// Nil for what the site does already, else `inPlace`.
+  package var media: MediaPlacement?
+  /// Looks at every page again, and may make the site one of another library.
+  package var all = false
+
+  /// Nothing said.
+  package init() {}
+}
+
+/// What was written.
+package struct SiteSummary: Hashable, Sendable, Encodable {
+  let v = 1
+  /// The site's folder.
+  package var site: String
+  /// Posts that the site shows.
+  package var posts = 0
+  /// Those that it did not show before.
+  package var added = 0
+  /// Files that are new, or have changed.
+  package var written = 0
+  /// Files of media that the site should have, and that are not where their posts say.
+  package var missing = 0
+  /// Whether posts come from local files outside of the site: another machine won't find them.
+  package var isLocal = false
+
+  init(site: String) { self.site = site }
+}
+
+/// Why a site can't be written.
+package struct SiteError: Error, Hashable, Sendable {
+  /// For programs.
+  package enum Code: String, Sendable, CaseIterable {
+    /// Another run is writing it.
+    case busy
+    /// The folder holds something else.
+    case notOurs
+    /// It shows posts that this library doesn't have.
+    case otherLibrary
+    /// It can't be read or written.
+    case unusable
+    /// The catalog can't be read.
+    case catalog
+  }
+  package let code: Code
+  /// What went wrong and what to do; one sentence for people.
+  package let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  init(_ error: CatalogError) { self.init(.catalog, error.message) }
+}

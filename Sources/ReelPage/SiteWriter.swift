@@ -1,0 +1,243 @@
+import FoundationEssentials
+import ReelCore
+import ReelTerminal
+
+/// Writes a feed as plain files (docs/page.md).
+///
+/// Files that would not change stay untouched. What earlier runs wrote is remembered in `feed/index.json`, which is
+/// written last, so that the next run reads only new posts from the catalog.
+package struct SiteWriter: Sendable {
+  private let folder: SiteFolder
+  private let catalog: any PostCatalog
+  private let options: SiteOptions
+  private let queue: BlockingQueue
+  private let width: Int
+
+  static let usualSize = 24
+  /// With so many pages, one sync at the end is cheaper than one for each.
+  private static let manyPages = 16
+  /// Pages that a task writes before it takes more.
+  private static let chunk = 8
+
+  /// Takes the folder's lock, and makes it where it is missing.
+  /// - Parameter width: how many pages are made at once.
+  package init(
+    at path: CanonicalPath, from catalog: any PostCatalog, options: SiteOptions, width: Int
+  ) throws(SiteError) {
+    folder = try SiteFolder(path)
+    self.catalog = catalog
+    self.options = options
+    self.width = max(1, width)
+    queue = BlockingQueue(label: "reel.page", width: max(1, width))
+  }
+
+  /// Writes what has changed.
+  package func run() async throws(SiteError) -> SiteSummary {
+    let old = try readIndex()
+    var index = old ?? SiteIndex(title: "Reel", size: Self.usualSize, media: .inPlace)
+    if let title = options.title { index.title = title }
+    if let size = options.size { index.size = size }
+    if let media = options.media { index.media = media }
+    // From here on the folder is known for a site, whatever happens.
+    if old == nil {
+      _ = try folder.write(try data(index, for: "index").json, to: "feed/index.json", isDurable: false)
+    }
+    let newest = try await newestPost()
+    index.count = newest?.pageNumber ?? 0
+    index.newest = newest?.id
+    index.pages = index.page(of: index.count)
+    if index.media != .inPlace { try folder.makeFolder(MediaPlaces.name) }
+
+    let first = try await firstPage(index, after: old)
+    let outcome = try await writePages(first, index, after: old)
+    index.origins = MediaOrigin.sources(outcome.origins.union(first == 1 ? [] : old?.origins ?? []))
+    if outcome.changedFull > 0 { index.revision += 1 }
+    var summary = SiteSummary(site: folder.path.text)
+    summary.posts = index.count
+    summary.added = max(0, index.count - (old?.count ?? 0))
+    summary.missing = outcome.missing
+    summary.isLocal = index.origins.contains("file:")
+    summary.written = outcome.written + (try writeRest(index, after: old))
+    return summary
+  }
+
+  // MARK: What is there
+
+  private func readIndex() throws(SiteError) -> SiteIndex? {
+    guard let bytes = try folder.read("feed/index.json") else { return nil }
+    // Of another version, or damaged: all is written anew.
+    guard let index = try? JSONDecoder().decode(SiteIndex.self, from: Data(bytes)),
+      index.v == SiteIndex.version, index.size > 0, index.count >= 0, index.pages >= 0
+    else { return nil }
+    return index
+  }
+
+  private func newestPost() async throws(SiteError) -> Post? {
+    do throws(CatalogError) {
+      return try await catalog.newestPosts(before: nil, limit: 1).posts.first
+    } catch {
+      throw SiteError(error)
+    }
+  }
+
+  private func posts(from pageNumber: Int, count: Int) async throws(SiteError) -> [Post] {
+    do throws(CatalogError) {
+      return try await catalog.posts(from: pageNumber, count: count)
+    } catch {
+      throw SiteError(error)
+    }
+  }
+
+  /// The first page that has to be written.
+  private func firstPage(_ index: SiteIndex, after old: SiteIndex?) async throws(SiteError) -> Int {
+    guard let old, old.count > 0, !options.all else { return 1 }
+    guard old.count <= index.count,
+      try await posts(from: old.count, count: 1).first?.id == old.newest
+    else {
+      throw SiteError(
+        .otherLibrary,
+        "\(folder.path.text) shows posts that this library doesn't have: name its library with --library, or let --all "
+          + "make it the site of this one")
+    }
+    guard old.size == index.size, old.media == index.media else { return 1 }
+    // Posts do not change, but a store may move, or posters be made for old posts: that shows on every page.
+    let hasChanged = try await page(1, upTo: old.count, index) != folder.read("feed/1.json")
+    return hasChanged ? 1 : old.count / old.size + 1
+  }
+
+  /// A page as it was when `count` posts were there.
+  private func page(_ number: Int, upTo count: Int, _ index: SiteIndex) async throws(SiteError) -> [UInt8] {
+    let posts = try await posts(from: 1, count: min(index.size, count))
+    return try encoded(number, posts, MediaPlaces(folder, index.media)).json
+  }
+
+  // MARK: Pages
+
+  private struct Outcome: Sendable {
+    var origins: Set<String> = []
+    var written = 0
+    var missing = 0
+    /// Pages that were full before, and are not what they were.
+    var changedFull = 0
+
+    mutating func add(_ other: Outcome) {
+      origins.formUnion(other.origins)
+      written += other.written
+      missing += other.missing
+      changedFull += other.changedFull
+    }
+  }
+
+  private func writePages(
+    _ first: Int, _ index: SiteIndex, after old: SiteIndex?
+  ) async throws(SiteError) -> Outcome {
+    guard first <= index.pages else { return Outcome() }
+    let isDurable = index.pages - first < Self.manyPages
+    let fullBefore = (old?.count ?? 0) / (old?.size ?? 1)
+    let starts = stride(from: first, through: index.pages, by: Self.chunk)
+    do {
+      return try await withThrowingTaskGroup(of: Outcome.self) { group in
+        var starts = starts.makeIterator()
+        var outcome = Outcome()
+        func begin() {
+          guard let start = starts.next() else { return }
+          let pages = start..<min(start + Self.chunk, index.pages + 1)
+          group.addTask { try await write(pages, index, fullBefore: fullBefore, isDurable: isDurable) }
+        }
+        for _ in 0..<width { begin() }
+        while let part = try await group.next() {
+          outcome.add(part)
+          begin()
+        }
+        if !isDurable { try folder.sync() }
+        return outcome
+      }
+    } catch let error as SiteError {
+      throw error
+    } catch {
+      throw SiteError(.unusable, "\(folder.path.text) can't be written: \(error)")
+    }
+  }
+
+  private func write(
+    _ pages: Range<Int>, _ index: SiteIndex, fullBefore: Int, isDurable: Bool
+  ) async throws(SiteError) -> Outcome {
+    let first = (pages.lowerBound - 1) * index.size + 1
+    let posts = try await posts(
+      from: first, count: min(pages.count * index.size, index.count - first + 1))
+    let places = MediaPlaces(folder, index.media)
+    return try await queue.run { () throws(SiteError) in
+      var outcome = Outcome()
+      var rest = posts[...]
+      for page in pages {
+        let own = rest.prefix { index.page(of: $0.pageNumber ?? 0) == page }
+        rest = rest.dropFirst(own.count)
+        let data = try encoded(page, Array(own), places)
+        outcome.origins.formUnion(data.origins)
+        outcome.missing += data.missing
+        for (bytes, name) in [(data.json, "feed/\(page).json"), (data.script, "feed/\(page).js")] {
+          let change = try folder.write(bytes, to: name, isDurable: isDurable)
+          if change != .none { outcome.written += 1 }
+          if change == .changed, page <= fullBefore { outcome.changedFull += 1 }
+        }
+      }
+      return outcome
+    }
+  }
+
+  private struct EncodedPage {
+    let json: [UInt8]
+    let script: [UInt8]
+    let origins: Set<String>
+    let missing: Int
+  }
+
+  private func encoded(_ page: Int, _ posts: [Post], _ places: MediaPlaces) throws(SiteError) -> EncodedPage {
+    var (shown, origins, missing): ([Post], Set<String>, Int) = ([], [], 0)
+    for post in posts {
+      let placed = try places.place(post)
+      if placed.isMissing { missing += 1 }
+      if let source = MediaOrigin.source(of: placed.post.videoURL) { origins.insert(source) }
+      shown.append(placed.post)
+    }
+    let data = try data(PageDocument(page: page, posts: shown), for: "page")
+    return EncodedPage(json: data.json, script: data.script, origins: origins, missing: missing)
+  }
+
+  private func data(
+    _ value: some Encodable, for function: String
+  ) throws(SiteError) -> (json: [UInt8], script: [UInt8]) {
+    do {
+      return try PageFiles.data(value, for: function)
+    } catch {
+      throw SiteError(.unusable, "the feed can't be written as JSON: \(error)")
+    }
+  }
+
+  // MARK: The rest
+
+  /// Everything but the pages, the index last: it says what is there.
+  private func writeRest(_ index: SiteIndex, after old: SiteIndex?) throws(SiteError) -> Int {
+    let files = [
+      ("index.html", PageFiles.page(title: index.title, origins: index.origins)),
+      ("style.css", PageFiles.style), ("script.js", PageFiles.script), ("icon.svg", PageFiles.icon),
+    ]
+    var written = 0
+    for (name, bytes) in files where try folder.write(bytes, to: name, isDurable: true) != .none {
+      written += 1
+    }
+    // Whoever dies in between has written no index.json, and the next run does it all again.
+    let data = try data(index, for: "index")
+    for (name, bytes) in [("feed/index.js", data.script), ("feed/index.json", data.json)]
+    where try folder.write(bytes, to: name, isDurable: true) != .none {
+      written += 1
+    }
+    if let old, old.pages > index.pages {
+      for page in index.pages + 1...old.pages {
+        folder.remove("feed/\(page).json")
+        folder.remove("feed/\(page).js")
+      }
+    }
+    return written
+  }
+}

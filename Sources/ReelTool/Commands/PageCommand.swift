@@ -1,0 +1,95 @@
+import ArgumentParser
+import ReelCore
+import ReelLibrary
+import ReelPage
+import ReelTerminal
+
+/// `reel page SITE`
+struct PageCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "page",
+    abstract: "Write the feed as a web page: plain files, to open or to put on any web server.",
+    discussion: """
+      The page plays one video at a time. The same command again adds what is new; --title, --size and --media keep \
+      what they were.
+      """)
+
+  @OptionGroup var library: LibraryOptions
+
+  @Option(
+    help: ArgumentHelp("The page's title (default: Reel).", valueName: "text"), transform: RawArguments.text)
+  var title: String?
+
+  @Option(help: ArgumentHelp("Posts in each file of the feed, 1 to 1000 (default: 24).", valueName: "n"))
+  var size: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Videos in a local folder: in-place refers to them where they are (default), link and copy put them into "
+        + "SITE/media.", valueName: "in-place|link|copy"))
+  var media: MediaPlacement?
+
+  @Flag(
+    help: "Look at every file of the feed again, and make the site one of this library if it is another's.")
+  var all = false
+
+  @Flag(
+    help:
+      "Print {\"v\":1, \"site\":…, \"posts\":…, \"added\":…, \"written\":…, \"missing\":…, \"isLocal\":…}.")
+  var json = false
+
+  @Argument(help: "The site's folder.", transform: RawArguments.place)
+  var site: String
+
+  func validate() throws {
+    if let size, !(1...1000).contains(size) { throw ValidationError("--size is a number from 1 to 1000.") }
+  }
+
+  func run() async throws {
+    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let path = CanonicalPath(resolving: site)
+    if let problem = path.problem { throw CommandFailure(.couldNotRun, "\(site) can't be used: \(problem)") }
+    let own = CanonicalPath(resolving: try AppContext.libraryPath(settings)).text
+    guard path.text != own, !path.text.hasPrefix(own + "/") else {
+      throw CommandFailure(
+        .usage, "\(path.text) is in the library, which is Reel's alone: name another folder")
+    }
+    var options = SiteOptions()
+    (options.title, options.size, options.media, options.all) = (title, size, media, all)
+    let catalog = try await AppContext.reading(settings) ?? MemoryCatalog()
+    let summary: SiteSummary
+    do throws(SiteError) {
+      let writer = try SiteWriter(at: path, from: catalog, options: options, width: AppContext.processors)
+      summary = try await writer.run()
+    } catch {
+      throw CommandFailure(.couldNotRun, error.message)
+    }
+    let traits = TerminalTraits.standardOutput()
+    try OutputStream.standardOutput.write(
+      json ? JSONOutput.text(summary, pretty: traits.isTerminal) : text(summary, traits))
+  }
+
+  private func text(_ summary: SiteSummary, _ traits: TerminalTraits) -> String {
+    let posts = HumanNumber.count(summary.posts, "post", "posts")
+    let files = HumanNumber.count(summary.written, "file", "files")
+    var lines = [
+      summary.written == 0
+        ? "nothing new: \(summary.site) shows \(posts)"
+        : "\(summary.site) shows \(posts), \(summary.added) of them new; \(files) written",
+      "Open it: \(summary.site)/index.html",
+    ]
+    if summary.missing > 0 {
+      lines.append(
+        "\(HumanNumber.count(summary.missing, "video is", "videos are")) not where the catalog says; reel doctor tells which"
+      )
+    }
+    if summary.isLocal {
+      lines.append(
+        "Its videos are files of this machine: for a web server, put them into the site with --media copy, or link"
+      )
+    }
+    return lines.map { traits.sanitized($0) + "\n" }.joined()
+  }
+}
+
+extension MediaPlacement: ExpressibleByArgument {}
