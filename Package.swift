@@ -76,7 +76,8 @@ let package = Package(
 
     // What a browser shows.
     .target(
-      name: "ReelPage", dependencies: ["CReel", "ReelCore", "ReelTerminal"],
+      name: "ReelPage",
+      dependencies: ["CReel", "ReelCore", "ReelCrypto", "ReelValidation", "ReelIngest", "ReelTerminal"],
       resources: [.embedInCode("Assets")], swiftSettings: strict),
 
     // All that an app imports.
@@ -181,6 +182,11 @@ let package = Package(
         "Reel",
       ]),
     tests("ReelTerminalTests", ["ReelCore", "ReelLibrary", "ReelIngest", "ReelTerminal"]),
+    tests(
+      "ReelPageTests",
+      [
+        "ReelCore", "ReelCrypto", "ReelLibrary", "ReelValidation", "ReelIngest", "ReelTerminal", "ReelPage",
+      ]),
     tests(
       "ReelHostileTests", ["reel-probe-worker", "ReelTool", "reel-sabotaged-worker", "ReelHostileFiles"]),
     tests(

@@ -36,6 +36,9 @@ package struct RunReport: Hashable, Sendable {
       unfinished: state.scanComplete ? max(0, state.found - state.done) : nil, troubles: troubles)
   }
 
+  /// How the run went, in one sentence.
+  package var headline: String { RunHeadline(report: self).text }
+
   /// The report for people, a newline after each line.
   ///
   /// - Parameters:

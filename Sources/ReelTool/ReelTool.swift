@@ -19,7 +19,8 @@ struct ReelTool: AsyncParsableCommand {
       PublishCommand.self, IngestCommand.self, ProbeCommand.self, PosterCommand.self, SheetCommand.self,
       FeedCommand.self, ShowCommand.self,
       StatusCommand.self, ValidateCommand.self, LockCommand.self, PolicyCommand.self, CacheCommand.self,
-      DoctorCommand.self, VerifyCommand.self, RelocateCommand.self, UploaderCommand.self, BackupCommand.self, PageCommand.self,
+      DoctorCommand.self, VerifyCommand.self, RelocateCommand.self, UploaderCommand.self, BackupCommand.self,
+      PageCommand.self,
       VersionCommand.self,
     ])
 }

@@ -22,10 +22,13 @@ package struct CanonicalPath: Hashable, Sendable {
   }
 
   /// The path with everything percent-encoded but the unreserved characters (RFC 3986, 2.3) and the slash.
-  package var percentEncoded: String {
+  package var percentEncoded: String { Self.percentEncoded(text.utf8) }
+
+  /// The same of any path, whose bytes need not be UTF-8.
+  package static func percentEncoded(_ path: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
-    let encoded = text.utf8.flatMap { byte in
-      Self.isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    let encoded = path.flatMap { byte in
+      isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
     return String(decoding: encoded, as: UTF8.self)
   }

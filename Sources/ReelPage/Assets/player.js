@@ -26,7 +26,11 @@ class Player {
       leave: (element) => element.slide.release(),
       settle: (place) => this.#settle(place),
     });
-    this.#scroller.addEventListener("scrollend", () => (this.#goal = null));
+    this.#scroller.addEventListener("scrollend", () => this.#arrive());
+    // Who scrolls by hand goes where they like.
+    for (const event of ["wheel", "touchstart"]) {
+      this.#scroller.addEventListener(event, () => (this.#goal = null), { passive: true });
+    }
     document.getElementById("newer").onclick = () => this.step(-1);
     document.getElementById("older").onclick = () => this.step(1);
     this.#sound.onclick = () => this.toggleSound();
@@ -99,6 +103,13 @@ class Player {
     slide.element.classList.toggle("paused", !isPlaying);
     this.#playButton.setAttribute("aria-label", isPlaying ? "Pause" : "Play");
     this.#playButton.classList.toggle("playing", isPlaying);
+  }
+
+  /** A scroll that something came in the way of is made good. */
+  #arrive() {
+    const goal = this.#goal;
+    this.#goal = null;
+    if (goal !== null && goal !== this.place) this.#track.go(goal, false);
   }
 
   #slides() {

@@ -82,10 +82,10 @@ extension Finding {
   func sentence(about path: SourcePath) -> String { Sentence.naming(path.text, sentence) }
 
   /// Whether its file fails by it.
-  func fails(_ report: ValidationReport) -> Bool { ValidatedFile.fails(self, strict: report.strict) }
+  package func fails(_ report: ValidationReport) -> Bool { ValidatedFile.fails(self, strict: report.strict) }
 
   /// `error`, `warning`, `unverified`, `locked`.
-  var word: String {
+  package var word: String {
     switch state {
     case .unverified: "unverified"
     case .locked: "locked"
@@ -94,7 +94,7 @@ extension Finding {
   }
 
   /// `expected at most 60 s, found 62 s`; nil where nothing is known.
-  var contrast: String? {
+  package var contrast: String? {
     guard let expected, let found else { return nil }
     return "expected \(expected), found \(found)"
   }
@@ -111,10 +111,10 @@ extension ValidationReport {
     "no file was found to validate; nothing that is not there can pass (--allow-empty says that this is fine)"
 
   /// `sanity 2026-11-21`
-  var policyWords: String { ([policy] + [policyVersion].compactMap(\.self)).joined(separator: " ") }
+  package var policyWords: String { ([policy] + [policyVersion].compactMap(\.self)).joined(separator: " ") }
 
   /// `3 of 43 files fail (4 errors, 2 warnings, 1 not judged)`
-  var headline: String {
+  package var headline: String {
     if isEmptyFailure { return Self.emptyWords }
     let totals = totals
     let files = HumanNumber.count(totals.files, "file", "files")

@@ -48,6 +48,11 @@ struct IngestCommand: AsyncParsableCommand {
       valueName: "file.csv"))
   var captions: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Write what became of each file to an HTML file that needs nothing else.", valueName: "html=file"))
+  var report: RunReportTarget?
+
   @Argument(help: "Files and folders.")
   var paths: [String] = []
 
@@ -76,6 +81,7 @@ struct IngestCommand: AsyncParsableCommand {
     }
     options.onError = onError.meaning
     let target = try EventTarget.open(output.events)
+    let page = try report.map { try UserFile(writing: $0.path) }
     let appContext = try await AppContext.open(
       settings, dryRun: intake.dryRun, jobs: options.jobs, policy: intake.policy)
     let session = RunSession(
@@ -84,7 +90,7 @@ struct IngestCommand: AsyncParsableCommand {
     let walk = WalkOptions(
       followLinks: reading.followLinks,
       filter: filter, skippedDirectories: appContext.ownDirectories)
-    let exit = try await session.ingest(inputs, walk: walk, options: options)
+    let exit = try await session.ingest(inputs, walk: walk, options: options, page: page)
     try exit.end()
   }
 

@@ -23,7 +23,7 @@ struct ValidateCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "people (default), json, jsonl, junit, github, sarif or markdown; with =FILE to a file. May be given again; "
+      "people (default), json, jsonl, junit, github, sarif, markdown or html; with =FILE to a file. May be given again; "
         + "one goes to stdout.", valueName: "kind[=file]"))
   var report: [ReportTarget] = []
 

@@ -1,5 +1,6 @@
 import ReelCore
 import ReelIngest
+import ReelPage
 import ReelSource
 import ReelTerminal
 
@@ -18,20 +19,28 @@ struct RunSession: Sendable {
     let summary: RunSummary
     let state: IngestState
     let troubles: ProblemList
+    let files: RunFiles
     let result: PublishResult?
     let wasInterrupted: Bool
     let outputClosed: Bool
   }
 
   /// `reel ingest`
-  func ingest(_ inputs: [SourceInput], walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
+  /// - Parameter page: where a report in HTML goes; nil when nobody asked for one.
+  func ingest(
+    _ inputs: [SourceInput], walk: WalkOptions, options: IngestOptions, page: UserFile?
+  ) async throws -> ReelExit {
     var options = options
     options.countsAhead = style == .bar
     // Bars and lines only count them.
     options.tellsKnownPosts = target != nil
-    let (end, exit) = try await run(inputs, walk, options, wantsResult: false)
+    let (end, exit) = try await run(inputs, walk, options, wantsResult: false, listsFiles: page != nil)
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
+    if let page {
+      let links = SourceLinks(from: page.path, workingFolder: WorkingFolder.path())
+      try page.write(RunPage.html(report, end.files, links: links))
+    }
     try write(
       json: { try RunDocument(report).json(pretty: $0) },
       text: { report.text($0, listing: toldAlready(on: $0) ? 0 : 20, hint: hint) })
@@ -57,7 +66,8 @@ struct RunSession: Sendable {
   // MARK: Running
 
   private func run(
-    _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions, wantsResult: Bool
+    _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions, wantsResult: Bool,
+    listsFiles: Bool = false
   ) async throws -> (End, ReelExit) {
     var options = options
     options.isAcknowledged = target != nil
@@ -65,7 +75,7 @@ struct RunSession: Sendable {
       inputs: inputs, walkOptions: walk, options: options, services: appContext.services)
     let end: End
     do {
-      end = try await watch(model, wantsResult: wantsResult)
+      end = try await watch(model, wantsResult: wantsResult, listsFiles: listsFiles)
     } catch {
       // What went wrong first is what is told.
       try? await appContext.close()
@@ -81,15 +91,17 @@ struct RunSession: Sendable {
     return (end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted))
   }
 
-  private func watch(_ model: IngestModel, wantsResult: Bool) async throws -> End {
+  private func watch(_ model: IngestModel, wantsResult: Bool, listsFiles: Bool) async throws -> End {
     // The one file's end is the outcome, which is told once.
     let display = ProgressDisplay(style: style, showsProblems: !wantsResult || output.json)
     let seen = await model.events()
     // Nobody subscribes who does not read: an unread stream keeps every event.
     let read = wantsResult ? await model.events() : nil
+    let listed = listsFiles ? await model.events() : nil
     let written = target == nil ? nil : await model.events()
     async let listening: Void = display.listen(to: seen)
     async let result = Self.result(in: read)
+    async let files = Self.files(in: listed)
     let interruption = Interruption()
     let run = Task { await model.run() }
     let drawing = Task { await display.draw(model) }
@@ -99,8 +111,8 @@ struct RunSession: Sendable {
     drawing.cancel()
     await drawing.value
     return End(
-      summary: summary, state: await model.state, troubles: await display.troubles, result: await result,
-      wasInterrupted: wasInterrupted, outputClosed: try await closed)
+      summary: summary, state: await model.state, troubles: await display.troubles, files: await files,
+      result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed)
   }
 
   /// The last file's end.
@@ -109,6 +121,15 @@ struct RunSession: Sendable {
     var last: PublishResult?
     for await event in events { last = PublishResult(event.body) ?? last }
     return last
+  }
+
+  private static func files(in events: IngestEvents?) async -> RunFiles {
+    var files = RunFiles()
+    guard let events else { return files }
+    for await batch in events.batches() {
+      for event in batch { files.note(event) }
+    }
+    return files
   }
 
   /// Gives true when the reader of the events went away; the run ends then.

@@ -1,32 +1,71 @@
 import ArgumentParser
 import ReelCore
 import ReelIngest
+import ReelPage
 import ReelTerminal
 import ReelValidation
 
+/// The forms that a report of `reel validate` has.
+enum ReportKind: Sendable {
+  case text(ValidationReportKind)
+  case html
+
+  init?(name: String) {
+    if name == "html" {
+      self = .html
+    } else {
+      guard let kind = ValidationReportKind(rawValue: name) else { return nil }
+      self = .text(kind)
+    }
+  }
+
+  static let names = ValidationReportKind.allCases.map(\.rawValue) + ["html"]
+
+  /// - Parameter path: the file that it is for; nil for stdout.
+  func text(_ report: ValidationReport, for path: String?, _ traits: TerminalTraits) throws -> String {
+    switch self {
+    case .text(let kind): try kind.text(report, traits)
+    case .html:
+      ValidationPage.html(report, links: SourceLinks(from: path, workingFolder: WorkingFolder.path()))
+    }
+  }
+}
+
+/// `--report html=FILE` of a run.
+struct RunReportTarget: ExpressibleByArgument {
+  let path: String
+
+  init?(argument: String) {
+    guard let text = try? RawArguments.text(argument), text.hasPrefix("html="), text != "html=" else {
+      return nil
+    }
+    path = String(text.dropFirst("html=".count))
+  }
+}
+
 /// One `--report`: a form, and the file that it goes to; none for stdout.
 struct ReportTarget: ExpressibleByArgument {
-  let kind: ValidationReportKind
+  let kind: ReportKind
   let path: String?
 
   /// `KIND` or `KIND=FILE`.
   init?(argument: String) {
     guard let text = try? RawArguments.text(argument) else { return nil }
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard let name = parts.first, let kind = ValidationReportKind(rawValue: name),
+    guard let name = parts.first, let kind = ReportKind(name: name),
       parts.last?.isEmpty == false
     else { return nil }
     self.kind = kind
     path = parts.count > 1 && parts[1] != "-" ? parts[1] : nil
   }
 
-  static var allValueStrings: [String] { ValidationReportKind.allCases.map { "\($0.rawValue)[=FILE]" } }
+  static var allValueStrings: [String] { ReportKind.names.map { "\($0)[=FILE]" } }
 }
 
 /// Where the reports of one run go.
 struct ReportWriter {
-  private let files: [(ValidationReportKind, UserFile)]
-  private let output: ValidationReportKind
+  private let files: [(ReportKind, UserFile)]
+  private let output: ReportKind
   private let summary: UserFile?
 
   /// Opens every file, before anything is read.
@@ -39,8 +78,8 @@ struct ReportWriter {
     files = try targets.compactMap { target in
       try target.path.map { (target.kind, try UserFile(writing: $0)) }
     }
-    output = targets.first { $0.path == nil }?.kind ?? .people
-    let wantsSummary = targets.contains { $0.kind == .github }
+    output = targets.first { $0.path == nil }?.kind ?? .text(.people)
+    let wantsSummary = targets.contains { if case .text(.github) = $0.kind { true } else { false } }
     summary =
       try wantsSummary
       ? stepSummary.map { try UserFile(writing: $0, appends: true) } : nil
@@ -48,9 +87,9 @@ struct ReportWriter {
 
   /// - Throws: ``CommandFailure`` or `OutputClosed` when one can't be written.
   func write(_ report: ValidationReport) throws {
-    for (kind, file) in files { try file.write(try kind.text(report, TerminalTraits())) }
+    for (kind, file) in files { try file.write(try kind.text(report, for: file.path, TerminalTraits())) }
     try summary?.write(MarkdownReport.text(report))
-    try OutputStream.standardOutput.write(try output.text(report, .standardOutput()))
+    try OutputStream.standardOutput.write(try output.text(report, for: nil, .standardOutput()))
   }
 }
 

@@ -1,0 +1,177 @@
+import FoundationEssentials
+import ReelCore
+import ReelCrypto
+import ReelTerminal
+
+/// A report as one HTML file that needs nothing else: no other file, and no request.
+///
+/// Names, captions and messages are strangers' text: they are escaped, and what would turn text around or hide it is
+/// shown as an escape. The policy in the page allows its own style, its own script and pictures within the file.
+package struct ReportPage: Sendable {
+  /// How a file came out.
+  package enum Tone: String, Sendable {
+    case good, bad, warn, plain
+  }
+
+  /// A picture of a video, as JPEG.
+  package struct Picture: Hashable, Sendable {
+    let jpeg: [UInt8]
+    let width: Int
+    let height: Int
+
+    /// Pixels.
+    package init(jpeg: [UInt8], width: Int, height: Int) {
+      (self.jpeg, self.width, self.height) = (jpeg, width, height)
+    }
+  }
+
+  /// Something to tell of a file.
+  struct Note: Sendable {
+    /// For filters: a rule, or a code; nil for none.
+    var reason: String?
+    /// What kind of note, where a file has several: `warning`.
+    var word: String?
+    var text: String
+    var details: [String] = []
+  }
+
+  /// One file.
+  struct Entry: Sendable {
+    let path: SourcePath
+    /// In a word or two: `published`, `not judged`.
+    let result: String
+    let tone: Tone
+    var notes: [Note] = []
+    var picture: Picture?
+  }
+
+  let command: String
+  let headline: String
+  let counts: [(label: String, number: String)]
+  let about: String
+  let entries: [Entry]
+  /// Files that there was no room for, in words; nil for none.
+  let more: String?
+  let links: SourceLinks
+
+  /// The file, in UTF-8.
+  package var html: String {
+    let style = String(decoding: PackageResources.report_css, as: UTF8.self)
+    let script = String(decoding: PackageResources.report_js, as: UTF8.self)
+    let values = [
+      "policy": Self.policy(style: style, script: script), "style": style, "script": script,
+      "title": text("\(command): \(headline)"), "command": text(command), "headline": text(headline),
+      "about": text(about), "filters": filters, "files": entries.map(item).joined(),
+      "counts": counts.map { "<li><b>\(text($0.number))</b> <span>\(text($0.label))</span></li>\n" }.joined(),
+      "more": more.map { "<p class=\"more\">\(text($0))</p>\n" } ?? "",
+    ]
+    // Filled in one pass, so that nobody's text is taken for a place to fill.
+    let parts = String(decoding: PackageResources.report_html, as: UTF8.self).split(
+      separator: "{{", omittingEmptySubsequences: false)
+    return parts.dropFirst().reduce(into: String(parts.first ?? "")) { page, part in
+      guard let end = part.firstRange(of: "}}") else { return }
+      page += (values[String(part[..<end.lowerBound])] ?? "") + part[end.upperBound...]
+    }
+  }
+
+  /// A message, which is written to follow a name, as a sentence of its own.
+  static func sentence(_ message: String) -> String { message.prefix(1).uppercased() + message.dropFirst() }
+
+  private static func policy(style: String, script: String) -> String {
+    func source(_ text: String) -> String {
+      "'sha256-\(Data(SHA256.hash(data: text.utf8)).base64EncodedString())'"
+    }
+    return "default-src 'none'; style-src \(source(style)); script-src \(source(script)); img-src data:; "
+      + "base-uri 'none'; form-action 'none'"
+  }
+
+  /// Harmless in HTML, and in what a person sees of it.
+  private func text(_ text: String) -> String { HTMLText.escaped(SanitizedText.terminal(text)) }
+
+  // MARK: Filters
+
+  /// A result or a reason as a word without blanks.
+  private static func tag(_ kind: String, _ name: String) -> String {
+    "\(kind):" + CanonicalPath.percentEncoded(name.utf8)
+  }
+
+  private static func tags(_ entry: Entry) -> [String] {
+    [tag("result", entry.result)] + Set(entry.notes.compactMap(\.reason)).sorted().map { tag("reason", $0) }
+  }
+
+  private var filters: String {
+    var results: [String: Int] = [:]
+    var reasons: [String: Int] = [:]
+    for entry in entries {
+      results[entry.result, default: 0] += 1
+      for reason in Set(entry.notes.compactMap(\.reason)) { reasons[reason, default: 0] += 1 }
+    }
+    func buttons(_ counts: [String: Int], _ kind: String) -> String {
+      counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        .map { button($0.key, Self.tag(kind, $0.key), $0.value, isPressed: false) }.joined()
+    }
+    return button("all", "", entries.count, isPressed: true) + buttons(results, "result")
+      + buttons(reasons, "reason")
+  }
+
+  private func button(_ label: String, _ tag: String, _ count: Int, isPressed: Bool) -> String {
+    "<button type=\"button\" data-filter=\"\(text(tag))\" aria-pressed=\"\(isPressed)\">\(text(label))"
+      + "<b>\(count)</b></button>\n"
+  }
+
+  // MARK: Files
+
+  private func item(_ entry: Entry) -> String {
+    let name = text(entry.path.text)
+    let link =
+      links.address(of: entry.path).map { "<a href=\"\(HTMLText.escaped($0))\" dir=\"auto\">\(name)</a>" }
+      ?? "<span dir=\"auto\">\(name)</span>"
+    let notes = entry.notes.map(note).joined()
+    return "<li data-tags=\"\(text(Self.tags(entry).joined(separator: " ")))\">"
+      + (entry.picture.map(picture) ?? "") + "<div class=\"said\"><h2 class=\"name\">\(link) "
+      + "<span class=\"mark \(entry.tone.rawValue)\">\(text(entry.result))</span></h2>"
+      + (notes.isEmpty ? "" : "<ul class=\"notes\">\(notes)</ul>") + "</div></li>\n"
+  }
+
+  private func note(_ note: Note) -> String {
+    let word = note.word.map { "<b>\(text($0)):</b> " } ?? ""
+    let reason = note.reason.map { " <code>\(text($0))</code>" } ?? ""
+    let details = note.details.map { "<div class=\"detail\" dir=\"auto\">\(text($0))</div>" }.joined()
+    return "<li>\(word)<span dir=\"auto\">\(text(note.text))</span>\(reason)\(details)</li>"
+  }
+
+  private func picture(_ picture: Picture) -> String {
+    "<img alt=\"\" width=\"\(picture.width)\" height=\"\(picture.height)\" src=\"data:image/jpeg;base64,"
+      + "\(Data(picture.jpeg).base64EncodedString())\">"
+  }
+}
+
+/// Where a report's reader finds the files that it names.
+package struct SourceLinks: Sendable {
+  private let folder: [UInt8]?
+  private let workingFolder: [UInt8]?
+
+  /// - Parameters:
+  ///   - report: the report's own path: what lies below its folder is named from there, so that they can be moved
+  ///     together. Nil when it goes elsewhere.
+  ///   - workingFolder: what relative paths begin in; nil when it is gone.
+  package init(from report: String?, workingFolder: SourcePath?) {
+    folder = report.map { Array(CanonicalPath(resolving: $0).text.utf8) }.flatMap { path in
+      path.lastIndex(of: UInt8(ascii: "/")).map { Array(path[...$0]) }
+    }
+    self.workingFolder = workingFolder?.bytes
+  }
+
+  /// A relative reference, or a `file:` URL; nil when there is no way to tell.
+  func address(of path: SourcePath) -> String? {
+    let slash = UInt8(ascii: "/")
+    guard path.bytes.first == slash || workingFolder != nil else { return nil }
+    let whole = path.bytes.first == slash ? path.bytes : (workingFolder ?? []) + [slash] + path.bytes
+    let plain = whole.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }
+    let absolute = [slash] + plain.joined(separator: [slash])
+    if let folder, absolute.starts(with: folder), !plain.contains(where: { $0.elementsEqual("..".utf8) }) {
+      return CanonicalPath.percentEncoded(absolute.dropFirst(folder.count))
+    }
+    return "file://" + CanonicalPath.percentEncoded(absolute)
+  }
+}

@@ -1,0 +1,62 @@
+import ReelCore
+import ReelTerminal
+import ReelValidation
+
+/// What `reel validate` found, as a page (`reel validate --report html=FILE`).
+package enum ValidationPage {
+  /// Files that are listed; those that fail come first.
+  static let most = 5000
+
+  /// - Parameter picture: of a file, where there is one.
+  package static func html(
+    _ report: ValidationReport, links: SourceLinks,
+    picture: (SourcePath) -> ReportPage.Picture? = { _ in nil }
+  ) -> String {
+    let standings: [ValidatedFile.Standing] = [.failed, .unjudged, .passed]
+    let ordered = standings.flatMap { standing in
+      report.files.filter { $0.standing(strict: report.strict) == standing }
+    }
+    let listed = ordered.prefix(most)
+    let totals = report.totals
+    let counts = [
+      ("passed", totals.passed), ("failed", totals.failed), ("not judged", totals.unjudged),
+      ("errors", totals.errors), ("warnings", totals.warnings), ("unverified", totals.unverified),
+      ("broken as locked", totals.locked),
+    ]
+    let reader = report.reader.map { ", read by libavformat \($0.ffmpeg)" } ?? ""
+    let more = ordered.count - listed.count
+    return ReportPage(
+      command: "reel validate", headline: ReportPage.sentence(report.headline),
+      counts: counts.filter { $0.1 > 0 }.map { ($0.0, "\($0.1)") },
+      about:
+        "By the policy \(report.policyWords)\(report.isLocked ? ", held against the lock" : "")\(reader).",
+      entries: listed.map { entry($0, report, picture($0.path)) },
+      more: more > 0
+        ? "\(HumanNumber.count(more, "more file is", "more files are")) not listed; --report jsonl=FILE tells them all."
+        : nil,
+      links: links
+    ).html
+  }
+
+  private static func entry(
+    _ file: ValidatedFile, _ report: ValidationReport, _ picture: ReportPage.Picture?
+  ) -> ReportPage.Entry {
+    let (result, tone): (String, ReportPage.Tone) =
+      switch file.standing(strict: report.strict) {
+      case .passed: ("passed", .good)
+      case .failed: ("failed", .bad)
+      case .unjudged: ("not judged", .warn)
+      }
+    let unjudged = file.unjudged.map {
+      ReportPage.Note(reason: $0.code.rawValue, text: ReportPage.sentence($0.message))
+    }
+    let notes = file.findings.map { finding in
+      ReportPage.Note(
+        reason: finding.rule, word: finding.word, text: ReportPage.sentence(finding.sentence),
+        details: [finding.contrast, finding.fix.map { "fix: " + $0 }].compactMap(\.self))
+    }
+    return ReportPage.Entry(
+      path: file.path, result: result, tone: tone, notes: [unjudged].compactMap(\.self) + notes,
+      picture: picture)
+  }
+}

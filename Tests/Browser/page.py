@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Looks at a site of `reel page` as a person would, in a headless Chromium.
+
+    page.py SITE [--pictures FOLDER] [--axe axe.min.js]
+
+From file: and from a plain web server on the loopback interface: scrolls, types, plays, goes to the last post, and
+watches that nothing else is asked for and nothing goes wrong. Prints a line for each check that failed, and exits
+with 1 if one did.
+"""
+
+import argparse
+import functools
+import http.server
+import json
+import os
+import sys
+import threading
+import traceback
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from chromium import Chromium  # noqa: E402
+
+failures = []
+SHOWN = "Number(document.getElementById('position').value)"
+CURRENT = "document.querySelector('.slide:not([inert])')"
+
+
+def check(is_true, what):
+    if not is_true:
+        failures.append(what)
+        print("failed: " + what, flush=True)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """The files of a folder, on a free port, without a word."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def handle(self):
+            try:
+                super().handle()
+            except ConnectionError:
+                pass
+
+    def __init__(self, folder):
+        super().__init__(("127.0.0.1", 0), functools.partial(self.Handler, directory=folder))
+        self.address = f"http://127.0.0.1:{self.server_address[1]}/"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def settled(browser, place):
+    browser.until(f"{SHOWN} === {place} && {CURRENT}?.getAttribute('aria-posinset') === '{place}'",
+                  f"post {place} is shown")
+    browser.until(f"{CURRENT}.getAttribute('aria-label') !== 'Loading'", f"post {place} is loaded")
+    browser.until(f"Math.abs({CURRENT}.getBoundingClientRect().top) < 1", f"post {place} has come to rest")
+
+
+def is_bounded(browser):
+    """Only what is near is in the page."""
+    slides = browser.run("document.querySelectorAll('.slide').length")
+    loaded = browser.run("document.querySelectorAll('video[src]').length")
+    playing = browser.run("[...document.querySelectorAll('video')].filter((video) => !video.paused).length")
+    scripts = browser.run("document.querySelectorAll('script').length")
+    check(slides <= 5 and loaded <= 3 and playing <= 1 and scripts <= 3,
+          f"too much: {slides} slides, {loaded} videos loaded, {playing} playing, {scripts} scripts")
+
+
+def plays(browser, count):
+    """Finds a video that this browser can play, and sees that it begins by itself, without sound."""
+    for place in range(1, min(count, 30) + 1):
+        settled(browser, place)
+        video = CURRENT + ".querySelector('video')"
+        browser.until(f"{video}?.readyState >= 2 || {CURRENT}.querySelector('.failed')", f"post {place} loads or fails")
+        if browser.run(f"{video}.readyState >= 2"):
+            browser.until(f"{video}.currentTime > 0", f"post {place} plays")
+            check(browser.run(f"{video}.muted"), "sound is on before anybody asked")
+            browser.key("m")
+            check(not browser.run(f"{video}.muted"), "m does not turn sound on")
+            browser.key("m")
+            browser.key(" ", 32)
+            browser.until(f"{video}.paused", "space pauses")
+            browser.click(f".slide[aria-posinset='{place}'] .tap")
+            browser.until(f"!{video}.paused", "a click plays")
+            return True
+        if place < count:
+            browser.key("ArrowDown", 40)
+    check(False, "no video plays")
+    return False
+
+
+def walk(browser, address, count):
+    browser.size(1024, 700)
+    browser.open(address)
+    browser.until(f"document.getElementById('total').textContent === {json.dumps(f'{count:,}')}", "the feed is there")
+    settled(browser, 1)
+    if count == 1:
+        return plays(browser, count)
+    browser.key("ArrowDown", 40)
+    settled(browser, 2)
+    browser.key("k")
+    settled(browser, 1)
+    check(browser.run("document.getElementById('newer').disabled"), "there is nothing newer than the newest")
+    plays(browser, count)
+    is_bounded(browser)
+
+    browser.key("Home", 36)
+    settled(browser, 1)
+    browser.wheel(300, 300, 500)
+    settled(browser, 2)
+    browser.click("#older")
+    settled(browser, min(3, count))
+    browser.key("End", 35)
+    settled(browser, count)
+    check(browser.run("document.getElementById('older').disabled"), "there is nothing older than the oldest")
+    is_bounded(browser)
+    # The address names the post, counted from the oldest: it stays when newer ones come.
+    browser.until("location.hash === '#p1'", "the address names the oldest post")
+    browser.open(address + "#p2")
+    settled(browser, count - 1)
+
+    middle = max(1, count // 2)
+    browser.run("document.getElementById('position').select()")
+    browser.click("#position")
+    browser.run(f"document.getElementById('position').value = {middle}")
+    browser.run("document.getElementById('go').requestSubmit()")
+    settled(browser, middle)
+    is_bounded(browser)
+
+    browser.size(390, 780, touch=True)
+    browser.open(address)
+    settled(browser, 1)
+    browser.swipe(180, 500, -400)
+    settled(browser, 2)
+    browser.swipe(180, 300, 400)
+    settled(browser, 1)
+
+
+def walk_grid(browser, address, count):
+    browser.size(1024, 700)
+    browser.open(address)
+    settled(browser, 1)
+    browser.key("g")
+    browser.until("document.querySelector('.tile .name')", "the grid is there")
+    check(browser.run("document.querySelectorAll('.slide').length") == 0, "the player stays behind the grid")
+    browser.wheel(400, 400, 100_000)
+    browser.run("document.getElementById('grid').scrollTo(0, 1e9)")
+    if count <= 20_000:
+        browser.until("document.querySelector('.tile[href=\"#p1\"] .name')", "the grid goes down to the oldest post")
+    tiles = browser.run("document.querySelectorAll('.tile').length")
+    check(tiles <= 80, f"{tiles} tiles are in the page")
+    browser.run("document.getElementById('grid').scrollTo(0, 0)")
+    browser.until("document.querySelector('.tile[data-place=\"0\"] .name')" if count <= 20_000
+                  else "document.getElementById('grid').scrollTop > 10_000 && document.querySelector('.tile .name')")
+    if count > 1:
+        browser.run("document.querySelector('.tile').focus()")
+        browser.key("Tab", 9)
+        check(browser.run("document.activeElement.matches('.tile')"), "Tab goes from tile to tile")
+    number = browser.run("document.querySelector('.tile').getAttribute('href')")
+    browser.run("document.querySelector('.tile').click()")
+    settled(browser, count + 1 - int(number[2:]))
+    browser.run("history.back()")
+    browser.until("document.body.classList.contains('gridding')", "back leads to the grid again")
+
+
+def calm(browser, address):
+    """Who asked for less motion starts videos by hand."""
+    browser.media(prefers_reduced_motion="reduce")
+    browser.size(1024, 700)
+    browser.open(address)
+    settled(browser, 1)
+    check(browser.run(f"{CURRENT}.querySelector('video')?.paused ?? true"), "a video moves for one who asked for calm")
+    browser.media()
+
+
+def is_accessible(browser, address, axe):
+    with open(axe, encoding="utf-8") as file:
+        source = file.read()
+    browser.size(1024, 700)
+    for fragment, scheme in [("", "light"), ("", "dark"), ("#grid", "light"), ("#grid", "dark")]:
+        browser.media(prefers_color_scheme=scheme)
+        browser.open(address + fragment)
+        browser.until("document.querySelector('.tile .name')" if fragment else CURRENT + "?.querySelector('.caption')")
+        browser.run(source + "; undefined")
+        found = browser.run(
+            "axe.run(document, {resultTypes: ['violations'], preload: false}).then(({violations}) => violations.map((one) =>"
+            " `${one.id}: ${one.help} (${one.nodes.map((node) => node.target + ' ' + (node.any[0]?.message ?? ''))"
+            ".slice(0, 3).join('; ')})`))")
+        for violation in found:
+            check(False, f"axe, {scheme}, {fragment or 'player'}: {violation}")
+    browser.media()
+
+
+def take_pictures(browser, address, folder):
+    os.makedirs(folder, exist_ok=True)
+    for scheme in ["light", "dark"]:
+        browser.media(prefers_color_scheme=scheme)
+        for width, height in [(320, 640), (360, 740), (768, 1024), (1440, 900)]:
+            browser.size(width, height, touch=width < 900)
+            for name, fragment, ready in [
+                ("player", "", f"{CURRENT}?.querySelector('video.here, .trouble')"),
+                ("grid", "#grid", "document.querySelector('.tile .name')"),
+            ]:
+                browser.open(address + fragment)
+                browser.until(ready)
+                browser.run("new Promise((done) => setTimeout(done, 700))")
+                browser.picture(os.path.join(folder, f"{name}-{scheme}-{width}.png"))
+    browser.media()
+
+
+def fits(browser, address):
+    """Nothing is wider than the window."""
+    for width in [320, 360, 768, 1440]:
+        browser.size(width, 740, touch=width < 900)
+        for fragment in ["", "#grid"]:
+            browser.open(address + fragment)
+            browser.until(".querySelector".join(["document", "('.tile .name, .slide .caption')"]))
+            wide = browser.run("document.documentElement.scrollWidth")
+            check(wide <= width, f"at {width} pixels the page is {wide} wide {fragment}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("site")
+    parser.add_argument("--pictures", help="a folder for screenshots")
+    parser.add_argument("--axe", default=os.environ.get("REEL_AXE"), help="axe.min.js of axe-core")
+    options = parser.parse_args()
+    site = os.path.abspath(options.site)
+    with open(os.path.join(site, "feed", "index.json"), encoding="utf-8") as file:
+        count = json.load(file)["count"]
+    server = Server(site)
+    with Chromium() as browser:
+        for address in ["file://" + site + "/index.html", server.address + "index.html"]:
+            begun = len(browser.requests), len(browser.messages)
+            steps = [(walk, (count,)), (walk_grid, (count,)), (calm, ()), (fits, ())]
+            if options.axe:
+                steps.append((is_accessible, (options.axe,)))
+            for step, arguments in steps:
+                try:
+                    step(browser, address, *arguments)
+                except Exception:  # The next step says what it finds all the same.
+                    check(False, f"{address}: {step.__name__}: {traceback.format_exc(limit=-4)}")
+            own = address[:-len("index.html")]
+            for request in browser.requests[begun[0]:]:
+                check(request.startswith((own, "about:", "file:")), "a foreign request: " + request)
+            for message in browser.messages[begun[1]:]:
+                check(False, f"{address}: {message}")
+        if options.pictures:
+            take_pictures(browser, server.address + "index.html", options.pictures)
+    print(f"{count} posts, {len(failures)} failures")
+    sys.exit(1 if failures else 0)
+
+
+main()
