@@ -53,7 +53,7 @@ package struct ContractTestView: Sendable {
   }
 }
 
-extension ContractTestView: JSONDocument {
+extension ContractTestView: Encodable {
   private enum CodingKeys: String, CodingKey { case destination, promises, kept, broken, notRun }
 
   /// Throws what the encoder throws.

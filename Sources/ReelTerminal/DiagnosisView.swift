@@ -76,7 +76,7 @@ package struct DiagnosisView: Sendable {
   }
 }
 
-extension DiagnosisView: JSONDocument {
+extension DiagnosisView: Encodable {
   private enum CodingKeys: String, CodingKey { case library, mended, left, failures, objects, read }
 
   /// Throws what the encoder throws.
@@ -153,7 +153,7 @@ package struct RebuildView: Sendable {
   }
 }
 
-extension RebuildView: JSONDocument {
+extension RebuildView: Encodable {
   private enum CodingKeys: String, CodingKey { case library, posts, failures }
 
   /// Throws what the encoder throws.

@@ -122,7 +122,7 @@ struct FeedRow {
 }
 
 /// A page of the feed as JSON: `{"v": 1, "posts": […], "next": "12"}`; `next` is null on the last page.
-package struct FeedDocument: JSONDocument, Sendable {
+package struct FeedDocument: Encodable, Sendable {
   private let v = 1
   private let posts: [Post]
   @ExplicitNull private var next: String?

@@ -57,7 +57,7 @@ package struct BarsRenderer: Sendable {
   /// What to write so that the screen shows `state`.
   ///
   /// - Parameters:
-  ///   - above: lines that stay, from ``Announcements/lines(for:traits:)``; they scroll up above the bars.
+  ///   - above: lines that stay, from ``ProblemSummary/lines(for:_:)``; they scroll up above the bars.
   ///   - traits: of the terminal now: a window that was resized is measured anew.
   package mutating func frame(
     _ state: IngestState, throughput: RunThroughput? = nil, above: [String] = [], traits: TerminalTraits

@@ -46,11 +46,8 @@ package enum JSONOutput {
   }
 }
 
-/// A value with a JSON of its own, for `--json`.
-package protocol JSONDocument: Encodable {}
-
-extension JSONDocument {
-  /// The document and a newline.
+extension Encodable {
+  /// Its JSON and a newline, for `--json`.
   ///
   /// - Parameter pretty: on several lines, for a person.
   /// - Throws: `EncodingError`, when it holds a number that JSON has not (NaN, infinity).
@@ -115,7 +112,7 @@ private struct LastTime {
 ///
 /// `{"v": 1, "destination": …, "dryRun": …, "summary": {as in run.finished}, "unfinished": …,
 /// "troubles": [{"path", "code", "message", "refused"}], "troublesLeftOut": 0, "posts": […]}`
-package struct RunDocument: JSONDocument, Sendable {
+package struct RunDocument: Encodable, Sendable {
   private enum CodingKeys: String, CodingKey {
     case v, destination, dryRun, summary, unfinished, troubles, troublesLeftOut, posts
   }

@@ -5,7 +5,7 @@ import ReelIngest
 ///
 /// `{"path": …, "ok": true, "media": {…}, "probe": {…}}` or `{"path": …, "ok": false, "error": {"code", "message"}}`;
 /// `pathBytes` (base64) beside `path` when that does not carry the bytes.
-package struct ProbeDocument: JSONDocument, Sendable {
+package struct ProbeDocument: Encodable, Sendable {
   /// As given.
   package let path: SourcePath
   /// What was found, or why nothing was.
@@ -52,7 +52,7 @@ package struct ProbeDocument: JSONDocument, Sendable {
 }
 
 /// Several files: `{"v": 1, "files": […]}`.
-package struct ProbeListDocument: JSONDocument, Sendable {
+package struct ProbeListDocument: Encodable, Sendable {
   private let v = 1
   private let files: [ProbeDocument]
 

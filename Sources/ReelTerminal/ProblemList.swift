@@ -35,17 +35,21 @@ package struct ProblemList: Hashable, Sendable {
 
   /// Takes note of `event` if a file failed or was refused.
   package mutating func note(_ event: IngestEvent) {
+    guard let entry = Entry(event) else { return }
+    if entries.count < limit { entries.append(entry) } else { leftOut += 1 }
+  }
+}
+
+extension ProblemList.Entry {
+  /// Nil for an event by which no file failed or was refused.
+  init?(_ event: IngestEvent) {
     switch event.body {
     case .fileFailed(let file, let failure):
-      add(Entry(path: file.path, code: failure.code, message: failure.message, refused: false))
+      self.init(path: file.path, code: failure.code, message: failure.message, refused: false)
     case .fileRefused(let file, let refusal):
-      add(Entry(path: file.path, code: refusal.code, message: refusal.message, refused: true))
-    default: break
+      self.init(path: file.path, code: refusal.code, message: refusal.message, refused: true)
+    default: return nil
     }
-  }
-
-  private mutating func add(_ entry: Entry) {
-    if entries.count < limit { entries.append(entry) } else { leftOut += 1 }
   }
 }
 
@@ -68,6 +72,11 @@ package enum ProblemSummary {
   /// A newline after each line.
   package static func text(_ problem: ProblemList.Entry, _ traits: TerminalTraits) -> String {
     lines(problem, traits).text(traits)
+  }
+
+  /// The lines of an event that a person must see, without newlines; none for most.
+  package static func lines(for event: IngestEvent, _ traits: TerminalTraits) -> [String] {
+    ProblemList.Entry(event).map { lines($0, traits).map { $0.text(traits) } } ?? []
   }
 
   /// `failed: notes.mp4 is an HLS playlist, not a video [playlist]`

@@ -29,26 +29,6 @@ package enum SanitizedText {
     return result
   }
 
-  /// One field of a CSV file, quoted where it must be (RFC 4180).
-  ///
-  /// A field that a spreadsheet would take for a formula (it begins with `=`, `+`, `-`, `@`, a tab or a carriage
-  /// return; OWASP, "CSV injection") gets an apostrophe before it.
-  package static func csvField(_ text: String) -> String {
-    let first = text.unicodeScalars.first { $0 != " " }
-    let isFormula = first.map { formulaStarts.contains($0) } ?? false
-    let field = (isFormula ? "'" : "") + terminal(text)
-    guard isFormula || field.first == " " || field.contains(where: { ",;\"".contains($0) }) else {
-      return field
-    }
-    return "\"" + field.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
-      + "\""
-  }
-
-  /// The full-width forms are taken for formulas by some spreadsheets in East Asian locales.
-  private static let formulaStarts: Set<Unicode.Scalar> = [
-    "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
-  ]
-
   /// A visible stand-in for `scalar`.
   static func escape(_ scalar: Unicode.Scalar) -> String {
     switch scalar {

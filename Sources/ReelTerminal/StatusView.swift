@@ -47,7 +47,7 @@ package struct StatusView: Sendable {
   }
 }
 
-extension StatusView: JSONDocument {
+extension StatusView: Encodable {
   private enum CodingKeys: String, CodingKey {
     case library, posts, bytes, destinations, unfinished, failures, failureCount, schemaVersion
   }
@@ -83,7 +83,7 @@ extension StatusView: JSONDocument {
 }
 
 /// What is remembered of files and readings, or was until `reel cache clear`.
-package struct CacheView: JSONDocument, Sendable {
+package struct CacheView: Encodable, Sendable {
   private enum CodingKeys: String, CodingKey { case files, readings, bytes, cleared }
   private let status: CacheStatus
   private let cleared: Bool
@@ -117,7 +117,7 @@ package struct CacheView: JSONDocument, Sendable {
 }
 
 /// The versions of everything that takes part (`reel version`).
-package struct VersionView: JSONDocument, Hashable, Sendable {
+package struct VersionView: Encodable, Hashable, Sendable {
   /// Of this program.
   package var reel: String
   /// Of `reel-probe-worker`; nil when it does not answer.

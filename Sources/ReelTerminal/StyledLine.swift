@@ -66,40 +66,31 @@ extension [StyledLine] {
 
 /// Breaks a text into lines that fit: between words, and within one only where it is longer than a line.
 struct TextFlow {
-  /// Cells of the first line.
-  let first: Int
-  /// Cells of the others.
-  let others: Int
-
+  private let columns: Int
   private var lines: [String] = []
   private var line = ""
   private var used = 0
 
   /// The lines of `text`; one, as it is, without a limit.
   ///
-  /// - Parameters:
-  ///   - columns: cells of a line; nil for no limit.
-  ///   - taken: cells of the first line that are taken already.
-  static func lines(_ text: String, columns: Int?, taken: Int = 0) -> [String] {
-    guard let columns, DisplayWidth.columns(of: text) > columns - taken else { return [text] }
-    var flow = TextFlow(first: max(0, columns - taken), others: max(1, columns))
+  /// - Parameter columns: cells of a line; nil for no limit.
+  static func lines(_ text: String, columns: Int?) -> [String] {
+    guard let columns, DisplayWidth.columns(of: text) > columns else { return [text] }
+    var flow = TextFlow(columns: max(1, columns))
     for word in text.split(separator: " ", omittingEmptySubsequences: false) { flow.add(String(word)) }
     return flow.lines + [flow.line]
   }
 
-  private init(first: Int, others: Int) {
-    self.first = first
-    self.others = others
-  }
+  private init(columns: Int) { self.columns = columns }
 
-  private var room: Int { (lines.isEmpty ? first : others) - used }
+  private var room: Int { columns - used }
 
   private mutating func add(_ word: String) {
     let width = DisplayWidth.columns(of: word)
     let isFirstWord = line.isEmpty
     if width + (isFirstWord ? 0 : 1) <= room {
       append((isFirstWord ? "" : " ") + word)
-    } else if width <= others {
+    } else if width <= columns {
       breakLine()
       append(word)
     } else {

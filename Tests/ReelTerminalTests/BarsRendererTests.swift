@@ -78,8 +78,7 @@ import Testing
         let traits = traits(screen.columns)
         let state = RandomValues.state(&random)
         let above =
-          random.chance(30)
-          ? Announcements.everything.lines(for: RandomValues.end(&random), traits: traits) : []
+          random.chance(30) ? ProblemSummary.lines(for: RandomValues.end(&random), traits) : []
         said += above
         screen.write(renderer.frame(state, above: above, traits: traits))
         last = screen.lines

@@ -51,8 +51,8 @@ import Testing
       secondsLeft: parts.secondsLeft)
     let events = (0..<5).map { _ in RandomValues.end(&random) }
     var bars = BarsRenderer()
-    var plain = PlainProgress(announcements: .everything)
-    let announced = events.flatMap { Announcements.everything.lines(for: $0, traits: traits) }
+    var plain = PlainProgress()
+    let announced = events.flatMap { ProblemSummary.lines(for: $0, traits) }
     let path = RandomValues.path(&random)
     let media = RandomValues.media(&random)
     let words = RandomValues.words(&random)

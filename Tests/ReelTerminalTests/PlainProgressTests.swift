@@ -47,21 +47,4 @@ import Testing
         "refused: clips/beach.mov has no video stream [unsupported]",
       ])
   }
-
-  @Test func everythingIsNamedWhereItIsAskedFor() throws {
-    let events = try Samples.everySortOfEvent()
-    let lines = events.flatMap { Announcements.everything.lines(for: $0, traits: log) }
-    let id = try Samples.post().id
-    #expect(
-      lines == [
-        "trying again: clips/beach.mov: attempt 2, the store is busy; it will be tried again",
-        "published: clips/beach.mov is post \(id)",
-        "published: clips/beach.mov is post \(id)",
-        "duplicate: clips/beach.mov is post \(id) already",
-        "duplicate: clips/beach.mov is the same video as a file before it",
-        "would publish: clips/beach.mov",
-        "refused: clips/beach.mov has no video stream [unsupported]",
-        "failed: clips/beach.mov: its index contradicts itself; get it again [corrupt]",
-      ])
-  }
 }

@@ -2,7 +2,7 @@ import ReelCore
 import ReelValidation
 
 /// `{"v": 1, "outcome": …, "totals": {…}, "policy": {…}, "files": […]}`
-package struct ValidationDocument: JSONDocument {
+package struct ValidationDocument: Encodable {
   private let report: ValidationReport
 
   /// From its parts.

@@ -55,7 +55,7 @@ actor ProgressDisplay {
     pending = []
     switch style {
     case .bar:
-      let above = events.flatMap { Announcements.troubles.lines(for: $0, traits: traits) }
+      let above = events.flatMap { ProblemSummary.lines(for: $0, traits) }
       await write(bars.frame(state, throughput: speed, above: above, traits: traits))
     case .plain:
       let lines = plain.lines(for: events, state, throughput: speed, at: now, traits: traits)
@@ -66,7 +66,7 @@ actor ProgressDisplay {
 
   private func end(_ state: IngestState) async {
     let traits = TerminalTraits.standardError()
-    let lines = pending.flatMap { Announcements.troubles.lines(for: $0, traits: traits) }
+    let lines = pending.flatMap { ProblemSummary.lines(for: $0, traits) }
     pending = []
     let cleared = style == .bar ? bars.clear(traits: traits) : ""
     await write(cleared + lines.map { $0 + "\n" }.joined())

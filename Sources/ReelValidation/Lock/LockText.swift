@@ -116,7 +116,7 @@ enum LockedFacts {
   }
 
   private static func facts(of media: MediaInfo) -> [String: String] {
-    var facts = Pairs()
+    var facts: [String: String] = [:]
     facts["container"] = media.container.rawValue
     facts["duration"] = media.duration.map { Decimals.text($0) }
     facts["durationSource"] = media.durationSource?.rawValue
@@ -134,10 +134,10 @@ enum LockedFacts {
     facts["artist"] = media.artist
     if let video = media.video { add(video, to: &facts) }
     for (index, audio) in media.audio.enumerated() { add(audio, "audio.\(index)", to: &facts) }
-    return facts.values
+    return facts
   }
 
-  private static func add(_ video: VideoFacts, to facts: inout Pairs) {
+  private static func add(_ video: VideoFacts, to facts: inout [String: String]) {
     facts["video.codec"] = video.codec ?? "unknown"
     facts["video.profile"] = video.profile
     facts["video.size"] = pair(video.width, video.height)
@@ -157,7 +157,7 @@ enum LockedFacts {
     facts["video.hasSamples"] = video.hasSamples.map { "\($0)" }
   }
 
-  private static func add(_ audio: AudioFacts, _ name: String, to facts: inout Pairs) {
+  private static func add(_ audio: AudioFacts, _ name: String, to facts: inout [String: String]) {
     facts["\(name).codec"] = audio.codec ?? "unknown"
     facts["\(name).channels"] = audio.channels.map { "\($0)" }
     facts["\(name).sampleRate"] = audio.sampleRate.map { "\($0)" }
@@ -166,15 +166,5 @@ enum LockedFacts {
   private static func pair(_ width: Int?, _ height: Int?) -> String? {
     guard let width, let height else { return nil }
     return "\(width)x\(height)"
-  }
-
-  /// Sets what is known and leaves the rest out.
-  private struct Pairs {
-    var values: [String: String] = [:]
-
-    subscript(key: String) -> String? {
-      get { values[key] }
-      set { values[key] = newValue }
-    }
   }
 }

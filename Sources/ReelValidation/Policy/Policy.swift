@@ -13,7 +13,6 @@ package struct Policy: Sendable {
 
   struct Override: Sendable {
     let patterns: [GlobPattern]
-    let texts: [String]
     let settings: [String: RuleSetting]
   }
 

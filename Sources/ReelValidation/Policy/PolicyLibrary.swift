@@ -30,8 +30,7 @@ package struct PolicyLibrary: Sendable {
       name: whole.name ?? name, version: whole.version, settings: whole.settings,
       overrides: whole.overrides.map { override in
         Policy.Override(
-          patterns: override.patterns.compactMap { GlobPattern($0) }, texts: override.patterns,
-          settings: override.settings)
+          patterns: override.patterns.compactMap { GlobPattern($0) }, settings: override.settings)
       })
   }
 
