@@ -1,17 +1,13 @@
 /// What `reel uploader check` says of each promise, and at the end.
 package struct ContractTestView: Sendable {
-  /// How a promise stands.
   package struct Entry: Hashable, Sendable {
-    /// Its stable name.
     package let name: String
-    /// What is promised.
     package let sentence: String
     /// What was seen instead, when it is broken.
     package let problem: String?
     /// Seconds that finding out took.
     package let seconds: Double
 
-    /// An entry; `problem` nil is a promise that is kept.
     package init(name: String, sentence: String, problem: String?, seconds: Double) {
       self.name = name
       self.sentence = sentence
@@ -32,7 +28,6 @@ package struct ContractTestView: Sendable {
     self.left = left
   }
 
-  /// One promise, as it is found out.
   package static func text(_ entry: Entry, _ traits: TerminalTraits) -> String {
     let kept = "\(entry.name): \(entry.sentence)"
     guard let problem = entry.problem else {
@@ -56,7 +51,6 @@ package struct ContractTestView: Sendable {
 extension ContractTestView: Encodable {
   private enum CodingKeys: String, CodingKey { case destination, promises, kept, broken, notRun }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(destination, forKey: .destination)

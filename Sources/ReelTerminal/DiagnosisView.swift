@@ -6,17 +6,12 @@ package struct DiagnosisView: Sendable {
   private let library: String
   private let fixed: Bool
 
-  /// - Parameters:
-  ///   - library: the path of the library folder.
-  ///   - fixed: whether repair was asked for.
   package init(_ diagnosis: Diagnosis, library: String, fixed: Bool) {
     self.diagnosis = diagnosis
     self.library = library
     self.fixed = fixed
   }
 
-  /// A newline after each line.
-  ///
   /// - Parameter listing: of one kind of finding at most so many are told one by one.
   package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
     var lines = told(diagnosis.repaired, "repaired:", .success, traits, listing, remedy: false)
@@ -79,7 +74,6 @@ package struct DiagnosisView: Sendable {
 extension DiagnosisView: Encodable {
   private enum CodingKeys: String, CodingKey { case library, mended, left, failures, objects, read }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(library, forKey: .library)
@@ -120,21 +114,14 @@ extension DiagnosisView: Encodable {
 package struct RebuildView: Sendable {
   private let library: String
   private let posts: Int
-  /// Objects without a post, and why.
   package let failures: [RepairFailure]
 
-  /// - Parameters:
-  ///   - library: the path of the library folder.
-  ///   - posts: how many the new catalog has.
-  ///   - failures: objects that could not become posts.
   package init(library: String, posts: Int, failures: [RepairFailure]) {
     self.library = library
     self.posts = posts
     self.failures = failures
   }
 
-  /// A newline after each line.
-  ///
   /// - Parameter listing: at most so many failures are told one by one.
   package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
     var lines = failures.prefix(max(0, listing)).flatMap { failure in
@@ -156,7 +143,6 @@ package struct RebuildView: Sendable {
 extension RebuildView: Encodable {
   private enum CodingKeys: String, CodingKey { case library, posts, failures }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(library, forKey: .library)

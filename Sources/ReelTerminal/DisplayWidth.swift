@@ -38,17 +38,14 @@ package enum DisplayWidth {
     return prefix(of: text, columns: room) + mark
   }
 
-  /// `text` and as many spaces as it takes to fill `columns` cells.
   package static func padded(_ text: String, to columns: Int) -> String {
     text + String(repeating: " ", count: max(0, columns - self.columns(of: text)))
   }
 
-  /// Spaces, and `text` at the end of `columns` cells.
   static func paddedLeft(_ text: String, to columns: Int) -> String {
     String(repeating: " ", count: max(0, columns - self.columns(of: text))) + text
   }
 
-  /// The longest beginning of `text` that fits.
   static func prefix(of text: String, columns: Int) -> String {
     String(text.prefix(fitting(text, columns)))
   }
@@ -57,7 +54,6 @@ package enum DisplayWidth {
     String(text.suffix(fitting(text.reversed(), columns)))
   }
 
-  /// How many characters fit, from the first on.
   private static func fitting(_ characters: some Sequence<Character>, _ columns: Int) -> Int {
     var room = columns
     var count = 0

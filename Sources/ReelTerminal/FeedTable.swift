@@ -60,7 +60,6 @@ package enum FeedTable {
   }
 }
 
-/// One post as the cells of a table.
 struct FeedRow {
   enum Column: CaseIterable {
     case place, id, posted, size, length, author, caption
@@ -127,7 +126,6 @@ package struct FeedDocument: Encodable, Sendable {
   private let posts: [Post]
   @ExplicitNull private var next: String?
 
-  /// The page as it is.
   package init(_ page: FeedPage) {
     posts = page.posts
     _next = ExplicitNull(wrappedValue: page.next?.text)

@@ -95,7 +95,6 @@ package struct BarsRenderer: Sendable {
   private static let wrapOn = "\u{1B}[?7h"
 }
 
-/// The line of one file in flight.
 struct FileLine {
   let file: FileInFlight
   let traits: TerminalTraits

@@ -77,7 +77,6 @@ package struct EventLines: Sendable {
   }
 
   /// The lines of `events`, one behind the other; cheaper than one by one.
-  /// - Throws: as ``line(_:)``.
   package func lines(_ events: [IngestEvent]) throws -> [UInt8] {
     var lines: [UInt8] = []
     var time = LastTime()
@@ -125,7 +124,6 @@ package struct RunDocument: Encodable, Sendable {
     self.posts = posts
   }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(1, forKey: .v)

@@ -10,7 +10,6 @@ package struct PlainProgress: Sendable {
   private var lastSpoken: ContinuousClock.Instant?
   private var saidScanned = false
 
-  /// - Parameter interval: between two lines about the run.
   package init(interval: Duration = .seconds(5)) {
     self.interval = interval
   }

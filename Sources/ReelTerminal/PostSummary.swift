@@ -1,7 +1,6 @@
 import ReelCore
 import ReelIngest
 
-/// One post for people.
 package enum PostSummary {
   /// What is said above a card.
   package enum Title: Hashable, Sendable {
@@ -11,7 +10,6 @@ package enum PostSummary {
     case duplicate
   }
 
-  /// A newline after each line.
   package static func text(_ post: Post, title: Title = .none, _ traits: TerminalTraits) -> String {
     (heading(title, traits) + facts(post, traits)).text(traits)
   }
@@ -64,7 +62,6 @@ package enum PostSummary {
 
 /// What would be published, in a dry run of one file.
 package enum PlanSummary {
-  /// A newline after each line.
   package static func text(_ plan: FilePlanned, of path: SourcePath, _ traits: TerminalTraits) -> String {
     let heading = traits.wrapped(
       "dry run, nothing was written:", .strong, traits.sanitized(path.shown) + " would be published")

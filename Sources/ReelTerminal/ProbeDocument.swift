@@ -6,12 +6,9 @@ import ReelIngest
 /// `{"path": …, "ok": true, "media": {…}, "probe": {…}}` or `{"path": …, "ok": false, "error": {"code", "message"}}`;
 /// `pathBytes` (base64) beside `path` when that does not carry the bytes.
 package struct ProbeDocument: Encodable, Sendable {
-  /// As given.
   package let path: SourcePath
-  /// What was found, or why nothing was.
   package let result: Result<ProbeReport, FileFailure>
 
-  /// - Parameter path: as given.
   package init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
     self.path = path
     self.result = result
@@ -31,7 +28,6 @@ package struct ProbeDocument: Encodable, Sendable {
   private enum CodingKeys: String, CodingKey { case ok, media, probe, error }
   private enum ErrorKeys: String, CodingKey { case code, message }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var paths = encoder.container(keyedBy: SourcePathCoding.self)
     try path.encode(into: &paths)

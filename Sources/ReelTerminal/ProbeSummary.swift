@@ -3,7 +3,6 @@ import ReelIngest
 
 /// What one file really is, for people.
 package enum ProbeSummary {
-  /// A newline after each line.
   package static func text(_ document: ProbeDocument, _ traits: TerminalTraits) -> String {
     switch document.result {
     case .success(let report): success(report, document, traits).text(traits)

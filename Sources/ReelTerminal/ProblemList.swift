@@ -3,9 +3,7 @@ import ReelIngest
 
 /// The files of a run that were not published and why, as many as one wants to keep.
 package struct ProblemList: Hashable, Sendable {
-  /// One file.
   package struct Entry: Hashable, Sendable {
-    /// As the run named it.
     package let path: SourcePath
     /// The code of the event.
     package let code: String
@@ -14,7 +12,6 @@ package struct ProblemList: Hashable, Sendable {
     /// Whether the policy does not want it; else it failed.
     package let refused: Bool
 
-    /// From its parts.
     package init(path: SourcePath, code: String, message: String, refused: Bool) {
       self.path = path
       self.code = code
@@ -28,7 +25,6 @@ package struct ProblemList: Hashable, Sendable {
   package private(set) var leftOut = 0
   private let limit: Int
 
-  /// - Parameter limit: entries that are kept.
   package init(limit: Int = 1000) {
     self.limit = max(0, limit)
   }
@@ -56,7 +52,6 @@ extension ProblemList.Entry {
 extension ProblemList.Entry: Encodable {
   private enum CodingKeys: String, CodingKey { case code, message, refused }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var paths = encoder.container(keyedBy: SourcePathCoding.self)
     try path.encode(into: &paths)
@@ -69,7 +64,6 @@ extension ProblemList.Entry: Encodable {
 
 /// One file that failed or was refused, for people.
 package enum ProblemSummary {
-  /// A newline after each line.
   package static func text(_ problem: ProblemList.Entry, _ traits: TerminalTraits) -> String {
     lines(problem, traits).text(traits)
   }

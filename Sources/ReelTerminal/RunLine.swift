@@ -28,7 +28,6 @@ struct RunLine {
     return Self.joined(kept).cut(to: columns, mark: traits.ellipsis)
   }
 
-  /// All of it, however wide.
   func whole() -> StyledLine { Self.joined(parts()) }
 
   private static func joined(_ parts: [Part]) -> StyledLine {
@@ -77,7 +76,6 @@ package struct RunThroughput: Hashable, Sendable {
   /// Nil when unknown: the walk still goes on, or too little was seen.
   package var secondsLeft: Double?
 
-  /// What is nil is unknown.
   package init(bytesPerSecond: Double? = nil, filesPerSecond: Double? = nil, secondsLeft: Double? = nil) {
     self.bytesPerSecond = bytesPerSecond
     self.filesPerSecond = filesPerSecond
@@ -96,7 +94,6 @@ package struct ThroughputWindow: Sendable {
   private let span: Duration
   private var samples: [Sample] = []
 
-  /// - Parameter span: how far back it looks.
   package init(span: Duration = .seconds(10)) {
     self.span = span
   }

@@ -7,16 +7,13 @@ package struct RunReport: Hashable, Sendable {
   package var summary: RunSummary
   /// Where it went; nil when the run ended before that was known.
   package var destination: Destination?
-  /// Whether nothing was to be written.
   package var dryRun: Bool
   /// Files that were found and have had no end; nil when the walk did not get to its end, so that nobody knows.
   package var unfinished: Int?
-  /// The files that failed or were refused.
   package var troubles: ProblemList
   /// Whether the store's word is all that there is for its objects (`UploadTraits.trustsClientDigest`).
   package var trustsClientDigest = false
 
-  /// From its parts.
   package init(
     summary: RunSummary, destination: Destination?, dryRun: Bool, unfinished: Int?, troubles: ProblemList
   ) {
@@ -27,9 +24,6 @@ package struct RunReport: Hashable, Sendable {
     self.troubles = troubles
   }
 
-  /// - Parameters:
-  ///   - summary: of `run.finished`.
-  ///   - state: the last one of the run.
   package init(_ summary: RunSummary, state: IngestState, troubles: ProblemList) {
     self.init(
       summary: summary, destination: state.destination, dryRun: state.dryRun,
@@ -100,7 +94,6 @@ extension RunReport {
     return lines
   }
 
-  /// What to do next.
   private func advice(_ hint: CommandHint) -> [String] {
     if summary.outcome == .aborted, summary.published > 0 || unfinished != 0 {
       return ["Once that is fixed, the same command again goes on where this stopped."]

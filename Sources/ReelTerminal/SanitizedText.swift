@@ -122,7 +122,6 @@ enum SanitizedJSON {
 
 /// Decides scalar by scalar what of a text may be shown as it is, by what was kept just before.
 struct KeptScalars {
-  /// The scalar before, when it was kept.
   private var previous: Unicode.Scalar?
   /// Combining marks kept in a row.
   private var marks = 0

@@ -5,14 +5,11 @@ package struct StatusView: Sendable {
   private let status: CatalogStatus
   private let library: String
 
-  /// - Parameter library: the path of the library folder.
   package init(_ status: CatalogStatus, library: String) {
     self.status = status
     self.library = library
   }
 
-  /// A newline after each line.
-  ///
   /// - Parameter listing: at most so many failures are told one by one.
   package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
     var sheet = FactSheet(traits)
@@ -52,7 +49,6 @@ extension StatusView: Encodable {
     case library, posts, bytes, destinations, unfinished, failures, failureCount, schemaVersion
   }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(library, forKey: .library)
@@ -88,13 +84,11 @@ package struct CacheView: Encodable, Sendable {
   private let status: CacheStatus
   private let cleared: Bool
 
-  /// - Parameter cleared: whether `status` is what was freed.
   package init(_ status: CacheStatus, cleared: Bool = false) {
     self.status = status
     self.cleared = cleared
   }
 
-  /// A newline after each line.
   package func text(_ traits: TerminalTraits) -> String {
     let size = HumanNumber.bytes(status.bytes)
     let files = HumanNumber.count(status.files, "file", "files")
@@ -106,7 +100,6 @@ package struct CacheView: Encodable, Sendable {
     return traits.wrapped(sentence).text(traits)
   }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(status.files, forKey: .files)
@@ -118,7 +111,6 @@ package struct CacheView: Encodable, Sendable {
 
 /// The versions of everything that takes part (`reel version`).
 package struct VersionView: Encodable, Hashable, Sendable {
-  /// Of this program.
   package var reel: String
   /// Of `reel-probe-worker`; nil when it does not answer.
   @ExplicitNull package var worker: String?
@@ -129,7 +121,6 @@ package struct VersionView: Encodable, Hashable, Sendable {
   /// Why the worker does not answer, and what to do; one sentence.
   @ExplicitNull package var workerProblem: String?
 
-  /// What is nil is shown as unknown.
   package init(
     reel: String = ReelVersion.current, worker: String?, ffmpeg: String?, sqlite: String?,
     workerProblem: String? = nil
@@ -141,7 +132,6 @@ package struct VersionView: Encodable, Hashable, Sendable {
     _workerProblem = ExplicitNull(wrappedValue: workerProblem)
   }
 
-  /// A newline after each line.
   package func text(_ traits: TerminalTraits) -> String {
     var sheet = FactSheet(traits)
     sheet.add("reel", reel, .strong)

@@ -96,17 +96,14 @@ extension TerminalTraits {
       environment: environment)
   }
 
-  /// Of standard output, by this process's environment.
   package static func standardOutput() -> TerminalTraits {
     of(descriptor: STDOUT_FILENO, environment: environment())
   }
 
-  /// Of standard error, by this process's environment.
   package static func standardError() -> TerminalTraits {
     of(descriptor: STDERR_FILENO, environment: environment())
   }
 
-  /// The variables that matter here.
   private static func environment() -> [String: String] {
     let names = [
       "TERM", "COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LC_ALL", "LC_CTYPE", "LANG",

@@ -11,13 +11,8 @@ package struct VerificationView: Sendable {
   private let json: Bool
   private let traits: TerminalTraits
   private var isFirst = true
-  /// What was counted so far.
   package private(set) var count = VerificationCount()
 
-  /// - Parameters:
-  ///   - library: the path of the library folder.
-  ///   - wasRead: whether the stored bytes are read.
-  ///   - json: as JSON, else for people.
   package init(library: String, wasRead: Bool, json: Bool, traits: TerminalTraits) {
     self.library = library
     self.wasRead = wasRead
@@ -25,11 +20,9 @@ package struct VerificationView: Sendable {
     self.traits = traits
   }
 
-  /// What is written before the first event.
   package var beginning: String { json ? "{\"problems\":[" : "" }
 
   /// What is written for this event; empty for an object that is sound.
-  /// - Throws: what the encoder throws.
   package mutating func text(_ event: VerificationEvent) throws -> String {
     count.add(event)
     guard let problem = Problem(event) else { return "" }
@@ -42,7 +35,6 @@ package struct VerificationView: Sendable {
 
   /// What is written after the last one.
   /// - Parameter isWhole: whether all that was to be looked at was; false for a run that was interrupted.
-  /// - Throws: what the encoder throws.
   package func end(isWhole: Bool) throws -> String {
     guard json else { return traits.wrapped(traits.sanitized(summary(isWhole))).text(traits) }
     // The document was opened by ``beginning``.

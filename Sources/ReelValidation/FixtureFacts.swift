@@ -11,16 +11,10 @@ package struct FixtureFacts: Hashable, Sendable {
   package var size: Int64?
   /// Nil when nothing asked for it.
   package var digest: ContentDigest?
-  /// What came of reading it.
   package var reading: FixtureReading
-  /// What lies beside it.
   package var sidecar: SidecarStatus
-  /// Whether another file has the same bytes.
   package var likeness: Likeness
 
-  /// - Parameters:
-  ///   - path: as the user named it or the walk found it.
-  ///   - reading: what came of reading it.
   package init(
     path: SourcePath, patternPath: SourcePath? = nil, size: Int64? = nil, digest: ContentDigest? = nil,
     reading: FixtureReading, sidecar: SidecarStatus = .none, likeness: Likeness = .notLookedFor
@@ -45,12 +39,10 @@ package struct FixtureFacts: Hashable, Sendable {
   }
 }
 
-/// What came of reading a file.
 package enum FixtureReading: Hashable, Sendable {
   case media(ProbeReport)
   /// It was opened, and is not media or could not be read as such.
   case unreadable(ProbeError)
-  /// It could not be opened.
   case unreachable(SourceError)
   /// It is not a video but a sidecar without one.
   case orphanSidecar

@@ -2,10 +2,8 @@
 package struct Operand: Hashable, Sendable {
   /// One text, or those of a list; none for a rule that is only switched.
   package var texts: [String]
-  /// How far a value may be from it.
   package var tolerance: Tolerance
 
-  /// From its parts.
   package init(_ texts: [String] = [], tolerance: Tolerance = .usual) {
     self.texts = texts
     self.tolerance = tolerance
@@ -21,7 +19,6 @@ package enum Tolerance: Hashable, Sendable {
   /// A part of the expected value, at least 0: 0.01 is 1 %.
   case relative(Double)
 
-  /// How far `value` may be from `expected`.
   func admits(_ value: Double, for expected: Double, usually usual: Tolerance) -> Bool {
     // Not more than the rounding of a decimal that a person wrote.
     let rounding = abs(expected) * 1e-9
@@ -38,7 +35,6 @@ package enum Tolerance: Hashable, Sendable {
 package struct OperandForm: Hashable, Sendable {
   /// Such as "a duration like 60s".
   package let name: String
-  /// Ways to write one.
   package let examples: [String]
   /// Whether several may be given, as a list.
   package let isList: Bool

@@ -134,7 +134,6 @@ extension String {
   }
 }
 
-/// Finds the word that was meant.
 package enum NearestWord {
   /// The word of `words` that differs least from `word`, if it is not more than a third of it, or two letters.
   package static func nearest(to word: String, among words: [String]) -> String? {

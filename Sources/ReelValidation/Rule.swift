@@ -16,7 +16,6 @@ package struct Rule: Sendable {
   /// The judge for the operand that a policy gives; nil when that is none.
   let bind: @Sendable (Operand) -> Evaluation?
 
-  /// A rule without operand.
   init(_ id: String, _ title: String, _ explanation: String, judge: @escaping Evaluation) {
     self.id = id
     self.title = title
@@ -25,7 +24,6 @@ package struct Rule: Sendable {
     bind = { $0.texts.isEmpty ? judge : nil }
   }
 
-  /// A rule with an operand.
   init<Value: Sendable>(
     _ id: String, _ title: String, _ parameter: RuleParameter<Value>, _ explanation: String,
     judge: @escaping @Sendable (FixtureFacts, Value, Tolerance) -> RuleOutcome
@@ -101,7 +99,6 @@ package enum RuleOutcome: Hashable, Sendable {
 package struct Violation: Hashable, Sendable {
   /// What the rule wants, such as `at most 60 s`.
   package let expected: String
-  /// What was found instead.
   package let found: String
   /// What is wrong, about "it"; one sentence for people.
   package let sentence: String
@@ -109,7 +106,6 @@ package struct Violation: Hashable, Sendable {
   /// command can.
   package let fix: String?
 
-  /// From its parts.
   package init(expected: String, found: String, sentence: String, fix: String? = nil) {
     self.expected = expected
     self.found = found
@@ -143,7 +139,6 @@ package enum RuleRegistry {
 
   private static let byID: [String: Rule] = Dictionary(rules.map { ($0.id, $0) }) { first, _ in first }
 
-  /// Nil when there is no such rule.
   package static func rule(_ id: String) -> Rule? { byID[id] }
 
   /// The id nearest to `id`, which is none, if one is near enough to be meant.
@@ -158,7 +153,6 @@ package enum Severity: String, Codable, Sendable, CaseIterable, Comparable {
   case off
   /// It is told, and the file passes.
   case warn
-  /// The file fails.
   case error
 
   /// `off` before `warn` before `error`.
@@ -175,29 +169,23 @@ package enum Severity: String, Codable, Sendable, CaseIterable, Comparable {
 
 /// One rule that a file breaks, or that could not be judged.
 package struct Finding: Hashable, Sendable {
-  /// Whether the rule is broken, or nobody knows.
   package enum State: String, Codable, Sendable, CaseIterable {
     case broken
     case unverified
     /// Broken as it was when the file was locked: told, and no failure.
     case locked
   }
-  /// The rule's id.
   package var rule: String
   /// Never `off`.
   package var severity: Severity
-  /// Broken, unverified, or broken as it was locked.
   package var state: State
   /// Nil when it could not be judged.
   package var expected: String?
   /// Nil when it could not be judged.
   package var found: String?
-  /// What is wrong, about "it"; one sentence for people.
   package var sentence: String
-  /// A shell command that would fix the file.
   package var fix: String?
 
-  /// From its parts.
   package init(
     rule: String, severity: Severity, state: State, expected: String? = nil, found: String? = nil,
     sentence: String, fix: String? = nil

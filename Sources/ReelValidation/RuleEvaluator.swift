@@ -2,7 +2,6 @@ import ReelCore
 
 /// A rule as a policy sets it: on, with its operand understood.
 package struct ActiveRule: Sendable {
-  /// The rule that is on.
   package let rule: Rule
   /// `warn` or `error`.
   package let severity: Severity
@@ -34,7 +33,6 @@ package enum RuleEvaluator {
 package struct PolicyIntake: IntakePolicy {
   private let policy: Policy
 
-  /// From its parts.
   package init(_ policy: Policy) {
     self.policy = policy
   }

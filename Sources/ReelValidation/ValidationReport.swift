@@ -2,26 +2,22 @@ import ReelCore
 
 /// One file and what was found.
 package struct ValidatedFile: Hashable, Sendable {
-  /// As the run named it.
   package let path: SourcePath
   /// In the order of the book, those of the lock last.
   package let findings: [Finding]
   /// Why Reel could not judge it; nil when it could.
   package let unjudged: ProbeError?
 
-  /// From its parts.
   package init(path: SourcePath, findings: [Finding], unjudged: ProbeError? = nil) {
     self.path = path
     self.findings = findings
     self.unjudged = unjudged
   }
 
-  /// How a file came out.
   package enum Standing: String, Codable, Sendable, CaseIterable {
     case passed
     /// It breaks a rule of severity `error`, or a rule could not be judged under `--strict`.
     case failed
-    /// Reel could not judge it.
     case unjudged
   }
 
@@ -41,24 +37,18 @@ package struct ValidatedFile: Hashable, Sendable {
   }
 }
 
-/// All that `reel validate` found.
 package struct ValidationReport: Hashable, Sendable {
   /// Sorted by path, in byte order.
   package let files: [ValidatedFile]
-  /// The policy's name, and its version if it has one.
   package let policy: String
-  /// The policy's own date or number; nil when it has none.
   package let policyVersion: String?
-  /// Whether the files were held against a lock.
   package let isLocked: Bool
   /// Whether a rule that could not be judged counts as broken.
   package let strict: Bool
-  /// Whether no file at all is fine.
   package let allowsEmpty: Bool
   /// Nil when no file needed the reader.
   package let reader: ReaderVersion?
 
-  /// From its parts.
   package init(
     files: [ValidatedFile], policy: String, policyVersion: String?, isLocked: Bool, strict: Bool,
     allowsEmpty: Bool, reader: ReaderVersion?
@@ -72,7 +62,6 @@ package struct ValidationReport: Hashable, Sendable {
     self.reader = reader
   }
 
-  /// How it all came out.
   package enum Outcome: String, Codable, Sendable, CaseIterable {
     case passed
     /// A rule or the lock is broken, or there was no file.
@@ -89,18 +78,13 @@ package struct ValidationReport: Hashable, Sendable {
     return standings.contains(.unjudged) ? .unjudged : .passed
   }
 
-  /// Whether it failed because there was nothing to validate.
   package var isEmptyFailure: Bool { files.isEmpty && !allowsEmpty }
 
   /// Files, and findings, by how they came out.
   package struct Totals: Hashable, Sendable, Codable {
-    /// All of them.
     package var files = 0
-    /// Files that fail by nothing.
     package var passed = 0
-    /// Files that break a rule or the lock.
     package var failed = 0
-    /// Files that Reel could not judge.
     package var unjudged = 0
     /// Findings that make their files fail.
     package var errors = 0

@@ -45,12 +45,10 @@ struct FilePrefix: Sendable {
     return value
   }
 
-  /// Whether the ASCII characters of `text` stand at `offset`.
   func has(_ text: StaticString, at offset: Int = 0) -> Bool {
     text.withUTF8Buffer { has($0, at: offset) }
   }
 
-  /// Whether `expected` stands at `offset`.
   func has(_ expected: some Collection<UInt8>, at offset: Int = 0) -> Bool {
     guard offset >= 0, offset <= bytes.count, bytes.count - offset >= expected.count else { return false }
     return bytes.dropFirst(offset).starts(with: expected)

@@ -47,7 +47,6 @@ let streamSignatures: [Signature] = [
     refuse: .otherContainer("a Windows TV recording")),
 ]
 
-/// Sound files that one pattern tells.
 let soundSignatures: [Signature] = [
   Signature(.text("RIFF"), .text("WAVE", at: 8), refuse: .sound("a WAV file")),
   Signature(.text("RF64"), .text("WAVE", at: 8), refuse: .sound("a WAV file")),
@@ -77,7 +76,6 @@ let soundSignatures: [Signature] = [
   Signature(.bytes(0xFE, 0x7F, 0x01, 0x80), refuse: .sound("a DTS file")),
 ]
 
-/// Pictures that one pattern tells.
 let pictureSignatures: [Signature] = [
   Signature(.bytes(0xFF, 0xD8, 0xFF), refuse: .picture("a JPEG picture")),
   Signature(.bytes(0x89), .text("PNG\r\n\u{1A}\n", at: 1), refuse: .picture("a PNG picture")),
@@ -117,7 +115,6 @@ let pictureSignatures: [Signature] = [
   Signature(.text("P7\nWIDTH"), refuse: .picture("a PAM picture")),
 ]
 
-/// Documents and fonts that one pattern tells.
 let documentSignatures: [Signature] = [
   Signature(.text("%PDF-"), refuse: .notMedia("a PDF document")),
   Signature(
@@ -182,7 +179,6 @@ enum Zip {
   ]
 }
 
-/// Programs that one pattern tells.
 let programSignatures: [Signature] = [
   Signature(.bytes(0x7F), .text("ELF", at: 1), refuse: .notMedia("an ELF program")),
   Signature(.bytes(0xFE, 0xED, 0xFA, 0xCE), refuse: .notMedia("a Mach-O program")),
@@ -200,7 +196,6 @@ let programSignatures: [Signature] = [
   Signature(.text("#!"), refuse: .notMedia("a script")),
 ]
 
-/// Data that programs keep, which one pattern tells.
 let dataSignatures: [Signature] = [
   Signature(.text("SQLite format 3\u{0}"), refuse: .notMedia("an SQLite database")),
   Signature(.bytes(0, 5, 0x16, 7), refuse: .notMedia("an AppleDouble file")),

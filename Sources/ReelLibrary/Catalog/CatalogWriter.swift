@@ -201,8 +201,6 @@ private protocol PendingWrite: Sendable {
   /// Whether somebody waits for its result.
   var isAwaited: Bool { get }
 
-  /// Writes. Keeps to itself what is wrong with this write alone.
-  /// - Throws: what ends the whole transaction.
   func perform(in db: Connection) throws
 
   /// It has been committed, or (`failure`) has not.

@@ -143,7 +143,6 @@ enum DamageQuery {
   ]
 }
 
-/// What a catalog holds.
 enum StatusQuery {
   static func status(at place: CatalogPlace, in db: Connection) throws -> CatalogStatus {
     let stores = try db.rows("SELECT name, posts, bytes FROM destination WHERE posts > 0") { row in

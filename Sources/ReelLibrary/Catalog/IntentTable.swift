@@ -1,7 +1,6 @@
 import FoundationEssentials
 import ReelCore
 
-/// Intents as rows.
 enum IntentTable {
   /// An intent that is neither published nor given up.
   struct Unfinished {
@@ -62,7 +61,6 @@ enum IntentTable {
     }
   }
 
-  /// Writes a new intent of `owner` down: attempt 1.
   static func insert(
     _ request: ClaimRequest, _ key: PublicationKey, owner: Int64, at now: Int64, in db: Connection
   ) throws {

@@ -2,7 +2,6 @@ import ReelCore
 
 /// Something that is not as it should be in a library or its stores.
 package struct Finding: Hashable, Sendable {
-  /// What it is, for programs.
   package enum Kind: String, Codable, Sendable, CaseIterable {
     /// The database contradicts itself, or can't be read.
     case catalogDamaged = "catalog.damaged"
@@ -30,7 +29,6 @@ package struct Finding: Hashable, Sendable {
     case intentStale = "intent.stale"
   }
 
-  /// What becomes of it.
   package enum Repair: String, Codable, Sendable {
     /// `--fix` repairs it.
     case byFix
@@ -38,7 +36,6 @@ package struct Finding: Hashable, Sendable {
     case byHand
   }
 
-  /// What it is.
   package let kind: Kind
   /// What it is about: a path, an object's key, a lock's name.
   package let subject: String
@@ -46,7 +43,6 @@ package struct Finding: Hashable, Sendable {
   package let meaning: String
   /// What `--fix` does about it, or what a person does; a sentence.
   package let remedy: String
-  /// Who repairs it.
   package let repair: Repair
   /// Of an intent: for how long nobody has gone on with it. Nil for anything else.
   package let age: Duration?
@@ -70,16 +66,13 @@ package struct Finding: Hashable, Sendable {
 package struct Diagnosis: Sendable {
   /// Gone since the first look.
   package let repaired: [Finding]
-  /// Still there.
   package let left: [Finding]
   /// Why what is left could not be repaired, as far as repair was tried.
   package let failures: [RepairFailure]
   /// Objects that rows name and that were looked at.
   package let objects: Int
-  /// Whether the stored bytes were read.
   package let wasRead: Bool
 
-  /// A diagnosis by its parts.
   package init(
     repaired: [Finding], left: [Finding], failures: [RepairFailure] = [], objects: Int, wasRead: Bool
   ) {

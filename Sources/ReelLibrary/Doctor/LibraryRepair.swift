@@ -122,10 +122,8 @@ package struct RepairFailure: Hashable, Sendable {
   package let subject: String
   /// For programs: that of the error.
   package let code: String
-  /// Why.
   package let message: String
 
-  /// A failure by its parts.
   package init(subject: String, code: String, message: String) {
     (self.subject, self.code, self.message) = (subject, code, message)
   }

@@ -188,14 +188,10 @@ extension Destination {
 
 /// A post whose object was looked at.
 package struct VerifiedObject: Hashable, Sendable {
-  /// What the catalog says of it.
   package let object: ExaminedObject
-  /// Where it is stored.
   package let destination: Destination
-  /// How it stands.
   package let verdict: ObjectVerdict
 
-  /// A verdict on an object.
   package init(_ object: ExaminedObject, in destination: Destination, verdict: ObjectVerdict) {
     self.object = object
     self.destination = destination
@@ -205,7 +201,6 @@ package struct VerifiedObject: Hashable, Sendable {
 
 /// What a verification says, as it goes.
 package enum VerificationEvent: Hashable, Sendable {
-  /// An object was looked at.
   case verified(VerifiedObject)
   /// A store could not be looked at, or no longer: its other posts were not looked at.
   case unreachable(Destination, UploadError)
@@ -230,13 +225,10 @@ package struct VerificationCount: Hashable, Sendable {
   /// Stores that were not looked at, for want of a secret that was given for them.
   package var notLookedAt = 0
 
-  /// Nothing yet.
   package init() {}
 
-  /// Objects that were looked at.
   package var objects: Int { sound + damaged + unknown }
 
-  /// Counts what has happened.
   package mutating func add(_ event: VerificationEvent) {
     switch event {
     case .unreachable: unreachable += 1

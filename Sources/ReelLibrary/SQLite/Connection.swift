@@ -66,7 +66,6 @@ package final class Connection {
     return escaped
   }
 
-  /// SQLite's own connection.
   var handle: OpaquePointer {
     get throws(SQLiteError) {
       guard let opened else { throw SQLiteError(.misuse, "the connection is closed") }

@@ -134,7 +134,6 @@ extension Connection {
     try row(sql, values) { row in try row[0] as Value }
   }
 
-  /// The same for an integer.
   package func number(_ sql: String, _ values: [any SQLiteValue] = []) throws -> Int64? {
     try value(sql, values)
   }

@@ -11,7 +11,6 @@ struct FirebaseUpload: Sendable {
   let downloadToken: String
   let reporting: @Sendable (TransferProgress) -> Void
 
-  /// Where the upload stands.
   private struct State: Sendable {
     let checkpoint: UploadCheckpoint
     let session: StorageSession

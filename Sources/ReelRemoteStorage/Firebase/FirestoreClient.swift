@@ -11,7 +11,6 @@ struct FirestoreClient: Sendable {
   /// The smallest role that may all of it, for sentences.
   static let role = "Cloud Datastore User (roles/datastore.user)"
 
-  /// A document that was read.
   struct Document: Decodable, Hashable, Sendable {
     let name: String
     let fields: [String: FirestoreValue]?
@@ -172,9 +171,7 @@ public struct FirestoreDatabase: Hashable, Sendable {
   /// The name of the root of all documents, which stands before their names.
   private var documents: String { "projects/\(project)/databases/(default)/documents" }
 
-  /// A document's full name.
   func name(_ path: String) -> String { documents + "/" + path }
 
-  /// The address of a method.
   func target(_ method: String) -> String { "/v1/\(documents):\(method)" }
 }

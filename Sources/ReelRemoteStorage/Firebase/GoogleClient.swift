@@ -11,10 +11,8 @@ struct GoogleClient: Sendable {
   let store: Destination
   let clock: any WallClock
 
-  /// A request for this service.
   func call(_ method: HTTPRequest.Method, _ target: String) -> HTTPCall { HTTPCall(method, origin, target) }
 
-  /// A request with a JSON body.
   func call(
     _ method: HTTPRequest.Method, _ target: String, json: some Encodable
   ) throws(UploadError) -> HTTPCall {

@@ -45,13 +45,10 @@ public struct StorageBucket: Hashable, Sendable {
     return Destination("firebase+\(emulator)/\(path)")
   }
 
-  /// What the object is called in the bucket.
   func objectName(of key: ObjectKey) -> String { prefix.isEmpty ? key.rawValue : prefix + "/" + key.rawValue }
 
-  /// The object's address in the JSON API.
   func target(of key: ObjectKey) -> String { objects + "/" + PercentEncoding.all(objectName(of: key)) }
 
-  /// The address of all objects in the JSON API.
   var objects: String { "/storage/v1/b/\(name)/o" }
 
   /// Where uploads begin.

@@ -134,7 +134,6 @@ final class CurlTransfer: @unchecked Sendable {
     curl.resume(easy)
   }
 
-  /// What became of it.
   func result(_ code: CURLcode) -> Result<CurlReply, HTTPFailure> {
     guard let curl, let easy else { return .failure(.cancelled) }
     if let failure { return .failure(failure) }

@@ -18,11 +18,9 @@ public enum HTTPFailure: Error, Hashable, Sendable {
   case plainHTTP(HTTPOrigin)
   /// A credential was to be sent to an origin that it is not meant for. A mistake in this program; nothing was sent.
   case misdirected(HTTPOrigin)
-  /// The reply's body is longer than it may be.
   case replyTooLarge(limit: Int)
   /// The bytes to be sent could not be read, or changed.
   case source(UploadError)
-  /// The task was cancelled.
   case cancelled
   /// What answers speaks no HTTP that could be understood.
   case garbled(String)
@@ -112,7 +110,6 @@ extension Duration {
 /// What libcurl says of a transfer that failed.
 struct CurlError: Sendable {
   let code: CURLcode
-  /// Whom the transfer was meant for.
   let host: String
   /// Whether the request was about to go out: there was a connection.
   let hasBegun: Bool
@@ -125,7 +122,6 @@ struct CurlError: Sendable {
   var verification = 0
   /// What a proxy answered to CONNECT; 0 where it was not asked.
   var proxyStatus = 0
-  /// libcurl's own sentence.
   var words = ""
 }
 

@@ -132,7 +132,6 @@ struct PartPlan: Sendable, Hashable {
     partSize = max(Self.smallestPart, wanted, (needed + mebibyte - 1) / mebibyte * mebibyte)
   }
 
-  /// How many there are.
   var count: Int { Int((size + partSize - 1) / partSize) }
 
   /// The bytes of part `number`, counted from 1.

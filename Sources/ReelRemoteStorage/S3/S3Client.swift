@@ -91,7 +91,6 @@ final class S3Client: Sendable {
     }
   }
 
-  /// The sentence for `failure`.
   func error(_ failure: S3Failure, _ request: S3Request) async throws(UploadError) -> UploadError {
     S3ErrorMessages(store: store, host: addressing.origin.authority).error(
       failure, request.task, permission: request.permission, keyID: try await source.credentials().keyID,

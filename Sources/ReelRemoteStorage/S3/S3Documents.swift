@@ -19,7 +19,6 @@ struct SentPart: Sendable, Hashable {
 /// The XML of the multipart operations (AWS, "Amazon S3 API Reference"). Where Amazon's lists end in `Result` some stores
 /// say `Response`.
 enum S3Documents {
-  /// The id in an answer to CreateMultipartUpload.
   static func uploadID(_ body: [UInt8]) -> String? { XMLNode(parsing: body)?["UploadId"] }
 
   /// The uploads of exactly `name` in an answer to ListMultipartUploads, the newest first.
@@ -67,7 +66,6 @@ struct XMLNode: Sendable, Hashable {
     children.first { $0.name == name }.map { $0.text.trimmingWhiteSpace() }
   }
 
-  /// All children of that name.
   func all(_ name: String) -> [XMLNode] { children.filter { $0.name == name } }
 
   /// Reads a whole document with expat. Nil when it is none, is nested deeper than a reply ever is, or declares

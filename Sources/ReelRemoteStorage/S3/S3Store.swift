@@ -101,12 +101,10 @@ struct S3Addressing: Sendable {
     return HTTPOrigin(isSecure: true, host: store.usesPaths ? host : "\(store.bucket).\(host)")
   }
 
-  /// The bucket's path.
   var bucketPath: String {
     store.usesPaths ? "/" + PercentEncoding.path(store.bucket) : "/"
   }
 
-  /// An object's path.
   func path(of key: ObjectKey) -> String {
     (bucketPath == "/" ? "" : bucketPath) + "/" + PercentEncoding.path(store.prefix + key.rawValue)
   }

@@ -56,7 +56,6 @@ struct SignatureV4: Sendable {
     return Hexadecimal.text(Self.code(toSign, key: signingKey(credentials.secret, at: date)))
   }
 
-  /// The canonical request.
   static func canonical(_ request: Request) -> String {
     let fields = request.fields.sorted { $0.key < $1.key }.map { "\($0.key):\(trimmed($0.value))\n" }
     return [

@@ -58,7 +58,6 @@ extension HTTPField.Name {
 }
 
 extension StringProtocol {
-  /// Without the spaces around it.
   var trimmed: String {
     String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
   }

@@ -13,7 +13,6 @@ struct TusUpload: Sendable {
   let partSize: Int
   let reporting: @Sendable (TransferProgress) -> Void
 
-  /// Where the upload stands.
   private struct State {
     var checkpoint: UploadCheckpoint
     var place: TusUploadState

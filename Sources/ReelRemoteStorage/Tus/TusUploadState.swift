@@ -78,7 +78,6 @@ struct TusURL: Hashable, Sendable {
     }
   }
 
-  /// The whole address.
   var text: String { origin.description + target }
 
   /// What follows the last slash of the path: the name that the server gave.

@@ -79,7 +79,6 @@ public struct AdapterEnvironment: Sendable {
   /// Whether there is anything that was let through by name or prefix, which may be a secret.
   public let letsThrough: Bool
 
-  /// What the adapter gets.
   let variables: [String: String]
   /// What must not show up in what it says: values that were let through by name or prefix, the longest first.
   private let secrets: [(name: String, value: String)]

@@ -3,7 +3,6 @@ import ReelCore
 
 /// What an adapter is asked: one line of JSON on its standard input (docs/command-uploader.md).
 struct AdapterRequest: Encodable, Sendable {
-  /// What it is to do.
   enum Verb: String, Encodable, Sendable, CaseIterable {
     case prepare, upload, find, remove, readBack
   }
@@ -52,9 +51,7 @@ enum AdapterLine: Hashable, Sendable {
   case progress(sent: Int64)
   /// All bytes are in the store, and nobody sees them yet.
   case staged
-  /// It is done.
   case result(AdapterResult)
-  /// It is not.
   case error(UploadError.Code, message: String, retryAfter: Double?)
 
   /// Reads one line without its newline.
@@ -145,7 +142,6 @@ struct AdapterViolation: Error, Hashable {
 struct AdapterDialogue: Sendable {
   /// What a line means for the run.
   enum Step: Hashable, Sendable {
-    /// Nothing new.
     case nothing
     /// Further than ever before: so many bytes.
     case progress(Int64)

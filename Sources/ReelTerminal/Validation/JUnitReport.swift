@@ -60,7 +60,6 @@ struct XMLText {
   private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
   private var depth = 0
 
-  /// An element with content.
   mutating func element(
     _ name: String, _ attributes: [(String, String)], _ content: (inout XMLText) -> Void
   ) {
@@ -71,7 +70,6 @@ struct XMLText {
     text += indent + "</\(name)>\n"
   }
 
-  /// An element with text, or without any content.
   mutating func element(_ name: String, _ attributes: [(String, String)], _ lines: [String] = []) {
     let start = indent + "<\(name)\(Self.list(attributes))"
     text +=

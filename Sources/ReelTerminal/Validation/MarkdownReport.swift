@@ -6,7 +6,6 @@ package enum MarkdownReport {
   /// Rows; GitHub cuts a step summary at 1 MiB.
   static let mostRows = 2000
 
-  /// A newline after the last line.
   package static func text(_ report: ValidationReport) -> String {
     let mark = report.outcome == .passed ? "✅" : "❌"
     var lines = [

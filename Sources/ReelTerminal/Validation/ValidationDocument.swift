@@ -5,14 +5,12 @@ import ReelValidation
 package struct ValidationDocument: Encodable {
   private let report: ValidationReport
 
-  /// From its parts.
   package init(_ report: ValidationReport) {
     self.report = report
   }
 
   private enum CodingKeys: String, CodingKey { case v, files }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     try Head(report).encode(to: encoder)
     var container = encoder.container(keyedBy: CodingKeys.self)
@@ -20,7 +18,6 @@ package struct ValidationDocument: Encodable {
     try container.encode(report.files.map { FileBody($0, report) }, forKey: .files)
   }
 
-  /// What is said of the run as a whole.
   struct Head: Encodable {
     struct PolicyName: Encodable {
       let name: String
@@ -45,7 +42,6 @@ package struct ValidationDocument: Encodable {
     }
   }
 
-  /// What is said of one file.
   struct FileBody: Encodable {
     private struct FindingBody: Encodable {
       let rule: String

@@ -3,7 +3,6 @@ import ReelValidation
 
 /// What `reel validate` found, for people.
 package enum ValidationSummary {
-  /// A newline after each line.
   package static func text(_ report: ValidationReport, _ traits: TerminalTraits) -> String {
     var lines = report.files.filter(isWorthTelling).flatMap { file($0, report, traits) }
     if !lines.isEmpty { lines.append(StyledLine()) }
@@ -59,7 +58,6 @@ package enum ValidationSummary {
 
 /// What a rule means, for people (`reel validate --explain`).
 package enum RuleSummary {
-  /// A newline after each line.
   package static func text(_ info: RuleInfo, _ traits: TerminalTraits) -> String {
     var lines = traits.wrapped(traits.sanitized("\(info.id): \(info.title)"), .strong)
     lines += traits.wrapped(traits.sanitized(info.explanation))
@@ -70,7 +68,6 @@ package enum RuleSummary {
     return lines.text(traits)
   }
 
-  /// Every rule, a line for each.
   package static func list(_ infos: [RuleInfo], _ traits: TerminalTraits) -> String {
     let columns = infos.map { $0.id.count }.max() ?? 0
     return infos.map { DisplayWidth.padded($0.id, to: columns) + "  " + $0.title + "\n" }.joined()
@@ -81,7 +78,6 @@ extension Finding {
   /// `clips/a.mp4 is too long: 62 s`
   func sentence(about path: SourcePath) -> String { Sentence.naming(path.text, sentence) }
 
-  /// Whether its file fails by it.
   package func fails(_ report: ValidationReport) -> Bool { ValidatedFile.fails(self, strict: report.strict) }
 
   /// `error`, `warning`, `unverified`, `locked`.
@@ -106,7 +102,6 @@ extension ValidatedFile {
 }
 
 extension ValidationReport {
-  /// Why there is nothing to tell.
   static let emptyWords =
     "no file was found to validate; nothing that is not there can pass (--allow-empty says that this is fine)"
 
@@ -146,7 +141,6 @@ package enum ValidationReportKind: String, Sendable, CaseIterable {
   /// The report, a newline after its last line. The same report gives the same text.
   ///
   /// - Parameter traits: of where `people` will be read.
-  /// - Throws: what the JSON encoder throws.
   package func text(_ report: ValidationReport, _ traits: TerminalTraits) throws -> String {
     switch self {
     case .people: ValidationSummary.text(report, traits)

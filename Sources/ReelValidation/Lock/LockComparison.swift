@@ -4,7 +4,6 @@ import ReelCore
 package struct LockComparison: Sendable {
   private let lock: LockFile
 
-  /// From its parts.
   package init(_ lock: LockFile) {
     self.lock = lock
   }
@@ -84,7 +83,6 @@ package struct LockComparison: Sendable {
 
 /// The facts that differ between two entries.
 package struct LockChanges: Hashable, Sendable {
-  /// One fact; nil where there is none.
   package struct Change: Hashable, Sendable {
     /// The fact's name, such as `video.rotation`.
     package let key: String
@@ -125,13 +123,9 @@ package struct LockChanges: Hashable, Sendable {
 
 /// What a lock can find, with ids like those of the rules.
 package enum LockRules {
-  /// The bytes are others.
   package static let changed = "lock.changed"
-  /// The bytes are the same, and the facts are others.
   package static let reading = "lock.reading"
-  /// The lock does not know the file.
   package static let new = "lock.new"
-  /// The file is not there any more.
   package static let gone = "lock.gone"
 
   static let infos = [
@@ -156,11 +150,8 @@ package enum LockRules {
 
 /// What a rule means, for people.
 package struct RuleInfo: Hashable, Sendable {
-  /// Stable, such as `duration.max`.
   package let id: String
-  /// What it asks of a file, in a few words.
   package let title: String
-  /// Why, and how to fix a file; a few sentences.
   package let explanation: String
 }
 
@@ -169,13 +160,11 @@ extension RuleRegistry {
   package static let infos: [RuleInfo] =
     rules.map { RuleInfo(id: $0.id, title: $0.title, explanation: $0.explanation) } + LockRules.infos
 
-  /// Nil when there is no such rule.
   package static func info(_ id: String) -> RuleInfo? { infos.first { $0.id == id } }
 }
 
 /// What `reel lock --update` would change.
 package struct LockUpdate: Hashable, Sendable {
-  /// What is written.
   package let lock: LockFile
   /// A line for each file and fact that changes, for people; none when nothing does.
   package let lines: [String]

@@ -4,30 +4,24 @@ import ReelCore
 package struct LockFile: Hashable, Sendable {
   /// By their paths, which are relative to the folder that holds the lock file.
   package var entries: [SourcePath: LockEntry]
-  /// How far a reading may be from the locked one.
   package var tolerances: LockTolerances
 
-  /// From its parts.
   package init(entries: [SourcePath: LockEntry] = [:], tolerances: LockTolerances = LockTolerances()) {
     self.entries = entries
     self.tolerances = tolerances
   }
 }
 
-/// What one file was.
 package struct LockEntry: Hashable, Sendable {
   /// Nil when its bytes could not be read.
   package var digest: ContentDigest?
   /// Bytes.
   package var size: Int64?
-  /// The facts, by key.
   package var facts: [String: String]
-  /// Who read them.
   package var reader: ReaderVersion
   /// The rules that it broke, sorted; none for a file that passed.
   package var broken: [String]
 
-  /// From its parts.
   package init(
     digest: ContentDigest?, size: Int64?, facts: [String: String], reader: ReaderVersion, broken: [String]
   ) {
@@ -54,7 +48,6 @@ package struct LockTolerances: Hashable, Sendable {
   /// Part of the value, at least 0, for frame rates and bit rates.
   package var rate: Double
 
-  /// From its parts.
   package init(duration: Double = 0.05, rate: Double = 0.0001) {
     self.duration = duration
     self.rate = rate
@@ -84,10 +77,8 @@ package struct LockTolerances: Hashable, Sendable {
 package struct LockError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Counted from 1; nil when it is about the file as a whole.
   package let line: Int?
-  /// What is wrong and what to do; one sentence.
   package let message: String
 
-  /// From its parts.
   package init(line: Int? = nil, _ message: String) {
     self.line = line
     self.message = message

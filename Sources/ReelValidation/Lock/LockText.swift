@@ -18,7 +18,6 @@ import ReelCore
 package enum LockText {
   static let heading = "reel-lock 1"
 
-  /// The whole file.
   package static func text(_ lock: LockFile) -> String {
     var lines = [
       heading, "# Written by `reel lock`. Look at the differences before you commit them.",

@@ -41,7 +41,6 @@ package struct Policy: Sendable {
     return Self.active(matching.reduce(settings) { Self.merged($0, $1.settings) })
   }
 
-  /// Whether a rule is on for some file.
   package func asks(_ id: String) -> Bool {
     ([settings] + overrides.map(\.settings)).contains { settings in
       settings[id].map { ($0.severity ?? .error) > .off } ?? false
@@ -77,7 +76,6 @@ package struct Policy: Sendable {
 struct RuleSetting: Hashable, Sendable {
   var severity: Severity?
   var operand: Operand?
-  /// Where it stands.
   var place: PolicyPlace
 
   /// This setting over an inherited one. A rule that gets an operand is switched on.
@@ -92,7 +90,6 @@ struct RuleSetting: Hashable, Sendable {
   }
 }
 
-/// A place in a policy file.
 struct PolicyPlace: Hashable, Sendable {
   let source: String
   let line: Int?
@@ -114,7 +111,6 @@ package struct PolicyProblem: Hashable, Sendable {
   /// What is wrong and what to do; one sentence.
   package let message: String
 
-  /// From its parts.
   package init(source: String, line: Int? = nil, column: Int? = nil, message: String) {
     self.source = source
     self.line = line
@@ -136,11 +132,9 @@ package struct PolicyError: Error, Hashable, Sendable, CustomStringConvertible {
   /// At least one, in the order of the file.
   package let problems: [PolicyProblem]
 
-  /// From its parts.
   package init(_ problems: [PolicyProblem]) {
     self.problems = problems
   }
 
-  /// A line for each.
   package var description: String { problems.map(\.description).joined(separator: "\n") }
 }

@@ -17,7 +17,6 @@ package struct PolicyLibrary: Sendable {
 
   private let load: Loader
 
-  /// - Parameter load: reads policy files.
   package init(load: @escaping Loader) {
     self.load = load
   }

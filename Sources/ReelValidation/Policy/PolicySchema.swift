@@ -3,7 +3,6 @@ import FoundationEssentials
 /// The JSON Schema (draft 2020-12) of policy files, made from the rules themselves; `docs/policy.schema.json` is its
 /// text.
 package enum PolicySchema {
-  /// A newline at its end.
   package static func text() -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]

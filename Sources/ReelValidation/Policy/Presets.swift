@@ -4,7 +4,6 @@ package struct Preset: Sendable {
   package let name: String
   /// In a few words.
   package let title: String
-  /// The policy file.
   package let text: String
 
   /// In the order of `reel policy list`.
@@ -12,7 +11,6 @@ package struct Preset: Sendable {
     sanity, feedVertical, webPlayback, instagramReels, tiktokInFeedAds, youtubeUpload,
   ]
 
-  /// Nil when there is none of this name.
   package static func named(_ name: String) -> Preset? {
     all.first { $0.name == name }
   }

@@ -28,12 +28,10 @@ package struct YAMLNode: Sendable {
   /// Where it begins; an alias is where its anchor is.
   package let mark: YAMLMark
 
-  /// Nil when it is not a scalar.
   package var scalar: String? {
     if case .scalar(let text) = content { text } else { nil }
   }
 
-  /// Nil when it is not a sequence.
   package var sequence: [YAMLNode]? {
     if case .sequence(let items) = content { items } else { nil }
   }
@@ -58,7 +56,6 @@ package enum YAMLError: Error, Hashable, Sendable {
   /// In order; the mark is of the first one's first place.
   case duplicateKeys([String], YAMLMark)
   case tooDeep(YAMLMark)
-  /// libyaml could not get memory.
   case memory
 
   /// Which part of a YAML reader found it.
