@@ -217,7 +217,7 @@ import Testing
       try FileManager.default.removeItem(atPath: library.catalogPath)
       if isEmpty { try Data().write(to: URL(fileURLWithPath: library.catalogPath)) }
       await refuses(temporary, .lost, saying: "reel doctor --rebuild", "backup")
-      await expect(.lost) { _ = try await ExaminedCatalog.open(library: library) }
+      await expect(.lost) { _ = try await SQLiteCatalog.openReadOnly(library: library) }
       if !isEmpty { try Data().write(to: URL(fileURLWithPath: library.catalogPath)) }
     }
     // Without the file that says so, the objects do.

@@ -75,7 +75,7 @@ import Testing
     #expect(tables.names == ["library:media", "s3://bucket/media"])
     #expect(tables.urls == ["library:media/object-1.mp4", "https://x/y"])
     #expect(tables.checkpoints == 2)
-    let catalog = try #require(try await ExaminedCatalog.open(library: temporary.library))
+    let catalog = try #require(try await SQLiteCatalog.openReadOnly(library: temporary.library))
     #expect(try await catalog.destinations() == [Destination(own), Destination("s3://bucket/media")])
     #expect(try await catalog.objects(in: Destination(own), after: nil, limit: 9).count == 1)
     try await catalog.close()

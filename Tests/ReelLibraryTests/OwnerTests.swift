@@ -67,7 +67,7 @@ import Testing
     let second = try await stage.openSQLite(host: "boot-2 machine")
     #expect(try await !resumes(second, publication))
     let examined = try #require(
-      try await ExaminedCatalog.open(
+      try await SQLiteCatalog.openReadOnly(
         library: stage.temporary.library, clock: stage.clock, host: "boot-2 machine"))
     #expect(try await examined.owners().map(\.life) == [.alive, .alive])
     try await examined.close()

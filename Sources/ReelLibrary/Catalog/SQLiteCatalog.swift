@@ -17,15 +17,18 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
   let connection: CatalogConnection
   let place: CatalogPlace
   let clock: any WallClock
+  let registry: ProcessRegistry
   /// Nil when it was opened for reading only.
   private let writing: CatalogWriting?
 
   private init(
-    connection: CatalogConnection, place: CatalogPlace, clock: any WallClock, writing: CatalogWriting?
+    _ connection: CatalogConnection, _ place: CatalogPlace, _ clock: any WallClock,
+    _ registry: ProcessRegistry, writing: CatalogWriting?
   ) {
     self.connection = connection
     self.place = place
     self.clock = clock
+    self.registry = registry
     self.writing = writing
   }
 
@@ -62,15 +65,17 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
     let writing = try await CatalogWriting(
       writer: CatalogWriter(database: database, connection: connection), owners: owners, place: place,
       lock: lock, heartbeatEvery: heartbeat)
-    return SQLiteCatalog(connection: connection, place: place, clock: clock, writing: writing)
+    return SQLiteCatalog(connection, place, clock, owners, writing: writing)
   }
 
   /// Opens the catalog of `library` for reading, or gives nil when there is none yet; makes nothing.
   ///
   /// Methods that write throw `unusable`, those that remember do nothing.
+  /// - Parameter host: names the running kernel; nil for this one. Tests play another machine with it.
   /// - Throws: ``CatalogError``: `lost` when there was a catalog, `newerSchema`, `corrupt`, `locked` or `unusable`.
   public static func openReadOnly(
-    library: LibraryFolder, clock: any WallClock = SystemWallClock(), busyTimeout: Duration = .seconds(10)
+    library: LibraryFolder, clock: any WallClock = SystemWallClock(),
+    busyTimeout: Duration = .seconds(10), host: String? = nil
   ) async throws(CatalogError) -> SQLiteCatalog? {
     let timeout = busyTimeout / .seconds(1)
     let (database, place) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
@@ -78,10 +83,11 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
       let place = CatalogPlace(library)
       return (try CatalogDatabase.openReadOnly(library, at: place, busyTimeout: timeout), place)
     }
-    return database.map { database in
-      SQLiteCatalog(
-        connection: CatalogConnection(database, path: place.path), place: place, clock: clock, writing: nil)
-    }
+    guard let database else { return nil }
+    let owners = ProcessRegistry(
+      library: library, clock: clock, host: host ?? HostIdentity.current(), lease: .zero)
+    return SQLiteCatalog(
+      CatalogConnection(database, path: place.path), place, clock, owners, writing: nil)
   }
 
   /// Commits what is pending, gives up what this owner holds, and closes, also in a cancelled task. What was

@@ -16,18 +16,17 @@ struct RelocationSession: Sendable {
   /// - Throws: ``CommandFailure`` when it can't be done; the catalog is as it was then.
   func run() async throws -> ReelExit {
     let path = try AppContext.libraryPath(settings)
-    let (examined, reading) = try await orCommandFailure { () async throws(CatalogError) in
+    let reading = try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path),
-        let examined = try await ExaminedCatalog.open(library: library),
-        let reading = try await SQLiteCatalog.openReadOnly(library: library)
+        let catalog = try await SQLiteCatalog.openReadOnly(library: library)
       else {
         throw CatalogError(.unusable, "there is no catalog in \(path): name another library with --library")
       }
-      return (examined, reading)
+      return catalog
     }
     let stores = Destinations(settings: settings, library: path, checkpoints: reading)
     let known = try await orCommandFailure { () async throws(CatalogError) in
-      try await examined.destinations()
+      try await reading.destinations()
     }
     let from = try await destination(known, stores)
     // What can't be parsed is told by opening it.
@@ -45,11 +44,8 @@ struct RelocationSession: Sendable {
     }
     let store = StoreVerification.Store(
       RetryingUploader(base: target.uploader), recorder: try stores.decoratedRecorder(target))
-    let count = try await look(at: from, as: to, in: store, examined, path)
-    try await orCommandFailure { () async throws(CatalogError) in
-      try await examined.close()
-      try await reading.close()
-    }
+    let count = try await look(at: from, as: to, in: store, reading, path)
+    try await orCommandFailure { () async throws(CatalogError) in try await reading.close() }
     guard count.objects == count.sound else {
       try write("nothing was changed: not every post of \(from) has its object in \(to)")
       return ReelExit(count)
@@ -90,7 +86,7 @@ struct RelocationSession: Sendable {
 
   /// Holds what is in the store `to` against the posts of `from`, and tells what is not as it should be.
   private func look(
-    at from: Destination, as to: Destination, in store: StoreVerification.Store, _ catalog: ExaminedCatalog,
+    at from: Destination, as to: Destination, in store: StoreVerification.Store, _ catalog: SQLiteCatalog,
     _ path: String
   ) async throws -> VerificationCount {
     let verification = StoreVerification(catalog: catalog, readsObjects: readsObjects) {

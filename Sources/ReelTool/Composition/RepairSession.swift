@@ -38,7 +38,7 @@ struct RepairSession: Sendable {
 
   private func look(at library: LibraryFolder) async throws(CatalogError) -> Look {
     do throws(CatalogError) {
-      guard let catalog = try await ExaminedCatalog.open(library: library) else { return ([], 0) }
+      guard let catalog = try await SQLiteCatalog.openReadOnly(library: library) else { return ([], 0) }
       let look = try await examination(of: library, catalog).run()
       try await catalog.close()
       return look
@@ -50,7 +50,7 @@ struct RepairSession: Sendable {
   private func repair(
     _ library: LibraryFolder, _ findings: [Finding]
   ) async throws(CatalogError) -> [RepairFailure] {
-    guard let looking = try await ExaminedCatalog.open(library: library) else { return [] }
+    guard let looking = try await SQLiteCatalog.openReadOnly(library: library) else { return [] }
     let writing = try await SQLiteCatalog.open(library: library)
     let stores = Destinations(settings: settings, library: library.path, checkpoints: writing)
     let failures = try await LibraryRepair(
@@ -64,7 +64,7 @@ struct RepairSession: Sendable {
   }
 
   private func examination(
-    of library: LibraryFolder, _ catalog: ExaminedCatalog,
+    of library: LibraryFolder, _ catalog: SQLiteCatalog,
     checkpoints: any UploadCheckpoints = MemoryCheckpoints()
   ) -> LibraryExamination {
     let stores = Destinations(settings: settings, library: library.path, checkpoints: checkpoints)

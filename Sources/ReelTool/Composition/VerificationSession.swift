@@ -16,38 +16,28 @@ struct VerificationSession: Sendable {
   /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
   func run() async throws -> ReelExit {
     let path = try AppContext.libraryPath(settings)
-    let library = try await orCommandFailure { () async throws(CatalogError) in
+    let catalog = try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else {
         throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
       }
-      return library
+      return try await SQLiteCatalog.openReadOnly(library: library)
     }
-    let (examined, reading) = try await orCommandFailure { () async throws(CatalogError) in
-      (
-        try await ExaminedCatalog.open(library: library),
-        try await SQLiteCatalog.openReadOnly(library: library)
-      )
-    }
-    guard let examined, let reading else { return try nothing(path) }
-    var stores = Destinations(settings: settings, library: path, checkpoints: reading)
+    guard let catalog else { return try nothing(path) }
+    var stores = Destinations(settings: settings, library: path, checkpoints: catalog)
     if let to { stores.secretsAreFor = to }
     let exit: ReelExit
     do {
-      exit = try await verify(examined, stores, path)
+      exit = try await verify(catalog, stores, path)
     } catch {
-      try? await examined.close()
-      try? await reading.close()
+      try? await catalog.close()
       throw error
     }
-    try await orCommandFailure { () async throws(CatalogError) in
-      try await examined.close()
-      try await reading.close()
-    }
+    try await orCommandFailure { () async throws(CatalogError) in try await catalog.close() }
     return exit
   }
 
   private func verify(
-    _ catalog: ExaminedCatalog, _ stores: Destinations, _ path: String
+    _ catalog: SQLiteCatalog, _ stores: Destinations, _ path: String
   ) async throws -> ReelExit {
     let destinations = try await destinations(in: catalog, stores)
     let verification = StoreVerification(catalog: catalog, width: width, readsObjects: readsObjects) {
@@ -84,7 +74,7 @@ struct VerificationSession: Sendable {
   }
 
   /// Nil for all.
-  private func destinations(in catalog: ExaminedCatalog, _ stores: Destinations) async throws
+  private func destinations(in catalog: SQLiteCatalog, _ stores: Destinations) async throws
     -> [Destination]?
   {
     guard let to else { return nil }

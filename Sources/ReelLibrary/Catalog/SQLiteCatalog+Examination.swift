@@ -1,44 +1,7 @@
 import FoundationEssentials
 import ReelCore
 
-/// A catalog opened to be looked at by `reel doctor`.
-public final class ExaminedCatalog: CatalogExamination, Sendable {
-  private let connection: CatalogConnection
-  private let place: CatalogPlace
-  private let owners: ProcessRegistry
-
-  private init(connection: CatalogConnection, place: CatalogPlace, owners: ProcessRegistry) {
-    self.connection = connection
-    self.place = place
-    self.owners = owners
-  }
-
-  /// Opens the catalog of `library`, or gives nil when there is none yet; makes nothing.
-  ///
-  /// - Parameter host: names the running kernel; nil for this one. Tests play another machine with it.
-  /// - Throws: ``CatalogError``: `lost` when there was a catalog, `newerSchema`, `corrupt`, `locked` or `unusable`.
-  public static func open(
-    library: LibraryFolder, clock: any WallClock = SystemWallClock(),
-    busyTimeout: Duration = .seconds(10), host: String? = nil
-  ) async throws(CatalogError) -> ExaminedCatalog? {
-    let timeout = busyTimeout / .seconds(1)
-    let (database, place) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
-      () throws(CatalogError) in
-      let place = CatalogPlace(library)
-      return (try CatalogDatabase.openReadOnly(library, at: place, busyTimeout: timeout), place)
-    }
-    guard let database else { return nil }
-    return ExaminedCatalog(
-      connection: CatalogConnection(database, path: place.path), place: place,
-      owners: ProcessRegistry(
-        library: library, clock: clock, host: host ?? HostIdentity.current(), lease: .zero))
-  }
-
-  /// Closes.
-  public func close() async throws(CatalogError) {
-    try await connection.close()
-  }
-
+extension SQLiteCatalog: CatalogExamination {
   /// SQLite's own check of every page and index, the references between tables, and what always holds between
   /// our rows. At most 20 sentences from each.
   public func damage() async throws(CatalogError) -> [String] {
@@ -47,8 +10,7 @@ public final class ExaminedCatalog: CatalogExamination, Sendable {
 
   /// The rows, and the locks that have none.
   public func owners() async throws(CatalogError) -> [ExaminedOwner] {
-    let owners = owners
-    return try await connection.read { db in try owners.examined(in: db) }
+    try await connection.read { [registry] db in try registry.examined(in: db) }
   }
 
   /// Every store that was ever claimed in, by name.
@@ -62,7 +24,7 @@ public final class ExaminedCatalog: CatalogExamination, Sendable {
   public func objects(
     in destination: Destination, after key: ObjectKey?, limit: Int
   ) async throws(CatalogError) -> [ExaminedObject] {
-    let (owners, store) = (owners, place.name(of: destination))
+    let (owners, store) = (registry, place.name(of: destination))
     return try await connection.read { db in
       try db.rows(
         """
