@@ -8,7 +8,7 @@ import CFFmpeg
 /// `codec_whitelist=none` is no option: it loses the size in MPEG-TS and FLV.
 package enum CodecAllowList {
   /// Those that may decode pictures; two of them are of cameras and editors, and the facts do not need them.
-  package static let pictures = Set(parsed + undecoded + ["aic", "cfhd"])
+  package static let pictures = Set((all + ",aic,cfhd").split(separator: ",").map(String.init))
 
   /// Which decoders of video.
   enum Video {

@@ -5,7 +5,7 @@ import ReelIngest
 ///
 /// `{"path": …, "ok": true, "poster": {"file", "width", "height", "blurHash", "cover", "time"}}` or `{"path": …,
 /// "ok": false, "error": {"code", "message"}}`; `pathBytes` (base64) beside `path` when that does not carry the bytes.
-package struct PosterDocument: JSONDocument, Sendable {
+package struct PosterDocument: Encodable, Sendable {
   /// Where a poster is, and what it is.
   package struct Made: Sendable {
     let poster: Poster
