@@ -38,6 +38,21 @@ struct CommandTests {
     #expect(try await bench.reel("show", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f").status == 1)
   }
 
+  @Test("a long row of files, with options between them, is read in its order")
+  func longRowOfFiles() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/phone-portrait.mov", as: "phone.mp4")
+    let names = (0..<150).map { "missing \($0)\u{E9}.mp4" } + ["clips/phone.mp4"]
+    let arguments =
+      ["probe"] + names[..<50] + ["--jsonl", "--isolation", "auto"] + names[50..<120] + ["--"] + names[120...]
+    let run = try await ReelBinary.run(arguments, in: bench.folder)
+    #expect(run.status == 3, "\(run.errors)")
+    let paths = run.output.split(separator: "\n").compactMap { line in
+      (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["path"] as? String
+    }
+    #expect(paths == names)
+  }
+
   @Test("demo counts lie between 1000 and 100000")
   func demoCounts() async throws {
     let bench = try Workbench()
