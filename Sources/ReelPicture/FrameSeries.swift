@@ -15,7 +15,9 @@ struct FrameSeries {
   private let renderer: FrameRenderer
   /// How many pixels may be decoded to come from a key frame to the time that is wanted.
   private static let mostPixels = 2_000_000_000
-  /// As many packets may be read where no duration tells where the frames are.
+  /// How many bytes may be read for one of them, and for all where no duration tells where they are.
+  private static let bytesOfOne: Int64 = 64 << 20
+  /// How many of them are decoded then.
   private static let mostKeyFrames = 200
 
   init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
@@ -40,6 +42,7 @@ struct FrameSeries {
 
   /// The key frame before `wanted`; where that is not `after` the last one, the frame at that time.
   private func frame(at wanted: Double, after last: Double) -> Frame? {
+    video.allow(bytes: Self.bytesOfOne)
     guard decoder.seek(to: wanted) else { return nil }
     guard case .frame(let key) = decoder.nextKeyFrame() else { return nil }
     if let found = taken(key), found.time.map({ $0 > last }) ?? true { return found }
@@ -54,6 +57,7 @@ struct FrameSeries {
   }
 
   private func keyFrames() -> [Frame] {
+    video.allow(bytes: Self.bytesOfOne)
     var frames: [Frame] = []
     while frames.count < Self.mostKeyFrames, decoder.pixels < Self.mostPixels, !video.isPastHalfTime,
       case .frame(let frame) = decoder.nextKeyFrame()

@@ -30,29 +30,38 @@ struct PictureQuality: Hashable {
 
 /// The greys of a picture.
 private struct LumaStatistics {
-  private var counts = [Int](repeating: 0, count: 256)
-  private var steps = [Int](repeating: 0, count: 256)
-  private var total = 0
+  private let counts: [Int]
+  private let steps: [Int]
+  private let total: Int
+
+  /// As many pixels tell as much as all.
+  private static let samples = 10_000
 
   init(_ picture: RawPicture) {
     let (width, height) = (picture.width, picture.height)
-    // Some 20,000 pixels tell as much as all.
-    let stride = max(1, (width * height / 20_000).squareRoot)
-    var (counts, steps, total) = (counts, steps, 0)
-    picture.bytes.withUnsafeBufferPointer { bytes in
-      for y in Swift.stride(from: 0, to: height, by: stride) {
-        for x in Swift.stride(from: 0, to: width, by: stride) {
-          let place = 3 * (y * width + x)
-          let grey = Self.luma(bytes, place)
-          counts[grey] += 1
-          total += 1
-          let right = x + 1 < width ? abs(Self.luma(bytes, place + 3) - grey) : 0
-          let below = y + 1 < height ? abs(Self.luma(bytes, place + 3 * width) - grey) : 0
-          steps[max(right, below)] += 1
+    let stride = max(1, (width * height / Self.samples).squareRoot)
+    // Greys, then steps.
+    var counts = [Int](repeating: 0, count: 512)
+    counts.withUnsafeMutableBufferPointer { counts in
+      picture.bytes.withUnsafeBufferPointer { bytes in
+        var y = 0
+        while y < height {
+          var x = 0
+          while x < width {
+            let place = 3 * (y * width + x)
+            let grey = Self.luma(bytes, place)
+            let right = x + 1 < width ? abs(Self.luma(bytes, place + 3) - grey) : 0
+            let below = y + 1 < height ? abs(Self.luma(bytes, place + 3 * width) - grey) : 0
+            counts[grey] += 1
+            counts[256 + max(right, below)] += 1
+            x += stride
+          }
+          y += stride
         }
       }
     }
-    (self.counts, self.steps, self.total) = (counts, steps, max(1, total))
+    (self.counts, steps) = (Array(counts[..<256]), Array(counts[256...]))
+    total = max(1, self.counts.reduce(0, +))
   }
 
   private static func luma(_ bytes: UnsafeBufferPointer<UInt8>, _ place: Int) -> Int {

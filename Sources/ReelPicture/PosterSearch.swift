@@ -25,12 +25,17 @@ struct PosterSearch {
   private static let mostKeyFrames = 8
   /// How many pixels may be decoded as key frames after the first, and in all: some seconds' worth at most.
   private static let keyFramePixels = 130_000_000
-  private static let allPixels = 700_000_000
+  private static let allPixels = 400_000_000
+  /// How many bytes may be read to find one key frame, and for all frames between.
+  private static let bytesOfOne: Int64 = 64 << 20
+  private static let bytesBetween: Int64 = 128 << 20
   /// How many frames between are decoded, and how many of them looked at.
-  private static let mostFrames = 600
+  private static let mostFrames = 300
   /// How much more than those before a frame shows while it fades in.
   private static let growth = 1.03
-  private static let mostLooks = 40
+  private static let mostLooks = 16
+  /// A video of which so many key frames show nothing shows nothing between them either.
+  private static let enoughKeyFrames = 4
 
   init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
     self.video = video
@@ -43,21 +48,25 @@ struct PosterSearch {
   /// Nil when no picture could be decoded.
   mutating func run() -> Candidate? {
     lookAtKeyFrames()
-    if !isFound, mayGoOn(pixels: Self.allPixels) { lookBetween() }
+    if seen.count < Self.enoughKeyFrames, mayGoOn(pixels: Self.allPixels) { lookBetween() }
     return best?.candidate
   }
 
   private mutating func lookAtKeyFrames() {
     guard let duration = video.duration else { return lookAtFirstKeyFrames() }
     for place in Self.places where mayGoOn(pixels: Self.keyFramePixels) {
-      guard decoder.seek(to: place * duration) else { return lookAtFirstKeyFrames() }
-      guard case .frame(let frame) = decoder.nextKeyFrame() else { continue }
+      video.allow(bytes: Self.bytesOfOne)
+      // Without an index, no place further on is found either.
+      guard decoder.seek(to: place * duration), case .frame(let frame) = decoder.nextKeyFrame() else { break }
       take(frame, isKeyFrame: true)
     }
+    if best == nil, mayGoOn(pixels: Self.keyFramePixels) { lookAtFirstKeyFrames() }
   }
 
   private mutating func lookAtFirstKeyFrames() {
-    for _ in 0..<Self.mostKeyFrames where mayGoOn(pixels: Self.keyFramePixels) {
+    for number in 0..<Self.mostKeyFrames where mayGoOn(pixels: Self.keyFramePixels) {
+      video.allow(bytes: Self.bytesOfOne)
+      if number == 0 { _ = decoder.seek(to: 0) }
       guard case .frame(let frame) = decoder.nextKeyFrame() else { return }
       take(frame, isKeyFrame: true)
     }
@@ -65,6 +74,7 @@ struct PosterSearch {
 
   /// Where key frames are few, what is worth seeing may lie between two of them.
   private mutating func lookBetween() {
+    video.allow(bytes: Self.bytesBetween)
     guard decoder.seek(to: 0) || seen.isEmpty else { return }
     let step = max(0.1, min(1, (video.duration ?? 20) / Double(Self.mostLooks)))
     var next = 0.0

@@ -118,8 +118,10 @@ private struct Compression {
 
   /// By which light of this brightness is multiplied.
   func factor(_ light: Float) -> Float {
-    let place = (max(0, light) / Float(Self.top)).squareRoot() * Float(Self.steps - 1)
-    return factors[min(Self.steps - 1, Int(place))]
+    let place = min(1, max(0, light) / Float(Self.top)).squareRoot() * Float(Self.steps - 1)
+    let step = min(Self.steps - 2, Int(place))
+    // Not in steps: within one, what is brighter would come out darker than the beginning of the next.
+    return factors[step] + (factors[step + 1] - factors[step]) * (place - Float(step))
   }
 }
 

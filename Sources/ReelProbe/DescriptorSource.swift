@@ -19,6 +19,8 @@ final class DescriptorSource: ByteReading {
   var position: Int64 = 0
   private(set) var stop: Stop?
   private(set) var bytesRead: Int64 = 0
+  /// How many bytes there are until the file seems to end; nil for all of it.
+  var allowance: Int64?
   private let descriptor: Int32
   private let budget: Int64
   private let deadline: UInt64
@@ -47,12 +49,14 @@ final class DescriptorSource: ByteReading {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
     guard stop == nil, !isOverdue() else { return nil }
     guard offset >= 0, offset < size else { return 0 }
+    if let allowance, allowance <= 0 { return 0 }
     guard bytesRead < budget else { return halt(.budget) }
     let wanted = Int(min(Int64(buffer.count), size - offset, budget - bytesRead))
     let count = uninterrupted(buffer, wanted, offset)
     if count < 0 { return halt(.failed(errno)) }
     if count == 0, wanted > 0 { return halt(.shrunk) }
     bytesRead += Int64(count)
+    allowance = allowance.map { $0 - Int64(count) }
     return count
   }
 

@@ -74,6 +74,12 @@ package final class OpenedVideo {
   /// Whether half of its time is over, so that no better picture should be looked for.
   package var isPastHalfTime: Bool { source.isPastHalfTime }
 
+  /// From here on, the file seems to end after so many bytes have been read: finding one picture should not take all of
+  /// what may be read of it.
+  package func allow(bytes: Int64) {
+    source.allowance = bytes
+  }
+
   /// What the file's bytes, disk or clock have put an end to the reading by; nil when it may go on.
   package var stop: ProbeError? { failure.stopped(source.stop) }
 

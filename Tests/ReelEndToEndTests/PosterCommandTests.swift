@@ -1,0 +1,124 @@
+import Foundation
+import Glibc
+import ReelTestSupport
+import Testing
+
+@Suite("reel poster and reel sheet", .shortTime)
+struct PosterCommandTests {
+  private static func isJPEG(_ file: URL) throws -> Bool {
+    let bytes = try Data(contentsOf: file)
+    return bytes.starts(with: [0xFF, 0xD8, 0xFF, 0xE0]) && bytes.suffix(2) == Data([0xFF, 0xD9])
+  }
+
+  @Test("a poster goes into the file that was named, in place of what was there")
+  func oneFile() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/phone-portrait.mov")
+    let output = bench.folder.appendingPathComponent("poster.jpg")
+    try Data("old".utf8).write(to: output)
+    let run = try await bench.reel("poster", "clips/phone-portrait.mov", "-o", "poster.jpg", "--size", "64")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output.contains("36x64"))
+    #expect(try Self.isJPEG(output))
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter { $0.hasPrefix(".") }
+        == [])
+  }
+
+  @Test("a folder's posters go into a folder; what has none is said, and the rest is done")
+  func folder() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    try bench.add("clips/matroska.mkv", as: "a.mkv")
+    try bench.add("clips/vp9.webm", as: "below/a.mp4")
+    try bench.write("#EXTM3U\n", to: "b.mp4")
+    let run = try await bench.reel("poster", "clips", "-o", "posters/", "--jsonl")
+    #expect(run.status == 3)
+    let names = try FileManager.default.contentsOfDirectory(
+      atPath: bench.folder.appendingPathComponent("posters").path)
+    // In the order of the walk: a.mkv, a.mp4, below/a.mp4.
+    #expect(names.sorted() == ["a.jpg", "a.mp4-2.jpg", "a.mp4.jpg"])
+    let lines = try run.output.split(separator: "\n").map {
+      try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] ?? [:]
+    }
+    #expect(lines.count == 4)
+    for line in lines {
+      if let poster = line["poster"] as? [String: Any] {
+        #expect((poster["blurHash"] as? String)?.utf8.count == 28)
+        #expect(names.contains { (poster["file"] as? String)?.hasSuffix("/" + $0) == true })
+      } else {
+        #expect((line["error"] as? [String: Any])?["code"] as? String == "playlist")
+      }
+    }
+  }
+
+  @Test("it goes to standard output, and an error never does")
+  func standardOutput() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    try bench.write("not a video", to: "b.mp4")
+    let good = try await bench.reel("poster", "clips/a.mp4", "-o", "-")
+    #expect(good.status == 0 && good.output.contains("JFIF"))
+    let bad = try await bench.reel("poster", "clips/b.mp4", "-o", "-", "--jsonl")
+    #expect(bad.status == 3 && bad.output.isEmpty && bad.errors.contains("notMedia"))
+  }
+
+  @Test("the video itself is never written over")
+  func ownSource() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    let source = bench.clips.appendingPathComponent("a.mp4")
+    let before = try Data(contentsOf: source)
+    try FileManager.default.linkItem(at: source, to: bench.clips.appendingPathComponent("b.jpg"))
+    for command in ["poster", "sheet"] {
+      for target in ["clips/a.mp4", "clips/b.jpg"] {
+        let run = try await bench.reel(command, "clips/a.mp4", "-o", target)
+        #expect(run.status == 1, "\(command) \(target)")
+        #expect(try Data(contentsOf: source) == before)
+      }
+    }
+  }
+
+  static let senseless: [(arguments: [String], status: Int32)] = [
+    (["poster", "clips", "-o", "-"], 64),
+    (["poster", "clips", "-o", "one.jpg"], 64),
+    (["poster", "clips/a.mp4", "-o", "x.jpg", "--size", "8"], 64),
+    (["poster", "clips/a.mp4"], 64),
+    (["poster", "clips/a.mp4", "-o", "no/such/folder/x.jpg"], 1),
+    (["poster", "clips/none.mp4", "-o", "x.jpg"], 3),
+    (["poster", "clips/a.mp4", "-o", "x.jpg", "--worker", "/nowhere"], 1),
+    (["sheet", "clips/a.mp4", "-o", "x.jpg", "--columns", "0"], 64),
+    (["sheet", "clips/none.mp4", "-o", "x.jpg"], 3),
+  ]
+
+  @Test("what makes no sense is said", arguments: senseless)
+  func mistakes(_ arguments: [String], status: Int32) async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    let run = try await ReelBinary.run(arguments, in: bench.folder)
+    #expect(run.status == status, "\(run.errors)")
+    #expect(!run.errors.isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("x.jpg").path))
+  }
+
+  @Test("a device is written to, not replaced")
+  func device() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    #expect(try await bench.reel("poster", "clips/a.mp4", "-o", "/dev/null").status == 0)
+    var status = stat()
+    #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+  }
+
+  @Test("a sheet of one video, and of a folder")
+  func sheets() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    try bench.add("clips/phone-portrait.mov", as: "b.mov")
+    for (source, name) in [("clips/a.mp4", "one.jpg"), ("clips", "all.jpg")] {
+      let run = try await bench.reel("sheet", source, "-o", name)
+      #expect(run.status == 0, "\(run.errors)")
+      #expect(try Self.isJPEG(bench.folder.appendingPathComponent(name)))
+    }
+  }
+}

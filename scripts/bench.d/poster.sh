@@ -1,0 +1,77 @@
+# shellcheck shell=bash
+# A poster of each video, beside what people use for that.
+
+# get_poster_peers: what Debian has.
+get_poster_peers() {
+  require_packages given "to measure beside" ffmpeg ffmpegthumbnailer
+}
+
+# commands_of_poster LAB: NAME <tab> COMMAND <tab> COMMAND BEFORE IT. Each leaves its pictures in LAB/out, one a file.
+commands_of_poster() {
+  local before="rm -rf '$1/out' && mkdir '$1/out'"
+  poster_command "$reel" "reel poster, two workers" "REEL_JOBS=2 '$reel' poster files -o '$1/out/' --jsonl >/dev/null 2>&1"
+  poster_command "$reel" "reel poster, one worker" "REEL_JOBS=1 '$reel' poster files -o '$1/out/' --jsonl >/dev/null 2>&1"
+  poster_command "$reel" "reel poster, a process each" \
+    "for f in files/*; do '$reel' poster \"\$f\" -o \"$1/out/\${f##*/}.jpg\" >/dev/null 2>&1; done"
+  poster_command ffmpegthumbnailer "ffmpegthumbnailer" \
+    "for f in files/*; do ffmpegthumbnailer -s 512 -c jpeg -i \"\$f\" -o \"$1/out/\${f##*/}.jpg\" >/dev/null 2>&1; done"
+  poster_command ffmpeg "ffmpeg -ss 1" \
+    "for f in files/*; do ffmpeg -nostdin -v quiet -y -ss 1 -i \"\$f\" -frames:v 1 -vf scale=512:-2 \"$1/out/\${f##*/}.jpg\"; done"
+  poster_command ffmpeg "ffmpeg, filter thumbnail" \
+    "for f in files/*; do ffmpeg -nostdin -v quiet -y -i \"\$f\" -frames:v 1 -vf thumbnail,scale=512:-2 \"$1/out/\${f##*/}.jpg\"; done"
+}
+
+# poster_command PROGRAM NAME COMMAND: with a clean folder before it.
+poster_command() {
+  local line
+  line=$(command_if "$@") || return
+  [[ -z $line ]] || printf '%s\t%s\n' "$line" "$before"
+}
+
+# count_posters LAB: of each command, how many pictures it made; as NAME <tab> COUNT.
+count_posters() {
+  local name command before
+  while IFS=$'\t' read -r name command before; do
+    bash -c "$before"
+    (cd "$1" && bash -c "$command") || true
+    printf '%s\t%s\n' "$name" "$(find "$1/out" -name '*.jpg' -size +0 | wc -l)"
+  done <"$1/commands"
+}
+
+# keep_videos LAB: only files that have a picture to show: sound, initialisation segments and what is encrypted go.
+keep_videos() {
+  { "$reel" probe --jsonl "$1/files" || true; } | python3 -c '
+import json, os, sys
+for line in sys.stdin:
+    file = json.loads(line)
+    video = file["ok"] and file["media"]["video"]
+    if not video or not video["hasSamples"] or file["media"]["encrypted"]:
+        os.remove(file["path"])
+'
+}
+
+# print_poster_table TIMES COUNTS FILES
+print_poster_table() {
+  awk -F '\t' -v files="$3" '
+    BEGIN {
+      print "| | CPU ms a file | wall ms a file | pictures | goal |"
+      print "| --- | ---: | ---: | ---: | ---: |"
+      goal["reel poster, two workers"] = goal["reel poster, one worker"] = "16 ms of CPU"
+    }
+    NR == FNR { pictures[$1] = $2; next }
+    { printf "| %s | %.1f | %.1f | %s of %s | %s |\n", $1, $2 * 1000 / files, $3 * 1000 / files, pictures[$1], files, goal[$1] }
+  ' "$2" "$1"
+}
+
+bench_poster() {
+  [[ $peers == false ]] || get_poster_peers
+  local lab count
+  prepare_lab
+  keep_videos "$lab"
+  prepare_files
+  count=$(find "$lab/files" -type f | wc -l)
+  commands_of_poster "$lab" >"$lab/commands"
+  count_posters "$lab" >"$lab/counts"
+  (cd "$lab" && python3 "$parts/measure.py" "$rounds" <commands) >"$lab/times"
+  print_poster_table "$lab/times" "$lab/counts" "$count"
+}
