@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Looks at a site of `reel page` as a person would, in a headless Chromium.
 
-    page.py SITE [--pictures FOLDER] [--axe axe.min.js]
+    page.py SITE [--way file|web] [--pictures FOLDER] [--axe axe.min.js]
 
 From file: and from a plain web server on the loopback interface: scrolls, types, plays, goes to the last post, and
 watches that nothing else is asked for and nothing goes wrong. Prints a line for each check that failed, and exits
@@ -142,17 +142,17 @@ def walk_grid(browser, address, count):
     browser.open(address)
     settled(browser, 1)
     browser.key("g")
-    browser.until("document.querySelector('.tile .name')", "the grid is there")
+    browser.until("document.querySelector('.tile canvas')", "the grid is there")
     check(browser.run("document.querySelectorAll('.slide').length") == 0, "the player stays behind the grid")
     browser.wheel(400, 400, 100_000)
     browser.run("document.getElementById('grid').scrollTo(0, 1e9)")
     if count <= 20_000:
-        browser.until("document.querySelector('.tile[href=\"#p1\"] .name')", "the grid goes down to the oldest post")
+        browser.until("document.querySelector('.tile[href=\"#p1\"] canvas')", "the grid goes down to the oldest post")
     tiles = browser.run("document.querySelectorAll('.tile').length")
     check(tiles <= 80, f"{tiles} tiles are in the page")
     browser.run("document.getElementById('grid').scrollTo(0, 0)")
-    browser.until("document.querySelector('.tile[data-place=\"0\"] .name')" if count <= 20_000
-                  else "document.getElementById('grid').scrollTop > 10_000 && document.querySelector('.tile .name')")
+    browser.until("document.querySelector('.tile[data-place=\"0\"] canvas')" if count <= 20_000
+                  else "document.getElementById('grid').scrollTop > 10_000 && document.querySelector('.tile canvas')")
     if count > 1:
         browser.run("document.querySelector('.tile').focus()")
         browser.key("Tab", 9)
@@ -181,7 +181,7 @@ def is_accessible(browser, address, axe):
     for fragment, scheme in [("", "light"), ("", "dark"), ("#grid", "light"), ("#grid", "dark")]:
         browser.media(prefers_color_scheme=scheme)
         browser.open(address + fragment)
-        browser.until("document.querySelector('.tile .name')" if fragment else CURRENT + "?.querySelector('.caption')")
+        browser.until("document.querySelector('.tile canvas')" if fragment else CURRENT + "?.querySelector('.caption')")
         browser.run(source + "; undefined")
         found = browser.run(
             "axe.run(document, {resultTypes: ['violations'], preload: false}).then(({violations}) => violations.map((one) =>"
@@ -200,7 +200,7 @@ def take_pictures(browser, address, folder):
             browser.size(width, height, touch=width < 900)
             for name, fragment, ready in [
                 ("player", "", f"{CURRENT}?.querySelector('video.here, .trouble')"),
-                ("grid", "#grid", "document.querySelector('.tile .name')"),
+                ("grid", "#grid", "document.querySelector('.tile canvas')"),
             ]:
                 browser.open(address + fragment)
                 browser.until(ready)
@@ -215,7 +215,7 @@ def fits(browser, address):
         browser.size(width, 740, touch=width < 900)
         for fragment in ["", "#grid"]:
             browser.open(address + fragment)
-            browser.until(".querySelector".join(["document", "('.tile .name, .slide .caption')"]))
+            browser.until(".querySelector".join(["document", "('.tile canvas, .slide .caption')"]))
             wide = browser.run("document.documentElement.scrollWidth")
             check(wide <= width, f"at {width} pixels the page is {wide} wide {fragment}")
 
@@ -223,6 +223,7 @@ def fits(browser, address):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("site")
+    parser.add_argument("--way", choices=["file", "web"], help="how it is opened (default: both ways)")
     parser.add_argument("--pictures", help="a folder for screenshots")
     parser.add_argument("--axe", default=os.environ.get("REEL_AXE"), help="axe.min.js of axe-core")
     options = parser.parse_args()
@@ -231,7 +232,8 @@ def main():
         count = json.load(file)["count"]
     server = Server(site)
     with Chromium() as browser:
-        for address in ["file://" + site + "/index.html", server.address + "index.html"]:
+        ways = {"file": "file://" + site + "/index.html", "web": server.address + "index.html"}
+        for address in [ways[options.way]] if options.way else ways.values():
             begun = len(browser.requests), len(browser.messages)
             steps = [(walk, (count,)), (walk_grid, (count,)), (calm, ()), (fits, ())]
             if options.axe:

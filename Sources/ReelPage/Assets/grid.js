@@ -87,7 +87,8 @@ class Grid {
     const image = make("img", "poster");
     image.alt = "";
     showPoster(image, post);
-    const length = isNumber(post.duration) ? make("span", "length", clock(post.duration)) : null;
-    link.append(canvas, image, ...[length].filter(Boolean), make("span", "name", makeForeign("span", "", captionOf(post))));
+    link.append(canvas, image);
+    if (isNumber(post.duration)) link.append(make("span", "length", clock(post.duration)));
+    if (post.caption) link.append(make("span", "name", makeForeign("span", "", post.caption)));
   }
 }

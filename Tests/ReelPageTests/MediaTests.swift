@@ -1,0 +1,86 @@
+import Foundation
+import ReelCore
+import ReelTestSupport
+import Testing
+
+@testable import ReelPage
+
+@Suite("The media of a site", .shortTime)
+struct MediaTests {
+  @Test(
+    "come from where the policy allows them",
+    arguments: [
+      ("https://cdn.example/v/a.mp4", "https://cdn.example"),
+      ("HTTPS://CDN.example:8443/v", "https://cdn.example:8443"),
+      ("http://127.0.0.1:9000/b/k.mp4?x=1", "http://127.0.0.1:9000"),
+      ("file:///srv/media/a.mp4", "file:"), ("media/a.mp4", nil), ("javascript:alert(1)", nil),
+      // What can't be written in a policy as an origin is allowed by its scheme.
+      ("https://[::1]:9000/a", "https:"), ("https://cdn.example;script-src *//a", "https:"),
+      ("https://'unsafe-inline'/a", "https:"), ("https:///a", "https:"),
+    ] as [(String, String?)])
+  func origins(url: String, source: String?) {
+    #expect(MediaOrigin.source(of: url) == source)
+  }
+
+  @Test("of many places are allowed by their schemes")
+  func manyOrigins() {
+    let origins = Set((0..<40).map { "https://cdn\($0).example" } + ["file:"])
+    #expect(MediaOrigin.sources(origins) == ["file:", "https:"])
+  }
+
+  @Test("are named in the policy of the page, old ones too")
+  func policy() async throws {
+    let feed = try TestFeed()
+    try await feed.publish(["a", "b", "c", "d"], url: { "https://one.example/\($0)" })
+    try await feed.write()
+    try await feed.publish(["e"], url: { "https://two.example/\($0)" })
+    try await feed.write()
+    let page = try feed.text("index.html")
+    #expect(page.contains("media-src 'self' https://one.example https://two.example;"))
+    #expect(page.contains("script-src 'self';") && page.contains("default-src 'none';"))
+  }
+
+  @Test("within the site are named from there")
+  func relative() async throws {
+    let feed = try TestFeed()
+    let base = CanonicalPath(resolving: feed.site).fileURL
+    let posts = try await feed.publish(["a"], url: { base + "/media/\($0)" })
+    let summary = try await feed.write()
+    #expect(try feed.text("feed/1.json").contains("\"videoURL\":\"media/\(posts[0].video)\""))
+    #expect(!summary.isLocal)
+  }
+
+  @Test("of a local folder are brought into the site, once", arguments: [MediaPlacement.link, .copy])
+  func brought(placement: MediaPlacement) async throws {
+    let feed = try TestFeed()
+    let store = CanonicalPath(resolving: feed.folder.path(of: "a store"))
+    let posts = try await feed.publish(["a", "b"], url: { store.fileURL + "/\($0)" })
+    let bytes = Array("a video".utf8)
+    try feed.folder.write(bytes, to: "a store/\(posts[0].video)")
+    let summary = try await feed.write { $0.media = placement }
+    #expect(summary.missing == 1)
+    let name = "media/\(posts[0].video)"
+    #expect(try feed.text(name) == "a video")
+    #expect(try feed.text("feed/1.json").contains("\"videoURL\":\"\(name)\""))
+    let source = try FileManager.default.attributesOfItem(atPath: store.text + "/\(posts[0].video)")
+    #expect((try feed.files()[name] == source[.systemFileNumber] as? UInt64) == (placement == .link))
+    let before = try feed.files()
+    // What was said once holds.
+    #expect(try await feed.write().written == 0)
+    #expect(try feed.files() == before)
+  }
+
+  @Test(
+    "are linked from a report below its folder where they lie there",
+    arguments: [
+      (SourcePath("clips/a b.mp4"), "clips/a%20b.mp4"), (SourcePath("./a.mp4"), "a.mp4"),
+      (SourcePath("../a.mp4"), "file:///work/reports/../a.mp4"),
+      (SourcePath("/srv/a.mp4"), "file:///srv/a.mp4"),
+      (SourcePath("javascript:alert(1)"), "javascript%3Aalert%281%29"),
+      (SourcePath(bytes: [0x61, 0xFF]), "a%FF"),
+    ])
+  func links(path: SourcePath, address: String) {
+    let links = SourceLinks(from: "/work/reports/run.html", workingFolder: SourcePath("/work/reports"))
+    #expect(links.address(of: path) == address)
+  }
+}

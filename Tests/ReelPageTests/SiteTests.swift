@@ -1,0 +1,130 @@
+import Foundation
+import ReelCore
+import ReelLibrary
+import ReelTestSupport
+import Testing
+
+@testable import ReelPage
+
+@Suite("A site", .shortTime)
+struct SiteTests {
+  @Test("has every post once, the oldest in the first page", arguments: [0, 1, 2, 3, 4, 6, 7, 100])
+  func pages(count: Int) async throws {
+    let feed = try TestFeed()
+    try await feed.publish((0..<count).map { "post \($0)" })
+    let summary = try await feed.write()
+    #expect(summary.posts == count && summary.added == count)
+    let pages = (count + 2) / 3
+    let found = try (0..<pages).flatMap { try feed.numbers($0 + 1) }
+    #expect(found == Array(1..<count + 1))
+    #expect(try feed.files().keys.count == 6 + 2 * pages)
+    let index = try JSONDecoder().decode(SiteIndex.self, from: Data(try feed.text("feed/index.json").utf8))
+    #expect(index.count == count && index.pages == pages && index.size == 3)
+  }
+
+  @Test("written again stays as it is, and with a new post only its page and the index change")
+  func again() async throws {
+    let feed = try TestFeed()
+    try await feed.publish((0..<8).map { "post \($0)" })
+    try await feed.write { $0.title = "Harbour" }
+    let before = try feed.files()
+    #expect(try await feed.write { $0.size = nil }.written == 0)
+    #expect(try await feed.write { $0.all = true }.written == 0)
+    #expect(try feed.files() == before)
+
+    try await feed.publish(["one more"])
+    let summary = try await feed.write { $0.size = nil }
+    #expect(summary.added == 1 && summary.written == 4)
+    let after = try feed.files()
+    let changed = Set(after.keys.filter { after[$0] != before[$0] })
+    #expect(changed == ["feed/3.json", "feed/3.js", "feed/index.json", "feed/index.js"])
+    #expect(try feed.numbers(3) == [7, 8, 9])
+    #expect(try feed.text("index.html").contains("<title>Harbour</title>"))
+
+    try await feed.publish(["on a page of its own"])
+    #expect(try await feed.write().written == 4)
+    #expect(try feed.numbers(4) == [10])
+  }
+
+  @Test("with pages of another size has no page of the old one, and caches are told")
+  func otherSize() async throws {
+    let feed = try TestFeed()
+    try await feed.publish((0..<10).map { "post \($0)" })
+    try await feed.write { $0.size = 2 }
+    try await feed.write { $0.size = 5 }
+    let pages = try feed.files().keys.filter { $0.hasSuffix(".json") }.sorted()
+    #expect(pages == ["feed/1.json", "feed/2.json", "feed/index.json"])
+    #expect(try feed.text("feed/index.json").contains("\"revision\":1"))
+  }
+
+  @Test(
+    "after a run that was cut short is made whole",
+    arguments: ["feed/index.json", "feed/2.json", "feed/index.js"])
+  func cutShort(lost: String) async throws {
+    let feed = try TestFeed()
+    try await feed.publish((0..<7).map { "post \($0)" })
+    try await feed.write()
+    let whole = try feed.text(lost)
+    // The index is written last: what is lost before it was to be written again.
+    try FileManager.default.removeItem(atPath: feed.site + "/feed/index.json")
+    if lost != "feed/index.json" { try FileManager.default.removeItem(atPath: feed.site + "/" + lost) }
+    try Data("half".utf8).write(to: URL(filePath: feed.site + "/feed/index.json"))
+    try await feed.write()
+    #expect(try feed.text(lost) == whole)
+  }
+
+  @Test("of another library is left alone, unless all of it is to be written")
+  func otherLibrary() async throws {
+    let feed = try TestFeed()
+    try await feed.publish(["a", "b", "c", "d"])
+    try await feed.write()
+    let before = try feed.files()
+    let path = CanonicalPath(resolving: feed.site)
+    let fewer = MemoryCatalog()
+    await #expect(throws: SiteError.self) {
+      try await SiteWriter(at: path, from: fewer, options: SiteOptions(), width: 1).run()
+    }
+    #expect(try feed.files() == before)
+    var options = SiteOptions()
+    options.all = true
+    #expect(try await SiteWriter(at: path, from: fewer, options: options, width: 1).run().posts == 0)
+    #expect(
+      try feed.files().keys.filter { $0.hasPrefix("feed/") }.sorted() == ["feed/index.js", "feed/index.json"])
+
+    // As many posts, and others.
+    let other = try TestFeed(seed: 2)
+    try await other.publish(["z", "a", "b", "c", "d"])
+    try await feed.write()
+    await #expect(throws: SiteError.self) {
+      try await SiteWriter(at: path, from: other.catalog, options: SiteOptions(), width: 1).run()
+    }
+  }
+
+  @Test("is not made of a folder that holds something else, and not by two at once")
+  func foreign() async throws {
+    let feed = try TestFeed()
+    try feed.folder.write("mine".utf8, to: "site/index.html")
+    await #expect(throws: SiteError.self) { try await feed.write() }
+    #expect(try feed.files().keys.sorted() == ["index.html"])
+
+    let other = try TestFeed()
+    try other.folder.write("a video".utf8, to: "site/media/clip.mp4")
+    try await other.write()
+    let path = CanonicalPath(resolving: other.site)
+    let held = try SiteFolder(path)
+    #expect(throws: SiteError.self) { try SiteFolder(path) }
+    withExtendedLifetime(held) {}
+  }
+
+  @Test("shows posts that have changed since, such as those of a store that was moved")
+  func changed() async throws {
+    let feed = try TestFeed()
+    try await feed.publish((0..<9).map { "post \($0)" })
+    try await feed.write()
+    let page = feed.site + "/feed/1.json"
+    try Data(try feed.text("feed/1.json").replacing("cdn.example", with: "old.example").utf8)
+      .write(to: URL(filePath: page))
+    #expect(try await feed.write().written > 0)
+    #expect(try !feed.text("feed/1.json").contains("old.example"))
+  }
+}
