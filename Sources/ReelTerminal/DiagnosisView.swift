@@ -12,37 +12,24 @@ package struct DiagnosisView: Sendable {
     self.fixed = fixed
   }
 
-  /// - Parameter listing: of one kind of finding at most so many are told one by one.
-  package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
-    var lines = told(diagnosis.repaired, "repaired:", .success, traits, listing, remedy: false)
-    lines += told(diagnosis.left, "found:", .warning, traits, listing, remedy: true)
-    lines += diagnosis.failures.prefix(max(0, listing)).flatMap { failure in
-      let sentence = Sentence.naming(failure.subject, failure.message) + " [\(failure.code)]"
-      return traits.wrapped("not repaired:", .warning, traits.sanitized(sentence))
-    }
-    if diagnosis.failures.count > listing {
-      lines += traits.wrapped(
-        "and \(diagnosis.failures.count - max(0, listing)) more not repaired: --json lists all", .dim)
+  package func text(_ traits: TerminalTraits) -> String {
+    var lines = told(diagnosis.repaired, "repaired:", .success, traits, remedy: false)
+    lines += told(diagnosis.left, "found:", .warning, traits, remedy: true)
+    lines += traits.listed(diagnosis.failures, rest: " not repaired: --json lists all") {
+      $0.lines("not repaired:", traits)
     }
     return (lines + traits.wrapped(traits.sanitized(summary))).text(traits)
   }
 
   private func told(
     _ findings: [Finding], _ lead: String, _ style: StyledLine.TextStyle, _ traits: TerminalTraits,
-    _ listing: Int,
     remedy: Bool
   ) -> [StyledLine] {
     Finding.Kind.allCases.flatMap { kind in
       let alike = findings.filter { $0.kind == kind }
-      let shown = alike.prefix(max(0, listing))
-      var lines = shown.flatMap { finding in
+      return traits.listed(alike, rest: " of [\(kind.rawValue)]: --json lists all") { finding in
         traits.wrapped(lead, style, traits.sanitized(sentence(finding, remedy: remedy)))
       }
-      if alike.count > shown.count {
-        lines += traits.wrapped(
-          "and \(alike.count - shown.count) more of [\(kind.rawValue)]: --json lists all", .dim)
-      }
-      return lines
     }
   }
 
@@ -110,6 +97,12 @@ extension DiagnosisView: Encodable {
   }
 }
 
+extension RepairFailure {
+  fileprivate func lines(_ lead: String, _ traits: TerminalTraits) -> [StyledLine] {
+    traits.wrapped(lead, .warning, traits.sanitized(Sentence.naming(subject, message) + " [\(code)]"))
+  }
+}
+
 /// What `reel doctor --rebuild` made of a store.
 package struct RebuildView: Sendable {
   private let library: String
@@ -122,15 +115,9 @@ package struct RebuildView: Sendable {
     self.failures = failures
   }
 
-  /// - Parameter listing: at most so many failures are told one by one.
-  package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
-    var lines = failures.prefix(max(0, listing)).flatMap { failure in
-      let sentence = Sentence.naming(failure.subject, failure.message) + " [\(failure.code)]"
-      return traits.wrapped("no post:", .warning, traits.sanitized(sentence))
-    }
-    if failures.count > listing {
-      lines += traits.wrapped(
-        "and \(failures.count - max(0, listing)) more without a post: --json lists all", .dim)
+  package func text(_ traits: TerminalTraits) -> String {
+    let lines = traits.listed(failures, rest: " without a post: --json lists all") {
+      $0.lines("no post:", traits)
     }
     let count = HumanNumber.count(posts, "post", "posts")
     let summary =

@@ -85,13 +85,11 @@ extension RunReport {
 
   private func listed(_ limit: Int, _ traits: TerminalTraits, _ hint: CommandHint) -> [StyledLine] {
     guard limit > 0 else { return [] }
-    let shown = troubles.entries.prefix(limit)
-    let hidden = troubles.entries.count - shown.count + troubles.leftOut
-    var lines = shown.flatMap { ProblemSummary.lines($0, traits) }
     // A dry run is not written down anywhere.
     let place = dryRun ? "--events FILE tells them all" : hint.text("status")
-    if hidden > 0 { lines += traits.wrapped("and \(hidden) more: \(place)", .dim) }
-    return lines
+    return traits.listed(troubles.entries, most: limit, beside: troubles.leftOut, rest: ": \(place)") {
+      ProblemSummary.lines($0, traits)
+    }
   }
 
   private func advice(_ hint: CommandHint) -> [String] {

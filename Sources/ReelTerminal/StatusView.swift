@@ -10,8 +10,7 @@ package struct StatusView: Sendable {
     self.library = library
   }
 
-  /// - Parameter listing: at most so many failures are told one by one.
-  package func text(_ traits: TerminalTraits, listing: Int = 20) -> String {
+  package func text(_ traits: TerminalTraits) -> String {
     var sheet = FactSheet(traits)
     sheet.add("library", library)
     sheet.add("posts", "\(status.posts), \(HumanNumber.bytes(status.bytes))", .strong)
@@ -22,25 +21,22 @@ package struct StatusView: Sendable {
       sheet.add("unfinished", "\(status.unfinished); the next run goes on with them", .warning)
     }
     sheet.add("not published", status.failureCount == 0 ? "no file" : filesNotPublished)
-    return (sheet.lines(indent: 0) + failures(traits, listing)).text(traits)
+    return (sheet.lines(indent: 0) + failures(traits)).text(traits)
   }
 
   private var filesNotPublished: String {
     HumanNumber.count(status.failureCount, "file", "files") + ", the newest first:"
   }
 
-  private func failures(_ traits: TerminalTraits, _ listing: Int) -> [StyledLine] {
-    let shown = status.failures.prefix(max(0, listing))
-    let hidden = status.failureCount - shown.count
-    var lines = shown.flatMap { path, failure in
+  private func failures(_ traits: TerminalTraits) -> [StyledLine] {
+    traits.listed(
+      status.failures, beside: status.failureCount - status.failures.count,
+      rest: ": reel status --json lists up to 1000"
+    ) { path, failure in
       ProblemSummary.lines(
         ProblemList.Entry(
           path: path, code: failure.code, message: failure.message, refused: failure.refused), traits)
     }
-    if hidden > 0 {
-      lines += traits.wrapped("and \(hidden) more: reel status --json lists up to 1000", .dim)
-    }
-    return lines
   }
 }
 

@@ -64,6 +64,19 @@ extension [StyledLine] {
   }
 }
 
+extension TerminalTraits {
+  /// The lines of the first `most` of `items`, and "and 3 more", which `rest` follows.
+  ///
+  /// - Parameter beside: how many there are that are not among `items`.
+  func listed<Item>(
+    _ items: [Item], most: Int = 20, beside: Int = 0, rest: String, _ lines: (Item) -> [StyledLine]
+  ) -> [StyledLine] {
+    let hidden = max(0, items.count - most) + beside
+    return items.prefix(most).flatMap(lines)
+      + (hidden > 0 ? wrapped("and \(hidden) more\(rest)", .dim) : [])
+  }
+}
+
 /// Breaks a text into lines that fit: between words, and within one only where it is longer than a line.
 struct TextFlow {
   private let columns: Int

@@ -56,12 +56,16 @@ package struct LibraryExamination: Sendable {
     }
     guard var look = found else {
       var findings = [Finding.unlistable(destination)]
-      try await forEachObject(in: destination) { object in
-        if object.state == .givenUp { findings.append(.givenUpUnseen(object, in: destination)) }
+      var pages = ExaminedPages(catalog: catalog, destination: destination)
+      while let page = try await pages.next() {
+        findings += page.filter { $0.state == .givenUp }.map { .givenUpUnseen($0, in: destination) }
       }
       return (findings, 0)
     }
-    try await forEachObject(in: destination) { await look.compare($0) }
+    var pages = ExaminedPages(catalog: catalog, destination: destination)
+    while let page = try await pages.next() {
+      for object in page { await look.compare(object) }
+    }
     // Rows that were written while the store was being looked at name what seemed to be unknown.
     return (look.findings + look.unknown(), look.count)
   }
@@ -73,17 +77,19 @@ package struct LibraryExamination: Sendable {
     try await look.begin()
     return look
   }
+}
 
-  private func forEachObject(
-    in destination: Destination, _ body: (ExaminedObject) async -> Void
-  ) async throws(CatalogError) {
-    var last: ObjectKey?
-    while true {
-      let batch = try await catalog.objects(in: destination, after: last, limit: 500)
-      guard let end = batch.last else { return }
-      for object in batch { await body(object) }
-      last = end.key
-    }
+/// The objects that rows name in one store, by key, a page at a time.
+struct ExaminedPages {
+  let catalog: any CatalogExamination
+  let destination: Destination
+  var size = 500
+  var last: ObjectKey?
+
+  mutating func next() async throws(CatalogError) -> [ExaminedObject]? {
+    let page = try await catalog.objects(in: destination, after: last, limit: size)
+    last = page.last?.key
+    return page.isEmpty ? nil : page
   }
 }
 

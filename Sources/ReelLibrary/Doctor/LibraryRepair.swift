@@ -65,15 +65,13 @@ package struct LibraryRepair: Sendable {
   ) async throws(CatalogError) -> [RepairFailure] {
     let staleBefore = examination.clock.now() - examination.grace.seconds
     var failures: [RepairFailure] = []
-    var last: ObjectKey?
-    while true {
-      let batch = try await examination.catalog.objects(in: destination, after: last, limit: 500)
-      guard let end = batch.last else { return failures }
-      for object in batch where object.state == .waiting && object.changedAt < staleBefore {
+    var pages = ExaminedPages(catalog: examination.catalog, destination: destination)
+    while let page = try await pages.next() {
+      for object in page where object.state == .waiting && object.changedAt < staleBefore {
         if let failure = try await giveUp(object, store) { failures.append(failure) }
       }
-      last = end.key
     }
+    return failures
   }
 
   /// The intent is ours before its post and its object go, and is given up only after: whoever dies in between leaves a row
@@ -204,15 +202,13 @@ struct ObjectReturn {
 
   private func wanted(from names: Set<String>) async throws(CatalogError) -> [ExaminedObject] {
     var wanted: [ExaminedObject] = []
-    var last: ObjectKey?
-    while true {
-      let batch = try await catalog.objects(in: store.destination, after: last, limit: 500)
-      guard let end = batch.last else { return wanted }
-      wanted += batch.filter { object in
+    var pages = ExaminedPages(catalog: catalog, destination: store.destination)
+    while let page = try await pages.next() {
+      wanted += page.filter { object in
         let key = object.key.rawValue
         return object.state == .published && (!names.contains(key) || damaged.contains(key))
       }
-      last = end.key
     }
+    return wanted
   }
 }

@@ -57,11 +57,8 @@ package struct StoreVerification: Sendable {
     _ destination: Destination, _ tell: (VerificationEvent) async -> Void
   ) async throws(CatalogError) {
     var opened: Store?
-    var last: ObjectKey?
-    while true {
-      let page = try await catalog.objects(in: destination, after: last, limit: Self.pageSize)
-      guard let end = page.last else { return }
-      last = end.key
+    var pages = ExaminedPages(catalog: catalog, destination: destination, size: 256)
+    while let page = try await pages.next() {
       let published = page.filter { $0.state == .published }
       if published.isEmpty { continue }
       do throws(UploadError) {
@@ -76,8 +73,6 @@ package struct StoreVerification: Sendable {
       }
     }
   }
-
-  private static let pageSize = 256
 
   /// The verdicts on `objects` in their order.
   /// - Throws: what says that the store as a whole is not to be had; `cancelled`.
