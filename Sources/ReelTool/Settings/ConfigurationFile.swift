@@ -64,7 +64,7 @@ struct ConfigurationFile {
     do throws(YAMLError) {
       root = try YAMLReader.document(in: text)
     } catch {
-      throw Unusable(reason: error.description(in: text))
+      throw Unusable(reason: error.description)
     }
     guard let pairs = root?.mapping else { throw Unusable(reason: "Top level YAML value is not a mapping.") }
     try check(pairs, in: [])

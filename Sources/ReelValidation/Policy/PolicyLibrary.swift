@@ -27,10 +27,7 @@ package struct PolicyLibrary: Sendable {
     let whole = try resolved(name, from: nil, place: nil, trail: [])
     return try Policy(
       name: whole.name ?? name, version: whole.version, settings: whole.settings,
-      overrides: whole.overrides.map { override in
-        Policy.Override(
-          patterns: override.patterns.compactMap { GlobPattern($0) }, settings: override.settings)
-      })
+      overrides: whole.overrides)
   }
 
   /// Whether `name` is meant as a file: it has a slash or a dot.

@@ -55,18 +55,12 @@ struct PolicyYAML {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       return complain(nil, "it is not UTF-8; save it as UTF-8")
     }
-    if let anchor = YAMLAnchors.first(in: text) {
+    do throws(YAMLError) {
+      return try YAMLReader.document(in: text, allowsAnchors: false) ?? complain(nil, "it is empty")
+    } catch {
       problems.append(
         PolicyProblem(
-          source: source, line: anchor.line, column: anchor.column,
-          message:
-            "anchors (&name) have no meaning in a policy; write the value out, or put the text in quotes"))
-      return nil
-    }
-    do throws(YAMLError) {
-      return try YAMLReader.document(in: text) ?? complain(nil, "it is empty")
-    } catch {
-      problems.append(YAMLProblem.problem(error, source: source))
+          source: source, line: error.mark?.line, column: error.mark?.column, message: error.message))
       return nil
     }
   }
@@ -176,8 +170,8 @@ struct PolicyYAML {
     return tolerance
   }
 
-  private mutating func override(_ node: YAMLNode) -> PolicyDocument.Override? {
-    var patterns: [String] = []
+  private mutating func override(_ node: YAMLNode) -> Policy.Override? {
+    var patterns: [GlobPattern] = []
     var settings: [String: RuleSetting] = [:]
     for (key, value) in pairs(of: node, "an override", keys: Self.overrideKeys) {
       if key == "files" { patterns = self.patterns(value) }
@@ -186,14 +180,14 @@ struct PolicyYAML {
     if patterns.isEmpty, problems.isEmpty {
       complain(node, "an override says which files it is for, like `files: \"broken/**\"`")
     }
-    return PolicyDocument.Override(patterns: patterns, settings: settings)
+    return Policy.Override(patterns: patterns, settings: settings)
   }
 
-  private mutating func patterns(_ node: YAMLNode) -> [String] {
-    texts(node, "files").filter { pattern in
-      if GlobPattern(pattern) != nil { return true }
-      complain(node, "\"\(Self.shown(pattern))\" is not a pattern; it is like \"*.mov\" or \"broken/**\"")
-      return false
+  private mutating func patterns(_ node: YAMLNode) -> [GlobPattern] {
+    texts(node, "files").compactMap { text in
+      if let pattern = GlobPattern(text) { return pattern }
+      complain(node, "\"\(Self.shown(text))\" is not a pattern; it is like \"*.mov\" or \"broken/**\"")
+      return nil
     }
   }
 

@@ -49,63 +49,28 @@ extension YAMLNode: Hashable {
 }
 
 /// Why a text is not YAML that can be used.
-package enum YAMLError: Error, Hashable, Sendable {
-  /// A character that YAML has not. `offset` is in bytes, from 0.
-  case character(problem: String, offset: Int)
-  case syntax(Stage, problem: String, YAMLMark, context: Context?)
-  /// In order; the mark is of the first one's first place.
-  case duplicateKeys([String], YAMLMark)
-  case tooDeep(YAMLMark)
-  case memory
+package struct YAMLError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Nil where no place is known.
+  package let mark: YAMLMark?
+  /// What is wrong, about "it"; one sentence.
+  package let message: String
 
-  /// Which part of a YAML reader found it.
-  package enum Stage: String, Sendable {
-    case scanner, parser, composer
+  init(_ mark: YAMLMark?, _ message: String) {
+    self.mark = mark
+    self.message = message
   }
 
-  /// What was being read, and where that began.
-  package struct Context: Hashable, Sendable {
-    package let text: String
-    package let mark: YAMLMark
-  }
-}
+  /// `2:1: it is not YAML: …`
+  package var description: String { (mark.map { "\($0.line):\($0.column): " } ?? "") + message }
 
-extension YAMLError {
-  /// For people who see `source`, with the line and the place in it.
-  package func description(in source: String) -> String {
-    switch self {
-    case .character(let problem, let offset):
-      let mark = Self.mark(at: offset, in: source)
-      return Self.pointing(at: mark, in: source, "reader: \(problem)")
-    case .syntax(let stage, let problem, let mark, let context):
-      let context = context.map { "\($0.text) in line \($0.mark.line), column \($0.mark.column)\n" } ?? ""
-      return Self.pointing(at: mark, in: source, "\(stage.rawValue): \(context)\(problem)")
-    case .duplicateKeys(let keys, let mark):
-      let named = keys.map { "'\($0)'" }.joined(separator: ", ")
-      return "Parser: expected all keys to be unique but found the following duplicated key(s): \(named).\n"
-        + "Context:\n\(source) in line \(mark.line), column \(mark.column)\n"
-    case .tooDeep(let mark):
-      return Self.pointing(at: mark, in: source, "composer: \(Self.depthProblem)")
-    case .memory:
-      return "Memory error"
-    }
+  static func syntax(_ problem: String, _ mark: YAMLMark) -> YAMLError {
+    let hint = "; a pattern that begins with * stands in quotes: \"*.mov\""
+    return YAMLError(mark, "it is not YAML: \(problem)" + (problem.contains("alias") ? hint : ""))
   }
 
-  package static var depthProblem: String { "it is nested more than \(YAMLReader.deepest) levels deep" }
-
-  private static func pointing(at mark: YAMLMark, in source: String, _ problem: String) -> String {
-    let lines = source.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-    // What ends too early ends behind the last line break, where no line is.
-    let last = lines.count > 1 && lines.last == "" ? lines.count - 1 : lines.count
-    let line = lines[min(mark.line, last) - 1]
-    let before = line.unicodeScalars.prefix(mark.column - 1)
-    return "\(mark.line):\(mark.column): error: \(problem):\n\(line)\n"
-      + String(repeating: " ", count: String(before).utf16.count) + "^"
+  static func tooDeep(_ mark: YAMLMark) -> YAMLError {
+    YAMLError(mark, "it is nested more than \(YAMLReader.deepest) levels deep; is it another file?")
   }
 
-  private static func mark(at offset: Int, in source: String) -> YAMLMark {
-    let before = String(decoding: source.utf8.prefix(offset), as: UTF8.self)
-    let lines = before.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-    return YAMLMark(line: lines.count, column: (lines.last?.unicodeScalars.count ?? 0) + 1)
-  }
+  static let memory = YAMLError(nil, "there is no memory to read it")
 }

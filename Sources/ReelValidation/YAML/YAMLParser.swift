@@ -20,8 +20,10 @@ final class YAMLParser {
 
   /// libyaml keeps its address.
   private let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
+  private let bytes: UnsafeBufferPointer<UInt8>
 
   init(_ bytes: UnsafeBufferPointer<UInt8>) throws(YAMLError) {
+    self.bytes = bytes
     parser.initialize(to: yaml_parser_t())
     guard yaml_parser_initialize(parser) == 1 else { throw .memory }
     // Otherwise a text that begins like UTF-16 would be taken for that.
@@ -44,19 +46,20 @@ final class YAMLParser {
   private var error: YAMLError {
     let parser = parser.pointee
     let problem = parser.problem.map { String(cString: $0) } ?? ""
-    let context = parser.context.map {
-      YAMLError.Context(text: String(cString: $0), mark: YAMLMark(parser.context_mark))
-    }
+    let mark = YAMLMark(parser.problem_mark)
     return switch parser.error {
     case YAML_MEMORY_ERROR: .memory
-    case YAML_READER_ERROR: .character(problem: problem, offset: parser.problem_offset)
-    case YAML_SCANNER_ERROR:
-      .syntax(.scanner, problem: problem, YAMLMark(parser.problem_mark), context: context)
+    case YAML_READER_ERROR: YAMLError(self.mark(at: parser.problem_offset), "it is not text: \(problem)")
     // libyaml's own limit, which it may come to while it looks ahead.
-    case YAML_PARSER_ERROR where problem.hasPrefix("Maximum nesting level"):
-      .tooDeep(YAMLMark(parser.problem_mark))
-    default: .syntax(.parser, problem: problem, YAMLMark(parser.problem_mark), context: context)
+    case YAML_PARSER_ERROR where problem.hasPrefix("Maximum nesting level"): .tooDeep(mark)
+    default: .syntax(problem, mark)
     }
+  }
+
+  private func mark(at offset: Int) -> YAMLMark {
+    let lines = String(decoding: bytes.prefix(offset), as: UTF8.self)
+      .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    return YAMLMark(line: lines.count, column: (lines.last?.unicodeScalars.count ?? 0) + 1)
   }
 }
 
@@ -107,18 +110,25 @@ package struct YAMLReader: ~Copyable {
   package static let deepest = 64
 
   private let parser: YAMLParser
+  private let allowsAnchors: Bool
   private var anchors: [String: YAMLNode] = [:]
 
   /// Nil when there is nothing but comments.
-  package static func document(in text: String) throws(YAMLError) -> YAMLNode? {
+  ///
+  /// - Parameter allowsAnchors: where a stranger writes the text, a few lines of aliases to aliases make a tree that
+  ///   nobody can walk.
+  package static func document(
+    in text: String, allowsAnchors: Bool = true
+  ) throws(YAMLError) -> YAMLNode? {
     try Array(text.utf8).withUnsafeBufferPointer { bytes throws(YAMLError) in
-      var reader = YAMLReader(parser: try YAMLParser(bytes))
+      var reader = YAMLReader(parser: try YAMLParser(bytes), allowsAnchors: allowsAnchors)
       return try reader.singleDocument()
     }
   }
 
-  private init(parser: YAMLParser) {
+  private init(parser: YAMLParser, allowsAnchors: Bool) {
     self.parser = parser
+    self.allowsAnchors = allowsAnchors
   }
 
   private mutating func singleDocument() throws(YAMLError) -> YAMLNode? {
@@ -128,10 +138,7 @@ package struct YAMLReader: ~Copyable {
     _ = try parser.next()  // The document's end.
     let event = try parser.next()
     guard case .end = event.kind else {
-      throw .syntax(
-        .composer, problem: "but found another document", event.mark,
-        context: .init(
-          text: "expected a single document in the stream", mark: YAMLMark(line: 1, column: 1)))
+      throw .syntax("expected a single document in the stream but found another document", event.mark)
     }
     return root
   }
@@ -143,15 +150,19 @@ package struct YAMLReader: ~Copyable {
     switch event.kind {
     case .alias:
       guard let node = event.anchor.flatMap({ anchors[$0] }) else {
-        throw .syntax(.composer, problem: "found undefined alias", event.mark, context: nil)
+        throw .syntax("found undefined alias", event.mark)
       }
       return node
+    case _ where event.anchor != nil && !allowsAnchors:
+      throw YAMLError(
+        event.mark,
+        "anchors (&name) have no meaning in it; write the value out, or put the text in quotes")
     case .scalar(let text, let isMeantAsText):
       content = .scalar(text)
       isText = isMeantAsText
     case .sequence: content = .sequence(try items(depth: depth))
     case .mapping: content = .mapping(try pairs(depth: depth))
-    case .end, .other: throw .syntax(.parser, problem: "there is no value", event.mark, context: nil)
+    case .end, .other: throw .syntax("there is no value", event.mark)
     }
     let node = YAMLNode(content: content, isText: isText, mark: event.mark)
     if let anchor = event.anchor { anchors[anchor] = node }
@@ -178,7 +189,8 @@ package struct YAMLReader: ~Copyable {
     let doubles = Dictionary(grouping: pairs.map(\.key)) { $0 }.filter { $1.count > 1 }.keys
       .sorted { ($0.scalar ?? "") < ($1.scalar ?? "") }
     if let first = doubles.first {
-      throw .duplicateKeys(doubles.map { $0.scalar ?? "<uncovertable>" }, first.mark)
+      let named = doubles.prefix(3).map { ($0.scalar ?? "a list or more keys").prefix(60) }
+      throw YAMLError(first.mark, "this key is here twice: \(named.joined(separator: ", ")); keep one")
     }
     return pairs
   }
