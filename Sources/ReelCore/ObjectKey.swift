@@ -25,20 +25,11 @@ public struct ObjectKey: Hashable, Sendable {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, (16...64).contains(parts[0].utf8.count), (1...8).contains(parts[1].utf8.count)
     else { return false }
-    return parts.allSatisfy { part in
-      part.utf8.allSatisfy { byte in
-        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
-      }
-    }
+    return parts.allSatisfy { $0.utf8.allSatisfy(\.isASCIIAlphanumeric) }
   }
 
   private static func isAllowed(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-      true
-    default: false
-    }
+    byte.isASCIIAlphanumeric || "-_.".utf8.contains(byte)
   }
 }
 

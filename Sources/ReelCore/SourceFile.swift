@@ -142,7 +142,7 @@ public struct SourcePath: Hashable, Sendable {
         text.unicodeScalars.append(character)
         rest = rest.dropFirst(length)
       } else {
-        text += #"\x"# + Self.hex(first)
+        text += #"\x"# + first.hex
         rest = rest.dropFirst()
       }
     }
@@ -159,11 +159,6 @@ public struct SourcePath: Hashable, Sendable {
       }
     }
     return nil
-  }
-
-  private static func hex(_ byte: UInt8) -> String {
-    let digits = String(byte, radix: 16)
-    return digits.count == 1 ? "0" + digits : digits
   }
 }
 

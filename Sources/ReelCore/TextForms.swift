@@ -13,18 +13,44 @@ public enum ShellWord {
   }
 
   private static func escaped(_ byte: UInt8) -> String {
-    if isPlain(byte) || byte == UInt8(ascii: " ") { return String(UnicodeScalar(byte)) }
-    let digits = String(byte, radix: 16)
-    return #"\x"# + (digits.count == 1 ? "0" : "") + digits
+    isPlain(byte) || byte == UInt8(ascii: " ") ? String(UnicodeScalar(byte)) : #"\x"# + byte.hex
   }
 
   private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "/._-+,=@%".utf8.contains(byte)
+    byte.isASCIIAlphanumeric || "/._-+,=@%".utf8.contains(byte)
+  }
+}
+
+extension UInt8 {
+  package var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
+
+  package var isASCIILowercase: Bool { (0x61...0x7A).contains(self) }
+
+  package var isASCIIAlphanumeric: Bool {
+    isASCIIDigit || isASCIILowercase || (0x41...0x5A).contains(self)
+  }
+
+  /// Two digits, in lower case.
+  package var hex: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
+}
+
+/// Percent-encoding (RFC 3986, 2.1), in upper-case hexadecimal.
+package enum PercentEncoding {
+  /// What stays beside letters and digits (RFC 3986, 2.3).
+  package static let unreserved = "-._~"
+
+  /// - Parameter spared: ASCII characters that stay as they are, beside letters and digits.
+  package static func encode(_ bytes: some Sequence<UInt8>, sparing spared: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var encoded: [UInt8] = []
+    for byte in bytes {
+      if byte.isASCIIAlphanumeric || spared.utf8.contains(byte) {
+        encoded.append(byte)
+      } else {
+        encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
     }
+    return String(decoding: encoded, as: UTF8.self)
   }
 }
 

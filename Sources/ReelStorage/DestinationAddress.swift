@@ -51,9 +51,9 @@ public enum DestinationAddress: Hashable, Sendable {
     guard let colon = text.firstIndex(of: ":") else { return nil }
     let scheme = text[..<colon].lowercased()
     let isName = scheme.utf8.allSatisfy { byte in
-      (97...122).contains(byte) || (48...57).contains(byte) || "+-.".utf8.contains(byte)
+      byte.isASCIILowercase || byte.isASCIIDigit || "+-.".utf8.contains(byte)
     }
-    guard isName, let first = scheme.utf8.first, (97...122).contains(first) else { return nil }
+    guard isName, let first = scheme.utf8.first, first.isASCIILowercase else { return nil }
     return text[colon...].hasPrefix("://") || known.contains(scheme) ? scheme : nil
   }
 
@@ -113,19 +113,11 @@ public enum DestinationAddress: Hashable, Sendable {
         .notAPath, "command: names a program, such as command:./adapter or command:/opt/adapter#store")
     }
     let store = halves.count > 1 ? String(halves[1]) : nil
-    guard store.map(isStoreName) ?? true else {
+    guard store.map(AdapterProgram.isStoreName) ?? true else {
       throw DestinationAddressError(
         .notAPath, "what follows # in command:PATH#STORE has letters, digits and -_./ only, 1 to 200 of them")
     }
     return .command(path: path, store: store)
-  }
-
-  private static func isStoreName(_ text: String) -> Bool {
-    (1...200).contains(text.utf8.count)
-      && text.utf8.allSatisfy { byte in
-        (97...122).contains(byte) || (65...90).contains(byte) || (48...57).contains(byte)
-          || "-_./".utf8.contains(byte)
-      }
   }
 
   private static func decoded(_ text: Substring) -> String? {

@@ -22,7 +22,9 @@ actor DurableFolder {
   /// - Parameter flush: makes the folder of that descriptor durable; a test counts.
   init(
     _ descriptor: Descriptor,
-    flush: @escaping @Sendable (Descriptor) throws(SystemError) -> Void = DurableFolder.fsyncOnce
+    flush: @escaping @Sendable (Descriptor) throws(SystemError) -> Void = { folder throws(SystemError) in
+      try folder.syncFolder()
+    }
   ) {
     self.descriptor = descriptor
     self.flush = flush
@@ -51,14 +53,6 @@ actor DurableFolder {
   private func flushed() async -> Result<Void, SystemError> {
     await queue.run { [descriptor, flush] () throws(Never) in
       Result { () throws(SystemError) in try flush(descriptor) }
-    }
-  }
-
-  /// fsync(2), once. File systems that cannot sync a folder (EINVAL) have nothing to make durable.
-  static func fsyncOnce(_ descriptor: Descriptor) throws(SystemError) {
-    do {
-      _ = try retryingInterrupts("fsync") { fsync(descriptor.rawValue) }
-    } catch  where error.code == EINVAL {
     }
   }
 }

@@ -45,7 +45,9 @@ struct ObjectBatch {
   let path: String
   let failure: FolderFailure
   /// Makes the names in the folder of that descriptor durable; a test counts.
-  var flush: (Descriptor) throws(SystemError) -> Void = DurableFolder.fsyncOnce
+  var flush: (Descriptor) throws(SystemError) -> Void = { folder throws(SystemError) in
+    try folder.syncFolder()
+  }
 
   /// On return each copy whose outcome is a success has its name, and both are durable; the others have none. Blocks.
   func place(_ copies: [CopiedObject], _ cancellation: CancellationFlag) -> [Outcome] {

@@ -74,14 +74,11 @@ enum TemporaryName {
     if rest == OwnerLock.suffix || rest == OwnerLock.suffix + OwnerLock.unfinishedSuffix { return owner }
     guard rest.hasSuffix(partSuffix) else { return nil }
     let attempt = rest.dropFirst().dropLast(partSuffix.count)
-    return !attempt.isEmpty && attempt.utf8.allSatisfy { (48...57).contains($0) } ? owner : nil
+    return !attempt.isEmpty && attempt.utf8.allSatisfy(\.isASCIIDigit) ? owner : nil
   }
 
   private static func isRandom(_ text: Substring) -> Bool {
-    text.utf8.count == ownerLength
-      && text.utf8.allSatisfy { byte in
-        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
-      }
+    text.utf8.count == ownerLength && text.utf8.allSatisfy(\.isASCIIAlphanumeric)
   }
 }
 

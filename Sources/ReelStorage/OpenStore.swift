@@ -125,7 +125,7 @@ enum StoreFolder {
   private static func syncName(of path: String) throws(SystemError) {
     guard let parent = parent(of: path) else { return }
     do {
-      try DurableFolder.fsyncOnce(try open(parent))
+      try open(parent).syncFolder()
     } catch  where [EACCES, EPERM, EROFS].contains(error.code) {
       // One that we may enter and not read, or that can't change: there is nothing that we could do.
     }

@@ -51,12 +51,7 @@ package enum HumanNumber {
 
   /// With `places` decimals, 0 ... 6, trailing zeros left out: `29.97`, `30`.
   static func decimal(_ value: Double, places: Int) -> String {
-    guard isUsable(value) else { return unknown }
-    let scale = (0..<places).reduce(1) { scale, _ in scale * 10 }
-    let scaled = Int((value * Double(scale)).rounded())
-    var fraction = String(scaled % scale + scale).dropFirst()
-    while fraction.last == "0" { fraction.removeLast() }
-    return fraction.isEmpty ? "\(scaled / scale)" : "\(scaled / scale).\(fraction)"
+    isUsable(value) ? Decimals.text(value, places: places) : unknown
   }
 
   private static let unknown = "unknown"

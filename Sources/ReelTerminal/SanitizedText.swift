@@ -1,3 +1,5 @@
+import ReelCore
+
 /// Text from files (names, tags, messages that quote them) made harmless where it is shown.
 ///
 /// What could move a cursor, change a colour, hide or turn text around, forge a line or give a command to a CI
@@ -36,9 +38,8 @@ package enum SanitizedText {
     case "\r": return #"\r"#
     case "\t": return #"\t"#
     default:
-      let digits = String(scalar.value, radix: 16)
-      guard scalar.isASCII else { return "\\u{\(digits)}" }
-      return "\\x" + (digits.count == 1 ? "0" : "") + digits
+      return scalar.isASCII
+        ? "\\x" + UInt8(scalar.value).hex : "\\u{\(String(scalar.value, radix: 16))}"
     }
   }
 

@@ -1,3 +1,5 @@
+import ReelCore
+
 /// Numbers with units, as people write them. Every reader gives nil for what it does not know.
 package enum Quantity {
   static let durationPattern =
@@ -53,10 +55,7 @@ package enum Quantity {
 
   /// A word of letters, digits and `_:.-`, up to 40.
   static func name(_ text: String) -> String? {
-    let allowed = text.utf8.allSatisfy { byte in
-      isDigit(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-        || "_:.-".utf8.contains(byte)
-    }
+    let allowed = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "_:.-".utf8.contains($0) }
     return allowed && (1...40).contains(text.utf8.count) ? text : nil
   }
 
@@ -118,10 +117,8 @@ package enum Quantity {
   }
 
   private static func isDigits(_ text: String) -> Bool {
-    !text.isEmpty && text.utf8.allSatisfy(isDigit)
+    !text.isEmpty && text.utf8.allSatisfy(\.isASCIIDigit)
   }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }
 
 extension String {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ReelCore
 import Testing
 
 @testable import ReelRemoteStorage

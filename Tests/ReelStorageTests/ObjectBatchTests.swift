@@ -23,7 +23,9 @@ import Testing
   }
 
   private func batch(
-    flush: @escaping (Descriptor) throws(SystemError) -> Void = DurableFolder.fsyncOnce
+    flush: @escaping (Descriptor) throws(SystemError) -> Void = { folder throws(SystemError) in
+      try folder.syncFolder()
+    }
   ) -> ObjectBatch {
     ObjectBatch(root: store.root, path: folder.path(of: "root"), failure: failure, flush: flush)
   }

@@ -26,11 +26,7 @@ package struct CanonicalPath: Hashable, Sendable {
 
   /// The same of any path, whose bytes need not be UTF-8.
   package static func percentEncoded(_ path: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    let encoded = path.flatMap { byte in
-      isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-    }
-    return String(decoding: encoded, as: UTF8.self)
+    PercentEncoding.encode(path, sparing: PercentEncoding.unreserved + "/")
   }
 
   /// This folder as a file URL, without a slash at its end.
@@ -61,15 +57,5 @@ package struct CanonicalPath: Hashable, Sendable {
 
   private static func bytes(of text: UnsafePointer<CChar>) -> [UInt8] {
     Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
-  }
-
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-      UInt8(ascii: "~"), UInt8(ascii: "/"):
-      true
-    default: false
-    }
   }
 }

@@ -25,6 +25,43 @@ extension Descriptor {
   }
 }
 
+extension Descriptor {
+  /// From where it stands to the end of the file. Blocks.
+  /// - Parameter limit: in bytes; of more only so many are read.
+  package func readToEnd(limit: Int = .max) throws(SystemError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: min(limit, 1 << 16))
+    while bytes.count < limit {
+      let count = try retryingInterrupts("read") {
+        read(rawValue, &chunk, min(chunk.count, limit - bytes.count))
+      }
+      if count == 0 { break }
+      bytes += chunk[..<count]
+    }
+    return bytes
+  }
+
+  /// Blocks until all of `bytes` is written.
+  package func write(all bytes: some Collection<UInt8>) throws(SystemError) {
+    var rest = Array(bytes)[...]
+    while !rest.isEmpty {
+      let count = try retryingInterrupts("write") {
+        rest.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
+      }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Makes the names in an open folder durable. Blocks. A file system that can't sync a folder (EINVAL: some of a
+  /// network) has nothing to make durable.
+  package func syncFolder() throws(SystemError) {
+    do {
+      _ = try retryingInterrupts("fsync") { fsync(rawValue) }
+    } catch  where error.code == EINVAL {
+    }
+  }
+}
+
 /// A system call's failure.
 package struct SystemError: Error, Hashable, Sendable {
   /// The value of `errno`.

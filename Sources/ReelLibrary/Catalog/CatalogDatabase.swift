@@ -186,8 +186,7 @@ enum CatalogTrace {
       if raw < 0, errno == EEXIST { return }
       guard raw >= 0 else { throw SystemError.last("open") }
       let file = Descriptor(adopting: raw)
-      let bytes = Array(text.utf8)
-      _ = try retryingInterrupts("write") { write(raw, bytes, bytes.count) }
+      try file.write(all: text.utf8)
       _ = try retryingInterrupts("fsync") { fsync(file.rawValue) }
       try Failpoint.catalogTraceWritten.reach()
       try syncFolder(library.path)
@@ -203,12 +202,7 @@ enum CatalogTrace {
   /// Makes the names in the folder at `path` durable.
   static func syncFolder(_ path: String) throws(SystemError) {
     let raw = try retryingInterrupts("open") { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    let folder = Descriptor(adopting: raw)
-    do {
-      _ = try retryingInterrupts("fsync") { fsync(folder.rawValue) }
-    } catch  where error.code == EINVAL {
-      // A file system that can't sync a folder has nothing to make durable.
-    }
+    try Descriptor(adopting: raw).syncFolder()
   }
 
   private static func path(in library: LibraryFolder) -> String { library.path + "/" + fileName }

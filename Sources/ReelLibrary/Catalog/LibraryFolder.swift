@@ -142,11 +142,10 @@ enum FolderCheck {
     // One that we may enter and not read: nobody but its owner can sync it.
     if raw < 0, errno == EACCES { return }
     guard raw >= 0 else { throw SystemError.last("open") }
-    let folder = Descriptor(adopting: raw)
     do {
-      _ = try retryingInterrupts("fsync") { fsync(folder.rawValue) }
-    } catch  where [EINVAL, EROFS].contains(error.code) {
-      // A file system that can't sync a folder, or can't change, has nothing to make durable.
+      try Descriptor(adopting: raw).syncFolder()
+    } catch  where error.code == EROFS {
+      // A file system that can't change has nothing to make durable.
     }
   }
 

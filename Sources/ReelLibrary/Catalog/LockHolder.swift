@@ -103,14 +103,7 @@ enum SmallFile {
   static func text(of path: String) -> String {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return "" }
-    let descriptor = Descriptor(adopting: file)
-    var text: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-      let count = read(descriptor.rawValue, &buffer, buffer.count)
-      guard count > 0 else { return String(decoding: text, as: UTF8.self) }
-      text += buffer[..<count]
-    }
+    return String(decoding: (try? Descriptor(adopting: file).readToEnd()) ?? [], as: UTF8.self)
   }
 }
 

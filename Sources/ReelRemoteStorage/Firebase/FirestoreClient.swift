@@ -159,8 +159,7 @@ public struct FirestoreDatabase: Hashable, Sendable {
   /// Nil when no project has that id: 4 to 40 lower-case letters, digits and dashes (and `domain.com:` before them).
   public init?(project: String, emulator: HTTPOrigin? = nil) {
     guard (4...100).contains(project.utf8.count),
-      project.utf8.allSatisfy({ (97...122).contains($0) || (48...57).contains($0) || "-.:".utf8.contains($0) }
-      )
+      project.utf8.allSatisfy({ $0.isASCIILowercase || $0.isASCIIDigit || "-.:".utf8.contains($0) })
     else { return nil }
     self.project = project
     self.emulator = emulator

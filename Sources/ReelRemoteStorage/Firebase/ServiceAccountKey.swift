@@ -84,7 +84,7 @@ struct KeyFile {
     }
     if let objection = objection(to: status) { throw .badKey(path, objection) }
     do throws(SystemError) {
-      return try read(descriptor)
+      return try descriptor.readToEnd(limit: Self.largest)
     } catch {
       throw unreadable(error)
     }
@@ -101,20 +101,6 @@ struct KeyFile {
 
   private func unreadable(_ error: SystemError) -> UploadError {
     .badKey(path, "can't be read (\(error.reason)): check its owner and its mode")
-  }
-
-  private func read(_ descriptor: Descriptor) throws(SystemError) -> [UInt8] {
-    var bytes: [UInt8] = []
-    let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
-    defer { piece.deallocate() }
-    while bytes.count < Self.largest {
-      let count = try retryingInterrupts("read") {
-        Glibc.read(descriptor.rawValue, piece.baseAddress, piece.count)
-      }
-      if count == 0 { break }
-      bytes += piece[..<count]
-    }
-    return bytes
   }
 }
 

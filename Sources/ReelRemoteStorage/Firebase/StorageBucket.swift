@@ -55,10 +55,7 @@ public struct StorageBucket: Hashable, Sendable {
   var uploads: String { "/upload/storage/v1/b/\(name)/o" }
 
   private static func isAllowed(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-    default: "-_.".utf8.contains(byte)
-    }
+    byte.isASCIILowercase || byte.isASCIIDigit || "-_.".utf8.contains(byte)
   }
 }
 

@@ -82,13 +82,7 @@ struct CertificateTrust: Sendable {
     let made = reel_curl_memory_file()
     if made < 0 { throw SystemError(code: -made, call: "memfd_create") }
     let file = Descriptor(adopting: made)
-    var written = 0
-    while written < bytes.count {
-      let rest = bytes[written...]
-      written += try retryingInterrupts("write") {
-        rest.withUnsafeBytes { write(file.rawValue, $0.baseAddress, $0.count) }
-      }
-    }
+    try file.write(all: bytes)
     return file
   }
 }

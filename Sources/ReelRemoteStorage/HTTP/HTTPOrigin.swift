@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ReelCore
 
 /// A scheme, a host and a port (RFC 6454): what a connection is made to, and what a credential is meant for.
 public struct HTTPOrigin: Hashable, Sendable {
@@ -85,12 +86,7 @@ public struct HTTPAddress: Hashable, Sendable {
 
   /// Letters, digits and what stands between them, in brackets also colons (RFC 3986, 3.2.2).
   private static func isAllowed(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "-._:[]".utf8.contains(byte)
-    }
+    byte.isASCIIAlphanumeric || "-._:[]".utf8.contains(byte)
   }
 }
 

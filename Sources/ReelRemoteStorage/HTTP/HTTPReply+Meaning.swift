@@ -98,7 +98,7 @@ public enum HTTPDate {
   }
 
   private static func number(_ text: Substring, _ range: ClosedRange<Int>) -> Int? {
-    guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(text), range.contains(number)
+    guard text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text), range.contains(number)
     else { return nil }
     return number
   }

@@ -62,7 +62,7 @@ public struct S3Store: Hashable, Sendable {
   /// A region's name stands in a host's: letters, digits and dashes.
   static func isRegion(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count)
-      && text.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 }
+      && text.utf8.allSatisfy { $0.isASCIILowercase || $0.isASCIIDigit || $0 == UInt8(ascii: "-") }
       && text.first != "-" && text.last != "-"
   }
 
@@ -72,9 +72,8 @@ public struct S3Store: Hashable, Sendable {
   /// Amazon's old rule, the widest one: 255 characters, upper case and underscores too.
   private static func isBucket(_ text: String) -> Bool {
     (3...255).contains(text.utf8.count) && text != "..."
-      && text.utf8.allSatisfy {
-        (97...122).contains($0) || (65...90).contains($0) || (48...57).contains($0) || "-._".utf8.contains($0)
-      } && !text.hasPrefix(".") && !text.contains("..")
+      && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._".utf8.contains($0) } && !text.hasPrefix(".")
+      && !text.contains("..")
   }
 }
 

@@ -80,16 +80,6 @@ struct CredentialFiles: Sendable {
     } catch {
       throw error
     }
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
-    defer { buffer.deallocate() }
-    var filled = 0
-    while filled < buffer.count {
-      let count = try retryingInterrupts("read") {
-        read(descriptor.rawValue, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
-      }
-      if count == 0 { break }
-      filled += count
-    }
-    return String(decoding: buffer[..<filled], as: UTF8.self)
+    return String(decoding: try descriptor.readToEnd(limit: 1 << 20), as: UTF8.self)
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ReelCore
 import ReelCrypto
 
 /// AWS Signature Version 4: proves with an HMAC that whoever sends a request has the secret, and that the request is as

@@ -24,7 +24,8 @@ public struct AdapterProgram: Hashable, Sendable {
 
   /// `command:` and the path, percent-encoded, with the store behind `#`.
   public var destination: Destination {
-    Destination("command:" + Self.percentEncoded(path) + (store.map { "#" + $0 } ?? ""))
+    Destination(
+      "command:" + PercentEncoding.encode(path.utf8, sparing: "-_./") + (store.map { "#" + $0 } ?? ""))
   }
 
   /// How messages name it.
@@ -33,7 +34,7 @@ public struct AdapterProgram: Hashable, Sendable {
   /// Whether `text` can be a store's name: such a name needs no quoting, in no language.
   public static func isStoreName(_ text: String) -> Bool {
     (1...200).contains(text.utf8.count)
-      && text.utf8.allSatisfy { isPlain($0) || $0 == UInt8(ascii: "/") }
+      && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_./".utf8.contains($0) }
   }
 
   private static func settled(_ path: String) -> String? {
@@ -44,24 +45,6 @@ public struct AdapterProgram: Hashable, Sendable {
     guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
     defer { free(folder) }
     return String(validatingCString: folder).map { $0 + "/" + path }
-  }
-
-  private static func percentEncoded(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    let bytes = text.utf8.flatMap { byte in
-      isPlain(byte) || byte == UInt8(ascii: "/")
-        ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-      true
-    default: false
-    }
   }
 }
 
@@ -164,7 +147,7 @@ struct AdapterFiles: Sendable {
     }
     let copy = try await doing { () throws(SystemError) in try makeFile() }
     for try await chunk in SourceChunks(of: source) {
-      try await doing { () throws(SystemError) in try Self.write(chunk, to: copy) }
+      try await doing { () throws(SystemError) in try copy.write(all: chunk) }
     }
     return try await doing { () throws(SystemError) in try Self.reopened(copy.rawValue) }
   }
@@ -187,16 +170,6 @@ struct AdapterFiles: Sendable {
     var facts = stat()
     guard fstat(file.rawValue, &facts) == 0 else { throw SystemError.last("fstat") }
     return Int64(facts.st_size)
-  }
-
-  private static func write(_ chunk: [UInt8], to file: Descriptor) throws(SystemError) {
-    var rest = chunk[...]
-    while !rest.isEmpty {
-      let count = try retryingInterrupts("write") {
-        rest.withUnsafeBytes { Glibc.write(file.rawValue, $0.baseAddress, $0.count) }
-      }
-      rest = rest.dropFirst(count)
-    }
   }
 
   private func doing<Value: Sendable>(

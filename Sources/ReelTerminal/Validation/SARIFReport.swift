@@ -150,18 +150,7 @@ struct PathURI {
     var bytes = path.bytes[...]
     while bytes.starts(with: "./".utf8) { bytes = bytes.dropFirst(2) }
     isRelative = bytes.first != UInt8(ascii: "/")
-    text = (isRelative ? "" : "file://") + bytes.map(Self.encoded).joined()
-  }
-
-  private static func encoded(_ byte: UInt8) -> String {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      return String(UnicodeScalar(byte))
-    default:
-      if "-._~/".utf8.contains(byte) { return String(UnicodeScalar(byte)) }
-      let digits = String(byte, radix: 16, uppercase: true)
-      return "%" + (digits.count == 1 ? "0" : "") + digits
-    }
+    text =
+      (isRelative ? "" : "file://") + PercentEncoding.encode(bytes, sparing: PercentEncoding.unreserved + "/")
   }
 }

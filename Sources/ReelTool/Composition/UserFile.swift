@@ -9,14 +9,7 @@ struct UserFile {
   static func read(_ path: String, upTo limit: Int) throws(SystemError) -> [UInt8] {
     let file = Descriptor(
       adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) })
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 64 * 1024)
-    while bytes.count <= limit {
-      let count = try retryingInterrupts("read") { Glibc.read(file.rawValue, &chunk, chunk.count) }
-      if count == 0 { break }
-      bytes += chunk[..<count]
-    }
-    return bytes
+    return try file.readToEnd(limit: limit + 1)
   }
 
   let path: String

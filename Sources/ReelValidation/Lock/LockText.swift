@@ -95,8 +95,7 @@ package enum LockText {
     }
 
     private static func hex(_ byte: UInt8) -> String {
-      let digits = String(byte, radix: 16)
-      return #"\x"# + (digits.count == 1 ? "0" : "") + digits
+      #"\x"# + byte.hex
     }
   }
 }
