@@ -11,9 +11,14 @@ enum BlurHash {
     return text(of: picture, across: isHigh ? 3 : 4, down: isHigh ? 4 : 3)
   }
 
-  /// - Parameters: from 1 to 9 components each.
-  static func text(of picture: RawPicture, across: Int, down: Int) -> String {
-    let components = components(of: picture, across: across, down: down)
+  /// - Parameters:
+  ///   - across: components, from 1 to 9.
+  ///   - down: components, from 1 to 9.
+  ///   - block: how many pixels beside and below each other are taken as one, 1 or 4; nil for what the size allows.
+  static func text(of picture: RawPicture, across: Int, down: Int, block: Int? = nil) -> String {
+    // The waves are far longer than four pixels of a picture that is not small.
+    let block = block ?? (min(picture.width, picture.height) >= 128 ? 4 : 1)
+    let components = components(of: picture, across: across, down: down, block)
     var text: [UInt8] = []
     append(across - 1 + (down - 1) * 9, digits: 1, to: &text)
     let largest = components.dropFirst().map { max(abs($0.x), abs($0.y), abs($0.z)) }.max() ?? 0
@@ -27,32 +32,56 @@ enum BlurHash {
   }
 
   /// How much of each cosine wave is in the picture, row by row; the average first.
-  private static func components(of picture: RawPicture, across: Int, down: Int) -> [Light] {
+  private static func components(
+    of picture: RawPicture, across: Int, down: Int, _ block: Int
+  ) -> [Light] {
     let (width, height) = (picture.width, picture.height)
-    let waves = (0..<across).map { wave($0, width) }
+    let (columns, rows) = (waves(across, width, block), waves(down, height, block))
     var components = [Light](repeating: .zero, count: across * down)
-    let lights = SRGB.lights
-    picture.bytes.withUnsafeBufferPointer { bytes in
-      for y in 0..<height {
-        var row = [Light](repeating: .zero, count: across)
-        for x in 0..<width {
-          let place = 3 * (y * width + x)
-          let light = Light(
-            lights[Int(bytes[place])], lights[Int(bytes[place + 1])], lights[Int(bytes[place + 2])])
-          for i in 0..<across { row[i] += light * waves[i][x] }
-        }
-        for j in 0..<down {
-          let factor = Float(cos(Double.pi * Double(j) * Double(y) / Double(height)))
-          for i in 0..<across { components[j * across + i] += row[i] * factor }
-        }
+    var row = [Light](repeating: .zero, count: across)
+    for (place, top) in stride(from: 0, to: height, by: block).enumerated() {
+      for i in 0..<across { row[i] = .zero }
+      let lights = blocks(of: picture, top..<min(height, top + block), block)
+      for (x, light) in lights.enumerated() {
+        for i in 0..<across { row[i] += light * columns[i][x] }
+      }
+      for j in 0..<down {
+        for i in 0..<across { components[j * across + i] += row[i] * rows[j][place] }
       }
     }
     let scale = 1 / Float(width * height)
     return components.enumerated().map { $1 * ($0 == 0 ? scale : 2 * scale) }
   }
 
-  private static func wave(_ number: Int, _ length: Int) -> [Float] {
-    (0..<length).map { Float(cos(Double.pi * Double(number) * Double($0) / Double(length))) }
+  /// The light of each block in some rows.
+  private static func blocks(of picture: RawPicture, _ rows: Range<Int>, _ block: Int) -> [Light] {
+    var sums = [Light](repeating: .zero, count: (picture.width + block - 1) / block)
+    let shift = block == 4 ? 2 : 0
+    picture.bytes.withUnsafeBufferPointer { bytes in
+      SRGB.lights.withUnsafeBufferPointer { lights in
+        sums.withUnsafeMutableBufferPointer { sums in
+          for y in rows {
+            var place = 3 * y * picture.width
+            for x in 0..<picture.width {
+              sums[x >> shift] += Light(
+                lights[Int(bytes[place])], lights[Int(bytes[place + 1])], lights[Int(bytes[place + 2])])
+              place += 3
+            }
+          }
+        }
+      }
+    }
+    return sums
+  }
+
+  /// Each wave, in the middle of each block.
+  private static func waves(_ count: Int, _ length: Int, _ block: Int) -> [[Float]] {
+    (0..<count).map { number in
+      stride(from: 0, to: length, by: block).map { start in
+        let middle = Double(start) + Double(min(block, length - start) - 1) / 2
+        return Float(cos(Double.pi * Double(number) * middle / Double(length)))
+      }
+    }
   }
 
   private static func average(_ light: Light) -> Int {

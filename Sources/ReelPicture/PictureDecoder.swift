@@ -156,9 +156,10 @@ final class PictureDecoder {
     return receive()
   }
 
-  /// The next frame, whatever it is.
+  /// The next frame that others are decoded from: those are enough to see what a video shows, and half of the work.
   func nextFrame() -> Found {
     stream.pointee.discard = AVDISCARD_DEFAULT
+    decoder.pointee.skip_frame = AVDISCARD_NONREF
     for _ in 0..<Self.mostPackets {
       if receive() { return .frame(frame) }
       if isDrained { return .end }

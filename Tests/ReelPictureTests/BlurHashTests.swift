@@ -60,6 +60,24 @@ import Testing
     #expect(BlurHash.text(of: picture, across: across, down: down) == vector.text)
   }
 
+  /// A large picture is read in blocks, which changes hardly a digit, and not the average.
+  @Test(arguments: [(128, 128), (402, 301), (300, 512)])
+  func blocksSayWhatPixelsSay(_ width: Int, _ height: Int) throws {
+    var bytes: [UInt8] = []
+    for y in 0..<height {
+      for x in 0..<width {
+        let (right, below) = (x * 8 / width % 2, y * 6 / height % 2)
+        bytes += [UInt8(60 + 120 * right), UInt8(200 - 150 * below), UInt8(x * 255 / width)]
+      }
+    }
+    let picture = try #require(RawPicture(width: width, height: height, bytes: bytes))
+    let pixels = BlurHash.text(of: picture, across: 4, down: 3, block: 1)
+    let blocks = BlurHash.text(of: picture, across: 4, down: 3, block: 4)
+    #expect(pixels.prefix(6) == blocks.prefix(6))
+    #expect(zip(pixels, blocks).count { $0 != $1 } <= 3, "\(pixels) \(blocks)")
+    #expect(BlurHash.text(of: picture, across: 4, down: 3) == blocks)
+  }
+
   @Test(arguments: [(1, 1, "L"), (300, 200, "L"), (200, 300, "T")])
   func hasAsManyComponentsAsItsShapeAsksFor(_ width: Int, _ height: Int, _ first: String) {
     let text = BlurHash.text(of: RawPicture(width: width, height: height, grey: 90))
