@@ -117,7 +117,7 @@ class Chromium:
             raise RuntimeError(result["exceptionDetails"].get("exception", {}).get("description", script))
         return result["result"].get("value")
 
-    def until(self, condition, what=None, seconds=20):
+    def until(self, condition, what=None, seconds=40):
         """Waits until a condition in the page is true; raises when it does not become so."""
         end = time.monotonic() + seconds
         while not self.run(f"Boolean({condition})"):

@@ -131,9 +131,10 @@ def walk(browser, address, count):
     browser.size(390, 780, touch=True)
     browser.open(address)
     settled(browser, 1)
-    browser.swipe(180, 500, -400)
+    # Most of the window, so that it arrives however slow the finger is.
+    browser.swipe(180, 660, -560)
     settled(browser, 2)
-    browser.swipe(180, 300, 400)
+    browser.swipe(180, 100, 560)
     settled(browser, 1)
 
 
