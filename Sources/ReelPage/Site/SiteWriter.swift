@@ -101,14 +101,14 @@ package struct SiteWriter: Sendable {
     }
     guard old.size == index.size, old.media == index.media else { return 1 }
     // Posts do not change, but a store may move, or posters be made for old posts: that shows on every page.
-    let hasChanged = try await page(1, upTo: old.count, index) != folder.read("feed/1.json")
+    let hasChanged = try await firstPage(holding: old.count, index) != folder.read("feed/1.json")
     return hasChanged ? 1 : old.count / old.size + 1
   }
 
-  /// A page as it was when `count` posts were there.
-  private func page(_ number: Int, upTo count: Int, _ index: SiteIndex) async throws(SiteError) -> [UInt8] {
+  /// The first page as it was when there were `count` posts.
+  private func firstPage(holding count: Int, _ index: SiteIndex) async throws(SiteError) -> [UInt8] {
     let posts = try await posts(from: 1, count: min(index.size, count))
-    return try encoded(number, posts, MediaPlaces(folder, index.media)).json
+    return try encoded(1, posts, MediaPlaces(folder, index.media)).json
   }
 
   // MARK: Pages
