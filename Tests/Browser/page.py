@@ -172,6 +172,9 @@ def calm(browser, address):
     browser.open(address)
     settled(browser, 1)
     check(browser.run(f"{CURRENT}.querySelector('video')?.paused ?? true"), "a video moves for one who asked for calm")
+    if browser.run(f"{CURRENT}.querySelector('video')?.readyState >= 1"):
+        browser.key(" ", 32)
+        browser.until(f"!{CURRENT}.querySelector('video').paused", "space plays for one who asked for calm")
     browser.media()
 
 

@@ -12,8 +12,8 @@ class Player {
   #current = null;
   #isOpen = false;
   #isMuted = true;
-  /** Whether videos begin by themselves. */
-  #begins = !calm.matches;
+  /** Whether the video played when the window was hidden. */
+  #wasPlaying = false;
   #goal = null;
   /** Called with the place of the post that is shown. */
   onMove = () => {};
@@ -73,8 +73,7 @@ class Player {
 
   toggle() {
     if (!this.#current) return;
-    this.#begins = this.#current.isPaused;
-    if (this.#begins) this.#current.play();
+    if (this.#current.isPaused) this.#current.play();
     else this.#current.pause();
   }
 
@@ -130,14 +129,19 @@ class Player {
     document.getElementById("older").disabled = place === feed.count - 1;
     // A screen reader reads what has the focus.
     if (hadFocus) shown.element.focus({ preventScroll: true });
-    if (this.#begins && !document.hidden) shown.play();
+    // Who asked for less motion starts each video by hand.
+    if (!calm.matches && !document.hidden) shown.play();
     this.follow(shown);
     this.onMove(place);
   }
 
   #resume() {
     if (!this.#isOpen || !this.#current) return;
-    if (document.hidden) this.#current.pause();
-    else if (this.#begins) this.#current.play();
+    if (document.hidden) {
+      this.#wasPlaying = !this.#current.isPaused;
+      this.#current.pause();
+    } else if (this.#wasPlaying) {
+      this.#current.play();
+    }
   }
 }
