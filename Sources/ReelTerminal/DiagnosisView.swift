@@ -66,7 +66,7 @@ extension DiagnosisView: Encodable {
     try container.encode(library, forKey: .library)
     try container.encode(diagnosis.repaired.map(FindingEntry.init), forKey: .mended)
     try container.encode(diagnosis.left.map(FindingEntry.init), forKey: .left)
-    try container.encode(diagnosis.failures.map(FailureEntry.init), forKey: .failures)
+    try container.encode(diagnosis.failures, forKey: .failures)
     try container.encode(diagnosis.objects, forKey: .objects)
     try container.encode(diagnosis.wasRead, forKey: .read)
   }
@@ -85,16 +85,6 @@ extension DiagnosisView: Encodable {
       try container.encodeIfPresent(finding.age.map { Int($0 / .seconds(1)) }, forKey: .age)
     }
   }
-
-  private struct FailureEntry: Encodable {
-    let subject: String
-    let code: String
-    let message: String
-
-    init(_ failure: RepairFailure) {
-      (subject, code, message) = (failure.subject, failure.code, failure.message)
-    }
-  }
 }
 
 extension RepairFailure {
@@ -104,7 +94,7 @@ extension RepairFailure {
 }
 
 /// What `reel doctor --rebuild` made of a store.
-package struct RebuildView: Sendable {
+package struct RebuildView: Encodable, Sendable {
   private let library: String
   private let posts: Int
   package let failures: [RepairFailure]
@@ -124,26 +114,5 @@ package struct RebuildView: Sendable {
       "the catalog of \(library) has \(count) again, by what is stored; captions, authors and ids were known to the lost "
       + "one alone"
     return (lines + traits.wrapped(traits.sanitized(summary))).text(traits)
-  }
-}
-
-extension RebuildView: Encodable {
-  private enum CodingKeys: String, CodingKey { case library, posts, failures }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(library, forKey: .library)
-    try container.encode(posts, forKey: .posts)
-    try container.encode(failures.map(Entry.init), forKey: .failures)
-  }
-
-  private struct Entry: Encodable {
-    let subject: String
-    let code: String
-    let message: String
-
-    init(_ failure: RepairFailure) {
-      (subject, code, message) = (failure.subject, failure.code, failure.message)
-    }
   }
 }

@@ -112,27 +112,22 @@ private struct LastTime {
 /// `{"v": 1, "destination": …, "dryRun": …, "summary": {as in run.finished}, "unfinished": …,
 /// "troubles": [{"path", "code", "message", "refused"}], "troublesLeftOut": 0, "posts": […]}`
 package struct RunDocument: Encodable, Sendable {
-  private enum CodingKeys: String, CodingKey {
-    case v, destination, dryRun, summary, unfinished, troubles, troublesLeftOut, posts
-  }
-  private let report: RunReport
+  private let v = 1
+  @ExplicitNull private var destination: Destination?
+  private let dryRun: Bool
+  private let summary: RunSummary
+  @ExplicitNull private var unfinished: Int?
+  private let troubles: [ProblemList.Entry]
+  private let troublesLeftOut: Int
   private let posts: [Post]?
 
   /// - Parameter posts: what was published, where it was collected; nil leaves the key out.
   package init(_ report: RunReport, posts: [Post]? = nil) {
-    self.report = report
+    _destination = ExplicitNull(wrappedValue: report.destination)
+    dryRun = report.dryRun
+    summary = report.summary
+    _unfinished = ExplicitNull(wrappedValue: report.unfinished)
+    (troubles, troublesLeftOut) = (report.troubles.entries, report.troubles.leftOut)
     self.posts = posts
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(1, forKey: .v)
-    try container.encode(report.destination, forKey: .destination)
-    try container.encode(report.dryRun, forKey: .dryRun)
-    try container.encode(report.summary, forKey: .summary)
-    try container.encode(report.unfinished, forKey: .unfinished)
-    try container.encode(report.troubles.entries, forKey: .troubles)
-    try container.encode(report.troubles.leftOut, forKey: .troublesLeftOut)
-    try container.encodeIfPresent(posts, forKey: .posts)
   }
 }

@@ -76,7 +76,7 @@ extension StatusView: Encodable {
 
 /// What is remembered of files and readings, or was until `reel cache clear`.
 package struct CacheView: Encodable, Sendable {
-  private enum CodingKeys: String, CodingKey { case files, readings, bytes, cleared }
+  private enum CodingKeys: String, CodingKey { case cleared }
   private let status: CacheStatus
   private let cleared: Bool
 
@@ -97,10 +97,8 @@ package struct CacheView: Encodable, Sendable {
   }
 
   package func encode(to encoder: any Encoder) throws {
+    try status.encode(to: encoder)
     var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(status.files, forKey: .files)
-    try container.encode(status.readings, forKey: .readings)
-    try container.encode(status.bytes, forKey: .bytes)
     try container.encode(cleared, forKey: .cleared)
   }
 }

@@ -127,27 +127,18 @@ private struct Problem: Encodable {
 }
 
 private struct Summary: Encodable {
-  private enum CodingKeys: String, CodingKey {
-    case library, read, complete, objects, sound, digestsCompared, recordsCompared, damaged, unreadable,
-      unreachable, notLookedAt
-  }
+  private enum CodingKeys: String, CodingKey { case library, read, complete, objects }
   let count: VerificationCount
   let library: String
   let read: Bool
   let isWhole: Bool
 
   func encode(to encoder: any Encoder) throws {
+    try count.encode(to: encoder)
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(library, forKey: .library)
     try container.encode(read, forKey: .read)
     try container.encode(isWhole, forKey: .complete)
     try container.encode(count.objects, forKey: .objects)
-    try container.encode(count.sound, forKey: .sound)
-    try container.encode(count.digestsCompared, forKey: .digestsCompared)
-    try container.encode(count.recordsCompared, forKey: .recordsCompared)
-    try container.encode(count.damaged, forKey: .damaged)
-    try container.encode(count.unknown, forKey: .unreadable)
-    try container.encode(count.unreachable, forKey: .unreachable)
-    try container.encode(count.notLookedAt, forKey: .notLookedAt)
   }
 }

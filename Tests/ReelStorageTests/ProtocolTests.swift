@@ -109,7 +109,7 @@ import Testing
     )
   }
 
-  private func result(_ fields: String) throws -> AdapterResult {
+  private func result(_ fields: String) throws -> AdapterFields {
     let line = try AdapterLine(parsing: Array("{\"type\":\"result\"\(fields)}".utf8))
     guard case .result(let result) = line else { throw AdapterViolation("no result") }
     return result

@@ -115,7 +115,7 @@ extension Diagnosis {
 }
 
 /// Something that repair came upon and could not do.
-package struct RepairFailure: Hashable, Sendable {
+package struct RepairFailure: Hashable, Sendable, Encodable {
   /// The object's name, the store or the file.
   package let subject: String
   /// For programs: that of the error.

@@ -204,7 +204,10 @@ package enum VerificationEvent: Hashable, Sendable {
 }
 
 /// How many objects stand how.
-package struct VerificationCount: Hashable, Sendable {
+package struct VerificationCount: Hashable, Sendable, Encodable {
+  private enum CodingKeys: String, CodingKey {
+    case sound, digestsCompared, recordsCompared, damaged, unknown = "unreadable", unreachable, notLookedAt
+  }
   /// Nothing is wrong with them, as far as was looked.
   package var sound = 0
   /// Of these, those whose digest was compared.

@@ -49,7 +49,7 @@ final class AdapterConversation {
 
   /// Asks, listens to the end, and gives the result. The adapter's processes are gone when it returns.
   /// - Parameter keepsInput: whether there may be more to say later.
-  func ask(_ request: [UInt8], keepsInput: Bool) throws(UploadError) -> AdapterResult {
+  func ask(_ request: [UInt8], keepsInput: Bool) throws(UploadError) -> AdapterFields {
     process.say(request)
     if !keepsInput { process.closeInput() }
     while !process.hasEnded, deadline > .now || !isTerminated { listen() }

@@ -9,6 +9,7 @@ struct AdapterRequest: Encodable, Sendable {
   /// The version of the protocol that we speak.
   static let version = 1
 
+  let `protocol` = AdapterRequest.version
   let verb: Verb
   var store: String?
   var key: ObjectKey?
@@ -17,22 +18,6 @@ struct AdapterRequest: Encodable, Sendable {
   var contentType: String?
   /// Bytes per second that the user allows this upload.
   var limitRate: Int64?
-
-  private enum CodingKeys: String, CodingKey {
-    case `protocol`, verb, store, key, size, digest, contentType, limitRate
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(Self.version, forKey: .protocol)
-    try container.encode(verb, forKey: .verb)
-    try container.encodeIfPresent(store, forKey: .store)
-    try container.encodeIfPresent(key, forKey: .key)
-    try container.encodeIfPresent(size, forKey: .size)
-    try container.encodeIfPresent(digest, forKey: .digest)
-    try container.encodeIfPresent(contentType, forKey: .contentType)
-    try container.encodeIfPresent(limitRate, forKey: .limitRate)
-  }
 
   /// One line, without a space, its keys sorted, ended by a newline.
   func line() throws -> [UInt8] {
@@ -51,15 +36,15 @@ enum AdapterLine: Hashable, Sendable {
   case progress(sent: Int64)
   /// All bytes are in the store, and nobody sees them yet.
   case staged
-  case result(AdapterResult)
+  case result(AdapterFields)
   case error(UploadError.Code, message: String, retryAfter: Double?)
 
   /// Reads one line without its newline.
   /// - Throws: ``AdapterViolation`` when it is not a line of the protocol.
   init(parsing line: some Collection<UInt8>) throws(AdapterViolation) {
-    let fields: Fields
+    let fields: AdapterFields
     do {
-      fields = try JSONDecoder().decode(Fields.self, from: Data(line))
+      fields = try JSONDecoder().decode(AdapterFields.self, from: Data(line))
     } catch {
       throw AdapterViolation("what it wrote is not a line of the protocol", quoting: line)
     }
@@ -68,7 +53,7 @@ enum AdapterLine: Hashable, Sendable {
       guard let sent = fields.sent, sent >= 0 else { throw AdapterViolation("its progress has no \"sent\"") }
       self = .progress(sent: sent)
     case "staged": self = .staged
-    case "result": self = .result(AdapterResult(fields))
+    case "result": self = .result(fields)
     case "error":
       let code = fields.code.flatMap { UploadError.Code(rawValue: $0) }
       guard let code, Self.tellable.contains(code) else {
@@ -86,43 +71,22 @@ enum AdapterLine: Hashable, Sendable {
     .interrupted, .unavailable, .denied, .rejected, .tooLarge, .alreadyExists, .sourceUnreadable,
     .verificationFailed, .storeFull, .storeUnusable,
   ]
-
-  /// Everything that may stand in a line.
-  fileprivate struct Fields: Decodable {
-    let type: String
-    var sent: Int64?
-    var `protocol`: Int?
-    var atomicCreate: Bool?
-    var durable: Bool?
-    var found: Bool?
-    var size: Int64?
-    var digest: String?
-    var url: String?
-    var code: String?
-    var message: String?
-    var retryAfter: Double?
-  }
 }
 
-/// What a `result` line says.
-struct AdapterResult: Hashable, Sendable {
-  let version: Int?
+/// Everything that may stand in a line.
+struct AdapterFields: Decodable, Hashable, Sendable {
+  let type: String
+  let sent: Int64?
+  let `protocol`: Int?
   let atomicCreate: Bool?
   let durable: Bool?
   let found: Bool?
   let size: Int64?
   let digest: String?
   let url: String?
-
-  fileprivate init(_ fields: AdapterLine.Fields) {
-    version = fields.protocol
-    atomicCreate = fields.atomicCreate
-    durable = fields.durable
-    found = fields.found
-    size = fields.size
-    digest = fields.digest
-    url = fields.url
-  }
+  let code: String?
+  let message: String?
+  let retryAfter: Double?
 }
 
 /// How an adapter broke the protocol; a part of a sentence.
@@ -153,7 +117,7 @@ struct AdapterDialogue: Sendable {
 
   /// How the adapter says that it ended.
   enum Ending: Hashable, Sendable {
-    case result(AdapterResult)
+    case result(AdapterFields)
     case failure(UploadError.Code, message: String, retryAfter: Double?)
   }
 

@@ -11,7 +11,7 @@ struct AdapterWording: Sendable {
   /// The result, or why there is none.
   func verdict(
     _ ending: AdapterDialogue.Ending?, _ end: AdapterProcess.End, _ failure: UploadError?, errors: String?
-  ) throws(UploadError) -> AdapterResult {
+  ) throws(UploadError) -> AdapterFields {
     if let failure { throw failure }
     switch ending {
     case .result(let result):
@@ -137,7 +137,7 @@ struct AdapterClaims: Sendable {
   /// The object that a result describes.
   /// - Parameter size: what it must have; nil when only the store knows.
   func object(
-    _ key: ObjectKey, _ result: AdapterResult, size: Int64?
+    _ key: ObjectKey, _ result: AdapterFields, size: Int64?
   ) throws(UploadError) -> StoredObject {
     guard let claimed = result.size, claimed >= 0 else {
       throw wording.wrong("it says nothing sensible about the size of \(key)")
@@ -156,7 +156,7 @@ struct AdapterClaims: Sendable {
   }
 
   /// Whether it says that there is such an object.
-  func isFound(_ result: AdapterResult) throws(UploadError) -> Bool {
+  func isFound(_ result: AdapterFields) throws(UploadError) -> Bool {
     guard let found = result.found else {
       throw wording.breach(AdapterViolation("its answer does not say whether the object was \"found\""))
     }

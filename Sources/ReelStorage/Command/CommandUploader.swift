@@ -60,8 +60,8 @@ public final class CommandUploader: Uploader {
   /// - Throws: `storeUnusable` when it can't be started or breaks the protocol, and what it says itself.
   public func prepare() async throws(UploadError) {
     let result = try await ask(AdapterRequest(verb: .prepare, store: program.store))
-    guard result.version == AdapterRequest.version else {
-      let spoken = result.version.map { "version \($0)" } ?? "no version"
+    guard result.protocol == AdapterRequest.version else {
+      let spoken = result.protocol.map { "version \($0)" } ?? "no version"
       throw UploadError(
         .storeUnusable,
         "the adapter \(program.name) speaks \(spoken) of the protocol, and Reel speaks version "
@@ -153,7 +153,7 @@ public final class CommandUploader: Uploader {
 }
 
 extension CommandUploader {
-  private func ask(_ request: AdapterRequest) async throws(UploadError) -> AdapterResult {
+  private func ask(_ request: AdapterRequest) async throws(UploadError) -> AdapterFields {
     try await run { [self] wake throws(UploadError) in
       let conversation = AdapterConversation(
         with: try start(object: nil), dialogue: AdapterDialogue(request.verb),
