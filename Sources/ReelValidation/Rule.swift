@@ -105,13 +105,6 @@ package struct Violation: Hashable, Sendable {
   /// A shell command that would fix the file, with words that ``FixCommand`` puts names in place of; nil where no
   /// command can.
   package let fix: String?
-
-  package init(expected: String, found: String, sentence: String, fix: String? = nil) {
-    self.expected = expected
-    self.found = found
-    self.sentence = sentence
-    self.fix = fix
-  }
 }
 
 extension RuleOutcome {

@@ -2,11 +2,6 @@
 package struct YAMLMark: Hashable, Sendable {
   package let line: Int
   package let column: Int
-
-  package init(line: Int, column: Int) {
-    self.line = line
-    self.column = column
-  }
 }
 
 /// A value of a YAML document. Two are equal when they hold the same, wherever they stand.
