@@ -93,13 +93,7 @@ public final class FolderUploader: Uploader {
   ///   `interrupted` when the folder can't be synced.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     let size = try await withStoredFile(key) { file, _ in file.size }
-    if size != nil, let durable = opened.withLock({ $0?.durable }) {
-      do throws(SystemError) {
-        try await durable.sync()
-      } catch {
-        throw failure(error, "sync the folder")
-      }
-    }
+    if size != nil, let durable = opened.withLock({ $0?.durable }) { try await sync(durable) }
     return size.map { StoredObject(key: key, url: addresses.url(of: key), size: $0, digest: nil) }
   }
 
@@ -111,12 +105,7 @@ public final class FolderUploader: Uploader {
       try StoredFile.remove(key, from: root, failure)
       return root
     }
-    let durable = opened.withLock { $0?.durable } ?? DurableFolder(root)
-    do throws(SystemError) {
-      try await durable.sync()
-    } catch {
-      throw failure(error, "sync the folder")
-    }
+    try await sync(opened.withLock { $0?.durable } ?? DurableFolder(root))
   }
 
   /// Reads and hashes the whole file.
@@ -169,8 +158,12 @@ extension FolderUploader {
       try cancellation.check()
       try copy.replace(in: store.root, failure)
     }
+    try await sync(store.durable)
+  }
+
+  private func sync(_ folder: DurableFolder) async throws(UploadError) {
     do throws(SystemError) {
-      try await store.durable.sync()
+      try await folder.sync()
     } catch {
       throw failure(error, "sync the folder")
     }

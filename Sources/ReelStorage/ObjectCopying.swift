@@ -13,7 +13,7 @@ struct ObjectCopying {
   let failure: FolderFailure
 
   /// The private copy itself where it lies in this store, else a copy of it. Blocks. On return every byte is there and
-  /// none need be durable; ``GroupPlacing`` does the rest.
+  /// none need be durable; ``ObjectBatch`` does the rest.
   func run(
     _ source: UploadSource, _ cancellation: CancellationFlag,
     _ reporting: @escaping @Sendable (TransferProgress) -> Void
@@ -139,11 +139,7 @@ struct SourceCopy {
   func run() throws(UploadError) {
     if source.size == 0 { report(0) }
     try copyThroughHash()
-    do throws(SourceError) {
-      try source.bytes.checkUnchanged()
-    } catch {
-      throw UploadError(error)
-    }
+    try source.checkUnchanged()
   }
 
   /// Has the disk begin with what was copied, so that the sync that comes later finds little left to wait for. Only
@@ -161,7 +157,7 @@ struct SourceCopy {
     var reported: Int64 = 0
     while true {
       try cancellation.check()
-      let count = try read(into: buffer, at: sent)
+      let count = try source.read(into: buffer, at: sent)
       if count == 0 { break }
       let chunk = UnsafeRawBufferPointer(rebasing: buffer[..<count])
       if sent + Int64(count) > source.size { throw UploadError.changed(source, "it grew") }
@@ -176,14 +172,6 @@ struct SourceCopy {
     }
     if sent < source.size { throw UploadError.changed(source, "it shrank") }
     if hash.finalize() != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }
-  }
-
-  private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(UploadError) -> Int {
-    do throws(SourceError) {
-      return try source.bytes.read(into: buffer, at: offset)
-    } catch {
-      throw UploadError(error)
-    }
   }
 
   private func write(_ chunk: UnsafeRawBufferPointer, at offset: Int64) throws(UploadError) {

@@ -116,7 +116,7 @@ private struct ProvedRange: Sendable {
           try cancellation.check()
           let rest = UnsafeMutableRawBufferPointer(
             rebasing: UnsafeMutableRawBufferPointer(buffer)[filled..<count])
-          let more = try read(into: rest, at: offset + Int64(filled))
+          let more = try source.read(into: rest, at: offset + Int64(filled))
           if more == 0 { throw UploadError.changed(source, "it shrank") }
           filled += more
         }
@@ -129,28 +129,39 @@ private struct ProvedRange: Sendable {
   }
 
   private func prove(_ hash: any RunningHash, _ cancellation: CancellationFlag) throws(UploadError) {
-    if range.upperBound == source.size {
-      var beyond: UInt8 = 0
-      let more = withUnsafeMutableBytes(of: &beyond) { byte in
-        Result { () throws(UploadError) in try read(into: byte, at: source.size) }
-      }
-      if try more.get() > 0 { throw UploadError.changed(source, "it grew") }
-    }
+    if range.upperBound == source.size { try source.checkEnd() }
     if hash.finalize() != proof.expected { throw UploadError.changed(source, "its bytes differ") }
-    do throws(SourceError) {
-      try source.bytes.checkUnchanged()
-    } catch {
-      throw UploadError(error)
-    }
+    try source.checkUnchanged()
     try cancellation.check()
   }
+}
 
-  private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(UploadError) -> Int {
+/// The source's errors as those of its upload. All of it blocks.
+extension UploadSource {
+  package func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws(UploadError) -> Int {
     do throws(SourceError) {
-      return try source.bytes.read(into: buffer, at: offset)
+      return try bytes.read(into: buffer, at: offset)
     } catch {
       throw UploadError(error)
     }
+  }
+
+  package func checkUnchanged() throws(UploadError) {
+    do throws(SourceError) {
+      try bytes.checkUnchanged()
+    } catch {
+      throw UploadError(error)
+    }
+  }
+
+  /// There is nothing behind the last byte.
+  package func checkEnd() throws(UploadError) {
+    let beyond = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { byte throws(UploadError) in
+      try read(into: byte, at: size)
+    }
+    if beyond > 0 { throw UploadError.changed(self, "it grew") }
   }
 }
 

@@ -122,12 +122,7 @@ extension UploadSource {
     while offset < range.upperBound {
       let room = UnsafeMutableRawBufferPointer(
         rebasing: buffer.prefix(Int(clamping: range.upperBound - offset)))
-      let count: Int
-      do throws(SourceError) {
-        count = try bytes.read(into: room, at: offset)
-      } catch {
-        throw UploadError(error)
-      }
+      let count = try read(into: room, at: offset)
       if count == 0 { throw UploadError.changed(self, "it shrank") }
       body(UnsafeRawBufferPointer(rebasing: room.prefix(count)))
       offset += Int64(count)
@@ -137,14 +132,7 @@ extension UploadSource {
   /// There is nothing behind the source's last byte, and nobody knows of a change. Blocks.
   /// - Throws: `sourceChanged`, `sourceUnreadable`.
   public func proveEnd() throws(UploadError) {
-    do throws(SourceError) {
-      let beyond = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { byte throws(SourceError) in
-        try bytes.read(into: byte, at: size)
-      }
-      if beyond == 0 { return try bytes.checkUnchanged() }
-    } catch {
-      throw UploadError(error)
-    }
-    throw UploadError.changed(self, "it grew")
+    try checkEnd()
+    try checkUnchanged()
   }
 }

@@ -142,7 +142,7 @@ struct AdapterFiles: Sendable {
     if let descriptor = source.bytes.descriptor, source.bytes.isPrivate {
       let file = try await doing { () throws(SystemError) in try Self.reopened(descriptor) }
       let size = try await doing { () throws(SystemError) in try Self.size(of: file) }
-      guard size == source.size else { throw Self.changed(source, to: size) }
+      guard size == source.size else { throw UploadError.changed(source, "\(size) bytes now") }
       return file
     }
     let copy = try await doing { () throws(SystemError) in try makeFile() }
@@ -188,12 +188,5 @@ struct AdapterFiles: Sendable {
         "the file can't be handed to an adapter through \(folder) (\(error)): see that there is room"
       )
     }
-  }
-
-  private static func changed(_ source: UploadSource, to size: Int64) -> UploadError {
-    UploadError(
-      .sourceChanged,
-      "the file changed while it was stored (\(size) bytes now, from \(source.size) bytes): let whatever writes "
-        + "it finish, then run the same command again")
   }
 }

@@ -93,12 +93,12 @@ public final class CommandUploader: Uploader {
         with: try start(object: file), dialogue: AdapterDialogue(.upload, size: source.size), limits: limits,
         wording: wording, wake: wake,
         listener: .init(
-          progress: { reports.pass($0) }, staged: { () throws(UploadError) in try source.settle() }))
+          progress: { reports.pass($0) }, staged: { () throws(UploadError) in try source.checkUnchanged() }))
       do throws(UploadError) {
         return try conversation.ask(try line(request), keepsInput: true)
       } catch {
         // An adapter that hashes what it sends sees a change, too, and can only say that the bytes are others.
-        if error.code == .verificationFailed { try source.settle() }
+        if error.code == .verificationFailed { try source.checkUnchanged() }
         throw error
       }
     }
@@ -219,16 +219,5 @@ private struct SparseReports {
     guard sent - last >= 1 << 20, sent < total else { return }
     last = sent
     reporting(TransferProgress(sent: sent, total: total))
-  }
-}
-
-extension UploadSource {
-  /// The last look before the object is made visible. Blocks.
-  fileprivate func settle() throws(UploadError) {
-    do throws(SourceError) {
-      try bytes.checkUnchanged()
-    } catch {
-      throw UploadError(error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.message)
-    }
   }
 }
