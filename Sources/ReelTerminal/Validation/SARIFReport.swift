@@ -21,10 +21,6 @@ enum SARIFReport {
     let text: String
   }
 
-  private struct Level: Encodable {
-    let level: String
-  }
-
   private struct Tool: Encodable {
     let driver: Driver
   }
