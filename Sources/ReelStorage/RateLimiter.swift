@@ -87,8 +87,8 @@ public final class RateLimiter: Sendable {
 /// What is read from the source counts, whether it is sent or only hashed: for uploaders that read a file once, and
 /// send what they read. What goes out over HTTP is held to the rate where it is sent (`CurlTransport`). An uploader
 /// that hands the file itself on (`command:`) can't be held to anything here.
-public struct RateLimitedUploader: Uploader {
-  private let base: any Uploader
+public struct RateLimitedUploader: UploaderDecorator {
+  package let base: any Uploader
   private let limiter: RateLimiter
 
   /// - Parameter limiter: shared with the other uploaders of the run.
@@ -97,17 +97,13 @@ public struct RateLimitedUploader: Uploader {
     self.limiter = limiter
   }
 
-  /// As the base's.
-  public var traits: UploadTraits { base.traits }
+  /// None: a private copy that became the object would be made at no pace.
+  public var staging: (any StagingArea)? { nil }
 
-  /// As the base's.
-  public var destination: Destination { base.destination }
+  /// None, for the same reason.
+  public var batches: (any BatchStore)? { nil }
 
-  /// As the base's.
-  public func prepare() async throws(UploadError) { try await base.prepare() }
-
-  /// As the base's, of a source that gives its bytes at the limiter's pace and has no descriptor. It has no
-  /// ``Uploader/staging``: a private copy that became the object would be made at no pace.
+  /// As the base's, of a source that gives its bytes at the limiter's pace and has no descriptor.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -115,17 +111,6 @@ public struct RateLimitedUploader: Uploader {
       size: source.size, digest: source.digest, contentType: source.contentType,
       bytes: LimitedBytes(base: source.bytes, limiter: limiter))
     return try await base.upload(limited, to: key, reporting: reporting)
-  }
-
-  /// As the base's.
-  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-
-  /// As the base's.
-  public func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
-
-  /// As the base's, at any pace.
-  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
-    try await base.readBack(key)
   }
 }
 

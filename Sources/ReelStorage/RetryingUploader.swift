@@ -4,8 +4,8 @@ import ReelCore
 ///
 /// A reply may be lost after the store did its work. So before an upload is tried again the store is asked
 /// for the object: one of the right length and digest is ours, and is not sent a second time.
-public final class RetryingUploader: Uploader {
-  private let base: any Uploader
+public final class RetryingUploader: UploaderDecorator {
+  package let base: any Uploader
   private let retries: RetryBudget
 
   /// - Parameters:
@@ -19,18 +19,6 @@ public final class RetryingUploader: Uploader {
     self.base = base
     retries = RetryBudget(policy, of: base.destination, clock: clock, randomness: randomness)
   }
-
-  /// As the base's.
-  public var traits: UploadTraits { base.traits }
-
-  /// As the base's.
-  public var destination: Destination { base.destination }
-
-  /// As the base's.
-  public var staging: (any StagingArea)? { base.staging }
-
-  /// As the base's.
-  public var batches: (any BatchStore)? { base.batches }
 
   /// As the base's, asked again where that may help. A new run begins: its budget of retries is whole again.
   public func prepare() async throws(UploadError) {

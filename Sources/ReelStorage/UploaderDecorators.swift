@@ -1,29 +1,44 @@
 import ReelCore
 
-/// Holds every upload of another uploader against what was to be stored: key, size, and the digest where the
-/// store proves one. What differs is removed again.
-public struct VerifyingUploader: Uploader {
-  private let base: any Uploader
+/// An uploader over another one, which does whatever this one does not do itself.
+package protocol UploaderDecorator: Uploader {
+  var base: any Uploader { get }
+}
 
-  /// - Parameter base: the uploader whose word is checked.
-  public init(base: any Uploader) {
-    self.base = base
-  }
-
+extension UploaderDecorator {
   /// As the base's.
   public var traits: UploadTraits { base.traits }
-
   /// As the base's.
   public var destination: Destination { base.destination }
-
   /// As the base's.
   public var staging: (any StagingArea)? { base.staging }
-
   /// As the base's.
   public var batches: (any BatchStore)? { base.batches }
 
   /// As the base's.
   public func prepare() async throws(UploadError) { try await base.prepare() }
+
+  /// As the base's.
+  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+
+  /// As the base's.
+  public func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+
+  /// As the base's.
+  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    try await base.readBack(key)
+  }
+}
+
+/// Holds every upload of another uploader against what was to be stored: key, size, and the digest where the
+/// store proves one. What differs is removed again.
+public struct VerifyingUploader: UploaderDecorator {
+  package let base: any Uploader
+
+  /// - Parameter base: the uploader whose word is checked.
+  public init(base: any Uploader) {
+    self.base = base
+  }
 
   /// As the base's, and checked.
   /// - Throws: `verificationFailed` when the store says that it holds something else; else as the base.
@@ -36,17 +51,6 @@ public struct VerifyingUploader: Uploader {
       .verificationFailed,
       "the store \(destination) holds something else than was sent: \(difference.words); "
         + (await removal(of: key)))
-  }
-
-  /// As the base's.
-  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-
-  /// As the base's.
-  public func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
-
-  /// As the base's.
-  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
-    try await base.readBack(key)
   }
 
   private func removal(of key: ObjectKey) async -> String {
@@ -81,8 +85,8 @@ struct ObjectMismatch: Hashable, Sendable {
 /// Lets so many uploads through at once; the others wait their turn. Everything else passes.
 ///
 /// More files may be worked on (hashed, probed) than are uploaded.
-public struct ConcurrentUploader: Uploader {
-  private let base: any Uploader
+public struct ConcurrentUploader: UploaderDecorator {
+  package let base: any Uploader
   private let places: AsyncSemaphore
 
   /// - Parameter uploads: at once, at least 1.
@@ -91,21 +95,6 @@ public struct ConcurrentUploader: Uploader {
     places = AsyncSemaphore(count: max(1, uploads))
   }
 
-  /// As the base's.
-  public var traits: UploadTraits { base.traits }
-
-  /// As the base's.
-  public var destination: Destination { base.destination }
-
-  /// As the base's.
-  public var staging: (any StagingArea)? { base.staging }
-
-  /// As the base's.
-  public var batches: (any BatchStore)? { base.batches }
-
-  /// As the base's.
-  public func prepare() async throws(UploadError) { try await base.prepare() }
-
   /// As the base's, when there is a place. One that is cancelled while it waits is told so by the base.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
@@ -113,16 +102,5 @@ public struct ConcurrentUploader: Uploader {
     let place = await places.take()
     defer { places.giveBack(place) }
     return try await base.upload(source, to: key, reporting: reporting)
-  }
-
-  /// As the base's.
-  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-
-  /// As the base's.
-  public func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
-
-  /// As the base's.
-  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
-    try await base.readBack(key)
   }
 }
