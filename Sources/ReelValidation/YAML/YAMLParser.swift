@@ -156,7 +156,7 @@ package struct YAMLReader: ~Copyable {
     case _ where event.anchor != nil && !allowsAnchors:
       throw YAMLError(
         event.mark,
-        "anchors (&name) have no meaning in it; write the value out, or put the text in quotes")
+        "anchors (&name) have no meaning here; write the value out, or put the text in quotes")
     case .scalar(let text, let isMeantAsText):
       content = .scalar(text)
       isText = isMeantAsText
