@@ -1,7 +1,7 @@
 import Glibc
 
 /// What the place that text goes to can show. Pure: ``init(isTerminal:columns:rows:environment:)`` decides from
-/// given facts, `TerminalTraits+System.swift` asks the system for them.
+/// given facts, ``of(descriptor:environment:)`` asks the system for them.
 package struct TerminalTraits: Hashable, Sendable {
   /// Whether a person sees it as it is written.
   package var isTerminal: Bool
