@@ -31,8 +31,9 @@ struct EventTarget: Sendable {
   private static func mayBeReplaced(_ name: String) -> Bool {
     var facts = stat()
     guard stat(name, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size > 0 else { return true }
-    guard let begun = try? UserFile.read(name, upTo: 0) else { return true }
-    return begun.starts(with: #"{"at":""#.utf8)
+    let beginning = Array(#"{"at":""#.utf8)
+    guard let begun = try? UserFile.read(name, upTo: beginning.count) else { return true }
+    return begun.starts(with: beginning)
   }
 
   private static func inherited(_ name: String) throws -> EventTarget {
