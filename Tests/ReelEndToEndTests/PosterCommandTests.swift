@@ -10,12 +10,15 @@ struct PosterCommandTests {
     return bytes.starts(with: [0xFF, 0xD8, 0xFF, 0xE0]) && bytes.suffix(2) == Data([0xFF, 0xD9])
   }
 
-  @Test("a poster goes into the file that was named, in place of what was there")
+  /// As much of a JPEG as tells that it is one.
+  private static let oldPicture = Data([0xFF, 0xD8, 0xFF, 0xE0, 1, 2, 3])
+
+  @Test("a poster goes into the file that was named, in place of the picture that was there")
   func oneFile() async throws {
     let bench = try Workbench()
     try bench.add("clips/phone-portrait.mov")
     let output = bench.folder.appendingPathComponent("poster.jpg")
-    try Data("old".utf8).write(to: output)
+    try Self.oldPicture.write(to: output)
     let run = try await bench.reel("poster", "clips/phone-portrait.mov", "-o", "poster.jpg", "--size", "64")
     #expect(run.status == 0, "\(run.errors)")
     #expect(run.output.contains("36x64"))
@@ -59,6 +62,8 @@ struct PosterCommandTests {
     try bench.write("not a video", to: "b.mp4")
     let good = try await bench.reel("poster", "clips/a.mp4", "-o", "-")
     #expect(good.status == 0 && good.output.contains("JFIF"))
+    let named = try await bench.reel("poster", "clips/a.mp4", "-o", "/dev/stdout")
+    #expect(named.status == 0 && named.output == good.output)
     let bad = try await bench.reel("poster", "clips/b.mp4", "-o", "-", "--jsonl")
     #expect(bad.status == 3 && bad.output.isEmpty && bad.errors.contains("notMedia"))
   }
@@ -77,6 +82,93 @@ struct PosterCommandTests {
         #expect(try Data(contentsOf: source) == before)
       }
     }
+  }
+
+  @Test("a sheet of several videos replaces none of them, nor anything that is no JPEG")
+  func severalSources() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    try bench.add("clips/faststart.mp4", as: "b.mp4")
+    let source = bench.clips.appendingPathComponent("b.mp4")
+    let before = try Data(contentsOf: source)
+    let notes = bench.folder.appendingPathComponent("notes.txt")
+    try Data("notes".utf8).write(to: notes)
+    for arguments in [
+      ["sheet", "clips/a.mp4", "clips/b.mp4", "-o", "clips/b.mp4"], ["sheet", "clips", "-o", "clips/b.mp4"],
+      ["poster", "clips/a.mp4", "-o", "clips/b.mp4"], ["sheet", "clips", "-o", "notes.txt"],
+      ["poster", "clips/a.mp4", "-o", "notes.txt", "--overwrite"],
+    ] {
+      let run = try await ReelBinary.run(arguments, in: bench.folder)
+      #expect(run.status == 1 && run.errors.contains("not written over"), "\(arguments): \(run.errors)")
+      #expect(try Data(contentsOf: source) == before)
+    }
+    #expect(try Data(contentsOf: notes) == Data("notes".utf8))
+  }
+
+  @Test("in a folder nothing that was there is replaced, and a second run adds nothing")
+  func twice() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    try bench.add("clips/matroska.mkv", as: "a.mkv")
+    try bench.add("clips/vp9.webm", as: "c.webm")
+    let posters = bench.folder.appendingPathComponent("posters")
+    let photo = posters.appendingPathComponent("c.jpg")
+    try FileManager.default.createDirectory(at: posters, withIntermediateDirectories: false)
+    try Self.oldPicture.write(to: photo)
+    let names = { try FileManager.default.contentsOfDirectory(atPath: posters.path).sorted() }
+    for round in 1...2 {
+      let run = try await bench.reel("poster", "clips", "-o", "posters/", "--jsonl")
+      #expect(run.status == 3 && run.output.contains("nameTaken"), "\(round): \(run.errors)")
+      #expect(run.output.split(separator: "\n").count { $0.contains(#""ok":true"#) } == 2)
+      #expect(try names() == ["a.jpg", "a.mp4.jpg", "c.jpg"])
+      #expect(try Data(contentsOf: photo) == Self.oldPicture)
+    }
+    #expect(try await bench.reel("poster", "clips", "-o", "posters/", "--size", "64").status == 3)
+    let run = try await bench.reel("poster", "clips", "-o", "posters/", "--size", "64", "--overwrite")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try names() == ["a.jpg", "a.mp4.jpg", "c.jpg"])
+    #expect(try Self.isJPEG(photo))
+  }
+
+  @Test("a name that can't be had is one file's failure, and the rest is done")
+  func names() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.jpg")
+    try bench.add("clips/faststart.mp4", as: "b.mp4")
+    try bench.add("clips/faststart.mp4", as: "c.mp4")
+    let long = String(repeating: "é", count: 127)
+    try bench.add("clips/faststart.mp4", as: long)
+    let video = bench.clips.appendingPathComponent("a.jpg")
+    let before = try Data(contentsOf: video)
+    try FileManager.default.createDirectory(
+      at: bench.clips.appendingPathComponent("b.jpg"), withIntermediateDirectories: false)
+    let run = try await bench.reel("poster", "clips", "-o", "clips/", "--jsonl")
+    #expect(run.status == 3 && run.output.split(separator: "\n").count == 4, "\(run.errors)")
+    #expect(run.output.split(separator: "\n").count { $0.contains("nameTaken") } == 1)
+    #expect(try Data(contentsOf: video) == before)
+    for name in ["a.jpg.jpg", "c.jpg", String(repeating: "é", count: 125) + ".jpg"] {
+      #expect(try Self.isJPEG(bench.clips.appendingPathComponent(name)), "\(name)")
+    }
+  }
+
+  @Test("what a link leads to is replaced, and a file that is open already is written to")
+  func links() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    let (link, real) = (
+      bench.folder.appendingPathComponent("link.jpg"), bench.folder.appendingPathComponent("real.jpg")
+    )
+    try Self.oldPicture.write(to: real)
+    try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "real.jpg")
+    #expect(try await bench.reel("poster", "clips/a.mp4", "-o", "link.jpg").status == 0)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "real.jpg")
+    #expect(try Self.isJPEG(real))
+    // As `/dev/stdout` in a redirection, without the machine's own: a file that this process holds open.
+    try Self.oldPicture.write(to: real)
+    let handle = try FileHandle(forUpdating: real)
+    let name = "/proc/\(getpid())/fd/\(handle.fileDescriptor)"
+    #expect(try await bench.reel("poster", "clips/a.mp4", "-o", name).status == 0)
+    #expect(try handle.readToEnd()?.starts(with: [0xFF, 0xD8, 0xFF, 0xE0, 0, 16]) == true)
   }
 
   static let senseless: [(arguments: [String], status: Int32)] = [

@@ -19,6 +19,12 @@ struct PictureOptions: ParsableArguments {
     help: ArgumentHelp("Pixels on the longer side of a picture, from 16 to 4096.", valueName: "pixels"))
   var size: Int?
 
+  @Flag(
+    help: ArgumentHelp(
+      "Replace other pictures that are in the folder already.",
+      discussion: "Without it, a file whose picture has the name of another file fails."))
+  var overwrite = false
+
   func validate() throws {
     guard !output.isEmpty else { throw ValidationError("-o is empty; name a file or a folder.") }
     if let size, !PosterOptions.sizes.contains(size) {
@@ -56,16 +62,16 @@ struct PosterCommand: AsyncParsableCommand {
     let session = try PictureSession(settings, files, followLinks: reading.followLinks)
     let target = try PictureTarget(RawArguments.path(picture.output), isOnePicture: session.isOneFile)
     let options = PosterOptions(size: picture.size ?? PosterOptions.defaultSize, prefersCover: cover)
-    let writer = Mutex(try PictureWriter(target))
-    let (printsJSON, goesToOutput) = (jsonl, picture.output == "-")
-    let ending = try await session.run { file, flag throws(PosterError) in
+    let writer = Mutex(try PictureWriter(target, replacesPictures: picture.overwrite))
+    let (printsJSON, goesToOutput) = (jsonl, target.isStandardOutput)
+    let ending = try await session.run {
+      file, flag throws(PosterError) in
       try session.prober.poster(of: file, sniffed: nil, options: options, cancellation: flag)
     } _: { made in
       let result: Result<PosterDocument.Made, FileFailure>
       switch made.result {
       case .success(let poster):
-        let file = try writer.withLock { try $0.write(poster.jpeg, of: made.path, made.identity) }
-        result = .success(PosterDocument.Made(poster: poster, file: file))
+        result = try Self.written(poster, made, writer)
       case .failure(let failure): result = .failure(failure)
       }
       let document = PosterDocument(path: made.path, result: result)
@@ -75,9 +81,24 @@ struct PosterCommand: AsyncParsableCommand {
         try OutputStream.standardOutput.write(
           printsJSON ? try document.json() : document.text(.standardOutput()))
       }
+      return !document.isFailure
     }
     await session.close()
     try ending.end()
+  }
+
+  private static func written(
+    _ poster: Poster, _ made: PicturedFile<Poster>, _ writer: borrowing Mutex<PictureWriter>
+  ) throws -> Result<PosterDocument.Made, FileFailure> {
+    do {
+      let file = try writer.withLock { writer in
+        if let identity = made.identity { writer.spare(identity) }
+        return try writer.write(poster.jpeg, of: made.path)
+      }
+      return .success(PosterDocument.Made(poster: poster, file: file))
+    } catch let failure as FileFailure {
+      return .failure(failure)
+    }
   }
 }
 
@@ -119,14 +140,19 @@ struct SheetCommand: AsyncParsableCommand {
     let target = try PictureTarget(RawArguments.path(picture.output), isOnePicture: true)
     let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)
     let tiles = Mutex(TileCollection(ofOneFile: session.isOneFile))
+    let writer = Mutex(try PictureWriter(target, replacesPictures: picture.overwrite))
     let ending = try await session.run { file, flag throws(PosterError) in
       try session.prober.frames(of: file, count: count, side: side, cancellation: flag)
     } _: { made in
+      if let identity = made.identity { writer.withLock { $0.spare(identity) } }
       switch made.result {
-      case .success(let frames): try tiles.withLock { try $0.add(frames, of: made.path, made.identity) }
+      case .success(let frames):
+        try tiles.withLock { try $0.add(frames, of: made.path) }
+        return true
       case .failure(let failure):
         let document = PosterDocument(path: made.path, result: .failure(failure))
         try OutputStream.standardError.write(document.text(.standardError()))
+        return false
       }
     }
     let collected = tiles.withLock { $0 }
@@ -134,9 +160,12 @@ struct SheetCommand: AsyncParsableCommand {
       guard let sheet = ContactSheet.picture(of: collected.tiles, columns: columns) else {
         throw CommandFailure(.couldNotRun, TileCollection.tooLarge)
       }
-      var writer = try PictureWriter(target)
-      _ = try writer.write(
-        try await session.jpeg(of: sheet), of: SourcePath("sheet"), collected.identity)
+      let bytes = try await session.jpeg(of: sheet)
+      do {
+        _ = try writer.withLock { try $0.write(bytes, of: SourcePath("sheet")) }
+      } catch let failure as FileFailure {
+        throw CommandFailure(.couldNotRun, failure.message)
+      }
     }
     await session.close()
     try ending.end()
@@ -146,8 +175,6 @@ struct SheetCommand: AsyncParsableCommand {
 /// The pictures of a sheet, as they come.
 private struct TileCollection {
   private(set) var tiles: [ContactSheet.Tile] = []
-  /// Of the file, where there is one.
-  private(set) var identity: FileIdentity?
   private let isOfOneFile: Bool
   private var pixels = 0
 
@@ -159,12 +186,11 @@ private struct TileCollection {
   }
 
   /// - Throws: ``CommandFailure`` when there are more than a sheet holds.
-  mutating func add(_ frames: [VideoFrame], of path: SourcePath, _ identity: FileIdentity?) throws {
+  mutating func add(_ frames: [VideoFrame], of path: SourcePath) throws {
     pixels += frames.reduce(0) { $0 + $1.picture.width * $1.picture.height }
     guard pixels <= ContactSheet.mostPixels, tiles.count + frames.count <= SheetCommand.mostPictures else {
       throw CommandFailure(.couldNotRun, Self.tooLarge)
     }
-    self.identity = isOfOneFile ? identity : nil
     tiles += frames.map { frame in
       ContactSheet.Tile(
         picture: frame.picture,

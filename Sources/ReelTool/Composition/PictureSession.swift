@@ -33,11 +33,12 @@ struct PictureSession: Sendable {
     prober = try AppContext.prober(settings, workers: width, makesPosters: !isOneFile)
   }
 
-  /// Calls `report` with what `make` made of each file, in order. Gives how it went.
+  /// Calls `report` with what `make` made of each file, in order; it says whether the file has its picture. Gives how
+  /// it went.
   /// - Throws: ``CommandFailure`` when no file can be read at all; what `report` throws.
   func run<Output: Sendable>(
     _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
-    _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Void
+    _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Bool
   ) async throws -> ReelExit {
     let task = Task { () -> Result<Bool, any Error> in await all(make, report) }
     let (result, wasInterrupted) = await Interruption().cancelling(task)
@@ -66,7 +67,7 @@ struct PictureSession: Sendable {
   /// Whether none failed.
   private func all<Output: Sendable>(
     _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
-    _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Void
+    _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Bool
   ) async -> Result<Bool, any Error> {
     let walk = SourceWalk(inputs: inputs, options: WalkOptions(followLinks: followLinks))
     var result = Result<Bool, any Error>.success(true)
@@ -78,8 +79,7 @@ struct PictureSession: Sendable {
       guard let file else { return true }
       do {
         if let error = file.installation { throw CommandFailure(error) }
-        try report(file)
-        if case .failure = file.result { result = .success(false) }
+        if !(try report(file)) { result = .success(false) }
         return true
       } catch {
         result = .failure(error)

@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelIngest
 
 /// Where pictures go: into a file, a folder, or to standard output.
 enum PictureTarget: Sendable {
@@ -12,10 +13,10 @@ enum PictureTarget: Sendable {
   ///   - isOnePicture: whether there is no more than one.
   /// - Throws: ``CommandFailure`` for several pictures in one file, and for a terminal.
   init(_ path: SourcePath, isOnePicture: Bool) throws {
-    if path.bytes == [UInt8(ascii: "-")] {
+    if Self.isStandardOutput(path) {
       guard isOnePicture else {
         throw CommandFailure(
-          .usage, "-o - takes one picture, and these may be several; name a folder (-o FOLDER/)")
+          .usage, "-o \(path.text) takes one picture, and these may be several; name a folder (-o FOLDER/)")
       }
       guard isatty(STDOUT_FILENO) == 0 else {
         throw CommandFailure(
@@ -32,11 +33,27 @@ enum PictureTarget: Sendable {
     self = isFolder ? .folder(path) : .file(path)
   }
 
+  /// Whether it is `-`, or another name for it, such as `/dev/stdout`.
+  private static func isStandardOutput(_ path: SourcePath) -> Bool {
+    if path.bytes == [UInt8(ascii: "-")] { return true }
+    var output = stat()
+    guard path.mayBeDescriptor, let there = status(of: path), fstat(STDOUT_FILENO, &output) == 0 else {
+      return false
+    }
+    return there.st_dev == output.st_dev && there.st_ino == output.st_ino
+  }
+
+  /// Whether pictures go to standard output.
+  var isStandardOutput: Bool {
+    if case .standardOutput = self { true } else { false }
+  }
+
   /// The type of file at `path`, links followed; nil when there is none.
   static func kind(of path: SourcePath) -> mode_t? {
     status(of: path).map { $0.st_mode & S_IFMT }
   }
 
+  /// The same, and everything else that is known of it.
   static func status(of path: SourcePath) -> stat? {
     var status = stat()
     let result = path.withCString { stat($0, &status) }
@@ -54,84 +71,235 @@ enum PictureTarget: Sendable {
 }
 
 /// Writes pictures, each whole or not at all.
+///
+/// In a folder a picture takes no other file's place, unless it may replace earlier pictures. In the place of a file that
+/// was named it replaces an earlier picture. Whatever is not a JPEG is never replaced, nor is a source.
 struct PictureWriter {
   let target: PictureTarget
+  /// Whether pictures that are in the folder already are replaced.
+  private let replacesPictures: Bool
   /// Names that were given in the folder.
   private var taken: Set<[UInt8]> = []
+  /// The files that pictures are made of.
+  private var sources: Set<FileNumber> = []
 
-  /// - Throws: ``CommandFailure`` when the folder can't be made.
-  init(_ target: PictureTarget) throws {
+  /// What a name stands for, whichever it is.
+  private struct FileNumber: Hashable {
+    let device: UInt64
+    let inode: UInt64
+  }
+
+  /// What became of a picture that was to take the place of no file.
+  private enum Placing {
+    case done
+    /// Another file is there.
+    case occupied
+  }
+
+  /// - Throws: ``CommandFailure`` when the folder can't be made, or what is in the place of the picture stays there.
+  init(_ target: PictureTarget, replacesPictures: Bool) throws {
     self.target = target
+    self.replacesPictures = replacesPictures
     try target.prepare()
+    if case .file(let path) = target { try checkReplaceable(path) }
+  }
+
+  /// Remembers a file that a picture is made of, so that it is never replaced.
+  mutating func spare(_ source: FileIdentity) {
+    sources.insert(FileNumber(device: source.device, inode: source.inode))
   }
 
   /// Writes the picture of `source`, and gives where it is now.
-  /// - Parameter identity: of the source, which is never written over.
-  /// - Throws: ``CommandFailure``, ``OutputClosed``.
-  mutating func write(_ bytes: [UInt8], of source: SourcePath, _ identity: FileIdentity?) throws -> SourcePath
-  {
+  /// - Throws: `FileFailure` when this picture can't have its name, ``CommandFailure`` when no other can be written
+  ///   either, ``OutputClosed``.
+  mutating func write(_ bytes: [UInt8], of source: SourcePath) throws -> SourcePath {
     switch target {
     case .standardOutput:
       try OutputStream.standardOutput.write(bytes)
       return SourcePath("-")
     case .file(let path):
-      try Self.write(bytes, to: path, sparing: identity)
+      try checkReplaceable(path)
+      do throws(SystemError) { try Self.write(bytes, to: path) } catch { throw Self.failure(path, error) }
       return path
     case .folder(let folder):
-      let path = folder.appending(name(for: source))
-      try Self.write(bytes, to: path, sparing: identity)
+      let path = folder.appending(name(for: source, in: folder))
+      do throws(SystemError) {
+        switch try Self.place(bytes, at: path) {
+        case .done: return path
+        case .occupied: break
+        }
+      } catch {
+        guard error.isAboutName else { throw Self.failure(path, error) }
+        throw FileFailure(code: "nameRefused", message: "\(path.text) can't be written: \(error.reason)")
+      }
+      // What an earlier run made of the same video.
+      if Self.holds(path, bytes) { return path }
+      try replace(path, with: bytes)
       return path
     }
   }
 
-  /// `clip.jpg` for `clip.mp4`; where that is taken already `clip.mp4.jpg`, then `clip.mp4-2.jpg`.
-  private mutating func name(for source: SourcePath) -> [UInt8] {
-    let name = source.lastComponent.bytes
-    let stem = source.claimedExtension.map { Array(name.dropLast($0.utf8.count + 1)) } ?? name
-    let others = (2...).lazy.map { name + Array("-\($0)".utf8) }
-    var candidates = [stem, name]
-    candidates.removeAll { taken.contains($0 + Self.ending) }
-    let free = candidates.first ?? others.first { !taken.contains($0 + Self.ending) } ?? name
-    taken.insert(free + Self.ending)
-    return free + Self.ending
+  /// Puts the picture in the place of an earlier one.
+  /// - Throws: as ``write(_:of:)``.
+  private func replace(_ path: SourcePath, with bytes: [UInt8]) throws {
+    guard let status = Self.ownStatus(of: path), isPicture(path, status) else {
+      throw FileFailure(
+        code: "nameTaken", message: "\(path.text) is there already, and is no JPEG; give another folder")
+    }
+    guard replacesPictures else {
+      throw FileFailure(
+        code: "nameTaken",
+        message: "\(path.text) is there already, and is another picture; give another folder, or --overwrite")
+    }
+    do throws(SystemError) { try Self.replace(path, bytes) } catch { throw Self.failure(path, error) }
   }
 
-  private static let ending = Array(".jpg".utf8)
+  // MARK: Names
 
-  private static func write(_ bytes: [UInt8], to path: SourcePath, sparing identity: FileIdentity?) throws {
-    let there = PictureTarget.status(of: path)
-    if let there, let identity, UInt64(there.st_dev) == identity.device,
-      UInt64(there.st_ino) == identity.inode
-    {
+  private static let ending = Array(".jpg".utf8)
+  private static let longestName = 255
+
+  /// `clip.jpg` for `clip.mp4`; where that is taken in this run, or a source, `clip.mp4.jpg`, then `clip.mp4-2.jpg`.
+  private mutating func name(for source: SourcePath, in folder: SourcePath) -> [UInt8] {
+    let name = source.lastComponent.bytes
+    let stem = source.claimedExtension.map { Array(name.dropLast($0.utf8.count + 1)) } ?? name
+    let names = [Self.name(stem, ""), Self.name(name, "")]
+    let others = (2...).lazy.map { Self.name(name, "-\($0)") }
+    func isFree(_ name: [UInt8]) -> Bool {
+      !taken.contains(name) && !isSource(PictureTarget.status(of: folder.appending(name)))
+    }
+    let free = names.first(where: isFree) ?? others.first(where: isFree) ?? Self.name(name, "")
+    taken.insert(free)
+    return free
+  }
+
+  /// As much of the stem as leaves room for the rest, and no half of a character.
+  private static func name(_ stem: [UInt8], _ number: String) -> [UInt8] {
+    let rest = Array(number.utf8) + ending
+    var stem = stem
+    if stem.count + rest.count > longestName {
+      var end = longestName - rest.count
+      while end > 0, stem[end] & 0xC0 == 0x80 { end -= 1 }
+      stem = Array(stem[..<end])
+    }
+    return stem + rest
+  }
+
+  // MARK: What is there
+
+  private func isSource(_ status: stat?) -> Bool {
+    status.map { sources.contains(FileNumber(device: UInt64($0.st_dev), inode: UInt64($0.st_ino))) } ?? false
+  }
+
+  /// Whether it is a regular file that is empty or begins like a JPEG, and no source.
+  private func isPicture(_ path: SourcePath, _ status: stat) -> Bool {
+    guard status.st_mode & S_IFMT == S_IFREG, !isSource(status) else { return false }
+    return status.st_size == 0 || Self.bytes(of: path, atMost: 3) == [0xFF, 0xD8, 0xFF]
+  }
+
+  /// - Throws: ``CommandFailure`` when a regular file is there that is not an earlier picture.
+  private func checkReplaceable(_ path: SourcePath) throws {
+    guard let status = PictureTarget.status(of: path), status.st_mode & S_IFMT == S_IFREG else { return }
+    guard !isSource(status) else {
       throw CommandFailure(
-        .couldNotRun, "\(path.text) is the video itself, which is not written over; give another name")
+        .couldNotRun, "\(path.text) is one of the videos, which are not written over; give another name")
     }
-    do throws(SystemError) {
-      // A pipe or a device is written to; a name that stood for one stays so.
-      if let there, there.st_mode & S_IFMT != S_IFREG {
-        try fill(path, O_WRONLY | O_NOCTTY, bytes)
-      } else {
-        try replace(path, bytes)
-      }
-    } catch {
-      throw CommandFailure(.couldNotRun, "\(path.text) can't be written: \(error.reason)")
+    guard isPicture(path, status) else {
+      throw CommandFailure(
+        .couldNotRun,
+        "\(path.text) is there already, and is no JPEG; it is not written over, give another name")
     }
+  }
+
+  /// Of the file itself, not of what a symbolic link leads to.
+  private static func ownStatus(of path: SourcePath) -> stat? {
+    var status = stat()
+    let result = path.withCString { lstat($0, &status) }
+    return result == 0 ? status : nil
+  }
+
+  private static func holds(_ path: SourcePath, _ bytes: [UInt8]) -> Bool {
+    guard let status = ownStatus(of: path), status.st_mode & S_IFMT == S_IFREG,
+      Int(status.st_size) == bytes.count
+    else { return false }
+    return self.bytes(of: path, atMost: bytes.count) == bytes
+  }
+
+  /// The first bytes of a regular file; nil when it can't be read.
+  private static func bytes(of path: SourcePath, atMost count: Int) -> [UInt8]? {
+    let number = path.withCString { open($0, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) }
+    guard number >= 0 else { return nil }
+    let file = Descriptor(adopting: number)
+    var bytes: [UInt8] = []
+    while bytes.count < count {
+      var piece = [UInt8](repeating: 0, count: min(count - bytes.count, 1 << 20))
+      let got = pread(file.rawValue, &piece, piece.count, off_t(bytes.count))
+      guard got > 0 else { return got == 0 ? bytes : nil }
+      bytes += piece.prefix(got)
+    }
+    return bytes
+  }
+
+  // MARK: Writing
+
+  /// Into the place of a file that was named. A pipe or a device is written to; a name that stood for one stays so. Of a
+  /// symbolic link, what it leads to is replaced.
+  private static func write(_ bytes: [UInt8], to path: SourcePath) throws(SystemError) {
+    let isRegular = PictureTarget.kind(of: path).map { $0 == S_IFREG } ?? true
+    let isLink = ownStatus(of: path).map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
+    if isRegular, !isLink { return try replace(path, bytes) }
+    if isRegular, !path.mayBeDescriptor, let file = resolved(path) { return try replace(file, bytes) }
+    try fill(path, O_WRONLY | O_CREAT | O_NOCTTY | (isRegular ? O_TRUNC : 0), bytes)
+  }
+
+  /// Nil for a link that leads nowhere.
+  private static func resolved(_ path: SourcePath) -> SourcePath? {
+    guard let name = path.withCString({ realpath($0, nil) }) else { return nil }
+    defer { free(name) }
+    return SourcePath(
+      bytes: UnsafeBufferPointer(start: name, count: strlen(name)).map(UInt8.init(bitPattern:)))
   }
 
   /// Beside it first, then in its place.
   private static func replace(_ path: SourcePath, _ bytes: [UInt8]) throws(SystemError) {
-    let folder = path.bytes.lastIndex(of: UInt8(ascii: "/")).map { Array(path.bytes[...$0]) } ?? []
-    let number = UInt64.random(in: 0 ... .max)
-    let passing = SourcePath(bytes: folder + Array(".reel-\(String(number, radix: 36)).jpg".utf8))
+    let passing = passing(for: path)
     do throws(SystemError) {
       try fill(passing, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, bytes)
-      _ = try retryingInterrupts("rename") {
-        passing.withCString { from in path.withCString { rename(from, $0) } }
-      }
+      try rename(passing, to: path)
     } catch {
       _ = passing.withCString { unlink($0) }
       throw error
     }
+  }
+
+  /// Beside it first, then in a place that no file has.
+  private static func place(_ bytes: [UInt8], at path: SourcePath) throws(SystemError) -> Placing {
+    guard ownStatus(of: path) == nil else { return .occupied }
+    let passing = passing(for: path)
+    defer { _ = passing.withCString { unlink($0) } }
+    try fill(passing, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, bytes)
+    // A second name never replaces a file.
+    let result = passing.withCString { from in path.withCString { link(from, $0) } }
+    if result == 0 { return .done }
+    let error = SystemError.last("link")
+    if error.code == EEXIST { return .occupied }
+    guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
+    // A file system without second names; that nothing is there was seen above.
+    try rename(passing, to: path)
+    return .done
+  }
+
+  private static func rename(_ path: SourcePath, to other: SourcePath) throws(SystemError) {
+    _ = try retryingInterrupts("rename") {
+      path.withCString { from in other.withCString { Glibc.rename(from, $0) } }
+    }
+  }
+
+  /// A name beside `path` that nobody has.
+  private static func passing(for path: SourcePath) -> SourcePath {
+    let folder = path.bytes.lastIndex(of: UInt8(ascii: "/")).map { Array(path.bytes[...$0]) } ?? []
+    let number = UInt64.random(in: 0 ... .max)
+    return SourcePath(bytes: folder + Array(".reel-\(String(number, radix: 36)).jpg".utf8))
   }
 
   private static func fill(_ path: SourcePath, _ flags: Int32, _ bytes: [UInt8]) throws(SystemError) {
@@ -145,9 +313,23 @@ struct PictureWriter {
       rest = rest.dropFirst(count)
     }
   }
+
+  private static func failure(_ path: SourcePath, _ error: SystemError) -> CommandFailure {
+    CommandFailure(.couldNotRun, "\(path.text) can't be written: \(error.reason)")
+  }
+}
+
+extension SystemError {
+  /// Whether another name might be taken where this one was not.
+  fileprivate var isAboutName: Bool { [ENAMETOOLONG, EINVAL, EILSEQ, EISDIR, ENOTDIR].contains(code) }
 }
 
 extension SourcePath {
+  /// Whether it may stand for a file that is open, such as `/dev/fd/3`: who opened that one looks at no other.
+  fileprivate var mayBeDescriptor: Bool {
+    ["/dev/", "/proc/"].contains { bytes.starts(with: $0.utf8) }
+  }
+
   fileprivate func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
     let bytes = bytes.map(CChar.init(bitPattern:)) + [0]
     return bytes.withUnsafeBufferPointer { buffer in
