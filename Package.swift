@@ -138,7 +138,7 @@ let package = Package(
     tests("ReelSourceTests", ["ReelCore", "ReelSource"]),
     tests("ReelWireTests", ["ReelCore", "ReelWire"]),
     tests("ReelProbeTests", ["ReelCore", "ReelProbe"]),
-    tests("ReelPictureTests", ["ReelCore", "ReelProbe", "ReelPicture"]),
+    tests("ReelPictureTests", ["CFFmpeg", "ReelCore", "ReelProbe", "ReelPicture"]),
     tests(
       "ReelSandboxTests",
       [

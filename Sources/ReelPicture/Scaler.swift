@@ -52,9 +52,12 @@ struct Scaler {
     _ frame: UnsafeMutablePointer<AVFrame>, rows: Int32, to format: AVPixelFormat
   ) -> OpaquePointer? {
     let shrinks = Int(frame.pointee.width) >= width && Int(rows) >= height
-    let context = sws_getContext(
-      frame.pointee.width, rows, AVPixelFormat(rawValue: frame.pointee.format), Int32(width), Int32(height),
-      format, shrinks ? reel_scale_by_area : reel_scale_smoothly, nil, nil, nil)
+    guard
+      let context = sws_getContext(
+        frame.pointee.width, rows, AVPixelFormat(rawValue: frame.pointee.format), Int32(width), Int32(height),
+        format, shrinks ? reel_scale_by_area : reel_scale_smoothly, nil, nil, nil)
+    else { return nil }
+    // It refuses this where no colours are converted, and there is nothing to tell then.
     // The same matrix twice: what is red, green and blue already goes there and back.
     let matrix = sws_getCoefficients(colours.matrix)
     _ = sws_setColorspaceDetails(
