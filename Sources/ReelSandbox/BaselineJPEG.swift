@@ -1,5 +1,6 @@
 /// What a JPEG says of itself, where it is one that Reel's own encoder may have written: baseline, three components,
-/// 4:2:0, one scan, JFIF and no other metadata, and nothing behind its end (ITU-T T.81, T.871).
+/// 4:2:0, one scan, its segments in that encoder's order, tables that decoders have no trouble with, no metadata, and
+/// nothing behind its end (ITU-T T.81, T.871).
 struct BaselineJPEG: Hashable {
   /// In pixels.
   let width: Int
@@ -7,48 +8,88 @@ struct BaselineJPEG: Hashable {
   let height: Int
 
   private enum Marker {
-    static let start: UInt8 = 0xD8
     static let end: UInt8 = 0xD9
-    static let jfif: UInt8 = 0xE0
     static let quantisation: UInt8 = 0xDB
     static let huffman: UInt8 = 0xC4
     static let baselineFrame: UInt8 = 0xC0
     static let scan: UInt8 = 0xDA
   }
 
+  /// The start, and JFIF's header: version 1.2, square pixels, no thumbnail.
+  private static let beginning: [UInt8] = [
+    0xFF, 0xD8, 0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 1, 2, 0, 0, 1, 0, 1, 0, 0,
+  ]
+
   /// Nil for anything else.
   init?(_ bytes: [UInt8]) {
-    guard bytes.count >= 4, bytes[0] == 0xFF, bytes[1] == Marker.start else { return nil }
-    var size: (width: Int, height: Int)?
-    var place = 2
-    while true {
-      guard place + 4 <= bytes.count, bytes[place] == 0xFF else { return nil }
-      let length = Int(bytes[place + 2]) << 8 | Int(bytes[place + 3])
-      guard length >= 2, place + 2 + length <= bytes.count else { return nil }
-      let segment = bytes[(place + 4)..<(place + 2 + length)]
-      switch bytes[place + 1] {
-      // Without a thumbnail.
-      case Marker.jfif where place == 2 && length == 16 && segment.starts(with: Array("JFIF\0".utf8)): break
-      case Marker.quantisation, Marker.huffman: break
-      case Marker.baselineFrame where size == nil: size = Self.size(segment)
-      case Marker.scan where length == 12 && segment.first == 3:
-        guard let size, Self.endsWithScan(bytes, from: place + 2 + length) else { return nil }
-        (width, height) = size
-        return
-      default: return nil
-      }
-      place += 2 + length
+    guard bytes.starts(with: Self.beginning) else { return nil }
+    var place = Self.beginning.count
+    guard let quantisers = Self.segment(Marker.quantisation, bytes, &place).flatMap(Self.quantisers),
+      let codes = Self.segment(Marker.huffman, bytes, &place).flatMap(Self.codes),
+      let frame = Self.segment(Marker.baselineFrame, bytes, &place), let size = Self.size(frame),
+      let scan = Self.segment(Marker.scan, bytes, &place), Self.isScan(scan, codes),
+      [8, 11, 14].allSatisfy({ quantisers.contains(frame[$0]) }), Self.endsWithScan(bytes, from: place)
+    else { return nil }
+    (width, height) = size
+  }
+
+  /// What the segment at `place` holds, which is then behind it; nil when another one is there.
+  private static func segment(_ marker: UInt8, _ bytes: [UInt8], _ place: inout Int) -> [UInt8]? {
+    guard place + 4 <= bytes.count, bytes[place] == 0xFF, bytes[place + 1] == marker else { return nil }
+    let length = Int(bytes[place + 2]) << 8 | Int(bytes[place + 3])
+    guard length >= 2, place + 2 + length <= bytes.count else { return nil }
+    defer { place += 2 + length }
+    return Array(bytes[(place + 4)..<(place + 2 + length)])
+  }
+
+  /// The numbers of the tables: of eight bits, none of them twice, no factor that is zero.
+  private static func quantisers(_ segment: [UInt8]) -> Set<UInt8>? {
+    var numbers: Set<UInt8> = []
+    guard !segment.isEmpty, segment.count % 65 == 0 else { return nil }
+    for start in stride(from: 0, to: segment.count, by: 65) {
+      guard segment[start] <= 3, numbers.insert(segment[start]).inserted,
+        !segment[(start + 1)..<(start + 65)].contains(0)
+      else { return nil }
     }
+    return numbers
+  }
+
+  /// Class and number of the tables, none of them twice: codes that are no more than their lengths have room for, and
+  /// stand for what a baseline picture of eight bits may hold.
+  private static func codes(_ segment: [UInt8]) -> Set<UInt8>? {
+    var tables: Set<UInt8> = []
+    var rest = segment[...]
+    while let table = rest.first {
+      guard [0x00, 0x01, 0x10, 0x11].contains(table), tables.insert(table).inserted, rest.count >= 17 else {
+        return nil
+      }
+      let lengths = rest.dropFirst().prefix(16)
+      let count = lengths.reduce(0) { $0 + Int($1) }
+      let space = zip(1..., lengths).reduce(0) { $0 + Int($1.1) << (16 - $1.0) }
+      let symbols = rest.dropFirst(17).prefix(count)
+      let isDC = table < 0x10
+      guard space <= 1 << 16, symbols.count == count, Set(symbols).count == count,
+        symbols.allSatisfy({ isDC ? $0 <= 11 : $0 & 0x0F <= 10 })
+      else { return nil }
+      rest = rest.dropFirst(17 + count)
+    }
+    return tables
   }
 
   /// Eight bits, three components: brightness at twice the resolution of the colours.
-  private static func size(_ frame: ArraySlice<UInt8>) -> (Int, Int)? {
-    let frame = Array(frame)
-    guard frame.count == 15, frame[0] == 8, frame[5] == 3, frame[7] == 0x22, frame[10] == 0x11,
-      frame[13] == 0x11
+  private static func size(_ frame: [UInt8]) -> (Int, Int)? {
+    guard frame.count == 15, frame[0] == 8, frame[5] == 3, frame[6] == 1, frame[7] == 0x22, frame[9] == 2,
+      frame[10] == 0x11, frame[12] == 3, frame[13] == 0x11
     else { return nil }
     let (height, width) = (Int(frame[1]) << 8 | Int(frame[2]), Int(frame[3]) << 8 | Int(frame[4]))
     return width > 0 && height > 0 ? (width, height) : nil
+  }
+
+  /// Whether it is of all components, whole, with tables that are there.
+  private static func isScan(_ scan: [UInt8], _ codes: Set<UInt8>) -> Bool {
+    guard scan.count == 10, scan[0] == 3, scan[1] == 1, scan[3] == 2, scan[5] == 3, scan[7...] == [0, 63, 0]
+    else { return false }
+    return [2, 4, 6].allSatisfy { codes.contains(scan[$0] >> 4) && codes.contains(0x10 | scan[$0] & 0x0F) }
   }
 
   /// Whether what follows is one scan, and the end.

@@ -42,42 +42,63 @@ struct PictureExchange {
     }
     if case .failure(let error) = reply { throw error }
     let wanted = reply.byteCount
-    guard wanted <= job.request.mostBytes else { throw PosterError(.garbled("more than was asked for")) }
+    guard wanted <= job.request.mostBytes(of: reply) else {
+      throw PosterError(.garbled("more than was asked for"))
+    }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(wanted)
-    while bytes.count < wanted {
-      let piece = try frame(until: end)
-      do throws(WireError) { bytes += try PictureBytes.decoded(piece) } catch {
-        throw PosterError(.garbled("\(error)"))
-      }
-    }
-    guard bytes.count == wanted else { throw PosterError(.garbled("more than it announced")) }
+    while bytes.count < wanted { bytes += try piece(min(PictureBytes.largest, wanted - bytes.count), end) }
     return (reply, bytes)
   }
 
+  /// Every piece but the last is of the largest size, so that crumbs keep nobody busy.
+  private func piece(
+    _ count: Int, _ end: ContinuousClock.Instant
+  ) throws(PosterError) -> ArraySlice<UInt8> {
+    let frame = try frame(until: end)
+    let piece: ArraySlice<UInt8>
+    do throws(WireError) { piece = try PictureBytes.decoded(frame) } catch {
+      throw PosterError(.garbled("\(error)"))
+    }
+    guard piece.count == count else { throw PosterError(.garbled("a piece of another size")) }
+    return piece
+  }
+
   private func frame(until end: ContinuousClock.Instant) throws(PosterError) -> [UInt8] {
+    // One that always has something to say is late too.
+    guard .now < end else { throw late }
     switch worker.receive(until: end) {
     case .frame(let frame): return frame
-    case .late:
-      worker.process.kill()
-      throw PosterError(.late(settings.deadline))
+    case .late: throw late
     case .gone: throw died
     case .tooMuch: throw PosterError(.garbled("more than an answer can hold"))
     }
+  }
+
+  private var late: PosterError {
+    worker.process.kill()
+    return PosterError(.late(settings.deadline))
   }
 
   private var died: PosterError { PosterError(worker.process.finish().failure) }
 }
 
 extension PictureRequest {
-  /// The most bytes that an answer may need: a JPEG is never larger than its pixels and its tables.
-  var mostBytes: Int {
-    switch self {
-    case .poster(_, let options): Self.jpegBytes(options.size, options.size)
-    case .frames(_, let count, let side): 3 * count * side * side
-    case .jpeg(let width, let height): Self.jpegBytes(width, height)
+  /// The most bytes that an answer may need: a JPEG is never larger than its pixels, of which there are whole blocks of
+  /// 16×16, and its tables.
+  func mostBytes(of reply: PictureReply) -> Int {
+    switch (self, reply) {
+    case (.poster(_, let options), .poster(let facts, _)):
+      Self.jpegBytes(min(facts.width, options.size), min(facts.height, options.size))
+    case (.frames(_, let count, let side), _): 3 * count * side * side
+    case (.jpeg(let width, let height), _): Self.jpegBytes(width, height)
+    // Another kind of answer.
+    case (.poster, _): 0
     }
   }
 
-  private static func jpegBytes(_ width: Int, _ height: Int) -> Int { 3 * width * height + 4096 }
+  private static func jpegBytes(_ width: Int, _ height: Int) -> Int {
+    let padded = { (side: Int) in (side + 15) & ~15 }
+    return 3 * padded(width) * padded(height) + 4096
+  }
 }

@@ -77,8 +77,13 @@ import Testing
     ("lie large", .implausible), ("lie size", .implausible), ("lie hash", .implausible),
     ("lie alphabet", .implausible), ("lie text", .implausible), ("lie progressive", .implausible),
     ("lie metadata", .implausible), ("lie comment", .implausible), ("lie tail", .implausible),
-    ("lie cut", .implausible), ("lie frames", .implausible), ("lie short", .crashed),
-    ("lie long", .implausible), ("lie endless", .implausible),
+    ("lie cut", .implausible), ("lie frames", .implausible), ("lie short", .implausible),
+    ("lie long", .implausible), ("lie endless", .implausible), ("lie crumbs", .implausible),
+    ("lie zero-factor", .implausible), ("lie wide-factors", .implausible),
+    ("lie two-quantisers", .implausible), ("lie too-many-codes", .implausible),
+    ("lie same-codes", .implausible), ("lie no-codes", .implausible), ("lie large-symbol", .implausible),
+    ("lie thumbnail", .implausible), ("lie other-scan", .implausible), ("lie half-scan", .implausible),
+    ("lie padding", .implausible),
   ]
 
   @Test(arguments: ends, [IsolationRequest.auto, .strict])

@@ -40,10 +40,33 @@ enum PictureLie {
       return (.frames([.init(width: 2, height: 2, time: 0)]), [UInt8](repeating: 0, count: 12))
     case "short": return (facts(width, height, hash, jpeg.count + 100), jpeg)
     case "long": return (facts(width, height, hash, jpeg.count - 100), jpeg)
+    case "zero-factor": jpeg[SmallJPEG.quantiser + 5] = 0
+    case "wide-factors": jpeg[SmallJPEG.quantiser + 4] = 0x10
+    case "two-quantisers":
+      let table = jpeg[SmallJPEG.quantiser..<SmallJPEG.codes]
+      jpeg.insert(contentsOf: table, at: SmallJPEG.codes)
+    case "too-many-codes": jpeg[SmallJPEG.codes + 5] = 3
+    case "same-codes": jpeg[SmallJPEG.codes + 22] = 0
+    case "no-codes": jpeg[SmallJPEG.codes + 22] = 2
+    case "large-symbol": jpeg[SmallJPEG.codes + 21] = 0xFF
+    case "thumbnail": jpeg[18] = 1
+    case "other-scan": jpeg[SmallJPEG.scan + 5] = 7
+    case "half-scan": jpeg[SmallJPEG.scan + 12] = 5
+    case "crumbs": return crumbs(facts(width, height, hash, jpeg.count), jpeg)
+    case "padding":
+      jpeg.insert(contentsOf: [UInt8](repeating: 0, count: 6000), at: jpeg.count - 2)
     case "endless": return (facts(width, height, hash, PictureReply.mostBytes), jpeg)
     default: break
     }
     return (facts(width, height, hash, jpeg.count), jpeg)
+  }
+
+  /// Says what is right, a byte at a time; then more than anybody waits for.
+  private static func crumbs(_ reply: PictureReply, _ jpeg: [UInt8]) -> (PictureReply, [UInt8]) {
+    for frame in [try? reply.encoded()] + jpeg.map({ try? PictureBytes.encoded([$0]) }) {
+      frame?.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
+    }
+    _exit(0)
   }
 
   private static func facts(_ width: Int, _ height: Int, _ hash: String, _ count: Int) -> PictureReply {

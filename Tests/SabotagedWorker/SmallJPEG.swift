@@ -1,5 +1,10 @@
 /// A JPEG as Reel's own encoder writes it: 16×16 pixels of grey.
 enum SmallJPEG {
+  /// Where its quantisers' segment begins, and that of its codes.
+  static let quantiser = 20
+  static let codes = 89
+  /// Where the header of its scan begins.
+  static let scan = 184
   /// Where its frame header begins.
   static let frame = 165
 
