@@ -82,13 +82,17 @@ package struct PictureReader {
 
   /// Nil when there is none that can be decoded.
   private func cover(of video: OpenedVideo, side: Int) -> RawPicture? {
-    guard let stream = video.cover, let decoder = try? PictureDecoder(stream, of: video, side: side),
-      case .frame(let frame) = decoder.attachedPicture()
-    else { return nil }
-    return FrameRenderer(
-      side: side, orientation: DisplayOrientation(), crop: nil, halvings: decoder.halvings,
-      context: video.context, stream: stream
-    ).picture(frame)
+    guard let stream = video.cover, let decoder = try? PictureDecoder(stream, of: video, side: side) else {
+      return nil
+    }
+    // The frame is the decoder's.
+    return withExtendedLifetime(decoder) {
+      guard case .frame(let frame) = decoder.attachedPicture() else { return nil }
+      return FrameRenderer(
+        side: side, orientation: DisplayOrientation(), crop: nil, halvings: decoder.halvings,
+        context: video.context, stream: stream
+      ).picture(frame)
+    }
   }
 
   private func poster(_ picture: RawPicture, isCover: Bool, time: Double?) throws(PosterError) -> Poster {
