@@ -95,11 +95,16 @@ final class PictureDecoder {
 
   // MARK: Where
 
+  /// No video lasts longer than a year: a time beyond that is damaged.
+  private static let longest = 31_536_000.0
+
   /// Seconds from the beginning of the video to a time in the stream's time base; nil when that is unknown.
   func seconds(_ time: Int64) -> Double? {
     guard time != reel_no_time else { return nil }
     let (span, overflow) = time.subtractingReportingOverflow(start)
-    return overflow ? nil : max(0, Double(span) * av_q2d(stream.pointee.time_base))
+    guard !overflow else { return nil }
+    let seconds = max(0, Double(span) * av_q2d(stream.pointee.time_base))
+    return seconds < Self.longest ? seconds : nil
   }
 
   private var start: Int64 {
