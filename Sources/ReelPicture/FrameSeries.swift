@@ -19,6 +19,8 @@ struct FrameSeries {
   private static let bytesOfOne: Int64 = 64 << 20
   /// How many of them are decoded then.
   private static let mostKeyFrames = 200
+  /// How many pixels all pictures together may have: a sheet has no room for more, nor has a worker's memory.
+  private static let mostShown = 40_000_000
 
   init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
     self.video = video
@@ -29,15 +31,33 @@ struct FrameSeries {
   }
 
   /// At most `count`, at least 1, in the order of their times, none of them twice.
-  func frames(count: Int) -> [Frame] {
-    guard let duration = video.duration else { return spread(keyFrames(), count: count) }
+  /// - Throws: `memoryLimit` when they have more pixels than a sheet has room for.
+  func frames(count: Int) throws(PosterError) -> [Frame] {
+    guard let duration = video.duration else {
+      let frames = spread(keyFrames(), count: count)
+      guard Self.pixels(frames) <= Self.mostShown else { throw Self.tooLarge(count, frames) }
+      return frames
+    }
     var frames: [Frame] = []
     for index in 0..<count where !video.isPastHalfTime && video.stop == nil {
       let wanted = (Double(index) + 0.5) / Double(count) * duration
       guard let frame = frame(at: wanted, after: frames.last?.time ?? -1) else { continue }
       frames.append(frame)
+      guard Self.pixels(frames) <= Self.mostShown else { throw Self.tooLarge(count, frames) }
     }
     return frames
+  }
+
+  private static func pixels(_ frames: [Frame]) -> Int {
+    frames.reduce(0) { $0 + $1.picture.width * $1.picture.height }
+  }
+
+  private static func tooLarge(_ count: Int, _ frames: [Frame]) -> PosterError {
+    let size = frames.last.map { " of \($0.picture.width)x\($0.picture.height)" } ?? ""
+    return PosterError(
+      .memoryLimit,
+      "\(count) pictures\(size) are more than a sheet has room for; ask for fewer (--pictures) or smaller ones (--size)"
+    )
   }
 
   /// The key frame before `wanted`; where that is not `after` the last one, the frame at that time.
@@ -59,7 +79,9 @@ struct FrameSeries {
   private func keyFrames() -> [Frame] {
     video.allow(bytes: Self.bytesOfOne)
     var frames: [Frame] = []
-    while frames.count < Self.mostKeyFrames, decoder.pixels < Self.mostPixels, !video.isPastHalfTime,
+    // Twice as many as are shown at most: some are left out afterwards.
+    while frames.count < Self.mostKeyFrames, Self.pixels(frames) <= 2 * Self.mostShown,
+      decoder.pixels < Self.mostPixels, !video.isPastHalfTime,
       case .frame(let frame) = decoder.nextKeyFrame()
     {
       if let found = taken(frame) { frames.append(found) }

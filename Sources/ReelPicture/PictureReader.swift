@@ -44,7 +44,7 @@ package struct PictureReader {
       guard let found = search.run() else { throw nothingDecoded(video, decoder) }
       return [(found.picture, found.time)]
     }
-    let frames = FrameSeries(video, decoder, side: side).frames(count: count)
+    let frames = try FrameSeries(video, decoder, side: side).frames(count: count)
     guard !frames.isEmpty else { throw nothingDecoded(video, decoder) }
     return frames.map { ($0.picture, $0.time) }
   }

@@ -67,7 +67,11 @@ extension FFmpegFileReader {
     let facts = frames.map {
       PictureReply.FrameFacts(width: $0.picture.width, height: $0.picture.height, time: $0.time)
     }
-    return (.frames(facts), frames.flatMap(\.picture.bytes))
+    // A second copy; it is not to grow into a third one.
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(facts.reduce(0) { $0 + $1.byteCount })
+    for frame in frames { bytes += frame.picture.bytes }
+    return (.frames(facts), bytes)
   }
 
   /// The picture whose pixels the descriptor holds.

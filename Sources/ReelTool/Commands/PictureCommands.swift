@@ -179,7 +179,7 @@ private struct TileCollection {
   private var pixels = 0
 
   static let tooLarge =
-    "the sheet would be larger than a picture may be; name fewer videos, or use a smaller --size"
+    "the sheet would be larger than a picture may be; name fewer videos, ask for fewer --pictures, or use a smaller --size"
 
   init(ofOneFile: Bool) {
     isOfOneFile = ofOneFile
