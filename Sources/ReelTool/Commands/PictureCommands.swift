@@ -64,7 +64,7 @@ struct PosterCommand: AsyncParsableCommand {
     let options = PosterOptions(size: picture.size ?? PosterOptions.defaultSize, prefersCover: cover)
     let writer = Mutex(try PictureWriter(target, replacesPictures: picture.overwrite))
     let (printsJSON, goesToOutput) = (jsonl, target.isStandardOutput)
-    let ending = try await session.run {
+    let ending = try await session.run(largest: 3 * options.size * options.size) {
       file, flag throws(PosterError) in
       try session.prober.poster(of: file, sniffed: nil, options: options, cancellation: flag)
     } _: { made in
@@ -141,7 +141,7 @@ struct SheetCommand: AsyncParsableCommand {
     let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)
     let tiles = Mutex(TileCollection(ofOneFile: session.isOneFile))
     let writer = Mutex(try PictureWriter(target, replacesPictures: picture.overwrite))
-    let ending = try await session.run { file, flag throws(PosterError) in
+    let ending = try await session.run(largest: 3 * side * side) { file, flag throws(PosterError) in
       try session.prober.frames(of: file, count: count, side: side, cancellation: flag)
     } _: { made in
       if let identity = made.identity { writer.withLock { $0.spare(identity) } }

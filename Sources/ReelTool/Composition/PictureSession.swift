@@ -33,14 +33,20 @@ struct PictureSession: Sendable {
     prober = try AppContext.prober(settings, workers: width, makesPosters: !isOneFile)
   }
 
+  /// How many bytes of pictures may wait for those before them.
+  private static let mostWaiting = 256 << 20
+
   /// Calls `report` with what `make` made of each file, in order; it says whether the file has its picture. Gives how
   /// it went.
+  /// - Parameter largest: the most bytes that one of the results takes.
   /// - Throws: ``CommandFailure`` when no file can be read at all; what `report` throws.
   func run<Output: Sendable>(
+    largest: Int,
     _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
     _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Bool
   ) async throws -> ReelExit {
-    let task = Task { () -> Result<Bool, any Error> in await all(make, report) }
+    let ahead = max(1, min(2 * width, Self.mostWaiting / largest))
+    let task = Task { () -> Result<Bool, any Error> in await all(ahead: ahead, make, report) }
     let (result, wasInterrupted) = await Interruption().cancelling(task)
     if wasInterrupted { return .interrupted }
     return try result.get() ? .done : .someFailed
@@ -66,13 +72,14 @@ struct PictureSession: Sendable {
 
   /// Whether none failed.
   private func all<Output: Sendable>(
+    ahead: Int,
     _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
     _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Bool
   ) async -> Result<Bool, any Error> {
     let walk = SourceWalk(inputs: inputs, options: WalkOptions(followLinks: followLinks))
     var result = Result<Bool, any Error>.success(true)
     await BlockingQueue(label: "reel.pictures", width: width).mapInOrder(
-      FoundItems(walk: walk), ahead: 2 * width
+      FoundItems(walk: walk), ahead: ahead
     ) { item, flag in
       Self.pictured(item, make, flag)
     } _: { file in
