@@ -20,24 +20,41 @@ final class SiteFolder: Sendable {
 
   /// Makes the folder where it is missing, and takes its lock.
   init(_ path: CanonicalPath) throws(SiteError) {
-    self.path = path
+    let root = try Self.locked(path.text)
     try Self.checkIsOurs(path.text)
-    do {
-      for name in ["", "feed", Self.temporaries] {
-        try FileManager.default.createDirectory(
-          atPath: path.text + "/" + name, withIntermediateDirectories: true)
-      }
+    try Self.makeFolders(["/feed", "/" + Self.temporaries], in: path.text)
+    self.path = path
+    // Last of all: once every property is set, a throw runs deinit, which sweeps.
+    self.root = root
+    sweep()
+  }
+
+  /// The folder, locked before anything else in it is touched.
+  private static func locked(_ path: String) throws(SiteError) -> Descriptor {
+    try makeFolders([""], in: path)
+    let root: Descriptor
+    do throws(SystemError) {
       root = Descriptor(
-        adopting: try retryingInterrupts("open") { open(path.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+        adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
     } catch {
-      throw Self.failure("the folder \(path.text) can't be made", error)
+      throw failure("the folder \(path) can't be opened", error)
     }
     guard flock(root.rawValue, LOCK_EX | LOCK_NB) == 0 else {
       throw SiteError(
         .busy,
-        "another reel page is writing to \(path.text): wait for its end, then run the same command again")
+        "another reel page is writing to \(path): wait for its end, then run the same command again")
     }
-    sweep()
+    return root
+  }
+
+  private static func makeFolders(_ names: [String], in path: String) throws(SiteError) {
+    do {
+      for name in names {
+        try FileManager.default.createDirectory(atPath: path + name, withIntermediateDirectories: true)
+      }
+    } catch {
+      throw failure("the folder \(path) can't be made", error)
+    }
   }
 
   private static func checkIsOurs(_ path: String) throws(SiteError) {
