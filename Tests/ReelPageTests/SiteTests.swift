@@ -18,7 +18,7 @@ struct SiteTests {
     let found = try (0..<pages).flatMap { try feed.numbers($0 + 1) }
     #expect(found == Array(1..<count + 1))
     #expect(try feed.files().keys.count == 6 + 2 * pages)
-    let index = try JSONDecoder().decode(SiteIndex.self, from: Data(try feed.text("feed/index.json").utf8))
+    let index = try feed.index()
     #expect(index.count == count && index.pages == pages && index.size == 3)
   }
 
@@ -54,7 +54,7 @@ struct SiteTests {
     try await feed.write { $0.size = 5 }
     let pages = try feed.files().keys.filter { $0.hasSuffix(".json") }.sorted()
     #expect(pages == ["feed/1.json", "feed/2.json", "feed/index.json"])
-    #expect(try feed.text("feed/index.json").contains("\"revision\":1"))
+    #expect(try feed.index().revision == 1)
   }
 
   @Test(
@@ -71,6 +71,38 @@ struct SiteTests {
     try Data("half".utf8).write(to: URL(filePath: feed.site + "/feed/index.json"))
     try await feed.write()
     #expect(try feed.text(lost) == whole)
+  }
+
+  @Test(
+    "all of whose pages have changed is made whole after a run that was cut short, and caches are told",
+    arguments: ["feed/2.json", "feed/3.js", "index.html", "feed/index.js"])
+  func rewritingCutShort(last: String) async throws {
+    let feed = try TestFeed()
+    try await feed.publish((0..<9).map { "post \($0)" })
+    try await feed.write()
+    // As it was before the store moved.
+    for page in 1...3 {
+      for name in ["feed/\(page).json", "feed/\(page).js"] {
+        try feed.replace("cdn.example", with: "old.example", in: name)
+      }
+    }
+    // The run ends where it finds a folder.
+    let (name, aside) = (feed.site + "/" + last, feed.folder.path(of: "aside"))
+    try FileManager.default.moveItem(atPath: name, toPath: aside)
+    try feed.folder.write("".utf8, to: "site/" + last + "/in the way")
+    await #expect(throws: SiteError.self) { try await feed.write() }
+    try FileManager.default.removeItem(atPath: name)
+    try FileManager.default.moveItem(atPath: aside, toPath: name)
+
+    try await feed.write()
+    for page in 1...3 {
+      #expect(try !feed.text("feed/\(page).json").contains("old.example"))
+      #expect(try !feed.text("feed/\(page).js").contains("old.example"))
+    }
+    #expect(try feed.index().revision == 1)
+    #expect(try await feed.write().written == 0)
+    #expect(try feed.index().revision == 1)
+    #expect(try feed.files().count == 12)
   }
 
   @Test("of another library is left alone, unless all of it is to be written")
@@ -126,9 +158,7 @@ struct SiteTests {
     let feed = try TestFeed()
     try await feed.publish((0..<9).map { "post \($0)" })
     try await feed.write()
-    let page = feed.site + "/feed/1.json"
-    try Data(try feed.text("feed/1.json").replacing("cdn.example", with: "old.example").utf8)
-      .write(to: URL(filePath: page))
+    try feed.replace("cdn.example", with: "old.example", in: "feed/1.json")
     #expect(try await feed.write().written > 0)
     #expect(try !feed.text("feed/1.json").contains("old.example"))
   }

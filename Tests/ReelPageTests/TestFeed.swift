@@ -61,6 +61,14 @@ struct TestFeed {
     try String(contentsOfFile: site + "/" + name, encoding: .utf8)
   }
 
+  func index() throws -> SiteIndex {
+    try JSONDecoder().decode(SiteIndex.self, from: Data(try text("feed/index.json").utf8))
+  }
+
+  func replace(_ old: String, with new: String, in name: String) throws {
+    try folder.write(try text(name).replacing(old, with: new).utf8, to: "site/" + name)
+  }
+
   /// The numbers of the posts in a page.
   func numbers(_ page: Int) throws -> [Int] {
     let object = try JSONSerialization.jsonObject(with: Data(try text("feed/\(page).json").utf8))

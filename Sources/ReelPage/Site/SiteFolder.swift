@@ -99,7 +99,8 @@ final class SiteFolder: Sendable {
   }
 
   /// Puts `bytes` in place of the file, whole or not at all; one that has them already stays untouched.
-  /// - Parameter isDurable: whether it survives a power cut from then on; else ``sync()`` sees to that.
+  /// - Parameter isDurable: whether its bytes are on the disk when it gets its name; ``syncNames()`` does the same for
+  ///   the name, and ``sync()`` for all.
   func write(_ bytes: [UInt8], to name: String, isDurable: Bool) throws(SiteError) -> Change {
     let old = try read(name)
     if old == bytes { return .none }
@@ -138,6 +139,21 @@ final class SiteFolder: Sendable {
   }
 
   func remove(_ name: String) { unlinkat(root.rawValue, name, 0) }
+
+  /// The names of durable files of the site and its feed survive a power cut from then on, and what was removed there
+  /// stays so.
+  func syncNames() throws(SiteError) {
+    do throws(SystemError) {
+      let feed = Descriptor(
+        adopting: try retryingInterrupts("open") {
+          openat(root.rawValue, "feed", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        })
+      try root.syncFolder()
+      try feed.syncFolder()
+    } catch {
+      throw Self.failure("\(path.text) can't be written", error)
+    }
+  }
 
   /// All that was written survives a power cut from then on.
   func sync() throws(SiteError) {

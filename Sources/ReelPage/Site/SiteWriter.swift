@@ -14,6 +14,9 @@ package struct SiteWriter: Sendable {
   private let width: Int
 
   static let usualSize = 24
+  /// Is there while pages of earlier runs are written anew. A run that finds it does all of them: the first page alone
+  /// does not show how far the killed one came.
+  private static let rewriting = "feed/.rewriting"
   /// With so many pages, one sync at the end is cheaper than one for each.
   private static let manyPages = 16
   /// Pages that a task writes before it takes more.
@@ -48,10 +51,17 @@ package struct SiteWriter: Sendable {
     index.pages = index.page(of: index.count)
     if index.media != .inPlace { try folder.makeFolder(MediaPlaces.name) }
 
-    let first = try await firstPage(index, after: old)
+    let newPage = try await firstNewPage(index, after: old)
+    let wasKilled = folder.holds(Self.rewriting)
+    if newPage == nil, let old, old.count > 0 {
+      _ = try folder.write([], to: Self.rewriting, isDurable: true)
+      try folder.syncNames()
+    }
+    let first = newPage ?? 1
     let outcome = try await writePages(first, index, after: old)
     index.origins = MediaOrigin.sources(outcome.origins.union(first == 1 ? [] : old?.origins ?? []))
-    if outcome.changedFull > 0 { index.revision += 1 }
+    // What a killed run changed looks unchanged to this one.
+    if wasKilled || outcome.changedFull > 0 { index.revision += 1 }
     var summary = SiteSummary(site: folder.path.text)
     summary.posts = index.count
     summary.added = max(0, index.count - (old?.count ?? 0))
@@ -88,9 +98,9 @@ package struct SiteWriter: Sendable {
     }
   }
 
-  /// The first page that has to be written.
-  private func firstPage(_ index: SiteIndex, after old: SiteIndex?) async throws(SiteError) -> Int {
-    guard let old, old.count > 0, !options.all else { return 1 }
+  /// The first page with new posts; nil where all pages have to be looked at.
+  private func firstNewPage(_ index: SiteIndex, after old: SiteIndex?) async throws(SiteError) -> Int? {
+    guard let old, old.count > 0, !options.all else { return nil }
     guard old.count <= index.count,
       try await posts(from: old.count, count: 1).first?.id == old.newest
     else {
@@ -99,10 +109,10 @@ package struct SiteWriter: Sendable {
         "\(folder.path.text) shows posts that this library doesn't have: name its library with --library, or let --all "
           + "make it the site of this one")
     }
-    guard old.size == index.size, old.media == index.media else { return 1 }
+    guard old.size == index.size, old.media == index.media, !folder.holds(Self.rewriting) else { return nil }
     // Posts do not change, but a store may move, or posters be made for old posts: that shows on every page.
     let hasChanged = try await firstPage(holding: old.count, index) != folder.read("feed/1.json")
-    return hasChanged ? 1 : old.count / old.size + 1
+    return hasChanged ? nil : old.count / old.size + 1
   }
 
   /// The first page as it was when there were `count` posts.
@@ -226,7 +236,8 @@ package struct SiteWriter: Sendable {
     for (name, bytes) in files where try folder.write(bytes, to: name, isDurable: true) != .none {
       written += 1
     }
-    // Whoever dies in between has written no index.json, and the next run does it all again.
+    // No power cut leaves an index without its pages.
+    try folder.syncNames()
     let data = try data(index, for: "index")
     for (name, bytes) in [("feed/index.js", data.script), ("feed/index.json", data.json)]
     where try folder.write(bytes, to: name, isDurable: true) != .none {
@@ -237,6 +248,10 @@ package struct SiteWriter: Sendable {
         folder.remove("feed/\(page).json")
         folder.remove("feed/\(page).js")
       }
+    }
+    if folder.holds(Self.rewriting) {
+      try folder.syncNames()
+      folder.remove(Self.rewriting)
     }
     return written
   }
