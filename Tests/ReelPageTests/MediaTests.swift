@@ -55,12 +55,12 @@ struct MediaTests {
     let feed = try TestFeed()
     let store = CanonicalPath(resolving: feed.folder.path(of: "a store"))
     let posts = try await feed.publish(["a", "b"], url: { store.fileURL + "/\($0)" })
-    let bytes = Array("a video".utf8)
+    let bytes = TestFeed.video
     try feed.folder.write(bytes, to: "a store/\(posts[0].video)")
     let summary = try await feed.write { $0.media = placement }
     #expect(summary.missing == 1)
     let name = "media/\(posts[0].video)"
-    #expect(try feed.text(name) == "a video")
+    #expect(try feed.text(name).utf8.elementsEqual(bytes))
     #expect(try feed.text("feed/1.json").contains("\"videoURL\":\"\(name)\""))
     let source = try FileManager.default.attributesOfItem(atPath: store.text + "/\(posts[0].video)")
     #expect((try feed.files()[name] == source[.systemFileNumber] as? UInt64) == (placement == .link))
@@ -68,6 +68,24 @@ struct MediaTests {
     // What was said once holds.
     #expect(try await feed.write().written == 0)
     #expect(try feed.files() == before)
+  }
+
+  @Test("that a power cut has emptied are brought again", arguments: [MediaPlacement.link, .copy])
+  func emptied(placement: MediaPlacement) async throws {
+    let feed = try TestFeed()
+    let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
+    let posts = try await feed.publish(["a", "b"], url: { store.fileURL + "/\($0)" })
+    for post in posts { try feed.folder.write(TestFeed.video, to: "store/\(post.video)") }
+    try await feed.write { $0.media = placement }
+    let names = posts.map { "media/\($0.video)" }
+    let before = try feed.files()
+    // Anew, not in place: the bytes of a link are the store's.
+    try FileManager.default.removeItem(atPath: feed.site + "/" + names[0])
+    try feed.folder.write("".utf8, to: "site/" + names[0])
+    try await feed.write { $0.all = true }
+    for name in names { #expect(try feed.text(name).utf8.elementsEqual(TestFeed.video)) }
+    #expect(try feed.files()[names[1]] == before[names[1]])
+    #expect(try feed.files().keys == before.keys)
   }
 
   @Test(

@@ -10,6 +10,8 @@ struct TestFeed {
   let catalog = MemoryCatalog()
   let folder: TemporaryFolder
   private let randomness: SeededRandomness
+  /// As many bytes as the posts say.
+  static let video = [UInt8](repeating: UInt8(ascii: "v"), count: 1000)
 
   init(seed: UInt64 = 1) throws {
     folder = try TemporaryFolder()

@@ -29,7 +29,7 @@ struct MediaPlaces: Sendable {
       placed.post.videoURL = String(post.videoURL.dropFirst(base.count))
     } else if placement != .inPlace, let path = Self.path(of: post.videoURL) {
       let name = "\(Self.name)/\(post.video.rawValue)"
-      if try bring(path, to: name) {
+      if try bring(path, to: name, size: post.size) {
         placed.post.videoURL = name
       } else {
         placed.isMissing = true
@@ -39,8 +39,8 @@ struct MediaPlaces: Sendable {
   }
 
   /// False when there is no file at `path`.
-  private func bring(_ path: String, to name: String) throws(SiteError) -> Bool {
-    if folder.holds(name) { return true }
+  private func bring(_ path: String, to name: String, size: Int64?) throws(SiteError) -> Bool {
+    if folder.holdsFile(name, size: size) { return true }
     if placement == .link { return try folder.link(path, as: name) }
     let raw = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY)
     guard raw >= 0 else {

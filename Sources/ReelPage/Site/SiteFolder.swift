@@ -91,6 +91,15 @@ final class SiteFolder: Sendable {
   /// Whether there is something of that name.
   func holds(_ name: String) -> Bool { faccessat(root.rawValue, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
+  /// Whether there is a file of that name, with `size` bytes: one that a power cut has emptied does not count.
+  func holdsFile(_ name: String, size: Int64?) -> Bool {
+    var status = stat()
+    guard fstatat(root.rawValue, name, &status, 0) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      return false
+    }
+    return size == nil || Int64(status.st_size) == size
+  }
+
   /// Makes a folder in the site.
   func makeFolder(_ name: String) throws(SiteError) {
     guard mkdirat(root.rawValue, name, 0o777) == 0 || errno == EEXIST else {
@@ -112,7 +121,7 @@ final class SiteFolder: Sendable {
   func replace(
     _ name: String, isDurable: Bool, _ fill: (Descriptor) throws(SystemError) -> Void
   ) throws(SiteError) {
-    let temporary = Self.temporaries + "/" + name.split(separator: "/").joined(separator: "-")
+    let temporary = Self.temporary(name)
     do throws(SystemError) {
       let raw = try retryingInterrupts("open") {
         openat(
@@ -127,15 +136,29 @@ final class SiteFolder: Sendable {
     }
   }
 
-  /// Gives the file at `source` a second name in the site. False when there is none.
+  /// Gives the file at `source` a second name in the site, in place of what has it. False when there is none.
   func link(_ source: String, as name: String) throws(SiteError) -> Bool {
-    if linkat(AT_FDCWD, source, root.rawValue, name, 0) == 0 || errno == EEXIST { return true }
-    if errno == ENOENT { return false }
-    let isElsewhere = errno == EXDEV
-    throw SiteError(
-      .unusable,
-      "\(source) can't be linked into \(path.text): \(SystemError.last("link").reason)"
-        + (isElsewhere ? "; it is on another file system: use --media copy" : ""))
+    let temporary = Self.temporary(name)
+    guard linkat(AT_FDCWD, source, root.rawValue, temporary, 0) == 0 else {
+      if errno == ENOENT { return false }
+      let isElsewhere = errno == EXDEV
+      throw SiteError(
+        .unusable,
+        "\(source) can't be linked into \(path.text): \(SystemError.last("link").reason)"
+          + (isElsewhere ? "; it is on another file system: use --media copy" : ""))
+    }
+    // Both names stay where they are of one file already.
+    defer { remove(temporary) }
+    do throws(SystemError) {
+      _ = try retryingInterrupts("rename") { renameat(root.rawValue, temporary, root.rawValue, name) }
+    } catch {
+      throw Self.failure("\(path.text)/\(name) can't be written", error)
+    }
+    return true
+  }
+
+  private static func temporary(_ name: String) -> String {
+    temporaries + "/" + name.split(separator: "/").joined(separator: "-")
   }
 
   func remove(_ name: String) { unlinkat(root.rawValue, name, 0) }

@@ -159,7 +159,8 @@ package struct SiteWriter: Sendable {
           outcome.add(part)
           begin()
         }
-        if !isDurable { try folder.sync() }
+        // Media are not durable either.
+        if !isDurable || index.media != .inPlace { try folder.sync() }
         return outcome
       }
     } catch let error as SiteError {
