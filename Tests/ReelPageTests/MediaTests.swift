@@ -89,6 +89,25 @@ struct MediaTests {
   }
 
   @Test(
+    "are missing where there is no file that can be read, and keep nothing else from the page",
+    arguments: [MediaPlacement.link, .copy])
+  func strange(placement: MediaPlacement) async throws {
+    let feed = try TestFeed()
+    let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
+    let posts = try await feed.publish(
+      ["link", "folder", "pipe", "file"], url: { store.fileURL + "/\($0)" })
+    let paths = posts.map { store.text + "/\($0.video)" }
+    try feed.folder.write(TestFeed.video, to: "store/\(posts[3].video)")
+    try FileManager.default.createSymbolicLink(atPath: paths[0], withDestinationPath: paths[3])
+    try FileManager.default.createDirectory(atPath: paths[1], withIntermediateDirectories: false)
+    #expect(mkfifo(paths[2], 0o600) == 0)
+    #expect(try await feed.write { $0.media = placement }.missing == 3)
+    let names = try feed.folder.names(in: "site/media")
+    #expect(names == ["\(posts[3].video)"])
+    #expect(try feed.numbers(1) + feed.numbers(2) == [1, 2, 3, 4])
+  }
+
+  @Test(
     "are linked from a report below its folder where they lie there",
     arguments: [
       (SourcePath("clips/a b.mp4"), "clips/a%20b.mp4"), (SourcePath("./a.mp4"), "a.mp4"),

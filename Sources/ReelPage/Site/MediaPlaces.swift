@@ -38,16 +38,11 @@ struct MediaPlaces: Sendable {
     return placed
   }
 
-  /// False when there is no file at `path`.
+  /// False when there is no file at `path` that can be read.
   private func bring(_ path: String, to name: String, size: Int64?) throws(SiteError) -> Bool {
     if folder.holdsFile(name, size: size) { return true }
+    guard let source = try Self.open(path) else { return false }
     if placement == .link { return try folder.link(path, as: name) }
-    let raw = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY)
-    guard raw >= 0 else {
-      if errno == ENOENT { return false }
-      throw SiteFolder.failure("\(path) can't be read", SystemError.last("open"))
-    }
-    let source = Descriptor(adopting: raw)
     try folder.replace(name, isDurable: false) { file throws(SystemError) in
       var chunk = [UInt8](repeating: 0, count: 1 << 20)
       while true {
@@ -57,6 +52,22 @@ struct MediaPlaces: Sendable {
       }
     }
     return true
+  }
+
+  /// Nil when there is no file that can be read: a post whose video is gone does not keep the others from the page.
+  private static func open(_ path: String) throws(SiteError) -> Descriptor? {
+    // A pipe would wait for its writer.
+    let flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC
+    do throws(SystemError) {
+      let file = Descriptor(adopting: try retryingInterrupts("open") { Glibc.open(path, flags) })
+      var status = stat()
+      _ = try retryingInterrupts("fstat") { fstat(file.rawValue, &status) }
+      return status.st_mode & S_IFMT == S_IFREG ? file : nil
+    } catch {
+      // Those are not about this file.
+      guard [EMFILE, ENFILE, ENOMEM].contains(error.code) else { return nil }
+      throw SiteFolder.failure("\(path) can't be read", error)
+    }
   }
 
   /// The path of a `file:` URL; nil for others.
