@@ -120,6 +120,7 @@ struct SiteTests {
     var options = SiteOptions()
     options.all = true
     #expect(try await SiteWriter(at: path, from: fewer, options: options, width: 1).run().posts == 0)
+    #expect(try feed.index().revision == 1)
     #expect(
       try feed.files().keys.filter { $0.hasPrefix("feed/") }.sorted() == ["feed/index.js", "feed/index.json"])
 
@@ -161,5 +162,20 @@ struct SiteTests {
     try feed.replace("cdn.example", with: "old.example", in: "feed/1.json")
     #expect(try await feed.write().written > 0)
     #expect(try !feed.text("feed/1.json").contains("old.example"))
+  }
+
+  @Test(
+    "tells caches of a page that has changed, unless it has only grown",
+    arguments: [(1, 0, 1), (2, 0, 1), (2, 1, 0), (3, 0, 1), (3, 1, 1), (5, 0, 1), (5, 1, 0)])
+  func revision(count: Int, added: Int, revision: Int) async throws {
+    let feed = try TestFeed()
+    try await feed.publish((0..<count).map { "post \($0)" })
+    try await feed.write()
+    try await feed.publish((0..<added).map { "new post \($0)" })
+    let last = (count + 2) / 3
+    try feed.replace("cdn.example", with: "old.example", in: "feed/\(last).json")
+    try await feed.write { $0.all = true }
+    #expect(try !feed.text("feed/\(last).json").contains("old.example"))
+    #expect(try feed.index().revision == revision)
   }
 }

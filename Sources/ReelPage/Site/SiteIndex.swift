@@ -14,7 +14,7 @@ package struct SiteIndex: Codable, Hashable, Sendable {
   var size: Int
   /// Pages: `feed/1.json` has the oldest posts.
   var pages: Int
-  /// Goes up when pages change that were full before, so that no cache shows the old ones.
+  /// Goes up when pages change otherwise than by new posts, so that no cache shows the old ones.
   var revision: Int
   /// Where local media are for the page.
   var media: MediaPlacement
@@ -34,6 +34,9 @@ package struct SiteIndex: Codable, Hashable, Sendable {
 
   /// The page that a post is on.
   func page(of pageNumber: Int) -> Int { (pageNumber + size - 1) / size }
+
+  /// How many posts a page has.
+  func posts(on page: Int) -> Int { max(0, min(size, count - (page - 1) * size)) }
 }
 
 /// Where the page finds media that lie in a local folder.

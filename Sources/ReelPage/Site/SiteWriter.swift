@@ -61,7 +61,8 @@ package struct SiteWriter: Sendable {
     let outcome = try await writePages(first, index, after: old)
     index.origins = MediaOrigin.sources(outcome.origins.union(first == 1 ? [] : old?.origins ?? []))
     // What a killed run changed looks unchanged to this one.
-    if wasKilled || outcome.changedFull > 0 { index.revision += 1 }
+    let hasFewer = old.map { $0.pages > index.pages } ?? false
+    if wasKilled || hasFewer || outcome.replaced > 0 { index.revision += 1 }
     var summary = SiteSummary(site: folder.path.text)
     summary.posts = index.count
     summary.added = max(0, index.count - (old?.count ?? 0))
@@ -127,14 +128,15 @@ package struct SiteWriter: Sendable {
     var origins: Set<String> = []
     var written = 0
     var missing = 0
-    /// Pages that were full before, and are not what they were.
-    var changedFull = 0
+    /// Files of pages that have changed otherwise than by new posts: a cache may have them under the same address, which
+    /// tells only how many posts there are.
+    var replaced = 0
 
     mutating func add(_ other: Outcome) {
       origins.formUnion(other.origins)
       written += other.written
       missing += other.missing
-      changedFull += other.changedFull
+      replaced += other.replaced
     }
   }
 
@@ -143,7 +145,6 @@ package struct SiteWriter: Sendable {
   ) async throws(SiteError) -> Outcome {
     guard first <= index.pages else { return Outcome() }
     let isDurable = index.pages - first < Self.manyPages
-    let fullBefore = (old?.count ?? 0) / (old?.size ?? 1)
     let starts = stride(from: first, through: index.pages, by: Self.chunk)
     do {
       return try await withThrowingTaskGroup(of: Outcome.self) { group in
@@ -152,7 +153,7 @@ package struct SiteWriter: Sendable {
         func begin() {
           guard let start = starts.next() else { return }
           let pages = start..<min(start + Self.chunk, index.pages + 1)
-          group.addTask { try await write(pages, index, fullBefore: fullBefore, isDurable: isDurable) }
+          group.addTask { try await write(pages, index, after: old, isDurable: isDurable) }
         }
         for _ in 0..<width { begin() }
         while let part = try await group.next() {
@@ -171,7 +172,7 @@ package struct SiteWriter: Sendable {
   }
 
   private func write(
-    _ pages: Range<Int>, _ index: SiteIndex, fullBefore: Int, isDurable: Bool
+    _ pages: Range<Int>, _ index: SiteIndex, after old: SiteIndex?, isDurable: Bool
   ) async throws(SiteError) -> Outcome {
     let first = (pages.lowerBound - 1) * index.size + 1
     let posts = try await posts(
@@ -186,10 +187,11 @@ package struct SiteWriter: Sendable {
         let data = try encoded(page, Array(own), places)
         outcome.origins.formUnion(data.origins)
         outcome.missing += data.missing
+        let hasGrown = old.map { $0.posts(on: page) < min($0.size, index.posts(on: page)) } ?? true
         for (bytes, name) in [(data.json, "feed/\(page).json"), (data.script, "feed/\(page).js")] {
           let change = try folder.write(bytes, to: name, isDurable: isDurable)
           if change != .none { outcome.written += 1 }
-          if change == .changed, page <= fullBefore { outcome.changedFull += 1 }
+          if change == .changed, !hasGrown { outcome.replaced += 1 }
         }
       }
       return outcome
