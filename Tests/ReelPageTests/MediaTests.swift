@@ -107,6 +107,25 @@ struct MediaTests {
     #expect(try feed.numbers(1) + feed.numbers(2) == [1, 2, 3, 4])
   }
 
+  @Test("that are missing are looked for until they are there", arguments: [MediaPlacement.link, .copy])
+  func found(placement: MediaPlacement) async throws {
+    let feed = try TestFeed()
+    let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
+    let posts = try await feed.publish((0..<9).map { "\($0)" }, url: { store.fileURL + "/\($0)" })
+    // Not in the first page, which is compared in any case, and not in the last one.
+    let late = posts[4].video
+    for post in posts where post.video != late {
+      try feed.folder.write(TestFeed.video, to: "store/\(post.video)")
+    }
+    #expect(try await feed.write { $0.media = placement }.missing == 1)
+    #expect(try await feed.write().missing == 1)
+    try feed.folder.write(TestFeed.video, to: "store/\(late)")
+    let summary = try await feed.write()
+    #expect(summary.missing == 0 && !summary.isLocal)
+    #expect(try feed.text("feed/2.json").contains("\"videoURL\":\"media/\(late)\""))
+    #expect(try await feed.write().written == 0)
+  }
+
   @Test(
     "are linked from a report below its folder where they lie there",
     arguments: [

@@ -18,6 +18,8 @@ package struct SiteIndex: Codable, Hashable, Sendable {
   var revision: Int
   /// Where local media are for the page.
   var media: MediaPlacement
+  /// Media that should be in the site, and were not to be found: the next run looks for them again.
+  var missing: Int
   /// Other places that media come from, as sources of a content security policy, sorted.
   var origins: [String]
   /// The id of the newest post: proves that the next run looks at the same feed.
@@ -27,7 +29,7 @@ package struct SiteIndex: Codable, Hashable, Sendable {
   init(title: String, size: Int, media: MediaPlacement) {
     v = Self.version
     (self.title, self.size, self.media) = (title, size, media)
-    (count, pages, revision) = (0, 0, 0)
+    (count, pages, revision, missing) = (0, 0, 0, 0)
     origins = []
     _newest = ExplicitNull(wrappedValue: nil)
   }

@@ -59,6 +59,8 @@ package struct SiteWriter: Sendable {
     }
     let first = newPage ?? 1
     let outcome = try await writePages(first, index, after: old)
+    // Pages that were not looked at miss none.
+    index.missing = outcome.missing
     index.origins = MediaOrigin.sources(outcome.origins.union(first == 1 ? [] : old?.origins ?? []))
     // What a killed run changed looks unchanged to this one.
     let hasFewer = old.map { $0.pages > index.pages } ?? false
@@ -110,7 +112,8 @@ package struct SiteWriter: Sendable {
         "\(folder.path.text) shows posts that this library doesn't have: name its library with --library, or let --all "
           + "make it the site of this one")
     }
-    guard old.size == index.size, old.media == index.media, !folder.holds(Self.rewriting) else { return nil }
+    guard old.size == index.size, old.media == index.media, old.missing == 0, !folder.holds(Self.rewriting)
+    else { return nil }
     // Posts do not change, but a store may move, or posters be made for old posts: that shows on every page.
     let hasChanged = try await firstPage(holding: old.count, index) != folder.read("feed/1.json")
     return hasChanged ? nil : old.count / old.size + 1
