@@ -105,6 +105,18 @@ struct SiteTests {
     #expect(try feed.files().count == 12)
   }
 
+  @Test("has no page of a run that was killed, however many it wrote")
+  func superfluous() async throws {
+    let feed = try TestFeed()
+    try await feed.publish((0..<4).map { "post \($0)" })
+    try await feed.write()
+    let names = try feed.folder.names(in: "site/feed")
+    for name in ["3.json", "3.js", "40.js"] { try feed.folder.write("old".utf8, to: "site/feed/" + name) }
+    try feed.folder.write("mine".utf8, to: "site/feed/notes.json")
+    try await feed.write { $0.all = true }
+    #expect(try feed.folder.names(in: "site/feed") == (names + ["notes.json"]).sorted())
+  }
+
   @Test("of another library is left alone, unless all of it is to be written")
   func otherLibrary() async throws {
     let feed = try TestFeed()

@@ -88,6 +88,15 @@ final class SiteFolder: Sendable {
     }
   }
 
+  /// The names in a folder of the site.
+  func names(in folder: String) throws(SiteError) -> [String] {
+    do {
+      return try FileManager.default.contentsOfDirectory(atPath: path.text + "/" + folder)
+    } catch {
+      throw Self.failure("\(path.text)/\(folder) can't be read", error)
+    }
+  }
+
   /// Whether there is something of that name.
   func holds(_ name: String) -> Bool { faccessat(root.rawValue, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 

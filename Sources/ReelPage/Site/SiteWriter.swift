@@ -70,7 +70,7 @@ package struct SiteWriter: Sendable {
     summary.added = max(0, index.count - (old?.count ?? 0))
     summary.missing = outcome.missing
     summary.isLocal = index.origins.contains("file:")
-    summary.written = outcome.written + (try writeRest(index, after: old))
+    summary.written = outcome.written + (try writeRest(index, isComplete: first == 1))
     return summary
   }
 
@@ -232,8 +232,9 @@ package struct SiteWriter: Sendable {
 
   // MARK: The rest
 
-  /// Everything but the pages, the index last: it says what is there.
-  private func writeRest(_ index: SiteIndex, after old: SiteIndex?) throws(SiteError) -> Int {
+  /// Everything but the pages, `feed/index.json` last: it says what is there.
+  /// - Parameter isComplete: whether all pages were looked at, so that any others are to go.
+  private func writeRest(_ index: SiteIndex, isComplete: Bool) throws(SiteError) -> Int {
     let files = [
       ("index.html", PageFiles.page(title: index.title, origins: index.origins)),
       ("style.css", PageFiles.style), ("script.js", PageFiles.script), ("icon.svg", PageFiles.icon),
@@ -245,20 +246,24 @@ package struct SiteWriter: Sendable {
     // No power cut leaves an index without its pages.
     try folder.syncNames()
     let data = try data(index, for: "index")
-    for (name, bytes) in [("feed/index.js", data.script), ("feed/index.json", data.json)]
-    where try folder.write(bytes, to: name, isDurable: true) != .none {
-      written += 1
-    }
-    if let old, old.pages > index.pages {
-      for page in index.pages + 1...old.pages {
-        folder.remove("feed/\(page).json")
-        folder.remove("feed/\(page).js")
-      }
-    }
+    if try folder.write(data.script, to: "feed/index.js", isDurable: true) != .none { written += 1 }
+    // When the page knows that they are gone, and before the next run trusts the index.
+    if isComplete { try removePages(after: index.pages) }
+    if try folder.write(data.json, to: "feed/index.json", isDurable: true) != .none { written += 1 }
     if folder.holds(Self.rewriting) {
       try folder.syncNames()
       folder.remove(Self.rewriting)
     }
     return written
+  }
+
+  /// Removes what earlier runs wrote for pages after `last`.
+  private func removePages(after last: Int) throws(SiteError) {
+    for name in try folder.names(in: "feed") {
+      let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+      guard parts.count == 2, parts[1] == "json" || parts[1] == "js", let page = Int(parts[0]), page > last
+      else { continue }
+      folder.remove("feed/" + name)
+    }
   }
 }
