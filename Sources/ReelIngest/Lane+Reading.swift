@@ -184,7 +184,7 @@ extension Lane {
 
   /// How long a file may keep the others of its batch waiting: many times what most take, and so little that it is no
   /// great loss when the reading is begun anew. One job at a time has no use for that.
-  private var patience: Duration? { context.options.jobs > 1 ? .milliseconds(30) : nil }
+  private var patience: Duration? { context.options.jobs > 1 ? .milliseconds(20) : nil }
 
   /// What the file holds, and who has read it just now; nil for what is remembered. No report when the file takes so
   /// long that it goes on alone.
