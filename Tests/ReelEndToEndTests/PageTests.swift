@@ -53,7 +53,7 @@ struct PageTests {
     let again = try await bench.reel("page", "site")
     #expect(again.output.hasPrefix("nothing new: "), "\(again.output)")
     let inside = try await bench.reel("page", "library/site")
-    #expect(inside.status == 64 && inside.errors.contains("in the library"), "\(inside.errors)")
+    #expect(inside.status == 64 && inside.errors.contains("inside the library"), "\(inside.errors)")
     let other = try await ReelBinary.run(["page", "site", "--library", "nothing"], in: bench.folder)
     #expect(other.status == 1 && other.errors.contains("--library"), "\(other.errors)")
   }

@@ -99,7 +99,7 @@ struct PosterCommandTests {
       ["poster", "clips/a.mp4", "-o", "notes.txt", "--overwrite"],
     ] {
       let run = try await ReelBinary.run(arguments, in: bench.folder)
-      #expect(run.status == 1 && run.errors.contains("not written over"), "\(arguments): \(run.errors)")
+      #expect(run.status == 1 && run.errors.contains("overwritten"), "\(arguments): \(run.errors)")
       #expect(try Data(contentsOf: source) == before)
     }
     #expect(try Data(contentsOf: notes) == Data("notes".utf8))

@@ -67,7 +67,7 @@ final class SiteFolder: Sendable {
     }
     guard let foreign else { return }
     throw SiteError(
-      .notOurs, "\(path) holds \(foreign), which reel page did not write: name an empty folder, or a new one")
+      .notOurs, "\(path) holds \(foreign), which reel page did not write; name an empty folder or a new one")
   }
 
   private static func isEmpty(_ path: String) -> Bool {

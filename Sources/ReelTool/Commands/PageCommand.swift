@@ -52,7 +52,7 @@ struct PageCommand: AsyncParsableCommand {
     let own = CanonicalPath(resolving: try AppContext.libraryPath(settings)).text
     guard path.text != own, !path.text.hasPrefix(own + "/") else {
       throw CommandFailure(
-        .usage, "\(path.text) is in the library, which is Reel's alone: name another folder")
+        .usage, "\(path.text) is inside the library, which belongs to Reel alone; name another folder")
     }
     var options = SiteOptions()
     (options.title, options.size, options.media, options.all) = (title, size, media, all)
@@ -85,7 +85,7 @@ struct PageCommand: AsyncParsableCommand {
     }
     if summary.isLocal {
       lines.append(
-        "Its videos are files of this machine: for a web server, put them into the site with --media copy, or link"
+        "Its videos are files on this machine: for a web server, put them into the site with --media copy or --media link"
       )
     }
     return lines.map { traits.sanitized($0) + "\n" }.joined()

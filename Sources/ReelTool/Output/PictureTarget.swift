@@ -16,11 +16,11 @@ enum PictureTarget: Sendable {
     if Self.isStandardOutput(path) {
       guard isOnePicture else {
         throw CommandFailure(
-          .usage, "-o \(path.text) takes one picture, and these may be several; name a folder (-o FOLDER/)")
+          .usage, "-o \(path.text) takes one picture, and there may be several; name a folder (-o FOLDER/)")
       }
       guard isatty(STDOUT_FILENO) == 0 else {
         throw CommandFailure(
-          .usage, "a picture is nothing for a terminal; name a file (-o FILE), or redirect it")
+          .usage, "a picture is not written to a terminal; name a file (-o FILE), or redirect the output")
       }
       self = .standardOutput
       return
@@ -28,7 +28,7 @@ enum PictureTarget: Sendable {
     let isFolder = path.bytes.last == UInt8(ascii: "/") || Self.kind(of: path) == S_IFDIR
     guard isFolder || isOnePicture else {
       throw CommandFailure(
-        .usage, "\(path.text) takes one picture, and these may be several; name a folder (-o \(path.text)/)")
+        .usage, "\(path.text) takes one picture, and there may be several; name a folder (-o \(path.text)/)")
     }
     self = isFolder ? .folder(path) : .file(path)
   }
@@ -144,12 +144,13 @@ struct PictureWriter {
   private func replace(_ path: SourcePath, with bytes: [UInt8]) throws {
     guard let status = Self.ownStatus(of: path), isPicture(path, status) else {
       throw FileFailure(
-        code: "nameTaken", message: "\(path.text) is there already, and is no JPEG; give another folder")
+        code: "nameTaken", message: "\(path.text) already exists and is not a JPEG; name another folder")
     }
     guard replacesPictures else {
       throw FileFailure(
         code: "nameTaken",
-        message: "\(path.text) is there already, and is another picture; give another folder, or --overwrite")
+        message:
+          "\(path.text) already exists and is a different picture; name another folder, or use --overwrite")
     }
     do throws(SystemError) { try Self.replace(path, bytes) } catch { throw Self.failure(path, error) }
   }
@@ -202,12 +203,12 @@ struct PictureWriter {
     guard let status = PictureTarget.status(of: path), status.st_mode & S_IFMT == S_IFREG else { return }
     guard !isSource(status) else {
       throw CommandFailure(
-        .couldNotRun, "\(path.text) is one of the videos, which are not written over; give another name")
+        .couldNotRun, "\(path.text) is one of the videos, which are never overwritten; choose another name")
     }
     guard isPicture(path, status) else {
       throw CommandFailure(
         .couldNotRun,
-        "\(path.text) is there already, and is no JPEG; it is not written over, give another name")
+        "\(path.text) already exists and is not a JPEG, so it is not overwritten; choose another name")
     }
   }
 
