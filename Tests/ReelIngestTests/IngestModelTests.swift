@@ -281,7 +281,7 @@ struct IngestModelTests {
   @Test("an intent whose completion fails is given back, and the next run takes it up")
   func completionFails() async throws {
     let folder = ClipFolder(["a.mp4"])
-    let onceFull = FullOnce(base: catalog, at: .post)
+    let onceFull = FailingCatalog(base: catalog, .fullAtPost)
     var mine = services()
     mine.catalog = onceFull
     let first = await model(folder, mine).run()
@@ -291,12 +291,23 @@ struct IngestModelTests {
     #expect(store.keys.count == 1)
   }
 
+  @Test("an intent that is lost each time is told as that, and blames no store")
+  func leaseLost() async throws {
+    let folder = ClipFolder(["a.mp4"])
+    var mine = services()
+    mine.catalog = FailingCatalog(base: catalog, .leaseLost)
+    let summary = await model(folder, mine).run()
+    #expect(summary.reasons == ["catalog.leaseLost": 1])
+    #expect(store.keys.count == 1)
+    #expect(await model(folder, services()).run().published == 1)
+  }
+
   @Test("an intent that can't be given back ends the run: a copy of the same video would wait for ever")
   func releaseFails() async throws {
     let folder = ClipFolder(["a.mp4", "b.mp4"])
     let full = BrokenUploader(base: store) { _ throws(UploadError) in throw UploadError(.storeFull, "full") }
     var mine = services(uploader: full)
-    mine.catalog = FullOnce(base: catalog, at: .release)
+    mine.catalog = FailingCatalog(base: catalog, .fullAtRelease)
     let summary = await model(folder, mine).run()
     #expect(summary.outcome == .aborted && summary.error?.code == "catalog.diskFull")
   }

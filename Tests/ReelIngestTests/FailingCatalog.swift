@@ -1,22 +1,25 @@
 import ReelCore
 import Synchronization
 
-/// A catalog whose disk is full when something is written for the first time.
-final class FullOnce: PostCatalog {
-  enum Write {
-    case post, release
+/// A catalog that fails where a test wants it to.
+final class FailingCatalog: PostCatalog {
+  enum Failure {
+    /// Its disk is full when that is written for the first time.
+    case fullAtPost, fullAtRelease
+    /// Somebody else has each intent by the time it is to become a post.
+    case leaseLost
   }
   private let base: any PostCatalog
-  private let write: Write
+  private let failure: Failure
   private let isFirst = Mutex(true)
 
-  init(base: any PostCatalog, at write: Write) {
+  init(base: any PostCatalog, _ failure: Failure) {
     self.base = base
-    self.write = write
+    self.failure = failure
   }
 
-  private func fail(at write: Write) throws(CatalogError) {
-    guard write == self.write else { return }
+  private func fail(at failure: Failure) throws(CatalogError) {
+    guard failure == self.failure else { return }
     let isFirst = isFirst.withLock { first in
       defer { first = false }
       return first
@@ -27,19 +30,23 @@ final class FullOnce: PostCatalog {
   func complete(
     _ intent: Intent, draft: PostDraft, stored: StoredObject
   ) async throws(CatalogError) -> Post {
-    try fail(at: .post)
+    try fail(at: .fullAtPost)
+    if failure == .leaseLost {
+      try await base.release(intent, because: .retryLater)
+      throw CatalogError(.leaseLost, "another run has taken it over")
+    }
     return try await base.complete(intent, draft: draft, stored: stored)
   }
 
   func complete(
     _ completions: [Completion], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Post, CatalogError>] {
-    if !completions.isEmpty { try fail(at: .post) }
+    if !completions.isEmpty { try fail(at: .fullAtPost) }
     return try base.complete(completions, noting: notes)
   }
 
   func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
-    try fail(at: .release)
+    try fail(at: .fullAtRelease)
     try await base.release(intent, because: reason)
   }
 
