@@ -3,42 +3,23 @@ import Glibc
 import ReelCore
 import ReelPicture
 import ReelProbe
+import ReelTestSupport
 import Testing
 
 /// The `ffmpeg` program, which makes the videos of these tests, and says what is in a JPEG.
 enum FFmpegTool {
-  /// Nil where it is not installed.
-  static let path: String? = (ProcessInfo.processInfo.environment["PATH"] ?? "")
-    .split(separator: ":").map { $0 + "/ffmpeg" }
-    .first { FileManager.default.isExecutableFile(atPath: $0) }
+  static let path = FFmpegProgram.path
 
-  struct Failure: Error {
-    let words: [String]
-  }
-
-  /// Runs it, and gives what it writes to standard output.
-  @discardableResult
-  static func run(_ arguments: [String]) throws -> [UInt8] {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: try #require(path))
-    process.arguments = ["-v", "error", "-nostdin", "-y", "-threads", "1"] + arguments
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw Failure(words: arguments) }
-    return Array(bytes)
+  /// What it writes to standard output.
+  static func output(_ arguments: [String]) throws -> [UInt8] {
+    try FFmpegProgram.output(["-threads", "1"] + arguments)
   }
 
   /// What it writes into a file of that name.
   static func make(_ name: String, _ arguments: [String]) throws -> [UInt8] {
-    let folder = NSTemporaryDirectory() + "/reel-picture-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try run(arguments + [folder + "/" + name])
-    return Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
+    try FFmpegProgram.make(name, ["-threads", "1"] + arguments) { path in
+      Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
   }
 }
 
@@ -53,7 +34,7 @@ struct Look: Equatable {
 
   /// Of a still that a filter graph draws.
   init(drawn source: String, _ filter: String = "null") throws {
-    colours = try FFmpegTool.run(
+    colours = try FFmpegTool.output(
       ["-f", "lavfi", "-i", source, "-vf", "\(filter),format=gbrp,scale=16:9:flags=area"] + Self.output)
   }
 
@@ -62,7 +43,7 @@ struct Look: Equatable {
     let file = NSTemporaryDirectory() + "/reel-look-\(UUID().uuidString).jpg"
     try Data(jpeg).write(to: URL(fileURLWithPath: file))
     defer { try? FileManager.default.removeItem(atPath: file) }
-    colours = try FFmpegTool.run(
+    colours = try FFmpegTool.output(
       ["-f", "mjpeg", "-i", file, "-vf", "format=gbrp,scale=16:9:flags=area"] + Self.output)
   }
 
@@ -79,6 +60,8 @@ struct Look: Equatable {
 
 /// A file for a test.
 final class TestVideo {
+  struct NoContainer: Error {}
+
   let descriptor: Int32
   let size: Int64
   let container: MediaContainer
@@ -91,7 +74,7 @@ final class TestVideo {
     let head = Array(bytes.prefix(Sniffer.headLength))
     guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count,
       case .container(let container) = Sniffer.verdict(head: head, size: size)
-    else { throw FFmpegTool.Failure(words: ["not a container"]) }
+    else { throw NoContainer() }
     self.container = container
   }
 

@@ -1,11 +1,8 @@
-import Foundation
+import ReelTestSupport
 
 /// The `ffmpeg` program, which some tests let make their files.
 enum FFmpegTool {
-  /// Nil where it is not installed.
-  static let path: String? = (ProcessInfo.processInfo.environment["PATH"] ?? "")
-    .split(separator: ":").map { $0 + "/ffmpeg" }
-    .first { FileManager.default.isExecutableFile(atPath: $0) }
+  static let path = FFmpegProgram.path
 
   /// The encoders that the tests ask for and this build of the program lacks: what they would make is left out.
   static let missingEncoders: [String] = {
@@ -15,38 +12,19 @@ enum FFmpegTool {
       "libtheora", "libvorbis", "libvpx", "libvpx-vp9", "libx264", "libx265", "mjpeg", "mp2", "mpeg1video",
       "mpeg2video", "mpeg4", "msmpeg4", "pcm_s16le", "png", "prores_ks", "wmav2", "wmv1", "wmv2",
     ]
-    let listed = Set(output(["-v", "error", "-encoders"]).split { $0.isWhitespace })
+    let printed = (try? FFmpegProgram.output(["-encoders"])) ?? []
+    let listed = Set(String(decoding: printed, as: UTF8.self).split { $0.isWhitespace })
     return wanted.filter { !listed.contains(Substring($0)) }
   }()
 
-  /// What the program prints; empty where it is not installed.
-  private static func output(_ arguments: [String]) -> String {
-    guard let path else { return "" }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: path)
-    process.arguments = arguments
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    guard (try? process.run()) != nil else { return "" }
-    let bytes = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
-    process.waitUntilExit()
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
   /// What the program writes into a file named `name`, given the arguments that stand before it.
+  /// Nil where it can't be made: an encoder may be missing.
   static func make(_ name: String, _ arguments: [String]) throws -> OpenFile? {
-    guard let path else { return nil }
-    let folder = NSTemporaryDirectory() + "/reel-probe-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: path)
-    process.arguments = ["-v", "error", "-nostdin", "-y"] + arguments + [folder + "/" + name]
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { return nil }
-    return OpenFile(folder + "/" + name)
+    do {
+      return try FFmpegProgram.make(name, arguments) { OpenFile($0) }
+    } catch is FFmpegProgram.Failure {
+      return nil
+    }
   }
 
   /// Two seconds of a test picture, 64x48 at 25 frames a second.

@@ -1,0 +1,40 @@
+import Foundation
+
+/// The `ffmpeg` program, which makes files for tests.
+package enum FFmpegProgram {
+  /// Nil where it is not installed.
+  package static let path: String? = (ProcessInfo.processInfo.environment["PATH"] ?? "")
+    .split(separator: ":").map { $0 + "/ffmpeg" }
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+  package struct Failure: Error {
+    package let arguments: [String]
+  }
+
+  /// What it writes to standard output.
+  /// - Throws: ``Failure`` where it is not installed, or ends with an error.
+  @discardableResult
+  package static func output(_ arguments: [String]) throws -> [UInt8] {
+    guard let path else { throw Failure(arguments: arguments) }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = ["-v", "error", "-nostdin", "-y"] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw Failure(arguments: arguments) }
+    return Array(bytes)
+  }
+
+  /// What `body` makes of the path of the file named `name` that it writes, given the arguments that stand before it.
+  package static func make<Value>(
+    _ name: String, _ arguments: [String], _ body: (String) throws -> Value
+  ) throws -> Value {
+    let folder = try TemporaryFolder()
+    try output(arguments + [folder.path(of: name)])
+    return try body(folder.path(of: name))
+  }
+}
