@@ -2,6 +2,13 @@ import CFFmpeg
 import ReelCore
 import ReelProbe
 
+/// A frame of a video as it is shown.
+struct ShownFrame {
+  let picture: RawPicture
+  /// Seconds from the beginning; nil when that is unknown.
+  let time: Double?
+}
+
 /// Makes a decoded frame a picture as it is shown: cropped, square pixels, upright, in sRGB, on neutral grey where it is
 /// transparent, and no larger than asked for.
 struct FrameRenderer {
@@ -13,6 +20,22 @@ struct FrameRenderer {
   let halvings: Int
   let context: UnsafeMutablePointer<AVFormatContext>
   let stream: UnsafeMutablePointer<AVStream>
+
+  /// Of the video's own frames.
+  init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
+    self.side = side
+    (orientation, crop, halvings) = (video.orientation, video.crop, decoder.halvings)
+    (context, stream) = (video.context, decoder.stream)
+  }
+
+  /// Of a cover, which is shown as it is stored.
+  init(
+    cover stream: UnsafeMutablePointer<AVStream>, of video: OpenedVideo, _ decoder: PictureDecoder, side: Int
+  ) {
+    self.side = side
+    (orientation, crop, halvings) = (DisplayOrientation(), nil, decoder.halvings)
+    (context, self.stream) = (video.context, stream)
+  }
 
   /// What transparent pictures stand on.
   private static let ground: Int32 = 128

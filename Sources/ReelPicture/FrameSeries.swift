@@ -4,12 +4,6 @@ import ReelProbe
 
 /// Pictures of a video, spread evenly over it.
 struct FrameSeries {
-  struct Frame {
-    let picture: RawPicture
-    /// Seconds from the beginning; nil when that is unknown.
-    let time: Double?
-  }
-
   private let video: OpenedVideo
   private let decoder: PictureDecoder
   private let renderer: FrameRenderer
@@ -25,20 +19,18 @@ struct FrameSeries {
   init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
     self.video = video
     self.decoder = decoder
-    renderer = FrameRenderer(
-      side: side, orientation: video.orientation, crop: video.crop, halvings: decoder.halvings,
-      context: video.context, stream: decoder.stream)
+    renderer = FrameRenderer(video, decoder, side: side)
   }
 
   /// At most `count`, at least 1, in the order of their times, none of them twice.
   /// - Throws: `memoryLimit` when they have more pixels than a sheet has room for.
-  func frames(count: Int) throws(PosterError) -> [Frame] {
+  func frames(count: Int) throws(PosterError) -> [ShownFrame] {
     guard let duration = video.duration else {
       let frames = spread(keyFrames(), count: count)
       guard Self.pixels(frames) <= Self.mostShown else { throw Self.tooLarge(count, frames) }
       return frames
     }
-    var frames: [Frame] = []
+    var frames: [ShownFrame] = []
     for index in 0..<count where !video.isPastHalfTime && video.stop == nil {
       let wanted = (Double(index) + 0.5) / Double(count) * duration
       guard let frame = frame(at: wanted, after: frames.last?.time ?? -1) else { continue }
@@ -48,11 +40,11 @@ struct FrameSeries {
     return frames
   }
 
-  private static func pixels(_ frames: [Frame]) -> Int {
+  private static func pixels(_ frames: [ShownFrame]) -> Int {
     frames.reduce(0) { $0 + $1.picture.width * $1.picture.height }
   }
 
-  private static func tooLarge(_ count: Int, _ frames: [Frame]) -> PosterError {
+  private static func tooLarge(_ count: Int, _ frames: [ShownFrame]) -> PosterError {
     let size = frames.last.map { " of \($0.picture.width)x\($0.picture.height)" } ?? ""
     return PosterError(
       .memoryLimit,
@@ -61,7 +53,7 @@ struct FrameSeries {
   }
 
   /// The key frame before `wanted`; where that is not `after` the last one, the frame at that time.
-  private func frame(at wanted: Double, after last: Double) -> Frame? {
+  private func frame(at wanted: Double, after last: Double) -> ShownFrame? {
     video.allow(bytes: Self.bytesOfOne)
     guard decoder.seek(to: wanted) else { return nil }
     guard case .frame(let key) = decoder.nextKeyFrame() else { return nil }
@@ -76,9 +68,9 @@ struct FrameSeries {
     return nil
   }
 
-  private func keyFrames() -> [Frame] {
+  private func keyFrames() -> [ShownFrame] {
     video.allow(bytes: Self.bytesOfOne)
-    var frames: [Frame] = []
+    var frames: [ShownFrame] = []
     // Twice as many as are shown at most: some are left out afterwards.
     while frames.count < Self.mostKeyFrames, Self.pixels(frames) <= 2 * Self.mostShown,
       decoder.pixels < Self.mostPixels, !video.isPastHalfTime,
@@ -89,14 +81,14 @@ struct FrameSeries {
     return frames
   }
 
-  private func spread(_ frames: [Frame], count: Int) -> [Frame] {
+  private func spread(_ frames: [ShownFrame], count: Int) -> [ShownFrame] {
     guard frames.count > count else { return frames }
     return (0..<count).map { frames[(2 * $0 + 1) * frames.count / (2 * count)] }
   }
 
-  private func taken(_ frame: UnsafeMutablePointer<AVFrame>) -> Frame? {
+  private func taken(_ frame: UnsafeMutablePointer<AVFrame>) -> ShownFrame? {
     renderer.picture(frame).map {
-      Frame(picture: $0, time: decoder.seconds(frame.pointee.best_effort_timestamp))
+      ShownFrame(picture: $0, time: decoder.seconds(frame.pointee.best_effort_timestamp))
     }
   }
 }

@@ -37,7 +37,8 @@ final class PictureDecoder {
   ) throws(PosterError) {
     guard let parameters = stream.pointee.codecpar, let codec = Self.codec(parameters.pointee.codec_id) else {
       throw PosterError(
-        .undecodable, "its video is in a codec (\(Self.name(of: stream))) of which Reel decodes no pictures")
+        .undecodable,
+        "its video is in a codec (\(Self.name(of: stream))) that Reel does not decode; convert it first")
     }
     guard let decoder = avcodec_alloc_context3(codec), let packet = av_packet_alloc(),
       let frame = av_frame_alloc()
@@ -63,7 +64,8 @@ final class PictureDecoder {
 
   /// FFmpeg's name of the stream's codec.
   static func name(of stream: UnsafeMutablePointer<AVStream>) -> String {
-    String(cString: avcodec_get_name(stream.pointee.codecpar.pointee.codec_id))
+    let codec = stream.pointee.codecpar.pointee.codec_id
+    return codec == AV_CODEC_ID_NONE ? "unknown to this FFmpeg" : String(cString: avcodec_get_name(codec))
   }
 
   private static func codec(_ id: AVCodecID) -> UnsafePointer<AVCodec>? {

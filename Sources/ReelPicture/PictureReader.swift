@@ -70,12 +70,12 @@ package struct PictureReader {
       throw PosterError(
         .noPicture,
         video.cover == nil
-          ? "it has no video, so there is nothing to make a poster of"
+          ? "it has no video to make a poster of"
           : "it has no video; its cover can be taken instead (--cover)")
     }
     guard !video.isEncrypted else {
       throw PosterError(
-        .undecodable, "its video is encrypted, so that no picture of it can be shown; get a copy that is not")
+        .undecodable, "its video is encrypted, so no picture of it can be shown; get an unencrypted copy")
     }
     return try PictureDecoder(stream, of: video, side: side)
   }
@@ -88,10 +88,7 @@ package struct PictureReader {
     // The frame is the decoder's.
     return withExtendedLifetime(decoder) {
       guard case .frame(let frame) = decoder.attachedPicture() else { return nil }
-      return FrameRenderer(
-        side: side, orientation: DisplayOrientation(), crop: nil, halvings: decoder.halvings,
-        context: video.context, stream: stream
-      ).picture(frame)
+      return FrameRenderer(cover: stream, of: video, decoder, side: side).picture(frame)
     }
   }
 
@@ -104,11 +101,11 @@ package struct PictureReader {
   private func nothingDecoded(_ video: OpenedVideo, _ decoder: PictureDecoder) -> PosterError {
     if let stop = video.stop { return PosterError(stop) }
     if decoder.packets == 0 {
-      return PosterError(.noPicture, "its video has no picture that could be shown")
+      return PosterError(.noPicture, "its video holds no picture")
     }
     return PosterError(
       .undecodable,
-      "none of its pictures (\(PictureDecoder.name(of: decoder.stream))) can be decoded; it is damaged: get a complete copy"
+      "none of its pictures (\(PictureDecoder.name(of: decoder.stream))) can be decoded: it is damaged; get a complete copy"
     )
   }
 }

@@ -5,16 +5,10 @@ import ReelProbe
 /// Looks for the picture that stands for a video: key frames near a tenth of it first, then others, then the frames
 /// between; the first good one is taken, else the best within the budget.
 struct PosterSearch {
-  struct Candidate {
-    let picture: RawPicture
-    /// Seconds from the beginning; nil when that is unknown.
-    let time: Double?
-  }
-
   private let video: OpenedVideo
   private let decoder: PictureDecoder
   private let renderer: FrameRenderer
-  private var best: (candidate: Candidate, score: Double)?
+  private var best: (frame: ShownFrame, score: Double)?
   private var isFound = false
   /// Times of the key frames that were looked at.
   private var seen: Set<Int64> = []
@@ -40,16 +34,14 @@ struct PosterSearch {
   init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
     self.video = video
     self.decoder = decoder
-    renderer = FrameRenderer(
-      side: side, orientation: video.orientation, crop: video.crop, halvings: decoder.halvings,
-      context: video.context, stream: decoder.stream)
+    renderer = FrameRenderer(video, decoder, side: side)
   }
 
   /// Nil when no picture could be decoded.
-  mutating func run() -> Candidate? {
+  mutating func run() -> ShownFrame? {
     lookAtKeyFrames()
     if seen.count < Self.enoughKeyFrames, mayGoOn(pixels: Self.allPixels) { lookBetween() }
-    return best?.candidate
+    return best?.frame
   }
 
   private mutating func lookAtKeyFrames() {
@@ -104,7 +96,7 @@ struct PosterSearch {
     let quality = PictureQuality(picture)
     let score = isDamaged ? quality.score / 4 : quality.score
     if score > best?.score ?? -1 {
-      best = (Candidate(picture: picture, time: decoder.seconds(ticks)), score)
+      best = (ShownFrame(picture: picture, time: decoder.seconds(ticks)), score)
     }
     isFound = quality.isGood && !isDamaged
   }
