@@ -31,6 +31,9 @@ public protocol CatalogRepair: Sendable {
 
   /// Gives an intent that was taken over up for good. Its row goes on naming the object.
   func giveUp(_ intent: Intent) async throws(CatalogError)
+
+  /// Gives a poster up for good: no post shows it from now on. False when one does, or may yet.
+  func giveUpPoster(_ key: ObjectKey, in destination: Destination) async throws(CatalogError) -> Bool
 }
 
 /// A process that works, or worked, on a library.
@@ -74,8 +77,16 @@ public struct ExaminedObject: Hashable, Sendable {
     case waiting
     /// Given up: never published under this key.
     case givenUp
+    /// A poster that its post does not show: an attempt that was not the last one made it.
+    case unneeded
   }
-  /// The post that it is, or was to be.
+  /// What it is to its post.
+  public enum Kind: String, Hashable, Sendable, Codable {
+    case video, poster
+  }
+  /// What it is to its post. Of a poster, ``State/held`` says that the post is not published yet.
+  public let kind: Kind
+  /// The post whose it is, or was to be.
   public let id: PostID
   /// Its name in the store.
   public let key: ObjectKey
@@ -90,8 +101,10 @@ public struct ExaminedObject: Hashable, Sendable {
 
   /// An object by its row.
   public init(
-    id: PostID, key: ObjectKey, size: Int64, digest: ContentDigest, state: State, changedAt: Date
+    kind: Kind = .video, id: PostID, key: ObjectKey, size: Int64, digest: ContentDigest, state: State,
+    changedAt: Date
   ) {
+    self.kind = kind
     self.id = id
     self.key = key
     self.size = size

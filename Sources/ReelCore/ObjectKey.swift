@@ -17,7 +17,16 @@ public struct ObjectKey: Hashable, Sendable {
   /// A name nobody can guess, with the container's real extension.
   /// - Parameter length: characters before the dot, 16 ... 64; others are brought into that range.
   public init(random randomness: some Randomness, container: MediaContainer, length: Int = 22) {
-    rawValue = randomness.name(length: min(max(length, 16), 64)) + "." + container.fileExtension
+    self.init(random: randomness, fileExtension: container.fileExtension, length: length)
+  }
+
+  /// The same for a poster, which is a JPEG.
+  package init(posterNamedBy randomness: some Randomness, length: Int = 22) {
+    self.init(random: randomness, fileExtension: "jpg", length: length)
+  }
+
+  private init(random randomness: some Randomness, fileExtension: String, length: Int) {
+    rawValue = randomness.name(length: min(max(length, 16), 64)) + "." + fileExtension
   }
 
   /// Whether `name` is of the form that ``init(random:container:length:)`` makes.

@@ -48,12 +48,24 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
   /// How the facts were read, and how far the reader was confined.
   @ExplicitNull public var probe: ProbeProvenance?
 
+  /// The name of its poster, a JPEG, in the same store; nil, as the four below, when it has none.
+  @ExplicitNull public var poster: ObjectKey?
+  /// Where the poster was stored, as an address that a viewer can open.
+  @ExplicitNull public package(set) var posterURL: String?
+  /// The poster's, in pixels.
+  @ExplicitNull public var posterWidth: Int?
+  /// The poster's, in pixels.
+  @ExplicitNull public var posterHeight: Int?
+  /// A blur of the poster, to be drawn while it loads (<https://blurha.sh>).
+  @ExplicitNull public var blurHash: String?
+
   enum CodingKeys: String, CodingKey {
     case id, video, videoURL, videoFileExtension, videoHeight, videoWidth
     case authorID = "author"
     case authorName = "autherName"
     case caption, music, likeCount, shareCount, commentID
     case duration, contentType, digest, size, createdAt, pageNumber, probe
+    case poster, posterURL, posterWidth, posterHeight, blurHash
   }
 
   /// A post from its parts; pure.
@@ -84,6 +96,39 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     self.createdAt = createdAt
     self.pageNumber = pageNumber
     probe = draft.provenance
+    show(draft.poster)
+  }
+
+  /// Shows `poster`, or none.
+  package mutating func show(_ shown: PostPoster?) {
+    poster = shown?.key
+    posterURL = shown?.url
+    posterWidth = shown?.width
+    posterHeight = shown?.height
+    blurHash = shown?.blurHash
+  }
+}
+
+/// A poster that is stored, as its post shows it.
+public struct PostPoster: Hashable, Sendable, Codable {
+  /// Its name in the store of the video.
+  public let key: ObjectKey
+  /// An address that a viewer can open.
+  public let url: String
+  /// Pixels.
+  public let width: Int
+  /// Pixels.
+  public let height: Int
+  /// A blur of it; see ``Poster/blurHash``.
+  public let blurHash: String
+
+  /// `poster`, which is stored as `stored`.
+  public init(_ poster: Poster, stored: StoredObject) {
+    key = stored.key
+    url = stored.url
+    width = poster.width
+    height = poster.height
+    blurHash = poster.blurHash
   }
 }
 
@@ -130,6 +175,8 @@ public struct PostDraft: Hashable, Sendable, Codable {
   public var shareCount: Int
   /// A random name for the comments.
   public var commentID: String
+  /// Its poster, once that is stored; nil when it has none.
+  public var poster: PostPoster?
 
   /// A draft from its parts.
   public init(

@@ -6,10 +6,11 @@ import FoundationEssentials
 public protocol PostCatalog: Sendable {
   // MARK: Publishing
 
-  /// T1: the intent to publish, written down before a byte goes out.
+  /// T1: the intent to publish, and the name of its poster, written down before a byte goes out.
   func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim
 
-  /// T2: in one transaction the intent becomes published, the post is inserted and its event queued.
+  /// T2: in one transaction the intent becomes published, the post is inserted with `draft.poster`, which is stored
+  /// under the intent's name for it, and its event queued.
   /// - Throws: `leaseLost` when another attempt has taken the intent over; nothing is written then.
   func complete(_ intent: Intent, draft: PostDraft, stored: StoredObject) async throws(CatalogError) -> Post
 
@@ -125,15 +126,36 @@ public struct ClaimRequest: Sendable {
   public let newID: PostID
   /// Used when the intent is new; an unfinished one keeps its own.
   public let newKey: ObjectKey
+  /// The poster that the post is to have; nil for none.
+  public let poster: PosterRequest?
 
   /// A request; `newID` and `newKey` are drawn by the caller, so that a test can fix them.
   public init(
-    publication: Publication, duplicates: DuplicateHandling, size: Int64, newID: PostID, newKey: ObjectKey
+    publication: Publication, duplicates: DuplicateHandling, size: Int64, newID: PostID, newKey: ObjectKey,
+    poster: PosterRequest? = nil
   ) {
     self.publication = publication
     self.duplicates = duplicates
     self.size = size
     self.newID = newID
+    self.newKey = newKey
+    self.poster = poster
+  }
+}
+
+/// Asks for a name for a poster.
+public struct PosterRequest: Hashable, Sendable {
+  /// Of the JPEG.
+  public let digest: ContentDigest
+  /// Bytes.
+  public let size: Int64
+  /// Used unless an earlier attempt has named a poster of these very bytes for the same post.
+  public let newKey: ObjectKey
+
+  /// A request; `newKey` is drawn by the caller.
+  public init(digest: ContentDigest, size: Int64, newKey: ObjectKey) {
+    self.digest = digest
+    self.size = size
     self.newKey = newKey
   }
 }
@@ -158,15 +180,20 @@ public struct Intent: Hashable, Sendable {
   public let publication: Publication
   /// Counted from 1; the fence against an owner that was thought dead.
   public let attempt: Int
-  /// Whether an earlier attempt may have stored the object: look before uploading.
+  /// The name under which the post's poster is, or will be, stored; nil when none was asked for.
+  public let poster: ObjectKey?
+  /// Whether an earlier attempt may have stored the object and the poster: look before uploading.
   public var mayBeStored: Bool { attempt > 1 }
 
   /// An intent as a catalog grants it. `attempt` is counted from 1.
-  public init(id: PostID, key: ObjectKey, publication: Publication, attempt: Int) {
+  public init(
+    id: PostID, key: ObjectKey, publication: Publication, attempt: Int, poster: ObjectKey? = nil
+  ) {
     self.id = id
     self.key = key
     self.publication = publication
     self.attempt = attempt
+    self.poster = poster
   }
 }
 

@@ -9,7 +9,7 @@ enum CatalogSchema {
   static let applicationID = 0x5265_656C
 
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [CatalogSchema.version1, CatalogSchema.version2, CatalogSchema.version3]
+  static let migrations = [version1, version2, version3, version4]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
@@ -183,5 +183,27 @@ extension CatalogSchema {
     BEGIN
       SELECT RAISE(ABORT, 'a newer Reel has brought it up to date meanwhile: run the same command again');
     END;
+    """
+}
+
+extension CatalogSchema {
+  /// Adds posters.
+  static let version4 = """
+    -- A poster that is, or was to be, stored for an intent's post. Rows stay: each names an object that may be in the
+    -- store. Of one intent there may be several: an attempt whose poster has other bytes names it anew.
+    CREATE TABLE poster (
+      number INTEGER PRIMARY KEY,
+      intent INTEGER NOT NULL REFERENCES intent (number),
+      destination INTEGER NOT NULL REFERENCES destination (id),
+      objectKey TEXT NOT NULL,
+      digest BLOB NOT NULL CHECK (length(digest) = 32),
+      size INTEGER NOT NULL CHECK (size >= 0),
+      -- 0 named, 1 its post shows it, 2 given up.
+      state INTEGER NOT NULL DEFAULT 0 CHECK (state IN (0, 1, 2)),
+      changedAt INTEGER NOT NULL,
+      UNIQUE (destination, objectKey)
+    ) STRICT;
+    CREATE INDEX posterOfIntent ON poster (intent);
+    CREATE UNIQUE INDEX posterShown ON poster (intent) WHERE state = 1;
     """
 }

@@ -61,9 +61,11 @@ enum IntentTable {
     }
   }
 
+  /// Gives the intent's number.
+  @discardableResult
   static func insert(
     _ request: ClaimRequest, _ key: PublicationKey, owner: Int64, at now: Int64, in db: Connection
-  ) throws {
+  ) throws -> Int64 {
     // One row, and NULL in it when there is none.
     let last =
       try db.value(
@@ -79,6 +81,7 @@ enum IntentTable {
         request.newID.bytes, key.destination, request.newKey.rawValue, key.digest, key.author,
         last.map { $0 + 1 } ?? 0, request.size, owner, now, now,
       ])
+    return db.lastInsertedRowID
   }
 
   /// Gives the intent to `owner`, with the next attempt's number.
@@ -88,15 +91,20 @@ enum IntentTable {
       [owner, now, number])
   }
 
-  /// Marks the intent published, if this attempt still holds it. Gives its number and destination then.
+  /// Marks the intent published, if this attempt still holds it, and the poster that its post is to show is named. Gives
+  /// its number and destination then.
   static func finish(
-    _ intent: Intent, owner: Int64, at now: Int64, in db: Connection
+    _ intent: Intent, showing poster: ObjectKey? = nil, owner: Int64, at now: Int64, in db: Connection
   ) throws -> (number: Int64, destination: Int64)? {
-    try db.row(
+    let isNamed =
+      "AND EXISTS (SELECT 1 FROM poster WHERE poster.intent = intent.number AND poster.objectKey = ? AND poster.state = 0)"
+    return try db.row(
       """
       UPDATE intent SET state = 1, owner = NULL, changedAt = ?
-      WHERE postID = ? AND attempt = ? AND owner = ? AND state = 0 RETURNING number, destination
-      """, [now, intent.id.bytes, intent.attempt, owner]
+      WHERE postID = ? AND attempt = ? AND owner = ? AND state = 0 \(poster == nil ? "" : isNamed)
+      RETURNING number, destination
+      """,
+      [now, intent.id.bytes, intent.attempt, owner] + (poster.map { [$0.rawValue] } ?? [])
     ) { row in (try row["number"], try row["destination"]) }
   }
 

@@ -53,7 +53,7 @@ public final class MemoryCatalog: PostCatalog, Sendable {
   }
 
   func complete(_ one: Completion, in library: inout MemoryLibrary) throws(CatalogError) -> Post {
-    let place = try library.finish(one.intent, by: me)
+    let place = try library.finish(one.intent, showing: one.draft.poster?.key, by: me)
     let post = Post(
       draft: one.draft, intent: one.intent, stored: one.stored, pageNumber: place,
       createdAt: clock.now().wholeMilliseconds)

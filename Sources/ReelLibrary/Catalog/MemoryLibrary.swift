@@ -12,6 +12,7 @@ struct MemoryLibrary {
     var attempt = 1
     var state = State.unfinished
     var owner: Int?
+    var posters: [PosterRequest] = []
   }
 
   struct StoredName: Hashable {
@@ -76,14 +77,31 @@ struct MemoryLibrary {
       return holder != owner && !alive.contains(holder)
     }
     if request.duplicates == .skip, free.count < unfinished.count { return .held }
+    if let poster = request.poster, names.contains(StoredName(request.publication, poster.newKey)) {
+      throw CatalogError.nameTaken(request, at: Self.path)
+    }
     guard let index = free.first else { return .granted(try begin(request, by: owner)) }
     rows[index].owner = owner
     rows[index].attempt += 1
-    return .granted(rows[index].asIntent)
+    return .granted(intent(of: index, with: request.poster))
+  }
+
+  /// The poster's name is that of an earlier attempt of the same bytes, else a new one.
+  private mutating func intent(of index: Int, with poster: PosterRequest?) -> Intent {
+    let row = rows[index]
+    let key = poster.map { poster in
+      row.posters.first { $0.digest == poster.digest }?.newKey ?? poster.newKey
+    }
+    if let poster, key == poster.newKey {
+      rows[index].posters.append(poster)
+      names.insert(StoredName(row.publication, poster.newKey))
+    }
+    return Intent(
+      id: row.intent, key: row.key, publication: row.publication, attempt: row.attempt, poster: key)
   }
 
   private mutating func begin(_ request: ClaimRequest, by owner: Int) throws(CatalogError) -> Intent {
-    let name = StoredName(destination: request.publication.destination, key: request.newKey)
+    let name = StoredName(request.publication, request.newKey)
     if ofIntent[request.newID] != nil || names.contains(name) {
       throw CatalogError.nameTaken(request, at: Self.path)
     }
@@ -93,7 +111,7 @@ struct MemoryLibrary {
     ofIntent[request.newID] = rows.count
     names.insert(name)
     rows.append(row)
-    return row.asIntent
+    return intent(of: rows.count - 1, with: request.poster)
   }
 
   private func held(_ intent: Intent, by owner: Int) -> Int? {
@@ -103,10 +121,15 @@ struct MemoryLibrary {
     return isHeld ? index : nil
   }
 
-  /// Marks the intent published, if this attempt still holds it. Gives the post's place.
+  /// Marks the intent published, if this attempt still holds it, and the poster that its post is to show is named. Gives
+  /// the post's place.
   /// - Throws: `leaseLost` when it does not.
-  mutating func finish(_ intent: Intent, by owner: Int) throws(CatalogError) -> Int {
-    guard let index = held(intent, by: owner) else { throw CatalogError.leaseLost(intent, at: Self.path) }
+  mutating func finish(
+    _ intent: Intent, showing poster: ObjectKey?, by owner: Int
+  ) throws(CatalogError) -> Int {
+    guard let index = held(intent, by: owner),
+      poster == nil || rows[index].posters.contains(where: { $0.newKey == poster })
+    else { throw CatalogError.leaseLost(intent, at: Self.path) }
     rows[index].state = .published
     rows[index].owner = nil
     return posts.count + 1
@@ -158,10 +181,6 @@ struct MemoryLibrary {
   }
 }
 
-extension MemoryLibrary.Row {
-  var asIntent: Intent { Intent(id: intent, key: key, publication: publication, attempt: attempt) }
-}
-
 extension MemoryLibrary {
   func status() -> CatalogStatus {
     let newest = failures.sorted { left, right in
@@ -210,6 +229,12 @@ extension MemoryLibrary {
       readings = [:]
     }
     return cacheStatus
+  }
+}
+
+extension MemoryLibrary.StoredName {
+  init(_ publication: Publication, _ key: ObjectKey) {
+    self.init(destination: publication.destination, key: key)
   }
 }
 

@@ -17,7 +17,10 @@ enum PostTable {
     var bare = post
     bare.pageNumber = nil
     bare.createdAt = nil
-    if place.name(of: destination) == .own { bare.videoURL = place.kept(post.videoURL) }
+    if place.name(of: destination) == .own {
+      bare.videoURL = place.kept(post.videoURL)
+      bare.posterURL = post.posterURL.map(place.kept)
+    }
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
     do {
@@ -99,6 +102,7 @@ extension PostTable.Stored {
     do {
       var post = try JSONDecoder().decode(Post.self, from: Data(document.utf8))
       post.videoURL = place.told(post.videoURL)
+      post.posterURL = post.posterURL.map(place.told)
       post.pageNumber = pageNumber
       post.createdAt = Date(milliseconds: createdAt)
       return post
@@ -124,9 +128,11 @@ enum DestinationTable {
     try db.number("SELECT id FROM destination WHERE name = ?", [store.text])
   }
 
-  /// How many posts it holds.
-  static func posts(in destination: Int64, db: Connection) throws -> Int {
-    Int(try db.number("SELECT posts FROM destination WHERE id = ?", [destination]) ?? 0)
+  /// How many videos and posters of posts it holds.
+  static func objects(in destination: Int64, db: Connection) throws -> Int {
+    let posters = "SELECT count(*) FROM poster WHERE poster.destination = destination.id AND state = 1"
+    return Int(
+      try db.number("SELECT posts + (\(posters)) FROM destination WHERE id = ?", [destination]) ?? 0)
   }
 
   /// How many publications are posts in both.
@@ -166,11 +172,13 @@ enum DestinationTable {
   }
 
   private static func namesAreShared(_ one: Int64, _ other: Int64, in db: Connection) throws -> Bool {
-    try db.number(
-      """
-      SELECT 1 FROM intent WHERE destination = ?
-        AND objectKey IN (SELECT objectKey FROM intent WHERE destination = ?) LIMIT 1
-      """, [one, other]) != nil
+    try ["intent", "poster"].contains { table in
+      try db.number(
+        """
+        SELECT 1 FROM \(table) WHERE destination = ?
+          AND objectKey IN (SELECT objectKey FROM \(table) WHERE destination = ?) LIMIT 1
+        """, [one, other]) != nil
+    }
   }
 
   private static func merge(_ one: Int64, into other: Int64, in db: Connection) throws {
@@ -181,7 +189,9 @@ enum DestinationTable {
           AND there.digest = intent.digest AND there.author = intent.author), 0)
       WHERE destination = :one
       """, named: ["one": one, "other": other])
-    try db.run("UPDATE checkpoint SET destination = ? WHERE destination = ?", [other, one])
+    for table in ["poster", "checkpoint"] {
+      try db.run("UPDATE \(table) SET destination = ? WHERE destination = ?", [other, one])
+    }
     try db.run(
       """
       UPDATE destination SET posts = destination.posts + gone.posts, bytes = destination.bytes + gone.bytes
@@ -195,14 +205,16 @@ enum DestinationTable {
   ) throws {
     guard let oldBase = old.objectBase, let newBase = new.objectBase else { return }
     // What is not JSON is damage for `reel doctor` to tell, and no reason to stop here.
-    try db.run(
-      """
-      UPDATE post SET document = json_set(document, '$.videoURL', :new || intent.objectKey)
-      FROM intent
-      WHERE intent.number = post.intent AND intent.destination = :id
-        AND CASE WHEN json_valid(document)
-          THEN json_extract(document, '$.videoURL') = :old || intent.objectKey ELSE 0 END
-      """, named: ["id": id, "old": oldBase, "new": newBase])
+    for (url, key) in [("$.videoURL", "intent.objectKey"), ("$.posterURL", "poster.objectKey")] {
+      try db.run(
+        """
+        UPDATE post SET document = json_set(document, '\(url)', :new || \(key))
+        FROM intent LEFT JOIN poster ON poster.intent = intent.number AND poster.state = 1
+        WHERE intent.number = post.intent AND intent.destination = :id
+          AND CASE WHEN json_valid(document)
+            THEN json_extract(document, '\(url)') = :old || \(key) ELSE 0 END
+        """, named: ["id": id, "old": oldBase, "new": newBase])
+    }
   }
 }
 

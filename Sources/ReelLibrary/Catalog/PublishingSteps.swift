@@ -34,7 +34,13 @@ struct PublishingSteps: Sendable {
     let unfinished = try IntentTable.unfinished(key, in: db)
     let free = try unfinished.filter { try !isHeld($0, in: db) }
     if request.duplicates == .skip, free.count < unfinished.count { return .held }
-    if let first = free.first { return .granted(try takeOver(first, publication, in: db)) }
+    // Before anything is written: the other requests of the transaction stay.
+    if let poster = request.poster, try PosterTable.isNamed(poster.newKey, in: key.destination, db: db) {
+      throw CatalogError.nameTaken(request, at: path)
+    }
+    if let first = free.first {
+      return .granted(try takeOver(first, publication, request.poster, in: db))
+    }
     return .granted(try begin(request, key, in: db))
   }
 
@@ -51,12 +57,15 @@ struct PublishingSteps: Sendable {
   }
 
   private func takeOver(
-    _ unfinished: IntentTable.Unfinished, _ publication: Publication, in db: Connection
+    _ unfinished: IntentTable.Unfinished, _ publication: Publication, _ poster: PosterRequest?,
+    in db: Connection
   ) throws -> Intent {
     try IntentTable.takeOver(unfinished.number, owner: me, at: now, in: db)
+    let poster = try poster.map { try PosterTable.name($0, for: unfinished.number, at: now, in: db) }
     try Failpoint.takeOverWritten.reachInDatabase()
     return Intent(
-      id: unfinished.id, key: unfinished.key, publication: publication, attempt: unfinished.attempt + 1)
+      id: unfinished.id, key: unfinished.key, publication: publication, attempt: unfinished.attempt + 1,
+      poster: poster)
   }
 
   /// Takes over the unfinished intent for `id`, whatever it is for; nil when there is none that is free.
@@ -64,31 +73,34 @@ struct PublishingSteps: Sendable {
     guard let (publication, unfinished) = try IntentTable.unfinished(id, at: place, in: db),
       try !isHeld(unfinished, in: db)
     else { return nil }
-    return try takeOver(unfinished, publication, in: db)
+    return try takeOver(unfinished, publication, nil, in: db)
   }
 
   private func begin(
     _ request: ClaimRequest, _ key: IntentTable.PublicationKey, in db: Connection
   ) throws -> Intent {
+    let number: Int64
     do {
-      try IntentTable.insert(request, key, owner: me, at: now, in: db)
+      number = try IntentTable.insert(request, key, owner: me, at: now, in: db)
     } catch let error as SQLiteError where error.isUniqueViolation {
       throw CatalogError.nameTaken(request, at: path)
     }
+    let poster = try request.poster.map { try PosterTable.name($0, for: number, at: now, in: db) }
     try Failpoint.claimWritten.reachInDatabase()
     return Intent(
-      id: request.newID, key: request.newKey, publication: request.publication, attempt: 1)
+      id: request.newID, key: request.newKey, publication: request.publication, attempt: 1, poster: poster)
   }
 
   // MARK: T2
 
   /// Gives the post's place in the feed.
   func complete(
-    _ intent: Intent, document: String, bytes: Int64, at moment: Int64, in db: Connection
+    _ intent: Intent, document: String, poster: ObjectKey?, bytes: Int64, at moment: Int64, in db: Connection
   ) throws -> Int {
-    guard let finished = try IntentTable.finish(intent, owner: me, at: moment, in: db) else {
+    guard let finished = try IntentTable.finish(intent, showing: poster, owner: me, at: moment, in: db) else {
       throw CatalogError.leaseLost(intent, at: path)
     }
+    if let poster { try PosterTable.show(poster, of: finished.number, at: moment, in: db) }
     try Failpoint.intentFinished.reachInDatabase()
     let place = try PostTable.insert(
       intent.id, document: document, intent: finished.number, at: moment, in: db)

@@ -28,9 +28,16 @@ extension SQLiteCatalog: CatalogExamination {
     return try await connection.read { db in
       try db.rows(
         """
-        SELECT postID, objectKey, intent.size AS size, digest, state, owner, changedAt
-        FROM intent JOIN destination ON destination.id = intent.destination
-        WHERE destination.name = ? AND objectKey > ? ORDER BY objectKey LIMIT ?
+        SELECT postID, objectKey, size, digest, state, owner, changedAt, NULL AS posterState
+        FROM intent
+        WHERE destination = (SELECT id FROM destination WHERE name = ?1) AND objectKey > ?2
+        UNION ALL
+        SELECT postID, poster.objectKey, poster.size, poster.digest, intent.state, owner, poster.changedAt,
+          poster.state
+        FROM poster JOIN intent ON intent.number = poster.intent
+        WHERE poster.destination = (SELECT id FROM destination WHERE name = ?1)
+          AND poster.objectKey > ?2
+        ORDER BY objectKey LIMIT ?3
         """, [store.text, key?.rawValue ?? "", limit]
       ) { try ExaminedObject($0, owners, in: db) }
     }
@@ -42,10 +49,13 @@ extension ExaminedObject {
     guard let id = PostID(bytes: try row["postID"]), let key = ObjectKey(try row["objectKey"]),
       let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
     else { throw SQLiteError(.corrupt, "an intent without a proper key") }
+    let poster = try row["posterState"] as Int?
     let state: State
-    switch try row["state"] as Int {
-    case 1: state = .published
-    case 2: state = .givenUp
+    switch (try row["state"] as Int, poster) {
+    case (_, 1?), (1, nil): state = .published
+    case (0, 0?): state = .held
+    case (_, _?): state = .unneeded
+    case (2, nil): state = .givenUp
     default:
       if let owner = try row["owner"] as Int64? {
         state = try owners.isAlive(owner, in: db) ? .held : .abandoned
@@ -54,7 +64,8 @@ extension ExaminedObject {
       }
     }
     self.init(
-      id: id, key: key, size: try row["size"], digest: digest, state: state,
+      kind: poster == nil ? .video : .poster, id: id, key: key, size: try row["size"], digest: digest,
+      state: state,
       changedAt: Date(milliseconds: try row["changedAt"]))
   }
 }
@@ -96,6 +107,13 @@ enum DamageQuery {
     (
       "post JOIN intent ON intent.number = post.intent WHERE state <> 1 OR post.id <> intent.postID",
       "posts of something that is not published"
+    ),
+    (
+      """
+      poster JOIN intent ON intent.number = poster.intent
+      WHERE poster.state = 1 AND intent.state <> 1 OR poster.destination <> intent.destination
+      """,
+      "posters of something that is not published, or stored elsewhere than its video"
     ),
     (
       "feed WHERE lastPageNumber < (SELECT ifnull(max(pageNumber), 0) FROM post)",

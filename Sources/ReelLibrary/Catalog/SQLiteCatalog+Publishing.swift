@@ -35,7 +35,8 @@ extension SQLiteCatalog {
     let document = try PostTable.document(of: post, in: intent.publication.destination, at: place)
     post.pageNumber = try await writing.writer.commit { db in
       try writing.steps.complete(
-        intent, document: document, bytes: stored.size, at: moment.milliseconds, in: db)
+        intent, document: document, poster: draft.poster?.key, bytes: stored.size, at: moment.milliseconds,
+        in: db)
     }
     Failpoint.completeCommitted.pass()
     return post
@@ -126,7 +127,8 @@ extension SQLiteCatalog {
       return try zip(completions, posts).map { one, post in
         try Self.outcome {
           try writing.steps.complete(
-            one.intent, document: post.document, bytes: one.stored.size, at: moment.milliseconds, in: db)
+            one.intent, document: post.document, poster: one.draft.poster?.key, bytes: one.stored.size,
+            at: moment.milliseconds, in: db)
         }
       }
     }

@@ -192,6 +192,15 @@ extension SQLiteCatalog: CatalogRepair {
   public func giveUp(_ intent: Intent) async throws(CatalogError) {
     try await release(intent, because: .keyUnusable)
   }
+
+  /// Its row goes on naming the object.
+  public func giveUpPoster(
+    _ key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) -> Bool {
+    let writing = try writable()
+    let store = place.name(of: destination)
+    return try await writing.writer.commit { db in try PosterTable.giveUp(key, in: store, db: db) }
+  }
 }
 
 extension SQLiteCatalog {
@@ -199,12 +208,12 @@ extension SQLiteCatalog {
   /// it. URLs of objects in a folder change with it; those that `--public-base-url` made stay.
   ///
   /// - Parameters:
-  ///   - posts: how many posts of `old` were found at `new`.
+  ///   - objects: how many videos and posters of posts of `old` were found at `new`.
   ///   - duplicates: what becomes of videos that are posts in both: `skip` refuses, `allow` keeps both posts of each.
   /// - Throws: ``CatalogError``: `locked` while somebody is storing in one of them, `unusable` when it can't be done;
   ///   nothing has changed then.
   package func relocate(
-    _ old: Destination, to new: Destination, holding posts: Int, duplicates: DuplicateHandling
+    _ old: Destination, to new: Destination, holding objects: Int, duplicates: DuplicateHandling
   ) async throws(CatalogError) {
     let writing = try writable()
     try await writing.writer.commit { [place] db in
@@ -218,7 +227,7 @@ extension SQLiteCatalog {
           .locked,
           "a run is storing in \(old) or \(new): wait until it has ended, then run the same command again")
       }
-      guard try DestinationTable.posts(in: from, db: db) == posts else {
+      guard try DestinationTable.objects(in: from, db: db) == objects else {
         throw CatalogError(
           .unusable, "something was published in \(old) meanwhile: run the same command again")
       }

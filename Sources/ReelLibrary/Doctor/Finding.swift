@@ -21,6 +21,8 @@ package struct Finding: Hashable, Sendable {
     case objectUnknown = "object.unknown"
     /// An object under a key that was given up.
     case objectGivenUp = "object.given-up"
+    /// A stored poster that its post does not show, for longer than the grace period.
+    case posterUnneeded = "poster.unneeded"
     /// A dead process's intent to publish.
     case intentAbandoned = "intent.abandoned"
     /// An intent that nobody is at, with its object stored, within the grace period.
@@ -84,6 +86,24 @@ package struct Diagnosis: Sendable {
   }
 }
 
+extension ExaminedObject {
+  /// As a sentence names it.
+  fileprivate var noun: String {
+    switch kind {
+    case .video: "object"
+    case .poster: "poster"
+    }
+  }
+
+  /// Where its bytes may still be.
+  fileprivate var sources: String {
+    switch kind {
+    case .video: "the original file, or a backup of the store,"
+    case .poster: "a backup of the store"
+    }
+  }
+}
+
 extension Finding {
   /// The catalog itself is not to be trusted.
   package static func damaged(_ sentence: String) -> Finding {
@@ -136,21 +156,27 @@ extension Finding {
   static func missing(_ object: ExaminedObject, in destination: Destination) -> Finding {
     Finding(
       .objectMissing, object.key.rawValue, .byHand,
-      meaning: "post \(object.id) is published, and its object is not in \(destination)",
+      meaning: "post \(object.id) is published, and its \(object.noun) is not in \(destination)",
       remedy:
-        "with the original file, or a backup of the store, at hand: reel doctor --fix --from FOLDER puts "
-        + "it back (its SHA-256 is \(object.digest)); taking the file in again does not, as it is a post already"
-    )
+        "with \(object.sources) at hand: reel doctor --fix --from FOLDER puts it back (its SHA-256 is "
+        + "\(object.digest)); taking the file in again does not, as it is a post already")
   }
 
   /// - Parameter remedy: the flags of `reel doctor` that find it again and put the right one in its place.
   static func differs(_ object: ExaminedObject, _ how: String, remedy: String = "--fix") -> Finding {
     Finding(
       .objectDiffers, object.key.rawValue, .byHand,
-      meaning: "the object of post \(object.id) is not what was published: \(how)",
+      meaning: "the \(object.noun) of post \(object.id) is not what was published: \(how)",
       remedy:
-        "with the original file, or a backup of the store, at hand: reel doctor \(remedy) --from FOLDER puts the "
-        + "right one in its place (its SHA-256 is \(object.digest))")
+        "with \(object.sources) at hand: reel doctor \(remedy) --from FOLDER puts the right one in its place (its "
+        + "SHA-256 is \(object.digest))")
+  }
+
+  static func unneeded(_ object: ExaminedObject) -> Finding {
+    Finding(
+      .posterUnneeded, object.key.rawValue, .byFix,
+      meaning: "an attempt to publish post \(object.id) stored this poster, and the post does not show it",
+      remedy: "removes it")
   }
 
   static func unknown(_ name: String, in destination: Destination) -> Finding {

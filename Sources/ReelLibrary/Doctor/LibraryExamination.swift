@@ -130,7 +130,8 @@ struct StoreScan {
       findings.append(.stale(object, age(of: object), isStored: wasListed))
     case .waiting where wasListed: findings.append(.waiting(object, age(of: object)))
     case .givenUp where wasListed: findings.append(.givenUp(object, in: store.destination))
-    case .waiting, .held, .givenUp: break
+    case .unneeded where wasListed && age(of: object) > grace: findings.append(.unneeded(object))
+    case .waiting, .held, .givenUp, .unneeded: break
     }
   }
 

@@ -52,6 +52,7 @@ package struct LibraryRepair: Sendable {
       return [RepairFailure(destination.name, error)]
     }
     var failures = try await giveStaleUp(in: destination, store)
+    failures += try await removeUnneeded(in: destination, store)
     if let supply {
       failures += try await ObjectReturn(
         catalog: examination.catalog, store: store, supply: supply, damaged: damaged
@@ -63,12 +64,49 @@ package struct LibraryRepair: Sendable {
   private func giveStaleUp(
     in destination: Destination, _ store: LibraryExamination.Store
   ) async throws(CatalogError) -> [RepairFailure] {
+    try await eachOld(.waiting, in: destination) { object throws(CatalogError) in
+      try await giveUp(object, store)
+    }
+  }
+
+  /// Posters that no post shows; those of intents that were just given up among them.
+  private func removeUnneeded(
+    in destination: Destination, _ store: LibraryExamination.Store
+  ) async throws(CatalogError) -> [RepairFailure] {
+    try await eachOld(.unneeded, in: destination) { poster throws(CatalogError) in
+      try await remove(poster, store)
+    }
+  }
+
+  private func remove(
+    _ poster: ExaminedObject, _ store: LibraryExamination.Store
+  ) async throws(CatalogError) -> RepairFailure? {
+    // From then on no post can come to show it.
+    guard try await catalog.giveUpPoster(poster.key, in: store.destination) else { return nil }
+    do throws(UploadError) {
+      guard let found = try await store.find(poster.key) else { return nil }
+      // Something else may have the name of one that was never stored.
+      guard found.size == poster.size, try await store.readBack(poster.key) == poster.digest else {
+        throw UploadError(.conflict, "it is not the poster that Reel stored, and stays: look at it")
+      }
+      try await store.remove(poster.key)
+      return nil
+    } catch {
+      return RepairFailure(poster.key.rawValue, error)
+    }
+  }
+
+  /// Calls `repair` for each object in that state whose row has not changed for the grace period.
+  private func eachOld(
+    _ state: ExaminedObject.State, in destination: Destination,
+    _ repair: (ExaminedObject) async throws(CatalogError) -> RepairFailure?
+  ) async throws(CatalogError) -> [RepairFailure] {
     let staleBefore = examination.clock.now() - examination.grace.seconds
     var failures: [RepairFailure] = []
     var pages = ExaminedPages(catalog: examination.catalog, destination: destination)
     while let page = try await pages.next() {
-      for object in page where object.state == .waiting && object.changedAt < staleBefore {
-        if let failure = try await giveUp(object, store) { failures.append(failure) }
+      for object in page where object.state == state && object.changedAt < staleBefore {
+        if let failure = try await repair(object) { failures.append(failure) }
       }
     }
     return failures

@@ -124,7 +124,9 @@ package struct StoreVerification: Sendable {
   private func recorded(
     _ object: ExaminedObject, _ verdict: ObjectVerdict, _ recorder: (any PostRecorder)?
   ) async throws(UploadError) -> ObjectVerdict {
-    guard let recorder, case .sound(let digestCompared, _) = verdict else { return verdict }
+    guard object.kind == .video, let recorder, case .sound(let digestCompared, _) = verdict else {
+      return verdict
+    }
     guard let record = try await recorder.find(object.id) else { return .unrecorded }
     return record.video == object.key
       ? .sound(digestCompared: digestCompared, recordCompared: true) : .recordShows(record.video)
