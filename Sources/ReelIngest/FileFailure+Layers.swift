@@ -11,6 +11,10 @@ extension FileFailure {
     self.init(code: error.code.rawValue, message: error.message)
   }
 
+  init(_ error: PosterError) {
+    self.init(code: "poster." + error.code.rawValue, message: "no poster could be made: \(error.message)")
+  }
+
   init(_ error: UploadError) {
     self.init(code: error.code.rawValue, message: error.message)
   }
@@ -60,6 +64,14 @@ enum StepFailure: Error {
       self = .endsTheRun(FileFailure(error))
     } else {
       self = .failed(error.code == .cancelled ? .cancelled : FileFailure(error))
+    }
+  }
+
+  init(_ error: PosterError) {
+    switch error.code {
+    case .cancelled: self = .failed(.cancelled)
+    case let code where code.isInstallation: self = .endsTheRun(FileFailure(error))
+    default: self = .failed(FileFailure(error))
     }
   }
 

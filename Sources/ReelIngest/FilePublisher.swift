@@ -35,7 +35,7 @@ struct FilePublisher: Sendable {
   private func ending(
     of file: LoneFile, noting notes: inout [CatalogNote]
   ) async throws(StepFailure) -> FileEnding {
-    let wanted: WantedFile
+    var wanted: WantedFile
     switch file {
     case .reading(let hashed, let probe, let reader):
       switch try await judge(hashed, probe, reader, noting: &notes) {
@@ -46,6 +46,7 @@ struct FilePublisher: Sendable {
       wanted = one
     }
     do throws(StepFailure) {
+      if case .reading = file { wanted = try await withPoster(wanted) }
       return try await publish(wanted, under: try await intent(of: file))
     } catch {
       if let reading = wanted.reading { notes.append(reading) }
@@ -65,6 +66,16 @@ struct FilePublisher: Sendable {
     }
     context.hub.emit(.fileProbed(file.file, report))
     return try context.judge(file, report, readBy: reader, noting: &notes)
+  }
+
+  private func withPoster(_ wanted: WantedFile) async throws(StepFailure) -> WantedFile {
+    let (posted, events) = try await threads.run { [context] () throws(StepFailure) in
+      var (wanted, events) = (wanted, [IngestEvent.Body]())
+      try context.makePoster(of: &wanted, telling: &events)
+      return (wanted, events)
+    }
+    context.hub.emit(events)
+    return posted
   }
 
   /// The intent that the file's next attempt goes on with; nil when it has to claim one.
@@ -137,8 +148,14 @@ extension FilePublisher {
 
   private func attempt(_ wanted: WantedFile, under intent: Intent) async throws(StepFailure) -> Attempt {
     let stored: StoredObject
+    var wanted = wanted
     do throws(UploadError) {
-      stored = try await store(wanted, under: intent)
+      let (hub, file) = (context.hub, wanted.file)
+      stored = try await store(wanted.source, as: intent.key, under: intent) { progress in
+        hub.emit(
+          progress.retrying == nil ? .uploadProgress(file, progress) : .uploadRetrying(file, progress))
+      }
+      try await storePoster(of: &wanted, under: intent)
       try wanted.checkUnchanged()
       services.onStep(.verified)
       try await record(wanted.draft, under: intent, stored)
@@ -166,8 +183,7 @@ extension FilePublisher {
 
   /// Asks until the intent is ours or the video is a post; somebody alive who holds it gets time to finish.
   private func claim(_ wanted: WantedFile) async throws(StepFailure) -> Claim {
-    let request = context.request(
-      wanted.publication, size: wanted.source.size, container: wanted.draft.media.container)
+    let request = context.request(for: wanted)
     var pause = Duration.milliseconds(5)
     while true {
       do throws(CatalogError) {
@@ -201,29 +217,38 @@ extension FilePublisher {
 
 extension FilePublisher {
   private func store(
-    _ wanted: WantedFile, under intent: Intent
+    _ source: UploadSource, as key: ObjectKey, under intent: Intent,
+    reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
-    let source = wanted.source
-    if intent.mayBeStored, let stored = try await services.uploader.find(intent.key) {
+    if intent.mayBeStored, let stored = try await services.uploader.find(key) {
       return try await proven(stored, is: source)
     }
     do throws(UploadError) {
-      let (hub, file) = (context.hub, wanted.file)
-      let stored = try await services.uploader.upload(source, to: intent.key) { progress in
-        hub.emit(
-          progress.retrying == nil ? .uploadProgress(file, progress) : .uploadRetrying(file, progress))
-      }
+      let stored = try await services.uploader.upload(source, to: key, reporting: reporting)
       services.onStep(.uploaded)
       return try await ours(stored, is: source)
     } catch {
       guard error.code == .alreadyExists else { throw error }
     }
-    guard let stored = try await services.uploader.find(intent.key) else {
+    guard let stored = try await services.uploader.find(key) else {
       throw UploadError(
-        .unavailable,
-        "\(services.uploader.destination) says that \(intent.key) exists, and then that it doesn't")
+        .unavailable, "\(services.uploader.destination) says that \(key) exists, and then that it doesn't")
     }
     return try await proven(stored, is: source)
+  }
+
+  /// Its post shows the poster once that is stored. One that the store does not take keeps no video from being
+  /// published, unless posters are required.
+  private func storePoster(of wanted: inout WantedFile, under intent: Intent) async throws(UploadError) {
+    wanted.draft.poster = nil
+    guard let made = wanted.poster, let key = intent.poster else { return }
+    do throws(UploadError) {
+      wanted.show(try await store(made.source, as: key, under: intent) { _ in })
+    } catch {
+      let isItsFault = [.rejected, .denied, .tooLarge, .conflict, .verificationFailed].contains(error.code)
+      guard isItsFault, context.options.posters == .wanted else { throw error }
+      context.hub.emit(.posterFailed(wanted.file, FileFailure(error)))
+    }
   }
 
   /// As ``proven(_:is:)``, of what this very attempt has created: if that is not `source`, it does not stay.

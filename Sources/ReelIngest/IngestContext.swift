@@ -81,7 +81,38 @@ struct IngestContext: Sendable {
       bytes: file.bytes)
     return .wanted(
       WantedFile(
-        file: file.file, source: source, draft: draft, publication: file.publication, reading: reading))
+        file: file.file, video: file.source, source: source, draft: draft, publication: file.publication,
+        reading: reading))
+  }
+
+  // MARK: Posters
+
+  /// Makes the poster of `wanted`, where posts are to have some, and adds what is to be told of it to `events`. Blocks.
+  /// - Throws: where there is none and one is required; what ends the run.
+  func makePoster(
+    of wanted: inout WantedFile, telling events: inout [IngestEvent.Body]
+  ) throws(StepFailure) {
+    guard options.posters != .none, let maker = services.posters else { return }
+    do throws(PosterError) {
+      let poster = try maker.poster(
+        of: wanted.video, sniffed: wanted.draft.media.container, options: options.poster,
+        cancellation: stop.cancellation)
+      wanted.poster = MadePoster(poster)
+      events.append(.posterMade(wanted.file, PosterMade(poster)))
+    } catch {
+      events += try goOn(without: StepFailure(error), wanted.file)
+    }
+  }
+
+  /// What is told of a file that has no poster because of `failure`.
+  /// - Throws: `failure`, where the file is not to be published then.
+  func goOn(
+    without failure: StepFailure, _ file: FileReference
+  ) throws(StepFailure) -> [IngestEvent.Body] {
+    guard options.posters == .wanted, case .failed(let reason) = failure, !reason.isCancellation else {
+      throw failure
+    }
+    return [.posterFailed(file, reason)]
   }
 
   // MARK: Publications
@@ -103,11 +134,17 @@ struct IngestContext: Sendable {
       digest: digest, publication: options.duplicates == .skip ? publication(digest, by: author) : nil)
   }
 
-  func request(_ publication: Publication, size: Int64, container: MediaContainer) -> ClaimRequest {
-    ClaimRequest(
-      publication: publication, duplicates: options.duplicates, size: size,
-      newID: PostID(at: services.clock.now(), random: services.randomness),
-      newKey: ObjectKey(random: services.randomness, container: container, length: options.nameLength))
+  func request(for wanted: WantedFile) -> ClaimRequest {
+    let (randomness, length) = (services.randomness, options.nameLength)
+    return ClaimRequest(
+      publication: wanted.publication, duplicates: options.duplicates, size: wanted.source.size,
+      newID: PostID(at: services.clock.now(), random: randomness),
+      newKey: ObjectKey(random: randomness, container: wanted.draft.media.container, length: length),
+      poster: wanted.poster.map { made in
+        PosterRequest(
+          digest: made.source.digest, size: made.source.size,
+          newKey: ObjectKey(posterNamedBy: randomness, length: length))
+      })
   }
 
   /// A post whose publishing process died before it could tell is told now, once.

@@ -38,6 +38,7 @@ extension IngestEvent: Codable {
       var container = encoder.container(keyedBy: ProbedKeys.self)
       try container.encode(report.media, forKey: .media)
       try container.encode(report.provenance, forKey: .probe)
+    case .posterMade(_, let facts): try facts.encode(to: encoder)
     case .fileNamed(_, let facts): try facts.encode(to: encoder)
     case .uploadProgress(_, let facts), .uploadRetrying(_, let facts): try facts.encode(to: encoder)
     case .postPublished(_, let post):
@@ -46,7 +47,7 @@ extension IngestEvent: Codable {
     case .fileDuplicate(_, let facts): try facts.encode(to: encoder)
     case .filePlanned(_, let facts): try facts.encode(to: encoder)
     case .fileRefused(_, let facts): try facts.encode(to: encoder)
-    case .fileFailed(_, let failure):
+    case .posterFailed(_, let failure), .fileFailed(_, let failure):
       var container = encoder.container(keyedBy: EnvelopeKeys.self)
       try container.encode(failure, forKey: .error)
     case .runFinished(let facts): try facts.encode(to: encoder)
@@ -87,6 +88,9 @@ extension IngestEvent: Codable {
         ProbeReport(
           media: try container.decode(MediaInfo.self, forKey: .media),
           provenance: try container.decode(ProbeProvenance.self, forKey: .probe)))
+    case "poster.made": return .posterMade(try file(), try PosterMade(from: decoder))
+    case "poster.failed":
+      return .posterFailed(try file(), try envelope.decode(FileFailure.self, forKey: .error))
     case "file.named": return .fileNamed(try file(), try FileNamed(from: decoder))
     case "upload.progress": return .uploadProgress(try file(), try TransferProgress(from: decoder))
     case "upload.retrying": return .uploadRetrying(try file(), try TransferProgress(from: decoder))

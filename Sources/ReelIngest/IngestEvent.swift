@@ -31,6 +31,10 @@ public struct IngestEvent: Hashable, Sendable {
     case runScanned(RunScanned)
     case fileStarted(FileReference, size: Int64?)
     case fileProbed(FileReference, ProbeReport)
+    /// A poster was made; it is not stored yet.
+    case posterMade(FileReference, PosterMade)
+    /// A poster could not be made or stored; the video is published without it.
+    case posterFailed(FileReference, FileFailure)
     case fileNamed(FileReference, FileNamed)
     /// Coalesces.
     case uploadProgress(FileReference, TransferProgress)
@@ -115,6 +119,29 @@ public struct FileNamed: Hashable, Sendable, Codable {
   }
 }
 
+/// A poster, as its post will show it.
+public struct PosterMade: Hashable, Sendable, Codable {
+  /// Pixels.
+  public let width: Int
+  /// Pixels.
+  public let height: Int
+  /// Bytes of the JPEG.
+  public let size: Int64
+  /// A blur of it; see ``Poster/blurHash``.
+  public let blurHash: String
+  /// Where in the video it is shown, in seconds from its beginning; nil where that is unknown, and for a cover.
+  @ExplicitNull public var time: Double?
+
+  /// What is told of `poster`.
+  public init(_ poster: Poster) {
+    width = poster.width
+    height = poster.height
+    size = Int64(poster.jpeg.count)
+    blurHash = poster.blurHash
+    time = poster.time
+  }
+}
+
 /// The video is a post already, and nothing was done.
 public struct FileDuplicate: Hashable, Sendable, Codable {
   /// The post that this video is already; nil in a dry run for a video that an earlier file of the same run
@@ -167,7 +194,7 @@ public struct FileRefused: Hashable, Sendable, Codable {
 /// Why a file was not published, or why a run could not go on.
 public struct FileFailure: Hashable, Sendable, Codable, Error {
   /// A code of the layer that failed: of `SourceError.Code`, `ProbeError.Code` or `UploadError.Code` as it
-  /// is, of `CatalogError.Code` with `catalog.` before it.
+  /// is, of `CatalogError.Code` with `catalog.` before it, of `PosterError.Code` with `poster.`.
   public let code: String
   /// What went wrong and what to do; one sentence for people, without the file's path.
   public let message: String
@@ -208,6 +235,8 @@ public struct RunSummary: Hashable, Sendable, Codable {
   public var ignored = 0
   /// Bytes of the videos that were published.
   public var publishedBytes: Int64 = 0
+  /// Posters that could not be made or stored.
+  public var postersFailed = 0
   /// How many files failed or were refused, by code.
   public var reasons: [String: Int] = [:]
   /// Seconds from start to end, by a clock that no one can set.
@@ -227,7 +256,8 @@ extension IngestEvent.Body {
   public var file: FileReference? {
     switch self {
     case .runStarted, .runScanned, .runFinished: nil
-    case .fileStarted(let file, _), .fileProbed(let file, _), .fileNamed(let file, _),
+    case .fileStarted(let file, _), .fileProbed(let file, _), .posterMade(let file, _),
+      .posterFailed(let file, _), .fileNamed(let file, _),
       .uploadProgress(let file, _), .uploadRetrying(let file, _), .postPublished(let file, _),
       .fileDuplicate(let file, _), .filePlanned(let file, _), .fileRefused(let file, _),
       .fileFailed(let file, _):
@@ -259,6 +289,8 @@ extension IngestEvent.Body {
     case .runScanned: "run.scanned"
     case .fileStarted: "file.started"
     case .fileProbed: "file.probed"
+    case .posterMade: "poster.made"
+    case .posterFailed: "poster.failed"
     case .fileNamed: "file.named"
     case .uploadProgress: "upload.progress"
     case .uploadRetrying: "upload.retrying"

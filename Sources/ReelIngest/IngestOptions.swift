@@ -23,6 +23,10 @@ public struct IngestOptions: Sendable {
   /// Bytes of the largest file that is taken in; nil for any. A larger one breaks the rule `bytes.max`, which is found out
   /// before any of it is read: hashing a file has no deadline.
   public var maxSize: Int64? = 64_000_000_000
+  /// Whether each post gets a poster, stored beside its video.
+  public var posters = Posters.none
+  /// What kind of posters.
+  public var poster = PosterOptions()
   /// Characters of an object's name before the dot, 16 ... 64.
   public var nameLength = 22
   /// Make up like and share counts between 1000 and 100000, for a demo feed.
@@ -40,6 +44,16 @@ public struct IngestOptions: Sendable {
 
   /// The options as they are when nobody says otherwise.
   public init() {}
+
+  /// Whether posts get posters.
+  public enum Posters: String, Sendable, CaseIterable {
+    /// No.
+    case none
+    /// Where one can be made; the others are published without.
+    case wanted
+    /// Yes; a video of which none can be made and stored is not published.
+    case required
+  }
 
   /// What a failed file means for the others.
   public enum OnError: String, Sendable, CaseIterable {
@@ -61,6 +75,8 @@ extension IngestOptions {
 public struct IngestServices: Sendable {
   /// Reads what files are.
   public var prober: any MediaProber
+  /// Makes posters; nil where none are wanted.
+  public var posters: (any PosterMaker)?
   /// Puts videos into the store.
   public var uploader: any Uploader
   /// Writes posts down beside their objects; nil for a store that keeps none.
@@ -80,12 +96,14 @@ public struct IngestServices: Sendable {
 
   /// Services; the protocols that have an implementation in `ReelCore` have it as default.
   public init(
-    prober: any MediaProber, uploader: any Uploader, recorder: (any PostRecorder)? = nil,
+    prober: any MediaProber, posters: (any PosterMaker)? = nil, uploader: any Uploader,
+    recorder: (any PostRecorder)? = nil,
     catalog: any PostCatalog,
     policy: any IntakePolicy = DefaultIntakePolicy(), clock: any WallClock = SystemWallClock(),
     randomness: any Randomness = SystemRandomness(), staging: any StagingArea = TemporaryStaging()
   ) {
     self.prober = prober
+    self.posters = posters
     self.uploader = uploader
     self.recorder = recorder
     self.catalog = catalog

@@ -36,6 +36,8 @@ public struct IngestState: Hashable, Sendable {
   public var failed = 0
   /// Bytes of the videos that were published.
   public var publishedBytes: Int64 = 0
+  /// Posters that could not be made or stored.
+  public var postersFailed = 0
   /// Bytes of files that have had their end, whichever it was.
   public var doneBytes: Int64 = 0
   /// How many files failed or were refused, by code.
@@ -100,6 +102,8 @@ extension IngestState {
     case .fileStarted(let file, let size):
       inFlight.append(FileInFlight(file: file, size: size, step: .reading))
     case .fileProbed(let file, _): advance(file, to: .probed)
+    case .posterMade: break
+    case .posterFailed: postersFailed += 1
     case .fileNamed(let file, _): advance(file, to: .named)
     case .uploadProgress(let file, let progress): advance(file, to: .uploading(progress))
     case .uploadRetrying(let file, let progress): advance(file, to: .retrying(progress))

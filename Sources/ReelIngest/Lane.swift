@@ -115,8 +115,27 @@ struct Lane {
 extension Lane {
   /// A file with an intent.
   private struct Intended {
-    let wanted: WantedFile
+    var wanted: WantedFile
     let intent: Intent
+
+    var poster: BatchUpload? {
+      guard let source = wanted.poster?.source, let key = intent.poster else { return nil }
+      return BatchUpload(source: source, key: key)
+    }
+  }
+
+  /// Those that go on, with their posters where posts are to have some.
+  private mutating func withPosters(_ files: [WantedFile]) -> [WantedFile] {
+    files.compactMap { wanted in
+      var wanted = wanted
+      do throws(StepFailure) {
+        try context.makePoster(of: &wanted, telling: &events)
+        return wanted
+      } catch {
+        fail(wanted, error)
+        return nil
+      }
+    }
   }
 
   /// Publishes what the store takes by the batch, and hands the others over.
@@ -127,7 +146,7 @@ extension Lane {
       return
     }
     var fresh: [Intended] = []
-    for intended in claim(files) {
+    for intended in claim(withPosters(files)) {
       // One that an earlier attempt may have stored is looked for first.
       if intended.intent.mayBeStored || !takesBatches {
         letGo(.intended(intended.wanted, intended.intent))
@@ -145,10 +164,7 @@ extension Lane {
   // MARK: T1
 
   private mutating func claim(_ files: [WantedFile]) -> [Intended] {
-    let requests = files.map { wanted in
-      context.request(
-        wanted.publication, size: wanted.source.size, container: wanted.draft.media.container)
-    }
+    let requests = files.map { context.request(for: $0) }
     let claims: [Result<Claim, CatalogError>]
     do throws(CatalogError) {
       claims = try write { catalog, notes throws(CatalogError) in
@@ -185,12 +201,15 @@ extension Lane {
 
   private mutating func store(_ files: [Intended]) -> [(Intended, StoredObject)] {
     guard !files.isEmpty, let store = context.services.uploader.batches else { return [] }
-    let uploads = files.map { BatchUpload(source: $0.wanted.source, key: $0.intent.key) }
-    let results = store.store(uploads, cancellation: context.stop.cancellation)
+    let videos = files.map { BatchUpload(source: $0.wanted.source, key: $0.intent.key) }
+    let results = store.store(videos + files.compactMap(\.poster), cancellation: context.stop.cancellation)
+    var posters = results[videos.count...]
     var stored: [(Intended, StoredObject)] = []
-    for (file, result) in zip(files, results) {
+    for (var file, result) in zip(files, results) {
+      let poster = file.poster == nil ? nil : posters.popFirst()
       do throws(UploadError) {
         let object = try result.get()
+        if let poster { file.wanted.show(try poster.get()) }
         context.services.onStep(.uploaded)
         let size = file.wanted.source.size
         events.append(.uploadProgress(file.wanted.file, TransferProgress(sent: size, total: size)))

@@ -116,6 +116,7 @@ extension RunSummary {
     failed = state.failed
     ignored = state.ignored
     publishedBytes = state.publishedBytes
+    postersFailed = state.postersFailed
     reasons = state.reasons
     self.seconds = seconds
   }

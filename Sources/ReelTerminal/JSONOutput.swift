@@ -119,6 +119,7 @@ package struct RunDocument: Encodable, Sendable {
   @ExplicitNull private var unfinished: Int?
   private let troubles: [ProblemList.Entry]
   private let troublesLeftOut: Int
+  private let warnings: [ProblemList.Entry]
   private let posts: [Post]?
 
   /// - Parameter posts: what was published, where it was collected; nil leaves the key out.
@@ -128,6 +129,7 @@ package struct RunDocument: Encodable, Sendable {
     summary = report.summary
     _unfinished = ExplicitNull(wrappedValue: report.unfinished)
     (troubles, troublesLeftOut) = (report.troubles.entries, report.troubles.leftOut)
+    warnings = report.troubles.warnings
     self.posts = posts
   }
 }

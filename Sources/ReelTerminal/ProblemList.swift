@@ -1,7 +1,7 @@
 import ReelCore
 import ReelIngest
 
-/// The files of a run that were not published and why, as many as one wants to keep.
+/// The files of a run that were not published, or without a poster, and why; as many as one wants to keep.
 package struct ProblemList: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
     package let path: SourcePath
@@ -11,17 +11,22 @@ package struct ProblemList: Hashable, Sendable {
     package let message: String
     /// Whether the policy does not want it; else it failed.
     package let refused: Bool
+    /// Whether the video is published all the same.
+    package let isWarning: Bool
 
-    package init(path: SourcePath, code: String, message: String, refused: Bool) {
+    package init(path: SourcePath, code: String, message: String, refused: Bool, isWarning: Bool = false) {
       self.path = path
       self.code = code
       self.message = message
       self.refused = refused
+      self.isWarning = isWarning
     }
   }
   /// In the order of the events.
   package private(set) var entries: [Entry] = []
-  /// Files that came when the list was full.
+  /// In the order of the events.
+  package private(set) var warnings: [Entry] = []
+  /// Failures and refusals that came when the list was full.
   package private(set) var leftOut = 0
   private let limit: Int
 
@@ -29,21 +34,28 @@ package struct ProblemList: Hashable, Sendable {
     self.limit = max(0, limit)
   }
 
-  /// Takes note of `event` if a file failed or was refused.
+  /// Takes note of `event` if a file failed, was refused, or has no poster.
   package mutating func note(_ event: IngestEvent) {
     guard let entry = Entry(event) else { return }
+    if entry.isWarning {
+      if warnings.count < limit { warnings.append(entry) }
+      return
+    }
     if entries.count < limit { entries.append(entry) } else { leftOut += 1 }
   }
 }
 
 extension ProblemList.Entry {
-  /// Nil for an event by which no file failed or was refused.
+  /// Nil for an event of which nobody has to know.
   init?(_ event: IngestEvent) {
     switch event.body {
     case .fileFailed(let file, let failure):
       self.init(path: file.path, code: failure.code, message: failure.message, refused: false)
     case .fileRefused(let file, let refusal):
       self.init(path: file.path, code: refusal.code, message: refusal.message, refused: true)
+    case .posterFailed(let file, let failure):
+      self.init(
+        path: file.path, code: failure.code, message: failure.message, refused: false, isWarning: true)
     default: return nil
     }
   }
@@ -58,11 +70,11 @@ extension ProblemList.Entry: Encodable {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(code, forKey: .code)
     try container.encode(message, forKey: .message)
-    try container.encode(refused, forKey: .refused)
+    if !isWarning { try container.encode(refused, forKey: .refused) }
   }
 }
 
-/// One file that failed or was refused, for people.
+/// One file that failed, was refused or has no poster, for people.
 package enum ProblemSummary {
   package static func text(_ problem: ProblemList.Entry, _ traits: TerminalTraits) -> String {
     lines(problem, traits).text(traits)
@@ -76,8 +88,10 @@ package enum ProblemSummary {
   /// `failed: notes.mp4 is an HLS playlist, not a video [playlist]`
   static func lines(_ problem: ProblemList.Entry, _ traits: TerminalTraits) -> [StyledLine] {
     let sentence = Sentence.naming(problem.path.shown, problem.message)
+    let (label, style): (String, StyledLine.TextStyle) =
+      problem.isWarning
+      ? ("warning:", .warning) : problem.refused ? ("refused:", .warning) : ("failed:", .failure)
     return traits.wrapped(
-      problem.refused ? "refused:" : "failed:", problem.refused ? .warning : .failure,
-      traits.sanitized("\(sentence) [\(problem.code)]"))
+      label, style, traits.sanitized("\(sentence) [\(problem.code)]"))
   }
 }

@@ -54,7 +54,7 @@ extension RunReport {
   private var kinds: Int {
     [
       summary.published, summary.duplicates, summary.planned, summary.refused, summary.failed,
-      summary.ignored,
+      summary.ignored, summary.postersFailed,
     ].count { $0 > 0 }
   }
 
@@ -66,6 +66,7 @@ extension RunReport {
       sheet.add(label, detail.isEmpty ? "\(number)" : "\(number), \(detail)", style)
     }
     add("published", summary.published, HumanNumber.bytes(summary.publishedBytes))
+    add("no poster", summary.postersFailed, "published without", .warning)
     add("would publish", summary.planned)
     add("duplicates", summary.duplicates, "posts already")
     add("refused", summary.refused, "", .warning)
@@ -88,6 +89,10 @@ extension RunReport {
     // A dry run is not written down anywhere.
     let place = dryRun ? "--events FILE tells them all" : hint.text("status")
     return traits.listed(troubles.entries, most: limit, beside: troubles.leftOut, rest: ": \(place)") {
+      ProblemSummary.lines($0, traits)
+    }
+      + traits.listed(troubles.warnings, most: limit, rest: " without a poster: --events FILE tells them all")
+    {
       ProblemSummary.lines($0, traits)
     }
   }

@@ -73,6 +73,17 @@ enum RawArguments {
     return gathered
   }
 
+  /// The parser knows no option that may have a value or none: `--posters` without `required` (or `none`) behind it is
+  /// `--posters=wanted`.
+  static func completingPosters(_ arguments: [String]) -> [String] {
+    let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+    return arguments.indices.map { index in
+      let isComplete = index + 1 < end && PostersChoice(rawValue: arguments[index + 1]) != nil
+      return index < end && arguments[index] == "--posters" && !isComplete
+        ? "--posters=\(PostersChoice.wanted.rawValue)" : arguments[index]
+    }
+  }
+
   private static let longRow = 32
   private static let filesCommands = ["probe", "ingest", "validate"]
   /// No argument can hold it.

@@ -45,7 +45,8 @@ enum Main {
       try DescriptorLimit.ensure()
       try AddressSpaceLimit.ensure()
       try HelpWords.check(arguments)
-      var command = try ReelTool.parseAsRoot(RawArguments.gatheringFiles(arguments))
+      var command = try ReelTool.parseAsRoot(
+        RawArguments.gatheringFiles(RawArguments.completingPosters(arguments)))
       if var command = command as? any AsyncParsableCommand {
         try ProcessFileSystem.require()
         try await command.run()

@@ -17,11 +17,13 @@ struct AppContext: Sendable {
   /// - Parameter policy: `--policy`; nil for the default.
   /// - Throws: ``CommandFailure``.
   static func open(
-    _ settings: Settings, dryRun: Bool, jobs: Int, policy: String? = nil
+    _ settings: Settings, dryRun: Bool, jobs: Int, posters: IngestOptions.Posters = .none,
+    policy: String? = nil
   ) async throws -> AppContext {
     // What can be wrong in the settings is found out before anything is made.
     let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
-    let prober = try prober(settings, workers: min(jobs, processors))
+    let prober = try prober(
+      settings, workers: min(jobs, processors), makesPosters: posters != .none && jobs > 1)
     let path = try libraryPath(settings)
     // Before the catalog: a destination that is none makes no library.
     let planned = Destinations(settings: settings, library: path, checkpoints: MemoryCheckpoints())
@@ -32,7 +34,8 @@ struct AppContext: Sendable {
     let stores = Destinations(settings: settings, library: path, checkpoints: checkpoints)
     let store = try await stores.open(settings.to)
     var services = IngestServices(
-      prober: prober, uploader: try stores.decorated(store), recorder: try stores.decoratedRecorder(store),
+      prober: prober, posters: posters == .none ? nil : prober, uploader: try stores.decorated(store),
+      recorder: try stores.decoratedRecorder(store),
       catalog: catalog, staging: TemporaryStaging(folder: path + "/tmp"))
     services.onStep = DebugSteps.observer()
     if let policy { services.policy = policy }

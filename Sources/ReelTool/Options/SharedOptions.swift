@@ -94,6 +94,16 @@ struct IntakeOptions: ParsableArguments {
       valueName: "size"))
   var maxSize: SizeLimit?
 
+  @Option(
+    help: ArgumentHelp(
+      "Give each post a poster, a JPEG beside its video; with required, a video without one is not published.",
+      valueName: "required"))
+  var posters: PostersChoice?
+
+  @Option(
+    help: ArgumentHelp("Pixels of a poster's longer side, 16 to 4096 (default: 512).", valueName: "pixels"))
+  var posterSize: Int?
+
   @Option(help: ArgumentHelp("The author's id.", valueName: "id"), transform: RawArguments.text)
   var author: String?
 
@@ -129,10 +139,17 @@ struct IntakeOptions: ParsableArguments {
     if let uploads, !(1...64).contains(uploads) {
       throw ValidationError("--uploads is a number from 1 to 64.")
     }
+    if let posterSize, !PosterOptions.sizes.contains(posterSize) {
+      throw ValidationError("--poster-size is a number of pixels from 16 to 4096.")
+    }
     if let mode, FolderModes(octal: mode) == nil {
       throw ValidationError("--mode is octal, and the owner reads and writes: 600, 640, 644.")
     }
   }
+}
+
+enum PostersChoice: String, ExpressibleByArgument, CaseIterable {
+  case wanted, required, none
 }
 
 enum DuplicatesChoice: String, ExpressibleByArgument, CaseIterable {
@@ -181,7 +198,7 @@ extension Settings {
       publicBaseURL: store?.publicBaseURL, mode: intake?.mode, jobs: jobs, worker: reading?.worker,
       deadline: reading?.deadline, isolation: reading?.isolation?.rawValue,
       progress: output?.progress?.rawValue, limitRate: intake?.limitRate, maxSize: intake?.maxSize,
-      uploads: intake?.uploads,
+      uploads: intake?.uploads, posters: intake?.posters?.rawValue, posterSize: intake?.posterSize,
       store: store.map { StoreSettings($0) } ?? StoreSettings())
   }
 }
@@ -209,6 +226,8 @@ extension IntakeOptions {
     options.dryRun = dryRun
     options.jobs = min(settings.jobs ?? min(64, max(4, AppContext.processors * 2)), DescriptorLimit.jobs)
     if let limit = settings.maxSize { options.maxSize = limit.bytes }
+    options.posters = settings.posters.flatMap { IngestOptions.Posters(rawValue: $0) } ?? .none
+    if let size = settings.posterSize { options.poster.size = size }
     options.nameLength = settings.nameLength ?? 22
     options.demoCounts = demoCounts
     options.workingDirectory = WorkingFolder.path()

@@ -30,7 +30,7 @@ actor ProgressDisplay {
     for await batch in events.batches() {
       for event in batch {
         troubles.note(event)
-        if showsProblems, style == .plain || style == .bar, event.body.isTerminal { pending.append(event) }
+        if showsProblems, style == .plain || style == .bar, event.body.isOfInterest { pending.append(event) }
       }
     }
   }
@@ -77,6 +77,13 @@ actor ProgressDisplay {
     guard !text.isEmpty, !isBroken else { return }
     let stream = stream
     isBroken = await queue.run { (try? stream.write(text)) == nil }
+  }
+}
+
+extension IngestEvent.Body {
+  /// Whether a line may have to be shown for it.
+  fileprivate var isOfInterest: Bool {
+    if case .posterFailed = self { true } else { isTerminal }
   }
 }
 

@@ -30,6 +30,10 @@ struct Settings: Sendable {
   var maxSize: SizeLimit?
   /// Uploads at once.
   var uploads: Int?
+  /// Whether posts get posters, as ``IngestOptions/Posters`` writes it.
+  var posters: String?
+  /// Pixels of a poster's longer side.
+  var posterSize: Int?
   /// How a store that is not a folder is reached.
   var store = StoreSettings()
 }
@@ -73,7 +77,8 @@ extension Settings {
       worker: worker ?? other.worker, deadline: deadline ?? other.deadline,
       isolation: isolation ?? other.isolation, progress: progress ?? other.progress,
       limitRate: limitRate ?? other.limitRate, maxSize: maxSize ?? other.maxSize,
-      uploads: uploads ?? other.uploads,
+      uploads: uploads ?? other.uploads, posters: posters ?? other.posters,
+      posterSize: posterSize ?? other.posterSize,
       store: store.completed(by: other.store))
   }
 }

@@ -1,3 +1,4 @@
+import ReelCore
 import ReelStorage
 
 /// Reads the settings: flags, then `REEL_*` in the environment, then the configuration file.
@@ -32,6 +33,8 @@ struct SettingsReader {
       progress: try choice("progress", ProgressChoice.allCases.map(\.rawValue)),
       limitRate: text("limitRate"), maxSize: try size("maxSize"),
       uploads: try number("uploads", within: 1...64),
+      posters: try choice("posters", PostersChoice.allCases.map(\.rawValue)),
+      posterSize: try number("posterSize", within: PosterOptions.sizes),
       store: try store())
   }
 
