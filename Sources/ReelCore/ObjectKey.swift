@@ -22,8 +22,13 @@ public struct ObjectKey: Hashable, Sendable {
 
   /// The same for a poster, which is a JPEG.
   package init(posterNamedBy randomness: some Randomness, length: Int = 22) {
-    self.init(random: randomness, fileExtension: "jpg", length: length)
+    self.init(random: randomness, fileExtension: Self.posterExtension, length: length)
   }
+
+  /// Whether it is a poster's: no video's ends like that.
+  package var isPoster: Bool { rawValue.hasSuffix("." + Self.posterExtension) }
+
+  private static let posterExtension = "jpg"
 
   private init(random randomness: some Randomness, fileExtension: String, length: Int) {
     rawValue = randomness.name(length: min(max(length, 16), 64)) + "." + fileExtension

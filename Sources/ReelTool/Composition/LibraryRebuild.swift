@@ -103,7 +103,8 @@ struct LibraryRebuild: Sendable {
             + "in its place (docs/backup.md), or name only folders with --to")
       }
       let names = try await orCommandFailure { () async throws(UploadError) in try await store.names() }
-      for key in names.filter(ObjectKey.isDrawn).compactMap({ ObjectKey($0) }) {
+      // Whose posters they were nobody knows any more.
+      for key in names.filter(ObjectKey.isDrawn).compactMap({ ObjectKey($0) }) where !key.isPoster {
         let path = SourcePath(URL(filePath: folder).resolvingSymlinksInPath().path + "/" + key.rawValue)
         do throws(SourceError) {
           let identity = try await disk.run { () throws(SourceError) in

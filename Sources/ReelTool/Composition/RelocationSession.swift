@@ -47,7 +47,7 @@ struct RelocationSession: Sendable {
     let count = try await look(at: from, as: to, in: store, reading, path)
     try await orCommandFailure { () async throws(CatalogError) in try await reading.close() }
     guard count.objects == count.sound else {
-      try write("nothing was changed: not every post of \(from) has its object in \(to)")
+      try write("nothing was changed: not every object of \(from) is in \(to)")
       return ReelExit(count)
     }
     let catalog = try await AppContext.writing(at: path)
@@ -58,7 +58,7 @@ struct RelocationSession: Sendable {
       try? await catalog.close()
       throw CommandFailure(error)
     }
-    try write("\(HumanNumber.count(count.objects, "post", "posts")) of \(from): now in \(to)")
+    try write("\(HumanNumber.count(count.objects, "object", "objects")) of \(from): now in \(to)")
     return .done
   }
 

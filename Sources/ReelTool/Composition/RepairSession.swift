@@ -115,7 +115,10 @@ struct FileRestoreSource: RestoreSource {
   func supply(
     _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
   ) async -> [RepairFailure] {
-    let walk = SourceWalk(inputs: inputs)
+    var options = WalkOptions()
+    // Posters.
+    options.otherExtensions = ["jpg"]
+    let walk = SourceWalk(inputs: inputs, options: options)
     var failures: [RepairFailure] = []
     var wanted = Dictionary(grouping: wanted, by: \.size)
     while !wanted.isEmpty, !Task.isCancelled {
@@ -152,7 +155,8 @@ struct FileRestoreSource: RestoreSource {
     let container = MediaContainer.allCases.first { object.key.rawValue.hasSuffix("." + $0.fileExtension) }
     return UploadSource(
       size: object.size, digest: object.digest,
-      contentType: container?.contentType ?? "application/octet-stream",
+      contentType: object.kind == .poster
+        ? "image/jpeg" : container?.contentType ?? "application/octet-stream",
       bytes: SourceFileBytes(file))
   }
 }
