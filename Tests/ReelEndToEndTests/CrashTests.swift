@@ -14,7 +14,7 @@ struct CrashTests {
     "between each two steps of the first, a middle and the last file",
     .enabled(if: ReelBinary.hasFailpoints), arguments: IntakeStep.allCases, dyingAt)
   func atStep(step: IntakeStep, count: Int) async throws {
-    let bench = try Workbench(reader: .fake)
+    let bench = try Workbench(reader: .fake, hasPosters: true)
     try bench.addDistinct(6)
     let killed = try await bench.reel(
       "ingest", "clips", "--jobs", "2", environment: ["REEL_DIE_AT": "\(step.rawValue):\(count)"])
@@ -36,7 +36,7 @@ struct CrashTests {
     var generator = SplitMix64(seed: seed)
     var tally = KillTally()
     for round in 0..<rounds {
-      let bench = try Workbench(reader: .fake)
+      let bench = try Workbench(reader: .fake, hasPosters: true)
       let files = 3 + Int(generator.next() % 10)
       try bench.addDistinct(files)
       let running = try ReelBinary.start(
@@ -69,7 +69,7 @@ struct CrashTests {
   func repeatedly() async throws {
     let seed = TestSeed.drawn()
     var generator = SplitMix64(seed: seed)
-    let bench = try Workbench(reader: .fake)
+    let bench = try Workbench(reader: .fake, hasPosters: true)
     try bench.addDistinct(60)
     let rounds = TestForm.isLong ? 25 : 8
     for round in 0..<rounds {
@@ -97,6 +97,7 @@ struct CrashTests {
     let inspection = try LibraryInspection(library: bench.library)
     expectNothing(try inspection.brokenAfterCompletion(), comment)
     #expect(inspection.published.count == count, comment)
+    #expect(inspection.posters.count == count, comment)
     if killed > 0 {
       let told = try bench.told(in: (0..<killed).map { "killed-\($0).jsonl" } + ["again.jsonl"])
       #expect(inspection.published.filter { !told.contains($0.key) }.map(\.key) == [], comment)

@@ -80,7 +80,7 @@ struct ReleaseFailpointTests {
     private func run(
       _ scene: FailpointScene, _ place: String, _ nth: Int, _ kind: Kind, _ at: Comment
     ) async throws -> Int {
-      let bench = try Workbench(reader: .fake)
+      let bench = try Workbench(reader: .fake, hasPosters: true)
       try bench.addDistinct(Self.clips)
       try await scene.prepare(bench)
       let seen = bench.folder.appendingPathComponent("seen")

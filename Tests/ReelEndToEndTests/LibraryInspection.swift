@@ -13,7 +13,16 @@ struct LibraryInspection {
     let size: Int64
     let page: Int
   }
+  /// A poster as its row has it, and as the post's document has it.
+  struct Shown: Equatable {
+    let key: String
+    let digest: Data
+    let inDocument: String?
+  }
   let published: [Published]
+  let posters: [Shown]
+  /// Posts whose documents show a poster.
+  let postsWithPoster: Int
   let unfinished: Int
   /// Keys that any row names.
   let named: Set<String>
@@ -44,7 +53,7 @@ struct LibraryInspection {
     let catalog = try Connection(copy.appendingPathComponent("catalog.sqlite").path)
     // A process that died while it made the catalog has promised nothing yet.
     guard try catalog.number("SELECT count(*) FROM sqlite_schema WHERE name = 'intent'") == 1 else {
-      (published, named, pages, unfinished, untold) = ([], [], [], 0, 0)
+      (published, posters, postsWithPoster, named, pages, unfinished, untold) = ([], [], 0, [], [], 0, 0)
       return
     }
     published = try catalog.rows(
@@ -57,7 +66,16 @@ struct LibraryInspection {
         key: try row[0], digest: Data(try row[1] as [UInt8]),
         author: String(decoding: try row[2] as [UInt8], as: UTF8.self), size: try row[3], page: try row[4])
     }
-    named = Set(try catalog.values("SELECT objectKey FROM intent"))
+    posters = try catalog.rows(
+      """
+      SELECT objectKey, digest, json_extract(document, '$.poster') FROM poster JOIN post ON post.intent = poster.intent
+      WHERE state = 1
+      """
+    ) { row in Shown(key: try row[0], digest: Data(try row[1] as [UInt8]), inDocument: try row[2]) }
+    postsWithPoster =
+      try catalog.value("SELECT count(*) FROM post WHERE json_extract(document, '$.poster') IS NOT NULL")
+      ?? -1
+    named = Set(try catalog.values("SELECT objectKey FROM intent UNION SELECT objectKey FROM poster"))
     pages = try catalog.values("SELECT pageNumber FROM post ORDER BY pageNumber")
     unfinished = try catalog.value("SELECT count(*) FROM intent WHERE state = 0") ?? -1
     untold = try catalog.value("SELECT count(*) FROM outbox") ?? -1
@@ -76,6 +94,18 @@ struct LibraryInspection {
         broken.append("the object \(post.key) is not what was published")
       }
     }
+    for poster in posters {
+      let bytes = try? Data(contentsOf: store.appendingPathComponent(poster.key))
+      if bytes.map({ Data(SHA256.hash(data: $0)) }) != poster.digest {
+        broken.append("the poster \(poster.key) is not what was named")
+      }
+      if poster.inDocument != poster.key {
+        broken.append("\(poster.key) is not the poster that its post shows")
+      }
+    }
+    if posters.count != postsWithPoster {
+      broken.append("\(posters.count) posters, and \(postsWithPoster) posts that show one")
+    }
     let publications = published.map { [$0.digest.base64EncodedString(), $0.author] }
     if Set(publications).count != publications.count { broken.append("two posts for one video") }
     for stray in objects.subtracting(named) { broken.append("no row names the object \(stray)") }
@@ -92,8 +122,8 @@ struct LibraryInspection {
     if unfinished > 0 { broken.append("\(unfinished) intents are unfinished") }
     if untold > 0 { broken.append("\(untold) events were not told") }
     if !leftovers.isEmpty { broken.append("left over in tmp: \(leftovers)") }
-    let keys = Set(published.map(\.key))
-    for stray in objects.subtracting(keys) { broken.append("\(stray) is stored, and is not a post") }
+    let keys = Set(published.map(\.key) + posters.map(\.key))
+    for stray in objects.subtracting(keys) { broken.append("\(stray) is stored, and no post's") }
     return broken
   }
 }

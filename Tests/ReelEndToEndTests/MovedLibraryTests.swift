@@ -205,7 +205,7 @@ struct MovedLibraryTests {
     try FileManager.default.moveItem(at: aside, to: object)
 
     let done = try await bench.reel("relocate", old.path, new.path, "--read")
-    #expect(done.status == 0 && done.output.contains("3 posts"), "\(done)")
+    #expect(done.status == 0 && done.output.contains("3 objects"), "\(done)")
     #expect(try await stores(bench, at: bench.library) == [url(new)])
     #expect(try await urls(bench, at: bench.library).allSatisfy { $0.hasPrefix(url(new) + "/") })
     #expect(try await bench.reel("verify", "--read").status == 0)

@@ -20,12 +20,18 @@ final class Workbench: Sendable {
 
   /// For every run of the binary.
   var environment: [String: String] {
-    let worker = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
-    return reader == .fake ? ["REEL_WORKER": worker] : [:]
+    var environment = hasPosters ? ["REEL_POSTERS": "wanted"] : [:]
+    if reader == .fake {
+      environment["REEL_WORKER"] = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
+    }
+    return environment
   }
+  /// Whether posts get posters.
+  private let hasPosters: Bool
 
   /// - Parameter shared: clips that lie elsewhere, and are not to be changed; nil for an empty folder `clips`.
-  init(clips shared: URL? = nil, reader: Reader = .real) throws {
+  init(clips shared: URL? = nil, reader: Reader = .real, hasPosters: Bool = false) throws {
+    self.hasPosters = hasPosters
     self.reader = TestForm.isLong ? .real : reader
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("reel-test-\(UUID().uuidString)")
     clips = shared ?? folder.appendingPathComponent("clips")

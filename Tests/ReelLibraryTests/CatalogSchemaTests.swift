@@ -63,10 +63,10 @@ import Testing
       let seen = StatementLog()
       try seen.follow(db)
       let steps = try catalog.writable().steps
-      let request = sketch.request(sketch.publication())
+      let request = sketch.request(sketch.publication(), poster: sketch.poster())
       guard case .granted(let intent) = try steps.claim(request, in: db) else { return Set<String>() }
       _ = try steps.claim(sketch.request(request.publication, .allow), in: db)
-      _ = try steps.complete(intent, document: "{}", bytes: 1, at: 0, in: db)
+      _ = try steps.complete(intent, document: "{}", poster: intent.poster, bytes: 1, at: 0, in: db)
       try Outbox.delete(intent.id, owner: steps.me, in: db)
       _ = try IntentTable.isHeld(intent, by: steps.me, in: db)
       _ = try steps.claim(request, in: db)
@@ -83,6 +83,7 @@ import Testing
       _ = try ProbeResultTable.find(sketch.digest(), by: reader, in: db)
       let key = request.newKey
       let here = StoreName(text: request.publication.destination.name)
+      _ = try PosterTable.giveUp(key, in: here, db: db)
       if let checkpoint = UploadCheckpoint("x", of: sketch.digest()) {
         try CheckpointTable.put(checkpoint, of: key, in: here, at: 0, db: db)
         _ = try CheckpointTable.find(key, in: here, db: db)

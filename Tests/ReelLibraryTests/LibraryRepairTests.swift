@@ -9,7 +9,7 @@ import Testing
 @testable import ReelLibrary
 
 /// What is removed, and what is not when somebody else has gone on with it meanwhile.
-@Suite struct LibraryMendingTests {
+@Suite struct LibraryRepairTests {
   @Test(
     "an object and its record go only while the intent is ours",
     arguments: [
@@ -52,6 +52,35 @@ import Testing
     ).run()
     #expect(log.entries == done)
     #expect(failures.map(\.code) == (stored == .unreadable ? ["denied"] : []))
+  }
+
+  @Test(
+    "a poster that no post shows is removed once none can come to show it, if it is what was stored",
+    arguments: [
+      (true, StoredAs.sound, ["given up", "removed"], [String]()), (false, .sound, ["given up"], []),
+      (true, .gone, ["given up"], []), (true, .otherBytes, ["given up"], ["conflict"]),
+      (true, .shorter, ["given up"], ["conflict"]), (true, .unreadable, ["given up"], ["denied"]),
+    ])
+  func unneeded(_ isFree: Bool, _ stored: StoredAs, _ done: [String], _ codes: [String]) async throws {
+    let log = Log()
+    let catalog = try StaleIntent([isFree], log, state: .unneeded)
+    let store = LoggedStore(log: log, stored: stored)
+    let examination = LibraryExamination(catalog: catalog, grace: .zero) { _ in store }
+    #expect(try await examination.run().findings.map(\.kind) == (stored == .gone ? [] : [.posterUnneeded]))
+    let failures = try await LibraryRepair(catalog: catalog, examination: examination).run()
+    #expect(log.entries == done && failures.map(\.code) == codes)
+  }
+
+  @Test("a poster that was named a moment ago is left alone: a post may be about to show it")
+  func young() async throws {
+    let log = Log()
+    let catalog = try StaleIntent([], log, state: .unneeded)
+    let store = LoggedStore(log: log, stored: .sound)
+    let longAgo = Duration.seconds(Date().timeIntervalSince1970 + 86_400)
+    let examination = LibraryExamination(catalog: catalog, grace: longAgo) { _ in store }
+    #expect(try await examination.run().findings.isEmpty)
+    _ = try await LibraryRepair(catalog: catalog, examination: examination).run()
+    #expect(log.entries.isEmpty)
   }
 }
 
@@ -114,6 +143,10 @@ private final class StaleIntent: CatalogExamination, CatalogRepair {
   }
   func holds(_ intent: Intent) async throws(CatalogError) -> Bool { answers.withLock { $0.removeFirst() } }
   func giveUp(_ intent: Intent) async throws(CatalogError) { log.add("given up") }
+  func giveUpPoster(_ key: ObjectKey, in destination: Destination) async throws(CatalogError) -> Bool {
+    log.add("given up")
+    return answers.withLock { $0.removeFirst() }
+  }
 }
 
 private struct LoggedStore: Uploader, StoreExamination {

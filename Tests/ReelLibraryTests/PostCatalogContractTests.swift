@@ -16,7 +16,8 @@ struct CatalogContractTest: Sendable, CustomTestStringConvertible {
 
 /// What ``PostCatalog`` promises, as named checks.
 enum PostCatalogContractTests {
-  static let all = claiming + completing + telling + feed + remembering + recalling + batches + ending
+  static let all =
+    claiming + completing + posters + telling + feed + remembering + recalling + batches + ending
 }
 
 @Suite struct PostCatalogPromiseTests {

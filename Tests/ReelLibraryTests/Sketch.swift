@@ -1,6 +1,7 @@
 import Foundation
 import ReelCore
 import ReelTestSupport
+import Testing
 
 /// Values for tests, each different from the next.
 struct Sketch: Sendable {
@@ -19,22 +20,40 @@ struct Sketch: Sendable {
     Publication(digest: digest ?? self.digest(), destination: Destination(destination), authorID: author)
   }
 
-  func request(_ publication: Publication, _ duplicates: DuplicateHandling = .skip) -> ClaimRequest {
+  func request(
+    _ publication: Publication, _ duplicates: DuplicateHandling = .skip, poster: PosterRequest? = nil
+  ) -> ClaimRequest {
     ClaimRequest(
       publication: publication, duplicates: duplicates, size: 1000,
       newID: PostID(at: Date(timeIntervalSince1970: 1_700_000_000), random: randomness),
-      newKey: ObjectKey(random: randomness, container: .mp4))
+      newKey: ObjectKey(random: randomness, container: .mp4), poster: poster)
   }
 
-  func draft(caption: String? = nil) -> PostDraft {
+  func poster(_ digest: ContentDigest? = nil) -> PosterRequest {
+    PosterRequest(
+      digest: digest ?? self.digest(), size: 100, newKey: ObjectKey(posterNamedBy: randomness))
+  }
+
+  /// The poster that `intent` names, stored.
+  func shown(_ intent: Intent) throws -> PostPoster {
+    let key = try #require(intent.poster)
+    let poster = Poster(
+      jpeg: [], width: 288, height: 512, blurHash: "L3F~gYof00ayayj[fQj[00fQ?bfQ", isCover: false, time: 1)
+    return PostPoster(
+      poster, stored: StoredObject(key: key, url: "file:///media/\(key)", size: 100, digest: nil))
+  }
+
+  func draft(caption: String? = nil, poster: PostPoster? = nil) -> PostDraft {
     var media = MediaInfo(container: .mp4, size: 1000)
     media.duration = 12.34
     media.video = VideoFacts()
     media.video?.width = 1080
     media.video?.height = 1920
-    return PostDraft(
+    var draft = PostDraft(
       media: media, provenance: ProbeProvenance(method: .header, isolation: .full, ffmpeg: "59.27.100"),
       metadata: PostMetadata(caption: caption), commentID: randomness.name(length: 12))
+    draft.poster = poster
+    return draft
   }
 
   func stored(_ intent: Intent, size: Int64 = 1000) -> StoredObject {

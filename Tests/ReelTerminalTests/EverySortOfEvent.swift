@@ -36,6 +36,9 @@ extension Samples {
       .fileProbed(file, report),
       .fileProbed(notUTF8, bare),
       .fileProbed(file, cut),
+      .posterMade(file, PosterMade(poster)),
+      .posterFailed(
+        file, FileFailure(code: "poster.noPicture", message: "no poster could be made: it has no video")),
       .fileNamed(
         file,
         FileNamed(
@@ -46,11 +49,25 @@ extension Samples {
     ]
   }
 
+  private static var poster: Poster {
+    Poster(
+      jpeg: [1, 2, 3], width: 288, height: 512, blurHash: "L3F~gYof00ayayj[fQj[00fQ?bfQ", isCover: false,
+      time: 1.25)
+  }
+
   private static func endBodies() throws -> [IngestEvent.Body] {
     let words = PostMetadata(authorID: "u1", authorName: "Ann", caption: "At the beach", music: "Waves")
     let violation = PolicyViolation(rule: "video.none", message: "it has no video stream")
+    var shown = try post()
+    shown.show(
+      PostPoster(
+        poster,
+        stored: StoredObject(
+          key: ObjectKey(posterNamedBy: FixedRandomness()), url: "file:///srv/media/p.jpg", size: 3,
+          digest: nil)))
     return [
       .postPublished(file, try post()),
+      .postPublished(file, shown),
       .postPublished(file, try post(metadata: PostMetadata(), media: MediaInfo(container: .webm, size: 17))),
       .fileDuplicate(file, FileDuplicate(post: try post())),
       .fileDuplicate(file, FileDuplicate(post: nil)),

@@ -183,6 +183,7 @@ import Testing
     #expect(
       Set(json.members.keys) == [
         "v", "destination", "dryRun", "summary", "unfinished", "troubles", "troublesLeftOut",
+        "warnings",
       ])
     #expect(json["unfinished"] == .null)
     #expect(json["troublesLeftOut"] == .integer(1))

@@ -1,0 +1,170 @@
+import Foundation
+import Testing
+
+/// `reel ingest --posters` with the real worker: what is stored, and what becomes of it.
+@Suite("Posters of posts", .shortTime)
+struct PostersOfPostsTests {
+  private struct Shown: Equatable {
+    let video: String
+    let poster: String?
+    let url: String?
+    let size: [Int?]
+    let hasHash: Bool
+  }
+
+  private func published(_ flags: String...) async throws -> Workbench {
+    let bench = try Workbench()
+    for name in ["clips/faststart.mp4", "clips/phone-portrait.mov", "clips/vp9.webm"] { try bench.add(name) }
+    let outcome = try await run(bench, ["ingest", "clips", "--posters"] + flags)
+    #expect(outcome.status == 0, "\(outcome)")
+    return bench
+  }
+
+  private func run(_ bench: Workbench, _ arguments: [String]) async throws -> ReelBinary.Outcome {
+    try await ReelBinary.run(arguments + ["--library", bench.library.path], in: bench.folder)
+  }
+
+  private func feed(_ bench: Workbench) async throws -> [Shown] {
+    let posts = try await bench.reel("feed", "--json").object()["posts"] as? [[String: Any]]
+    return try #require(posts).map { post in
+      Shown(
+        video: post["video"] as? String ?? "", poster: post["poster"] as? String,
+        url: post["posterURL"] as? String,
+        size: [post["posterWidth"] as? Int, post["posterHeight"] as? Int],
+        hasHash: (post["blurHash"] as? String)?.count == 28)
+    }
+  }
+
+  private func stray(_ bench: Workbench) throws -> [String] {
+    try LibraryInspection(library: bench.library).brokenAfterCompletion()
+  }
+
+  @Test("each post has one beside its video, upright, and they are looked at with the videos")
+  func stored() async throws {
+    let bench = try await published()
+    let posts = try await feed(bench)
+    #expect(try stray(bench) == [])
+    #expect(try LibraryInspection(library: bench.library).posters.count == 3)
+    for post in posts {
+      let poster = try #require(post.poster)
+      #expect(post.url == bench.media.appendingPathComponent(poster).absoluteString && post.hasHash)
+      let bytes = try Data(contentsOf: bench.media.appendingPathComponent(poster))
+      #expect(bytes.starts(with: [0xFF, 0xD8, 0xFF]))
+    }
+    // The phone was held upright.
+    let sizes = posts.map(\.size)
+    #expect(sizes.contains { ($0[1] ?? 0) > ($0[0] ?? 0) } && sizes.contains { ($0[1] ?? 0) < ($0[0] ?? 0) })
+    let looked = try await bench.reel("verify", "--read", "--json").object()
+    #expect(looked["sound"] as? Int == 6, "\(looked)")
+    #expect(try await bench.reel("ingest", "clips", "--posters").status == 0)
+    #expect(try bench.objects().count == 6)
+  }
+
+  @Test("one that is gone or damaged is told, and put back from a backup of the store")
+  func damaged() async throws {
+    let bench = try await published("--poster-size", "64")
+    let backup = bench.folder.appendingPathComponent("backup")
+    try FileManager.default.copyItem(at: bench.media, to: backup)
+    let posters = try await feed(bench).compactMap(\.poster)
+    try FileManager.default.removeItem(at: bench.media.appendingPathComponent(posters[0]))
+    try Data("no picture".utf8).write(to: bench.media.appendingPathComponent(posters[1]))
+    let verified = try await bench.reel("verify")
+    #expect(verified.status == 3 && verified.output.contains("2 damaged"), "\(verified)")
+    let found = try await bench.reel("doctor")
+    #expect(found.status == 3, "\(found)")
+    #expect(found.output.contains("its poster is not in"), "\(found)")
+    #expect(try await bench.reel("doctor", "--fix", "--from", backup.path).status == 0)
+    #expect(try stray(bench) == [])
+    #expect(try await bench.reel("verify", "--read").status == 0)
+  }
+
+  @Test(
+    "one that a killed run has stored is shown by the next run's post if its bytes are the same, and else removed",
+    .enabled(if: ReelBinary.hasFailpoints), arguments: [[], ["--poster-size", "64"], ["--posters", "none"]])
+  func afterCrash(_ change: [String]) async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4")
+    let killed = try await bench.reel(
+      "ingest", "clips", "--posters", environment: ["REEL_DIE_AT": "uploaded"])
+    #expect(killed.wasKilled)
+    let before = try bench.objects()
+    #expect(before.count == 2)
+    let flags = change.first == "--posters" ? change : ["--posters"] + change
+    #expect(try await run(bench, ["ingest", "clips"] + flags).status == 0)
+    expectNothing(try LibraryInspection(library: bench.library).broken())
+    let posters = try await feed(bench).map(\.poster)
+    guard !change.isEmpty else {
+      #expect(try bench.objects() == before && posters.allSatisfy { $0 != nil })
+      return
+    }
+    #expect(posters.allSatisfy { ($0 == nil) == (change.first == "--posters") })
+    #expect(try await bench.reel("doctor").status == 0, "it is younger than the grace period")
+    let found = try await bench.reel("doctor", "--grace", "0")
+    #expect(found.status == 3 && found.output.contains("the post does not show it"), "\(found)")
+    #expect(try await bench.reel("doctor", "--fix", "--grace", "0").status == 0)
+    #expect(try stray(bench) == [])
+    #expect(try await feed(bench).map(\.poster) == posters)
+  }
+
+  @Test(
+    "what is given up after the grace period takes its poster along", .enabled(if: ReelBinary.hasFailpoints))
+  func stale() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4")
+    _ = try await bench.reel("ingest", "clips", "--posters", environment: ["REEL_DIE_AT": "uploaded"])
+    #expect(try bench.objects().count == 2)
+    let fixed = try await bench.reel("doctor", "--fix", "--grace", "0")
+    #expect(fixed.status == 0, "\(fixed)")
+    #expect(try bench.objects().isEmpty)
+    #expect(try await bench.reel("ingest", "clips", "--posters").status == 0)
+    #expect(try stray(bench) == [])
+  }
+
+  @Test("they go with a library that is moved, and with a store that is")
+  func moved() async throws {
+    let bench = try await published()
+    let elsewhere = bench.folder.appendingPathComponent("elsewhere")
+    try FileManager.default.moveItem(at: bench.library, to: elsewhere)
+    try FileManager.default.moveItem(at: elsewhere, to: bench.library)
+    let (old, new) = (bench.folder.appendingPathComponent("old"), bench.folder.appendingPathComponent("new"))
+    try bench.add("clips/silent.mp4")
+    #expect(try await bench.reel("ingest", "clips", "--posters", "--to", old.path).status == 0)
+    try FileManager.default.moveItem(at: old, to: new)
+    let relocated = try await bench.reel("relocate", old.path, new.path)
+    #expect(relocated.status == 0, "\(relocated)")
+    for post in try await feed(bench) {
+      let url = try #require(post.url.flatMap { URL(string: $0) })
+      #expect(FileManager.default.fileExists(atPath: url.path), "\(url)")
+    }
+    #expect(try await feed(bench).count { $0.url?.hasPrefix(new.absoluteString) ?? false } == 4)
+  }
+
+  @Test("a catalog that is rebuilt has the videos, and does not take posters for damaged ones")
+  func rebuilt() async throws {
+    let bench = try await published()
+    for name in try FileManager.default.contentsOfDirectory(atPath: bench.library.path)
+    where name.hasPrefix("catalog.sqlite") {
+      try FileManager.default.removeItem(at: bench.library.appendingPathComponent(name))
+    }
+    let rebuilt = try await bench.reel("doctor", "--rebuild")
+    #expect(rebuilt.status == 0, "\(rebuilt)")
+    #expect(try await feed(bench).map(\.poster) == [nil, nil, nil])
+  }
+
+  @Test("a video of which none can be made is published with a warning, and not where posters are required")
+  func withoutPicture() async throws {
+    let bench = try Workbench()
+    let worker = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
+    let head = Data([0, 0, 0, 24]) + Data("ftypisom".utf8) + Data(count: 4) + Data("isomiso2".utf8)
+    let order = Data([0, 0, 0, 8]) + Data("moovvideo without-picture ".utf8) + Data(count: 100)
+    try (head + order).write(to: bench.clips.appendingPathComponent("clip.mp4"))
+    let required = try await bench.reel(
+      "ingest", "clips", "--posters", "required", environment: ["REEL_WORKER": worker])
+    #expect(required.status == 3 && required.output.contains("[poster.noPicture]"), "\(required)")
+    #expect(try bench.objects().isEmpty)
+    let wanted = try await bench.reel("ingest", "clips", "--posters", environment: ["REEL_WORKER": worker])
+    #expect(wanted.status == 0 && wanted.output.contains("warning: "), "\(wanted)")
+    #expect(wanted.output.contains("no poster"), "\(wanted)")
+    #expect(try bench.objects().count == 1 && stray(bench) == [])
+  }
+}
