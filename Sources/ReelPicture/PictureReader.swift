@@ -23,7 +23,7 @@ package struct PictureReader {
     if options.prefersCover, let cover = cover(of: video, side: options.size) {
       return try poster(cover, isCover: true, time: nil)
     }
-    let decoder = try decoder(of: video, side: options.size)
+    let decoder = try decoder(of: video, side: options.size, mayTakeCover: !options.prefersCover)
     var search = PosterSearch(video, decoder, side: options.size)
     guard let found = search.run() else { throw nothingDecoded(video, decoder) }
     return try poster(found.picture, isCover: false, time: found.time)
@@ -38,7 +38,7 @@ package struct PictureReader {
     descriptor: Int32, size: Int64, container: MediaContainer, count: Int, side: Int
   ) throws(PosterError) -> [(picture: RawPicture, time: Double?)] {
     let video = try opened(descriptor, size, container)
-    let decoder = try decoder(of: video, side: side)
+    let decoder = try decoder(of: video, side: side, mayTakeCover: false)
     if count == 1 {
       var search = PosterSearch(video, decoder, side: side)
       guard let found = search.run() else { throw nothingDecoded(video, decoder) }
@@ -65,13 +65,12 @@ package struct PictureReader {
     }
   }
 
-  private func decoder(of video: OpenedVideo, side: Int) throws(PosterError) -> PictureDecoder {
+  private func decoder(
+    of video: OpenedVideo, side: Int, mayTakeCover: Bool
+  ) throws(PosterError) -> PictureDecoder {
     guard let stream = video.video else {
-      throw PosterError(
-        .noPicture,
-        video.cover == nil
-          ? "it has no video to make a poster of"
-          : "it has no video; its cover can be taken instead (--cover)")
+      let advice = mayTakeCover && video.cover != nil ? "; its cover can be taken instead (--cover)" : ""
+      throw PosterError(.noPicture, "it has no video" + advice)
     }
     guard !video.isEncrypted else {
       throw PosterError(

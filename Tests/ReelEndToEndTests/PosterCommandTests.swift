@@ -64,7 +64,7 @@ struct PosterCommandTests {
     #expect(good.status == 0 && good.output.contains("JFIF"))
     let named = try await bench.reel("poster", "clips/a.mp4", "-o", "/dev/stdout")
     #expect(named.status == 0 && named.output == good.output)
-    let bad = try await bench.reel("poster", "clips/b.mp4", "-o", "-", "--jsonl")
+    let bad = try await bench.reel("poster", "clips/b.mp4", "-o", "-")
     #expect(bad.status == 3 && bad.output.isEmpty && bad.errors.contains("notMedia"))
   }
 
@@ -181,12 +181,16 @@ struct PosterCommandTests {
     (["poster", "clips/a.mp4", "-o", "x.jpg", "--worker", "/nowhere"], 1),
     (["sheet", "clips/a.mp4", "-o", "x.jpg", "--columns", "0"], 64),
     (["sheet", "clips/none.mp4", "-o", "x.jpg"], 3),
+    (["sheet", "empty", "-o", "x.jpg"], 1),
+    (["poster", "clips/a.mp4", "-o", "-", "--jsonl"], 64),
   ]
 
   @Test("what makes no sense is said", arguments: senseless)
   func mistakes(_ arguments: [String], status: Int32) async throws {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4", as: "a.mp4")
+    try FileManager.default.createDirectory(
+      at: bench.folder.appendingPathComponent("empty"), withIntermediateDirectories: true)
     let run = try await ReelBinary.run(arguments, in: bench.folder)
     #expect(run.status == status, "\(run.errors)")
     #expect(!run.errors.isEmpty)

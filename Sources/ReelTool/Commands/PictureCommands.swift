@@ -56,6 +56,13 @@ struct PosterCommand: AsyncParsableCommand {
   @Argument(help: "The files; a folder means the videos in it.")
   var files: [String]
 
+  func validate() throws {
+    if jsonl, picture.output == "-" {
+      throw ValidationError(
+        "--jsonl and -o - would both write to standard output; give -o a file or a folder.")
+    }
+  }
+
   func run() async throws {
     let settings = try SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
@@ -68,6 +75,7 @@ struct PosterCommand: AsyncParsableCommand {
       file, flag throws(PosterError) in
       try session.prober.poster(of: file, sniffed: nil, options: options, cancellation: flag)
     } _: { made in
+      if let identity = made.identity { writer.withLock { $0.spare(identity) } }
       let result: Result<PosterDocument.Made, FileFailure>
       switch made.result {
       case .success(let poster):
@@ -91,10 +99,7 @@ struct PosterCommand: AsyncParsableCommand {
     _ poster: Poster, _ made: PicturedFile<Poster>, _ writer: borrowing Mutex<PictureWriter>
   ) throws -> Result<PosterDocument.Made, FileFailure> {
     do {
-      let file = try writer.withLock { writer in
-        if let identity = made.identity { writer.spare(identity) }
-        return try writer.write(poster.jpeg, of: made.path)
-      }
+      let file = try writer.withLock { try $0.write(poster.jpeg, of: made.path) }
       return .success(PosterDocument.Made(poster: poster, file: file))
     } catch let failure as FileFailure {
       return .failure(failure)
@@ -156,6 +161,9 @@ struct SheetCommand: AsyncParsableCommand {
       }
     }
     let collected = tiles.withLock { $0 }
+    if ending == .done, collected.tiles.isEmpty {
+      throw CommandFailure(.couldNotRun, "no video was found, so no sheet was made")
+    }
     if ending != .interrupted, !collected.tiles.isEmpty {
       guard let sheet = ContactSheet.picture(of: collected.tiles, columns: columns) else {
         throw CommandFailure(.couldNotRun, TileCollection.tooLarge)
