@@ -26,7 +26,11 @@ struct FrameColours: Hashable {
   init(_ frame: AVFrame, _ parameters: AVCodecParameters) {
     let space =
       frame.colorspace == AVCOL_SPC_UNSPECIFIED ? parameters.color_space : frame.colorspace
-    let isLarge = frame.height >= 720 || frame.width >= 1280
+    // As stored: the frame may be a half of that, or what is left after cropping.
+    let isKnown = parameters.width > 0 && parameters.height > 0
+    let (width, height) =
+      isKnown ? (parameters.width, parameters.height) : (frame.width, frame.height)
+    let isLarge = height >= 720 || width >= 1280
     switch space {
     case AVCOL_SPC_BT709: matrix = SWS_CS_ITU709
     case AVCOL_SPC_BT470BG, AVCOL_SPC_SMPTE170M: matrix = SWS_CS_ITU601

@@ -42,7 +42,7 @@ struct FrameRenderer {
 
   /// Nil when libswscale does not take its format, or memory is short.
   func picture(_ frame: UnsafeMutablePointer<AVFrame>) -> RawPicture? {
-    let shape = PixelShape(frame, self)
+    let shape = PixelShape(crop, context, stream, frame)
     cut(frame)
     guard let layout = av_pix_fmt_desc_get(AVPixelFormat(rawValue: frame.pointee.format)) else { return nil }
     let colours = FrameColours(frame.pointee, stream.pointee.codecpar.pointee)
@@ -98,15 +98,19 @@ struct FrameRenderer {
 }
 
 /// How wide a pixel is.
-private struct PixelShape {
+struct PixelShape {
   private let ratio: Double
 
-  init(_ frame: UnsafeMutablePointer<AVFrame>, _ renderer: FrameRenderer) {
-    if let crop = renderer.crop {
+  /// - Parameter frame: nil where none is decoded yet.
+  init(
+    _ crop: PictureCrop?, _ context: UnsafeMutablePointer<AVFormatContext>,
+    _ stream: UnsafeMutablePointer<AVStream>, _ frame: UnsafeMutablePointer<AVFrame>?
+  ) {
+    if let crop {
       ratio = crop.pixel?.ratio.value ?? 1
       return
     }
-    let guess = av_guess_sample_aspect_ratio(renderer.context, renderer.stream, frame)
+    let guess = av_guess_sample_aspect_ratio(context, stream, frame)
     let value = guess.num > 0 && guess.den > 0 ? Double(guess.num) / Double(guess.den) : 1
     ratio = (0.001...1000).contains(value) ? value : 1
   }

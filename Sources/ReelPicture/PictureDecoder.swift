@@ -45,7 +45,7 @@ final class PictureDecoder {
     else { throw .noMemory }
     (self.stream, self.video, self.decoder, self.packet, self.frame) = (stream, video, decoder, packet, frame)
     guard avcodec_parameters_to_context(decoder, parameters) >= 0 else { throw .noMemory }
-    Self.configure(decoder, codec, parameters.pointee, side: side)
+    Self.configure(decoder, codec, showing: Self.longerSide(of: stream, video), side: side)
     guard avcodec_open2(decoder, codec, nil) >= 0 else {
       throw PosterError(
         .undecodable, "its video (\(Self.name(of: stream))) can't be decoded: its header makes no sense")
@@ -81,18 +81,28 @@ final class PictureDecoder {
 
   private static func configure(
     _ decoder: UnsafeMutablePointer<AVCodecContext>, _ codec: UnsafePointer<AVCodec>,
-    _ parameters: AVCodecParameters, side: Int
+    showing longer: Int, side: Int
   ) {
     decoder.pointee.thread_count = 1
     decoder.pointee.max_pixels = mostPixels
     // A key frame that is not at the beginning may count as damaged; whether it is can be seen.
     decoder.pointee.flags |= Int32(AV_CODEC_FLAG_OUTPUT_CORRUPT)
-    let longer = Int(max(parameters.width, parameters.height))
     // The edges of blocks disappear in a picture half the size.
     if longer >= 2 * side { decoder.pointee.skip_loop_filter = AVDISCARD_ALL }
     var halvings: Int32 = 0
     while halvings < Int32(codec.pointee.max_lowres), longer >> (Int(halvings) + 1) >= side { halvings += 1 }
     decoder.pointee.lowres = halvings
+  }
+
+  /// Pixels on the longer side as it is shown.
+  private static func longerSide(of stream: UnsafeMutablePointer<AVStream>, _ video: OpenedVideo) -> Int {
+    let parameters = stream.pointee.codecpar.pointee
+    let crop = stream == video.cover ? nil : video.crop
+    let shape = PixelShape(crop, video.context, stream, nil)
+    let (width, height) = shape.size(
+      crop?.width ?? Int(parameters.width), crop?.height ?? Int(parameters.height), side: .max)
+    // Less than is stored: cropping and narrow pixels; more, wide ones, is not decoded.
+    return min(max(width, height), Int(max(parameters.width, parameters.height)))
   }
 
   // MARK: Where
@@ -121,6 +131,13 @@ final class PictureDecoder {
     let (time, overflow) = ticks.addingReportingOverflow(start)
     return !overflow
       && av_seek_frame(video.context, stream.pointee.index, time, AVSEEK_FLAG_BACKWARD) >= 0
+  }
+
+  /// Goes to the first packet; false when that can't be done.
+  func rewind() -> Bool {
+    guard video.isMPEG else { return seek(to: 0) }
+    restart()
+    return av_seek_frame(video.context, -1, 0, AVSEEK_FLAG_BYTE) >= 0
   }
 
   private func restart() {

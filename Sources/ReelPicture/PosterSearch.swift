@@ -8,7 +8,17 @@ struct PosterSearch {
   private let video: OpenedVideo
   private let decoder: PictureDecoder
   private let renderer: FrameRenderer
-  private var best: (frame: ShownFrame, score: Double)?
+  private struct Candidate {
+    let frame: ShownFrame
+    let score: Double
+    /// Whether it is good, and the decoder calls it sound.
+    let isGood: Bool
+
+    func isBetter(than other: Candidate) -> Bool {
+      isGood == other.isGood ? score > other.score : isGood
+    }
+  }
+  private var best: Candidate?
   private var isFound = false
   /// Times of the key frames that were looked at.
   private var seen: Set<Int64> = []
@@ -58,7 +68,7 @@ struct PosterSearch {
   private mutating func lookAtFirstKeyFrames() {
     for number in 0..<Self.mostKeyFrames where mayGoOn(pixels: Self.keyFramePixels) {
       video.allow(bytes: Self.bytesOfOne)
-      if number == 0 { _ = decoder.seek(to: 0) }
+      if number == 0 { _ = decoder.rewind() }
       guard case .frame(let frame) = decoder.nextKeyFrame() else { return }
       take(frame, isKeyFrame: true)
     }
@@ -67,7 +77,7 @@ struct PosterSearch {
   /// Where key frames are few, what is worth seeing may lie between two of them.
   private mutating func lookBetween() {
     video.allow(bytes: Self.bytesBetween)
-    guard decoder.seek(to: 0) || seen.isEmpty else { return }
+    guard decoder.rewind() || seen.isEmpty else { return }
     let step = max(0.1, min(1, (video.duration ?? 20) / Double(Self.mostLooks)))
     var next = 0.0
     var looks = 0
@@ -95,9 +105,10 @@ struct PosterSearch {
     guard let picture = renderer.picture(frame) else { return }
     let quality = PictureQuality(picture)
     let score = isDamaged ? quality.score / 4 : quality.score
-    if score > best?.score ?? -1 {
-      best = (ShownFrame(picture: picture, time: decoder.seconds(ticks)), score)
-    }
-    isFound = quality.isGood && !isDamaged
+    let found = Candidate(
+      frame: ShownFrame(picture: picture, time: decoder.seconds(ticks)), score: score,
+      isGood: quality.isGood && !isDamaged)
+    if best.map(found.isBetter) ?? true { best = found }
+    isFound = found.isGood
   }
 }

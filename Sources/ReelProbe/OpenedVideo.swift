@@ -17,6 +17,8 @@ package final class OpenedVideo {
   package let crop: PictureCrop?
   /// Whether it takes a key to decode.
   package let isEncrypted: Bool
+  /// Whether times are searched for in the bytes, as there is no index: the beginning is found by its place only.
+  package let isMPEG: Bool
   private let input: OpenedInput
   private let source: DescriptorSource
   private let failure: ReadFailure
@@ -31,6 +33,7 @@ package final class OpenedVideo {
     av_max_alloc(max(0, limits.largestAllocation))
     source = DescriptorSource(descriptor: descriptor, size: size, limits: limits)
     let structure = FileStructure(source, sniffed: container)
+    isMPEG = structure.container.isMPEG
     failure = ReadFailure(container: structure.container, limits: limits)
     if let cut = failure.indexIsCut(structure) { throw cut }
     do throws(OpenedInput.Failure) {

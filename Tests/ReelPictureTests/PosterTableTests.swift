@@ -38,6 +38,9 @@ struct PosterTableTests {
   private static let h264 = ["-c:v", "libx264", "-preset", "ultrafast", "-crf", "12", "-pix_fmt", "yuv420p"]
   private static let still = ["-f", "lavfi", "-i", bars]
 
+  /// Good enough for a poster, and less of a contrast than black on white.
+  private static let dim = "drawbox=color=0x606060:t=fill,drawgrid=w=40:h=40:t=2:color=0xA0A0A0"
+
   private static func turned(_ name: String, _ matrix: [Int32], _ filter: String) -> Case {
     Case(name, still + h264).with {
       $0.filter = filter
@@ -95,6 +98,19 @@ struct PosterTableTests {
       "fading in",
       ["-f", "lavfi", "-i", "smptebars=s=640x360:r=25:d=6", "-vf", "fade=in:0:50"] + h264 + ["-g", "1000"]
     ).with { $0.distance = 8 },
+    Case(
+      "blurred for two seconds",
+      ["-f", "lavfi", "-i", "smptebars=s=640x360:r=25:d=2,gblur=sigma=60"]
+        + ["-f", "lavfi", "-i", "smptebars=s=640x360:r=25:d=6", "-filter_complex", "[0][1]concat=n=2"] + h264
+        + ["-force_key_frames", "0,1,2,3,5"]),
+    Case(
+      "a white card with little on it before a dim picture",
+      [
+        "-f", "lavfi", "-i",
+        "color=white:s=640x360:r=25:d=2,drawgrid=w=80:h=80:t=2:color=black",
+        "-f", "lavfi", "-i", "smptebars=s=640x360:r=25:d=6,\(dim)", "-filter_complex", "[0][1]concat=n=2",
+      ] + h264 + ["-force_key_frames", "0,1,2,3,5"]
+    ).with { $0.filter = dim },
     turned("turned by 90", [0, 1, -1, 0], "transpose=1"),
     turned("turned by 180", [-1, 0, 0, -1], "hflip,vflip"),
     turned("turned by 270", [0, -1, 1, 0], "transpose=2"),
@@ -115,6 +131,18 @@ struct PosterTableTests {
     Case(
       "BT.709, by its size",
       ["-f", "lavfi", "-i", "smptebars=s=1280x720:r=25:d=0.4", "-vf", "scale=out_color_matrix=bt709"] + h264),
+    Case(
+      "BT.709, by its size, decoded at half of it",
+      ["-f", "lavfi", "-i", "smptebars=s=1280x720:r=25:d=0.4", "-vf", "scale=out_color_matrix=bt709"]
+        + ["-c:v", "mpeg2video", "-q:v", "2"]
+    ).with {
+      $0.file = "a.mpg"
+      $0.distance = 4
+    },
+    Case(
+      "narrow pixels that are many",
+      still + ["-vf", "scale=1024:576,setsar=1/2", "-c:v", "mpeg4", "-q:v", "2"]
+    ).with { $0.size = (455, 512) },
     Case("4:4:4", still + ["-c:v", "libx264", "-pix_fmt", "yuv444p", "-crf", "12"]),
     Case("ten bits", still + ["-c:v", "libx264", "-pix_fmt", "yuv420p10le", "-crf", "12"]),
     Case("red, green and blue", still + ["-c:v", "qtrle"]).with { $0.file = "a.mov" },
