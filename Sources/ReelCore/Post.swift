@@ -109,6 +109,14 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
   }
 }
 
+extension Post {
+  /// Shows the poster of `other`, or none as it does.
+  package mutating func showPoster(of other: Post) {
+    (poster, posterURL, blurHash) = (other.poster, other.posterURL, other.blurHash)
+    (posterWidth, posterHeight) = (other.posterWidth, other.posterHeight)
+  }
+}
+
 /// A poster that is stored, as its post shows it.
 public struct PostPoster: Hashable, Sendable, Codable {
   /// Its name in the store of the video.

@@ -17,7 +17,7 @@ public protocol PostRecorder: Sendable {
 
   /// Records `post`, or finds that it is recorded.
   ///
-  /// What is recorded already stays as it is. `post.pageNumber` is not looked at: the store has a feed of its own, to
+  /// What is recorded already stays as it is, but for the poster, which becomes that of `post`. `post.pageNumber` is not looked at: the store has a feed of its own, to
   /// which several libraries may publish.
   /// - Throws: `rejected` when something else is recorded under the post's id.
   func record(_ post: Post) async throws(UploadError) -> RecordedPost
@@ -33,9 +33,11 @@ public protocol PostRecorder: Sendable {
 public struct PostRecord: Hashable, Sendable {
   /// The object; nil when it names none that Reel could have made.
   public let video: ObjectKey?
+  /// Its poster; nil when it shows none.
+  public let poster: ObjectKey?
 
-  /// A record that shows `video`.
-  public init(video: ObjectKey?) { self.video = video }
+  /// A record that shows `video`, and `poster` for it.
+  public init(video: ObjectKey?, poster: ObjectKey?) { (self.video, self.poster) = (video, poster) }
 }
 
 /// A post as a store's database has it.

@@ -119,8 +119,11 @@ public final class MemoryRecorder: PostRecorder {
   /// Keeps the post, under the next number.
   public func record(_ post: Post) async throws(UploadError) -> RecordedPost {
     let number = state.withLock { state -> Int? in
-      if let recorded = state.posts[post.id] {
-        return recorded.video == post.video ? recorded.pageNumber : nil
+      if var recorded = state.posts[post.id] {
+        guard recorded.video == post.video else { return nil }
+        recorded.showPoster(of: post)
+        state.posts[post.id] = recorded
+        return recorded.pageNumber
       }
       state.last += 1
       var recorded = post
@@ -136,7 +139,7 @@ public final class MemoryRecorder: PostRecorder {
 
   /// The object of the post that is kept.
   public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
-    state.withLock { $0.posts[id] }.map { PostRecord(video: $0.video) }
+    state.withLock { $0.posts[id] }.map { PostRecord(video: $0.video, poster: $0.poster) }
   }
 
   /// Forgets the post.

@@ -84,9 +84,24 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
       _ = try await context.record(post, by: context.recorder)
       let found = try await context.another().find(post.id)
       try context.expect(
-        found == PostRecord(video: post.video), "it finds \(found.map { "\($0)" } ?? "nothing")")
+        found == PostRecord(video: post.video, poster: nil), "it finds \(found.map { "\($0)" } ?? "nothing")")
       try await context.recorder.withdraw(post.id)
       try context.expect(try await context.recorder.find(post.id) == nil, "it finds what was withdrawn")
+    },
+    PostRecorderContractTest(
+      "record.poster", "recording a post again with another poster, or none, changes that and keeps the place"
+    ) { context in
+      var post = try context.newPost()
+      let place = try await context.record(post, by: context.recorder)
+      for poster in [context.newPoster(), context.newPoster(), nil] {
+        post.show(poster)
+        let again = try await context.record(post, by: try await context.another())
+        try context.expect(again == place, "it gives \(again) after \(place)")
+        let found = try await context.recorder.find(post.id)
+        try context.expect(
+          found == PostRecord(video: post.video, poster: poster?.key),
+          "it finds \(found.map { "\($0)" } ?? "nothing")")
+      }
     },
     PostRecorderContractTest("withdraw.gone", "what was withdrawn is gone, and its place is not given again")
     {
@@ -170,6 +185,15 @@ final class RecorderTestContext: Sendable {
       intent: Intent(id: id, key: key, publication: publication, attempt: 1),
       stored: StoredObject(key: key, url: "https://host.example/\(key)", size: 1, digest: digest),
       pageNumber: 1, createdAt: Date())
+  }
+
+  /// A poster that nobody else has.
+  func newPoster() -> PostPoster? {
+    let key = ObjectKey(posterNamedBy: SystemRandomness())
+    let poster = Poster(
+      jpeg: [], width: 288, height: 512, blurHash: "L3F~gYof00ayayj[fQj[00fQ?bfQ", isCover: false, time: nil)
+    return PostPoster(
+      poster, stored: StoredObject(key: key, url: "https://host.example/\(key)", size: 1, digest: nil))
   }
 
   /// Why `post` is not recorded; nil when it is.

@@ -108,12 +108,22 @@ extension FakeGoogle {
     for write in writes {
       if let name = write["delete"] as? String { state.documents[name] = nil }
       guard let update = write["update"] as? [String: Any], let name = update["name"] as? String,
-        let fields = try? JSONSerialization.data(withJSONObject: update["fields"] ?? [:])
+        let fields = try? JSONSerialization.data(withJSONObject: Self.changed(write, state.documents[name]))
       else { continue }
       state.documents[name] = Document(fields: fields, version: state.tick())
     }
     state.commits += 1
     return .json(["writeResults": writes.map { _ in ["updateTime": "x"] }, "commitTime": "x"])
+  }
+
+  /// The document's fields after `write`: with a mask, the others stay.
+  private static func changed(_ write: [String: Any], _ document: Document?) -> [String: Any] {
+    let update = (write["update"] as? [String: Any])?["fields"] as? [String: Any] ?? [:]
+    guard let mask = (write["updateMask"] as? [String: Any])?["fieldPaths"] as? [String] else {
+      return update
+    }
+    let old = document.flatMap { try? JSONSerialization.jsonObject(with: $0.fields) as? [String: Any] } ?? [:]
+    return mask.reduce(into: old) { $0[$1] = update[$1] }
   }
 
   private static func time(_ version: Int) -> String { "2026-11-21T20:00:00.\(String(version + 100_000))Z" }

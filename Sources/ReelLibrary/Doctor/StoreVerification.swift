@@ -124,12 +124,11 @@ package struct StoreVerification: Sendable {
   private func recorded(
     _ object: ExaminedObject, _ verdict: ObjectVerdict, _ recorder: (any PostRecorder)?
   ) async throws(UploadError) -> ObjectVerdict {
-    guard object.kind == .video, let recorder, case .sound(let digestCompared, _) = verdict else {
-      return verdict
-    }
+    guard let recorder, case .sound(let digestCompared, _) = verdict else { return verdict }
     guard let record = try await recorder.find(object.id) else { return .unrecorded }
-    return record.video == object.key
-      ? .sound(digestCompared: digestCompared, recordCompared: true) : .recordShows(record.video)
+    let shown = object.kind == .video ? record.video : record.poster
+    return shown == object.key
+      ? .sound(digestCompared: digestCompared, recordCompared: true) : .recordShows(shown)
   }
 
   private func compared(

@@ -27,7 +27,12 @@ struct FirestoreClient: Sendable {
       var exists: Bool?
       var updateTime: String?
     }
+    struct Mask: Encodable, Hashable, Sendable {
+      let fieldPaths: [String]
+    }
     var update: Content?
+    /// The fields that change; nil for all of the document.
+    var updateMask: Mask?
     var delete: String?
     var currentDocument: Precondition?
   }

@@ -50,7 +50,7 @@ public struct FirestorePosts: PostRecorder {
     }
   }
 
-  /// Creates the post's document with the next number, or finds the one that is there.
+  /// Creates the post's document with the next number, or finds the one that is there, and brings its poster up to date.
   /// - Throws: `unavailable` when others were faster too often; `rejected` when another post has that id.
   public func record(_ post: Post) async throws(UploadError) -> RecordedPost {
     let place = await turn.take()
@@ -71,11 +71,13 @@ public struct FirestorePosts: PostRecorder {
         + "write there all the time; run the same command again")
   }
 
-  /// The document's `video`.
+  /// The document's `video` and `poster`.
   public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
     let found = try await client.read([name(of: id)], in: nil)
     return found[name(of: id)].map { document in
-      PostRecord(video: (document.fields?["video"]?.string).flatMap { ObjectKey($0) })
+      PostRecord(
+        video: document.fields?["video"]?.string.flatMap { ObjectKey($0) },
+        poster: document.fields?["poster"]?.string.flatMap { ObjectKey($0) })
     }
   }
 
@@ -100,8 +102,13 @@ public struct FirestorePosts: PostRecorder {
     do throws(UploadError) {
       let found = try await client.read([counterName, name(of: post.id)], in: transaction)
       if let document = found[name(of: post.id)] {
-        await client.rollBack(transaction)
-        return .done(try own(document, post))
+        let recorded = try own(document, post)
+        if document.fields?["poster"]?.string == post.poster?.rawValue {
+          await client.rollBack(transaction)
+          return .done(recorded)
+        }
+        let outcome = try await client.commit([posterWrite(post, document)], in: transaction)
+        return outcome == .committed ? .done(recorded) : .again
       }
       let next = try number(in: found) + 1
       let outcome = try await client.commit(
@@ -112,6 +119,15 @@ public struct FirestorePosts: PostRecorder {
       await Task { await client.rollBack(transaction) }.value
       throw error
     }
+  }
+
+  /// Leaves every other field as it is.
+  private func posterWrite(_ post: Post, _ document: FirestoreClient.Document) -> FirestoreClient.Write {
+    let fields = PostDocument.posterFields(of: post)
+    return .init(
+      update: .init(name: name(of: post.id), fields: fields),
+      updateMask: .init(fieldPaths: fields.keys.sorted()),
+      currentDocument: .init(updateTime: document.updateTime))
   }
 
   private func writes(

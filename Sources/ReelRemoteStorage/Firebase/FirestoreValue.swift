@@ -80,6 +80,14 @@ enum PostDocument {
       "digest": .text(post.digest.map(\.description)), "size": post.size.map { .integer($0) } ?? .null,
       "createdAt": post.createdAt.map { .timestamp($0) } ?? .null, "pageNumber": .number(pageNumber),
       "probe": post.probe.map(value) ?? .null,
+    ].merging(posterFields(of: post)) { first, _ in first }
+  }
+
+  static func posterFields(of post: Post) -> [String: FirestoreValue] {
+    [
+      "poster": .text(post.poster?.rawValue), "posterURL": .text(post.posterURL),
+      "posterWidth": .number(post.posterWidth), "posterHeight": .number(post.posterHeight),
+      "blurHash": .text(post.blurHash),
     ]
   }
 
