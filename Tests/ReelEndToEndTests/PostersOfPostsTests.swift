@@ -167,4 +167,69 @@ struct PostersOfPostsTests {
     #expect(wanted.output.contains("no poster"), "\(wanted)")
     #expect(try bench.objects().count == 1 && stray(bench) == [])
   }
+
+  // MARK: reel poster --missing
+
+  private func unpostered() async throws -> Workbench {
+    let bench = try Workbench()
+    for name in ["clips/faststart.mp4", "clips/phone-portrait.mov", "clips/vp9.webm"] { try bench.add(name) }
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    return bench
+  }
+
+  @Test("posts that have none are given theirs, once")
+  func missing() async throws {
+    let bench = try await unpostered()
+    let made = try await bench.reel("poster", "--missing", "--size", "64")
+    #expect(made.status == 0 && made.output.contains("3 posters made"), "\(made)")
+    #expect(try stray(bench) == [])
+    let posts = try await feed(bench)
+    #expect(posts.allSatisfy { $0.hasHash && $0.size.compactMap(\.self).max() == 64 })
+    #expect(posts.allSatisfy { $0.url?.hasPrefix(bench.media.absoluteString) ?? false })
+    #expect(try await bench.reel("verify", "--read").status == 0)
+    let again = try await bench.reel("poster", "--missing")
+    #expect(again.status == 0 && again.output.contains("0 posters made"), "\(again)")
+    #expect(try bench.objects().count == 6)
+    #expect(try await bench.reel("ingest", "clips", "--posters").status == 0)
+    #expect(try await feed(bench) == posts)
+  }
+
+  @Test(
+    "killed anywhere, the next run goes on under the same names", .enabled(if: ReelBinary.hasFailpoints),
+    arguments: ["groupCommitted:2", "objectNamed:2", "folderSynced:1", "groupWritten:3"])
+  func missingAndKilled(_ place: String) async throws {
+    let bench = try await unpostered()
+    let killed = try await bench.reel(
+      "poster", "--missing", environment: ["REEL_FAILPOINT": "\(place)=crash"])
+    #expect(killed.wasKilled, "\(killed)")
+    expectNothing(try LibraryInspection(library: bench.library).broken())
+    let names = try LibraryInspection(library: bench.library).named
+    #expect(try await bench.reel("poster", "--missing").status == 0)
+    let whole = try LibraryInspection(library: bench.library)
+    expectNothing(try whole.brokenAfterCompletion())
+    #expect(whole.posters.count == 3)
+    if names.count > 3 { #expect(whole.named == names) }
+  }
+
+  @Test("a video that is gone is told, and keeps no other post from getting a poster")
+  func missingVideo() async throws {
+    let bench = try await unpostered()
+    let gone = try #require(try bench.objects().sorted().first)
+    try FileManager.default.removeItem(at: bench.media.appendingPathComponent(gone))
+    let made = try await bench.reel("poster", "--missing", "--jsonl")
+    #expect(made.status == 3, "\(made)")
+    let lines = try made.output.split(separator: "\n").map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    #expect(lines.count == 3 && lines.count { $0["ok"] as? Bool == true } == 2)
+  }
+
+  @Test("what makes no sense is said")
+  func missingMistakes() async throws {
+    let bench = try Workbench()
+    #expect(try await bench.reel("poster", "--missing").status == 1)
+    #expect(try await bench.reel("poster", "--missing", "clip.mp4").status == 64)
+    #expect(try await bench.reel("poster", "--missing", "-o", "x.jpg").status == 64)
+    #expect(!FileManager.default.fileExists(atPath: bench.library.path))
+  }
 }

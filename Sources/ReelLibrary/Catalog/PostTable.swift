@@ -46,6 +46,16 @@ enum PostTable {
     return Int(place)
   }
 
+  /// The document says that the post shows `poster`.
+  static func show(_ poster: PostPoster, url: String, by id: PostID, in db: Connection) throws {
+    try db.run(
+      """
+      UPDATE post SET document = json_set(document, '$.poster', ?, '$.posterURL', ?, '$.posterWidth', ?,
+        '$.posterHeight', ?, '$.blurHash', ?) WHERE id = ?
+      """,
+      [poster.key.rawValue, url, poster.width, poster.height, poster.blurHash, id.bytes])
+  }
+
   static func find(_ id: PostID, in db: Connection) throws -> Stored? {
     try db.row("SELECT pageNumber, createdAt, document FROM post WHERE id = ?", [id.bytes]) { try Stored($0) }
   }

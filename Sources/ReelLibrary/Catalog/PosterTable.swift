@@ -28,11 +28,21 @@ enum PosterTable {
       "SELECT 1 FROM poster WHERE destination = ? AND objectKey = ?", [destination, key.rawValue]) != nil
   }
 
-  /// The post of `intent` shows the poster from now on.
-  static func show(_ key: ObjectKey, of intent: Int64, at now: Int64, in db: Connection) throws {
-    try db.run(
-      "UPDATE poster SET state = 1, changedAt = ? WHERE intent = ? AND objectKey = ? AND state = 0",
-      [now, intent, key.rawValue])
+  /// The post of `intent` shows the poster from now on. False when that was given up meanwhile.
+  @discardableResult
+  static func show(_ key: ObjectKey, of intent: Int64, at now: Int64, in db: Connection) throws -> Bool {
+    try db.number(
+      "UPDATE poster SET state = 1, changedAt = ? WHERE intent = ? AND objectKey = ? AND state = 0 RETURNING 1",
+      [now, intent, key.rawValue]) != nil
+  }
+
+  /// The intent of a post that shows no poster.
+  static func intentWithout(_ post: PostID, in db: Connection) throws -> Int64? {
+    try db.number(
+      """
+      SELECT intent FROM post
+      WHERE id = ? AND NOT EXISTS (SELECT 1 FROM poster WHERE poster.intent = post.intent AND poster.state = 1)
+      """, [post.bytes])
   }
 
   /// Gives up a poster that no post shows or is about to show. False when there is no such poster.

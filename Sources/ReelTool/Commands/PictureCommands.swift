@@ -13,7 +13,7 @@ struct PictureOptions: ParsableArguments {
     name: [.short, .customLong("output")],
     help: ArgumentHelp(
       "Where the picture goes: a file, a folder (FOLDER/) for several, or - for stdout.", valueName: "file"))
-  var output: String
+  var output: String?
 
   @Option(
     help: ArgumentHelp("Pixels on the longer side of a picture, from 16 to 4096.", valueName: "pixels"))
@@ -26,11 +26,20 @@ struct PictureOptions: ParsableArguments {
   var overwrite = false
 
   func validate() throws {
-    guard !output.isEmpty else { throw ValidationError("-o is empty; name a file or a folder.") }
+    if output?.isEmpty == true { throw ValidationError("-o is empty; name a file or a folder.") }
     if let size, !PosterOptions.sizes.contains(size) {
       throw ValidationError("--size is a number of pixels from 16 to 4096.")
     }
   }
+
+  /// - Throws: a usage error where `-o` was left out; what ``PictureTarget`` does.
+  func target(isOnePicture: Bool) throws -> PictureTarget {
+    guard let output else { throw Self.incomplete }
+    return try PictureTarget(RawArguments.path(output), isOnePicture: isOnePicture)
+  }
+
+  static let incomplete = ValidationError(
+    "Name the files, and where the picture goes: -o FILE or -o FOLDER/.")
 }
 
 /// `reel poster FILE… -o FILE|FOLDER/`
@@ -53,10 +62,21 @@ struct PosterCommand: AsyncParsableCommand {
   @Flag(help: "Print one JSON object per file: where its poster is, its size and its blurHash.")
   var jsonl = false
 
+  @Flag(help: "Instead of files: give each post of the library that has no poster one, beside its video.")
+  var missing = false
+
   @Argument(help: "The files; a folder means the videos in it.")
-  var files: [String]
+  var files: [String] = []
 
   func validate() throws {
+    if missing {
+      guard files.isEmpty, picture.output == nil else {
+        throw ValidationError(
+          "--missing takes no files and no -o: posters go where the videos of their posts are.")
+      }
+      return
+    }
+    guard !files.isEmpty, picture.output != nil else { throw PictureOptions.incomplete }
     if jsonl, picture.output == "-" {
       throw ValidationError(
         "--jsonl and -o - would both write to standard output; give -o a file or a folder.")
@@ -66,9 +86,11 @@ struct PosterCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
+    let options = PosterOptions(
+      size: picture.size ?? settings.posterSize ?? PosterOptions.defaultSize, prefersCover: cover)
+    if missing { return try await makeMissing(settings, options) }
     let session = try PictureSession(settings, files, followLinks: reading.followLinks)
-    let target = try PictureTarget(RawArguments.path(picture.output), isOnePicture: session.isOneFile)
-    let options = PosterOptions(size: picture.size ?? PosterOptions.defaultSize, prefersCover: cover)
+    let target = try picture.target(isOnePicture: session.isOneFile)
     let writer = Mutex(try PictureWriter(target, replacesPictures: picture.overwrite))
     let (printsJSON, goesToOutput) = (jsonl, target.isStandardOutput)
     let ending = try await session.run(largest: 3 * options.size * options.size) {
@@ -93,6 +115,29 @@ struct PosterCommand: AsyncParsableCommand {
     }
     await session.close()
     try ending.end()
+  }
+
+  private func makeMissing(_ settings: Settings, _ options: PosterOptions) async throws {
+    let printsJSON = jsonl
+    let count = try await MissingPosters.run(settings, options) { document in
+      if printsJSON {
+        try OutputStream.standardOutput.write(try document.json())
+      } else if document.isFailure {
+        try OutputStream.standardError.write(document.text(.standardError()))
+      }
+    }
+    if !printsJSON {
+      var parts = [HumanNumber.count(count.made, "poster", "posters") + " made"]
+      if count.failed > 0 { parts.append("\(count.failed) could not be made") }
+      if count.elsewhere > 0 {
+        parts.append(
+          HumanNumber.count(count.elsewhere, "post has", "posts have")
+            + " none in stores that are not folders: their videos are not read back")
+      }
+      let sentence = TerminalTraits.standardOutput().sanitized(parts.joined(separator: ", "))
+      try OutputStream.standardOutput.write(sentence + "\n")
+    }
+    try (count.failed > 0 ? ReelExit.someFailed : .done).end()
   }
 
   private static func written(
@@ -124,7 +169,7 @@ struct SheetCommand: AsyncParsableCommand {
   var pictures = 16
 
   @Argument(help: "One video, or several; a folder means the videos in it.")
-  var files: [String]
+  var files: [String] = []
 
   /// Pixels on the longer side of a picture, unless something else is asked for.
   private static let defaultSize = 320
@@ -132,6 +177,7 @@ struct SheetCommand: AsyncParsableCommand {
   static let mostPictures = 400
 
   func validate() throws {
+    guard !files.isEmpty, picture.output != nil else { throw PictureOptions.incomplete }
     guard (1...40).contains(columns) else { throw ValidationError("--columns is a number from 1 to 40.") }
     guard (1...Self.mostPictures).contains(pictures) else {
       throw ValidationError("--pictures is a number from 1 to \(Self.mostPictures).")
@@ -142,7 +188,7 @@ struct SheetCommand: AsyncParsableCommand {
     let settings = try SettingsReader.read(
       flags: Settings(library, reading: reading), file: library.config)
     let session = try PictureSession(settings, files, followLinks: reading.followLinks)
-    let target = try PictureTarget(RawArguments.path(picture.output), isOnePicture: true)
+    let target = try picture.target(isOnePicture: true)
     let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)
     let tiles = Mutex(TileCollection(ofOneFile: session.isOneFile))
     let writer = Mutex(try PictureWriter(target, replacesPictures: picture.overwrite))

@@ -1,0 +1,199 @@
+import ReelCore
+import ReelIngest
+import ReelLibrary
+import ReelSandbox
+import ReelSource
+import ReelStorage
+import ReelTerminal
+
+/// `reel poster --missing`: makes posters for posts that have none, of the videos in the folders where they are stored.
+struct MissingPosters: Sendable {
+  /// How it went.
+  struct Count: Sendable {
+    var made = 0
+    var failed = 0
+    /// Posts without a poster in stores that are not folders.
+    var elsewhere = 0
+  }
+  private let options: PosterOptions
+  private let library: String
+  private let catalog: SQLiteCatalog
+  private let stores: Destinations
+  private let prober: SandboxedProber
+  private let threads: BlockingQueue
+  private let report: @Sendable (PosterDocument) throws -> Void
+
+  /// Posts that are worked on together: their posters are named, stored and shown as a batch.
+  private static let batch = 32
+
+  /// - Parameter report: told of each post, in the order of each store's feed.
+  /// - Throws: ``CommandFailure`` where there is no library.
+  static func run(
+    _ settings: Settings, _ options: PosterOptions,
+    report: @escaping @Sendable (PosterDocument) throws -> Void
+  ) async throws -> Count {
+    let path = try AppContext.libraryPath(settings)
+    guard try await AppContext.reading(settings) != nil else {
+      throw CommandFailure(.couldNotRun, "there is no library at \(path): name another with --library")
+    }
+    let width = settings.jobs ?? AppContext.processors
+    let prober = try AppContext.prober(settings, workers: width, makesPosters: true)
+    let catalog = try await AppContext.writing(at: path)
+    let missing = MissingPosters(
+      options: options, library: path, catalog: catalog,
+      stores: Destinations(settings: settings, library: path, checkpoints: catalog), prober: prober,
+      threads: BlockingQueue(label: "reel.posters", width: width), report: report)
+    let task = Task { () -> Result<Count, any Error> in
+      do { return .success(try await missing.run()) } catch { return .failure(error) }
+    }
+    let (result, wasInterrupted) = await Interruption().cancelling(task)
+    await prober.close()
+    try? await catalog.close()
+    if wasInterrupted { throw CommandExit(code: .interrupted) }
+    return try result.get()
+  }
+
+  private func run() async throws -> Count {
+    var count = Count()
+    let destinations = try await orCommandFailure { () async throws(CatalogError) in
+      try await catalog.destinations()
+    }
+    for destination in destinations {
+      var last = 0
+      var store: (uploader: any Uploader, folder: String)?
+      while !Task.isCancelled {
+        let posts = try await page(of: destination, after: last)
+        guard let end = posts.last else { break }
+        last = end.pageNumber
+        guard case .folder = try? DestinationAddress(parsing: destination.name) else {
+          count.elsewhere += posts.count
+          continue
+        }
+        if store == nil { store = try await opened(destination) }
+        guard let store else { break }
+        try await makePosters(of: posts, in: store.uploader, at: store.folder, &count)
+      }
+    }
+    return count
+  }
+
+  private func page(of destination: Destination, after place: Int) async throws -> [PosterlessPost] {
+    try await orCommandFailure { () async throws(CatalogError) in
+      try await catalog.postsWithoutPoster(in: destination, after: place, limit: Self.batch)
+    }
+  }
+
+  private func opened(_ destination: Destination) async throws -> (uploader: any Uploader, folder: String)? {
+    let opened = try await stores.open(destination)
+    guard let folder = opened.folder else { return nil }
+    try await orCommandFailure { () async throws(UploadError) in try await opened.uploader.prepare() }
+    return (opened.uploader, folder)
+  }
+
+  // MARK: A batch
+
+  private struct Made: Sendable {
+    let post: PosterlessPost
+    let path: SourcePath
+    let poster: Poster
+    let source: UploadSource
+  }
+
+  private func makePosters(
+    of posts: [PosterlessPost], in store: any Uploader, at folder: String, _ count: inout Count
+  ) async throws {
+    let videos = posts.map { (post: $0, path: SourcePath(folder + "/" + $0.video.rawValue)) }
+    var made: [Made] = []
+    var failures: [(path: SourcePath, error: PosterError)] = []
+    await threads.mapInOrder(videos.makeIterator()) { video, flag in
+      (video, poster(of: video.path, flag))
+    } _: { video, result in
+      switch result {
+      case .success(let poster):
+        let source = UploadSource(poster.jpeg, contentType: "image/jpeg")
+        made.append(Made(post: video.post, path: video.path, poster: poster, source: source))
+      case .failure(let error): failures.append((video.path, error))
+      }
+      return true
+    }
+    for (path, error) in failures {
+      if error.code.isInstallation { throw CommandFailure(error) }
+      // What was not begun is no failure.
+      if error.code == .cancelled { continue }
+      try tell(path, .failure(FileFailure(code: error.code.rawValue, message: error.message)), &count)
+    }
+    try await publish(made, in: store, at: folder, &count)
+  }
+
+  private func poster(of path: SourcePath, _ flag: CancellationFlag) -> Result<Poster, PosterError> {
+    Result { () throws(PosterError) in
+      let file: SourceFile
+      do throws(SourceError) {
+        file = try FoundFile.named(path, followLinks: false).open()
+      } catch {
+        throw PosterError(.unreadable, error.message)
+      }
+      return try prober.poster(of: file, sniffed: nil, options: options, cancellation: flag)
+    }
+  }
+
+  /// Names, stores and shows them: as the poster of a video that is being published.
+  private func publish(
+    _ made: [Made], in store: any Uploader, at folder: String, _ count: inout Count
+  ) async throws {
+    let randomness = SystemRandomness()
+    let requests = made.map { one in
+      let key = ObjectKey(posterNamedBy: randomness, length: stores.settings.nameLength ?? 22)
+      return (
+        post: one.post.id,
+        poster: PosterRequest(digest: one.source.digest, size: one.source.size, newKey: key)
+      )
+    }
+    let keys = try await orCommandFailure { () async throws(CatalogError) in
+      try await catalog.namePosters(requests)
+    }
+    var shown: [(made: Made, poster: PostPoster)] = []
+    for (one, key) in zip(made, keys) {
+      // Another process has made it meanwhile.
+      guard let key else { continue }
+      do throws(UploadError) {
+        let stored = try await stored(one.source, as: key, in: store)
+        shown.append((one, PostPoster(one.poster, stored: stored)))
+      } catch {
+        if error.code.endsTheRun { throw CommandFailure(error) }
+        try tell(one.path, .failure(FileFailure(code: error.code.rawValue, message: error.message)), &count)
+      }
+    }
+    let posters = shown.map { (post: $0.made.post.id, poster: $0.poster) }
+    let isShown = try await orCommandFailure { () async throws(CatalogError) in
+      try await catalog.showPosters(posters, of: store.destination)
+    }
+    for (one, isShown) in zip(shown, isShown) where isShown {
+      let file = SourcePath(folder + "/" + one.poster.key.rawValue)
+      try tell(one.made.path, .success(PosterDocument.Made(poster: one.made.poster, file: file)), &count)
+    }
+  }
+
+  /// The poster as it is stored now, or was by a run that died before its post showed it.
+  private func stored(
+    _ source: UploadSource, as key: ObjectKey, in store: any Uploader
+  ) async throws(UploadError) -> StoredObject {
+    do throws(UploadError) {
+      return try await store.upload(source, to: key) { _ in }
+    } catch {
+      guard error.code == .alreadyExists, let found = try await store.find(key) else { throw error }
+      guard found.size == source.size, try await store.readBack(key) == source.digest else {
+        throw UploadError(.conflict, "something else has the name \(key) in \(store.destination)")
+      }
+      return found
+    }
+  }
+
+  private func tell(
+    _ path: SourcePath, _ result: Result<PosterDocument.Made, FileFailure>, _ count: inout Count
+  ) throws {
+    let document = PosterDocument(path: path, result: result)
+    if document.isFailure { count.failed += 1 } else { count.made += 1 }
+    try report(document)
+  }
+}
