@@ -57,15 +57,6 @@ struct Recipe: Sendable, CustomTestStringConvertible {
 
 @Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct EveryContainerTests {
-  /// Skipped, by name, where files can't be made and so are not compared.
-  @Test(
-    .enabled(
-      if: FFmpegTool.missingEncoders.isEmpty,
-      "not compared, this ffmpeg lacks \(FFmpegTool.missingEncoders.joined(separator: ", "))"))
-  func everyRecipeIsCompared() {
-    #expect(FFmpegTool.missingEncoders.isEmpty)
-  }
-
   @Test(arguments: Recipe.all) func isReadWhole(recipe: Recipe) throws {
     guard let file = try make(recipe) else { return }
     #expect(file.sniffed == recipe.container)

@@ -1,30 +1,40 @@
 import ReelTestSupport
+import Testing
 
 /// The `ffmpeg` program, which some tests let make their files.
 enum FFmpegTool {
   static let path = FFmpegProgram.path
 
-  /// The encoders that the tests ask for and this build of the program lacks: what they would make is left out.
-  static let missingEncoders: [String] = {
-    let wanted = [
-      "aac", "ac3", "dnxhd", "dvvideo", "ffv1", "flv", "h263", "jpeg2000", "libaom-av1", "libopus",
-      "libsvtav1",
-      "libtheora", "libvorbis", "libvpx", "libvpx-vp9", "libx264", "libx265", "mjpeg", "mp2", "mpeg1video",
-      "mpeg2video", "mpeg4", "msmpeg4", "pcm_s16le", "png", "prores_ks", "wmav2", "wmv1", "wmv2",
-    ]
+  /// Encoders of this build of the program.
+  private static let encoders: Set<Substring> = {
     let printed = (try? FFmpegProgram.output(["-encoders"])) ?? []
-    let listed = Set(String(decoding: printed, as: UTF8.self).split { $0.isWhitespace })
-    return wanted.filter { !listed.contains(Substring($0)) }
+    return Set(String(decoding: printed, as: UTF8.self).split { $0.isWhitespace })
   }()
 
-  /// What the program writes into a file named `name`, given the arguments that stand before it.
-  /// Nil where it can't be made: an encoder may be missing.
+  /// What the program writes into a file named `name`, given the arguments that stand before it. Nil where it lacks an
+  /// encoder that they name.
+  /// - Throws: where it fails for another reason.
   static func make(_ name: String, _ arguments: [String]) throws -> OpenFile? {
-    do {
-      return try FFmpegProgram.make(name, arguments) { OpenFile($0) }
-    } catch is FFmpegProgram.Failure {
-      return nil
+    guard hasEncoders(of: arguments) else { return nil }
+    return try FFmpegProgram.make(name, arguments) { OpenFile($0) }
+  }
+
+  private static func hasEncoders(of arguments: [String]) -> Bool {
+    zip(arguments, arguments.dropFirst()).allSatisfy { flag, value in
+      !flag.hasPrefix("-c:") || value == "copy" || encoders.contains(Substring(value))
     }
+  }
+
+  /// Holds that all ways of reading agree on what the program makes of `arguments` in each of `names`. A container may
+  /// not take it; that none does is a mistake, unless an encoder is missing.
+  static func expectAllWaysAgree(in names: [String], frames: Int, _ arguments: [String]) {
+    var count = 0
+    for name in names {
+      guard let made = try? make(name, picture + ["-frames:v", "\(frames)"] + arguments) else { continue }
+      count += 1
+      ReelProbeTests.expectAllWaysAgree(on: made, "\(name) of \(frames) frames, \(arguments)")
+    }
+    #expect(count > 0 || !hasEncoders(of: arguments), "none of \(names) was made with \(arguments)")
   }
 
   /// Two seconds of a test picture, 64x48 at 25 frames a second.
