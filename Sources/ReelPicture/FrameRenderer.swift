@@ -40,6 +40,12 @@ struct FrameRenderer {
   /// What transparent pictures stand on.
   private static let ground: Int32 = 128
 
+  /// The frame, with its time by the clock of `decoder`; nil as of ``picture(_:)``.
+  func shown(_ frame: UnsafeMutablePointer<AVFrame>, by decoder: PictureDecoder) -> ShownFrame? {
+    let time = decoder.seconds(frame.pointee.best_effort_timestamp)
+    return picture(frame).map { ShownFrame(picture: $0, time: time) }
+  }
+
   /// Nil when libswscale does not take its format, or memory is short.
   func picture(_ frame: UnsafeMutablePointer<AVFrame>) -> RawPicture? {
     let shape = PixelShape(crop, context, stream, frame)

@@ -57,13 +57,13 @@ struct FrameSeries {
     video.allow(bytes: Self.bytesOfOne)
     guard decoder.seek(to: wanted) else { return nil }
     guard case .frame(let key) = decoder.nextKeyFrame() else { return nil }
-    if let found = taken(key), found.time.map({ $0 > last }) ?? true { return found }
+    if let found = renderer.shown(key, by: decoder), found.time.map({ $0 > last }) ?? true { return found }
     guard decoder.pixels < Self.mostPixels, decoder.seek(to: wanted) else { return nil }
     while decoder.pixels < Self.mostPixels, !video.isPastHalfTime,
       case .frame(let frame) = decoder.nextFrame()
     {
       guard let time = decoder.seconds(frame.pointee.best_effort_timestamp), time >= wanted else { continue }
-      return taken(frame)
+      return renderer.shown(frame, by: decoder)
     }
     return nil
   }
@@ -76,7 +76,7 @@ struct FrameSeries {
       decoder.pixels < Self.mostPixels, !video.isPastHalfTime,
       case .frame(let frame) = decoder.nextKeyFrame()
     {
-      if let found = taken(frame) { frames.append(found) }
+      if let found = renderer.shown(frame, by: decoder) { frames.append(found) }
     }
     return frames
   }
@@ -84,11 +84,5 @@ struct FrameSeries {
   private func spread(_ frames: [ShownFrame], count: Int) -> [ShownFrame] {
     guard frames.count > count else { return frames }
     return (0..<count).map { frames[(2 * $0 + 1) * frames.count / (2 * count)] }
-  }
-
-  private func taken(_ frame: UnsafeMutablePointer<AVFrame>) -> ShownFrame? {
-    renderer.picture(frame).map {
-      ShownFrame(picture: $0, time: decoder.seconds(frame.pointee.best_effort_timestamp))
-    }
   }
 }

@@ -102,12 +102,11 @@ struct PosterSearch {
     let ticks = frame.pointee.best_effort_timestamp
     if isKeyFrame, ticks != reel_no_time, !seen.insert(ticks).inserted { return }
     let isDamaged = reel_is_damaged(frame)
-    guard let picture = renderer.picture(frame) else { return }
-    let quality = PictureQuality(picture)
+    guard let shown = renderer.shown(frame, by: decoder) else { return }
+    let quality = PictureQuality(shown.picture)
     let score = isDamaged ? quality.score / 4 : quality.score
     let found = Candidate(
-      frame: ShownFrame(picture: picture, time: decoder.seconds(ticks)), score: score,
-      isGood: quality.isGood && !isDamaged)
+      frame: shown, score: score, isGood: quality.isGood && !isDamaged)
     if best.map(found.isBetter) ?? true { best = found }
     isFound = found.isGood
   }

@@ -12,19 +12,19 @@ struct Scaler {
 
   /// One byte for each channel; nil when libswscale does not take the frame.
   func plain(_ frame: UnsafeMutablePointer<AVFrame>) -> [UInt8]? {
-    scaled(frame, to: hasAlpha ? AV_PIX_FMT_RGBA : AV_PIX_FMT_RGB24, zero: 0)
+    scaled(frame, to: hasAlpha ? AV_PIX_FMT_RGBA : AV_PIX_FMT_RGB24)
   }
 
   /// 16 bits for each channel, for colours that are not an ordinary screen's; nil as above.
   func deep(_ frame: UnsafeMutablePointer<AVFrame>) -> [UInt16]? {
-    scaled(frame, to: hasAlpha ? reel_rgba64 : reel_rgb48, zero: 0)
+    scaled(frame, to: hasAlpha ? reel_rgba64 : reel_rgb48)
   }
 
   /// libswscale may write a few bytes beyond the last pixel of a row.
   private static let margin = 64
 
   private func scaled<Number: FixedWidthInteger>(
-    _ frame: UnsafeMutablePointer<AVFrame>, to format: AVPixelFormat, zero: Number
+    _ frame: UnsafeMutablePointer<AVFrame>, to format: AVPixelFormat
   ) -> [Number]? {
     // Of two fields that were taken at different times, one: both together have combs.
     let field: Int32 = reel_is_interlaced(frame) && frame.pointee.height >= 4 ? 2 : 1
@@ -33,7 +33,7 @@ struct Scaler {
     defer { sws_freeContext(context) }
     let steps = Self.steps(frame.pointee.linesize, times: field)
     let row = width * channels
-    var pixels = [Number](repeating: zero, count: row * height + Self.margin)
+    var pixels = [Number](repeating: 0, count: row * height + Self.margin)
     let count = pixels.withUnsafeMutableBytes { bytes -> Int32 in
       let source = Self.planes(frame.pointee.data)
       let target: [UnsafeMutablePointer<UInt8>?] = [

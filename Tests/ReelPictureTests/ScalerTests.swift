@@ -1,6 +1,4 @@
 import CFFmpeg
-import ReelCore
-import ReelTestSupport
 import Testing
 
 @testable import ReelPicture
@@ -17,31 +15,5 @@ import Testing
       width: 32, height: 32, colours: FrameColours(transfer: .standard, isWide: false), hasAlpha: false)
     #expect(scaler.plain(picture) == nil)
     #expect(scaler.deep(picture) == nil)
-  }
-}
-
-@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
-struct FrameSeriesTests {
-  /// Pictures three years apart.
-  @Test func aTimeThatNoVideoHasIsUnknown() throws {
-    let video = try TestVideo(
-      try FFmpegTool.make(
-        "a.mkv",
-        ["-f", "lavfi", "-i", "testsrc=size=320x240:rate=1:duration=3", "-vf", "setpts=N*100000000/TB"]
-          + ["-fps_mode", "passthrough", "-enc_time_base", "1:1000", "-g", "1", "-c:v", "libx264"]
-          + ["-preset", "ultrafast", "-pix_fmt", "yuv420p"]))
-    let frames = try video.frames(count: 3)
-    #expect(!frames.isEmpty && frames.allSatisfy { $0.time.map { $0 < 31_536_000 } ?? true })
-  }
-
-  @Test func moreThanASheetHasRoomForIsSaid() throws {
-    let video = try TestVideo(
-      try FFmpegTool.make(
-        "a.mp4",
-        ["-f", "lavfi", "-i", "testsrc=size=2560x1440:rate=1:duration=14", "-g", "1", "-c:v", "libx264"]
-          + ["-preset", "ultrafast", "-pix_fmt", "yuv420p"]))
-    #expect(try video.frames(count: 10, side: 2560).count == 10)
-    let error = #expect(throws: PosterError.self) { try video.frames(count: 14, side: 2560) }
-    #expect(error?.code == .memoryLimit && error?.message.contains("--pictures") == true)
   }
 }
