@@ -1,7 +1,7 @@
 import CFFmpeg
 import ReelCore
 
-/// Decides whether the header alone tells the truth, and calls one packet as a bitstream.
+/// Decides whether the header alone tells the truth, and checks it against the first packet's own header.
 struct HeaderReading {
   let structure: FileStructure
   let size: Int64

@@ -79,9 +79,6 @@ struct OpenedInput: ~Copyable {
       callback: interruptCallback, opaque: Unmanaged.passUnretained(source).toOpaque())
     context.pointee.probesize = max(32, limits.probeBytes)
     context.pointee.max_streams = Int32(clamping: limits.streams)
-    if let seconds = limits.analyzedSeconds {
-      context.pointee.max_analyze_duration = Int64(min(max(0, seconds), 1e6) * Double(reel_time_base))
-    }
     context.pointee.format_whitelist = av_strdup(format.pointee.name)
     context.pointee.codec_whitelist = av_strdup(decoders)
     context.pointee.protocol_whitelist = av_strdup("none")

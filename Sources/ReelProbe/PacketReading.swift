@@ -1,7 +1,7 @@
 import CFFmpeg
 import ReelCore
 
-/// Decides whether the packets tell the truth without a decoder, and calls the first one as a bitstream.
+/// Decides whether the packets tell the truth without a decoder, and checks the first one's own header.
 ///
 /// FFmpeg looks at packets as in the full reading, and finds the same rates and times; only the size and the format
 /// of the pictures, which a decoder would have said, are read from the bitstream's own headers.

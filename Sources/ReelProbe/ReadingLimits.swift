@@ -8,8 +8,6 @@ package struct ReadingLimits: Hashable, Sendable {
   package var streams: Int
   /// Bytes of packets that FFmpeg may look at to find out what the streams are (`probesize`); at least 32.
   package var probeBytes: Int64
-  /// Seconds of packets that it may look at for that (`analyzeduration`); nil for its own choice by container.
-  package var analyzedSeconds: Double?
   /// Bytes of a single allocation by FFmpeg (`av_max_alloc`; one value for the process, the last one set). An
   /// index takes 24 bytes a sample: by default it may have 26 hours of 60 frames a second.
   package var largestAllocation: Int
@@ -21,14 +19,13 @@ package struct ReadingLimits: Hashable, Sendable {
   /// - Parameters: as the properties.
   package init(
     bytes: Int64 = 512 << 20, seconds: Double = 8, streams: Int = 256, probeBytes: Int64 = 5_000_000,
-    analyzedSeconds: Double? = nil, largestAllocation: Int = 128 << 20, scannedPackets: Int = 1_000_000,
+    largestAllocation: Int = 128 << 20, scannedPackets: Int = 1_000_000,
     scannedBytes: Int64 = 256 << 20
   ) {
     self.bytes = bytes
     self.seconds = seconds
     self.streams = streams
     self.probeBytes = probeBytes
-    self.analyzedSeconds = analyzedSeconds
     self.largestAllocation = largestAllocation
     self.scannedPackets = scannedPackets
     self.scannedBytes = scannedBytes

@@ -85,7 +85,7 @@ struct Exchange {
     _ job: ReadJob, to worker: Worker, _ receipt: IssuedReceipt, _ settings: WorkerSettings
   ) -> ReadOutcome? {
     guard let request = try? settings.request(size: job.size, container: job.container).encoded() else {
-      return .failure(ProbeError(.unreadable, "its size is no size"))
+      return .failure(ProbeError(.unreadable, "its size is not a valid size"))
     }
     guard !worker.speaksUnasked else { return .loss(worker.endOrGarble()) }
     guard worker.send(request, descriptor: job.descriptor), worker.send(receipt) else {

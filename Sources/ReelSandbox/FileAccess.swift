@@ -46,7 +46,7 @@ extension Descriptor {
   /// - Throws: `unreadable`, `tooManyOpenFiles`, `noReader`.
   static func reopening(_ file: any SourceHandle) throws(ProbeError) -> Descriptor {
     guard let shared = file.descriptor else {
-      throw ProbeError(.unreadable, "it is no file of this machine that could be handed to the reader")
+      throw ProbeError(.unreadable, "it is not a file of this machine that could be handed to the reader")
     }
     let path = "/proc/self/fd/\(shared)"
     do throws(SystemError) {

@@ -32,7 +32,7 @@ struct PictureExchange {
     until end: ContinuousClock.Instant
   ) throws(PosterError) -> (PictureReply, [UInt8]) {
     guard let request = try? job.request.encoded() else {
-      throw PosterError(.unreadable, "its size is no size")
+      throw PosterError(.unreadable, "its size is not a valid size")
     }
     guard worker.send(request, descriptor: job.descriptor) else { throw died }
     let reply: PictureReply

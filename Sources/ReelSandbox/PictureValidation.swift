@@ -10,7 +10,7 @@ enum PictureValidation {
     guard max(facts.width, facts.height) <= options.size else { throw lie("it is larger than asked for") }
     try check(bytes, width: facts.width, height: facts.height)
     guard isBlurHash(facts.blurHash, isHigh: facts.height > facts.width) else {
-      throw lie("its blurHash is none")
+      throw lie("its blurHash is not valid")
     }
     guard options.prefersCover || !facts.isCover else { throw lie("it is a cover, and none was asked for") }
     return Poster(

@@ -28,7 +28,7 @@ extension ProbeError {
 
   static func garbled(_ detail: String) -> ProbeError {
     ProbeError(
-      .implausible, "what its reader answered is no answer (\(detail)); the file is damaged or hostile")
+      .implausible, "its reader gave an answer that is not valid (\(detail)); the file is damaged or hostile")
   }
 }
 

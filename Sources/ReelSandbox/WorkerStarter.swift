@@ -75,11 +75,11 @@ struct WorkerStarter: Sendable {
       } catch .version(let version) {
         throw .final(.otherVersion("unknown, it speaks version \(version) of the wire format"))
       } catch {
-        throw .died("its first word is none")
+        throw .died("its first message is not a handshake")
       }
     case .late: throw .died("no word within \(settings.startDeadline.components.seconds) s")
     case .gone: throw .died(worker.process.finish().description)
-    case .tooMuch: throw .died("its first word is none")
+    case .tooMuch: throw .died("its first message is not a handshake")
     }
   }
 

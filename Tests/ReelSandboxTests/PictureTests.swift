@@ -119,6 +119,24 @@ import Testing
     #expect(prober.posterCode(file) == .cancelled)
   }
 
+  @Test func aPosterUnderWayIsCancelled() async throws {
+    let prober = Sabotaged.prober(deadline: .seconds(600))
+    let flag = CancellationFlag()
+    let file = try folder.file("a.mp4", order("sleep"))
+    async let code = BlockingQueue(label: "poster", width: 1).run { () -> PosterError.Code? in
+      do throws(PosterError) {
+        _ = try prober.poster(of: file, sniffed: nil, options: PosterOptions(), cancellation: flag)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    #expect(try await eventually { prober.counts.lent == 1 })
+    flag.set()
+    #expect(await code == .cancelled)
+    await prober.close()
+  }
+
   @Test func aMissingWorkerIsSaid() throws {
     let prober = SandboxedProber(worker: .path("/nowhere/reel-probe-worker"), workers: 1)
     let code = prober.posterCode(try folder.file("a.mp4", order("lie nothing")))

@@ -77,7 +77,7 @@ import Testing
 
   @Test(arguments: [
     ("exit 3", "exit status 3"), ("kill -SEGV $$", "SIGSEGV"), ("exit 127", "a library"),
-    ("echo hello >&3; exec /bin/sleep 1000", "first word"),
+    ("echo hello >&3; exec /bin/sleep 1000", "not a handshake"),
   ])
   func thatAllDieAreOneClearError(_ script: String, _ reason: String) async throws {
     let prober = try prober(script)

@@ -1,5 +1,5 @@
 // FFmpeg for Swift: the libraries' headers, names for the macros that Swift does not import, and one function
-// for each thing that differs between FFmpeg 5.1 and 8. No other room knows FFmpeg's version.
+// for each thing that differs between FFmpeg 5.1 and 8. No other module knows FFmpeg's version.
 #pragma once
 
 #include <libavcodec/avcodec.h>
@@ -20,11 +20,9 @@ static const int64_t reel_time_base = AV_TIME_BASE;
 
 static const int reel_error_eof = AVERROR_EOF;
 static const int reel_error_exit = AVERROR_EXIT;
-static const int reel_error_invalid_data = AVERROR_INVALIDDATA;
 static const int reel_error_no_memory = AVERROR(ENOMEM);
 static const int reel_error_io = AVERROR(EIO);
 static const int reel_error_argument = AVERROR(EINVAL);
-static const int reel_error_again = AVERROR(EAGAIN);
 
 /// AVSEEK_SIZE and AVSEEK_FORCE: what a seek callback is asked beyond SEEK_SET, SEEK_CUR and SEEK_END.
 static const int reel_seek_size = AVSEEK_SIZE;
@@ -40,9 +38,6 @@ static const enum AVPixelFormat reel_yuva422p10 = AV_PIX_FMT_YUVA422P10;
 static const enum AVPixelFormat reel_yuva444p10 = AV_PIX_FMT_YUVA444P10;
 static const enum AVPixelFormat reel_yuva422p12 = AV_PIX_FMT_YUVA422P12;
 static const enum AVPixelFormat reel_yuva444p12 = AV_PIX_FMT_YUVA444P12;
-
-/// Zero bytes that must follow the data given to a parser.
-static const int reel_input_padding = AV_INPUT_BUFFER_PADDING_SIZE;
 
 /// From now on FFmpeg's messages go nowhere, but for the last error of this thread, which is kept.
 void reel_log_capture(void);
