@@ -59,6 +59,9 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
   /// A blur of the poster, to be drawn while it loads (<https://blurha.sh>).
   @ExplicitNull public var blurHash: String?
 
+  /// FFmpeg's name of the video's codec, such as `h264`; nil when it is unknown.
+  @ExplicitNull public var videoCodec: String?
+
   enum CodingKeys: String, CodingKey {
     case id, video, videoURL, videoFileExtension, videoHeight, videoWidth
     case authorID = "author"
@@ -66,6 +69,7 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     case caption, music, likeCount, shareCount, commentID
     case duration, contentType, digest, size, createdAt, pageNumber, probe
     case poster, posterURL, posterWidth, posterHeight, blurHash
+    case videoCodec
   }
 
   /// A post from its parts; pure.
@@ -96,6 +100,7 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     self.createdAt = createdAt
     self.pageNumber = pageNumber
     probe = draft.provenance
+    videoCodec = draft.media.video?.codec
     show(draft.poster)
   }
 

@@ -33,6 +33,13 @@ const bytes = (count) => {
   return `${unit && value < 99.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 };
 
+/** Codecs by FFmpeg's names, as people know them; others keep that name. */
+const CODECS = new Map(Object.entries({
+  av1: "AV1", dnxhd: "DNxHD", ffv1: "FFV1", flv1: "Sorenson Spark", h263: "H.263", h264: "H.264", hevc: "HEVC",
+  mjpeg: "Motion JPEG", mpeg1video: "MPEG-1", mpeg2video: "MPEG-2", mpeg4: "MPEG-4", prores: "ProRes", theora: "Theora",
+  vc1: "VC-1", vp8: "VP8", vp9: "VP9", vvc: "VVC", wmv1: "WMV 7", wmv2: "WMV 8", wmv3: "WMV 9",
+}));
+
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 /** What a post is, as pairs of a label and a text; what is unknown is left out. */
@@ -42,6 +49,7 @@ const facts = (post) => {
   if (post.videoWidth && post.videoHeight) list.push(["Picture", `${post.videoWidth} × ${post.videoHeight}`]);
   if (isNumber(post.size)) list.push(["Size", bytes(post.size)]);
   if (post.videoFileExtension) list.push(["Format", post.videoFileExtension.toUpperCase()]);
+  if (post.videoCodec) list.push(["Codec", CODECS.get(post.videoCodec) ?? post.videoCodec]);
   if (post.createdAt && !Number.isNaN(Date.parse(post.createdAt))) {
     list.push(["Posted", day.format(new Date(post.createdAt))]);
   }
