@@ -12,6 +12,7 @@ import argparse
 import functools
 import http.server
 import json
+import math
 import os
 import sys
 import threading
@@ -165,6 +166,82 @@ def walk_grid(browser, address, count):
     browser.until("document.body.classList.contains('gridding')", "back leads to the grid again")
 
 
+def blurred(blur_hash, x, y, width=24, height=32):
+    """The colour of a pixel of a blurHash (https://github.com/woltapp/blurhash, Algorithm.md)."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
+
+    def number(start, end):
+        value = 0
+        for character in blur_hash[start:end]:
+            value = value * 83 + digits.index(character)
+        return value
+
+    def to_linear(value):
+        part = value / 255
+        return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+
+    def to_srgb(value):
+        part = min(1, max(0, value))
+        return round(255 * (part * 12.92 if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055))
+
+    columns, rows, most = number(0, 1) % 9 + 1, number(0, 1) // 9 + 1, (number(1, 2) + 1) / 166
+    average = number(2, 6)
+    sums = [to_linear(average >> shift & 255) for shift in (16, 8, 0)]
+    for index in range(1, columns * rows):
+        value = number(4 + 2 * index, 6 + 2 * index)
+        basis = math.cos(math.pi * x * (index % columns) / width) * math.cos(math.pi * y * (index // columns) / height)
+        for part, digit in enumerate((value // 361, value // 19 % 19, value % 19)):
+            sums[part] += math.copysign(((digit - 9) / 9) ** 2, digit - 9) * most * basis
+    return [to_srgb(value) for value in sums]
+
+
+def posters(browser, address, count, feed):
+    """A post's poster is shown, and before it, or where it is gone, its blurHash."""
+    browser.size(1024, 700)
+    with_poster = [post for post in feed if post.get("posterURL")][:2]
+    without = [post for post in feed if post.get("blurHash") and not post.get("posterURL")][:1]
+    for post in with_poster + without:
+        number, place = post["pageNumber"], count + 1 - post["pageNumber"]
+        browser.open(f"{address}#p{number}")
+        settled(browser, place)
+        pixels = browser.run(
+            f"[...{CURRENT}.querySelector('canvas.blur').getContext('2d').getImageData(0, 0, 24, 32).data]")
+        for x, y in [(0, 0), (12, 16), (23, 31)]:
+            drawn, wanted = pixels[4 * (24 * y + x):], blurred(post["blurHash"], x, y)
+            check(max(abs(one - other) for one, other in zip(drawn, wanted)) <= 2,
+                  f"post {number}: the blurHash is {wanted} at {x}, {y}, and {drawn[:3]} is drawn")
+        tile = f".tile[href='#p{number}']"
+        if post in with_poster:
+            browser.until(f"{CURRENT}.querySelector('img.poster.here')", f"post {number} shows its poster")
+            size = browser.run(
+                f"(({{naturalWidth, naturalHeight}}) => [naturalWidth, naturalHeight])({CURRENT}.querySelector('img.poster'))")
+            check(size == [post["posterWidth"], post["posterHeight"]], f"post {number}: its poster is of {size}")
+            shown = browser.run(f"[{CURRENT}.querySelector('video').poster, {CURRENT}.querySelector('img.poster').src]")
+            check(shown[0] == shown[1] and shown[0].endswith(post["posterURL"]), f"post {number}: its poster is {shown}")
+            browser.key("g")
+            browser.until(f"document.querySelector(\"{tile} img.poster.here\")", f"the grid shows the poster of {number}")
+            check(browser.run(f"document.querySelector(\"{tile} img.poster\").loading") == "lazy",
+                  "the grid asks for posters that can't be seen")
+        else:
+            check(not browser.run(f"{CURRENT}.querySelector('.poster[src], video[poster]') !== null"),
+                  f"post {number} asks for a poster that it has not")
+            browser.key("g")
+            browser.until(f"document.querySelector(\"{tile} canvas\")", f"the grid shows the blurHash of {number}")
+
+
+def tells_codecs(browser, address, count, feed):
+    """Codecs have the names that people know."""
+    names = {"h264": "H.264", "hevc": "HEVC", "vp9": "VP9", "mpeg4": "MPEG-4"}
+    found = {post.get("videoCodec"): post for post in feed}
+    for codec, post in found.items():
+        browser.open(f"{address}#p{post['pageNumber']}")
+        settled(browser, count + 1 - post["pageNumber"])
+        told = browser.run(
+            f"[...{CURRENT}.querySelectorAll('.facts div')].filter((fact) => fact.firstChild.textContent === 'Codec')"
+            ".map((fact) => fact.lastChild.textContent)")
+        check(told == ([names.get(codec, codec)] if codec else []), f"a post in {codec} is said to be in {told}")
+
+
 def calm(browser, address):
     """Who asked for less motion starts videos by hand."""
     browser.media(prefers_reduced_motion="reduce")
@@ -233,13 +310,18 @@ def main():
     options = parser.parse_args()
     site = os.path.abspath(options.site)
     with open(os.path.join(site, "feed", "index.json"), encoding="utf-8") as file:
-        count = json.load(file)["count"]
+        index = json.load(file)
+    count, some = index["count"], []
+    for number in range(1, min(index["pages"], 50) + 1):
+        with open(os.path.join(site, "feed", f"{number}.json"), encoding="utf-8") as file:
+            some += json.load(file)["posts"]
     server = Server(site)
     with Chromium() as browser:
         ways = {"file": "file://" + site + "/index.html", "web": server.address + "index.html"}
         for address in [ways[options.way]] if options.way else ways.values():
             begun = len(browser.requests), len(browser.messages)
-            steps = [(walk, (count,)), (walk_grid, (count,)), (calm, ()), (fits, ())]
+            steps = [(walk, (count,)), (walk_grid, (count,)), (posters, (count, some)),
+                     (tells_codecs, (count, some)), (calm, ()), (fits, ())]
             if options.axe:
                 steps.append((is_accessible, (options.axe,)))
             for step, arguments in steps:

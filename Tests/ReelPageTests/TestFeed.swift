@@ -13,6 +13,8 @@ struct TestFeed {
   /// As many bytes as the posts say.
   static let video = [UInt8](repeating: UInt8(ascii: "v"), count: 1000)
 
+  static let blurHash = "L3F~gYof00ayayj[fQj[00fQ?bfQ"
+
   init(seed: UInt64 = 1) throws {
     folder = try TemporaryFolder()
     randomness = SeededRandomness(seed: seed)
@@ -20,10 +22,13 @@ struct TestFeed {
 
   var site: String { folder.path(of: "site") }
 
-  /// - Parameter url: of the object with this name.
+  /// - Parameters:
+  ///   - url: of the object with this name.
+  ///   - poster: the URL of a poster with this name; nil for posts without posters.
   @discardableResult
   func publish(
-    _ captions: [String?], url: (ObjectKey) -> String = { "https://cdn.example/v/\($0)" }
+    _ captions: [String?], url: (ObjectKey) -> String = { "https://cdn.example/v/\($0)" },
+    poster: ((ObjectKey) -> String)? = nil
   ) async throws -> [Post] {
     var posts: [Post] = []
     for caption in captions {
@@ -33,13 +38,21 @@ struct TestFeed {
         publication: Publication(digest: digest, destination: destination, authorID: nil),
         duplicates: .skip, size: 1000,
         newID: PostID(at: Date(timeIntervalSince1970: 1_700_000_000), random: randomness),
-        newKey: ObjectKey(random: randomness, container: .mp4))
+        newKey: ObjectKey(random: randomness, container: .mp4),
+        poster: poster.map { _ in
+          PosterRequest(digest: digest, size: 1000, newKey: ObjectKey(posterNamedBy: randomness))
+        })
       guard case .granted(let intent) = try await catalog.claim(request) else { continue }
       var media = MediaInfo(container: .mp4, size: 1000)
       media.duration = 12.34
-      let draft = PostDraft(
+      var draft = PostDraft(
         media: media, provenance: ProbeProvenance(method: .header, isolation: .full, ffmpeg: "59.27.100"),
         metadata: PostMetadata(caption: caption), commentID: "c")
+      if let poster, let key = intent.poster {
+        draft.poster = PostPoster(
+          Poster(jpeg: [], width: 16, height: 9, blurHash: Self.blurHash, isCover: false, time: 1),
+          stored: StoredObject(key: key, url: poster(key), size: 1000, digest: digest))
+      }
       posts.append(
         try await catalog.complete(
           intent, draft: draft,
@@ -76,6 +89,13 @@ struct TestFeed {
     let object = try JSONSerialization.jsonObject(with: Data(try text("feed/\(page).json").utf8))
     let posts = (object as? [String: Any])?["posts"] as? [[String: Any]] ?? []
     return posts.compactMap { $0["pageNumber"] as? Int }
+  }
+
+  /// A post of a page, by its place there.
+  func post(_ place: Int, on page: Int) throws -> [String: Any] {
+    let object = try JSONSerialization.jsonObject(with: Data(try text("feed/\(page).json").utf8))
+    let posts = (object as? [String: Any])?["posts"] as? [[String: Any]] ?? []
+    return posts.indices.contains(place) ? posts[place] : [:]
   }
 
   /// Every file of the site, by the inode that it had when it was written.

@@ -86,6 +86,7 @@ class Grid {
     drawPlaceholder(canvas, post);
     const image = make("img", "poster");
     image.alt = "";
+    image.loading = "lazy";
     showPoster(image, post);
     link.append(canvas, image);
     if (isNumber(post.duration)) link.append(make("span", "length", clock(post.duration)));

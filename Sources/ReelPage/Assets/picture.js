@@ -84,7 +84,7 @@ const mediaAddress = (text) => {
   }
 };
 
-/** Shows a post's poster in `image` once it is there. */
+/** Shows a post's poster in `image` once it is there; where it is gone, what stands for it stays. */
 const showPoster = (image, post) => {
   const address = mediaAddress(post.posterURL);
   if (!address) return;

@@ -134,6 +134,8 @@ class Slide {
     const video = this.#video;
     Object.assign(video, { loop: true, muted: true, playsInline: true, disableRemotePlayback: true });
     video.setAttribute("aria-label", captionOf(post));
+    const poster = mediaAddress(post.posterURL);
+    if (poster) video.poster = poster;
     video.onloadeddata = () => video.classList.add("here");
     for (const event of ["timeupdate", "play", "pause", "durationchange", "seeked"]) {
       video.addEventListener(event, () => this.#player.follow(this));

@@ -1,7 +1,7 @@
 import Glibc
 import ReelCore
 
-/// Where the page finds a post's media: beside it where they are in the site, else where the post says.
+/// Where the page finds a post's video and poster: beside it where they are in the site, else where the post says.
 struct MediaPlaces: Sendable {
   let folder: SiteFolder
   let placement: MediaPlacement
@@ -18,24 +18,31 @@ struct MediaPlaces: Sendable {
   /// A post as the site shows it.
   struct Placed: Sendable {
     var post: Post
-    /// Its media should be in the site, and are not to be found.
+    /// Its video should be in the site, and is not to be found.
     var isMissing = false
   }
 
   /// Brings the media of `post` into the site where that was asked for. Blocks.
   func place(_ post: Post) throws(SiteError) -> Placed {
     var placed = Placed(post: post)
-    if post.videoURL.hasPrefix(base) {
-      placed.post.videoURL = String(post.videoURL.dropFirst(base.count))
-    } else if placement != .inPlace, let path = Self.path(of: post.videoURL) {
-      let name = "\(Self.name)/\(post.video.rawValue)"
-      if try bring(path, to: name, size: post.size) {
-        placed.post.videoURL = name
-      } else {
-        placed.isMissing = true
-      }
+    if let url = try place(post.videoURL, as: post.video, size: post.size) {
+      placed.post.videoURL = url
+    } else {
+      placed.isMissing = true
+    }
+    // A poster that is gone is no reason to look again: the page has the blurHash.
+    if let url = post.posterURL, let key = post.poster {
+      placed.post.posterURL = try place(url, as: key, size: nil)
     }
     return placed
+  }
+
+  /// The URL of an object for the page; nil when it should be in the site, and is not to be found.
+  private func place(_ url: String, as key: ObjectKey, size: Int64?) throws(SiteError) -> String? {
+    if url.hasPrefix(base) { return String(url.dropFirst(base.count)) }
+    guard placement != .inPlace, let path = Self.path(of: url) else { return url }
+    let name = "\(Self.name)/\(key.rawValue)"
+    return try bring(path, to: name, size: size) ? name : nil
   }
 
   /// False when there is no file at `path` that can be read.
@@ -54,7 +61,7 @@ struct MediaPlaces: Sendable {
     return true
   }
 
-  /// Nil when there is no file that can be read: a post whose video is gone does not keep the others from the page.
+  /// Nil when there is no file that can be read: what is gone does not keep the rest from the page.
   private static func open(_ path: String) throws(SiteError) -> Descriptor? {
     // A pipe would wait for its writer.
     let flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC

@@ -100,13 +100,14 @@ final class SiteFolder: Sendable {
   /// Whether there is something of that name.
   func holds(_ name: String) -> Bool { faccessat(root.rawValue, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
-  /// Whether there is a file of that name, with `size` bytes: one that a power cut has emptied does not count.
+  /// Whether there is a file of that name, with `size` bytes, or any where that is nil: one that a power cut has emptied
+  /// does not count.
   func holdsFile(_ name: String, size: Int64?) -> Bool {
     var status = stat()
     guard fstatat(root.rawValue, name, &status, 0) == 0, status.st_mode & S_IFMT == S_IFREG else {
       return false
     }
-    return size == nil || Int64(status.st_size) == size
+    return size.map { Int64(status.st_size) == $0 } ?? (status.st_size > 0)
   }
 
   /// Makes a folder in the site.

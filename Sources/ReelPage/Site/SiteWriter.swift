@@ -213,7 +213,8 @@ package struct SiteWriter: Sendable {
     for post in posts {
       let placed = try places.place(post)
       if placed.isMissing { missing += 1 }
-      if let source = MediaOrigin.source(of: placed.post.videoURL) { origins.insert(source) }
+      let urls = [placed.post.videoURL, placed.post.posterURL].compactMap(\.self)
+      origins.formUnion(urls.compactMap(MediaOrigin.source(of:)))
       shown.append(placed.post)
     }
     let data = try data(PageDocument(page: page, posts: shown), for: "page")

@@ -1,0 +1,126 @@
+import Foundation
+import ReelCore
+import ReelTestSupport
+import Testing
+
+@testable import ReelPage
+
+@Suite("The posters of a site", .shortTime)
+struct PosterTests {
+  @Test("come from where the policy allows them, old ones too")
+  func policy() async throws {
+    let feed = try TestFeed()
+    try await feed.publish(
+      ["a", "b", "c"], url: { "https://videos.example/\($0)" }, poster: { "https://posters.example/\($0)" })
+    try await feed.write()
+    try await feed.publish(["d"], poster: { "https://others.example/\($0)" })
+    try await feed.write()
+    let policy = try #require(try feed.text("index.html").firstMatch(of: /img-src ([^;]*);/)?.output.1)
+    let sources = Set(policy.split(separator: " "))
+    #expect(sources.isSuperset(of: ["'self'", "https://posters.example", "https://others.example"]))
+    let post = try feed.post(0, on: 1)
+    #expect((post["posterURL"] as? String)?.hasPrefix("https://posters.example/") == true)
+    #expect(post["posterWidth"] as? Int == 16 && post["posterHeight"] as? Int == 9)
+    #expect(post["blurHash"] as? String == TestFeed.blurHash)
+  }
+
+  @Test("within the site are named from there")
+  func relative() async throws {
+    let feed = try TestFeed()
+    let base = CanonicalPath(resolving: feed.site).fileURL
+    let posts = try await feed.publish(["a"], poster: { base + "/media/\($0)" })
+    let summary = try await feed.write()
+    let key = try #require(posts[0].poster)
+    #expect(try feed.post(0, on: 1)["posterURL"] as? String == "media/\(key)")
+    #expect(!summary.isLocal)
+  }
+
+  @Test("on this machine are allowed, and told to be", arguments: [true, false])
+  func inPlace(hasPoster: Bool) async throws {
+    let feed = try TestFeed()
+    try await feed.publish(["a"], poster: hasPoster ? { "file:///store/\($0)" } : nil)
+    #expect(try await feed.write().isLocal == hasPoster)
+    #expect(try feed.text("index.html").contains("img-src 'self' file:") == hasPoster)
+  }
+
+  @Test("of a local folder are brought into the site, once", arguments: [MediaPlacement.link, .copy])
+  func brought(placement: MediaPlacement) async throws {
+    let feed = try TestFeed()
+    let store = CanonicalPath(resolving: feed.folder.path(of: "a store"))
+    let posts = try await feed.publish(["a"], poster: { store.fileURL + "/\($0)" })
+    let key = try #require(posts[0].poster)
+    try feed.folder.write("a JPEG".utf8, to: "a store/\(key)")
+    let summary = try await feed.write { $0.media = placement }
+    #expect(summary.missing == 0 && !summary.isLocal)
+    #expect(try feed.text("media/\(key)") == "a JPEG")
+    #expect(try feed.post(0, on: 1)["posterURL"] as? String == "media/\(key)")
+    let before = try feed.files()
+    #expect(try await feed.write().written == 0)
+    #expect(try feed.files() == before)
+    // One that a power cut has emptied: anew, not in place.
+    try FileManager.default.removeItem(atPath: feed.site + "/media/\(key)")
+    try feed.folder.write("".utf8, to: "site/media/\(key)")
+    try await feed.write { $0.all = true }
+    #expect(try feed.text("media/\(key)") == "a JPEG")
+  }
+
+  @Test(
+    "that are gone leave the blurHash, and are not looked for again", arguments: [MediaPlacement.link, .copy])
+  func gone(placement: MediaPlacement) async throws {
+    let feed = try TestFeed()
+    let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
+    let posts = try await feed.publish(["a", "b"], poster: { store.fileURL + "/\($0)" })
+    let kept = try #require(posts[1].poster)
+    try feed.folder.write("a JPEG".utf8, to: "store/\(kept)")
+    let summary = try await feed.write { $0.media = placement }
+    #expect(summary.missing == 0 && !summary.isLocal)
+    #expect(try feed.folder.names(in: "site/media") == ["\(kept)"])
+    let post = try feed.post(0, on: 1)
+    #expect(post["posterURL"] is NSNull)
+    #expect(post["blurHash"] as? String == TestFeed.blurHash && post["posterWidth"] as? Int == 16)
+    #expect(try feed.post(1, on: 1)["posterURL"] as? String == "media/\(kept)")
+    #expect(try await feed.write().written == 0)
+  }
+
+  /// What the site says of the poster of a post on a page.
+  private static func forgetPoster(of post: Post, on page: Int, in feed: TestFeed) throws {
+    let url = try #require(post.posterURL)
+    for name in ["feed/\(page).json", "feed/\(page).js"] {
+      #expect(try feed.text(name).contains("\"posterURL\":\"\(url)\""))
+      try feed.replace("\"posterURL\":\"\(url)\"", with: "\"posterURL\":null", in: name)
+    }
+  }
+
+  @Test("made later for an old post are shown when all files are looked at, and only its page is written")
+  func later() async throws {
+    let feed = try TestFeed()
+    let posts = try await feed.publish(
+      (0..<9).map { "post \($0)" }, poster: { "https://posters.example/\($0)" })
+    try await feed.write()
+    // As it was before the poster was made.
+    try Self.forgetPoster(of: posts[4], on: 2, in: feed)
+    let before = try feed.files()
+    #expect(try await feed.write { $0.all = true }.written == 4)
+    let after = try feed.files()
+    #expect(
+      Set(after.keys.filter { after[$0] != before[$0] })
+        == ["feed/2.json", "feed/2.js", "feed/index.json", "feed/index.js"])
+    #expect(try feed.post(1, on: 2)["posterURL"] as? String == posts[4].posterURL)
+    // Caches have the page under the old address.
+    #expect(try feed.index().revision == 1)
+  }
+
+  @Test("made later are noticed by the first page, which has all of them looked at")
+  func noticed() async throws {
+    let feed = try TestFeed()
+    let posts = try await feed.publish(
+      (0..<9).map { "post \($0)" }, poster: { "https://posters.example/\($0)" })
+    try await feed.write()
+    for (post, page) in [(posts[1], 1), (posts[4], 2)] {
+      try Self.forgetPoster(of: post, on: page, in: feed)
+    }
+    try await feed.write()
+    #expect(try feed.post(1, on: 1)["posterURL"] as? String == posts[1].posterURL)
+    #expect(try feed.post(1, on: 2)["posterURL"] as? String == posts[4].posterURL)
+  }
+}
