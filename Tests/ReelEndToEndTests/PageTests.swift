@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import ReelTestSupport
 import Testing
 
@@ -31,10 +32,16 @@ struct PageTests {
         to: bench.clips.appendingPathComponent(name).deletingPathExtension().appendingPathExtension("json"))
     }
     try bench.addDistinct(30)
-    #expect(try await bench.reel("ingest", "clips", "--trust-sidecars").status == 0)
+    #expect(try await bench.reel("ingest", "clips", "--trust-sidecars", "--posters").status == 0)
+    let gone = try #require(try bench.objects().filter { $0.hasSuffix(".jpg") }.min())
+    try FileManager.default.removeItem(at: bench.media.appendingPathComponent(gone))
     let page = try await bench.reel(
       "page", "site", "--size", "7", "--media", "copy", "--title", "</title><script>alert(4)</script>\"")
     #expect(page.status == 0, "\(page.errors)")
+    // One has none any more; the others are beside the page, and are what the browser is to show.
+    let media = try FileManager.default.contentsOfDirectory(
+      atPath: bench.folder.appendingPathComponent("site/media").path)
+    #expect(media.count { $0.hasSuffix(".jpg") } == 35)
     let look = try await ReelBinary.runProgram(
       "/usr/bin/python3", [ReelBinary.project.path + "/Tests/Browser/page.py", "site", "--way", way],
       in: bench.folder,
@@ -63,14 +70,126 @@ struct PageTests {
     let bench = try Workbench()
     try bench.add("clips/faststart.mp4")
     try bench.add("broken/archive.mp4")
+    try bench.add("broken/cut-off.mp4")
     let run = try await bench.reel("ingest", "clips", "--report", "html=run.html")
     #expect(run.status == 3)
     let page = try String(contentsOf: bench.folder.appendingPathComponent("run.html"), encoding: .utf8)
     #expect(page.contains("href=\"clips/archive.mp4\"") && page.contains("ZIP archive"))
     #expect(page.contains("href=\"clips/faststart.mp4\"") && page.contains(">published<"))
+    #expect(try Self.pictures(page) == ["clips/cut-off.mp4", "clips/faststart.mp4"])
+    #expect(try await bench.reel("ingest", "clips", "--report", "html=again.html").status == 3)
+    let again = try String(contentsOf: bench.folder.appendingPathComponent("again.html"), encoding: .utf8)
+    #expect(again.contains(">duplicate<"))
+    #expect(try Self.pictures(again) == ["clips/cut-off.mp4", "clips/faststart.mp4"])
     let validated = try await ReelBinary.run(["validate", "clips", "--report", "html"], in: bench.folder)
     #expect(validated.status == 4 && validated.output.hasPrefix("<!doctype html>"))
     #expect(validated.output.contains("container.disguised"))
+    #expect(try Self.pictures(validated.output) == ["clips/cut-off.mp4", "clips/faststart.mp4"])
     #expect(try await bench.reel("ingest", "clips", "--report", "json=x").status == 64)
+  }
+
+  // MARK: The pictures of a report
+
+  /// The files of which a report has a picture, each of which must be a whole JPEG.
+  private static func pictures(_ page: String) throws -> [String] {
+    let pattern =
+      /<img alt="A picture from ([^"]*)" loading="lazy" width="(\d+)" height="(\d+)" src="data:image\/jpeg;base64,([^"]*)">/
+    return try page.matches(of: pattern).map { match in
+      let jpeg = try #require(Data(base64Encoded: String(match.output.4)))
+      #expect(jpeg.starts(with: [0xFF, 0xD8]) && jpeg.suffix(2) == Data([0xFF, 0xD9]))
+      let sides = [match.output.2, match.output.3].compactMap { Int($0) }
+      #expect(sides.count == 2 && sides.allSatisfy { (1...240).contains($0) })
+      return String(match.output.1)
+    }.sorted()
+  }
+
+  /// Files that the sabotaged worker reads: each is told what to do, and what it makes a picture of is a grey JPEG.
+  private static func told(_ orders: [String]) throws -> Workbench {
+    let bench = try Workbench()
+    for (number, order) in orders.enumerated() {
+      let brand = Data([0, 0, 0, 24]) + Data("ftypisom".utf8) + Data([0, 0, 0, UInt8(number)])
+      let movie = Data("isomiso2".utf8) + Data([0, 0, 0, 8]) + Data("moov".utf8)
+      try (brand + movie + Data(order.utf8)).write(
+        to: bench.clips.appendingPathComponent(String(format: "%02d.mp4", number)))
+    }
+    return bench
+  }
+
+  private static let worker = [
+    "REEL_WORKER": ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
+  ]
+
+  private static func report(_ bench: Workbench) throws -> String {
+    try String(contentsOf: bench.folder.appendingPathComponent("run.html"), encoding: .utf8)
+  }
+
+  @Test("A file that gives no picture has none in a report, and that is no error")
+  func withoutPicture() async throws {
+    let bench = try Self.told(["video", "video exit", "video garbage", "video"])
+    let run = try await bench.reel("ingest", "clips", "--report", "html=run.html", environment: Self.worker)
+    #expect(run.status == 0 && run.errors == "", "\(run.errors)")
+    let page = try Self.report(bench)
+    #expect(page.ranges(of: "good\">published<").count == 4)
+    #expect(try Self.pictures(page) == ["clips/00.mp4", "clips/03.mp4"])
+  }
+
+  @Test(
+    "When too many files have used up their deadlines, a report has no more pictures", arguments: [15, 16])
+  func late(count: Int) async throws {
+    let bench = try Self.told(Array(repeating: "fail timeout", count: count) + ["video"])
+    let run = try await bench.reel("ingest", "clips", "--report", "html=run.html", environment: Self.worker)
+    #expect(run.status == 3, "\(run.errors)")
+    #expect(try Self.pictures(try Self.report(bench)) == (count < 16 ? ["clips/15.mp4"] : []))
+  }
+
+  @Test(
+    "A signal ends the making of pictures, and the report is written without the rest",
+    .enabled(if: !TestForm.isSanitized, "a worker takes as much processor time to start"))
+  func interrupted() async throws {
+    let bench = try Self.told(["video", "video", "video hang", "video"])
+    let running = try ReelBinary.start(
+      ["ingest", "clips", "--jobs", "1", "--report", "html=run.html", "--library", bench.library.path],
+      in: bench.folder, environment: Self.worker)
+    // The worker that hangs has been at it for a while.
+    try await running.until { try Self.processorTicks(beneath: running.process.processIdentifier) >= 50 }
+    running.send(SIGINT)
+    let outcome = try await running.outcome()
+    #expect(outcome.status == 0 && !outcome.wasKilled && outcome.output.contains("published 4 videos"))
+    let page = try Self.report(bench)
+    #expect(page.ranges(of: "good\">published<").count == 4)
+    // One result may be on its way while the next file is looked at.
+    #expect([["clips/00.mp4"], ["clips/00.mp4", "clips/01.mp4"]].contains(try Self.pictures(page)))
+  }
+
+  /// The most processor time that one of the processes beneath `process` has used.
+  private static func processorTicks(beneath process: Int32) throws -> Int {
+    var parents: [Int32: Int32] = [:]
+    var ticks: [Int32: Int] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+      // One that has ended meanwhile has no such file.
+      guard let number = Int32(name),
+        let stat = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
+        let facts = stat.split(separator: ")").last?.split(separator: " "), facts.count > 12
+      else { continue }
+      parents[number] = Int32(facts[1])
+      ticks[number] = (Int(facts[11]) ?? 0) + (Int(facts[12]) ?? 0)
+    }
+    func isBeneath(_ number: Int32) -> Bool {
+      guard let parent = parents[number] else { return false }
+      return parent == process || isBeneath(parent)
+    }
+    return ticks.filter { isBeneath($0.key) }.values.max() ?? 0
+  }
+}
+
+extension ReelBinary.Running {
+  private struct EndedBefore: Error {}
+
+  /// Waits until something is so; an end that comes first is an error.
+  fileprivate func until(_ isSo: () throws -> Bool) async throws {
+    while try !isSo() {
+      guard process.isRunning else { throw EndedBefore() }
+      try await Task.sleep(for: .microseconds(Int(10_000)))
+    }
   }
 }

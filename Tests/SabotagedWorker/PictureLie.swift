@@ -7,7 +7,11 @@ import ReelWire
 enum PictureLie {
   static func reply(_ order: String, _ request: PictureRequest) -> (PictureReply, [UInt8]) {
     let words = order.split(separator: " ", maxSplits: 1).map(String.init)
-    if words.first == "video", words.last?.hasPrefix("without-picture") != true { return lie("nothing") }
+    if words.first == "video", words.last?.hasPrefix("without-picture") != true {
+      // The order may go on with what happens to pictures alone, as in `video hang`.
+      Sabotage.perform(words.last ?? "")
+      return lie("nothing")
+    }
     guard words.first == "lie" else {
       if words.first == "escape", reel_escape(words.last ?? "") == 1 {
         return (.failure(PosterError(.corrupt, "escaped")), [])

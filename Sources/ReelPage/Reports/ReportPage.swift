@@ -13,18 +13,6 @@ package struct ReportPage: Sendable {
     case good, bad, warn, plain
   }
 
-  /// A picture of a video, as JPEG.
-  package struct Picture: Hashable, Sendable {
-    let jpeg: [UInt8]
-    let width: Int
-    let height: Int
-
-    /// Pixels.
-    package init(jpeg: [UInt8], width: Int, height: Int) {
-      (self.jpeg, self.width, self.height) = (jpeg, width, height)
-    }
-  }
-
   /// Something to tell of a file.
   struct Note: Sendable {
     /// For filters: a rule, or a code; nil for none.
@@ -42,7 +30,6 @@ package struct ReportPage: Sendable {
     let result: String
     let tone: Tone
     var notes: [Note] = []
-    var picture: Picture?
   }
 
   let command: String
@@ -52,6 +39,7 @@ package struct ReportPage: Sendable {
   let entries: [Entry]
   /// Files that there was no room for, in words; nil for none.
   let more: String?
+  let pictures: ReportPictures
   let links: SourceLinks
 
   /// The file, in UTF-8.
@@ -127,9 +115,9 @@ package struct ReportPage: Sendable {
       links.address(of: entry.path).map { "<a href=\"\(HTMLText.escaped($0))\" dir=\"auto\">\(name)</a>" }
       ?? "<span dir=\"auto\">\(name)</span>"
     let notes = entry.notes.map(note).joined()
-    return "<li data-tags=\"\(text(Self.tags(entry).joined(separator: " ")))\">"
-      + (entry.picture.map(picture) ?? "") + "<div class=\"said\"><h2 class=\"name\">\(link) "
-      + "<span class=\"mark \(entry.tone.rawValue)\">\(text(entry.result))</span></h2>"
+    let image = pictures[entry.path].map { picture($0, of: name) } ?? ""
+    return "<li data-tags=\"\(text(Self.tags(entry).joined(separator: " ")))\">\(image)<div class=\"said\">"
+      + "<h2 class=\"name\">\(link) <span class=\"mark \(entry.tone.rawValue)\">\(text(entry.result))</span></h2>"
       + (notes.isEmpty ? "" : "<ul class=\"notes\">\(notes)</ul>") + "</div></li>\n"
   }
 
@@ -140,9 +128,9 @@ package struct ReportPage: Sendable {
     return "<li>\(word)<span dir=\"auto\">\(text(note.text))</span>\(reason)\(details)</li>"
   }
 
-  private func picture(_ picture: Picture) -> String {
-    "<img alt=\"\" width=\"\(picture.width)\" height=\"\(picture.height)\" src=\"data:image/jpeg;base64,"
-      + "\(Data(picture.jpeg).base64EncodedString())\">"
+  private func picture(_ picture: ReportPictures.Picture, of name: String) -> String {
+    "<img alt=\"A picture from \(name)\" loading=\"lazy\" width=\"\(picture.width)\" "
+      + "height=\"\(picture.height)\" src=\"data:image/jpeg;base64,\(Data(picture.jpeg).base64EncodedString())\">"
   }
 }
 

@@ -7,15 +7,22 @@ package enum ValidationPage {
   /// Files that are listed; those that fail come first.
   static let most = 5000
 
-  /// - Parameter picture: of a file, where there is one.
-  package static func html(
-    _ report: ValidationReport, links: SourceLinks,
-    picture: (SourcePath) -> ReportPage.Picture? = { _ in nil }
-  ) -> String {
+  /// The files of which the report has pictures.
+  package static func pictured(_ report: ValidationReport) -> [SourcePath] {
+    ordered(report).prefix(ReportPictures.most).map(\.path)
+  }
+
+  private static func ordered(_ report: ValidationReport) -> [ValidatedFile] {
     let standings: [ValidatedFile.Standing] = [.failed, .unjudged, .passed]
-    let ordered = standings.flatMap { standing in
+    return standings.flatMap { standing in
       report.files.filter { $0.standing(strict: report.strict) == standing }
     }
+  }
+
+  package static func html(
+    _ report: ValidationReport, pictures: ReportPictures = ReportPictures(), links: SourceLinks
+  ) -> String {
+    let ordered = ordered(report)
     let listed = ordered.prefix(most)
     let totals = report.totals
     let counts = [
@@ -30,17 +37,15 @@ package enum ValidationPage {
       counts: counts.filter { $0.1 > 0 }.map { ($0.0, "\($0.1)") },
       about:
         "By the policy \(report.policyWords)\(report.isLocked ? ", held against the lock" : "")\(reader).",
-      entries: listed.map { entry($0, report, picture($0.path)) },
+      entries: listed.map { entry($0, report) },
       more: more > 0
         ? "\(HumanNumber.count(more, "more file is", "more files are")) not listed; --report jsonl=FILE tells them all."
         : nil,
-      links: links
+      pictures: pictures, links: links
     ).html
   }
 
-  private static func entry(
-    _ file: ValidatedFile, _ report: ValidationReport, _ picture: ReportPage.Picture?
-  ) -> ReportPage.Entry {
+  private static func entry(_ file: ValidatedFile, _ report: ValidationReport) -> ReportPage.Entry {
     let (result, tone): (String, ReportPage.Tone) =
       switch file.standing(strict: report.strict) {
       case .passed: ("passed", .good)
@@ -56,7 +61,6 @@ package enum ValidationPage {
         details: [finding.contrast, finding.fix.map { "fix: " + $0 }].compactMap(\.self))
     }
     return ReportPage.Entry(
-      path: file.path, result: result, tone: tone, notes: [unjudged].compactMap(\.self) + notes,
-      picture: picture)
+      path: file.path, result: result, tone: tone, notes: [unjudged].compactMap(\.self) + notes)
   }
 }

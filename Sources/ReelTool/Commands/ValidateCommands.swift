@@ -1,6 +1,8 @@
 import ArgumentParser
+import FoundationEssentials
 import Glibc
 import ReelCore
+import ReelPage
 import ReelTerminal
 import ReelValidation
 
@@ -61,10 +63,14 @@ struct ValidateCommand: AsyncParsableCommand {
     let session = try await options.session(paths)
     let writer = try ReportWriter(
       report, stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
+    let begun = Date()
     let judgement = try await session.judge(locks: locked != nil)
     if judgement.wasInterrupted { throw CommandExit(code: .interrupted) }
     let result = session.report(judgement, lock: locked, strict: strict, allowsEmpty: allowEmpty)
-    try writer.write(result)
+    let pictured = writer.hasPictures ? ValidationPage.pictured(result) : []
+    let pictures = await session.illustration.pictures(
+      of: pictured.map { ListedFile(path: $0, at: begun) })
+    try writer.write(result, pictures)
     try ReelExit(result.outcome).end()
   }
 

@@ -20,7 +20,7 @@ struct PictureSession: Sendable {
   /// Whether the user named one, and no folder.
   let isOneFile: Bool
   private let inputs: [SourceInput]
-  private let followLinks: Bool
+  private let options: WalkOptions
   private let width: Int
 
   /// - Throws: ``CommandFailure``.
@@ -28,9 +28,21 @@ struct PictureSession: Sendable {
     let paths = RawArguments.paths(files)
     inputs = paths.map { SourceInput(path: $0) }
     isOneFile = paths.count == 1 && paths.allSatisfy { PictureTarget.kind(of: $0) != S_IFDIR }
-    self.followLinks = followLinks
+    options = WalkOptions(followLinks: followLinks)
     width = settings.jobs ?? (isOneFile ? 1 : AppContext.processors)
     prober = try AppContext.prober(settings, workers: width, makesPosters: !isOneFile)
+  }
+
+  /// Of files, beside whatever else is done with them: no folder is entered, and no more than the processors are used.
+  /// - Throws: ``CommandFailure``.
+  init(_ settings: Settings, of files: [SourcePath], followLinks: Bool) throws {
+    inputs = files.map { SourceInput(path: $0) }
+    isOneFile = false
+    var options = WalkOptions(followLinks: followLinks)
+    options.entersFolders = false
+    self.options = options
+    width = min(settings.jobs ?? AppContext.processors, AppContext.processors)
+    prober = try AppContext.prober(settings, workers: width, makesPosters: true)
   }
 
   /// How many bytes of pictures may wait for those before them.
@@ -46,8 +58,9 @@ struct PictureSession: Sendable {
     _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Bool
   ) async throws -> ReelExit {
     let ahead = max(1, min(2 * width, Self.mostWaiting / largest))
+    let interruption = Interruption()
     let task = Task { () -> Result<Bool, any Error> in await all(ahead: ahead, make, report) }
-    let (result, wasInterrupted) = await Interruption().cancelling(task)
+    let (result, wasInterrupted) = await interruption.cancelling(task)
     if wasInterrupted { return .interrupted }
     return try result.get() ? .done : .someFailed
   }
@@ -76,7 +89,7 @@ struct PictureSession: Sendable {
     _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
     _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Bool
   ) async -> Result<Bool, any Error> {
-    let walk = SourceWalk(inputs: inputs, options: WalkOptions(followLinks: followLinks))
+    let walk = SourceWalk(inputs: inputs, options: options)
     var result = Result<Bool, any Error>.success(true)
     await BlockingQueue(label: "reel.pictures", width: width).mapInOrder(
       FoundItems(walk: walk), ahead: ahead

@@ -38,8 +38,10 @@ struct RunSession: Sendable {
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
     if let page {
+      let illustration = ReportIllustration(settings: settings, followLinks: walk.followLinks)
+      let pictures = await illustration.pictures(of: end.wasInterrupted ? [] : end.files.pictured)
       let links = SourceLinks(from: page.path, workingFolder: WorkingFolder.path())
-      try page.write(RunPage.html(report, end.files, links: links))
+      try page.write(RunPage.html(report, end.files, pictures: pictures, links: links))
     }
     try write(
       json: { try RunDocument(report).json(pretty: $0) },

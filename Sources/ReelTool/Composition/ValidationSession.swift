@@ -12,6 +12,8 @@ struct ValidationSession: Sendable {
   let prober: SandboxedProber
   /// Files read at once.
   let width: Int
+  /// For reports with pictures.
+  let illustration: ReportIllustration
 
   /// A file, what the policy says of it, and what a lock keeps of it.
   struct EvaluatedFile: Sendable {

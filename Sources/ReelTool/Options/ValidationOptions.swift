@@ -39,6 +39,7 @@ struct ValidationOptions: ParsableArguments {
     return ValidationSession(
       inputs: RawArguments.paths(paths).map { SourceInput(path: $0) }, followLinks: reading.followLinks,
       filter: filter, policy: policy,
-      prober: try AppContext.prober(settings, workers: workers), width: workers * 2)
+      prober: try AppContext.prober(settings, workers: workers), width: workers * 2,
+      illustration: ReportIllustration(settings: settings, followLinks: reading.followLinks))
   }
 }

@@ -21,13 +21,23 @@ enum ReportKind: Sendable {
 
   static let names = ValidationReportKind.allCases.map(\.rawValue) + ["html"]
 
-  /// - Parameter path: the file that it is for; nil for stdout.
-  func text(_ report: ValidationReport, for path: String?, _ traits: TerminalTraits) throws -> String {
+  /// - Parameters:
+  ///   - pictures: of its files.
+  ///   - path: the file that it is for; nil for stdout.
+  func text(
+    _ report: ValidationReport, _ pictures: ReportPictures, for path: String?, _ traits: TerminalTraits
+  ) throws -> String {
     switch self {
     case .text(let kind): try kind.text(report, traits)
     case .html:
-      ValidationPage.html(report, links: SourceLinks(from: path, workingFolder: WorkingFolder.path()))
+      ValidationPage.html(
+        report, pictures: pictures, links: SourceLinks(from: path, workingFolder: WorkingFolder.path()))
     }
+  }
+
+  /// Whether its files are shown with pictures.
+  var hasPictures: Bool {
+    if case .html = self { true } else { false }
   }
 }
 
@@ -85,11 +95,16 @@ struct ReportWriter {
       ? stepSummary.map { try UserFile(writing: $0, appends: true) } : nil
   }
 
+  /// Whether one of them shows its files with pictures.
+  var hasPictures: Bool { output.hasPictures || files.contains { $0.0.hasPictures } }
+
   /// - Throws: ``CommandFailure`` or `OutputClosed` when one can't be written.
-  func write(_ report: ValidationReport) throws {
-    for (kind, file) in files { try file.write(try kind.text(report, for: file.path, TerminalTraits())) }
+  func write(_ report: ValidationReport, _ pictures: ReportPictures) throws {
+    for (kind, file) in files {
+      try file.write(try kind.text(report, pictures, for: file.path, TerminalTraits()))
+    }
     try summary?.write(MarkdownReport.text(report))
-    try OutputStream.standardOutput.write(try output.text(report, for: nil, .standardOutput()))
+    try OutputStream.standardOutput.write(try output.text(report, pictures, for: nil, .standardOutput()))
   }
 }
 
