@@ -18,7 +18,7 @@ package struct SiteIndex: Codable, Hashable, Sendable {
   var revision: Int
   /// Where local media are for the page.
   var media: MediaPlacement
-  /// Media that should be in the site, and were not to be found: the next run looks for them again.
+  /// Videos that should be in the site, and were not to be found: the next run looks for them again.
   var missing: Int
   /// Other places that media come from, as sources of a content security policy, sorted.
   var origins: [String]
@@ -77,7 +77,7 @@ package struct SiteSummary: Hashable, Sendable, Encodable {
   package var added = 0
   /// Files that are new, or have changed.
   package var written = 0
-  /// Files of media that the site should have, and that are not where their posts say.
+  /// Videos that the site should have, and that are not where their posts say.
   package var missing = 0
   /// Whether posts come from local files outside of the site: another machine won't find them.
   package var isLocal = false

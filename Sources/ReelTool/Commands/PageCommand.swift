@@ -25,7 +25,7 @@ struct PageCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Videos in a local folder: in-place refers to them where they are (default), link and copy put them into "
+      "Videos and posters in a local folder: in-place refers to them where they are (default), link and copy put them into "
         + "SITE/media.", valueName: "in-place|link|copy"))
   var media: MediaPlacement?
 
