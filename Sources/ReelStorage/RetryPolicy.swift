@@ -64,15 +64,15 @@ public struct RetryPolicy: Hashable, Sendable {
   }
 }
 
-/// Asks again after what may pass, within the limits of a policy: what the decorators that retry share.
-final class RetryBudget: Sendable {
+/// Asks again after what may pass, within the limits of a policy: what all that retries shares.
+package final class RetryBudget: Sendable {
   private let policy: RetryPolicy
   private let destination: Destination
   private let clock: any Clock<Duration>
   private let randomness: any Randomness
   private let left: Mutex<Int>
 
-  init(
+  package init(
     _ policy: RetryPolicy, of destination: Destination, clock: any Clock<Duration>,
     randomness: any Randomness
   ) {
@@ -113,7 +113,7 @@ final class RetryBudget: Sendable {
   }
 
   /// As ``run(announcing:_:)``, where all attempts are the same.
-  func run<Value: Sendable>(
+  package func run<Value: Sendable>(
     _ body: () async throws(UploadError) -> Value
   ) async throws(UploadError) -> Value {
     try await run { _, _ throws(UploadError) in try await body() }

@@ -16,6 +16,7 @@ final class FakeS3: Sendable {
     var type: String
     var checksum: String?
     var tag: String
+    var caching: String?
   }
   struct Upload: Sendable {
     let name: String
@@ -34,17 +35,20 @@ final class FakeS3: Sendable {
   /// Whether it speaks like moto 5.2: replies named `…Response`, no checksums but HEAD's, which of an object in parts is
   /// the composite one without the number of parts, and whatever arrives is taken.
   let isLikeMoto: Bool
+  /// Objects in a page of a list.
+  let pageSize: Int
   /// Looks at each call first; what it gives is the reply.
   private let interference: @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply?
 
   init(
-    tellsChecksums: Bool = true, isLikeMoto: Bool = false,
+    tellsChecksums: Bool = true, isLikeMoto: Bool = false, pageSize: Int = 1000,
     interference: @escaping @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply? = {
       _ in nil
     }
   ) {
     self.tellsChecksums = tellsChecksums
     self.isLikeMoto = isLikeMoto
+    self.pageSize = pageSize
     self.interference = interference
   }
 
@@ -64,7 +68,7 @@ final class FakeS3: Sendable {
     let path = parts[0].dropFirst("/bucket".count)
     if !isLikeMoto, let refusal = mismatch(sent) { return refusal }
     if path.isEmpty || path == "/" {
-      return query["uploads"] != nil ? uploads(query["prefix"] ?? "") : Self.empty(200)
+      return query["uploads"] != nil ? uploads(query["prefix"] ?? "") : objects(query)
     }
     return answer(sent, String(path.dropFirst()), query)
   }
@@ -107,13 +111,33 @@ final class FakeS3: Sendable {
       guard bucket.objects[name] == nil || sent.call.fields[.ifNoneMatch] != "*" else { return false }
       bucket.objects[name] = Object(
         bytes: sent.body, type: sent.call.fields[.contentType] ?? "",
-        checksum: isLikeMoto ? nil : sent.call.fields[.checksumSHA256], tag: Self.tag(sent.body))
+        checksum: isLikeMoto ? nil : sent.call.fields[.checksumSHA256], tag: Self.tag(sent.body),
+        caching: sent.call.fields[.cacheControl])
       return true
     }
     guard isNew else { return Self.error(412, "PreconditionFailed") }
     var fields: HTTPFields = [.eTag: Self.tag(sent.body)]
     if tellsChecksums, !isLikeMoto { fields[.checksumSHA256] = Self.checksum(sent.body) }
     return HTTPReply(status: .ok, fields: fields)
+  }
+
+  /// ListObjectsV2, whose token is the last name of the page before.
+  private func objects(_ query: [String: String]) -> HTTPReply {
+    let most = min(pageSize, Int(query["max-keys"] ?? "") ?? pageSize)
+    let after = query["continuation-token"]?.dropFirst("token+/=".count).description ?? ""
+    let found = bucket.withLock { $0.objects }.filter {
+      $0.key.hasPrefix(query["prefix"] ?? "") && $0.key > after
+    }.sorted { $0.key < $1.key }
+    let listed = found.prefix(most).map { name, object in
+      "<Contents><Key>\(xmlEscaped(name))</Key><ETag>\(xmlEscaped(object.tag))</ETag>"
+        + "<Size>\(object.bytes.count)</Size></Contents>"
+    }
+    let isWhole = found.count <= most
+    let token = found.prefix(most).last.map { "token+/=" + $0.key } ?? ""
+    return Self.xml(
+      "<ListBucketResult>\(listed.joined())<IsTruncated>\(!isWhole)</IsTruncated>"
+        + (isWhole ? "" : "<NextContinuationToken>\(xmlEscaped(token))</NextContinuationToken>")
+        + "</ListBucketResult>")
   }
 
   private func get(_ name: String, isHead: Bool) -> HTTPReply {

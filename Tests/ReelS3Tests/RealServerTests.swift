@@ -136,6 +136,23 @@ struct RealServerTests {
     #expect([400, 403].contains(plain))
   }
 
+  @Test("files are put, overwritten, listed and removed, whatever the prefix is called")
+  func files() async throws {
+    let endpoint = try HTTPAddress(parsing: try BesideSwiftS3.server().endpoint)
+    let store = try S3Store(bucket: try await bucket(), prefix: "a b+c/ü&'(*)~", endpoint: endpoint)
+    let files = S3Files(
+      store, transport: try CurlTransport.patient(), credentials: Self.credentials(SwiftS3Server.key))
+    let page = S3Files.File(name: "feed/1.json", contentType: "application/json", cacheControl: "no-cache")
+    for text in ["one", "", "another"] {
+      try await files.put(Array(text.utf8), as: page)
+      #expect(try await files.list("feed/").mapValues { $0.holds(Array(text.utf8)) } == ["feed/1.json": true])
+    }
+    try await files.put([1], as: .init(name: "feed/2.json", contentType: "a/b", cacheControl: "no-cache"))
+    #expect(try await files.list("", most: 1).keys.sorted() == ["feed/1.json"])
+    for _ in 0..<2 { try await files.remove("feed/1.json") }
+    #expect(try await files.list("").keys.sorted() == ["feed/2.json"])
+  }
+
   @Test("many small objects and several large ones at once are all whole")
   func manyAtOnce() async throws {
     let uploader = try uploader(bucket: try await bucket())

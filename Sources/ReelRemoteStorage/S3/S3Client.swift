@@ -7,8 +7,8 @@ import Synchronization
 /// One request to a store, before it is signed.
 struct S3Request: Sendable {
   var method: HTTPRequest.Method
-  /// Nil for the bucket itself.
-  var key: ObjectKey?
+  /// The object's, without the store's prefix; nil for the bucket itself.
+  var name: String?
   var query: [(String, String)] = []
   var fields: HTTPFields = [:]
   var body = HTTPBody.none
@@ -21,12 +21,21 @@ struct S3Request: Sendable {
   var patience = Duration.seconds(120)
   /// As ``HTTPCall``'s.
   var thinking = Duration.zero
+  /// As ``HTTPCall``'s.
+  var replyLimit = 1 << 20
 
   init(
     _ method: HTTPRequest.Method, _ key: ObjectKey?, query: [(String, String)] = [], task: String,
     permission: String
   ) {
-    (self.method, self.key, self.query) = (method, key, query)
+    self.init(method, name: key?.rawValue, query: query, task: task, permission: permission)
+  }
+
+  init(
+    _ method: HTTPRequest.Method, name: String?, query: [(String, String)] = [], task: String,
+    permission: String
+  ) {
+    (self.method, self.name, self.query) = (method, name, query)
     (self.task, self.permission) = (task, permission)
   }
 }
@@ -161,13 +170,14 @@ final class S3Client: Sendable {
     let credentials = try await source.credentials()
     let addressing = self.addressing
     let now = self.now
-    let path = request.key.map { addressing.path(of: $0) } ?? addressing.bucketPath
+    let path = request.name.map { addressing.path(named: $0) } ?? addressing.bucketPath
     let query = SignatureV4.canonicalQuery(request.query)
     var call = HTTPCall(
       request.method, addressing.origin, query.isEmpty ? path : path + "?" + query, fields: request.fields,
       body: request.body)
     call.patience = request.patience
     call.thinking = request.thinking
+    call.replyLimit = request.replyLimit
     let payload = Self.payload(of: request)
     call.fields[.contentSHA256] = payload
     call.fields[.amzDate] = SignatureV4.stamp(now)

@@ -9,6 +9,15 @@ struct StoredPart: Sendable, Hashable {
   let checksum: String?
 }
 
+/// An object as a list of the bucket tells it.
+struct ListedObject: Sendable, Hashable {
+  /// With the store's prefix.
+  let name: String
+  let size: Int64
+  /// Without its quotation marks.
+  let etag: String
+}
+
 /// A part that is in the store, as CompleteMultipartUpload names it.
 struct SentPart: Sendable, Hashable {
   let number: Int
@@ -39,6 +48,16 @@ enum S3Documents {
       return StoredPart(number: number, etag: etag, size: size, checksum: part["ChecksumSHA256"])
     }
     return (parts, list["IsTruncated"] == "true" ? list["NextPartNumberMarker"] : nil)
+  }
+
+  /// The objects in an answer to ListObjectsV2, and where the next page begins; nil when it is no such answer.
+  static func objects(_ body: [UInt8]) -> (objects: [ListedObject], isWhole: Bool, next: String?)? {
+    guard let list = XMLNode(parsing: body), list.name == "ListBucketResult" else { return nil }
+    let objects = list.all("Contents").compactMap { object -> ListedObject? in
+      guard let name = object["Key"], let size = object["Size"].flatMap({ Int64($0) }) else { return nil }
+      return ListedObject(name: name, size: size, etag: object["ETag"]?.trimmingQuotes() ?? "")
+    }
+    return (objects, list["IsTruncated"] != "true", list["NextContinuationToken"])
   }
 
   /// What CompleteMultipartUpload sends.

@@ -77,6 +77,15 @@ public struct S3Store: Hashable, Sendable {
   }
 }
 
+extension S3Store {
+  /// The same bucket, a folder deeper.
+  /// - Throws: ``S3StoreError`` when `folder` can't stand in a prefix.
+  package func folder(_ folder: String) throws(S3StoreError) -> S3Store {
+    try S3Store(
+      bucket: bucket, prefix: prefix + folder, endpoint: endpoint, region: region, usesPaths: usesPaths)
+  }
+}
+
 /// Why a store can't be named so; one sentence for people.
 public struct S3StoreError: Error, Hashable, Sendable {
   /// What is wrong.
@@ -104,8 +113,11 @@ struct S3Addressing: Sendable {
     store.usesPaths ? "/" + PercentEncoding.path(store.bucket) : "/"
   }
 
-  func path(of key: ObjectKey) -> String {
-    (bucketPath == "/" ? "" : bucketPath) + "/" + PercentEncoding.path(store.prefix + key.rawValue)
+  func path(of key: ObjectKey) -> String { path(named: key.rawValue) }
+
+  /// - Parameter name: an object's, without the store's prefix.
+  func path(named name: String) -> String {
+    (bucketPath == "/" ? "" : bucketPath) + "/" + PercentEncoding.path(store.prefix + name)
   }
 
   private static func domain(of region: String) -> String {

@@ -1,0 +1,232 @@
+import HTTPTypes
+import ReelCore
+import ReelCrypto
+import ReelStorage
+import Synchronization
+
+/// Files in a bucket whose names are fixed and whose bytes change, such as those of a web page.
+///
+/// Not an ``Uploader``, which never overwrites: here a file is put in place of the one before it, in one request, so that
+/// a reader gets one or the other, and a request that is repeated does no harm.
+package struct S3Files: Sendable {
+  private let client: S3Client
+  private let retries: RetryBudget
+  /// Reads and hashes files.
+  private let queue: BlockingQueue
+  /// Of ``queue``.
+  private let processors: Int
+
+  /// - Parameters:
+  ///   - transport: sends the requests.
+  ///   - credentials: signs them.
+  ///   - clock: dates them.
+  ///   - waiting: waits before a request is repeated; a test's does not.
+  package init(
+    _ store: S3Store, transport: any HTTPTransport, credentials: any CredentialSource,
+    clock: any WallClock = SystemWallClock(), policy: RetryPolicy = RetryPolicy(),
+    waiting: any Clock<Duration> = ContinuousClock(), randomness: any Randomness = SystemRandomness(),
+    processors: Int = 2
+  ) {
+    client = S3Client(store, transport: transport, credentials: credentials, clock: clock)
+    retries = RetryBudget(policy, of: store.destination, clock: waiting, randomness: randomness)
+    self.processors = processors
+    queue = BlockingQueue(label: "reel.files", width: processors)
+  }
+
+  /// As ``S3Store/destination``.
+  package var destination: Destination { client.store.destination }
+
+  /// The store's own address of a file, which opens where everybody may read it.
+  package func url(of name: String) -> String {
+    "\(client.addressing.origin)\(client.addressing.path(named: name))"
+  }
+
+  /// A file, and what its readers are told of it.
+  package struct File: Hashable, Sendable {
+    /// Without the store's prefix; slashes are folders.
+    package let name: String
+    let contentType: String
+    let cacheControl: String
+
+    package init(name: String, contentType: String, cacheControl: String) {
+      (self.name, self.contentType, self.cacheControl) = (name, contentType, cacheControl)
+    }
+  }
+
+  /// A file as the bucket has it.
+  package struct Stored: Hashable, Sendable {
+    package let size: Int64
+    /// The number in its ETag, which of an object that was put in one request is the MD5 of its bytes, unless it is
+    /// encrypted with a key of one's own (AWS, "Object": SSE-KMS, SSE-C). Nil when it is none.
+    let tag: UInt128?
+
+    func holds(_ bytes: [UInt8]) -> Bool {
+      guard size == bytes.count, let tag else { return false }
+      return tag == Insecure.MD5.hash(data: bytes).reduce(0) { $0 << 8 | UInt128($1) }
+    }
+  }
+}
+
+extension S3Files {
+  /// The files whose names begin with `beginning`, by their names.
+  /// - Parameter most: when there are so many, it need not look for more; the first by name come first.
+  package func list(
+    _ beginning: String, most: Int = .max
+  ) async throws(UploadError) -> [String: Stored] {
+    var found: [String: Stored] = [:]
+    var token: String?
+    repeat {
+      let from = token
+      let page = try await retries.run { () async throws(UploadError) in
+        try await self.page(beginning, most, from)
+      }
+      for object in page.objects where object.name.hasPrefix(client.store.prefix) {
+        found[String(object.name.dropFirst(client.store.prefix.count))] = Stored(
+          size: object.size, tag: object.etag.utf8.count == 32 ? UInt128(object.etag, radix: 16) : nil)
+      }
+      if page.isWhole || found.count >= most { return found }
+      guard let next = page.next, next != token else {
+        throw UploadError(
+          .rejected,
+          "\(destination) does not say how its list of objects goes on: it has to answer ListObjectsV2")
+      }
+      token = next
+    } while true
+  }
+
+  private func page(
+    _ beginning: String, _ most: Int, _ token: String?
+  ) async throws(UploadError) -> (objects: [ListedObject], isWhole: Bool, next: String?) {
+    var request = S3Request(
+      .get, nil, query: [("list-type", "2"), ("prefix", client.store.prefix + beginning)],
+      task: "list the objects", permission: "s3:ListBucket")
+    if most < 1000 { request.query.append(("max-keys", "\(most)")) }
+    if let token { request.query.append(("continuation-token", token)) }
+    // A thousand names of up to 1024 bytes, some escaped, and what is told of each.
+    request.replyLimit = 8 << 20
+    guard let page = S3Documents.objects(try await client.send(request).body) else {
+      throw UploadError(
+        .interrupted,
+        "\(destination) did not list its objects: run the same command again, and check its address if it stays so"
+      )
+    }
+    return page
+  }
+
+  /// Puts `bytes` in place of what has the file's name.
+  package func put(_ bytes: [UInt8], as file: File) async throws(UploadError) {
+    var request = S3Request(
+      .put, name: file.name, task: "store \(file.name)", permission: "s3:PutObject")
+    request.fields = [.contentType: file.contentType, .cacheControl: file.cacheControl]
+    request.body = .bytes(bytes)
+    try await naming(file.name) { () throws(UploadError) in
+      // A store names what it has stored (AWS, PutObject); what stands before one and answers 200 itself does not.
+      guard try await client.send(request).fields[.eTag] != nil else {
+        throw UploadError(
+          .interrupted,
+          "\(destination) did not say how storing \(file.name) ended: run the same command again, and check its "
+            + "address if it stays so")
+      }
+    }
+  }
+
+  /// Removes a file; one that is not there is removed already.
+  package func remove(_ name: String) async throws(UploadError) {
+    let request = S3Request(.delete, name: name, task: "remove \(name)", permission: "s3:DeleteObject")
+    try await naming(name) { () throws(UploadError) in
+      guard case .failure(let failure) = try await client.outcome(of: request), !failure.isMissing else {
+        return
+      }
+      throw try await client.error(failure, request)
+    }
+  }
+
+  /// Retries `body`, and sees that its last error says which file it is about.
+  private func naming(
+    _ name: String, _ body: () async throws(UploadError) -> Void
+  ) async throws(UploadError) {
+    do throws(UploadError) {
+      try await retries.run(body)
+    } catch {
+      guard !error.message.contains(name) else { throw error }
+      throw UploadError(
+        error.code, "\(name): \(error.message)", retryAfter: error.retryAfter, silence: error.silence)
+    }
+  }
+}
+
+extension S3Files {
+  /// What became of a file.
+  package enum Change: Hashable, Sendable {
+    /// The bucket has the same bytes.
+    case none
+    /// So many bytes were put.
+    case put(Int64)
+  }
+
+  /// Puts those of `files` that the bucket does not have with the same bytes.
+  /// - Parameters:
+  ///   - stored: what it has.
+  ///   - width: requests at once.
+  ///   - read: gives a file's bytes. Blocks.
+  ///   - report: is told of each file, from any thread.
+  package func update(
+    _ files: [File], stored: [String: Stored], width: Int,
+    reading read: @escaping @Sendable (File) throws(UploadError) -> [UInt8],
+    reporting report: @escaping @Sendable (Change) -> Void
+  ) async throws(UploadError) {
+    let changed = try await changed(files, stored, read, report)
+    try await forEach(of: changed, atOnce: width) { file throws(UploadError) in
+      let bytes = try await queue.run { () throws(UploadError) in try read(file) }
+      try await put(bytes, as: file)
+      report(.put(Int64(bytes.count)))
+    }
+  }
+
+  private func changed(
+    _ files: [File], _ stored: [String: Stored],
+    _ read: @escaping @Sendable (File) throws(UploadError) -> [UInt8],
+    _ report: @escaping @Sendable (Change) -> Void
+  ) async throws(UploadError) -> [File] {
+    let known = files.filter { stored[$0.name] != nil }
+    let chunks = stride(from: 0, to: known.count, by: Self.chunk).map { known[$0...].prefix(Self.chunk) }
+    let same = Mutex<Set<String>>([])
+    try await forEach(of: chunks, atOnce: processors) { chunk throws(UploadError) in
+      let unchanged = try await queue.run { () throws(UploadError) in
+        var unchanged: [String] = []
+        for file in chunk where stored[file.name]?.holds(try read(file)) ?? false {
+          unchanged.append(file.name)
+        }
+        return unchanged
+      }
+      same.withLock { $0.formUnion(unchanged) }
+      for _ in unchanged { report(.none) }
+    }
+    let unchanged = same.withLock { $0 }
+    return files.filter { !unchanged.contains($0.name) }
+  }
+
+  /// Files that a thread compares before others have their turn: it is not woken for each.
+  private static let chunk = 64
+}
+
+/// Calls `body` with each of `elements`, `width` at once. The first error ends it.
+package func forEach<Element: Sendable>(
+  of elements: [Element], atOnce width: Int,
+  _ body: @escaping @Sendable (Element) async throws(UploadError) -> Void
+) async throws(UploadError) {
+  do {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (number, element) in elements.enumerated() {
+        if number >= width { try await group.next() }
+        try Task.checkCancellation()
+        group.addTask { try await body(element) }
+      }
+      try await group.waitForAll()
+    }
+  } catch let error as UploadError {
+    throw error
+  } catch {
+    throw UploadError(.cancelled, "cancelled")
+  }
+}
