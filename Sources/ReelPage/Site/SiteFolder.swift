@@ -103,11 +103,17 @@ final class SiteFolder: Sendable {
   /// Whether there is a file of that name, with `size` bytes, or any where that is nil: one that a power cut has emptied
   /// does not count.
   func holdsFile(_ name: String, size: Int64?) -> Bool {
+    guard let found = self.size(of: name) else { return false }
+    return size.map { $0 == found } ?? (found > 0)
+  }
+
+  /// The bytes of a file; nil when there is none of that name.
+  func size(of name: String) -> Int64? {
     var status = stat()
     guard fstatat(root.rawValue, name, &status, 0) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      return false
+      return nil
     }
-    return size.map { Int64(status.st_size) == $0 } ?? (status.st_size > 0)
+    return Int64(status.st_size)
   }
 
   /// Makes a folder in the site.

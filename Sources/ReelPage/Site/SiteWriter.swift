@@ -7,7 +7,7 @@ import ReelTerminal
 /// Files that would not change stay untouched. What earlier runs wrote is remembered in `feed/index.json`, which is
 /// written last, so that the next run reads only new posts from the catalog.
 package struct SiteWriter: Sendable {
-  private let folder: SiteFolder
+  let folder: SiteFolder
   private let catalog: any PostCatalog
   private let options: SiteOptions
   private let queue: BlockingQueue
@@ -76,7 +76,7 @@ package struct SiteWriter: Sendable {
 
   // MARK: What is there
 
-  private func readIndex() throws(SiteError) -> SiteIndex? {
+  func readIndex() throws(SiteError) -> SiteIndex? {
     guard let bytes = try folder.read("feed/index.json") else { return nil }
     // Of another version, or damaged: all is written anew.
     guard let index = try? JSONDecoder().decode(SiteIndex.self, from: Data(bytes)),

@@ -1,0 +1,94 @@
+import Foundation
+import ReelCore
+import ReelTestSupport
+import Testing
+
+@testable import ReelPage
+
+@Suite("The files of a site, for another place", .shortTime)
+struct SiteFilesTests {
+  private func writer(_ feed: TestFeed) throws -> SiteWriter {
+    var options = SiteOptions()
+    options.size = 3
+    return try SiteWriter(
+      at: CanonicalPath(resolving: feed.site), from: feed.catalog, options: options, width: 2)
+  }
+
+  @Test(
+    "are all that there are, the index after its pages and the page itself last", arguments: [0, 1, 3, 7])
+  func order(count: Int) async throws {
+    let feed = try TestFeed()
+    try await feed.publish((0..<count).map { "post \($0)" })
+    try await feed.write()
+    let writer = try writer(feed)
+    let steps = try writer.files().map { $0.map(\.name) }
+    #expect(Set(steps.joined()) == Set(try feed.files().keys))
+    #expect(steps.joined().count == Set(steps.joined()).count)
+    #expect(steps.suffix(2) == [["feed/index.js", "feed/index.json"], ["index.html"]])
+    for name in steps.joined() {
+      #expect(try writer.bytes(of: name) == Array(try feed.text(name).utf8))
+    }
+  }
+
+  @Test("have the types that browsers want, and are asked for again where their bytes change")
+  func types() async throws {
+    let feed = try TestFeed()
+    try await feed.publish((0..<7).map { "post \($0)" })
+    try await feed.write()
+    let files = try writer(feed).files().joined()
+    let types = Dictionary(uniqueKeysWithValues: files.map { ($0.name, $0.contentType) })
+    #expect(types["index.html"] == "text/html; charset=utf-8")
+    #expect(types["style.css"] == "text/css; charset=utf-8")
+    #expect(types["script.js"] == "text/javascript; charset=utf-8")
+    #expect(types["feed/1.js"] == "text/javascript; charset=utf-8")
+    #expect(types["feed/1.json"] == "application/json" && types["feed/index.json"] == "application/json")
+    #expect(types["icon.svg"] == "image/svg+xml")
+    // Two of three pages are full.
+    let kept = files.filter { $0.cacheControl != "no-cache" }
+    #expect(Set(kept.map(\.name)) == ["feed/1.js", "feed/1.json", "feed/2.js", "feed/2.json"])
+    #expect(kept.allSatisfy { $0.cacheControl == "max-age=3600" })
+  }
+
+  @Test("that are missing are told with what to do")
+  func missing() async throws {
+    let feed = try TestFeed()
+    try await feed.publish(["a"])
+    try await feed.write()
+    let writer = try writer(feed)
+    try FileManager.default.removeItem(atPath: feed.site + "/feed/1.js")
+    let error = #expect(throws: SiteError.self) { try writer.bytes(of: "feed/1.js") }
+    #expect(error?.message.contains("feed/1.js is missing") == true)
+    #expect(error?.message.contains("--all") == true)
+  }
+
+  @Test(
+    "of pages that there were are known by their names",
+    arguments: [
+      ("feed/9.js", true), ("feed/10.json", true), ("feed/index.json", false), ("feed/0.js", false),
+      ("feed/09.js", false), ("feed/+9.js", false), ("feed/9.jsx", false), ("feed/9", false),
+      ("feed/a/9.js", false), ("9.js", false), ("media/9.js", false), ("feed/9.js.json", false),
+    ])
+  func former(name: String, isOne: Bool) {
+    #expect(SiteWriter.isFormerPage(name) == isOne)
+  }
+
+  @Test("are also the objects in its folders, and nothing else that lies there")
+  func media() async throws {
+    let feed = try TestFeed()
+    try await feed.write()
+    let drawn = "abcdefghijklmnopqrstuv"
+    let names = ["media/\(drawn).mp4", "media/2026/\(drawn).jpg", "clips/\(drawn).webm"]
+    for folder in ["media/2026", "media/.hidden", "clips", "feed"] {
+      try FileManager.default.createDirectory(
+        atPath: feed.site + "/" + folder, withIntermediateDirectories: true)
+    }
+    for name in names + [
+      "media/notes.txt", "media/.hidden/\(drawn).mp4", "media/.\(drawn).mp4", "feed/\(drawn).mp4",
+    ] {
+      try feed.folder.write([1, 2, 3], to: "site/" + name)
+    }
+    let media = try writer(feed).media()
+    #expect(Set(media.map { "\($0.folder)/\($0.key)" }) == Set(names))
+    #expect(media.allSatisfy { $0.size == 3 && FileManager.default.fileExists(atPath: $0.path) })
+  }
+}
