@@ -140,6 +140,22 @@ struct S3Tests {
     await proxy.stop()
   }
 
+  @Test("a page is put there with its videos, whatever the prefix is called, and the second time nothing is")
+  func page() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    try bench.addDistinct(3)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let arguments = ["page", "site", "--library", bench.library.path, "--to", bucket.address + "/a b+ü"]
+    let first = try await ReelBinary.run(
+      arguments + ["--media", "link"], in: bench.folder, environment: Self.environment)
+    #expect(
+      first.status == 0 && first.output.contains("11 files uploaded"), "\(first.output) \(first.errors)")
+    let names = try FileManager.default.subpathsOfDirectory(atPath: bench.folder.path + "/site")
+    #expect(try await bucket.objects() == Set(names.filter { $0.contains(".") }.map { "a b+ü/" + $0 }))
+    let again = try await ReelBinary.run(arguments, in: bench.folder, environment: Self.environment)
+    #expect(again.output.contains("nothing to upload: "), "\(again.output) \(again.errors)")
+  }
+
   @Test("mistakes are told in one line, before anything is read or written")
   func mistakes() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())

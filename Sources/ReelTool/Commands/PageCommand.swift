@@ -11,10 +11,17 @@ struct PageCommand: AsyncParsableCommand {
     abstract: "Write the feed as a web page: plain files, to open or to put on any web server.",
     discussion: """
       The page plays one video at a time. The same command again adds what is new; --title, --size and --media keep \
-      what they were.
+      what they were. With --to the site is also put into a bucket of S3, where only what has changed is sent.
       """)
 
   @OptionGroup var library: LibraryOptions
+  @OptionGroup var store: StoreOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Put the site into a bucket, too: s3://bucket/prefix, or s3+https://host/bucket/prefix.",
+      valueName: "destination"), transform: RawArguments.text)
+  var to: String?
 
   @Option(
     help: ArgumentHelp("The page's title (default: Reel).", valueName: "text"), transform: RawArguments.text)
@@ -35,7 +42,8 @@ struct PageCommand: AsyncParsableCommand {
 
   @Flag(
     help:
-      "Print {\"v\":1, \"site\":…, \"posts\":…, \"added\":…, \"written\":…, \"missing\":…, \"isLocal\":…}.")
+      "Print {\"v\":1, \"site\":…, \"posts\":…, \"added\":…, \"written\":…, \"missing\":…, \"isLocal\":…}, and with --to \"upload\":{…}."
+  )
   var json = false
 
   @Argument(help: "The site's folder.", transform: RawArguments.place)
@@ -46,7 +54,8 @@ struct PageCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(
+      flags: Settings(library, store: store), file: library.config)
     let path = CanonicalPath(resolving: site)
     if let problem = path.problem { throw CommandFailure(.couldNotRun, "\(site) can't be used: \(problem)") }
     let own = CanonicalPath(resolving: try AppContext.libraryPath(settings)).text
@@ -54,22 +63,35 @@ struct PageCommand: AsyncParsableCommand {
       throw CommandFailure(
         .usage, "\(path.text) is inside the library, which belongs to Reel alone; name another folder")
     }
+    // What can be wrong in the settings is found out before anything is written.
+    let upload: SiteUpload? =
+      if let to { try await SiteUpload(to, settings, library: own) } else { nil }
     var options = SiteOptions()
     (options.title, options.size, options.media, options.all) = (title, size, media, all)
     let catalog = try await AppContext.reading(settings) ?? MemoryCatalog()
-    let summary: SiteSummary
+    let (writer, summary): (SiteWriter, SiteSummary)
     do throws(SiteError) {
-      let writer = try SiteWriter(at: path, from: catalog, options: options, width: AppContext.processors)
+      writer = try SiteWriter(at: path, from: catalog, options: options, width: AppContext.processors)
       summary = try await writer.run()
     } catch {
       throw CommandFailure(.couldNotRun, error.message)
     }
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      json ? JSONOutput.text(summary, pretty: traits.isTerminal) : text(summary, traits))
+    if !json { try tell(lines(summary, isUploaded: upload != nil), traits) }
+    let uploaded = try await upload?.run(writer, summary)
+    if json {
+      let result = PageResult(site: summary, upload: uploaded)
+      try OutputStream.standardOutput.write(JSONOutput.text(result, pretty: traits.isTerminal))
+    } else if let uploaded {
+      try tell(uploaded.lines, traits)
+    }
   }
 
-  private func text(_ summary: SiteSummary, _ traits: TerminalTraits) -> String {
+  private func tell(_ lines: [String], _ traits: TerminalTraits) throws {
+    try OutputStream.standardOutput.write(lines.map { traits.sanitized($0) + "\n" }.joined())
+  }
+
+  private func lines(_ summary: SiteSummary, isUploaded: Bool) -> [String] {
     let posts = HumanNumber.count(summary.posts, "post", "posts")
     let files = HumanNumber.count(summary.written, "file", "files")
     var lines = [
@@ -83,12 +105,30 @@ struct PageCommand: AsyncParsableCommand {
         "\(HumanNumber.count(summary.missing, "video is", "videos are")) not where the catalog says; reel doctor tells which"
       )
     }
-    if summary.isLocal {
+    if summary.isLocal, !isUploaded {
       lines.append(
         "Its videos are files on this machine: for a web server, put them into the site with --media copy or --media link"
       )
     }
-    return lines.map { traits.sanitized($0) + "\n" }.joined()
+    return lines
+  }
+}
+
+/// What `--json` prints.
+private struct PageResult: Encodable {
+  let site: SiteSummary
+  /// Nil without `--to`.
+  let upload: SiteUploadSummary?
+
+  private enum CodingKeys: String, CodingKey {
+    case upload
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    try site.encode(to: encoder)
+    guard let upload else { return }
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(upload, forKey: .upload)
   }
 }
 

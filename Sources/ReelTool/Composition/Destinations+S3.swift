@@ -3,8 +3,24 @@ import ReelRemoteStorage
 import ReelStorage
 
 extension Destinations {
-  /// An uploader for a bucket, by the settings and by what AWS's own tools would read: its variables and files.
-  func s3(_ address: S3Address) async throws -> any Uploader {
+  /// A bucket, and what reaches it.
+  struct BucketAccess: Sendable {
+    let store: S3Store
+    let transport: CurlTransport
+    let credentials: any CredentialSource
+  }
+
+  /// An uploader for a bucket.
+  func s3(_ address: S3Address) async throws -> any Uploader { uploader(try await bucket(address)) }
+
+  func uploader(_ bucket: BucketAccess, _ store: S3Store? = nil) -> any Uploader {
+    S3Uploader(
+      store ?? bucket.store, options: S3Options(viewing: viewing), transport: bucket.transport,
+      credentials: bucket.credentials)
+  }
+
+  /// A bucket, by the settings and by what AWS's own tools would read: its variables and files.
+  func bucket(_ address: S3Address) async throws -> BucketAccess {
     let environment = try awsEnvironment()
     let local = LocalCredentials(environment: environment, profile: settings.store.profile)
     let store = try await store(address, local)
@@ -13,9 +29,8 @@ extension Destinations {
     let limiter = try self.limiter()
     do throws(HTTPFailure) {
       if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
-      return S3Uploader(
-        store, options: S3Options(viewing: viewing),
-        transport: try CurlTransport(rules, limiter: limiter),
+      return BucketAccess(
+        store: store, transport: try CurlTransport(rules, limiter: limiter),
         credentials: try credentials(local, environment))
     } catch {
       throw CommandFailure(.couldNotRun, UploadError(error, store: store.destination).message)

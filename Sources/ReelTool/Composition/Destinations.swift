@@ -96,7 +96,7 @@ struct Destinations: Sendable {
   }
 
   /// A small object is one request, and most of its time is the way there and back.
-  private static let uploadsToS3 = 16
+  static let uploadsToS3 = 16
 
   // MARK: Kinds
 

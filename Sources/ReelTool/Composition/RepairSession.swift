@@ -152,12 +152,17 @@ struct FileRestoreSource: RestoreSource {
   }
 
   private func source(_ file: SourceFile, _ object: ExaminedObject) -> UploadSource {
-    let container = MediaContainer.allCases.first { object.key.rawValue.hasSuffix("." + $0.fileExtension) }
-    return UploadSource(
-      size: object.size, digest: object.digest,
-      contentType: object.kind == .poster
-        ? "image/jpeg" : container?.contentType ?? "application/octet-stream",
+    UploadSource(
+      size: object.size, digest: object.digest, contentType: object.key.contentType,
       bytes: SourceFileBytes(file))
+  }
+}
+
+extension ObjectKey {
+  /// What its extension says: the container's own, or a poster's.
+  var contentType: String {
+    let container = MediaContainer.allCases.first { rawValue.hasSuffix("." + $0.fileExtension) }
+    return container?.contentType ?? (rawValue.hasSuffix(".jpg") ? "image/jpeg" : "application/octet-stream")
   }
 }
 
