@@ -29,6 +29,8 @@ package struct FaultCampaign: Sendable {
   package let kinds: [FaultKind]
   /// Scenarios at a time.
   let lanes: Int
+  /// Whether the post is to have a poster.
+  let hasPoster: Bool
   /// The short form draws one kind in so many, and one scenario of each kind that it draws. More than one is for a store
   /// that is put beside another, whose campaign meets every kind.
   let share: Int
@@ -37,11 +39,13 @@ package struct FaultCampaign: Sendable {
   let makeStore: @Sendable () async throws -> any StoreBehindProxy
 
   package init(
-    _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 12, oneKindIn share: Int = 1,
+    _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 12, hasPoster: Bool = false,
+    oneKindIn share: Int = 1,
     sparing spares: @escaping @Sendable (FaultKind, String) -> Bool = { _, _ in false },
     makeStore: @escaping @Sendable () async throws -> any StoreBehindProxy
   ) {
     (self.name, self.size, self.kinds, self.lanes, self.share) = (name, size, kinds, lanes, share)
+    self.hasPoster = hasPoster
     self.spares = spares
     self.makeStore = makeStore
   }
@@ -128,7 +132,7 @@ private struct Stage: Sendable {
     store = try await campaign.makeStore()
     elsewhere = try await LoopbackServer.start { _ in .reply(404) }
     proxy = try await FaultProxy.start(to: store.port, elsewhere: elsewhere.port)
-    scene = try PublishScene(size: campaign.size, seed: seed)
+    scene = try PublishScene(size: campaign.size, hasPoster: campaign.hasPoster, seed: seed)
   }
 
   /// - Parameter idle: how long the client waits for a byte.

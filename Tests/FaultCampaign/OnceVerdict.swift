@@ -21,11 +21,15 @@ package struct StoreContents: Sendable {
 /// Holds what publishing one video has left against what docs/publish.md promises.
 package struct OnceVerdict: Sendable {
   let digest: ContentDigest
+  /// Of the poster.
+  let poster: ContentDigest
   /// Never told to anybody.
   let secrets: [String]
 
-  package init(of digest: ContentDigest, secrets: [String] = []) {
-    (self.digest, self.secrets) = (digest, secrets)
+  package init(
+    of digest: ContentDigest, poster: ContentDigest = PublishScene.posterDigest, secrets: [String] = []
+  ) {
+    (self.digest, self.poster, self.secrets) = (digest, poster, secrets)
   }
 
   /// Every sentence that does not hold after a run that ended with `result`.
@@ -47,10 +51,14 @@ package struct OnceVerdict: Sendable {
     if catalog.posts != 1 || published.count != 1 {
       broken.append("\(catalog.posts) posts and \(published.count) published intents instead of one")
     }
-    if store.objects.count != 1 {
-      broken.append("\(store.objects.count) objects instead of one: \(store.objects.map(\.name))")
+    // What no post shows is the doctor's to remove, as long as it is named.
+    let named = Set(catalog.posters.map(\.key))
+    let videos = store.objects.filter { !named.contains($0.name) }
+    if videos.count != 1 {
+      broken.append("\(videos.count) objects instead of one: \(videos.map(\.name))")
     }
-    for object in store.objects {
+    broken += posters(store, catalog)
+    for object in videos {
       if object.digest != digest { broken.append("the object \(object.name) holds other bytes") }
       if object.name != published.first?.key { broken.append("\(object.name) is stored, and is not a post") }
     }
@@ -58,8 +66,24 @@ package struct OnceVerdict: Sendable {
     if let documents = store.documents, documents != published.map(\.key) {
       broken.append("the store keeps posts that show \(documents) instead of one of \(published.map(\.key))")
     }
-    if !store.unfinished.isEmpty { broken.append("begun and left: \(store.unfinished)") }
+    let left = store.unfinished.filter { !named.contains($0) }
+    if !left.isEmpty { broken.append("begun and left: \(left)") }
     if catalog.untold > 0 { broken.append("\(catalog.untold) posts were not told") }
+    return broken
+  }
+
+  /// The poster that the post shows is stored, once, whole.
+  private func posters(_ store: StoreContents, _ catalog: CatalogLook) -> [String] {
+    var broken: [String] = []
+    let shown = catalog.posters.filter(\.isShown).map(\.key)
+    if shown != catalog.shown { broken.append("posts show \(catalog.shown), and the rows say \(shown)") }
+    for key in shown {
+      let stored = store.objects.filter { $0.name == key }
+      if stored.count != 1 { broken.append("\(stored.count) objects of the poster \(key)") }
+      if stored.contains(where: { $0.digest != poster }) {
+        broken.append("the poster \(key) holds other bytes")
+      }
+    }
     return broken
   }
 
@@ -76,7 +100,7 @@ package struct OnceVerdict: Sendable {
     for shown in store.documents ?? [] where !store.objects.contains(where: { $0.name == shown }) {
       broken.append("a post shows \(shown), which is not stored")
     }
-    let named = Set(catalog.rows.map(\.key))
+    let named = Set(catalog.rows.map(\.key) + catalog.posters.map(\.key))
     for stray in (store.objects.map(\.name) + store.unfinished) where !named.contains(stray) {
       broken.append("no row names \(stray)")
     }

@@ -14,11 +14,18 @@ package final class PublishScene: Sendable {
   package let digest: ContentDigest
   private let file: String
   private let randomness: SeededRandomness
+  private let hasPoster: Bool
+
+  private static let poster = Array("the poster of every video".utf8)
+  /// Of the poster of every video.
+  package static let posterDigest = ContentDigest(digest: SHA256.hash(data: poster))
 
   /// - Parameters:
   ///   - size: bytes of the video.
+  ///   - hasPoster: whether the post is to have a poster.
   ///   - seed: draws its bytes, and what the pipeline draws.
-  package init(size: Int, seed: UInt64) throws {
+  package init(size: Int, hasPoster: Bool = false, seed: UInt64) throws {
+    self.hasPoster = hasPoster
     folder = FileManager.default.temporaryDirectory.path + "/reel-faults-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     file = folder + "/clip.mp4"
@@ -46,12 +53,14 @@ package final class PublishScene: Sendable {
     let uploader = VerifyingUploader(
       base: RetryingUploader(base: store, clock: HurriedClock(), randomness: randomness))
     let services = IngestServices(
-      prober: TrustingProber(), uploader: uploader,
+      prober: TrustingProber(), posters: OnePoster(jpeg: Self.poster), uploader: uploader,
       recorder: recorder.map {
         RetryingRecorder(base: $0, clock: HurriedClock(), randomness: randomness)
       }, catalog: catalog, randomness: randomness)
     let path = SourcePath(file)
-    let model = await MediaModel(file: SourceInput(path: path), options: IngestOptions(), services: services)
+    var options = IngestOptions()
+    options.posters = hasPoster ? .wanted : .none
+    let model = await MediaModel(file: SourceInput(path: path), options: options, services: services)
     let result = await model.publish()
     try await catalog.close()
     return result
@@ -75,6 +84,19 @@ private struct TrustingProber: MediaProber {
 
   func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     ReaderVersion(reel: "test", ffmpeg: "0.0.0")
+  }
+}
+
+/// Gives every video the same poster.
+private struct OnePoster: PosterMaker {
+  let jpeg: [UInt8]
+
+  func poster(
+    of file: SourceFile, sniffed container: MediaContainer?, options: PosterOptions,
+    cancellation: CancellationFlag
+  ) throws(PosterError) -> Poster {
+    Poster(
+      jpeg: jpeg, width: 16, height: 9, blurHash: "L3F~gYof00ayayj[fQj[00fQ?bfQ", isCover: false, time: nil)
   }
 }
 

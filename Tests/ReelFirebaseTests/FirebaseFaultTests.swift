@@ -21,6 +21,16 @@ struct FirebaseFaultTests {
     #expect(try await campaign.run() == [])
   }
 
+  @Test("with a poster")
+  func withPoster() async throws {
+    let campaign = FaultCampaign(
+      "Firebase fake, with a poster", size: 70_001, kinds: FaultKind.common + FaultKind.google,
+      hasPoster: true,
+      oneKindIn: 3, sparing: Work.sparesDocuments
+    ) { GoogleBehindProxy(fake: try await FakeGoogle.start()) }
+    #expect(try await campaign.run() == [])
+  }
+
   @Test("with tokens that end after every third request")
   func shortTokens() async throws {
     // Whose token is refused twice in a row gives up.

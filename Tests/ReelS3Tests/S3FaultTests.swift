@@ -20,6 +20,15 @@ struct S3FaultTests {
     ) { try await FakeBehindProxy.start() }
     #expect(try await campaign.run() == [])
   }
+
+  @Test("over a fake, with a poster")
+  func withPoster() async throws {
+    let campaign = FaultCampaign(
+      "S3 fake, with a poster", size: StoreSize.allCases[0].bytes, kinds: FaultKind.common + FaultKind.s3,
+      hasPoster: true, oneKindIn: 3
+    ) { try await FakeBehindProxy.start() }
+    #expect(try await campaign.run() == [])
+  }
 }
 
 @Suite(

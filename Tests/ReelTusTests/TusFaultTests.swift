@@ -35,15 +35,16 @@ struct TusFaultTests {
 
   @Test(
     "over a fake", .enabled(if: Project.python != nil, "SKIPPED: there is no python3"),
-    arguments: Kind.allCases)
-  func fake(_ kind: Kind) async throws {
+    arguments: Kind.allCases, [false, true])
+  func fake(_ kind: Kind, hasPoster: Bool) async throws {
     let pool = ServerPool {
       try await PythonServer.start(
         "fake.py", ["--extensions", kind.extensions, "--token", TusToken.text],
         python: try #require(Project.python))
     }
     let campaign = FaultCampaign(
-      "tus fake, \(kind)", size: Self.size, kinds: kind.faults, oneKindIn: kind == .checksums ? 1 : 4
+      "tus fake, \(kind)\(hasPoster ? ", with a poster" : "")", size: Self.size, kinds: kind.faults,
+      hasPoster: hasPoster, oneKindIn: kind == .checksums && !hasPoster ? 1 : 4
     ) {
       FakeBehindProxy(
         server: try await pool.take(), pool: pool, transport: try CurlTransport.patient())
