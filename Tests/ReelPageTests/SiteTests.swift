@@ -123,15 +123,14 @@ struct SiteTests {
     try await feed.publish(["a", "b", "c", "d"])
     try await feed.write()
     let before = try feed.files()
-    let path = CanonicalPath(resolving: feed.site)
     let fewer = MemoryCatalog()
     await #expect(throws: SiteError.self) {
-      try await SiteWriter(at: path, from: fewer, options: SiteOptions(), width: 1).run()
+      try await feed.writer(SiteOptions(), from: fewer).run()
     }
     #expect(try feed.files() == before)
     var options = SiteOptions()
     options.all = true
-    #expect(try await SiteWriter(at: path, from: fewer, options: options, width: 1).run().posts == 0)
+    #expect(try await feed.writer(options, from: fewer).run().posts == 0)
     #expect(try feed.index().revision == 1)
     #expect(
       try feed.files().keys.filter { $0.hasPrefix("feed/") }.sorted() == ["feed/index.js", "feed/index.json"])
@@ -141,7 +140,7 @@ struct SiteTests {
     try await other.publish(["z", "a", "b", "c", "d"])
     try await feed.write()
     await #expect(throws: SiteError.self) {
-      try await SiteWriter(at: path, from: other.catalog, options: SiteOptions(), width: 1).run()
+      try await feed.writer(SiteOptions(), from: other.catalog).run()
     }
   }
 

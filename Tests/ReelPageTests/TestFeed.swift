@@ -67,9 +67,19 @@ struct TestFeed {
     var options = SiteOptions()
     options.size = 3
     change(&options)
-    let writer = try SiteWriter(
-      at: CanonicalPath(resolving: site), from: catalog, options: options, width: 2)
-    return try await writer.run()
+    return try await writer(options, from: catalog).run()
+  }
+
+  /// A moment after a run's end, the last of its threads may still hold the folder.
+  func writer(_ options: SiteOptions, from catalog: any PostCatalog) async throws(SiteError) -> SiteWriter {
+    while true {
+      do throws(SiteError) {
+        return try SiteWriter(at: CanonicalPath(resolving: site), from: catalog, options: options, width: 2)
+      } catch {
+        guard error.code == .busy else { throw error }
+        await Task.yield()
+      }
+    }
   }
 
   func text(_ name: String) throws -> String {
