@@ -37,6 +37,29 @@ struct FrameSeries {
       frames.append(frame)
       guard Self.pixels(frames) <= Self.mostShown else { throw Self.tooLarge(count, frames) }
     }
+    // Where times are searched for in the bytes, a key frame before a time is not found by that.
+    if video.isMPEG, 2 * frames.count < count {
+      frames = framesOneByOne(count: count, duration: duration)
+      guard Self.pixels(frames) <= Self.mostShown else { throw Self.tooLarge(count, frames) }
+    }
+    return frames
+  }
+
+  /// The same, by decoding from the beginning.
+  private func framesOneByOne(count: Int, duration: Double) -> [ShownFrame] {
+    var frames: [ShownFrame] = []
+    guard decoder.rewind() else { return frames }
+    video.allow(bytes: Self.bytesOfOne)
+    var wanted = 0.5 / Double(count) * duration
+    while frames.count < count, Self.pixels(frames) <= Self.mostShown, decoder.pixels < Self.mostPixels,
+      !video.isPastHalfTime, case .frame(let frame) = decoder.nextFrame()
+    {
+      guard let time = decoder.seconds(frame.pointee.best_effort_timestamp), time >= wanted,
+        let found = renderer.shown(frame, by: decoder)
+      else { continue }
+      frames.append(found)
+      wanted = max(time, (Double(frames.count) + 0.5) / Double(count) * duration)
+    }
     return frames
   }
 

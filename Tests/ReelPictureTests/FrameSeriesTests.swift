@@ -18,6 +18,18 @@ struct FrameSeriesTests {
     #expect(!frames.isEmpty && frames.allSatisfy { $0.time.map { $0 < 31_536_000 } ?? true })
   }
 
+  /// One key frame, at the beginning, and no index.
+  @Test(arguments: ["a.ts", "a.mpg"]) func aShortTransportStreamHasAllItsPictures(_ name: String) throws {
+    let encoder =
+      name == "a.ts" ? ["-c:v", "libx264", "-preset", "veryfast"] : ["-c:v", "mpeg2video", "-g", "600"]
+    let video = try TestVideo(
+      try FFmpegTool.make(
+        name, ["-f", "lavfi", "-i", "testsrc2=s=480x480:r=25:d=3", "-pix_fmt", "yuv420p"] + encoder))
+    let frames = try video.frames(count: 6)
+    let times = frames.compactMap(\.time)
+    #expect(frames.count == 6 && times == times.sorted() && Set(times).count == 6, "\(times)")
+  }
+
   @Test func moreThanASheetHasRoomForIsSaid() throws {
     let video = try TestVideo(
       try FFmpegTool.make(
