@@ -130,7 +130,11 @@ class Player {
     // A screen reader reads what has the focus.
     if (hadFocus) shown.element.focus({ preventScroll: true });
     // Who asked for less motion starts each video by hand.
-    if (!calm.matches && !document.hidden) shown.play();
+    if (!calm.matches) {
+      // In a tab that nobody sees it begins once somebody does.
+      if (document.hidden) this.#wasPlaying = true;
+      else shown.play();
+    }
     this.follow(shown);
     this.onMove(place);
   }

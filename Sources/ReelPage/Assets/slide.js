@@ -170,7 +170,7 @@ class Slide {
     if (this.#stage.classList.contains("failed")) return;
     this.#stage.classList.add("failed");
     this.#detach();
-    const text = make("p", "trouble", "This browser can't play the video.");
+    const text = make("p", "trouble", "The video can't be played: it is gone, or not in a form that this browser plays.");
     text.setAttribute("role", "status");
     this.#stage.append(text);
     this.#player.follow(this);

@@ -50,13 +50,25 @@ struct MediaPlaces: Sendable {
     if folder.holdsFile(name, size: size) { return true }
     guard let source = try Self.open(path) else { return false }
     if placement == .link { return try folder.link(path, as: name) }
-    try folder.replace(name, isDurable: false) { file throws(SystemError) in
-      var chunk = [UInt8](repeating: 0, count: 1 << 20)
-      while true {
-        let count = try retryingInterrupts("read") { read(source.rawValue, &chunk, chunk.count) }
-        if count == 0 { return }
-        try SiteFolder.write(chunk[..<count], to: file)
+    var isUnreadable = false
+    do throws(SiteError) {
+      try folder.replace(name, isDurable: false) { file throws(SystemError) in
+        var chunk = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+          let count: Int
+          do throws(SystemError) {
+            count = try retryingInterrupts("read") { read(source.rawValue, &chunk, chunk.count) }
+          } catch {
+            isUnreadable = true
+            throw error
+          }
+          if count == 0 { return }
+          try SiteFolder.write(chunk[..<count], to: file)
+        }
       }
+    } catch {
+      if isUnreadable { return false }
+      throw error
     }
     return true
   }

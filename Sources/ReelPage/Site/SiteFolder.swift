@@ -58,9 +58,13 @@ final class SiteFolder: Sendable {
   }
 
   private static func checkIsOurs(_ path: String) throws(SiteError) {
-    guard !FileManager.default.fileExists(atPath: path + "/feed/index.json"),
-      let names = try? FileManager.default.contentsOfDirectory(atPath: path)
-    else { return }
+    if FileManager.default.fileExists(atPath: path + "/feed/index.json") { return }
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: path)
+    } catch {
+      throw failure("the folder \(path) can't be read", error)
+    }
     // The folder of the index is what a first run makes first.
     let foreign = names.sorted().first { name in
       !name.hasPrefix(".") && !welcome.contains(name) && !(name == "feed" && isEmpty(path + "/feed"))
@@ -157,11 +161,16 @@ final class SiteFolder: Sendable {
     let temporary = Self.temporary(name)
     guard linkat(AT_FDCWD, source, root.rawValue, temporary, 0) == 0 else {
       if errno == ENOENT { return false }
-      let isElsewhere = errno == EXDEV
+      let advice =
+        switch errno {
+        case EXDEV: "; it is on another file system: use --media copy"
+        // `fs.protected_hardlinks`.
+        case EPERM, EACCES: "; it belongs to somebody else, perhaps: use --media copy"
+        default: ""
+        }
       throw SiteError(
         .unusable,
-        "\(source) can't be linked into \(path.text): \(SystemError.last("link").reason)"
-          + (isElsewhere ? "; it is on another file system: use --media copy" : ""))
+        "\(source) can't be linked into \(path.text): \(SystemError.last("link").reason)\(advice)")
     }
     // Both names stay where they are of one file already.
     defer { remove(temporary) }

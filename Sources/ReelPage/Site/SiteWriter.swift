@@ -38,6 +38,9 @@ package struct SiteWriter: Sendable {
   package func run() async throws(SiteError) -> SiteSummary {
     let old = try readIndex()
     var index = old ?? SiteIndex(title: "Reel", size: Self.usualSize, media: .inPlace)
+    // One that can't be read may have had any revision: caches are not to take the new pages for those of an old one.
+    let isDamaged = old == nil && folder.holds("feed/index.json")
+    if isDamaged { index.revision = Int(Date().timeIntervalSince1970) }
     if let title = options.title { index.title = title }
     if let size = options.size { index.size = size }
     if let media = options.media { index.media = media }
@@ -53,7 +56,7 @@ package struct SiteWriter: Sendable {
 
     let newPage = try await firstNewPage(index, after: old)
     let wasKilled = folder.holds(Self.rewriting)
-    if newPage == nil, let old, old.count > 0 {
+    if newPage == nil, isDamaged || old.map({ $0.count > 0 }) ?? false {
       _ = try folder.write([], to: Self.rewriting, isDurable: true)
       try folder.syncNames()
     }
