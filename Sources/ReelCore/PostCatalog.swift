@@ -203,6 +203,8 @@ public enum ReleaseReason: Sendable {
   case retryLater
   /// The key is taken by an object that is not ours: the next claim draws another.
   case keyUnusable
+  /// The poster's name is: the next attempt, under the same key, draws another for it.
+  case posterUnusable
 }
 
 /// A place in the feed, as `reel feed` prints it and takes it.

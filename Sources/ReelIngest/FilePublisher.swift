@@ -104,7 +104,9 @@ struct FilePublisher: Sendable {
         intent = granted
       } else {
         switch try await claim(wanted) {
-        case .published(let existing): return context.ending(of: existing)
+        case .published(let existing):
+          if case .lease = lost { await recordAgain(existing.post) }
+          return context.ending(of: existing)
         case .held: continue
         case .granted(let granted): intent = granted
         }
@@ -149,17 +151,20 @@ extension FilePublisher {
   private func attempt(_ wanted: WantedFile, under intent: Intent) async throws(StepFailure) -> Attempt {
     let stored: StoredObject
     var wanted = wanted
+    var isPosterNamed = true
     do throws(UploadError) {
       let (hub, file) = (context.hub, wanted.file)
       stored = try await store(wanted.source, as: intent.key, under: intent) { progress in
         hub.emit(
           progress.retrying == nil ? .uploadProgress(file, progress) : .uploadRetrying(file, progress))
       }
-      try await storePoster(of: &wanted, under: intent)
-      try wanted.checkUnchanged()
-      services.onStep(.verified)
-      try await record(wanted.draft, under: intent, stored)
-      services.onStep(.recorded)
+      isPosterNamed = try await storePoster(of: &wanted, under: intent)
+      if isPosterNamed {
+        try wanted.checkUnchanged()
+        services.onStep(.verified)
+        try await record(wanted.draft, under: intent, stored)
+        services.onStep(.recorded)
+      }
     } catch {
       guard error.code == .conflict else {
         try await release(intent, because: .retryLater)
@@ -167,6 +172,10 @@ extension FilePublisher {
       }
       try await withdraw(intent)
       try await release(intent, because: .keyUnusable)
+      return .lost(.name)
+    }
+    guard isPosterNamed else {
+      try await release(intent, because: .posterUnusable)
       return .lost(.name)
     }
     do throws(CatalogError) {
@@ -238,17 +247,24 @@ extension FilePublisher {
   }
 
   /// Its post shows the poster once that is stored. One that the store does not take keeps no video from being
-  /// published, unless posters are required.
-  private func storePoster(of wanted: inout WantedFile, under intent: Intent) async throws(UploadError) {
+  /// published, unless posters are required. False where one is, and something else has its name.
+  private func storePoster(
+    of wanted: inout WantedFile, under intent: Intent
+  ) async throws(UploadError) -> Bool {
     wanted.draft.poster = nil
-    guard let made = wanted.poster, let key = intent.poster else { return }
+    guard let made = wanted.poster, let key = intent.poster else { return true }
     do throws(UploadError) {
       wanted.show(try await store(made.source, as: key, under: intent) { _ in })
     } catch {
+      guard context.options.posters == .wanted else {
+        if error.code == .conflict { return false }
+        throw error
+      }
       let isItsFault = [.rejected, .denied, .tooLarge, .conflict, .verificationFailed].contains(error.code)
-      guard isItsFault, context.options.posters == .wanted else { throw error }
+      guard isItsFault else { throw error }
       context.hub.emit(.posterFailed(wanted.file, FileFailure(error)))
     }
+    return true
   }
 
   /// As ``proven(_:is:)``, of what this very attempt has created: if that is not `source`, it does not stay.
@@ -295,6 +311,11 @@ extension FilePublisher {
     // Its place in the store's feed is the recorder's to say.
     post.pageNumber = nil
     _ = try await recorder.record(post)
+  }
+
+  /// An attempt that had lost its lease may have put its own poster in place of the post's.
+  private func recordAgain(_ post: Post) async {
+    _ = try? await services.recorder?.record(post)
   }
 
   /// What an earlier attempt recorded of an object that is something else now is not left behind.

@@ -235,7 +235,7 @@ public struct RunSummary: Hashable, Sendable, Codable {
   public var ignored = 0
   /// Bytes of the videos that were published.
   public var publishedBytes: Int64 = 0
-  /// Posters that could not be made or stored.
+  /// Videos that became posts without a poster, as none could be made or stored.
   public var postersFailed = 0
   /// How many files failed or were refused, by code.
   public var reasons: [String: Int] = [:]

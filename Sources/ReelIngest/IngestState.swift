@@ -36,7 +36,7 @@ public struct IngestState: Hashable, Sendable {
   public var failed = 0
   /// Bytes of the videos that were published.
   public var publishedBytes: Int64 = 0
-  /// Posters that could not be made or stored.
+  /// Videos that became posts without a poster, as none could be made or stored.
   public var postersFailed = 0
   /// Bytes of files that have had their end, whichever it was.
   public var doneBytes: Int64 = 0
@@ -70,6 +70,8 @@ public struct FileInFlight: Hashable, Sendable {
   public let size: Int64?
   /// How far it has come.
   public var step: Step
+  /// Whether its poster could not be made or stored.
+  public var hasNoPoster = false
 
   /// A file at a step.
   public init(file: FileReference, size: Int64?, step: Step) {
@@ -103,13 +105,15 @@ extension IngestState {
       inFlight.append(FileInFlight(file: file, size: size, step: .reading))
     case .fileProbed(let file, _): advance(file, to: .probed)
     case .posterMade: break
-    case .posterFailed: postersFailed += 1
+    case .posterFailed(let file, _):
+      if let index = index(of: file) { inFlight[index].hasNoPoster = true }
     case .fileNamed(let file, _): advance(file, to: .named)
     case .uploadProgress(let file, let progress): advance(file, to: .uploading(progress))
     case .uploadRetrying(let file, let progress): advance(file, to: .retrying(progress))
     case .postPublished(let file, let post):
       published += 1
       publishedBytes += post.size ?? 0
+      if index(of: file).map({ inFlight[$0].hasNoPoster }) ?? false { postersFailed += 1 }
       end(file)
     case .fileDuplicate(let file, _):
       duplicates += 1
@@ -132,12 +136,16 @@ extension IngestState {
   }
 
   private mutating func advance(_ file: FileReference, to step: FileInFlight.Step) {
-    guard let index = inFlight.firstIndex(where: { $0.file.number == file.number }) else { return }
+    guard let index = index(of: file) else { return }
     inFlight[index].step = step
   }
 
+  private func index(of file: FileReference) -> Int? {
+    inFlight.firstIndex { $0.file.number == file.number }
+  }
+
   private mutating func end(_ file: FileReference) {
-    guard let index = inFlight.firstIndex(where: { $0.file.number == file.number }) else { return }
+    guard let index = index(of: file) else { return }
     doneBytes = doneBytes.addingClamped(inFlight[index].size ?? 0)
     inFlight.remove(at: index)
   }

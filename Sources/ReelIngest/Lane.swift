@@ -209,7 +209,14 @@ extension Lane {
       let poster = file.poster == nil ? nil : posters.popFirst()
       do throws(UploadError) {
         let object = try result.get()
-        if let poster { file.wanted.show(try poster.get()) }
+        switch poster {
+        case .success(let stored): file.wanted.show(stored)
+        case .failure:
+          // Alone it is tried again, and decided what that means for the video.
+          letGo(.intended(file.wanted, file.intent))
+          continue
+        case nil: break
+        }
         context.services.onStep(.uploaded)
         let size = file.wanted.source.size
         events.append(.uploadProgress(file.wanted.file, TransferProgress(sent: size, total: size)))

@@ -26,6 +26,8 @@ package struct ProblemList: Hashable, Sendable {
   package private(set) var entries: [Entry] = []
   /// In the order of the events.
   package private(set) var warnings: [Entry] = []
+  /// Warnings that came when there were as many.
+  package private(set) var warningsLeftOut = 0
   /// Failures and refusals that came when the list was full.
   package private(set) var leftOut = 0
   private let limit: Int
@@ -38,7 +40,7 @@ package struct ProblemList: Hashable, Sendable {
   package mutating func note(_ event: IngestEvent) {
     guard let entry = Entry(event) else { return }
     if entry.isWarning {
-      if warnings.count < limit { warnings.append(entry) }
+      if warnings.count < limit { warnings.append(entry) } else { warningsLeftOut += 1 }
       return
     }
     if entries.count < limit { entries.append(entry) } else { leftOut += 1 }

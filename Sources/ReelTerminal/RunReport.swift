@@ -91,10 +91,12 @@ extension RunReport {
     return traits.listed(troubles.entries, most: limit, beside: troubles.leftOut, rest: ": \(place)") {
       ProblemSummary.lines($0, traits)
     }
-      + traits.listed(troubles.warnings, most: limit, rest: " without a poster: --events FILE tells them all")
-    {
-      ProblemSummary.lines($0, traits)
-    }
+      + traits.listed(
+        troubles.warnings, most: limit, beside: troubles.warningsLeftOut,
+        rest: " without a poster: --events FILE tells them all"
+      ) {
+        ProblemSummary.lines($0, traits)
+      }
   }
 
   private func advice(_ hint: CommandHint) -> [String] {

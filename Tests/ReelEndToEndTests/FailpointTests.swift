@@ -154,7 +154,8 @@ struct ReleaseFailpointTests {
       case .fresh, .heartbeat, .withoutRename: break
       case .damaged:
         _ = try await bench.reel("ingest", "clips")
-        for object in try bench.objects().sorted().prefix(1) {
+        // A video, whose bytes are at hand.
+        for object in try bench.objects().sorted().filter({ !$0.hasSuffix(".jpg") }).prefix(1) {
           truncate(bench.media.appendingPathComponent(object).path, 10)
         }
       case .afterCrash:

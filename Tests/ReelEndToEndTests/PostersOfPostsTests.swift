@@ -224,6 +224,61 @@ struct PostersOfPostsTests {
     #expect(lines.count == 3 && lines.count { $0["ok"] as? Bool == true } == 2)
   }
 
+  @Test(
+    "while it is at posters, nobody takes them from it, and their store is not moved",
+    .enabled(if: ReelBinary.hasFailpoints))
+  func missingBesideOthers() async throws {
+    let bench = try await unpostered()
+    let store = bench.folder.appendingPathComponent("store")
+    try bench.add("clips/silent.mp4")
+    #expect(try await bench.reel("ingest", "clips", "--to", store.path).status == 0)
+    let running = try ReelBinary.start(
+      ["poster", "--missing", "--library", bench.library.path], in: bench.folder,
+      environment: ["REEL_FAILPOINT": "uploadBegun:1=stop"])
+    try await running.untilStopped()
+    #expect(try await bench.reel("doctor", "--fix", "--grace", "0").status == 0)
+    let beside = try await bench.reel("poster", "--missing")
+    #expect(beside.status == 0, "\(beside)")
+    let new = bench.folder.appendingPathComponent("new")
+    try FileManager.default.copyItem(at: store, to: new)
+    let isOfStore = try LibraryInspection(library: bench.library).named.count > 8
+    let relocated = try await bench.reel("relocate", store.path, new.path)
+    running.send(SIGCONT)
+    let outcome = try await running.outcome()
+    #expect(outcome.status == 0 || relocated.status == 0, "\(outcome) \(relocated) \(isOfStore)")
+    #expect(try await bench.reel("poster", "--missing").status == 0)
+    #expect(try await bench.reel("verify", "--read").status == 0)
+    #expect(try await feed(bench).allSatisfy { $0.poster != nil })
+  }
+
+  @Test("a poster has the address and the permissions of its video")
+  func missingAddress() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4")
+    #expect(
+      try await bench.reel("ingest", "clips", "--mode", "644", "--public-base-url", "https://media.example/v")
+        .status == 0)
+    #expect(try await bench.reel("poster", "--missing").status == 0)
+    let post = try #require(try await feed(bench).first)
+    let poster = try #require(post.poster)
+    #expect(post.url == "https://media.example/v/\(poster)")
+    let facts = try FileManager.default.attributesOfItem(
+      atPath: bench.media.appendingPathComponent(poster).path)
+    #expect(facts[.posixPermissions] as? Int == 0o644)
+  }
+
+  @Test("a store that is not there is told once, and not made")
+  func missingStore() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4")
+    let store = bench.folder.appendingPathComponent("disk/store")
+    #expect(try await bench.reel("ingest", "clips", "--to", store.path).status == 0)
+    try FileManager.default.removeItem(at: store.deletingLastPathComponent())
+    let outcome = try await bench.reel("poster", "--missing")
+    #expect(outcome.status == 3 && outcome.errors.contains("is not there"), "\(outcome)")
+    #expect(!FileManager.default.fileExists(atPath: store.deletingLastPathComponent().path))
+  }
+
   @Test("what makes no sense is said")
   func missingMistakes() async throws {
     let bench = try Workbench()

@@ -139,6 +139,28 @@ struct PosterTests {
     #expect(store.keys.count == (isPublished ? 3 : 6))
   }
 
+  @Test(
+    "in a batch, too, a refused poster is tried alone, and keeps no video from being published",
+    arguments: [IngestOptions.Posters.wanted, .required])
+  func refusedInBatch(_ posters: IngestOptions.Posters) async throws {
+    let store = PosterlessFolder(base: FolderUploader(root: place.path + "/media"))
+    let (summary, events) = await run(ScriptedPosterMaker(), store, posters)
+    let isWanted = posters == .wanted
+    #expect(summary.published == (isWanted ? 3 : 0) && summary.postersFailed == (isWanted ? 3 : 0))
+    #expect(summary.reasons == (isWanted ? [:] : ["rejected": 3]))
+    #expect(events.count { $0.type == "poster.failed" } == (isWanted ? 3 : 0))
+  }
+
+  @Test("posts without a poster are counted, not files")
+  func counted() async throws {
+    for name in ["d.mp4", "e.mp4"] { folder.add(name, "bytes of a.mp4") }
+    let maker = ScriptedPosterMaker { _ throws(PosterError) in
+      throw PosterError(.noPicture, "it has no video")
+    }
+    let summary = await run(maker, MemoryUploader()).summary
+    #expect(summary.published == 3 && summary.duplicates == 2 && summary.postersFailed == 3)
+  }
+
   @Test("a poster that was stored before a crash is found by the next attempt, not stored twice")
   func takenOver() async throws {
     let store = MemoryUploader()
@@ -178,6 +200,8 @@ struct PosterTests {
     let key = try #require(taken.withLock { $0 })
     let post = try #require(try await posts().first)
     #expect(post.poster != key && store.bytes(of: key) == Array("a stranger's".utf8))
+    // The video was stored once, under one name.
+    #expect(store.keys.count == 3 && store.keys.contains(post.video))
   }
 }
 
@@ -205,4 +229,38 @@ final class ScriptedPosterMaker: PosterMaker {
     try script(file)
     return Self.poster(size: file.size)
   }
+}
+
+/// A folder that takes no pictures.
+private struct PosterlessFolder: Uploader, BatchStore {
+  let base: FolderUploader
+
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+  var staging: (any StagingArea)? { base.staging }
+  var batches: (any BatchStore)? { self }
+
+  private static let refusal = UploadError(.rejected, "in this test")
+
+  func prepare() async throws(UploadError) { try await base.prepare() }
+
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    if key.isPoster { throw Self.refusal }
+    return try await base.upload(source, to: key, reporting: reporting)
+  }
+
+  func store(
+    _ uploads: [BatchUpload], cancellation: CancellationFlag
+  ) -> [Result<StoredObject, UploadError>] {
+    var taken = base.store(uploads.filter { !$0.key.isPoster }, cancellation: cancellation)[...]
+    return uploads.map {
+      $0.key.isPoster ? .failure(Self.refusal) : taken.popFirst() ?? .failure(Self.refusal)
+    }
+  }
+
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }

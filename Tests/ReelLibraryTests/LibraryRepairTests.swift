@@ -58,17 +58,35 @@ import Testing
     "a poster that no post shows is removed once none can come to show it, if it is what was stored",
     arguments: [
       (true, StoredAs.sound, ["given up", "removed"], [String]()), (false, .sound, ["given up"], []),
-      (true, .gone, ["given up"], []), (true, .otherBytes, ["given up"], ["conflict"]),
-      (true, .shorter, ["given up"], ["conflict"]), (true, .unreadable, ["given up"], ["denied"]),
+      (true, .gone, ["given up"], []), (true, .otherBytes, ["given up"], []),
+      (true, .shorter, ["given up"], []), (true, .unreadable, ["given up"], ["denied"]),
     ])
   func unneeded(_ isFree: Bool, _ stored: StoredAs, _ done: [String], _ codes: [String]) async throws {
     let log = Log()
     let catalog = try StaleIntent([isFree], log, state: .unneeded)
     let store = LoggedStore(log: log, stored: stored)
     let examination = LibraryExamination(catalog: catalog, grace: .zero) { _ in store }
-    #expect(try await examination.run().findings.map(\.kind) == (stored == .gone ? [] : [.posterUnneeded]))
+    let kinds: [Finding.Kind] =
+      switch stored {
+      case .gone: []
+      case .otherBytes, .shorter: [.objectGivenUp]
+      case .sound, .unreadable: [.posterUnneeded]
+      }
+    #expect(try await examination.run().findings.map(\.kind) == kinds)
     let failures = try await LibraryRepair(catalog: catalog, examination: examination).run()
     #expect(log.entries == done && failures.map(\.code) == codes)
+  }
+
+  @Test("a poster that the store's database shows is left")
+  func shownElsewhere() async throws {
+    let log = Log()
+    let catalog = try StaleIntent([], log, state: .unneeded)
+    let store = LoggedStore(log: log, stored: .sound)
+    let failures = try await LibraryRepair(
+      catalog: catalog, examination: LibraryExamination(catalog: catalog, grace: .zero) { _ in store },
+      recorders: { _ in LoggedRecorder(log: log, poster: ObjectKey("k.mp4")) }
+    ).run()
+    #expect(log.entries.isEmpty && failures.map(\.code) == ["conflict"])
   }
 
   @Test("a poster that was named a moment ago is left alone: a post may be about to show it")
@@ -178,12 +196,15 @@ private struct LoggedStore: Uploader, StoreExamination {
 
 private struct LoggedRecorder: PostRecorder {
   let log: Log
+  var poster: ObjectKey?
   var destination: Destination { here }
 
   func prepare() async throws(UploadError) {}
   func record(_ post: Post) async throws(UploadError) -> RecordedPost {
     throw UploadError(.rejected, "not in this test")
   }
-  func find(_ id: PostID) async throws(UploadError) -> PostRecord? { nil }
+  func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
+    poster.map { PostRecord(video: nil, poster: $0) }
+  }
   func withdraw(_ id: PostID) async throws(UploadError) { log.add("withdrawn") }
 }

@@ -81,6 +81,21 @@ extension PostCatalogContractTests {
       let elsewhere = sketch.request(sketch.publication(to: "file:///elsewhere"), poster: poster)
       #expect(try await catalog.claim(elsewhere).intent?.poster == poster.newKey)
     },
+    CatalogContractTest("a poster whose name something else has gets another under the same intent") {
+      stage in
+      let catalog = try await stage.open()
+      let sketch = Sketch()
+      let (publication, poster) = (sketch.publication(), sketch.poster())
+      let old = try #require(try await catalog.claim(sketch.request(publication, poster: poster)).intent)
+      try await catalog.release(old, because: .posterUnusable)
+      let next = sketch.poster(poster.digest)
+      let new = try #require(try await catalog.claim(sketch.request(publication, poster: next)).intent)
+      #expect(new.id == old.id && new.key == old.key && new.attempt == 2 && new.poster == next.newKey)
+      await expect(.leaseLost) {
+        let draft = sketch.draft(poster: try sketch.shown(old))
+        _ = try await catalog.complete(new, draft: draft, stored: sketch.stored(new))
+      }
+    },
     CatalogContractTest("an intent that was given up leaves its poster's name behind") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()

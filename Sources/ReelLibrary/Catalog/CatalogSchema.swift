@@ -200,10 +200,14 @@ extension CatalogSchema {
       size INTEGER NOT NULL CHECK (size >= 0),
       -- 0 named, 1 its post shows it, 2 given up.
       state INTEGER NOT NULL DEFAULT 0 CHECK (state IN (0, 1, 2)),
+      -- Who works on it for a post that is published; null when nobody does.
+      owner INTEGER,
       changedAt INTEGER NOT NULL,
-      UNIQUE (destination, objectKey)
+      UNIQUE (destination, objectKey),
+      CHECK (state = 0 OR owner IS NULL)
     ) STRICT;
     CREATE INDEX posterOfIntent ON poster (intent);
+    CREATE INDEX posterHeld ON poster (owner) WHERE owner IS NOT NULL;
     CREATE UNIQUE INDEX posterShown ON poster (intent) WHERE state = 1;
     """
 }

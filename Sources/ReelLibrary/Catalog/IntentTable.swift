@@ -119,9 +119,12 @@ enum IntentTable {
   static func release(
     _ intent: Intent, because reason: ReleaseReason, owner: Int64, at now: Int64, in db: Connection
   ) throws {
+    if case .posterUnusable = reason, let poster = intent.poster {
+      try PosterTable.giveUp(poster, of: intent, owner: owner, in: db)
+    }
     let change =
       switch reason {
-      case .retryLater: "owner = NULL"
+      case .retryLater, .posterUnusable: "owner = NULL"
       case .keyUnusable: "owner = NULL, state = 2, ordinal = NULL"
       }
     try db.run(

@@ -138,7 +138,11 @@ struct MemoryLibrary {
   mutating func release(_ intent: Intent, because reason: ReleaseReason, by owner: Int) {
     guard let index = held(intent, by: owner) else { return }
     rows[index].owner = nil
-    if case .keyUnusable = reason { rows[index].state = .givenUp }
+    switch reason {
+    case .retryLater: break
+    case .keyUnusable: rows[index].state = .givenUp
+    case .posterUnusable: rows[index].posters.removeAll { $0.newKey == intent.poster }
+    }
   }
 
   // MARK: Posts

@@ -4,22 +4,27 @@ import ReelCore
 /// Posters by the intents of their posts.
 enum PosterTable {
   /// The name of a poster of these bytes: that of an earlier attempt, else a new one.
+  /// - Parameter owner: who works on it, where the post is published.
   static func name(
-    _ request: PosterRequest, for intent: Int64, at now: Int64, in db: Connection
+    _ request: PosterRequest, for intent: Int64, owner: Int64? = nil, at now: Int64, in db: Connection
   ) throws -> ObjectKey {
-    let earlier: String? = try db.row(
-      "SELECT objectKey FROM poster WHERE intent = ? AND digest = ? AND state = 0 ORDER BY number",
+    let earlier: (number: Int64, key: String)? = try db.row(
+      "SELECT number, objectKey FROM poster WHERE intent = ? AND digest = ? AND state = 0 ORDER BY number",
       [intent, request.digest.bytes]
-    ) { row in try row[0] }
+    ) { row in (try row[0], try row[1]) }
     if let earlier {
-      guard let key = ObjectKey(earlier) else { throw SQLiteError(.corrupt, "a poster without a proper key") }
+      guard let key = ObjectKey(earlier.key) else {
+        throw SQLiteError(.corrupt, "a poster without a proper key")
+      }
+      try db.run(
+        "UPDATE poster SET owner = ?, changedAt = ? WHERE number = ?", [owner, now, earlier.number])
       return key
     }
     try db.run(
       """
-      INSERT INTO poster (intent, destination, objectKey, digest, size, changedAt)
-      SELECT number, destination, ?, ?, ?, ? FROM intent WHERE number = ?
-      """, [request.newKey.rawValue, request.digest.bytes, request.size, now, intent])
+      INSERT INTO poster (intent, destination, objectKey, digest, size, owner, changedAt)
+      SELECT number, destination, ?, ?, ?, ?, ? FROM intent WHERE number = ?
+      """, [request.newKey.rawValue, request.digest.bytes, request.size, owner, now, intent])
     return request.newKey
   }
 
@@ -28,31 +33,62 @@ enum PosterTable {
       "SELECT 1 FROM poster WHERE destination = ? AND objectKey = ?", [destination, key.rawValue]) != nil
   }
 
-  /// The post of `intent` shows the poster from now on. False when that was given up meanwhile.
+  /// The post of `intent` shows the poster from now on. False when it is not `owner`'s any more.
   @discardableResult
-  static func show(_ key: ObjectKey, of intent: Int64, at now: Int64, in db: Connection) throws -> Bool {
-    try db.number(
-      "UPDATE poster SET state = 1, changedAt = ? WHERE intent = ? AND objectKey = ? AND state = 0 RETURNING 1",
-      [now, intent, key.rawValue]) != nil
-  }
-
-  /// The intent of a post that shows no poster.
-  static func intentWithout(_ post: PostID, in db: Connection) throws -> Int64? {
+  static func show(
+    _ key: ObjectKey, of intent: Int64, owner: Int64? = nil, at now: Int64, in db: Connection
+  ) throws -> Bool {
     try db.number(
       """
-      SELECT intent FROM post
-      WHERE id = ? AND NOT EXISTS (SELECT 1 FROM poster WHERE poster.intent = post.intent AND poster.state = 1)
-      """, [post.bytes])
+      UPDATE poster SET state = 1, owner = NULL, changedAt = ?
+      WHERE intent = ? AND objectKey = ? AND state = 0 AND owner IS ? RETURNING 1
+      """, [now, intent, key.rawValue, owner]) != nil
+  }
+
+  /// The intent of a post in that store that shows no poster, and who are at posters for it.
+  static func intentWithout(
+    _ post: PostID, in store: StoreName, db: Connection
+  ) throws -> (number: Int64, holders: [Int64])? {
+    let number = try db.number(
+      """
+      SELECT post.intent FROM post JOIN intent ON intent.number = post.intent
+      WHERE post.id = ? AND json_valid(document)
+        AND intent.destination = (SELECT id FROM destination WHERE name = ?)
+        AND NOT EXISTS (SELECT 1 FROM poster WHERE poster.intent = post.intent AND poster.state = 1)
+      """, [post.bytes, store.text])
+    return try number.map { number in
+      let holders: [Int64] = try db.values(
+        "SELECT owner FROM poster WHERE intent = ? AND owner IS NOT NULL", [number])
+      return (number, holders)
+    }
+  }
+
+  /// Who works on the poster of that name; nil when nobody does.
+  static func owner(of key: ObjectKey, in store: StoreName, db: Connection) throws -> Int64? {
+    try db.number(
+      """
+      SELECT owner FROM poster
+      WHERE destination = (SELECT id FROM destination WHERE name = ?) AND objectKey = ? AND owner IS NOT NULL
+      """, [store.text, key.rawValue])
   }
 
   /// Gives up a poster that no post shows or is about to show. False when there is no such poster.
   static func giveUp(_ key: ObjectKey, in store: StoreName, db: Connection) throws -> Bool {
     try db.number(
       """
-      UPDATE poster SET state = 2
+      UPDATE poster SET state = 2, owner = NULL
       WHERE destination = (SELECT id FROM destination WHERE name = ?) AND objectKey = ? AND state <> 1
         AND (SELECT state FROM intent WHERE number = poster.intent) <> 0
       RETURNING 1
       """, [store.text, key.rawValue]) != nil
+  }
+
+  /// Gives up the poster of an intent that this attempt holds: something else has its name.
+  static func giveUp(_ key: ObjectKey, of intent: Intent, owner: Int64, in db: Connection) throws {
+    try db.run(
+      """
+      UPDATE poster SET state = 2 WHERE objectKey = ? AND state = 0 AND intent =
+        (SELECT number FROM intent WHERE postID = ? AND attempt = ? AND owner = ? AND state = 0)
+      """, [key.rawValue, intent.id.bytes, intent.attempt, owner])
   }
 }

@@ -52,7 +52,10 @@ struct PublishingSteps: Sendable {
   /// Whether somebody alive is about to store in this destination.
   func isInUse(_ destination: Int64, in db: Connection) throws -> Bool {
     let holders: [Int64] = try db.values(
-      "SELECT DISTINCT owner FROM intent WHERE destination = ? AND owner IS NOT NULL", [destination])
+      """
+      SELECT owner FROM intent WHERE destination = ?1 AND owner IS NOT NULL
+      UNION SELECT owner FROM poster WHERE destination = ?1 AND owner IS NOT NULL
+      """, [destination])
     return try holders.contains { try owners.isAlive($0, in: db) }
   }
 

@@ -32,8 +32,8 @@ extension SQLiteCatalog: CatalogExamination {
         FROM intent
         WHERE destination = (SELECT id FROM destination WHERE name = ?1) AND objectKey > ?2
         UNION ALL
-        SELECT postID, poster.objectKey, poster.size, poster.digest, intent.state, owner, poster.changedAt,
-          poster.state
+        SELECT postID, poster.objectKey, poster.size, poster.digest, intent.state, poster.owner,
+          poster.changedAt, poster.state
         FROM poster JOIN intent ON intent.number = poster.intent
         WHERE poster.destination = (SELECT id FROM destination WHERE name = ?1)
           AND poster.objectKey > ?2
@@ -54,7 +54,9 @@ extension ExaminedObject {
     switch (try row["state"] as Int, poster) {
     case (_, 1?), (1, nil): state = .published
     case (0, 0?): state = .held
-    case (_, _?): state = .unneeded
+    case (_, _?):
+      let owner = try row["owner"] as Int64?
+      state = try owner.map { try owners.isAlive($0, in: db) } ?? false ? .held : .unneeded
     case (2, nil): state = .givenUp
     default:
       if let owner = try row["owner"] as Int64? {

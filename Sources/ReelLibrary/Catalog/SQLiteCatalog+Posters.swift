@@ -5,6 +5,8 @@ import ReelCore
 package struct PosterlessPost: Sendable {
   package let id: PostID
   package let video: ObjectKey
+  /// As the post shows it.
+  package let videoURL: String
   /// Its place in the feed.
   package let pageNumber: Int
 }
@@ -16,11 +18,13 @@ extension SQLiteCatalog {
     in destination: Destination, after pageNumber: Int, limit: Int
   ) async throws(CatalogError) -> [PosterlessPost] {
     let store = place.name(of: destination)
-    return try await connection.read { db in
+    return try await connection.read { [place] db in
+      // In the order of the feed: SQLite would go over all of the store's intents, and sort them.
       try db.rows(
         """
-        SELECT postID, objectKey, pageNumber FROM post JOIN intent ON intent.number = post.intent
-        WHERE pageNumber > ? AND destination = (SELECT id FROM destination WHERE name = ?)
+        SELECT postID, objectKey, pageNumber, json_extract(document, '$.videoURL') AS url
+        FROM post CROSS JOIN intent ON intent.number = post.intent
+        WHERE pageNumber > ? AND json_valid(document) AND destination = (SELECT id FROM destination WHERE name = ?)
           AND NOT EXISTS (SELECT 1 FROM poster WHERE poster.intent = post.intent AND poster.state = 1)
         ORDER BY pageNumber LIMIT ?
         """, [pageNumber, store.text, limit]
@@ -28,40 +32,44 @@ extension SQLiteCatalog {
         guard let id = PostID(bytes: try row["postID"]), let video = ObjectKey(try row["objectKey"]) else {
           throw SQLiteError(.corrupt, "an intent without a proper key")
         }
-        return PosterlessPost(id: id, video: video, pageNumber: try row["pageNumber"])
+        return PosterlessPost(
+          id: id, video: video, videoURL: place.told(try row["url"]), pageNumber: try row["pageNumber"])
       }
     }
   }
 
   /// Names a poster for each of these posts, in one transaction: as ``claim(_:)`` does for one that is to be published.
-  /// Nil for a post that shows one by now.
+  /// This process works on them until it ends, or the posts show them. Nil for a post that shows one by now, is in
+  /// another store, or at whose poster another process is.
   package func namePosters(
-    _ requests: [(post: PostID, poster: PosterRequest)]
+    _ requests: [(post: PostID, poster: PosterRequest)], in destination: Destination
   ) async throws(CatalogError) -> [ObjectKey?] {
     let writing = try writable()
-    let now = clock.now().milliseconds
+    let (steps, store, now) = (writing.steps, place.name(of: destination), clock.now().milliseconds)
     return try await writing.writer.commit { db in
       try requests.map { post, poster in
-        guard let intent = try PosterTable.intentWithout(post, in: db) else { return nil }
-        return try PosterTable.name(poster, for: intent, at: now, in: db)
+        guard let intent = try PosterTable.intentWithout(post, in: store, db: db),
+          try !intent.holders.contains(where: { try $0 != steps.me && steps.owners.isAlive($0, in: db) })
+        else { return nil }
+        return try PosterTable.name(poster, for: intent.number, owner: steps.me, at: now, in: db)
       }
     }
   }
 
-  /// The posts show these posters, which are stored, from now on; in one transaction. False for one that shows another
-  /// by now, or whose poster was given up meanwhile.
+  /// The posts show these posters, which are stored, from now on; in one transaction. False for one that shows
+  /// another by now or is in another store, or whose poster was given up or is another process's.
   package func showPosters(
     _ posters: [(post: PostID, poster: PostPoster)], of destination: Destination
   ) async throws(CatalogError) -> [Bool] {
     let writing = try writable()
     let now = clock.now().milliseconds
-    let isOwn = place.name(of: destination) == .own
+    let (me, store) = (writing.steps.me, place.name(of: destination))
     return try await writing.writer.commit { [place] db in
       try posters.map { post, poster in
-        guard let intent = try PosterTable.intentWithout(post, in: db),
-          try PosterTable.show(poster.key, of: intent, at: now, in: db)
+        guard let intent = try PosterTable.intentWithout(post, in: store, db: db),
+          try PosterTable.show(poster.key, of: intent.number, owner: me, at: now, in: db)
         else { return false }
-        try PostTable.show(poster, url: isOwn ? place.kept(poster.url) : poster.url, by: post, in: db)
+        try PostTable.show(poster, url: store == .own ? place.kept(poster.url) : poster.url, by: post, in: db)
         return true
       }
     }

@@ -198,8 +198,15 @@ extension SQLiteCatalog: CatalogRepair {
     _ key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> Bool {
     let writing = try writable()
-    let store = place.name(of: destination)
-    return try await writing.writer.commit { db in try PosterTable.giveUp(key, in: store, db: db) }
+    let (steps, store) = (writing.steps, place.name(of: destination))
+    return try await writing.writer.commit { db in
+      if let owner = try PosterTable.owner(of: key, in: store, db: db), owner != steps.me,
+        try steps.owners.isAlive(owner, in: db)
+      {
+        return false
+      }
+      return try PosterTable.giveUp(key, in: store, db: db)
+    }
   }
 }
 

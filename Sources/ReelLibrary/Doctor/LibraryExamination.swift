@@ -130,7 +130,9 @@ struct StoreScan {
       findings.append(.stale(object, age(of: object), isStored: wasListed))
     case .waiting where wasListed: findings.append(.waiting(object, age(of: object)))
     case .givenUp where wasListed: findings.append(.givenUp(object, in: store.destination))
-    case .unneeded where wasListed && age(of: object) > grace: findings.append(.unneeded(object))
+    case .unneeded where wasListed && age(of: object) > grace:
+      findings.append(
+        await isItself(object) ? .unneeded(object) : .givenUp(object, in: store.destination))
     case .waiting, .held, .givenUp, .unneeded: break
     }
   }
@@ -142,6 +144,16 @@ struct StoreScan {
 
   private func age(of object: ExaminedObject) -> Duration {
     .seconds(max(0, now.timeIntervalSince(object.changedAt)))
+  }
+
+  /// Whether what is stored is not proved to be something else.
+  private func isItself(_ object: ExaminedObject) async -> Bool {
+    do throws(UploadError) {
+      guard try await store.find(object.key)?.size == object.size else { return false }
+      return try await store.readBack(object.key) == object.digest
+    } catch {
+      return true
+    }
   }
 
   private mutating func compareBytes(of object: ExaminedObject) async {

@@ -64,6 +64,14 @@ struct Destinations: Sendable {
     return opened
   }
 
+  /// The same; where it is a folder, its objects get these permissions (octal), or those of the settings.
+  func open(_ destination: Destination, mode: String?) async throws -> Opened {
+    var settings = settings
+    settings.mode = mode ?? settings.mode
+    return try await Destinations(settings: settings, library: library, checkpoints: checkpoints).open(
+      destination)
+  }
+
   /// What makes another store of a name.
   private static func remedy(_ address: DestinationAddress) -> String {
     switch address {

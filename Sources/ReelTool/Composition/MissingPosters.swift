@@ -1,3 +1,4 @@
+import Glibc
 import ReelCore
 import ReelIngest
 import ReelLibrary
@@ -14,6 +15,8 @@ struct MissingPosters: Sendable {
     var failed = 0
     /// Posts without a poster in stores that are not folders.
     var elsewhere = 0
+    /// Folders that are not there.
+    var gone: [Destination] = []
   }
   private let options: PosterOptions
   private let library: String
@@ -61,15 +64,20 @@ struct MissingPosters: Sendable {
     for destination in destinations {
       var last = 0
       var store: (uploader: any Uploader, folder: String)?
+      let address = try? DestinationAddress(parsing: destination.name)
       while !Task.isCancelled {
         let posts = try await page(of: destination, after: last)
         guard let end = posts.last else { break }
         last = end.pageNumber
-        guard case .folder = try? DestinationAddress(parsing: destination.name) else {
+        guard case .folder(let root) = address else {
           count.elsewhere += posts.count
           continue
         }
-        if store == nil { store = try await opened(destination) }
+        guard Self.isThere(root) else {
+          count.gone.append(destination)
+          break
+        }
+        if store == nil { store = try await opened(destination, mode: Self.mode(of: posts, in: root)) }
         guard let store else { break }
         try await makePosters(of: posts, in: store.uploader, at: store.folder, &count)
       }
@@ -83,8 +91,24 @@ struct MissingPosters: Sendable {
     }
   }
 
-  private func opened(_ destination: Destination) async throws -> (uploader: any Uploader, folder: String)? {
-    let opened = try await stores.open(destination)
+  /// Opening it as a store would make it.
+  private static func isThere(_ folder: String) -> Bool {
+    var facts = stat()
+    return stat(folder, &facts) == 0
+  }
+
+  /// The permissions of the first of the videos that is there, in octal.
+  private static func mode(of posts: [PosterlessPost], in folder: String) -> String? {
+    var facts = stat()
+    let isFound = posts.contains { lstat(folder + "/" + $0.video.rawValue, &facts) == 0 }
+    return isFound ? String(facts.st_mode & 0o666 | 0o600, radix: 8) : nil
+  }
+
+  /// - Parameter mode: of the videos, in octal; nil for that of the settings.
+  private func opened(
+    _ destination: Destination, mode: String?
+  ) async throws -> (uploader: any Uploader, folder: String)? {
+    let opened = try await stores.open(destination, mode: mode)
     guard let folder = opened.folder else { return nil }
     try await orCommandFailure { () async throws(UploadError) in try await opened.uploader.prepare() }
     return (opened.uploader, folder)
@@ -150,17 +174,20 @@ struct MissingPosters: Sendable {
       )
     }
     let keys = try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog.namePosters(requests)
+      try await catalog.namePosters(requests, in: store.destination)
     }
     var shown: [(made: Made, poster: PostPoster)] = []
     for (one, key) in zip(made, keys) {
-      // Another process has made it meanwhile.
+      // Another process has made it meanwhile, or is at it.
       guard let key else { continue }
       do throws(UploadError) {
         let stored = try await stored(one.source, as: key, in: store)
-        shown.append((one, PostPoster(one.poster, stored: stored)))
+        shown.append((one, PostPoster(one.poster, stored: one.post.beside(stored))))
       } catch {
         if error.code.endsTheRun { throw CommandFailure(error) }
+        // What was not begun is no failure.
+        if error.code == .cancelled { continue }
+        if error.code == .conflict { await giveUp(key, in: store.destination) }
         try tell(one.path, .failure(FileFailure(code: error.code.rawValue, message: error.message)), &count)
       }
     }
@@ -168,10 +195,20 @@ struct MissingPosters: Sendable {
     let isShown = try await orCommandFailure { () async throws(CatalogError) in
       try await catalog.showPosters(posters, of: store.destination)
     }
-    for (one, isShown) in zip(shown, isShown) where isShown {
+    for (one, isShown) in zip(shown, isShown) {
       let file = SourcePath(folder + "/" + one.poster.key.rawValue)
-      try tell(one.made.path, .success(PosterDocument.Made(poster: one.made.poster, file: file)), &count)
+      let lost = FileFailure(
+        code: "catalog." + CatalogError.Code.leaseLost.rawValue,
+        message: "another process has taken its poster over: run the same command again")
+      try tell(
+        one.made.path,
+        isShown ? .success(PosterDocument.Made(poster: one.made.poster, file: file)) : .failure(lost), &count)
     }
+  }
+
+  /// The next run draws another name.
+  private func giveUp(_ key: ObjectKey, in destination: Destination) async {
+    _ = try? await catalog.giveUpPoster(key, in: destination)
   }
 
   /// The poster as it is stored now, or was by a run that died before its post showed it.
@@ -195,5 +232,14 @@ struct MissingPosters: Sendable {
     let document = PosterDocument(path: path, result: result)
     if document.isFailure { count.failed += 1 } else { count.made += 1 }
     try report(document)
+  }
+}
+
+extension PosterlessPost {
+  /// The poster as viewers find it: beside the video, where the video's address tells how.
+  fileprivate func beside(_ stored: StoredObject) -> StoredObject {
+    guard videoURL.hasSuffix(video.rawValue) else { return stored }
+    let url = videoURL.dropLast(video.rawValue.count) + stored.key.rawValue
+    return StoredObject(key: stored.key, url: String(url), size: stored.size, digest: stored.digest)
   }
 }
