@@ -46,6 +46,10 @@ public protocol PostCatalog: Sendable {
   /// The posts with `pageNumber` in `from ..< from + count`, in that order.
   func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post]
 
+  /// Another number than before when posts have changed that were in the feed already: their store has moved, or they
+  /// show posters that were made later.
+  func feedRevision() async throws(CatalogError) -> Int
+
   /// What the catalog holds.
   func status() async throws(CatalogError) -> CatalogStatus
 

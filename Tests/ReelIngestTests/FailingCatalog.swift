@@ -64,6 +64,7 @@ final class FailingCatalog: PostCatalog {
   func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post] {
     try await base.posts(from: pageNumber, count: count)
   }
+  func feedRevision() async throws(CatalogError) -> Int { try await base.feedRevision() }
   func status() async throws(CatalogError) -> CatalogStatus { try await base.status() }
   func recall(_ files: [RecalledFile], readingPosts: Bool) throws(CatalogError) -> [CachedRecord?] {
     try base.recall(files, readingPosts: readingPosts)

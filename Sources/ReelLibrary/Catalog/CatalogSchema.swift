@@ -9,7 +9,7 @@ enum CatalogSchema {
   static let applicationID = 0x5265_656C
 
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [version1, version2, version3, version4]
+  static let migrations = [version1, version2, version3, version4, version5]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
@@ -209,5 +209,16 @@ extension CatalogSchema {
     CREATE INDEX posterOfIntent ON poster (intent);
     CREATE INDEX posterHeld ON poster (owner) WHERE owner IS NOT NULL;
     CREATE UNIQUE INDEX posterShown ON poster (intent) WHERE state = 1;
+    """
+}
+
+extension CatalogSchema {
+  /// Counts changes of posts that are in the feed.
+  static let version5 = """
+    ALTER TABLE feed ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+    CREATE TRIGGER postChanged AFTER UPDATE ON post
+    BEGIN
+      UPDATE feed SET revision = revision + 1 WHERE id = 1;
+    END;
     """
 }

@@ -96,6 +96,9 @@ public final class MemoryCatalog: PostCatalog, Sendable {
     }
   }
 
+  /// Posts in memory do not change.
+  public func feedRevision() async throws(CatalogError) -> Int { 0 }
+
   /// What the catalog holds.
   public func status() async throws(CatalogError) -> CatalogStatus {
     try look { $0.status() }

@@ -45,6 +45,28 @@ enum PosterTable {
       """, [now, intent, key.rawValue, owner]) != nil
   }
 
+  /// Posts in that store that show no poster, in the order of the feed.
+  static func postsWithout(
+    in store: StoreName, at place: CatalogPlace, after pageNumber: Int, limit: Int, db: Connection
+  ) throws -> [PosterlessPost] {
+    // CROSS JOIN: else SQLite goes over all of the store's intents, and sorts them.
+    try db.rows(
+      """
+      SELECT postID, objectKey, pageNumber, json_extract(document, '$.videoURL') AS url
+      FROM post CROSS JOIN intent ON intent.number = post.intent
+      WHERE pageNumber > ? AND json_valid(document) AND destination = (SELECT id FROM destination WHERE name = ?)
+        AND NOT EXISTS (SELECT 1 FROM poster WHERE poster.intent = post.intent AND poster.state = 1)
+      ORDER BY pageNumber LIMIT ?
+      """, [pageNumber, store.text, limit]
+    ) { row in
+      guard let id = PostID(bytes: try row["postID"]), let video = ObjectKey(try row["objectKey"]) else {
+        throw SQLiteError(.corrupt, "an intent without a proper key")
+      }
+      return PosterlessPost(
+        id: id, video: video, videoURL: place.told(try row["url"]), pageNumber: try row["pageNumber"])
+    }
+  }
+
   /// The intent of a post in that store that shows no poster, and who are at posters for it.
   static func intentWithout(
     _ post: PostID, in store: StoreName, db: Connection

@@ -19,22 +19,7 @@ extension SQLiteCatalog {
   ) async throws(CatalogError) -> [PosterlessPost] {
     let store = place.name(of: destination)
     return try await connection.read { [place] db in
-      // In the order of the feed: SQLite would go over all of the store's intents, and sort them.
-      try db.rows(
-        """
-        SELECT postID, objectKey, pageNumber, json_extract(document, '$.videoURL') AS url
-        FROM post CROSS JOIN intent ON intent.number = post.intent
-        WHERE pageNumber > ? AND json_valid(document) AND destination = (SELECT id FROM destination WHERE name = ?)
-          AND NOT EXISTS (SELECT 1 FROM poster WHERE poster.intent = post.intent AND poster.state = 1)
-        ORDER BY pageNumber LIMIT ?
-        """, [pageNumber, store.text, limit]
-      ) { row in
-        guard let id = PostID(bytes: try row["postID"]), let video = ObjectKey(try row["objectKey"]) else {
-          throw SQLiteError(.corrupt, "an intent without a proper key")
-        }
-        return PosterlessPost(
-          id: id, video: video, videoURL: place.told(try row["url"]), pageNumber: try row["pageNumber"])
-      }
+      try PosterTable.postsWithout(in: store, at: place, after: pageNumber, limit: limit, db: db)
     }
   }
 

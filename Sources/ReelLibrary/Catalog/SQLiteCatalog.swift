@@ -156,6 +156,11 @@ extension SQLiteCatalog {
     return try posts(in: try await connection.look { db in try PostTable.at(places, in: db) })
   }
 
+  /// Another number than before when posts have changed that were in the feed already.
+  public func feedRevision() async throws(CatalogError) -> Int {
+    try await connection.look { db in Int(try db.number("SELECT revision FROM feed") ?? 0) }
+  }
+
   private func posts(in rows: [PostTable.Stored]) throws(CatalogError) -> [Post] {
     var posts: [Post] = []
     for row in rows { posts.append(try row.post(at: place)) }

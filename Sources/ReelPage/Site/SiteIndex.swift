@@ -16,6 +16,8 @@ package struct SiteIndex: Codable, Hashable, Sendable {
   var pages: Int
   /// Goes up when pages change otherwise than by new posts, so that no cache shows the old ones.
   var revision: Int
+  /// ``PostCatalog/feedRevision()`` as the pages show it; nil in a site of an older Reel.
+  var feedRevision: Int?
   /// Where local media are for the page.
   var media: MediaPlacement
   /// Videos that should be in the site, and were not to be found: the next run looks for them again.

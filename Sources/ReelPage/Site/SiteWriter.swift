@@ -48,7 +48,11 @@ package struct SiteWriter: Sendable {
     if old == nil {
       _ = try folder.write(try data(index, for: "index").json, to: "feed/index.json", isDurable: false)
     }
-    let newest = try await newestPost()
+    // Asked for first: what changes from here on is seen by the next run.
+    index.feedRevision = try await asking { () throws(CatalogError) in try await catalog.feedRevision() }
+    let newest = try await asking { () throws(CatalogError) in
+      try await catalog.newestPosts(before: nil, limit: 1).posts.first
+    }
     index.count = newest?.pageNumber ?? 0
     index.newest = newest?.id
     index.pages = index.page(of: index.count)
@@ -88,20 +92,18 @@ package struct SiteWriter: Sendable {
     return index
   }
 
-  private func newestPost() async throws(SiteError) -> Post? {
+  private func asking<Answer: Sendable>(
+    _ question: () async throws(CatalogError) -> Answer
+  ) async throws(SiteError) -> Answer {
     do throws(CatalogError) {
-      return try await catalog.newestPosts(before: nil, limit: 1).posts.first
+      return try await question()
     } catch {
       throw SiteError(error)
     }
   }
 
   private func posts(from pageNumber: Int, count: Int) async throws(SiteError) -> [Post] {
-    do throws(CatalogError) {
-      return try await catalog.posts(from: pageNumber, count: count)
-    } catch {
-      throw SiteError(error)
-    }
+    try await asking { () throws(CatalogError) in try await catalog.posts(from: pageNumber, count: count) }
   }
 
   /// The first page with new posts; nil where all pages have to be looked at.
@@ -115,9 +117,10 @@ package struct SiteWriter: Sendable {
         "\(folder.path.text) shows posts that this library doesn't have: name its library with --library, or let --all "
           + "make it the site of this one")
     }
-    guard old.size == index.size, old.media == index.media, old.missing == 0, !folder.holds(Self.rewriting)
+    guard old.size == index.size, old.media == index.media, old.missing == 0, !folder.holds(Self.rewriting),
+      old.feedRevision == index.feedRevision
     else { return nil }
-    // Posts do not change, but a store may move, or posters be made for old posts: that shows on every page.
+    // The library may have been moved: the addresses of its own videos show that.
     let hasChanged = try await firstPage(holding: old.count, index) != folder.read("feed/1.json")
     return hasChanged ? nil : old.count / old.size + 1
   }
