@@ -97,13 +97,18 @@ struct IngestPipeline: Sendable {
     }
   }
 
-  /// Files in a batch. A lane holds up to three descriptors for each, and as many wait in the queue; uploads that a
+  /// Files in a batch. A lane holds up to four descriptors for each, and as many wait in the queue; uploads that a
   /// store takes one by one are begun one by one.
   private var mostInBatch: Int {
     guard options.onError == .continue else { return 1 }
     guard services.uploader.batches != nil || services.uploader.traits.isLatencyBound else { return 1 }
-    return max(1, min(BatchCutter.most, (Descriptor.limit - 40) / (8 * jobs)))
+    let most = min(BatchCutter.most, (Descriptor.limit - 40) / (8 * jobs))
+    guard options.posters != .none else { return max(1, most) }
+    return max(1, min(most, Self.mostPosterPixels / (options.poster.size * options.poster.size)))
   }
+
+  /// Pixels of all posters in a batch: a lane holds their JPEGs in memory.
+  private static let mostPosterPixels = BatchCutter.most * 1024 * 1024
 
   /// Tells how much there is, while others work on it.
   private func count(_ walk: SourceWalk, _ stop: StopSignal) async {
