@@ -62,6 +62,10 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
   /// FFmpeg's name of the video's codec, such as `h264`; nil when it is unknown.
   @ExplicitNull public var videoCodec: String?
 
+  /// The name of the file that it was published from, without its folder, as ``SourcePath/text`` writes it; nil when
+  /// it was not to be kept.
+  @ExplicitNull public var sourceName: String?
+
   enum CodingKeys: String, CodingKey {
     case id, video, videoURL, videoFileExtension, videoHeight, videoWidth
     case authorID = "author"
@@ -69,7 +73,7 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     case caption, music, likeCount, shareCount, commentID
     case duration, contentType, digest, size, createdAt, pageNumber, probe
     case poster, posterURL, posterWidth, posterHeight, blurHash
-    case videoCodec
+    case videoCodec, sourceName
   }
 
   /// A post from its parts; pure.
@@ -101,6 +105,7 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     self.pageNumber = pageNumber
     probe = draft.provenance
     videoCodec = draft.media.video?.codec
+    sourceName = draft.sourceName
     show(draft.poster)
   }
 
@@ -190,6 +195,8 @@ public struct PostDraft: Hashable, Sendable, Codable {
   public var commentID: String
   /// Its poster, once that is stored; nil when it has none.
   public var poster: PostPoster?
+  /// The file's name without its folder; nil when it is not to be kept.
+  public var sourceName: String?
 
   /// A draft from its parts.
   public init(

@@ -40,8 +40,15 @@ public protocol PostCatalog: Sendable {
   /// The post with this id.
   func post(_ id: PostID) async throws(CatalogError) -> Post?
 
-  /// The newest posts first: those before `cursor`, or from the newest on when it is nil.
-  func newestPosts(before cursor: FeedCursor?, limit: Int) async throws(CatalogError) -> FeedPage
+  /// The posts that `filter` lets through, the newest first: those before `cursor`, or from the newest on when it is
+  /// nil.
+  func newestPosts(
+    matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
+  ) async throws(CatalogError) -> FeedPage
+
+  /// The posts of a video with this digest, the oldest first; several where it is in several stores, or was published
+  /// by several authors or again.
+  func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post]
 
   /// The posts with `pageNumber` in `from ..< from + count`, in that order.
   func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post]
@@ -209,6 +216,13 @@ public enum ReleaseReason: Sendable {
   case keyUnusable
   /// The poster's name is: the next attempt, under the same key, draws another for it.
   case posterUnusable
+}
+
+extension PostCatalog {
+  /// The newest posts first: those before `cursor`, or from the newest on when it is nil.
+  public func newestPosts(before cursor: FeedCursor?, limit: Int) async throws(CatalogError) -> FeedPage {
+    try await newestPosts(matching: PostFilter(), before: cursor, limit: limit)
+  }
 }
 
 /// A place in the feed, as `reel feed` prints it and takes it.

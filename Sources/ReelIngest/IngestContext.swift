@@ -39,12 +39,14 @@ struct IngestContext: Sendable {
   }
 
   /// The file's own title and artist stand in where nobody said anything.
-  func draft(_ report: ProbeReport, metadata: PostMetadata) -> PostDraft {
+  func draft(_ report: ProbeReport, of file: SourcePath, metadata: PostMetadata) -> PostDraft {
     let own = PostMetadata(caption: report.media.title, music: report.media.artist)
     let counts = options.demoCounts ? (demoCount(), demoCount()) : (0, 0)
-    return PostDraft(
+    var draft = PostDraft(
       media: report.media, provenance: report.provenance, metadata: metadata.completed(by: own),
       likeCount: counts.0, shareCount: counts.1, commentID: services.randomness.name(length: 22))
+    if options.keepsSourceName { draft.sourceName = file.lastComponent.text }
+    return draft
   }
 
   private func demoCount() -> Int {
@@ -74,7 +76,7 @@ struct IngestContext: Sendable {
     }
     services.onStep(.judged)
     let metadata = try StepFailure.convert { () throws(SourceError) in try file.metadata.get() }
-    let draft = draft(report, metadata: metadata)
+    let draft = draft(report, of: file.source.path, metadata: metadata)
     if options.dryRun { return .ended(plan(draft, file.publication)) }
     let source = UploadSource(
       size: file.source.size, digest: file.digest, contentType: draft.media.container.contentType,

@@ -27,6 +27,8 @@ public struct IngestOptions: Sendable {
   public var posters = Posters.none
   /// What kind of posters.
   public var poster = PosterOptions()
+  /// Whether a post remembers the name of its file, without the folder.
+  public var keepsSourceName = true
   /// Characters of an object's name before the dot, 16 ... 64.
   public var nameLength = 22
   /// Make up like and share counts between 1000 and 100000, for a demo feed.

@@ -6,11 +6,16 @@ package enum FeedTable {
   ///
   /// - Parameters:
   ///   - size: of the page, when it was asked for, so that the next one has it too.
+  ///   - filter: the options by which posts were chosen, for the next page.
   ///   - hint: writes the command.
   package static func text(
-    _ page: FeedPage, size: Int? = nil, hint: CommandHint = CommandHint(), _ traits: TerminalTraits
+    _ page: FeedPage, size: Int? = nil, filter: String = "", hint: CommandHint = CommandHint(),
+    _ traits: TerminalTraits
   ) -> String {
-    (posts(page.posts, hint, traits) + footer(page, size, hint, traits)).text(traits)
+    let isFiltered = !filter.isEmpty
+    let posts =
+      isFiltered && page.posts.isEmpty ? traits.wrapped("No such posts.") : posts(page.posts, hint, traits)
+    return (posts + footer(page, size, filter, hint, traits)).text(traits)
   }
 
   private static func posts(
@@ -28,10 +33,10 @@ package enum FeedTable {
   private static let narrowestTable = 76
 
   private static func footer(
-    _ page: FeedPage, _ size: Int?, _ hint: CommandHint, _ traits: TerminalTraits
+    _ page: FeedPage, _ size: Int?, _ filter: String, _ hint: CommandHint, _ traits: TerminalTraits
   ) -> [StyledLine] {
     guard let next = page.next else { return [] }
-    let arguments = "--before \(next.text)" + (size.map { " --size \($0)" } ?? "")
+    let arguments = "--before \(next.text)" + (size.map { " --size \($0)" } ?? "") + filter
     return traits.wrapped("Next page: " + hint.text("feed", arguments), .dim)
   }
 
@@ -103,7 +108,7 @@ struct FeedRow {
     case .author:
       DisplayWidth.cuttingEnd(
         traits.sanitized(post.authorName ?? post.authorID ?? "-"), to: 20, mark: traits.ellipsis)
-    case .caption: traits.sanitized(post.caption ?? post.video.rawValue)
+    case .caption: traits.sanitized(post.caption ?? post.sourceName ?? post.video.rawValue)
     }
   }
 

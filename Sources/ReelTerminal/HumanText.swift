@@ -81,7 +81,7 @@ package enum HumanNumber {
 }
 
 /// Times as ISO 8601 writes them in UTC (RFC 3339).
-enum ISOTime {
+package enum ISOTime {
   enum Precision {
     /// `2024-05-01T10:11:12.250Z`
     case milliseconds
@@ -103,7 +103,7 @@ enum ISOTime {
   }
 
   /// Nil when `text` is no such time.
-  static func date(_ text: String) -> Date? {
+  package static func date(_ text: String) -> Date? {
     try? (text.contains(".") ? fractional : whole).parse(text)
   }
 

@@ -28,6 +28,7 @@ package enum PostSummary {
     sheet.add("caption", post.caption)
     sheet.add("music", post.music)
     sheet.add("author", author(post))
+    sheet.add("file", post.sourceName)
     sheet.add("video", video(post, traits))
     sheet.add("url", post.videoURL)
     sheet.add("place", post.pageNumber.map { "\($0) in the feed" })

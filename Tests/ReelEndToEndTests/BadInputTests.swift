@@ -129,7 +129,8 @@ struct BadInputTests {
   @Test(
     "usage errors are 64",
     arguments: [
-      ["ingest"], ["publish"], ["nonsense"], ["feed", "--size", "0"], ["show", "x"], ["help", "nonsense"],
+      ["ingest"], ["publish"], ["nonsense"], ["feed", "--size", "0"], ["show"],
+      ["feed", "--from", "1", "--search", "x"], ["feed", "--since", "soon"], ["help", "nonsense"],
       ["help", "uploader", "nonsense"], ["help", "feed", "-h", "more"],
     ])
   func usage(arguments: [String]) async throws {

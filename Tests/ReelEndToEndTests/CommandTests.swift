@@ -38,6 +38,49 @@ struct CommandTests {
     #expect(try await bench.reel("show", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f").status == 1)
   }
 
+  @Test("which post a file is: by its bytes, whatever it is called")
+  func showFile() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/phone-portrait.mov", as: "first.mov")
+    try bench.add("clips/faststart.mp4")
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    try bench.add("clips/phone-portrait.mov", as: "copy of it.bin")
+    let shown = try await bench.reel("show", "clips/copy of it.bin", "--json")
+    #expect(try shown.object()["sourceName"] as? String == "first.mov", "\(shown)")
+    #expect(try await bench.reel("publish", "clips/first.mov", "--duplicates", "allow").status == 0)
+    let both = try await bench.reel("show", "clips/first.mov", "--json")
+    #expect(both.output.split(separator: "\n").count == 2, "\(both)")
+    try bench.add("clips/vp9.webm")
+    let none = try await bench.reel("show", "clips/vp9.webm")
+    #expect(none.status == 1 && none.errors.contains("clips/vp9.webm is not a post"), "\(none)")
+    let gone = try await bench.reel("show", "clips/none.mp4")
+    #expect(gone.status == 1 && gone.errors.contains("clips/none.mp4 can't be used"), "\(gone)")
+  }
+
+  @Test("posts are listed by author, time and words, and the next page keeps them")
+  func feedFilters() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/phone-portrait.mov", as: "harbour one.mov")
+    try bench.add("clips/faststart.mp4", as: "harbour two.mp4")
+    #expect(try await bench.reel("ingest", "clips", "--author", "ada").status == 0)
+    try bench.add("clips/vp9.webm", as: "secret.webm")
+    #expect(try await bench.reel("ingest", "clips", "--no-source-name").status == 0)
+    let table: [(filter: [String], count: Int)] = [
+      (["--author", "ada"], 2), (["--search", "harb"], 2), (["--search", "secret"], 0),
+      (["--since", "1h"], 5),
+      (["--since", "2020-01-01", "--search", "two"], 1),
+    ]
+    for (filter, count) in table {
+      let listed = try await ReelBinary.run(
+        ["feed", "--json", "--library", bench.library.path] + filter, in: bench.folder)
+      #expect((try listed.object()["posts"] as? [Any])?.count == count, "\(filter)")
+    }
+    let page = try await bench.reel("feed", "--search", "harbour o", "--size", "1")
+    #expect(page.output.contains("harbour one.mov") && !page.output.contains("Next page"), "\(page)")
+    let first = try await bench.reel("feed", "--author", "ada", "--search", "harbour", "--size", "1")
+    #expect(first.output.contains("--before 2 --size 1 --author ada --search harbour"), "\(first)")
+  }
+
   @Test("a long row of files, with options between them, is read in its order")
   func longRowOfFiles() async throws {
     let bench = try Workbench()

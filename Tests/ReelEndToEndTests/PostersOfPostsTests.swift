@@ -211,23 +211,6 @@ struct PostersOfPostsTests {
     if names.count > 3 { #expect(whole.named == names) }
   }
 
-  @Test("a page shows those that were made later, wherever in the feed their posts are")
-  func missingOnPage() async throws {
-    let bench = try Workbench()
-    try bench.add("clips/faststart.mp4")
-    #expect(try await bench.reel("ingest", "clips", "--posters").status == 0)
-    try bench.add("clips/vp9.webm")
-    #expect(try await bench.reel("ingest", "clips").status == 0)
-    #expect(try await bench.reel("page", "site", "--size", "1").status == 0)
-    let first = try await run(bench, ["page", "site"])
-    #expect(first.output.contains("nothing new"), "\(first)")
-    #expect(try await bench.reel("poster", "--missing").status == 0)
-    #expect(try await bench.reel("page", "site").status == 0)
-    let page = try String(
-      contentsOf: bench.folder.appendingPathComponent("site/feed/2.json"), encoding: .utf8)
-    #expect(!page.contains("\"posterURL\":null"), "\(page)")
-  }
-
   @Test("interrupted, it ends soon, and holds nothing", .enabled(if: ReelBinary.hasFailpoints))
   func missingInterrupted() async throws {
     let bench = try await unpostered()

@@ -58,11 +58,16 @@ final class FailingCatalog: PostCatalog {
     _ requests: [ClaimRequest], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Claim, CatalogError>] { try base.claim(requests, noting: notes) }
   func post(_ id: PostID) async throws(CatalogError) -> Post? { try await base.post(id) }
-  func newestPosts(before cursor: FeedCursor?, limit: Int) async throws(CatalogError) -> FeedPage {
-    try await base.newestPosts(before: cursor, limit: limit)
+  func newestPosts(
+    matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
+  ) async throws(CatalogError) -> FeedPage {
+    try await base.newestPosts(matching: filter, before: cursor, limit: limit)
   }
   func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post] {
     try await base.posts(from: pageNumber, count: count)
+  }
+  func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post] {
+    try await base.posts(of: digest)
   }
   func feedRevision() async throws(CatalogError) -> Int { try await base.feedRevision() }
   func status() async throws(CatalogError) -> CatalogStatus { try await base.status() }

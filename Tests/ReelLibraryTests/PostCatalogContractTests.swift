@@ -17,7 +17,7 @@ struct CatalogContractTest: Sendable, CustomTestStringConvertible {
 /// What ``PostCatalog`` promises, as named checks.
 enum PostCatalogContractTests {
   static let all =
-    claiming + completing + posters + telling + feed + remembering + recalling + batches + ending
+    claiming + completing + posters + telling + feed + filters + remembering + recalling + batches + ending
 }
 
 @Suite struct PostCatalogPromiseTests {

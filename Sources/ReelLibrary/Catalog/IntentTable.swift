@@ -28,8 +28,10 @@ enum IntentTable {
 
   /// Empty for nobody, else "=" and the author's id.
   static func author(of publication: Publication) -> [UInt8] {
-    Array((publication.authorID.map { "=" + $0 } ?? "").utf8)
+    publication.authorID.map(author) ?? []
   }
+
+  static func author(_ id: String) -> [UInt8] { Array(("=" + id).utf8) }
 
   static func unfinished(_ key: PublicationKey, in db: Connection) throws -> [Unfinished] {
     try db.rows(

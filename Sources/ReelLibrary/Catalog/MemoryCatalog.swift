@@ -74,9 +74,12 @@ public final class MemoryCatalog: PostCatalog, Sendable {
   }
 
   /// One page, the newest posts first.
-  public func newestPosts(before cursor: FeedCursor?, limit: Int) async throws(CatalogError) -> FeedPage {
+  public func newestPosts(
+    matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
+  ) async throws(CatalogError) -> FeedPage {
     try look { library in
-      let older = library.posts.prefix(max(0, min((cursor?.pageNumber ?? .max) - 1, library.posts.count)))
+      let all = library.posts.prefix(max(0, min((cursor?.pageNumber ?? .max) - 1, library.posts.count)))
+      let older = filter == PostFilter() ? Array(all) : all.filter(filter.admits)
       let shown = older.suffix(max(0, limit))
       let hasMore = !shown.isEmpty && shown.count < older.count
       return FeedPage(
@@ -94,6 +97,11 @@ public final class MemoryCatalog: PostCatalog, Sendable {
         return place >= pageNumber && place < (end.overflow ? .max : end.partialValue)
       }
     }
+  }
+
+  /// The posts of a video, the oldest first.
+  public func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post] {
+    try look { library in library.posts.filter { $0.digest == digest } }
   }
 
   /// Posts in memory do not change.

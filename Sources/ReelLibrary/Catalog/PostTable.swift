@@ -79,13 +79,42 @@ enum PostTable {
     ) { row in (try Stored(row), try row["teller"]) }
   }
 
-  /// The `limit` posts before `place`, the newest first.
-  static func before(_ place: Int, limit: Int, in db: Connection) throws -> [Stored] {
-    try db.rows(
+  /// The `limit` posts before `place` that `filter` lets through, the newest first.
+  static func before(
+    _ place: Int, matching filter: PostFilter = PostFilter(), limit: Int, in db: Connection
+  ) throws -> [Stored] {
+    var (conditions, values) = (["pageNumber < ?"], [place] as [any SQLiteValue])
+    if let author = filter.authorID {
+      conditions.append(
+        "intent IN (SELECT number FROM intent WHERE author = ? AND author <> x'' AND state = 1)")
+      values.append(IntentTable.author(author))
+    }
+    if let since = filter.since?.milliseconds {
+      // The clock may have been set back in between: both are needed.
+      conditions.append("createdAt >= ?")
+      conditions.append("pageNumber >= (SELECT min(pageNumber) FROM post WHERE createdAt >= ?)")
+      values += [since, since]
+    }
+    if let phrases = filter.phrases {
+      if phrases.isEmpty { return [] }
+      conditions.append("pageNumber IN (SELECT rowid FROM postText WHERE postText MATCH ?)")
+      values.append(phrases.map { "\"\($0.joined(separator: " "))\"*" }.joined(separator: " "))
+    }
+    return try db.rows(
       """
       SELECT pageNumber, createdAt, document FROM post
-      WHERE pageNumber < ? ORDER BY pageNumber DESC LIMIT ?
-      """, [place, limit]
+      WHERE \(conditions.joined(separator: " AND ")) ORDER BY pageNumber DESC LIMIT ?
+      """, values + [limit]
+    ) { try Stored($0) }
+  }
+
+  /// The posts of a video, the oldest first.
+  static func all(of digest: ContentDigest, in db: Connection) throws -> [Stored] {
+    try db.rows(
+      """
+      SELECT pageNumber, post.createdAt, document FROM intent JOIN post ON post.intent = intent.number
+      WHERE digest = ? ORDER BY pageNumber
+      """, [digest.bytes]
     ) { try Stored($0) }
   }
 

@@ -136,12 +136,15 @@ extension SQLiteCatalog {
   }
 
   /// One page, the newest posts first. Found by place, however far down the feed it is.
-  public func newestPosts(before cursor: FeedCursor?, limit: Int) async throws(CatalogError) -> FeedPage {
+  public func newestPosts(
+    matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
+  ) async throws(CatalogError) -> FeedPage {
     guard limit > 0 else { return FeedPage(posts: [], next: nil) }
     let oneMore = limit.addingReportingOverflow(1)
     let found = try await connection.look { db in
       try PostTable.before(
-        cursor?.pageNumber ?? .max, limit: oneMore.overflow ? .max : oneMore.partialValue, in: db)
+        cursor?.pageNumber ?? .max, matching: filter, limit: oneMore.overflow ? .max : oneMore.partialValue,
+        in: db)
     }
     let shown = try posts(in: Array(found.prefix(limit)))
     let next = found.count > limit ? found[limit - 1].pageNumber : nil
@@ -154,6 +157,11 @@ extension SQLiteCatalog {
     let end = pageNumber.addingReportingOverflow(count)
     let places = pageNumber..<(end.overflow ? .max : end.partialValue)
     return try posts(in: try await connection.look { db in try PostTable.at(places, in: db) })
+  }
+
+  /// The posts of a video, the oldest first.
+  public func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post] {
+    try posts(in: try await connection.look { db in try PostTable.all(of: digest, in: db) })
   }
 
   /// Another number than before when posts have changed that were in the feed already.

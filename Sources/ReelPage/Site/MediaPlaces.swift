@@ -25,6 +25,8 @@ struct MediaPlaces: Sendable {
   /// Brings the media of `post` into the site where that was asked for. Blocks.
   func place(_ post: Post) throws(SiteError) -> Placed {
     var placed = Placed(post: post)
+    // What a person called a file is not for the public.
+    placed.post.sourceName = nil
     if let url = try place(post.videoURL, as: post.video, size: post.size) {
       placed.post.videoURL = url
     } else {

@@ -72,7 +72,7 @@ enum PostDocument {
       "id": .string(post.id.description), "video": .string(post.video.rawValue),
       "videoURL": .string(post.videoURL), "videoFileExtension": .string(post.videoFileExtension),
       "videoHeight": .number(post.videoHeight), "videoWidth": .number(post.videoWidth),
-      "videoCodec": .text(post.videoCodec),
+      "videoCodec": .text(post.videoCodec), "sourceName": .text(post.sourceName),
       "author": .text(post.authorID), "autherName": .text(post.authorName),
       "caption": .text(post.caption), "music": .text(post.music),
       "likeCount": .number(post.likeCount), "shareCount": .number(post.shareCount),

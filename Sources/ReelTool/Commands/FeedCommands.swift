@@ -1,7 +1,9 @@
 import ArgumentParser
+import FoundationEssentials
 import ReelCore
 import ReelIngest
 import ReelLibrary
+import ReelSource
 import ReelTerminal
 
 /// `reel feed`
@@ -25,6 +27,8 @@ struct FeedCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Begin with this page number, oldest first.", valueName: "page number"))
   var from: Int?
 
+  @OptionGroup(title: "Which posts") var filter: FilterOptions
+
   @Flag(help: "Print {\"v\":1, \"posts\":[…], \"next\":…}.")
   var json = false
 
@@ -33,6 +37,9 @@ struct FeedCommand: AsyncParsableCommand {
     if before != nil, from != nil { throw ValidationError("--before and --from exclude each other.") }
     if let before, FeedCursor(before) == nil {
       throw ValidationError("--before takes a cursor that a page printed.")
+    }
+    if from != nil, filter.postFilter != PostFilter() {
+      throw ValidationError("--from gives all posts: --author, --since and --search do not go with it.")
     }
     if let from, from < 1 { throw ValidationError("--from is a page number, counted from 1.") }
   }
@@ -44,7 +51,8 @@ struct FeedCommand: AsyncParsableCommand {
     try OutputStream.standardOutput.write(
       json
         ? FeedDocument(page).json(pretty: traits.isTerminal)
-        : FeedTable.text(page, size: size, hint: CommandHint(library: library.library), traits))
+        : FeedTable.text(
+          page, size: size, filter: filter.text, hint: CommandHint(library: library.library), traits))
   }
 
   private func page(_ catalog: (any PostCatalog)?) async throws -> FeedPage {
@@ -53,46 +61,128 @@ struct FeedCommand: AsyncParsableCommand {
       if let from {
         return FeedPage(posts: try await catalog.posts(from: from, count: size), next: nil)
       }
-      return try await catalog.newestPosts(before: before.flatMap { FeedCursor($0) }, limit: size)
+      return try await catalog.newestPosts(
+        matching: filter.postFilter, before: before.flatMap { FeedCursor($0) }, limit: size)
     } catch {
       throw CommandFailure(error)
     }
   }
 }
 
-/// `reel show ID`
+/// Which posts `reel feed` lists.
+struct FilterOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("Only posts of the author with this id.", valueName: "id"),
+    transform: RawArguments.text)
+  var author: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Only posts published since then: a day or a time (2026-11-22, 2026-11-22T10:00:00Z; UTC), or how long ago (90m, 12h, 7d).",
+      valueName: "time"))
+  var since: SinceTime?
+
+  @Option(
+    help: ArgumentHelp(
+      "Only posts with all of these words (or their beginnings) in caption, music, author's name or file name.",
+      valueName: "text"), transform: RawArguments.text)
+  var search: String?
+
+  var postFilter: PostFilter { PostFilter(authorID: author, since: since?.date, text: search) }
+
+  /// As they are written on a command line; empty without any.
+  var text: String {
+    [("--author", author), ("--since", since?.text), ("--search", search)]
+      .compactMap { name, value in value.map { " \(name) \(ShellWord.quoted(Array($0.utf8)))" } }.joined()
+  }
+}
+
+/// A moment, or how long ago it was.
+struct SinceTime: ExpressibleByArgument {
+  let date: Date
+  /// ISO 8601: with it the next page begins where this one does.
+  var text: String { date.formatted(.iso8601) }
+
+  init?(argument: String) {
+    if let date = ISOTime.date(argument) ?? ISOTime.date(argument + "T00:00:00Z") {
+      self.date = date
+    } else {
+      let units: [Character: Double] = ["m": 60, "h": 3600, "d": 86400, "w": 604_800]
+      guard let unit = argument.last.flatMap({ units[$0] }), let count = UInt32(argument.dropLast()) else {
+        return nil
+      }
+      date = Date(timeIntervalSinceNow: -Double(count) * unit)
+    }
+  }
+}
+
+/// `reel show ID|FILE`
 struct ShowCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "show", abstract: "One post, whole.")
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract: "One post, whole: by its id, or the post of a file.",
+    discussion: """
+      A file is looked up by its bytes, whatever it is called: the post may have been made of a copy. A video that is \
+      several posts shows all of them, the oldest first. What is no post ends with exit code 1.
+      """)
 
   @OptionGroup var library: LibraryOptions
 
-  @Flag(help: "Print the post as JSON.")
+  @Flag(help: "Print the post as JSON; one line for each, where a file is several.")
   var json = false
 
-  @Argument(help: "The post's id, as the feed prints it.", transform: RawArguments.text)
-  var id: String
-
-  func validate() throws {
-    if PostID(id) == nil { throw ValidationError("\"\(id)\" is not a post id; reel feed prints them.") }
-  }
+  @Argument(
+    help: ArgumentHelp("The post's id, as the feed prints it, or a video.", valueName: "id|file"),
+    completion: .file())
+  var subject: String
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    guard let post = try await post(try await AppContext.reading(settings)) else {
-      throw CommandFailure(
-        .couldNotRun, "there is no post \(id) in this library; reel feed lists what there is")
-    }
+    let path = RawArguments.path(subject)
+    let catalog = try await AppContext.reading(settings)
+    let posts = try await posts(path, catalog)
     let traits = TerminalTraits.standardOutput()
+    guard !posts.isEmpty else {
+      throw CommandFailure(
+        .couldNotRun,
+        PostID(subject) == nil
+          ? "\(path.text) is not a post in this library"
+          : "there is no post \(subject) in this library; reel feed lists what there is")
+    }
     try OutputStream.standardOutput.write(
-      json ? JSONOutput.text(post, pretty: traits.isTerminal) : PostSummary.text(post, traits))
+      try posts.map {
+        json ? try JSONOutput.text($0, pretty: traits.isTerminal) : PostSummary.text($0, traits)
+      }
+      .joined(separator: json ? "" : "\n"))
   }
 
-  private func post(_ catalog: (any PostCatalog)?) async throws -> Post? {
-    guard let catalog, let id = PostID(id) else { return nil }
+  private func posts(_ path: SourcePath, _ catalog: (any PostCatalog)?) async throws -> [Post] {
     do throws(CatalogError) {
-      return try await catalog.post(id)
+      if let id = PostID(subject) { return try await [catalog?.post(id)].compactMap(\.self) }
     } catch {
       throw CommandFailure(error)
     }
+    let digest = try await digest(of: path)
+    do throws(CatalogError) {
+      return try await catalog?.posts(of: digest) ?? []
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  private func digest(of path: SourcePath) async throws -> ContentDigest {
+    let isCancelled = CancellationFlag()
+    let digest = try await withTaskCancellationHandler {
+      try await BlockingQueue(label: "reel.show", width: 1).run {
+        try orCommandFailure(reading: path.text) { () throws(SourceError) in
+          try SourceDigest.sha256(
+            of: try FoundFile.named(path, followLinks: true).open(), isCancelled: { isCancelled.isSet })
+        }
+      }
+    } onCancel: {
+      isCancelled.set()
+    }
+    guard let digest else { throw CommandFailure(.interrupted, "interrupted") }
+    return digest
   }
 }

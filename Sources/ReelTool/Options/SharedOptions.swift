@@ -129,6 +129,9 @@ struct IntakeOptions: ParsableArguments {
   @Flag(help: "Accept the author named in a sidecar, which anyone who made the clip can write.")
   var trustSidecars = false
 
+  @Flag(name: .customLong("no-source-name"), help: "Keep no file's name in its post.")
+  var noSourceName = false
+
   @Flag(help: "Make up like and share counts between 1000 and 100000, for a demo feed.")
   var demoCounts = false
 
@@ -229,6 +232,7 @@ extension IntakeOptions {
     options.posters = settings.posters.flatMap { IngestOptions.Posters(rawValue: $0) } ?? .none
     if let size = settings.posterSize { options.poster.size = size }
     options.nameLength = settings.nameLength ?? 22
+    options.keepsSourceName = !noSourceName
     options.demoCounts = demoCounts
     options.workingDirectory = WorkingFolder.path()
     return options

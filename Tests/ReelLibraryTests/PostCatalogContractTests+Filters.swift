@@ -1,0 +1,85 @@
+import Foundation
+import ReelCore
+import Testing
+
+extension PostCatalogContractTests {
+  /// Posts 1 to 5, a minute apart: Ada's, nobody's, Bob's, Ada's, Bob's.
+  private static func filled(_ stage: any CatalogStage) async throws -> any PostCatalog {
+    let catalog = try await stage.open()
+    let sketch = Sketch()
+    let posts: [(author: String?, caption: String?, file: String?)] = [
+      ("ada", "First light over the harbour", "IMG_0001.MOV"), (nil, nil, "harbour-cat.mp4"),
+      ("bob", "HARBOURS by night", nil), ("ada", "A \"quoted\" word AND more", "x.mp4"),
+      ("bob", "night light", nil),
+    ]
+    for (author, caption, file) in posts {
+      var draft = sketch.draft(caption: caption)
+      draft.metadata.authorID = author
+      draft.sourceName = file
+      let intent = try #require(
+        try await catalog.claim(sketch.request(sketch.publication(by: author))).intent)
+      _ = try await catalog.complete(intent, draft: draft, stored: sketch.stored(intent))
+      stage.clock.advance(by: 60)
+    }
+    return catalog
+  }
+
+  private static func expect(
+    _ places: [Int], _ filter: PostFilter, in catalog: any PostCatalog,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    for size in [1, 2, 10] {
+      var (found, cursor): ([Int?], FeedCursor?) = ([], nil)
+      repeat {
+        let page = try await catalog.newestPosts(matching: filter, before: cursor, limit: size)
+        #expect(page.posts.count <= size, sourceLocation: sourceLocation)
+        found += page.posts.map(\.pageNumber)
+        cursor = page.next
+      } while cursor != nil
+      #expect(found == places, "\(filter), pages of \(size)", sourceLocation: sourceLocation)
+    }
+  }
+
+  static let filters = [
+    CatalogContractTest("posts are found by their author") { stage in
+      let catalog = try await filled(stage)
+      try await expect([4, 1], PostFilter(authorID: "ada"), in: catalog)
+      try await expect([], PostFilter(authorID: "ad"), in: catalog)
+      try await expect([], PostFilter(authorID: ""), in: catalog)
+    },
+    CatalogContractTest("posts are found by when they were published") { stage in
+      let catalog = try await filled(stage)
+      let third = try #require(try await catalog.posts(from: 3, count: 1).first?.createdAt)
+      try await expect([5, 4, 3], PostFilter(since: third), in: catalog)
+      try await expect([5, 4], PostFilter(since: third.addingTimeInterval(0.001)), in: catalog)
+      try await expect([], PostFilter(since: third.addingTimeInterval(3600)), in: catalog)
+      try await expect([4], PostFilter(authorID: "ada", since: third), in: catalog)
+    },
+    CatalogContractTest("posts are found by their words, and by nothing else in a text") { stage in
+      let catalog = try await filled(stage)
+      let table: [(text: String, places: [Int])] = [
+        ("harbour", [3, 2, 1]), ("Harbours", [3]), ("night LIGHT", [5]), ("ligh", [5, 1]), ("ight", []),
+        ("img_0001.mov", [1]), ("0001", [1]), ("harbour-cat", [2]), ("cat-harbour", []), ("\"quoted\"", [4]),
+        ("and", [4]), ("light OR cat", []), ("caption:light", []), ("first*", [1]), ("\"", []), ("", []),
+        ("!? ", []),
+        ("! night", [5, 3]), ("NEAR(night light)", []), ("light'; --", [5, 1]),
+      ]
+      for (text, places) in table { try await expect(places, PostFilter(text: text), in: catalog) }
+      try await expect([3], PostFilter(authorID: "bob", text: "harbour"), in: catalog)
+    },
+    CatalogContractTest("all posts of a video are found by its digest, the oldest first") { stage in
+      let catalog = try await stage.open()
+      let sketch = Sketch()
+      let digest = sketch.digest()
+      var posts: [Post?] = []
+      for author in ["ada", nil, "bob"] {
+        let publication = sketch.publication(digest, by: author)
+        posts.append(try await catalog.publish(sketch.request(publication), with: sketch))
+        _ = try await catalog.publish(sketch.request(sketch.publication()), with: sketch)
+      }
+      _ = try await catalog.claim(sketch.request(sketch.publication(digest, by: "eve")))
+      #expect(try await catalog.posts(of: digest) == posts.compactMap(\.self))
+      #expect(try await catalog.posts(of: sketch.digest()).isEmpty)
+    },
+  ]
+}
