@@ -81,7 +81,7 @@ struct ScanCount {
   /// The item's place in the run; nil when it is none of the run's.
   mutating func count(_ item: WalkItem) -> NumberedItem? {
     switch item {
-    case .ignored:
+    case .ignored, .orphanSidecar:
       ignored += 1
       return nil
     case .candidate(let file):

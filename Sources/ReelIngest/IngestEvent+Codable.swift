@@ -31,6 +31,7 @@ extension IngestEvent: Codable {
     switch body {
     case .runStarted(let facts): try facts.encode(to: encoder)
     case .runScanned(let facts): try facts.encode(to: encoder)
+    case .metadataWarning(let warning): try warning.encode(to: encoder)
     case .fileStarted(_, let size):
       var container = encoder.container(keyedBy: EnvelopeKeys.self)
       try container.encode(size, forKey: .size)
@@ -79,6 +80,7 @@ extension IngestEvent: Codable {
     switch type {
     case "run.started": return .runStarted(try RunStarted(from: decoder))
     case "run.scanned": return .runScanned(try RunScanned(from: decoder))
+    case "metadata.warning": return .metadataWarning(try MetadataWarning(from: decoder))
     case "file.started":
       return .fileStarted(try file(), size: try envelope.decodeIfPresent(Int64.self, forKey: .size))
     case "file.probed":

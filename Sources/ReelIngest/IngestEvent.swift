@@ -29,6 +29,8 @@ public struct IngestEvent: Hashable, Sendable {
     case runStarted(RunStarted)
     /// How far the walk has come. Coalesces.
     case runScanned(RunScanned)
+    /// Something in a caption list or a sidecar has no effect.
+    case metadataWarning(MetadataWarning)
     case fileStarted(FileReference, size: Int64?)
     case fileProbed(FileReference, ProbeReport)
     /// A poster was made; it is not stored yet.
@@ -255,7 +257,7 @@ extension IngestEvent.Body {
   /// The file it is about, if it is about one.
   public var file: FileReference? {
     switch self {
-    case .runStarted, .runScanned, .runFinished: nil
+    case .runStarted, .runScanned, .metadataWarning, .runFinished: nil
     case .fileStarted(let file, _), .fileProbed(let file, _), .posterMade(let file, _),
       .posterFailed(let file, _), .fileNamed(let file, _),
       .uploadProgress(let file, _), .uploadRetrying(let file, _), .postPublished(let file, _),
@@ -287,6 +289,7 @@ extension IngestEvent.Body {
     switch self {
     case .runStarted: "run.started"
     case .runScanned: "run.scanned"
+    case .metadataWarning: "metadata.warning"
     case .fileStarted: "file.started"
     case .fileProbed: "file.probed"
     case .posterMade: "poster.made"

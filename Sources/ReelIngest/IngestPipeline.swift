@@ -89,11 +89,21 @@ struct IngestPipeline: Sendable {
       let items = await thread.run { walk.next(upTo: BatchCutter.most) }
       scan.isComplete = items.isEmpty
       let numbered = items.compactMap { scan.count($0) }
+      hub.emit(items.compactMap { MetadataWarning($0) }.map { .metadataWarning($0) })
       if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
       let batches = cutter.cut(numbered)
       if batches.isEmpty { continue }
       await hub.observersToCatchUp()
       await thread.run { for batch in batches where !stop.isSet { _ = queue.put(batch) } }
+    }
+    queue.close()
+    guard let captions = options.captions else { return }
+    await thread.run {
+      captions.missing { entry in
+        if stop.isSet { return false }
+        hub.emit(.metadataWarning(MetadataWarning(missing: entry)))
+        return true
+      }
     }
   }
 

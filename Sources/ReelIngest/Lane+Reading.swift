@@ -64,8 +64,11 @@ extension Lane {
       note([.digest(copy.digest, of: source.identity)])
     }
     context.services.onStep(.hashed)
-    let metadata = Result { () throws(SourceError) in
-      trust ? said : said.completed(by: try sidecar(of: found))
+    let metadata: Result<PostMetadata, SourceError>
+    do throws(SourceError) {
+      metadata = .success(trust ? said : said.completed(by: try sidecar(of: found)))
+    } catch {
+      metadata = .failure(error)
     }
     return HashedFile(
       file: file, source: copy.source, digest: copy.digest, bytes: copy.bytes,
@@ -75,8 +78,11 @@ extension Lane {
       beginning: beginning)
   }
 
-  private func sidecar(of found: FoundFile) throws(SourceError) -> PostMetadata {
-    try Sidecar.metadata(beside: found, trustAuthor: context.options.trustSidecars) ?? PostMetadata()
+  private mutating func sidecar(of found: FoundFile) throws(SourceError) -> PostMetadata {
+    let sidecar = try Sidecar.contents(beside: found, trustAuthor: context.options.trustSidecars)
+    guard let sidecar else { return PostMetadata() }
+    if let warning = MetadataWarning(sidecar, beside: found.path) { events.append(.metadataWarning(warning)) }
+    return sidecar.metadata
   }
 
   private func content(of digest: ContentDigest, by author: PostMetadata) throws(StepFailure) -> KnownContent

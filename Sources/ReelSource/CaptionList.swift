@@ -57,11 +57,34 @@ public struct CaptionList: Sendable {
   /// Every row, in the order of the list; taken from its text anew with each call.
   public var entries: [Entry] { (0..<rows.count).compactMap { rows.entry($0) } }
 
+  /// Gives each row about a file that is not there, in the order of the list, for as long as it gives true. Blocks: it
+  /// looks at each file.
+  package func missing(_ take: (Entry) -> Bool) {
+    for index in 0..<rows.count {
+      guard let entry = rows.entry(index) else { continue }
+      let path = AbsolutePath(entry.path.bytes, from: folder)
+      if path.namesNothing, !take(entry) { return }
+    }
+  }
+
   /// The row about `path`, which is as the walk gave it: from the working directory, or absolute.
   public func entry(for path: SourcePath) -> Entry? {
     let wanted = AbsolutePath(path.bytes, from: workingDirectory)
     return table.first(HashTable.hash(wanted)) { rows.path($0, from: folder) == wanted }
       .flatMap { rows.entry($0) }
+  }
+}
+
+extension AbsolutePath {
+  /// False also where that can't be told. Blocks.
+  fileprivate var namesNothing: Bool {
+    do throws(SourceError) {
+      let bytes = components.reduce(into: []) { $0 += [UInt8(ascii: "/")] + $1 }
+      _ = try PathLookup.find(bytes, from: nil, links: .follow)
+      return false
+    } catch {
+      return error.code == .notFound
+    }
   }
 }
 

@@ -61,6 +61,16 @@ struct NameList: Sendable {
     return Array(bytes[Int(span.start)..<Int(span.start + span.length)])
   }
 
+  /// The first that does not come before `name`; ``count`` where all do.
+  func firstIndex(notBefore name: [UInt8]) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].lexicographicallyPrecedes(name) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
   /// Reads the directory. Blocks.
   /// - Throws: `unreadable` and the like; also for a directory with more than 4 GB of names.
   init(of directory: DirectoryHandle) throws(SourceError) {

@@ -69,6 +69,13 @@ struct FolderWalk: Sendable {
     if far > 0 { frames[far].directory = nil }
   }
 
+  /// Whether the folder that the walk is in holds a file whose sidecar would have this name, whatever it is.
+  func hasVideo(forSidecar name: [UInt8]) -> Bool {
+    frames.last?.names(beginningWith: Array(name.dropLast(".json".utf8.count))).contains {
+      $0 != name && Sidecar.name(for: $0) == name
+    } ?? false
+  }
+
   private mutating func leave(_ directory: DirectoryHandle) {
     let left = frames.removeLast()
     guard let last = frames.indices.last else { return }
@@ -123,6 +130,10 @@ struct WalkFrame: Sendable {
     self.pathLength = pathLength
     self.cameByLink = cameByLink
     names = try NameList(of: directory)
+  }
+
+  func names(beginningWith stem: [UInt8]) -> some Sequence<[UInt8]> {
+    (names.firstIndex(notBefore: stem)..<names.count).lazy.map { names[$0] }.prefix { $0.starts(with: stem) }
   }
 
   mutating func nextName() -> [UInt8]? {

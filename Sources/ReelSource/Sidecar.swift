@@ -18,12 +18,36 @@ public enum Sidecar {
   /// - Throws: `sidecarInvalid` when there is one and it can't be used; the message says why.
   public static func metadata(beside file: FoundFile, trustAuthor: Bool) throws(SourceError) -> PostMetadata?
   {
+    try contents(beside: file, trustAuthor: trustAuthor)?.metadata
+  }
+
+  /// All that a sidecar holds.
+  package struct Contents: Hashable, Sendable {
+    package var metadata: PostMetadata
+    /// Keys that mean nothing, sorted: of ``keys``, perhaps, misspelt.
+    package let unknownKeys: [String]
+  }
+
+  /// As ``metadata(beside:trustAuthor:)``, and what of it means nothing.
+  package static func contents(beside file: FoundFile, trustAuthor: Bool) throws(SourceError) -> Contents? {
     let name = name(for: file.path.lastComponent.bytes)
     guard name != file.path.lastComponent.bytes, let bytes = try read(name, in: file.directory) else {
       return nil
     }
-    let words = try metadata(in: bytes)
-    return trustAuthor ? words : PostMetadata(caption: words.caption, music: words.music)
+    var contents = try contents(in: bytes)
+    if !trustAuthor { (contents.metadata.authorID, contents.metadata.authorName) = (nil, nil) }
+    return contents
+  }
+
+  /// What a sidecar may say.
+  package static let keys = Document.CodingKeys.allCases.map(\.rawValue)
+
+  /// Whether the bytes are a JSON object that says nothing but what a sidecar says: what tells one from any other JSON
+  /// file where no video lies beside it.
+  package static func isOne(_ bytes: [UInt8]) -> Bool {
+    guard bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return false }
+    let found = (try? JSONDecoder().decode(Keys.self, from: Data(bytes)))?.names ?? []
+    return !found.isEmpty && Set(found).isSubset(of: keys)
   }
 
   static func name(for video: [UInt8]) -> [UInt8] {
@@ -46,15 +70,17 @@ public enum Sidecar {
   }
 
   /// - Throws: `sidecarInvalid`.
-  static func metadata(in bytes: [UInt8]) throws(SourceError) -> PostMetadata {
+  private static func contents(in bytes: [UInt8]) throws(SourceError) -> Contents {
     guard String(validating: bytes, as: UTF8.self) != nil else {
       throw invalid("is not UTF-8; save it as UTF-8")
     }
     do {
-      let content = try JSONDecoder().decode(Content.self, from: Data(bytes))
-      return PostMetadata(
-        authorID: said(content.author), authorName: said(content.authorName), caption: said(content.caption),
-        music: said(content.music))
+      let content = try JSONDecoder().decode(Document.self, from: Data(bytes))
+      return Contents(
+        metadata: PostMetadata(
+          authorID: said(content.author), authorName: said(content.authorName),
+          caption: said(content.caption), music: said(content.music)),
+        unknownKeys: content.keys.filter { !keys.contains($0) }.sorted())
     } catch DecodingError.typeMismatch(_, let context) {
       throw invalid(wrongType(at: context.codingPath))
     } catch {
@@ -62,11 +88,39 @@ public enum Sidecar {
     }
   }
 
-  private struct Content: Decodable {
+  private struct Document: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+      case caption, music, author, authorName
+    }
     let caption: String?
     let music: String?
     let author: String?
     let authorName: String?
+    /// All that are there.
+    let keys: [String]
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      caption = try container.decodeIfPresent(String.self, forKey: .caption)
+      music = try container.decodeIfPresent(String.self, forKey: .music)
+      author = try container.decodeIfPresent(String.self, forKey: .author)
+      authorName = try container.decodeIfPresent(String.self, forKey: .authorName)
+      keys = try Keys(from: decoder).names
+    }
+  }
+
+  private struct Keys: Decodable {
+    private struct Name: CodingKey {
+      let stringValue: String
+      let intValue: Int? = nil
+      init?(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+    }
+    let names: [String]
+
+    init(from decoder: any Decoder) throws {
+      names = try decoder.container(keyedBy: Name.self).allKeys.map(\.stringValue)
+    }
   }
 
   /// Nothing, where it is empty.

@@ -69,6 +69,8 @@ public enum WalkItem: Sendable {
   /// Neither its name nor its bytes claim to be a video, or it was excluded. A folder that is not entered
   /// counts as one.
   case ignored(SourcePath)
+  /// As ``ignored(_:)``: a sidecar beside no file that could be its video.
+  case orphanSidecar(SourcePath)
   /// It should have been a candidate, or a folder to enter, and can't be.
   case failed(SourcePath, SourceError)
 }
@@ -183,7 +185,17 @@ extension WalkState {
       path: entry.path, identity: status.identity, wasNamed: false, directory: entry.directory, place: place)
     if claim == .shared { return try isAmbiguousExtension(file) ? .ignored(entry.path) : .candidate(file) }
     if claim == .media || claimsOtherwise(entry) { return .candidate(file) }
-    return try isCandidateByBytes(file) ? .candidate(file) : .ignored(entry.path)
+    if try isCandidateByBytes(file) { return .candidate(file) }
+    return isOrphanSidecar(file, entry) ? .orphanSidecar(entry.path) : .ignored(entry.path)
+  }
+
+  private func isOrphanSidecar(_ file: FoundFile, _ entry: FolderWalk.Entry) -> Bool {
+    guard entry.name.suffix(5).elementsEqual(".json".utf8),
+      (1...Int64(Sidecar.largest)).contains(file.identity.size),
+      folder?.hasVideo(forSidecar: entry.name) == false,
+      let bytes = try? file.open().handle.head(Sidecar.largest)
+    else { return false }
+    return Sidecar.isOne(bytes)
   }
 
   private func claimsOtherwise(_ entry: FolderWalk.Entry) -> Bool {

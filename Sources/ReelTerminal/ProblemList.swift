@@ -1,7 +1,8 @@
 import ReelCore
 import ReelIngest
 
-/// The files of a run that were not published, or without a poster, and why; as many as one wants to keep.
+/// The files of a run that were not published, and why; and what else somebody should know, such as a video without a
+/// poster. As many as one wants to keep.
 package struct ProblemList: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
     package let path: SourcePath
@@ -11,7 +12,7 @@ package struct ProblemList: Hashable, Sendable {
     package let message: String
     /// Whether the policy does not want it; else it failed.
     package let refused: Bool
-    /// Whether the video is published all the same.
+    /// Whether no file ended by it.
     package let isWarning: Bool
 
     package init(path: SourcePath, code: String, message: String, refused: Bool, isWarning: Bool = false) {
@@ -36,7 +37,7 @@ package struct ProblemList: Hashable, Sendable {
     self.limit = max(0, limit)
   }
 
-  /// Takes note of `event` if a file failed, was refused, or has no poster.
+  /// Takes note of `event` if somebody has to know of it.
   package mutating func note(_ event: IngestEvent) {
     guard let entry = Entry(event) else { return }
     if entry.isWarning {
@@ -58,6 +59,10 @@ extension ProblemList.Entry {
     case .posterFailed(let file, let failure):
       self.init(
         path: file.path, code: failure.code, message: failure.message, refused: false, isWarning: true)
+    case .metadataWarning(let warning):
+      self.init(
+        path: warning.path, code: warning.code.rawValue, message: warning.message, refused: false,
+        isWarning: true)
     default: return nil
     }
   }
@@ -76,7 +81,7 @@ extension ProblemList.Entry: Encodable {
   }
 }
 
-/// One file that failed, was refused or has no poster, for people.
+/// One file that failed or was refused, or one warning, for people.
 package enum ProblemSummary {
   package static func text(_ problem: ProblemList.Entry, _ traits: TerminalTraits) -> String {
     lines(problem, traits).text(traits)

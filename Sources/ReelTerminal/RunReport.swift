@@ -93,7 +93,7 @@ extension RunReport {
     }
       + traits.listed(
         troubles.warnings, most: limit, beside: troubles.warningsLeftOut,
-        rest: " without a poster: --events FILE tells them all"
+        rest: " warnings: --events FILE tells them all"
       ) {
         ProblemSummary.lines($0, traits)
       }

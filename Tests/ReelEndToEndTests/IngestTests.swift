@@ -68,6 +68,29 @@ struct IngestTests {
     #expect(try await bench.reel("ingest", "clips").status == 4)
   }
 
+  @Test("what has no effect in captions and sidecars is told, and changes nothing else")
+  func metadataWarnings() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    try bench.write(#"{"captoin": "x"}"#, to: "a.json")
+    try bench.write(#"{"caption": "x"}"#, to: "lone.json")
+    try bench.write("path,caption\na.mp4,A\ngone.mp4,G\n", to: "list.csv")
+    let run = try await bench.reel(
+      "ingest", "clips", "--captions", "clips/list.csv", "--events", "events.jsonl")
+    #expect(run.status == 0, "\(run.errors)")
+    for code in ["sidecarUnknownKey", "sidecarWithoutVideo", "captionWithoutFile"] {
+      #expect(run.errors.contains("[\(code)]"), "\(run.errors)")
+    }
+    #expect(run.errors.contains("did you mean caption?"))
+    let log = try EventLog(bench.folder.appendingPathComponent("events.jsonl"))
+    #expect(log.types.filter { $0 == "metadata.warning" }.count == 3)
+    #expect(log.endsByFile().count == 1)
+    // A video that is a post already is not opened, and its sidecar is not read.
+    let again = try await bench.reel("ingest", "clips", "--captions", "clips/list.csv", "--json", "--quiet")
+    #expect(again.status == 0 && again.errors.isEmpty, "\(again.errors)")
+    #expect(again.output.contains("captionWithoutFile") && again.output.contains("sidecarWithoutVideo"))
+  }
+
   @Test("the same video under two names is one post")
   func sameTwice() async throws {
     let bench = try Workbench()

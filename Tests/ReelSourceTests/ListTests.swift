@@ -116,6 +116,33 @@ struct CaptionListTests {
     #expect(list.entries.count == count)
   }
 
+  @Test("tell which of their files are not there, as far as anybody wants to know")
+  func missing() throws {
+    let folder = try TemporaryFolder()
+    try folder.folder("clips")
+    try folder.write("clips/there.mp4")
+    let rows = [
+      "there.mp4", "gone.mp4", "../clips/there.mp4/x", "/dev/null", "no/../there.mp4", "far/gone.mp4",
+    ]
+    let list = try CaptionList(
+      at: try folder.write("clips/list.csv", Array(("path\n" + rows.prefix(4).joined(separator: "\n")).utf8)))
+    var lines: [Int] = []
+    list.missing { entry in
+      lines.append(entry.line)
+      return true
+    }
+    // What lies beneath a file is not there either.
+    #expect(lines == [3, 4])
+    let more = try CaptionList(
+      at: try folder.write("clips/more.csv", Array(("path\n" + rows.suffix(2).joined(separator: "\n")).utf8)))
+    var paths: [String] = []
+    more.missing { entry in
+      paths.append(entry.path.text)
+      return false
+    }
+    #expect(paths == ["far/gone.mp4"])
+  }
+
   @Test("are read from files")
   func reading() throws {
     let folder = try TemporaryFolder()

@@ -36,6 +36,38 @@ struct SidecarTests {
     try folder.write("clip.json", Array(json.utf8))
     #expect(try words() == PostMetadata(caption: "Sea"))
     #expect(try words(trustAuthor: true) == PostMetadata(authorID: "u1", authorName: "Ann", caption: "Sea"))
+    let clip = try FoundFile.named(folder.source("clip.mp4"), followLinks: false)
+    #expect(try Sidecar.contents(beside: clip, trustAuthor: false)?.unknownKeys == ["caption2", "likes"])
+  }
+
+  @Test("that lie beside no video are told, and nothing else is")
+  func orphans() throws {
+    let ours = Array(#"{"caption":"Sea","author":null}"#.utf8)
+    for name in ["clip.json", "lone.json", "sub.json", "bare.json"] {
+      try folder.write(name, ours)
+    }
+    // As long as something else has the name, nobody knows that it is no video.
+    for name in ["sub.txt", "bare"] { try folder.write(name, Array("[1]".utf8)) }
+    try folder.write("package.json", Array(#"{"name":"x","author":"y"}"#.utf8))
+    try folder.write("empty.json", Array("{}".utf8))
+    try folder.write("broken.json", Array(#"{"caption":"#.utf8))
+    try folder.write("upper.JSON", ours)
+    try folder.write(".hidden.json", ours)
+    try folder.write("clip-2.json", ours)
+    let walked = Walked(all: folder)
+    #expect(walked.orphans == ["clip-2.json", "lone.json"])
+    #expect(walked.candidates == ["clip.mp4"])
+  }
+
+  @Test("of the name of a video elsewhere are orphans, and those that a filter leaves out are not looked at")
+  func orphansElsewhere() throws {
+    let ours = Array(#"{"music":"M"}"#.utf8)
+    try folder.folder("a")
+    try folder.write("a/clip.json", ours)
+    try folder.write("a/deep.mp4")
+    #expect(Walked(all: folder).orphans == ["a/clip.json"])
+    let filter = NameFilter(including: try [#require(GlobPattern("*.mp4"))])
+    #expect(Walked(all: folder, WalkOptions(filter: filter)).orphans == [])
   }
 
   @Test("with a byte order mark or nulls, or nothing at all")

@@ -6,6 +6,7 @@ import ReelTestSupport
 struct Walked {
   var candidates: [String] = []
   var ignored: [String] = []
+  var orphans: [String] = []
   var failed: [String: SourceError.Code] = [:]
   var files: [FoundFile] = []
   /// Every item in order.
@@ -32,6 +33,7 @@ struct Walked {
       candidates.append(name(file.path, folder))
       files.append(file)
     case .ignored(let path): ignored.append(name(path, folder))
+    case .orphanSidecar(let path): orphans.append(name(path, folder))
     case .failed(let path, let error): failed[name(path, folder)] = error.code
     }
   }

@@ -16,6 +16,10 @@ extension Samples {
     return [
       .runStarted(RunStarted(destination: Destination("file:///srv/media"), dryRun: false)),
       .runScanned(RunScanned(found: 340, ignored: 5, bytes: 5_600_000_000, complete: true)),
+      .metadataWarning(
+        MetadataWarning(
+          path: SourcePath(bytes: [0x61, 0xFF]), code: .sidecarUnknownKey,
+          message: "its sidecar has a key \"captoin\" that means nothing; did you mean caption?")),
       .runFinished(ended),
       .runFinished(
         RunSummary(

@@ -68,7 +68,7 @@ struct FixtureScan: Sendable {
 
   private func facts(of item: WalkItem, _ flag: CancellationFlag) throws(ProbeError) -> FixtureFacts? {
     switch item {
-    case .ignored: return nil
+    case .ignored, .orphanSidecar: return nil
     case .failed(let path, let error):
       if Self.isSidecarName(path), !inputs.contains(SourceInput(path: path)) { return nil }
       return FixtureFacts(path: path, patternPath: patternPath(path), reading: .unreachable(error))
@@ -128,7 +128,7 @@ struct FixtureScan: Sendable {
     guard size <= Sidecar.largest, let source = try? found.open() else { return nil }
     var bytes = [UInt8](repeating: 0, count: size)
     let count = bytes.withUnsafeMutableBytes { try? source.handle.read(into: $0, at: 0) }
-    guard count == size, SidecarShape.isSidecar(bytes) else { return nil }
+    guard count == size, Sidecar.isOne(bytes) else { return nil }
     return FixtureFacts(
       path: found.path, patternPath: patternPath(found.path), size: found.identity.size,
       digest: digest(of: source, flag), reading: .orphanSidecar)

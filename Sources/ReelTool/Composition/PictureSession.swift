@@ -114,7 +114,7 @@ struct PictureSession: Sendable {
     _ flag: CancellationFlag
   ) -> PicturedFile<Output>? {
     switch item {
-    case .ignored: return nil
+    case .ignored, .orphanSidecar: return nil
     case .failed(let path, let error): return unreadable(path, error)
     case .candidate(let found):
       let file: SourceFile

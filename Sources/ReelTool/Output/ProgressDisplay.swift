@@ -16,7 +16,7 @@ actor ProgressDisplay {
   private(set) var troubles = ProblemList()
   private var isBroken = false
 
-  /// - Parameter showsProblems: whether a file that failed gets a line as it ends.
+  /// - Parameter showsProblems: whether a file that failed gets a line as it ends; warnings get one always.
   init(style: ProgressStyle, showsProblems: Bool) {
     self.style = style
     self.showsProblems = showsProblems
@@ -30,7 +30,8 @@ actor ProgressDisplay {
     for await batch in events.batches() {
       for event in batch {
         troubles.note(event)
-        if showsProblems, style == .plain || style == .bar, event.body.isOfInterest { pending.append(event) }
+        guard style == .plain || style == .bar else { continue }
+        if showsProblems ? event.body.isOfInterest : event.body.isWarning { pending.append(event) }
       }
     }
   }
@@ -83,7 +84,14 @@ actor ProgressDisplay {
 extension IngestEvent.Body {
   /// Whether a line may have to be shown for it.
   fileprivate var isOfInterest: Bool {
-    if case .posterFailed = self { true } else { isTerminal }
+    isWarning || isTerminal
+  }
+
+  fileprivate var isWarning: Bool {
+    switch self {
+    case .posterFailed, .metadataWarning: true
+    default: false
+    }
   }
 }
 

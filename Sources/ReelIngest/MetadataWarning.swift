@@ -1,0 +1,89 @@
+import FoundationEssentials
+import ReelCore
+import ReelSource
+
+/// Something in a caption list or a sidecar that has no effect, most likely by mistake.
+public struct MetadataWarning: Hashable, Sendable {
+  /// For programs.
+  public enum Code: String, Codable, Sendable, CaseIterable {
+    /// A row of the caption list is about a file that is not there.
+    case captionWithoutFile
+    /// A sidecar beside no file that could be its video.
+    case sidecarWithoutVideo
+    /// A sidecar has keys that mean nothing.
+    case sidecarUnknownKey
+  }
+  /// The file that the row names; the sidecar; the video that the sidecar is beside.
+  public let path: SourcePath
+  /// What it is, for programs.
+  public let code: Code
+  /// What it is, and what may have been meant; one sentence for people, without the path.
+  public let message: String
+
+  /// A warning. `message` is shown behind the path.
+  public init(path: SourcePath, code: Code, message: String) {
+    self.path = path
+    self.code = code
+    self.message = message
+  }
+}
+
+extension MetadataWarning {
+  init(missing entry: CaptionList.Entry) {
+    self.init(
+      path: entry.path, code: .captionWithoutFile,
+      message:
+        "it is named in line \(entry.line) of the caption list, and is not there; paths begin in the list's folder"
+    )
+  }
+
+  /// Nil for any other item.
+  init?(_ item: WalkItem) {
+    guard case .orphanSidecar(let path) = item else { return nil }
+    self.init(
+      path: path, code: .sidecarWithoutVideo,
+      message:
+        "it looks like a sidecar, and there is no video beside it whose name is the same but for the extension"
+    )
+  }
+
+  /// Nil where every key means something.
+  init?(_ sidecar: Sidecar.Contents, beside path: SourcePath) {
+    guard let first = sidecar.unknownKeys.first else { return nil }
+    let known = Sidecar.keys.joined(separator: ", ")
+    let hint = NearestWord.nearest(to: first, among: Sidecar.keys).map { "; did you mean \($0)?" }
+    let more = sidecar.unknownKeys.count - 1
+    self.init(
+      path: path, code: .sidecarUnknownKey,
+      message:
+        "its sidecar (the .json file of the same name beside it) has a key \"\(first.prefix(60))\" that means nothing"
+        + (hint ?? "; it may have \(known)") + (more > 0 ? " (and \(more) more such keys)" : ""))
+  }
+}
+
+extension MetadataWarning: Codable {
+  private enum CodingKeys: String, CodingKey { case warning }
+
+  private struct Body: Codable {
+    let code: Code
+    let message: String
+  }
+
+  /// Writes `path` (and `pathBytes`) and `warning`.
+  /// - Throws: what the encoder throws.
+  public func encode(to encoder: any Encoder) throws {
+    var paths = encoder.container(keyedBy: SourcePathCoding.self)
+    try path.encode(into: &paths)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(Body(code: code, message: message), forKey: .warning)
+  }
+
+  /// Reads what ``encode(to:)`` wrote.
+  /// - Throws: `DecodingError`.
+  public init(from decoder: any Decoder) throws {
+    let body = try decoder.container(keyedBy: CodingKeys.self).decode(Body.self, forKey: .warning)
+    self.init(
+      path: try SourcePath(from: try decoder.container(keyedBy: SourcePathCoding.self)), code: body.code,
+      message: body.message)
+  }
+}
