@@ -7,12 +7,10 @@ struct ConfigurationFile {
   /// Bytes; all settings together take less than one thousand.
   private static let largest = 1 << 20
 
-  private let values: [String: YAMLNode]
+  private let values: [SettingKey: YAMLNode]
 
-  /// The value of a key that holds one; a list or more keys say nothing. (`author: 12` is a text as well.)
-  subscript(key: String) -> YAMLNode? {
-    values[key].flatMap { $0.scalar == nil ? nil : $0 }
-  }
+  /// A scalar: `author: 12` is a text as well.
+  subscript(key: SettingKey) -> YAMLNode? { values[key] }
 
   /// `$XDG_CONFIG_HOME/reel/config.yaml`; never a file of the working folder or of one that is taken in.
   static func usersOwn(_ environment: ProcessEnvironment) throws -> String? {
@@ -27,8 +25,7 @@ struct ConfigurationFile {
   /// - Throws: ``CommandFailure`` when it can't be read, or says what can't be.
   init?(_ path: String, mayBeMissing: Bool) throws {
     func refuse(_ reason: String) -> CommandFailure {
-      CommandFailure(
-        .couldNotRun, "the configuration file \(path) \(reason); it is YAML like `library: /srv/reel`")
+      CommandFailure(.couldNotRun, "the configuration file \(path) \(reason)")
     }
     var facts = stat()
     guard stat(path, &facts) == 0 else {
@@ -55,34 +52,51 @@ struct ConfigurationFile {
     let reason: String
   }
 
-  private static func values(_ bytes: [UInt8]) throws(Unusable) -> [String: YAMLNode] {
+  private static func values(_ bytes: [UInt8]) throws(Unusable) -> [SettingKey: YAMLNode] {
     let mark = Array("\u{FEFF}".utf8)
     guard
       let text = String(validating: bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0), as: UTF8.self)
-    else { throw Unusable(reason: "String could not be decoded from data using 'Unicode (UTF-8)' encoding") }
+    else { throw Unusable(reason: "it is not UTF-8; save it as UTF-8") }
     let root: YAMLNode?
     do throws(YAMLError) {
       root = try YAMLReader.document(in: text)
     } catch {
       throw Unusable(reason: error.description)
     }
-    guard let pairs = root?.mapping else { throw Unusable(reason: "Top level YAML value is not a mapping.") }
-    try check(pairs, in: [])
-    return Dictionary(pairs.map { ($0.key.scalar ?? "", $0.value) }) { $1 }
-  }
-
-  /// Keys are words, and lists are of single values, also where nobody asks for them.
-  private static func check(_ pairs: [YAMLNode.Pair], in path: [String]) throws(Unusable) {
+    // An example of which every line is a comment.
+    guard let root else { return [:] }
+    guard let pairs = root.mapping else {
+      throw Unusable(reason: "it is keys and values, like `library: /srv/reel`")
+    }
+    var values: [SettingKey: YAMLNode] = [:]
+    var problems: [String] = []
     for pair in pairs {
-      guard let key = pair.key.scalar else {
-        throw Unusable(reason: "YAML key is not convertible to string: \(path.joined(separator: "."))")
-      }
-      let path = path + [key]
-      if let pairs = pair.value.mapping { try check(pairs, in: path) }
-      if let odd = pair.value.sequence?.firstIndex(where: { $0.scalar == nil }) {
-        throw Unusable(
-          reason: "Unexpected non-scalar value in array at \(path.joined(separator: ".")) at index: \(odd).")
+      switch setting(pair) {
+      case .success(let key): values[key] = pair.value
+      case .failure(let problem):
+        problems.append("\(pair.key.mark.line):\(pair.key.mark.column): \(problem.reason)")
       }
     }
+    guard problems.isEmpty else { throw Unusable(reason: problems.joined(separator: " · ")) }
+    return values
+  }
+
+  /// Which setting a pair is for.
+  private static func setting(_ pair: YAMLNode.Pair) -> Result<SettingKey, Unusable> {
+    guard let name = pair.key.scalar else {
+      return .failure(Unusable(reason: "a key is a word, such as library"))
+    }
+    guard let key = SettingKey(rawValue: name) else {
+      let hint = NearestWord.nearest(to: name, among: SettingKey.allCases.map(\.rawValue))
+      return .failure(
+        Unusable(
+          reason: "there is no setting \"\(name.prefix(60))\"; "
+            + (hint.map { "did you mean \($0)?" } ?? "docs/settings.md lists them")))
+    }
+    guard pair.value.scalar != nil else {
+      let found = pair.value.mapping == nil ? "a list" : "keys and values"
+      return .failure(Unusable(reason: "the setting \(name) is one value, and this is \(found)"))
+    }
+    return .success(key)
   }
 }

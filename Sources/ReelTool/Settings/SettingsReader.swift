@@ -24,76 +24,78 @@ struct SettingsReader {
 
   private func settings() throws -> Settings {
     Settings(
-      library: text("library"), to: text("to"), author: text("author"),
-      authorName: text("authorName"), publicBaseURL: try publicBaseURL(),
-      mode: text("mode"), jobs: try number("jobs", within: 1...64),
-      nameLength: try number("nameLength", within: 16...64), worker: text("worker"),
-      deadline: try seconds("deadline"),
-      isolation: try choice("isolation", IsolationChoice.allCases.map(\.rawValue)),
-      progress: try choice("progress", ProgressChoice.allCases.map(\.rawValue)),
-      limitRate: text("limitRate"), maxSize: try size("maxSize"),
-      uploads: try number("uploads", within: 1...64),
-      posters: try choice("posters", PostersChoice.allCases.map(\.rawValue)),
-      posterSize: try number("posterSize", within: PosterOptions.sizes),
+      library: text(.library), to: text(.to), author: text(.author),
+      authorName: text(.authorName), publicBaseURL: try publicBaseURL(),
+      mode: text(.mode), jobs: try number(.jobs, within: 1...64),
+      nameLength: try number(.nameLength, within: 16...64), worker: text(.worker),
+      deadline: try seconds(.deadline),
+      isolation: try choice(.isolation, IsolationChoice.allCases.map(\.rawValue)),
+      progress: try choice(.progress, ProgressChoice.allCases.map(\.rawValue)),
+      limitRate: text(.limitRate), maxSize: try size(.maxSize),
+      uploads: try number(.uploads, within: 1...64),
+      posters: try choice(.posters, PostersChoice.allCases.map(\.rawValue)),
+      posterSize: try number(.posterSize, within: PosterOptions.sizes),
       store: try store())
   }
 
   private func store() throws -> StoreSettings {
     StoreSettings(
-      endpoint: text("endpoint"), region: text("region"),
-      pathStyle: try yesOrNo("pathStyle"), profile: text("profile"),
-      credentials: try choice("credentials", CredentialsChoice.allCases.map(\.rawValue)),
-      serviceAccount: text("serviceAccount"), project: text("project"),
-      caFile: text("caFile"), proxy: text("proxy"),
-      insecureHTTP: try yesOrNo("insecureHTTP"),
-      presign: try number("presign", within: 1...604_800), adapterEnv: text("adapterEnv"),
-      adapterDeadline: try seconds("adapterDeadline"))
+      endpoint: text(.endpoint), region: text(.region),
+      pathStyle: try yesOrNo(.pathStyle), profile: text(.profile),
+      credentials: try choice(.credentials, CredentialsChoice.allCases.map(\.rawValue)),
+      serviceAccount: text(.serviceAccount), project: text(.project),
+      caFile: text(.caFile), proxy: text(.proxy),
+      insecureHTTP: try yesOrNo(.insecureHTTP),
+      presign: try number(.presign, within: 1...604_800), adapterEnv: text(.adapterEnv),
+      adapterDeadline: try seconds(.adapterDeadline))
   }
 
   private func publicBaseURL() throws -> String? {
-    guard let text = text("publicBaseURL") else { return nil }
+    guard let text = text(.publicBaseURL) else { return nil }
     if let problem = ObjectAddresses.problem(ofBase: text) {
       throw CommandFailure(.couldNotRun, "the setting publicBaseURL is \"\(text)\"; it \(problem)")
     }
     return text
   }
 
-  private func choice(_ key: String, _ choices: [String]) throws -> String? {
+  private func choice(_ key: SettingKey, _ choices: [String]) throws -> String? {
     guard let text = text(key) else { return nil }
     guard choices.contains(text) else {
       throw CommandFailure(
-        .couldNotRun, "the setting \(key) is \"\(text)\"; it is one of \(choices.joined(separator: ", "))")
+        .couldNotRun,
+        "the setting \(key.rawValue) is \"\(text)\"; it is one of \(choices.joined(separator: ", "))")
     }
     return text
   }
 
   private func number(
-    _ key: String, within range: ClosedRange<Int>
+    _ key: SettingKey, within range: ClosedRange<Int>
   ) throws -> Int? {
     guard let text = text(key) else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw CommandFailure(
         .couldNotRun,
-        "the setting \(key) is \"\(text)\"; it is a whole number from \(range.lowerBound) to \(range.upperBound)"
+        "the setting \(key.rawValue) is \"\(text)\"; it is a whole number from \(range.lowerBound) to \(range.upperBound)"
       )
     }
     return number
   }
 
-  private func size(_ key: String) throws -> SizeLimit? {
+  private func size(_ key: SettingKey) throws -> SizeLimit? {
     guard let text = text(key) else { return nil }
     guard let limit = SizeLimit(argument: text) else {
       throw CommandFailure(
-        .couldNotRun, "the setting \(key) is \"\(text)\"; it is a size like 20GB or 512MiB, or none")
+        .couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it is a size like 20GB or 512MiB, or none")
     }
     return limit
   }
 
-  private func seconds(_ key: String) throws -> Double? {
+  private func seconds(_ key: SettingKey) throws -> Double? {
     guard let text = text(key) else { return nil }
     guard let number = Double(text), number > 0, number <= 3600 else {
       throw CommandFailure(
-        .couldNotRun, "the setting \(key) is \"\(text)\"; it is a number of seconds above 0, up to 3600")
+        .couldNotRun,
+        "the setting \(key.rawValue) is \"\(text)\"; it is a number of seconds above 0, up to 3600")
     }
     return number
   }
@@ -101,8 +103,8 @@ struct SettingsReader {
   // MARK: Where they come from
 
   /// Nil when nobody says anything, or the first who does says nothing but "".
-  private func text(_ key: String) -> String? {
-    let text = variables[Self.variable(key)] ?? file?[key]?.scalar
+  private func text(_ key: SettingKey) -> String? {
+    let text = variables[key.variable] ?? file?[key]?.scalar
     return text?.isEmpty == true ? nil : text
   }
 
@@ -113,26 +115,14 @@ struct SettingsReader {
     "true": true, "yes": true, "on": true, "false": false, "no": false, "off": false,
   ]
 
-  private func yesOrNo(_ key: String) throws -> Bool? {
+  private func yesOrNo(_ key: SettingKey) throws -> Bool? {
     guard let text = text(key) else { return nil }
-    let isVariable = variables[Self.variable(key)] != nil
+    let isVariable = variables[key.variable] != nil
     // In YAML a word in quotes is a text, and no answer.
     let words = isVariable ? Self.wordsOfVariables : file?[key]?.isText == false ? Self.wordsOfYAML : [:]
     guard let isSet = words[text.lowercased()] else {
-      throw CommandFailure(.couldNotRun, "the setting \(key) is \"\(text)\"; it is true or false")
+      throw CommandFailure(.couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it is true or false")
     }
     return isSet
-  }
-
-  /// `publicBaseURL` is `REEL_PUBLIC_BASE_URL`.
-  private static func variable(_ key: String) -> String {
-    var name = "REEL_"
-    var previous: Character = "_"
-    for character in key {
-      if previous.isLowercase, character.isUppercase { name += "_" }
-      name += character.uppercased()
-      previous = character
-    }
-    return name
   }
 }

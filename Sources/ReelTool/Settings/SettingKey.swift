@@ -1,0 +1,18 @@
+/// Every setting, by its name in the configuration file; the variable of `publicBaseURL` is `REEL_PUBLIC_BASE_URL`.
+enum SettingKey: String, CaseIterable {
+  case library, to, author, authorName, publicBaseURL, mode, jobs, nameLength, worker, deadline, isolation
+  case progress, limitRate, maxSize, uploads, posters, posterSize
+  case endpoint, region, pathStyle, profile, credentials, serviceAccount, project, caFile, proxy, insecureHTTP
+  case presign, adapterEnv, adapterDeadline
+
+  var variable: String {
+    var name = "REEL_"
+    var previous: Character = "_"
+    for character in rawValue {
+      if previous.isLowercase, character.isUppercase { name += "_" }
+      name += character.uppercased()
+      previous = character
+    }
+    return name
+  }
+}
