@@ -2,6 +2,14 @@ import ReelCore
 
 /// A page of posts for people.
 package enum FeedTable {
+  /// How the posts were asked for.
+  package enum Order: Hashable, Sendable {
+    /// The newest first; nil begins with the newest of all.
+    case newest(before: FeedCursor?)
+    /// By page number. `last` is the highest that there is; nil where there are no posts.
+    case oldest(from: Int, last: Int?)
+  }
+
   /// A newline after each line. Ends with the command that gives the next page, if there is one.
   ///
   /// - Parameters:
@@ -9,21 +17,30 @@ package enum FeedTable {
   ///   - filter: the options by which posts were chosen, for the next page.
   ///   - hint: writes the command.
   package static func text(
-    _ page: FeedPage, size: Int? = nil, filter: String = "", hint: CommandHint = CommandHint(),
-    _ traits: TerminalTraits
+    _ page: FeedPage, order: Order = .newest(before: nil), size: Int? = nil, filter: String = "",
+    hint: CommandHint = CommandHint(), _ traits: TerminalTraits
   ) -> String {
-    let isFiltered = !filter.isEmpty
     let posts =
-      isFiltered && page.posts.isEmpty ? traits.wrapped("No such posts.") : posts(page.posts, hint, traits)
-    return (posts + footer(page, size, filter, hint, traits)).text(traits)
+      page.posts.isEmpty && !filter.isEmpty
+      ? traits.wrapped("No such posts.") : posts(page.posts, order, hint, traits)
+    return (posts + footer(page, order, size, filter, hint, traits)).text(traits)
+  }
+
+  private static func nothing(_ order: Order, _ hint: CommandHint) -> String {
+    switch order {
+    case .newest(before: nil), .oldest(_, last: nil):
+      "No posts here. To make some: " + hint.text("ingest", "FOLDER")
+    case .newest(let cursor?): "No posts before page number \(cursor.pageNumber)."
+    case .oldest(let from, let last?) where from > last:
+      "No posts from page number \(from) on: the last one is \(last)."
+    case .oldest: "No posts have these page numbers."
+    }
   }
 
   private static func posts(
-    _ posts: [Post], _ hint: CommandHint, _ traits: TerminalTraits
+    _ posts: [Post], _ order: Order, _ hint: CommandHint, _ traits: TerminalTraits
   ) -> [StyledLine] {
-    guard !posts.isEmpty else {
-      return traits.wrapped("No posts here. To make some: " + hint.text("ingest", "FOLDER"))
-    }
+    guard !posts.isEmpty else { return traits.wrapped(nothing(order, hint)) }
     let rows = posts.map { FeedRow($0, traits) }
     guard let columns = traits.columns, columns < narrowestTable else { return table(rows, traits) }
     return rows.flatMap { $0.stacked(columns) }
@@ -33,10 +50,12 @@ package enum FeedTable {
   private static let narrowestTable = 76
 
   private static func footer(
-    _ page: FeedPage, _ size: Int?, _ filter: String, _ hint: CommandHint, _ traits: TerminalTraits
+    _ page: FeedPage, _ order: Order, _ size: Int?, _ filter: String, _ hint: CommandHint,
+    _ traits: TerminalTraits
   ) -> [StyledLine] {
     guard let next = page.next else { return [] }
-    let arguments = "--before \(next.text)" + (size.map { " --size \($0)" } ?? "") + filter
+    let option = if case .oldest = order { "--from" } else { "--before" }
+    let arguments = "\(option) \(next.text)" + (size.map { " --size \($0)" } ?? "") + filter
     return traits.wrapped("Next page: " + hint.text("feed", arguments), .dim)
   }
 
@@ -125,7 +144,8 @@ struct FeedRow {
   }
 }
 
-/// A page of the feed as JSON: `{"v": 1, "posts": […], "next": "12"}`; `next` is null on the last page.
+/// A page of the feed as JSON: `{"v": 1, "posts": […], "next": "12"}`; `next` is what the option that this page was asked
+/// for by takes for the next one, null on the last page.
 package struct FeedDocument: Encodable, Sendable {
   private let v = 1
   private let posts: [Post]

@@ -4,6 +4,27 @@ import Testing
 
 @Suite("The other commands", .shortTime)
 struct CommandTests {
+  @Test("pages of the feed by page number: each says where the next one begins")
+  func feedByPageNumber() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(5)
+    #expect(try await bench.reel("ingest", "clips", "--quiet").status == 0)
+    var (from, seen) = ("1", [Int]())
+    for _ in 0..<4 {
+      let page = try await bench.reel("feed", "--from", from, "--size", "2", "--json").object()
+      seen += (page["posts"] as? [[String: Any]] ?? []).compactMap { $0["pageNumber"] as? Int }
+      guard let next = page["next"] as? String else { break }
+      from = next
+    }
+    #expect(seen == [1, 2, 3, 4, 5] && from == "5")
+    let exact = try await bench.reel("feed", "--from", "1", "--size", "5", "--json").object()
+    #expect(exact["next"] is NSNull)
+    let beyond = try await bench.reel("feed", "--from", "100")
+    #expect(beyond.status == 0 && beyond.output.contains("the last one is 5"), "\(beyond.output)")
+    let largest = try await bench.reel("feed", "--from", "\(Int.max)", "--size", "1000", "--json").object()
+    #expect(largest["next"] is NSNull)
+  }
+
   @Test("publish makes one post, prints it, and says plainly when it is a post already")
   func publish() async throws {
     let bench = try Workbench()

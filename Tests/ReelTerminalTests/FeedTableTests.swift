@@ -57,6 +57,21 @@ import Testing
     #expect(next.hasSuffix("Next page: reel feed --library lib --before 9 --size 2\n"))
   }
 
+  @Test func byPageNumber() throws {
+    let hint = CommandHint(library: "lib")
+    let text = FeedTable.text(
+      try page(), order: .oldest(from: 3, last: 30), size: 6, hint: hint, TerminalTraits(columns: 80))
+    #expect(text.hasSuffix("Next page: reel feed --library lib --from 9 --size 6\n"))
+    let none = FeedPage(posts: [], next: nil)
+    func told(_ order: FeedTable.Order) -> String {
+      FeedTable.text(none, order: order, TerminalTraits(columns: 80))
+    }
+    #expect(told(.oldest(from: 100, last: 30)) == "No posts from page number 100 on: the last one is 30.\n")
+    #expect(told(.oldest(from: 3, last: 30)) == "No posts have these page numbers.\n")
+    #expect(told(.oldest(from: 3, last: nil)).hasPrefix("No posts here."))
+    #expect(told(.newest(before: FeedCursor(pageNumber: 1))) == "No posts before page number 1.\n")
+  }
+
   @Test func asJSON() throws {
     let json = try JSONOutput.decode(
       JSONValue.self, from: try FeedDocument(try page()).json(pretty: true).utf8)

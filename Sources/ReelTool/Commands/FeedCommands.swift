@@ -12,8 +12,9 @@ struct FeedCommand: AsyncParsableCommand {
     commandName: "feed",
     abstract: "List posts, newest first, a page at a time.",
     discussion: """
-      --before takes the cursor that a page prints, and gives the page after it. --from P gives the posts with \
-      pageNumber from P on, in order, as the feed apps ask.
+      --before takes the cursor that a page prints, and gives the page after it. --from P --size N gives the posts \
+      whose pageNumber is P, P + 1, … up to P + N - 1, oldest first, as the feed apps ask. In JSON, `next` is what the \
+      same option takes for the next page (--before, or --from where it was given), as a text; null where there is none.
       """)
 
   @OptionGroup var library: LibraryOptions
@@ -24,7 +25,9 @@ struct FeedCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Begin after the page that printed this cursor.", valueName: "cursor"))
   var before: String?
 
-  @Option(help: ArgumentHelp("Begin with this page number, oldest first.", valueName: "page number"))
+  @Option(
+    help: ArgumentHelp("Begin with this page number, counted from 1; oldest first.", valueName: "page number")
+  )
   var from: Int?
 
   @OptionGroup(title: "Which posts") var filter: FilterOptions
@@ -46,23 +49,33 @@ struct FeedCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let page = try await page(try await AppContext.reading(settings))
+    let (page, order) = try await page(try await AppContext.reading(settings))
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json
         ? FeedDocument(page).json(pretty: traits.isTerminal)
         : FeedTable.text(
-          page, size: size, filter: filter.text, hint: CommandHint(library: library.library), traits))
+          page, order: order, size: size, filter: filter.text, hint: CommandHint(library: library.library),
+          traits))
   }
 
-  private func page(_ catalog: (any PostCatalog)?) async throws -> FeedPage {
-    guard let catalog else { return FeedPage(posts: [], next: nil) }
+  private func page(_ catalog: (any PostCatalog)?) async throws -> (FeedPage, FeedTable.Order) {
+    guard let catalog else { return (FeedPage(posts: [], next: nil), .newest(before: nil)) }
     do throws(CatalogError) {
       if let from {
-        return FeedPage(posts: try await catalog.posts(from: from, count: size), next: nil)
+        let posts = try await catalog.posts(from: from, count: size)
+        let last = try await catalog.newestPosts(before: nil, limit: 1).posts.first?.pageNumber
+        // Page numbers may have gaps, so a full page says nothing about the next one.
+        let (next, isTooLarge) = from.addingReportingOverflow(size)
+        let isLast = isTooLarge || last.map { $0 < next } ?? true
+        return (
+          FeedPage(posts: posts, next: isLast ? nil : FeedCursor(pageNumber: next)),
+          .oldest(from: from, last: last)
+        )
       }
-      return try await catalog.newestPosts(
-        matching: filter.postFilter, before: before.flatMap { FeedCursor($0) }, limit: size)
+      let cursor = before.flatMap { FeedCursor($0) }
+      let page = try await catalog.newestPosts(matching: filter.postFilter, before: cursor, limit: size)
+      return (page, .newest(before: cursor))
     } catch {
       throw CommandFailure(error)
     }
