@@ -42,6 +42,15 @@ package struct OperandForm: Hashable, Sendable {
   package let pattern: String
   /// Whether a bare number is one, so that YAML and JSON may have it without quotes.
   package let isNumber: Bool
+
+  /// Its first example as YAML. What looks like a time of day stands in quotes: to a reader of YAML 1.1, `9:16` is the
+  /// number 556.
+  package var yaml: String { Self.yaml(examples[0]) }
+
+  /// All of them, as ``yaml``.
+  package var yamlExamples: [String] { examples.map(Self.yaml) }
+
+  private static func yaml(_ text: String) -> String { text.contains(":") ? "\"\(text)\"" : text }
 }
 
 /// How the operand of a rule is read.
@@ -125,9 +134,25 @@ extension RuleParameter<[String]> {
 
 extension RuleParameter<[AspectRatio]> {
   static let aspects = RuleParameter.list(
-    "a shape like 9:16, or a list of them", ["9:16", "1:1"],
+    "a shape like \"9:16\", or a list of them", ["9:16", "1:1"],
     pattern: #"^[0-9]+(\.[0-9]+)?:[0-9]+(\.[0-9]+)?$"#
   ) { AspectRatio($0) }
+}
+
+/// Which side of a picture is the longer one, as it is shown.
+enum Orientation: String, CaseIterable {
+  case portrait, landscape, square
+
+  init(_ size: PictureSize) {
+    self = size.width == size.height ? .square : size.width < size.height ? .portrait : .landscape
+  }
+}
+
+extension RuleParameter<[Orientation]> {
+  static let orientations = RuleParameter.list(
+    "portrait, landscape or square, or a list of them", Orientation.allCases.map(\.rawValue),
+    pattern: "^(" + Orientation.allCases.map(\.rawValue).joined(separator: "|") + ")$"
+  ) { Orientation(rawValue: $0) }
 }
 
 /// Pixels, as shown.

@@ -18,7 +18,8 @@ import Testing
   }
 
   private func held(_ now: LockEntry, findings: [Finding] = [], to lock: LockEntry) -> [Finding] {
-    LockComparison(LockFile(entries: [path: lock])).findings(path, now, findings: findings)
+    LockComparison(LockFile(entries: [path: lock])).findings(
+      path, now, findings: findings, reportedAs: SourcePath("clips/it's.mp4"))
   }
 
   @Test("the text gives the lock back, whatever the names are")
@@ -57,12 +58,15 @@ import Testing
   @Test("another file, another reading, a new one and one that is gone are four different findings")
   func differences() {
     #expect(held(entry(other), to: entry(digest)).map(\.rule) == [LockRules.changed])
+    #expect(held(entry(other), to: entry(digest)).map(\.fix) == [#"git checkout -- 'clips/it'\''s.mp4'"#])
     let read = held(entry(digest) { $0.video?.rotation = 90 }, to: entry(digest))
     #expect(read.map(\.rule) == [LockRules.reading])
     #expect(read.first?.sentence.contains("video.rotation was 0 and is 90") == true)
     let comparison = LockComparison(LockFile(entries: [path: entry(digest)]))
     #expect(
-      comparison.findings(SourcePath("b.mp4"), entry(digest), findings: []).map(\.rule) == [LockRules.new])
+      comparison.findings(
+        SourcePath("b.mp4"), entry(digest), findings: [], reportedAs: SourcePath("b.mp4")
+      ).map(\.rule) == [LockRules.new])
     #expect(comparison.gone(found: []) { _ in true }.map(\.1.rule) == [LockRules.gone])
     #expect(comparison.gone(found: []) { _ in false }.isEmpty)
     #expect(comparison.gone(found: [path]) { _ in true }.isEmpty)

@@ -91,6 +91,15 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     RuleCase(
       rule: "size.aspect", setting: "[\"1:1\", \"9:16\"]", good: Facts.picture { $0.width = 1920 },
       bad: Facts.picture { $0.width = 2560 }),
+    RuleCase(
+      rule: "size.orientation", setting: "portrait",
+      bad: Facts.picture { ($0.width, $0.height) = (1920, 1080) }),
+    RuleCase(
+      rule: "size.orientation", setting: "[landscape, portrait]",
+      bad: Facts.picture { ($0.width, $0.height) = (1080, 1080) }),
+    RuleCase(
+      rule: "size.orientation", setting: "[square, landscape]",
+      good: Facts.picture { ($0.width, $0.height) = (1080, 1080) }, bad: Facts.picture { $0.rotation = 0 }),
     RuleCase(rule: "rotation.present", setting: "error", bad: Facts.picture { $0.rotation = 90 }),
     RuleCase(
       rule: "sar.nonSquare", setting: "error",

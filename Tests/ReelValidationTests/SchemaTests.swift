@@ -1,4 +1,5 @@
 import Foundation
+import ReelCore
 import ReelTerminal
 import ReelValidation
 import Testing
@@ -24,6 +25,42 @@ import Testing
         #expect(try pattern.firstMatch(in: example) != nil, "\(rule.id): \(example)")
       }
     }
+  }
+
+  @Test("docs/validate.md has the table that the rules make")
+  func table() throws {
+    let sanity = try PolicyLibrary { name, _ throws(PolicyError) in
+      throw PolicyError([PolicyProblem(source: name, message: "no file is read")])
+    }.policy(PolicyLibrary.sanity)
+    let severities = Dictionary(
+      uniqueKeysWithValues: sanity.rules(for: SourcePath("a.mp4")).map { ($0.rule.id, $0.severity.rawValue) })
+    var lines = [
+      "| rule | what it asks | value | for example | in `sanity` |", "| --- | --- | --- | --- | --- |",
+    ]
+    for rule in RuleRegistry.rules {
+      let examples = (rule.operand?.yamlExamples ?? []).map { "`\($0)`" }.joined(separator: " ")
+      lines.append(
+        "| `\(rule.id)` | \(rule.title) | \(rule.operand?.name ?? "") | \(examples) | "
+          + "\(severities[rule.id] ?? "") |")
+    }
+    let table = lines.joined(separator: "\n") + "\n"
+    let page = try String(contentsOf: Self.project.appending(path: "docs/validate.md"), encoding: .utf8)
+    #expect(page.contains("\n" + table + "\n"), "the table is:\n\(table)")
+    for lock in RuleRegistry.infos.map(\.id) where lock.hasPrefix("lock.") {
+      #expect(page.contains("`\(lock)`"))
+    }
+  }
+
+  @Test("an example of a rule can be pasted into a policy, for readers of YAML 1.1 too")
+  func pasted() throws {
+    for rule in RuleRegistry.rules {
+      for example in rule.operand?.yamlExamples ?? [] {
+        _ = try policy("extends: none\nrules: {\(rule.id): \(example)}")
+        // Base 60: what looks like a time of day is a number there.
+        #expect(try #/^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/#.firstMatch(in: example) == nil)
+      }
+    }
+    #expect(RuleRegistry.rule("size.aspect")?.operand?.yaml == "\"9:16\"")
   }
 
   @Test(

@@ -63,7 +63,7 @@ package enum RuleSummary {
     lines += traits.wrapped(traits.sanitized(info.explanation))
     if let form = RuleRegistry.rule(info.id)?.operand {
       lines += traits.wrapped(
-        traits.sanitized("In a policy: \(info.id): \(form.examples[0])  (\(form.name))"), .dim)
+        traits.sanitized("In a policy: \(info.id): \(form.yaml)  (\(form.name))"), .dim)
     }
     return lines.text(traits)
   }
@@ -114,10 +114,16 @@ extension ValidationReport {
     let totals = totals
     let files = HumanNumber.count(totals.files, "file", "files")
     var parts: [String] = []
+    let alone = self.files.count { $0.findings.contains { $0.rule == RuleIDs.orphan } }
+    if alone > 0 {
+      parts.append("\(alone) of them \(alone == 1 ? "a sidecar" : "sidecars") without a video")
+    }
     if totals.errors > 0 { parts.append(HumanNumber.count(totals.errors, "error", "errors")) }
     if totals.warnings > 0 { parts.append(HumanNumber.count(totals.warnings, "warning", "warnings")) }
     if totals.unverified > 0 { parts.append("\(totals.unverified) unverified") }
-    if totals.locked > 0 { parts.append("\(totals.locked) broken as locked") }
+    if totals.locked > 0 {
+      parts.append(HumanNumber.count(totals.locked, "rule", "rules") + " broken as locked")
+    }
     if totals.unjudged > 0 { parts.append("\(totals.unjudged) not judged") }
     let details = parts.isEmpty ? "" : " (" + parts.joined(separator: ", ") + ")"
     switch outcome {

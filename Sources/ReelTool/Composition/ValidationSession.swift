@@ -103,7 +103,8 @@ extension ValidationSession {
     let name = place.name(of: judged.facts.path)
     return ValidatedFile(
       path: judged.facts.path,
-      findings: comparison.findings(name, judged.entry, findings: judged.findings),
+      findings: comparison.findings(
+        name, judged.entry, findings: judged.findings, reportedAs: judged.facts.path),
       unjudged: comparison.accepts(name, judged.entry) ? nil : judged.unjudged)
   }
 

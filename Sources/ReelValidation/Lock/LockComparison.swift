@@ -14,7 +14,10 @@ package struct LockComparison: Sendable {
   /// - Parameters:
   ///   - path: relative to the lock's folder.
   ///   - current: the file as it is now, with what its findings say.
-  package func findings(_ path: SourcePath, _ current: LockEntry, findings: [Finding]) -> [Finding] {
+  ///   - reported: the file as it is reported; for the command that fixes it.
+  package func findings(
+    _ path: SourcePath, _ current: LockEntry, findings: [Finding], reportedAs reported: SourcePath
+  ) -> [Finding] {
     guard let locked = lock.entries[path] else { return findings + [Self.new] }
     let accepted = findings.map { finding in
       guard finding.state == .broken, locked.broken.contains(finding.rule) else { return finding }
@@ -22,7 +25,7 @@ package struct LockComparison: Sendable {
       accepted.state = .locked
       return accepted
     }
-    return accepted + [difference(locked, current)].compactMap { $0 }
+    return accepted + [difference(locked, current, reported)].compactMap { $0 }
   }
 
   /// Whether a file that can't be judged could not be judged, in the same way, when it was locked.
@@ -40,21 +43,25 @@ package struct LockComparison: Sendable {
     lock.entries.keys.filter { !found.contains($0) && isCovered($0) }.sorted().map { ($0, Self.gone) }
   }
 
-  private func difference(_ locked: LockEntry, _ current: LockEntry) -> Finding? {
+  private func difference(
+    _ locked: LockEntry, _ current: LockEntry, _ reported: SourcePath
+  ) -> Finding? {
     let changes = LockChanges(from: locked, to: current, tolerances: lock.tolerances)
-    guard locked.digest == current.digest else { return Self.changed(locked, current, changes) }
+    guard locked.digest == current.digest else { return Self.changed(locked, current, changes, reported) }
     guard !changes.isEmpty else { return nil }
     return Self.readAnew(locked, current, changes)
   }
 
   // MARK: The findings
 
-  private static func changed(_ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges) -> Finding {
+  private static func changed(
+    _ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges, _ reported: SourcePath
+  ) -> Finding {
     let facts = changes.isEmpty ? "; its facts are the same" : ": \(changes.sentence)"
     return Finding(
       rule: LockRules.changed, severity: .error, state: .broken, expected: shown(locked.digest),
       found: shown(current.digest), sentence: "it is not the file that was locked\(facts)",
-      fix: "git checkout -- FILE")
+      fix: FixCommand.text("git checkout -- FILE", for: reported))
   }
 
   private static func readAnew(_ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges) -> Finding {

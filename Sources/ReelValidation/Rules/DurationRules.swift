@@ -18,7 +18,7 @@ enum DurationRules {
   }
 
   private static let minimum = Rule.media(
-    "duration.min", "it is not too short", .duration,
+    "duration.min", "the video is not too short", .duration,
     "Services refuse clips below a length of their own."
   ) { media, limit, _ in
     .judging(media.duration, unknown: "its duration") { seconds in
@@ -29,7 +29,7 @@ enum DurationRules {
   }
 
   private static let maximum = Rule.media(
-    "duration.max", "it is not too long", .duration,
+    "duration.max", "the video is not too long", .duration,
     "Services refuse, or cut, clips beyond a length of their own; a fixture that is long makes tests slow. Cut "
       + "it to length; without encoding the cut is at a key frame."
   ) { media, limit, tolerance in
@@ -43,7 +43,7 @@ enum DurationRules {
   }
 
   private static let expected = Rule.media(
-    "duration.expected", "it lasts as long as it should", .duration,
+    "duration.expected", "the video lasts as long as it should", .duration,
     "For overrides: a certain file has a certain length. The tolerance is 0.1 s unless the policy gives another."
   ) { media, wanted, tolerance in
     .judging(media.duration, unknown: "its duration") { seconds in

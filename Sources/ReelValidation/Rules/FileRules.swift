@@ -105,7 +105,7 @@ enum NeighbourRules {
   }
 
   private static let orphan = Rule(
-    "sidecar.orphan", "the sidecar has a video",
+    RuleIDs.orphan, "the sidecar has a video",
     "A JSON file that says nothing but caption, music, author or authorName, and no video of its name beside it: "
       + "the video was renamed or left out."
   ) { facts in
@@ -116,8 +116,10 @@ enum NeighbourRules {
   }
 }
 
-/// Rules that need more than one look at one file.
+/// Rules that others ask for by name.
 package enum RuleIDs {
+  /// Of a file that is no video, but counted.
+  package static let orphan = "sidecar.orphan"
   /// The only rule that must read bytes: whoever gathers facts looks whether it is on.
   package static let duplicate = "duplicate.exact"
 }

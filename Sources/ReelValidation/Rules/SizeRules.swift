@@ -2,7 +2,7 @@ import ReelCore
 
 /// How large is the picture as it is shown, and of what shape?
 enum SizeRules {
-  static let all = [unknown, minimum, maximum, odd, aspect, rotation, pixels]
+  static let all = [unknown, minimum, maximum, odd, aspect, orientation, rotation, pixels]
 
   private static let unknown = Rule.video(
     "size.unknown", "the size of the picture is known",
@@ -63,6 +63,20 @@ enum SizeRules {
       return .broken(
         "its picture has the wrong shape: \(size)",
         expected: allowed.map(\.text).joined(separator: ", "), found: "\(size) (\(Decimals.text(value)):1)")
+    }
+  }
+
+  private static let orientation = Rule.video(
+    "size.orientation", "the picture has the right orientation", .orientations,
+    "As shown, after rotation and pixel shape: portrait is higher than wide, landscape wider than high. For any shape "
+      + "of that kind; size.aspect asks for certain ones."
+  ) { video, allowed, _ in
+    .judging(size(video), unknown: "the size of its picture") { size in
+      let found = Orientation(size)
+      guard !allowed.contains(found) else { return .passed }
+      return .broken(
+        "its picture is \(found.rawValue): \(size)",
+        expected: allowed.map(\.rawValue).joined(separator: ", "), found: found.rawValue)
     }
   }
 
