@@ -98,7 +98,7 @@ public enum DestinationAddress: Hashable, Sendable {
     guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else {
       throw .notAPath(text, "a folder's URL has no query and no fragment; write ? as %3F and # as %23")
     }
-    guard let path = decoded(rest), !path.utf8.contains(0) else {
+    guard let path = PercentEncoding.decode(rest), !path.utf8.contains(0) else {
       throw .notAPath(text, "its percent-encoding gives no path in UTF-8")
     }
     return path
@@ -108,7 +108,8 @@ public enum DestinationAddress: Hashable, Sendable {
   private static func command(_ text: String) throws(DestinationAddressError) -> DestinationAddress {
     let halves = text.dropFirst("command:".count)
       .split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let path = halves.first.flatMap(decoded), !path.isEmpty, !path.utf8.contains(0) else {
+    guard let path = halves.first.flatMap(PercentEncoding.decode), !path.isEmpty, !path.utf8.contains(0)
+    else {
       throw DestinationAddressError(
         .notAPath, "command: names a program, such as command:./adapter or command:/opt/adapter#store")
     }
@@ -118,22 +119,6 @@ public enum DestinationAddress: Hashable, Sendable {
         .notAPath, "what follows # in command:PATH#STORE has letters, digits and -_./ only, 1 to 200 of them")
     }
     return .command(path: path, store: store)
-  }
-
-  private static func decoded(_ text: Substring) -> String? {
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let first = rest.popFirst() {
-      guard first == UInt8(ascii: "%") else {
-        bytes.append(first)
-        continue
-      }
-      let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-      guard digits.count == 2, let byte = UInt8(exactly: digits[0] << 4 | digits[1]) else { return nil }
-      bytes.append(byte)
-      rest = rest.dropFirst(2)
-    }
-    return String(validating: bytes, as: UTF8.self)
   }
 }
 

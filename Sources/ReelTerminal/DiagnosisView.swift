@@ -52,9 +52,21 @@ package struct DiagnosisView: Sendable {
       let state = diagnosis.repaired.isEmpty ? "nothing is wrong with" : "nothing is left wrong with"
       return "\(state) \(library): \(looked)"
     }
-    let byFix = fixed ? 0 : diagnosis.left.count { $0.repair == .byFix }
     let left = HumanNumber.count(diagnosis.left.count, "finding", "findings")
-    return "\(left) in \(library), \(byFix) of which --fix repairs: \(looked)"
+    return "\(left) in \(library)\(repairs): \(looked)"
+  }
+
+  /// What of it a flag repairs.
+  private var repairs: String {
+    let byFix = fixed ? 0 : diagnosis.left.count { $0.repair == .byFix }
+    let restorable = diagnosis.left.count(where: \.isRestorable)
+    var parts: [String] = []
+    if byFix > 0 { parts.append("\(byFix) of which --fix repairs") }
+    if restorable > 0 {
+      parts.append("\(restorable) of which --fix --from FOLDER repairs, with what was lost in FOLDER")
+    }
+    if parts.isEmpty, !fixed { parts.append("none of which --fix repairs") }
+    return parts.map { ", " + $0 }.joined()
   }
 }
 
@@ -64,8 +76,10 @@ extension DiagnosisView: Encodable {
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(library, forKey: .library)
-    try container.encode(diagnosis.repaired.map(FindingEntry.init), forKey: .mended)
-    try container.encode(diagnosis.left.map(FindingEntry.init), forKey: .left)
+    // Whatever it is, `--fix` repaired it.
+    try container.encode(
+      diagnosis.repaired.map { FindingEntry(finding: $0, repair: .byFix) }, forKey: .mended)
+    try container.encode(diagnosis.left.map { FindingEntry(finding: $0, repair: $0.repair) }, forKey: .left)
     try container.encode(diagnosis.failures, forKey: .failures)
     try container.encode(diagnosis.objects, forKey: .objects)
     try container.encode(diagnosis.wasRead, forKey: .read)
@@ -74,6 +88,7 @@ extension DiagnosisView: Encodable {
   private struct FindingEntry: Encodable {
     private enum CodingKeys: String, CodingKey { case kind, subject, meaning, remedy, mending, age }
     let finding: Finding
+    let repair: Finding.Repair
 
     func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
@@ -81,7 +96,7 @@ extension DiagnosisView: Encodable {
       try container.encode(finding.subject, forKey: .subject)
       try container.encode(finding.meaning, forKey: .meaning)
       try container.encode(finding.remedy, forKey: .remedy)
-      try container.encode(finding.repair, forKey: .mending)
+      try container.encode(repair, forKey: .mending)
       try container.encodeIfPresent(finding.age.map { Int($0 / .seconds(1)) }, forKey: .age)
     }
   }

@@ -11,6 +11,8 @@ struct DoctorTests {
     let status: Int32
     let left: [String]
     let mended: [String]
+    /// How that was repaired.
+    let how: [String]
     let errors: String
   }
 
@@ -21,8 +23,10 @@ struct DoctorTests {
       let found = try outcome.output.isEmpty ? [] : outcome.object()[name] as? [[String: Any]] ?? []
       return found.compactMap { $0["kind"] as? String }.sorted()
     }
+    let mended = outcome.output.isEmpty ? [] : try outcome.object()["mended"] as? [[String: Any]] ?? []
     return Diagnosis(
-      status: outcome.status, left: try kinds("left"), mended: try kinds("mended"), errors: outcome.errors)
+      status: outcome.status, left: try kinds("left"), mended: try kinds("mended"),
+      how: mended.compactMap { $0["mending"] as? String }, errors: outcome.errors)
   }
 
   private func published(_ count: Int = 2) async throws -> Workbench {
@@ -108,6 +112,19 @@ struct DoctorTests {
       #expect(!outcome.output.contains("index.html"))
     }
     #expect(try Data(contentsOf: stray) == Data("?".utf8))
+    // The command that it shows moves it away.
+    let shown = try await bench.reel("doctor").output
+    #expect(shown.contains("none of which --fix repairs"))
+    let command = try #require(shown.split(separator: "\n").first { $0.contains("mkdir -p ") })
+    let shell = Process()
+    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+    shell.arguments = ["-c", "mkdir -p " + command.components(separatedBy: "mkdir -p ")[1]]
+    try shell.run()
+    shell.waitUntilExit()
+    #expect(shell.terminationStatus == 0 && !FileManager.default.fileExists(atPath: stray.path), "\(command)")
+    #expect(
+      FileManager.default.fileExists(atPath: bench.media.path + "-unknown/" + stray.lastPathComponent))
+    #expect(try await doctor(bench).status == 0)
   }
 
   @Test("an object that is gone is put back from the original, found by its bytes, under its own name")
@@ -127,12 +144,14 @@ struct DoctorTests {
     #expect(try await bench.reel("ingest", "clips").status == 3, "zeros are not video")
     let found = try await doctor(bench)
     #expect(found.left == ["object.missing", "object.missing"])
+    #expect(try await bench.reel("doctor").output.contains("2 of which --fix --from FOLDER repairs"))
     let some = try await doctor(bench, "--fix", "--from", "clips")
     #expect(some.status == 3 && some.left.count == 2 - some.mended.count, "\(some)")
     try bytes.write(to: original)
     try FileManager.default.moveItem(at: original, to: bench.folder.appendingPathComponent("renamed.mp4"))
     let rest = try await doctor(bench, "--fix", "--from", "clips", "--from", "renamed.mp4")
     #expect(rest.status == 0 && rest.left.isEmpty && some.mended.count + rest.mended.count == 2, "\(rest)")
+    #expect((some.how + rest.how).allSatisfy { $0 == "byFix" }, "\(some) \(rest)")
     #expect(try await doctor(bench, "--read").status == 0)
     let after = try LibraryInspection(library: bench.library)
     #expect(after.published == posts)

@@ -60,6 +60,9 @@ package struct Finding: Hashable, Sendable {
     self.remedy = remedy
   }
 
+  /// Whether `--fix --from` repairs it, where the bytes are found there.
+  package var isRestorable: Bool { kind == .objectMissing || kind == .objectDiffers }
+
   /// Two findings of one kind about one thing are the same, however they are told.
   var identity: String { kind.rawValue + " " + subject }
 }
@@ -184,7 +187,26 @@ extension Finding {
       .objectUnknown, name, .byHand,
       meaning: "an object in \(destination) that no row of this catalog names",
       remedy: "it may be another library's, or younger than a backup that was put back: it is never removed "
-        + "by Reel; look at it, and move it away if it is nobody's")
+        + "by Reel; look at it, and move it away if it is nobody's"
+        + (commandMovingAway(name, in: destination).map { ": " + $0 } ?? ""))
+  }
+
+  /// For a shell; nil for a store that has no such command. What is moved stays beside the store.
+  private static func commandMovingAway(_ name: String, in destination: Destination) -> String? {
+    func quoted(_ path: String) -> String { ShellWord.quoted(Array(path.utf8)) }
+    if destination.name.hasPrefix("file:///"),
+      let root = PercentEncoding.decode(destination.name.dropFirst("file://".count))
+    {
+      let store = root.count > 1 && root.hasSuffix("/") ? String(root.dropLast()) : root
+      let place = store + "-unknown"
+      return "mkdir -p \(quoted(place)) && mv -n \(quoted(store + "/" + name)) \(quoted(place + "/"))"
+    }
+    if destination.name.hasPrefix("firebase://") {
+      let store = destination.name.dropFirst("firebase://".count)
+      let place = store.contains("/") ? store + "-unknown" : store + "/unknown"
+      return "gcloud storage mv \(quoted("gs://\(store)/\(name)")) \(quoted("gs://\(place)/\(name)"))"
+    }
+    return nil
   }
 
   static func givenUp(_ object: ExaminedObject, in destination: Destination) -> Finding {

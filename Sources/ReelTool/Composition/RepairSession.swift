@@ -24,7 +24,7 @@ struct RepairSession: Sendable {
       }
       let before = try await look(at: library)
       let isWorthIt = before.findings.contains {
-        $0.repair == .byFix || supply != nil && [.objectMissing, .objectDiffers].contains($0.kind)
+        $0.repair == .byFix || supply != nil && $0.isRestorable
       }
       guard fixing, isWorthIt else {
         return Diagnosis(before: before.findings, after: before, wasRead: readsObjects)
