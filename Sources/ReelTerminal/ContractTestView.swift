@@ -28,6 +28,31 @@ package struct ContractTestView: Sendable {
     self.left = left
   }
 
+  /// Said before the first check: what happens now, and for how long.
+  ///
+  /// - Parameters:
+  ///   - count: promises to check, of `all`.
+  ///   - largeSize: bytes of a large object.
+  package static func beginning(
+    _ count: Int, of all: Int, destination: String, largeSize: Int, _ traits: TerminalTraits
+  ) -> String {
+    let promises = count == all ? "all \(all) promises" : "\(count) of \(all) promises"
+    return traits.wrapped(
+      traits.sanitized(
+        "checking \(promises) at \(destination), each with sources in memory and in files: objects of up to "
+          + "\(HumanNumber.bytes(Int64(largeSize))) are stored under random names and removed again, and nothing else is "
+          + "touched; \(duration(count, of: all))"), .dim
+    ).text(traits)
+  }
+
+  /// A check makes some 600 requests, and that is nearly all of its time.
+  private static func duration(_ count: Int, of all: Int) -> String {
+    guard count == all else {
+      return "that is a part of what takes seconds in a folder, and minutes in a slow store"
+    }
+    return "that takes seconds in a folder, and about two minutes where a request takes 0.2 s"
+  }
+
   package static func text(_ entry: Entry, _ traits: TerminalTraits) -> String {
     let kept = "\(entry.name): \(entry.sentence)"
     guard let problem = entry.problem else {

@@ -37,6 +37,11 @@ struct ContractTestSession: Sendable {
         name: "from a file",
         sources: .files(folder: folder)),
     ]
+    // Nobody has to listen.
+    try? OutputStream.standardError.write(
+      ContractTestView.beginning(
+        promises.count, of: UploaderContractTest.all.count, destination: uploader.destination.name,
+        largeSize: largeSize, .standardError()))
     let interruption = Interruption()
     let checking = Task { await check(kinds, stores) }
     let (entries, wasInterrupted) = await interruption.cancelling(checking)
