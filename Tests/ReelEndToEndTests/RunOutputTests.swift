@@ -20,6 +20,50 @@ struct RunOutputTests {
     #expect(run.errors.contains("published 3"))
   }
 
+  @Test(
+    "a file that failed is told once where stdout and stderr go to one place, and in both where they don't",
+    arguments: [(">all 2>&1", 1, 0), (">out 2>all", 1, 1), ("--events - >out 2>all", 1, 0)])
+  func toldOnce(redirection: String, told: Int, inReport: Int) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    try bench.add("broken/playlist.mp4")
+    let shell = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "\"$REEL\" ingest clips --library library \(redirection)"], in: bench.folder,
+      environment: ["REEL": ReelBinary.url.path])
+    #expect(shell.status == 3)
+    func count(_ name: String) -> Int {
+      let text = try? String(contentsOf: bench.folder.appendingPathComponent(name), encoding: .utf8)
+      return (text ?? "").components(separatedBy: "failed: clips/playlist.mp4").count - 1
+    }
+    #expect(count("all") == told && count("out") == inReport)
+  }
+
+  @Test("a folder without videos: probe says so, and is done")
+  func probeOfNothing() async throws {
+    let bench = try Workbench()
+    try bench.write("text", to: "readme.txt")
+    for form in [[], ["--jsonl"]] {
+      let run = try await ReelBinary.run(["probe", "clips"] + form, in: bench.folder)
+      #expect(run.status == 0 && run.output.isEmpty && run.errors.contains("no video was found"))
+    }
+  }
+
+  @Test("no default is told twice in the help of any command")
+  func helpTellsDefaultsOnce() async throws {
+    let root = try await ReelBinary.run(["--help"], in: FileManager.default.temporaryDirectory)
+    let commands = root.output.components(separatedBy: "SUBCOMMANDS:").last?.split(separator: "\n")
+      .compactMap { $0.hasPrefix("  ") && !$0.hasPrefix("   ") ? $0.split(separator: " ").first : nil }
+    let names = try #require(commands?.map { [String($0)] })
+    #expect(names.count > 15)
+    for name in names + [["uploader", "check"], ["policy", "init"], ["cache", "clear"]] {
+      let help = try await ReelBinary.run(name + ["--help"], in: FileManager.default.temporaryDirectory)
+      let options = help.output.replacing(/\n {26}/, with: " ").split(separator: "\n")
+      for option in options where option.hasPrefix("  -") {
+        #expect(option.components(separatedBy: "default").count < 3, "\(name): \(option)")
+      }
+    }
+  }
+
   @Test("events go to an inherited descriptor; one that is not open is a usage error")
   func eventsToDescriptor() async throws {
     let bench = try Workbench()

@@ -32,7 +32,7 @@ struct IngestCommand: AsyncParsableCommand {
   )
   var jobs: Int?
 
-  @Option(help: "What to do after a file has failed (default: continue).")
+  @Option(help: "What to do after a file has failed.")
   var onError: OnErrorChoice = .continue
 
   @Option(help: ArgumentHelp("Ingest only files that match; can be repeated.", valueName: "glob"))

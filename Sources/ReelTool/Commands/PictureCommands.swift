@@ -167,10 +167,10 @@ struct SheetCommand: AsyncParsableCommand {
   @OptionGroup var reading: ReadingOptions
   @OptionGroup var library: LibraryOptions
 
-  @Option(help: ArgumentHelp("Pictures beside each other (default: 4).", valueName: "n"))
+  @Option(help: ArgumentHelp("Pictures beside each other.", valueName: "n"))
   var columns = 4
 
-  @Option(help: ArgumentHelp("Pictures of one video (default: 16).", valueName: "n"))
+  @Option(help: ArgumentHelp("Pictures of one video.", valueName: "n"))
   var pictures = 16
 
   @Argument(help: "One video, or several; a folder means the videos in it.")

@@ -45,7 +45,7 @@ struct RunSession: Sendable {
     }
     try write(
       json: { try RunDocument(report).json(pretty: $0) },
-      text: { report.text($0, listing: toldAlready(on: $0) ? 0 : 20, hint: hint) })
+      text: { report.text($0, listing: wereProblemsShown ? 0 : 20, hint: hint) })
     return exit
   }
 
@@ -152,9 +152,13 @@ struct RunSession: Sendable {
     }
   }
 
-  /// Whether the troubles were told on the same screen while the run was on.
-  private func toldAlready(on traits: TerminalTraits) -> Bool {
-    traits.isTerminal && TerminalTraits.standardError().isTerminal && style != .none
+  /// Whether the problems were shown where the report goes, while the run was on: on one screen, or in one file
+  /// (`2>&1`).
+  private var wereProblemsShown: Bool {
+    guard style != .none else { return false }
+    let areTerminals = TerminalTraits.standardOutput().isTerminal && TerminalTraits.standardError().isTerminal
+    return reportsToStandardError || areTerminals
+      || OutputStream.standardError.isSamePlace(as: .standardOutput)
   }
 
   private var style: ProgressStyle {
@@ -164,10 +168,12 @@ struct RunSession: Sendable {
 
   // MARK: Reporting
 
+  private var reportsToStandardError: Bool { target?.isStandardOutput == true }
+
   private func write(
     json: (Bool) throws -> String, text: (TerminalTraits) -> String, asError: Bool = false
   ) throws {
-    let toStandardError = asError || target?.isStandardOutput == true
+    let toStandardError = asError || reportsToStandardError
     let traits = toStandardError ? TerminalTraits.standardError() : TerminalTraits.standardOutput()
     let stream = toStandardError ? OutputStream.standardError : .standardOutput
     try stream.write(output.json ? json(traits.isTerminal) : text(traits))

@@ -75,6 +75,13 @@ struct OutputStream: Sendable {
   static let standardOutput = OutputStream(descriptor: STDOUT_FILENO)
   static let standardError = OutputStream(descriptor: STDERR_FILENO)
 
+  /// Whether what is written to one shows up in the other: they are one terminal, file or pipe.
+  func isSamePlace(as other: OutputStream) -> Bool {
+    var (own, others) = (stat(), stat())
+    guard fstat(descriptor, &own) == 0, fstat(other.descriptor, &others) == 0 else { return false }
+    return own.st_dev == others.st_dev && own.st_ino == others.st_ino
+  }
+
   /// Writes all of `text`. Blocks as long as the reader does.
   /// - Throws: ``OutputClosed`` when nobody reads any more; ``CommandFailure`` when it can't be written.
   func write(_ text: String) throws {

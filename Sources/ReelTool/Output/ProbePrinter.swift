@@ -91,6 +91,12 @@ final class ProbePrinter: Sendable {
       try OutputStream.standardOutput.write(text)
     }
     if wasInterrupted { return .interrupted }
+    if state.count == 0 {
+      // Nobody has to listen.
+      try? OutputStream.standardError.write(
+        "reel: no video was found; in folders only files whose contents or name suggest one are read, and a file that you "
+          + "name yourself always is\n")
+    }
     return state.failed > 0 ? .someFailed : .done
   }
 }
