@@ -56,6 +56,27 @@ import Testing
     #expect(Set(rows).count == rows.count)
   }
 
+  @Test func everyKeyOfAPostHasARowAndEveryRowIsAKey() throws {
+    let lines = try page("docs/post.md")
+    let rows = firstCells(of: lines, under: "# A post")
+    let post = try JSONOutput.decode(JSONValue.self, from: try JSONOutput.text(try Samples.post()).utf8)
+    #expect(Set(rows) == Set(post.members.keys) && Set(rows).count == rows.count)
+    let schema = try JSONOutput.decode(
+      JSONValue.self, from: try page("docs/events.schema.json").joined(separator: "\n").utf8)
+    let properties = try #require(schema["$defs"]?["post"]?["properties"])
+    #expect(Set(rows) == Set(properties.members.keys))
+    for row in lines.filter({ $0.hasPrefix("| `") }) {
+      let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      let key = cells[0].filter { $0 != "`" }
+      let property = try #require(properties[key])
+      let mayBeNull = property["anyOf"] != nil || (property["type"]?.elements.count ?? 0) > 1
+      #expect((cells[3] != "never") == mayBeNull, "\(key)")
+      // What is defined elsewhere is a text, but for the provenance.
+      let type = property["type"]?.elements.first?.text ?? property["type"]?.text
+      #expect(cells[1].hasPrefix(type ?? (key == "probe" ? "object" : "string")), "\(key)")
+    }
+  }
+
   private static func keys(of value: JSONValue, at place: String) -> Set<String> {
     switch value {
     case .object(let members):
