@@ -58,6 +58,8 @@ struct FilePublisher: Sendable {
     _ file: HashedFile, _ probe: any PendingProbe, _ reader: ReaderVersion, noting notes: inout [CatalogNote]
   ) async throws(StepFailure) -> IngestContext.Decision {
     let report: ProbeReport
+    let watch = context.watch(.probe)
+    defer { watch.end() }
     do throws(ProbeError) {
       report = try await threads.run { () throws(ProbeError) in try probe.finish() }
     } catch {
@@ -178,6 +180,8 @@ extension FilePublisher {
       try await release(intent, because: .posterUnusable)
       return .lost(.name)
     }
+    let watch = context.watch(.complete)
+    defer { watch.end() }
     do throws(CatalogError) {
       // T2. It runs to its end even when the run is cancelled meanwhile: the object is stored and proven.
       let post = try await services.catalog.complete(intent, draft: wanted.draft, stored: stored)
@@ -192,6 +196,8 @@ extension FilePublisher {
 
   /// Asks until the intent is ours or the video is a post; somebody alive who holds it gets time to finish.
   private func claim(_ wanted: WantedFile) async throws(StepFailure) -> Claim {
+    let watch = context.watch(.claim)
+    defer { watch.end() }
     let request = context.request(for: wanted)
     var pause = Duration.milliseconds(5)
     while true {
@@ -229,6 +235,8 @@ extension FilePublisher {
     _ source: UploadSource, as key: ObjectKey, under intent: Intent,
     reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
+    let watch = context.watch(.store)
+    defer { watch.end() }
     if intent.mayBeStored, let stored = try await services.uploader.find(key) {
       return try await proven(stored, is: source)
     }
@@ -306,6 +314,8 @@ extension FilePublisher {
     _ draft: PostDraft, under intent: Intent, _ stored: StoredObject
   ) async throws(UploadError) {
     guard let recorder = services.recorder else { return }
+    let watch = context.watch(.record)
+    defer { watch.end() }
     var post = Post(
       draft: draft, intent: intent, stored: stored, pageNumber: 0, createdAt: services.clock.now())
     // Its place in the store's feed is the recorder's to say.

@@ -95,6 +95,8 @@ struct IngestContext: Sendable {
     of wanted: inout WantedFile, telling events: inout [IngestEvent.Body]
   ) throws(StepFailure) {
     guard options.posters != .none, let maker = services.posters else { return }
+    let watch = watch(.poster)
+    defer { watch.end() }
     do throws(PosterError) {
       let poster = try maker.poster(
         of: wanted.video, sniffed: wanted.draft.media.container, options: options.poster,

@@ -95,6 +95,9 @@ public struct IngestServices: Sendable {
   public var staging: any StagingArea
   /// Called after each step of each file. For tests; does nothing by default.
   public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
+  /// Called after each stage of a file or of a batch, with the time that it took. Stages of several files run side by
+  /// side, so the times add up to more than the run's. Nil: nothing is measured.
+  public var onStage: (@Sendable (IntakeStage, Duration) -> Void)?
 
   /// Services; the protocols that have an implementation in `ReelCore` have it as default.
   public init(

@@ -41,6 +41,8 @@ extension Lane {
   private mutating func hash(
     _ one: KnownFileFilter.Admitted, _ beginning: IngestEvent.Body?
   ) throws(StepFailure) -> HashedFile? {
+    let watch = context.watch(.copy)
+    defer { watch.end() }
     let file = one.item.file
     let found = try one.item.candidate()
     var said = context.said(of: found)
@@ -197,6 +199,8 @@ extension Lane {
   private mutating func probe(
     _ file: HashedFile, _ readings: [ReaderVersion: ProbeOutcome]
   ) throws(StepFailure) -> (ProbeReport?, ReaderVersion?) {
+    let watch = context.watch(.probe)
+    defer { watch.end() }
     let container: MediaContainer?
     do throws(ProbeError) {
       container = try file.firstLook.get()

@@ -46,7 +46,9 @@ struct Lane {
   }
 
   private mutating func takeIn(_ batch: [NumberedItem]) throws(StepFailure) {
+    let watch = context.watch(.recall)
     let filtered = try KnownFileFilter(context: context).filter(batch)
+    watch.end()
     events += filtered.events
     note(filtered.notes)
     guard !filtered.admitted.isEmpty else { return }
@@ -164,6 +166,8 @@ extension Lane {
   // MARK: T1
 
   private mutating func claim(_ files: [WantedFile]) -> [Intended] {
+    let watch = context.watch(.claim)
+    defer { watch.end() }
     let requests = files.map { context.request(for: $0) }
     let claims: [Result<Claim, CatalogError>]
     do throws(CatalogError) {
@@ -201,6 +205,8 @@ extension Lane {
 
   private mutating func store(_ files: [Intended]) -> [(Intended, StoredObject)] {
     guard !files.isEmpty, let store = context.services.uploader.batches else { return [] }
+    let watch = context.watch(.store)
+    defer { watch.end() }
     let videos = files.map { BatchUpload(source: $0.wanted.source, key: $0.intent.key) }
     let results = store.store(videos + files.compactMap(\.poster), cancellation: context.stop.cancellation)
     var posters = results[videos.count...]
@@ -237,6 +243,8 @@ extension Lane {
   /// Also when the run was cancelled meanwhile: the objects are stored and verified.
   private mutating func complete(_ files: [(file: Intended, stored: StoredObject)]) {
     guard !files.isEmpty else { return }
+    let watch = context.watch(.complete)
+    defer { watch.end() }
     let completions = files.map { file, stored in
       Completion(intent: file.intent, draft: file.wanted.draft, stored: stored)
     }

@@ -14,6 +14,7 @@ public final class SandboxedProber: MediaProber {
   /// One worker is enough to ask for the version.
   private let asking = Mutex(())
   private let location: WorkerLocation
+  private let losses: WorkerLosses
   private let server: ForkServer?
   /// For calls from code that must not block.
   private let queue: BlockingQueue
@@ -45,6 +46,7 @@ public final class SandboxedProber: MediaProber {
     self.settings = settings
     location = worker
     let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartCircuitBreaker())
+    losses = starter.losses
     let server = settings.forks ? ForkServer(starter) : nil
     self.server = server
     pool = WorkerPool(size: max(1, workers), idleTime: idleTime, makeSlot: { WorkerSlot(starter, server) }) {
@@ -123,6 +125,10 @@ public final class SandboxedProber: MediaProber {
       server?.close()
     }
   }
+
+  /// How many readers crashed, were ended at a file (by its deadline, its limits or the sandbox), or gave way to others
+  /// because a file took long. Each was replaced when there was a file for it.
+  public var replacedWorkers: Int { losses.count }
 
   /// What the tests wait for.
   var counts: (lent: Int, waiting: Int, postponed: Int) {

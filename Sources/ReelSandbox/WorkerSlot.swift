@@ -8,10 +8,12 @@ import Synchronization
 /// lends it to one at a time.
 final class WorkerSlot: @unchecked Sendable {
   private let settings: WorkerSettings
+  private let losses: WorkerLosses
   private let source: any WorkerSource
 
   init(_ starter: WorkerStarter, _ server: ForkServer?) {
     settings = starter.settings
+    losses = starter.losses
     source =
       if let server, settings.isolation == .strict { FreshWorkers(server) } else {
         PersistentWorker(starter, server)
@@ -46,6 +48,7 @@ final class WorkerSlot: @unchecked Sendable {
         patience = nil
         guard postpones() else { continue }
         current.abandon()
+        losses.add()
         source.takeBack(current.reader, sound: false)
         return nil
       }
@@ -59,6 +62,7 @@ final class WorkerSlot: @unchecked Sendable {
       case .failure:
         current = try begin(job, .alone)
       case .loss(let error):
+        if error.code != .cancelled { losses.add() }
         source.takeBack(current.reader, sound: false)
         guard current.attempt == .shared, error.deservesAnotherReader else { throw error }
         current = try begin(job, .suspect)

@@ -15,6 +15,7 @@ struct WorkerStarter: Sendable {
   let settings: WorkerSettings
   let thread: SpawnThread
   let breaker: StartCircuitBreaker
+  let losses = WorkerLosses()
 
   /// Microseconds before the next try: a program that is just being installed is busy for a moment.
   private static let pause: UInt32 = 50_000
@@ -110,6 +111,15 @@ struct WorkerStarter: Sendable {
     default: throw Self.failure(SystemError(code: error, call: "posix_spawn"))
     }
   }
+}
+
+/// Counts readers that did not survive a file, or were ended at it.
+final class WorkerLosses: Sendable {
+  private let losses = Mutex(0)
+
+  var count: Int { losses.withLock { $0 } }
+
+  func add() { losses.withLock { $0 += 1 } }
 }
 
 /// Notices when no worker can be started: a broken installation is one clear error, not one for each file.

@@ -7,6 +7,7 @@ import ReelIngest
 /// nothing.
 package struct PlainProgress: Sendable {
   private let interval: Duration
+  private var firstSpoken: ContinuousClock.Instant?
   private var lastSpoken: ContinuousClock.Instant?
   private var saidScanned = false
 
@@ -28,11 +29,18 @@ package struct PlainProgress: Sendable {
   private mutating func isTimeToSpeak(_ state: IngestState, _ instant: ContinuousClock.Instant) -> Bool {
     guard state.phase == .running else { return false }
     let isNews = state.scanComplete && !saidScanned
-    let isTime = lastSpoken.map { instant - $0 >= interval } ?? true
+    let isTime = lastSpoken.map { instant - $0 >= pause(at: instant) } ?? true
     guard isNews || isTime else { return false }
+    firstSpoken = firstSpoken ?? instant
     saidScanned = state.scanComplete
     lastSpoken = instant
     return true
+  }
+
+  /// A log of hours is read afterwards, by people: after a minute a line is written less often.
+  private func pause(at instant: ContinuousClock.Instant) -> Duration {
+    let isYoung = firstSpoken.map { instant - $0 < interval * 12 } ?? true
+    return isYoung ? interval : interval * 6
   }
 
   private func status(

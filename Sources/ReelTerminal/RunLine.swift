@@ -148,7 +148,7 @@ extension IngestState {
 
 /// How progress is shown (`--progress`).
 package enum ProgressStyle: String, Hashable, Sendable, CaseIterable {
-  /// Bars where they can be drawn, plain lines elsewhere, nothing when quiet.
+  /// Bars where they can be drawn and nobody keeps them, plain lines elsewhere, nothing when quiet.
   case auto
   case bar
   case plain
@@ -159,7 +159,7 @@ package enum ProgressStyle: String, Hashable, Sendable, CaseIterable {
     switch self {
     case .none, .plain: self
     case .bar: traits.canRedraw ? .bar : .plain
-    case .auto: quiet ? .none : traits.canRedraw ? .bar : .plain
+    case .auto: quiet ? .none : traits.canRedraw && !traits.isKept ? .bar : .plain
     }
   }
 }

@@ -15,6 +15,8 @@ package struct TerminalTraits: Hashable, Sendable {
   package var unicode: Bool
   /// Whether lines that were written can be written over (not `TERM=dumb`, not a pipe).
   package var canRedraw: Bool
+  /// Whether a CI runner keeps what is written as a log, even where it gives a terminal.
+  package var isKept = false
 
   /// - Parameters:
   ///   - columns: nil for no limit; values below 1 count as 1.
@@ -35,7 +37,7 @@ package struct TerminalTraits: Hashable, Sendable {
   /// From what the system and the environment say.
   ///
   /// - `COLUMNS` stands in for a width that the system does not know; a terminal without either has 80.
-  /// - Colour: never with `NO_COLOR` (no-color.org: set and not empty) or `TERM=dumb`; else anywhere with
+  /// - Colour: as `REEL_COLOR` says, `always` or `never` (`--color` sets it); else never with `NO_COLOR` (no-color.org: set and not empty) or `TERM=dumb`; else anywhere with
   ///   `CLICOLOR_FORCE`, and on a terminal unless `CLICOLOR=0` (bixense.com/clicolors).
   /// - Unicode: by the first of `LC_ALL`, `LC_CTYPE`, `LANG` that says something. When none does, yes: terminals
   ///   and logs of today are UTF-8, and a container's environment is often bare.
@@ -49,9 +51,15 @@ package struct TerminalTraits: Hashable, Sendable {
       colour: Self.allowsColour(environment, isTerminal: isTerminal && !kind.isEmpty),
       unicode: Self.showsUnicode(environment),
       canRedraw: isTerminal && !kind.isEmpty && kind != "dumb")
+    isKept = environment["CI"].map { !["", "0", "false"].contains($0) } ?? false
   }
 
   private static func allowsColour(_ environment: [String: String], isTerminal: Bool) -> Bool {
+    switch environment["REEL_COLOR"] {
+    case "always": return true
+    case "never": return false
+    default: break
+    }
     if let refused = environment["NO_COLOR"], !refused.isEmpty { return false }
     if environment["TERM"] == "dumb" { return false }
     if let force = environment["CLICOLOR_FORCE"], !force.isEmpty, force != "0" { return true }
@@ -106,7 +114,8 @@ extension TerminalTraits {
 
   private static func environment() -> [String: String] {
     let names = [
-      "TERM", "COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LC_ALL", "LC_CTYPE", "LANG",
+      "TERM", "COLUMNS", "CI", "REEL_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LC_ALL", "LC_CTYPE",
+      "LANG",
     ]
     return names.reduce(into: [:]) { found, name in
       found[name] = getenv(name).map { String(cString: $0) }

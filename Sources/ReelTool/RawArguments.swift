@@ -84,6 +84,18 @@ enum RawArguments {
     }
   }
 
+  /// The last `--color` among them; nil where there is none, or none that can be.
+  static func color(in arguments: [String]) -> ColorChoice? {
+    let options = arguments.prefix { $0 != "--" }
+    return options.indices.reversed().lazy.compactMap { index -> ColorChoice? in
+      if options[index].hasPrefix("--color=") {
+        return ColorChoice(rawValue: String(options[index].dropFirst("--color=".count)))
+      }
+      guard options[index] == "--color", index + 1 < options.endIndex else { return nil }
+      return ColorChoice(rawValue: options[index + 1])
+    }.first
+  }
+
   private static let longRow = 32
   private static let filesCommands = ["probe", "ingest", "validate"]
   /// No argument can hold it.

@@ -45,6 +45,8 @@ enum Main {
       try DescriptorLimit.ensure()
       try AddressSpaceLimit.ensure()
       try HelpWords.check(arguments)
+      // What can be shown is asked for anew with each frame; nothing else has begun that could read the environment.
+      if let color = RawArguments.color(in: arguments) { setenv("REEL_COLOR", color.rawValue, 1) }
       var command = try ReelTool.parseAsRoot(
         RawArguments.gatheringFiles(RawArguments.completingPosters(arguments)))
       if var command = command as? any AsyncParsableCommand {

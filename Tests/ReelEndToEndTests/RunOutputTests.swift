@@ -38,6 +38,65 @@ struct RunOutputTests {
     #expect(count("all") == told && count("out") == inReport)
   }
 
+  @Test("the numbers of a run are in its metrics, whole, and nothing else is beside them")
+  func metrics() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    try bench.add("broken/playlist.mp4")
+    try FileManager.default.createDirectory(
+      at: bench.folder.appendingPathComponent("out"), withIntermediateDirectories: true)
+    for (command, published, duplicates) in [
+      (["ingest", "clips"], 2, 0), (["publish", "clips/clip-00000.mp4"], 0, 1),
+    ] {
+      _ = try await ReelBinary.run(
+        command + ["--metrics", "out/reel.prom", "--library", bench.library.path], in: bench.folder)
+      let text = try String(
+        contentsOf: bench.folder.appendingPathComponent("out/reel.prom"), encoding: .utf8)
+      #expect(text.contains("reel_run_files_total{end=\"published\"} \(published)\n"), "\(text)")
+      #expect(text.contains("reel_run_files_total{end=\"duplicate\"} \(duplicates)\n"), "\(text)")
+      #expect(text.contains("reel_run_running 0\n"))
+      let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path + "/out")
+      #expect(names == ["reel.prom"])
+    }
+    let nowhere = try await bench.reel("ingest", "clips", "--metrics", "no/such/folder/x.prom")
+    #expect(nowhere.status == 1 && nowhere.errors.contains("no/such/folder/x.prom"), "\(nowhere.errors)")
+  }
+
+  @Test("the log has a line for each thing that matters enough, and the report none of them again")
+  func log() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    try bench.add("broken/playlist.mp4")
+    let shell = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "\"$REEL\" ingest clips --library library --log-level warning >all 2>&1"],
+      in: bench.folder, environment: ["REEL": ReelBinary.url.path])
+    #expect(shell.status == 3)
+    let text = try String(contentsOf: bench.folder.appendingPathComponent("all"), encoding: .utf8)
+    #expect(text.components(separatedBy: "playlist.mp4").count == 2, "\(text)")
+    let logged = text.split(separator: "\n").filter { $0.hasPrefix("time=") }
+    #expect(logged.count == 1 && logged[0].contains(" level=error event=file.failed "), "\(text)")
+    let all = try await bench.reel("ingest", "clips", environment: ["REEL_LOG_LEVEL": "info"])
+    #expect(all.errors.contains(" event=file.duplicate ") && !all.errors.contains("level=debug"))
+    #expect(all.errors.split(separator: "\n").allSatisfy { $0.hasPrefix("time=") }, "\(all.errors)")
+    #expect(all.output.contains("failed: clips/playlist.mp4"), "told on stderr only, and stdout is elsewhere")
+  }
+
+  @Test("colours are used where somebody wants them")
+  func colours() async throws {
+    let bench = try Workbench()
+    for (arguments, environment, isColoured) in [
+      ([], [:], false), (["--color", "always"], ["NO_COLOR": "1"], true), (["--color=always"], [:], true),
+      (["--color", "never"], ["CLICOLOR_FORCE": "1"], false), ([], ["CLICOLOR_FORCE": "1"], true),
+      (["--color", "auto"], ["CLICOLOR_FORCE": "1"], true),
+      (["--color", "always", "--color", "never"], [:], false),
+    ] as [([String], [String: String], Bool)] {
+      let run = try await ReelBinary.run(
+        ["status", "--library", bench.library.path] + arguments, in: bench.folder, environment: environment)
+      #expect(run.status == 0 && run.output.contains("\u{1B}[") == isColoured, "\(arguments) \(environment)")
+    }
+    #expect(try await bench.reel("status", "--color", "blue").status == 64)
+  }
+
   @Test("a folder without videos: probe says so, and is done")
   func probeOfNothing() async throws {
     let bench = try Workbench()

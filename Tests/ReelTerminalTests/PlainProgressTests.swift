@@ -28,6 +28,17 @@ import Testing
     #expect(lines(state(done: 4, found: 12, complete: true), after: 11) == ["4/12 files"])
   }
 
+  @Test func aLongRunIsTalkedOfLessOften() {
+    var progress = PlainProgress()
+    var spoken: [Int] = []
+    for second in 0...200 {
+      let lines = progress.lines(
+        for: [], state(done: second, found: 1000), at: start + .seconds(second), traits: log)
+      if !lines.isEmpty { spoken.append(second) }
+    }
+    #expect(spoken == Array(stride(from: 0, through: 55, by: 5)) + [85, 115, 145, 175])
+  }
+
   @Test func aFailureIsSaidAtOnce() {
     var progress = PlainProgress()
     _ = progress.lines(for: [], state(done: 0, found: 3), at: start, traits: log)

@@ -28,6 +28,9 @@ import Testing
     (["CLICOLOR_FORCE": "1", "NO_COLOR": "1"], false, false),
     (["CLICOLOR_FORCE": "1", "TERM": "dumb"], true, false),
     (["TERM": ""], true, false),
+    (["REEL_COLOR": "always", "NO_COLOR": "1", "TERM": "dumb"], false, true),
+    (["REEL_COLOR": "never", "CLICOLOR_FORCE": "1"], true, false), (["REEL_COLOR": "auto"], true, true),
+    (["REEL_COLOR": "auto", "NO_COLOR": "1"], true, false), (["REEL_COLOR": "?"], false, false),
   ])
   func colour(environment: [String: String], isTerminal: Bool, colour: Bool) {
     #expect(traits(environment, isTerminal: isTerminal).colour == colour)
@@ -60,6 +63,17 @@ import Testing
   ])
   func progress(style: ProgressStyle, canRedraw: Bool, quiet: Bool, resolved: ProgressStyle) {
     #expect(style.resolved(for: TerminalTraits(canRedraw: canRedraw), quiet: quiet) == resolved)
+  }
+
+  @Test(arguments: [
+    ([:], ProgressStyle.bar), (["CI": "true"], .plain), (["CI": "1"], .plain), (["CI": "false"], .bar),
+    (["CI": ""], .bar),
+  ])
+  func aRunnerThatKeepsItsTerminalAsALogGetsLines(environment: [String: String], style: ProgressStyle) {
+    let traits = traits(environment)
+    #expect(ProgressStyle.auto.resolved(for: traits, quiet: false) == style)
+    // Who asks for bars has them.
+    #expect(ProgressStyle.bar.resolved(for: traits, quiet: false) == .bar)
   }
 
   @Test func aDumbTerminalCannotRedraw() {

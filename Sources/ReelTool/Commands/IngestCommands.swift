@@ -83,7 +83,8 @@ struct IngestCommand: AsyncParsableCommand {
     let target = try EventTarget.open(output.events)
     let page = try report.map { try UserFile(writing: $0.path) }
     let appContext = try await AppContext.open(
-      settings, dryRun: intake.dryRun, jobs: options.jobs, posters: options.posters, policy: intake.policy)
+      settings, dryRun: intake.dryRun, jobs: options.jobs, posters: options.posters, policy: intake.policy,
+      measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
       hint: CommandHint(library: library.library))
@@ -139,7 +140,8 @@ struct PublishCommand: AsyncParsableCommand {
     options.metadata.music = music
     let target = try EventTarget.open(output.events)
     let appContext = try await AppContext.open(
-      settings, dryRun: intake.dryRun, jobs: 1, posters: options.posters, policy: intake.policy)
+      settings, dryRun: intake.dryRun, jobs: 1, posters: options.posters, policy: intake.policy,
+      measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
       hint: CommandHint(library: library.library))

@@ -10,15 +10,19 @@ import ReelValidation
 struct AppContext: Sendable {
   let services: IngestServices
   let prober: SandboxedProber
+  /// What the stages of the run take.
+  let stageTimes: StageTimes
   /// The library and the destination: never taken in.
   let ownDirectories: [DirectoryIdentity]
 
   /// Everything for a run. A dry run opens what there is and creates nothing.
-  /// - Parameter policy: `--policy`; nil for the default.
+  /// - Parameters:
+  ///   - policy: `--policy`; nil for the default.
+  ///   - measures: whether the stages of the run are timed.
   /// - Throws: ``CommandFailure``.
   static func open(
     _ settings: Settings, dryRun: Bool, jobs: Int, posters: IngestOptions.Posters = .none,
-    policy: String? = nil
+    policy: String? = nil, measures: Bool = false
   ) async throws -> AppContext {
     // What can be wrong in the settings is found out before anything is made.
     let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
@@ -38,9 +42,11 @@ struct AppContext: Sendable {
       recorder: try stores.decoratedRecorder(store),
       catalog: catalog, staging: TemporaryStaging(folder: path + "/tmp"))
     services.onStep = DebugSteps.observer()
+    let times = StageTimes()
+    if measures { services.onStage = { times.add($0, $1) } }
     if let policy { services.policy = policy }
     return AppContext(
-      services: services, prober: prober,
+      services: services, prober: prober, stageTimes: times,
       ownDirectories: [path, store.folder].compactMap(\.self).compactMap {
         DirectoryIdentity(at: SourcePath($0))
       })

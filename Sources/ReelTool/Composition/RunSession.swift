@@ -25,6 +25,14 @@ struct RunSession: Sendable {
     let outputClosed: Bool
   }
 
+  private var log: RunLog? { RunLog(settings) }
+
+  private var metrics: MetricsWriter? {
+    output.metrics.map {
+      MetricsWriter(path: $0, times: appContext.stageTimes, prober: appContext.prober)
+    }
+  }
+
   /// `reel ingest`
   /// - Parameter page: where a report in HTML goes; nil when nobody asked for one.
   func ingest(
@@ -96,22 +104,32 @@ struct RunSession: Sendable {
   private func watch(_ model: IngestModel, wantsResult: Bool, listsFiles: Bool) async throws -> End {
     // The one file's end is the outcome, which is told once.
     let display = ProgressDisplay(style: style, showsProblems: !wantsResult || output.json)
+    let (log, metrics) = (log, metrics)
+    // A place that can't be written is told before anything is done.
+    try metrics?.write(await model.state)
     let seen = await model.events()
     // Nobody subscribes who does not read: an unread stream keeps every event.
     let read = wantsResult ? await model.events() : nil
     let listed = listsFiles ? await model.events() : nil
     let written = target == nil ? nil : await model.events()
+    let logged = log == nil ? nil : await model.events()
     async let listening: Void = display.listen(to: seen)
+    async let logging: Void = Self.write(logged, to: log)
     async let result = Self.result(in: read)
     async let files = Self.files(in: listed)
     let interruption = Interruption()
     let run = Task { await model.run() }
     let drawing = Task { await display.draw(model) }
+    let measuring = Task { await metrics?.write(model) }
     async let closed = Self.write(written, of: model, to: target) { run.cancel() }
     let (summary, wasInterrupted) = await interruption.cancelling(run)
     await listening
+    await logging
     drawing.cancel()
     await drawing.value
+    measuring.cancel()
+    await measuring.value
+    try metrics?.write(await model.state)
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, files: await files,
       result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed)
@@ -132,6 +150,10 @@ struct RunSession: Sendable {
       for event in batch { files.note(event) }
     }
     return files
+  }
+
+  private static func write(_ events: IngestEvents?, to log: RunLog?) async {
+    if let events { await log?.write(events) }
   }
 
   /// Gives true when the reader of the events went away; the run ends then.
@@ -155,7 +177,7 @@ struct RunSession: Sendable {
   /// Whether the problems were shown where the report goes, while the run was on: on one screen, or in one file
   /// (`2>&1`).
   private var wereProblemsShown: Bool {
-    guard style != .none else { return false }
+    guard style != .none || log?.tellsProblems == true else { return false }
     let areTerminals = TerminalTraits.standardOutput().isTerminal && TerminalTraits.standardError().isTerminal
     return reportsToStandardError || areTerminals
       || OutputStream.standardError.isSamePlace(as: .standardOutput)
@@ -163,7 +185,9 @@ struct RunSession: Sendable {
 
   private var style: ProgressStyle {
     let chosen = settings.progress.flatMap { ProgressStyle(rawValue: $0) } ?? .auto
-    return chosen.resolved(for: .standardError(), quiet: output.quiet)
+    let resolved = chosen.resolved(for: .standardError(), quiet: output.quiet || log != nil)
+    // Lines of a log would break the bars.
+    return resolved == .bar && log != nil ? .plain : resolved
   }
 
   // MARK: Reporting

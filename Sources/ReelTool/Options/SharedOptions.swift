@@ -17,6 +17,17 @@ struct LibraryOptions: ParsableArguments {
       "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, if it exists.",
       valueName: "file"), transform: RawArguments.place)
   var config: String?
+
+  @OptionGroup var terminal: TerminalOptions
+}
+
+/// How text is shown.
+struct TerminalOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Whether to use colors; auto: on a terminal, unless $NO_COLOR says no (default: auto).",
+      valueName: "when"))
+  var color: ColorChoice?
 }
 
 /// How files are read.
@@ -61,12 +72,33 @@ struct RunOutputOptions: ParsableArguments {
   @Flag(name: [.short, .long], help: "Show no progress.")
   var quiet = false
 
+  @Option(
+    help: ArgumentHelp(
+      "Log on stderr, in lines of key=value, what matters this much or more; in place of progress, unless --progress "
+        + "says otherwise.", valueName: "level"))
+  var logLevel: LogLevelChoice?
+
+  @Option(
+    help: ArgumentHelp(
+      "Write the run's numbers to a file for Prometheus' node exporter, every 15 seconds and at the end.",
+      valueName: "file.prom"), transform: RawArguments.place)
+  var metrics: String?
+
   @Flag(help: "Print the result as JSON.")
   var json = false
 }
 
 enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, bar, plain, none
+}
+
+enum LogLevelChoice: String, ExpressibleByArgument, CaseIterable {
+  case debug, info, warning, error
+}
+
+/// `--color`, for every command.
+enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
+  case auto, always, never
 }
 
 /// What happens to the videos, the same for one and for many.
@@ -200,7 +232,8 @@ extension Settings {
       library: library.library, to: intake?.to, author: intake?.author, authorName: intake?.authorName,
       publicBaseURL: store?.publicBaseURL, mode: intake?.mode, jobs: jobs, worker: reading?.worker,
       deadline: reading?.deadline, isolation: reading?.isolation?.rawValue,
-      progress: output?.progress?.rawValue, limitRate: intake?.limitRate, maxSize: intake?.maxSize,
+      progress: output?.progress?.rawValue, logLevel: output?.logLevel?.rawValue,
+      limitRate: intake?.limitRate, maxSize: intake?.maxSize,
       uploads: intake?.uploads, posters: intake?.posters?.rawValue, posterSize: intake?.posterSize,
       store: store.map { StoreSettings($0) } ?? StoreSettings())
   }

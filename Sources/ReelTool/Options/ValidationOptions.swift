@@ -27,6 +27,8 @@ struct ValidationOptions: ParsableArguments {
       valueName: "file"), transform: RawArguments.place)
   var config: String?
 
+  @OptionGroup var terminal: TerminalOptions
+
   /// Everything for reading and judging `paths`.
   func session(_ paths: [String]) async throws -> ValidationSession {
     let flags = Settings(

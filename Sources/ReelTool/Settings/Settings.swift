@@ -24,6 +24,8 @@ struct Settings: Sendable {
   var deadline: Double?
   var isolation: String?
   var progress: String?
+  /// How much is logged, as ``LogLevel`` writes it; nil for nothing.
+  var logLevel: String?
   /// Bytes a second for all uploads together, as ``ByteRate`` reads them.
   var limitRate: String?
   /// The largest file that is taken in.
@@ -76,6 +78,7 @@ extension Settings {
       mode: mode ?? other.mode, jobs: jobs ?? other.jobs, nameLength: nameLength ?? other.nameLength,
       worker: worker ?? other.worker, deadline: deadline ?? other.deadline,
       isolation: isolation ?? other.isolation, progress: progress ?? other.progress,
+      logLevel: logLevel ?? other.logLevel,
       limitRate: limitRate ?? other.limitRate, maxSize: maxSize ?? other.maxSize,
       uploads: uploads ?? other.uploads, posters: posters ?? other.posters,
       posterSize: posterSize ?? other.posterSize,

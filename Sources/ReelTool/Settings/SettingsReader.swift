@@ -31,6 +31,7 @@ struct SettingsReader {
       deadline: try seconds(.deadline),
       isolation: try choice(.isolation, IsolationChoice.allCases.map(\.rawValue)),
       progress: try choice(.progress, ProgressChoice.allCases.map(\.rawValue)),
+      logLevel: try choice(.logLevel, LogLevelChoice.allCases.map(\.rawValue)),
       limitRate: text(.limitRate), maxSize: try size(.maxSize),
       uploads: try number(.uploads, within: 1...64),
       posters: try choice(.posters, PostersChoice.allCases.map(\.rawValue)),

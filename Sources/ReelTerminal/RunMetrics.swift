@@ -1,0 +1,151 @@
+import FoundationEssentials
+import ReelCore
+import ReelIngest
+
+/// The numbers of a run for Prometheus' node exporter (`--metrics`), in the text exposition format, version 0.0.4.
+package struct RunMetrics: Sendable {
+  package var state: IngestState
+  package var startedAt: Date
+  package var now: Date
+  /// Seconds of each stage, over all files.
+  package var stages: [IntakeStage: Double]
+  /// Readers that were replaced.
+  package var replacedWorkers: Int
+
+  package init(
+    state: IngestState, startedAt: Date, now: Date, stages: [IntakeStage: Double], replacedWorkers: Int
+  ) {
+    self.state = state
+    self.startedAt = startedAt
+    self.now = now
+    self.stages = stages
+    self.replacedWorkers = replacedWorkers
+  }
+
+  private enum Kind: String {
+    case counter, gauge
+  }
+
+  /// A newline after each line.
+  package func text() -> String {
+    var text = ""
+    for family in files + transfers + walk + workers + life { family.write(to: &text) }
+    return text
+  }
+
+  // MARK: The families
+
+  private struct Family {
+    let name: String
+    let kind: Kind
+    let help: String
+    var samples: [(label: (name: String, value: String)?, value: String)]
+
+    init(_ name: String, _ kind: Kind, _ help: String, _ value: some CustomStringConvertible) {
+      (self.name, self.kind, self.help) = (name, kind, help)
+      samples = [(nil, "\(value)")]
+    }
+
+    /// - Parameter values: by the value of the label.
+    init(
+      _ name: String, _ kind: Kind, _ help: String, by label: String,
+      _ values: [(String, some CustomStringConvertible)]
+    ) {
+      (self.name, self.kind, self.help) = (name, kind, help)
+      samples = values.map { ((label, $0.0), "\($0.1)") }
+    }
+
+    func write(to text: inout String) {
+      guard !samples.isEmpty else { return }
+      text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+      for sample in samples {
+        let label = sample.label.map { "{\($0.name)=\"\(Self.escaped($0.value))\"}" } ?? ""
+        text += "\(name)\(label) \(sample.value)\n"
+      }
+    }
+
+    private static func escaped(_ value: String) -> String {
+      let scalars = SanitizedText.line(value).unicodeScalars
+      return String(
+        scalars.reduce(into: String.UnicodeScalarView()) { result, scalar in
+          if scalar == "\\" || scalar == "\"" { result.append("\\") }
+          result.append(scalar)
+        })
+    }
+  }
+
+  private var files: [Family] {
+    let ends = [
+      ("published", state.published), ("duplicate", state.duplicates), ("planned", state.planned),
+      ("refused", state.refused), ("failed", state.failed),
+    ]
+    return [
+      Family("reel_run_files_total", .counter, "Files that have had their end, by which.", by: "end", ends),
+      Family(
+        "reel_run_problems_total", .counter, "Files that failed or were refused, by the code of the reason.",
+        by: "code", state.reasons.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }),
+      Family(
+        "reel_run_posters_failed_total", .counter, "Videos published without a poster.", state.postersFailed),
+    ]
+  }
+
+  private var transfers: [Family] {
+    [
+      Family(
+        "reel_run_published_bytes_total", .counter, "Bytes of the videos that became posts.",
+        state.publishedBytes),
+      Family(
+        "reel_run_done_bytes_total", .counter, "Bytes of the files that have had their end.", state.doneBytes),
+      Family(
+        "reel_run_stage_seconds_total", .counter,
+        "Seconds that files took, by stage; those of several files at once add up.", by: "stage",
+        IntakeStage.allCases.map { ($0.rawValue, seconds(stages[$0] ?? 0)) }),
+    ]
+  }
+
+  private var walk: [Family] {
+    [
+      Family("reel_run_found_files", .gauge, "Files to take in that were found.", state.found),
+      Family("reel_run_found_bytes", .gauge, "Bytes of the files that were found.", state.foundBytes),
+      Family("reel_run_ignored_files", .gauge, "Files that were passed by.", state.ignored),
+      Family(
+        "reel_run_scan_complete", .gauge, "Whether all files have been found (1) or not (0).",
+        state.scanComplete ? 1 : 0),
+      Family(
+        "reel_run_queue_files", .gauge, "Files that were found and not begun.",
+        max(0, state.found - state.done - state.inFlight.count)),
+      Family("reel_run_in_flight_files", .gauge, "Files that are being worked on.", state.inFlight.count),
+    ]
+  }
+
+  private var workers: [Family] {
+    [
+      Family(
+        "reel_run_workers_restarted_total", .counter,
+        "Reading processes that crashed or were ended at a file, and were replaced.", replacedWorkers)
+    ]
+  }
+
+  private var life: [Family] {
+    var outcome: [(String, Int)] = []
+    if case .finished(let summary) = state.phase { outcome = [(summary.outcome.rawValue, 1)] }
+    return [
+      Family(
+        "reel_run_running", .gauge, "Whether the run goes on (1) or has ended (0).", outcome.isEmpty ? 1 : 0),
+      Family(
+        "reel_run_outcome", .gauge, "How the run ended; 1 for the one that it was.", by: "outcome", outcome),
+      Family(
+        "reel_run_start_timestamp_seconds", .gauge, "When the run began, in Unix time.",
+        seconds(startedAt.timeIntervalSince1970)),
+      Family(
+        "reel_run_update_timestamp_seconds", .gauge, "When this was written, in Unix time.",
+        seconds(now.timeIntervalSince1970)),
+      Family(
+        "reel_build_info", .gauge, "The version of Reel; always 1.", by: "version", [(ReelVersion.current, 1)]
+      ),
+    ]
+  }
+
+  /// To the millisecond.
+  private func seconds(_ value: Double) -> String { Decimals.text(value) }
+}

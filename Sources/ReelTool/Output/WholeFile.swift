@@ -1,0 +1,64 @@
+import Glibc
+import ReelCore
+
+/// A file that is there as a whole or as it was before: it is written beside its place, under another name.
+///
+/// What is no regular file, such as a pipe or `/dev/stdout`, is written as it stands.
+final class WholeFile {
+  /// As the user named it.
+  let path: String
+  /// Where links lead.
+  private let target: String
+  /// Nil where the file itself is written.
+  private let temporary: String?
+  private let stream: OutputStream
+  private let descriptor: Descriptor
+  private var isDone = false
+
+  /// - Throws: ``CommandFailure`` when it can't be written there.
+  init(at path: String) throws {
+    self.path = path
+    var facts = stat()
+    let isThere = stat(path, &facts) == 0
+    target = isThere ? Self.resolved(path) : path
+    if isThere, facts.st_mode & S_IFMT == S_IFDIR { throw Self.failure(path, EISDIR) }
+    let isReplaced = !isThere || facts.st_mode & S_IFMT == S_IFREG
+    temporary = isReplaced ? Self.temporary(for: target) : nil
+    let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (isReplaced ? O_CREAT | O_TRUNC | O_NOFOLLOW : 0)
+    let number = open(temporary ?? target, flags, isThere ? facts.st_mode & 0o777 : 0o666)
+    guard number >= 0 else { throw Self.failure(path, errno) }
+    descriptor = Descriptor(adopting: number)
+    stream = OutputStream(descriptor: number)
+  }
+
+  func write(_ text: String) throws { try stream.write(text) }
+
+  /// Gives the file its name.
+  /// - Parameter durably: whether it has to be there after a power cut.
+  func finish(durably: Bool) throws {
+    guard let temporary else { return }
+    if durably, fsync(stream.descriptor) != 0 { throw Self.failure(path, errno) }
+    guard rename(temporary, target) == 0 else { throw Self.failure(path, errno) }
+    isDone = true
+  }
+
+  deinit {
+    if let temporary, !isDone { unlink(temporary) }
+  }
+
+  /// A name of this process's own, which begins with a dot: who reads a folder of such files passes it by.
+  private static func temporary(for path: String) -> String {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    return (parts.dropLast() + [".\(parts.last ?? "").reel-\(getpid())"]).joined(separator: "/")
+  }
+
+  private static func resolved(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(validatingCString: real) ?? path
+  }
+
+  private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
+    CommandFailure(.couldNotRun, "\(path) can't be written: \(String(cString: strerror(code)))")
+  }
+}
