@@ -4,6 +4,46 @@ import Testing
 
 @Suite("The other commands", .shortTime)
 struct CommandTests {
+  @Test("an export has every post once, in their order, and is there as a whole or not at all")
+  func export() async throws {
+    let bench = try Workbench()
+    // A library that is not there has no posts.
+    let none = try await bench.reel("export", "-")
+    #expect(none.status == 0 && none.output.isEmpty)
+    try bench.addDistinct(3)
+    try bench.write("path,caption\nclip-00001.mp4,=1+1\nclip-00002.mp4,\"a, \"\"b\"\"\"\n", to: "list.csv")
+    #expect(
+      try await bench.reel("ingest", "clips", "--captions", "clips/list.csv", "--jobs", "1").status == 0)
+    let lines = try await bench.reel("export", "-")
+    let posts = try lines.output.split(separator: "\n").map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    #expect(posts.compactMap { $0["pageNumber"] as? Int } == [1, 2, 3] && lines.errors.isEmpty)
+    let file = bench.folder.appendingPathComponent("posts.csv")
+    try "old".write(to: file, atomically: true, encoding: .utf8)
+    let told = try await bench.reel("export", "posts.csv")
+    #expect(told.status == 0 && told.errors.contains("3 posts in posts.csv") && told.output.isEmpty)
+    let text = try String(contentsOf: file, encoding: .utf8)
+    #expect(text.hasPrefix("id,pageNumber,") && text.components(separatedBy: "\r\n").count == 5)
+    #expect(text.contains(",'=1+1,") && text.contains(",\"a, \"\"b\"\"\","), "\(text)")
+    let raw = try await bench.reel("export", "-", "--format", "csv", "--raw")
+    #expect(raw.output.contains(",=1+1,"))
+    let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
+    #expect(Set(names) == ["clips", "library", "posts.csv"], "\(names)")
+    for wrong in [["posts.txt"], ["posts.jsonl", "--raw"], ["x.csv", "--format", "xml"]] {
+      let run = try await ReelBinary.run(
+        ["export"] + wrong + ["--library", bench.library.path], in: bench.folder)
+      #expect(run.status == 64, "\(wrong)")
+    }
+    let nowhere = try await bench.reel("export", "no/such/folder/posts.csv")
+    #expect(nowhere.status == 1 && nowhere.errors.contains("no/such/folder/posts.csv"))
+    // What is no file is not replaced by one.
+    #expect(try await bench.reel("export", "/dev/null", "--format", "csv").status == 0)
+    #expect(
+      try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
+        == .typeCharacterSpecial)
+  }
+
   @Test("pages of the feed by page number: each says where the next one begins")
   func feedByPageNumber() async throws {
     let bench = try Workbench()

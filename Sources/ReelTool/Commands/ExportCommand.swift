@@ -1,0 +1,107 @@
+import ArgumentParser
+import ReelCore
+import ReelTerminal
+
+/// `reel export FILE`
+struct ExportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Write all posts to a CSV or JSON Lines file, or to stdout.",
+    discussion: """
+      Posts come in the order of their page numbers. The file gets its name when it is complete, in place of an older \
+      one. docs/post.md describes the columns. In a CSV, a text that a spreadsheet would take for a formula gets an \
+      apostrophe before it; --raw leaves it out.
+      """)
+
+  @OptionGroup var library: LibraryOptions
+
+  @Option(help: "csv or jsonl. Default: the file's ending; jsonl on stdout.")
+  var format: ExportFormat?
+
+  @Flag(help: "In a CSV, write texts as they are. Not for spreadsheets.")
+  var raw = false
+
+  @Argument(help: "posts.csv, posts.jsonl, or - for stdout.", transform: RawArguments.place)
+  var file: String
+
+  private var form: ExportForm? {
+    if let format { return format.form }
+    if file == "-" { return .jsonl }
+    return ExportForm.allCases.first { file.hasSuffix("." + $0.rawValue) }
+  }
+
+  func validate() throws {
+    guard let form else {
+      throw ValidationError("\(file) ends neither in .csv nor in .jsonl: say with --format what it is to be.")
+    }
+    if raw, form != .csv { throw ValidationError("--raw is about CSV; JSON Lines have every text as it is.") }
+  }
+
+  func run() async throws {
+    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let catalog = try await AppContext.reading(settings)
+    let table = PostTable(form ?? .jsonl, raw: raw)
+    let output = file == "-" ? nil : try WholeFile(at: file)
+    func write(_ text: String) throws {
+      if let output { try output.write(text) } else { try OutputStream.standardOutput.write(text) }
+    }
+    try write(table.header)
+    var count = 0
+    if let catalog {
+      var pages = PostPages(catalog: catalog)
+      while let posts = try await pages.next() {
+        count += posts.count
+        try write(try table.text(posts))
+      }
+    }
+    guard let output else { return }
+    try output.finish(durably: true)
+    let traits = TerminalTraits.standardError()
+    // Nobody has to listen.
+    try? OutputStream.standardError.write(
+      traits.sanitized("\(HumanNumber.count(count, "post", "posts")) in \(file)") + "\n")
+  }
+}
+
+enum ExportFormat: String, ExpressibleByArgument, CaseIterable {
+  case csv, jsonl
+
+  var form: ExportForm {
+    switch self {
+    case .csv: .csv
+    case .jsonl: .jsonl
+    }
+  }
+}
+
+/// All posts by page number, a page at a time: those that there were when the first page was read.
+struct PostPages {
+  private static let size = 500
+
+  private let catalog: any PostCatalog
+  private var from = 1
+  private var last: Int?
+
+  init(catalog: any PostCatalog) {
+    self.catalog = catalog
+  }
+
+  /// Nil at the end; page numbers may have gaps, so a page may be empty.
+  mutating func next() async throws -> [Post]? {
+    do throws(CatalogError) {
+      let last: Int
+      if let known = self.last {
+        last = known
+      } else {
+        last = try await catalog.newestPosts(before: nil, limit: 1).posts.first?.pageNumber ?? 0
+        self.last = last
+      }
+      guard from <= last else { return nil }
+      let posts = try await catalog.posts(from: from, count: min(Self.size, last - from + 1))
+      from += Self.size
+      return posts
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+}
