@@ -45,7 +45,9 @@ public enum Sidecar {
   /// Whether the bytes are a JSON object that says nothing but what a sidecar says: what tells one from any other JSON
   /// file where no video lies beside it.
   package static func isOne(_ bytes: [UInt8]) -> Bool {
-    guard bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return false }
+    // Most other files are told by their first key: a folder may hold many.
+    let beginning = bytes.prefix(256).filter { $0 > 0x20 }
+    guard keys.contains(where: { beginning.starts(with: "{\"\($0)\"".utf8) }) else { return false }
     let found = (try? JSONDecoder().decode(Keys.self, from: Data(bytes)))?.names ?? []
     return !found.isEmpty && Set(found).isSubset(of: keys)
   }

@@ -107,6 +107,17 @@ struct RunOutputTests {
     }
   }
 
+  @Test(
+    "help names every kind of destination",
+    arguments: [["ingest"], ["publish"], ["uploader", "check"], ["relocate"]])
+  func helpNamesDestinations(command: [String]) async throws {
+    let help = try await ReelBinary.run(command + ["--help"], in: FileManager.default.temporaryDirectory)
+    let text = help.output.replacing(/\s+/, with: " ")
+    for kind in ["a folder", "s3://", "s3+https://", "tus+https://", "firebase://", "command:PROGRAM"] {
+      #expect(text.contains(kind), "\(kind)")
+    }
+  }
+
   @Test("no default is told twice in the help of any command")
   func helpTellsDefaultsOnce() async throws {
     let root = try await ReelBinary.run(["--help"], in: FileManager.default.temporaryDirectory)

@@ -93,11 +93,11 @@ struct RelocateCommand: AsyncParsableCommand {
   var duplicates: DuplicatesChoice = .skip
 
   @Argument(
-    help: "Where it was: an address as --to takes it, or the name that `reel status` gives it.",
+    help: "Where it was: its address, or the name that `reel status` gives it.",
     transform: RawArguments.place)
   var old: String
 
-  @Argument(help: "Where it is now, as --to takes it.", transform: RawArguments.place)
+  @Argument(help: "Where it is now: \(DestinationHelp.kinds).", transform: RawArguments.place)
   var new: String
 
   func run() async throws {

@@ -41,7 +41,7 @@ struct UploaderCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: "The destination, as --to takes it.", transform: RawArguments.place)
+    @Argument(help: "The destination: \(DestinationHelp.kinds).", transform: RawArguments.place)
     var destination: String
 
     func validate() throws {

@@ -101,12 +101,19 @@ enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, always, never
 }
 
+/// What the help of every command says of destinations.
+enum DestinationHelp {
+  static let kinds =
+    "a folder, s3://bucket/prefix (s3+https://host/bucket/prefix elsewhere than at Amazon), tus+https://host/path, "
+    + "firebase://bucket/prefix or command:PROGRAM"
+}
+
 /// What happens to the videos, the same for one and for many.
 struct IntakeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The destination: a folder, s3://bucket/prefix, tus+https://host/path, firebase://bucket/prefix or command:PROGRAM. "
-        + "Default: media/ in the library.", valueName: "destination"), transform: RawArguments.place)
+      "The destination: \(DestinationHelp.kinds). Default: media/ in the library.", valueName: "destination"),
+    transform: RawArguments.place)
   var to: String?
 
   @Option(
