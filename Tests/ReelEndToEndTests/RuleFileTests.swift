@@ -67,6 +67,8 @@ struct RuleFiles: Sendable {
       "size.odd", bad: .sample("clips/faststart.mp4") { RepairSession.setEntry(&$0, "zzzz", size: (161, 90)) }
     ),
     RuleFiles("size.aspect", "[\"16:9\"]", bad: .sample("clips/captioned.mp4")),
+    // By the picture as it is shown: this one is stored lying.
+    RuleFiles("size.orientation", "landscape", bad: .sample("clips/phone-portrait.mov")),
     RuleFiles("rotation.present", bad: .sample("clips/phone-portrait.mov")),
     RuleFiles("sar.nonSquare", bad: .sample("clips/pal-wide.mp4")),
     RuleFiles(

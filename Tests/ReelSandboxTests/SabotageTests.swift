@@ -47,6 +47,18 @@ import Testing
   }
 
   @Test(.enabled(if: !Program.isSanitized, Program.whyNotSanitized))
+  func thoseThatWereReplacedAreCounted() async throws {
+    let prober = Sabotaged.prober()
+    _ = await prober.code(try folder.file("good.mp4", order("read")))
+    _ = await prober.code(try folder.file("damaged.mp4", order("fail corrupt")))
+    #expect(prober.replacedWorkers == 0)
+    _ = await prober.code(try folder.file("bad.mp4", order("abort")))
+    // It is read once more, alone.
+    #expect(prober.replacedWorkers == 2)
+    await prober.close()
+  }
+
+  @Test(.enabled(if: !Program.isSanitized, Program.whyNotSanitized))
   func theSignalIsNamed() async throws {
     let prober = Sabotaged.prober()
     #expect(

@@ -129,7 +129,7 @@ struct RunSession: Sendable {
     await drawing.value
     measuring.cancel()
     await measuring.value
-    try metrics?.write(await model.state)
+    await metrics?.writeLast(model.state)
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, files: await files,
       result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed)

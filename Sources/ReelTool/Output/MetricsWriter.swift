@@ -41,6 +41,11 @@ struct MetricsWriter: Sendable {
     try file.finish(durably: false)
   }
 
+  /// What could not be written at the end is told; how the run went is told all the same.
+  func writeLast(_ state: IngestState) {
+    do { try write(state) } catch { (error as? CommandFailure)?.tell() }
+  }
+
   /// Writes until cancelled. A file that can't be written now may be later; the last writing tells.
   func write(_ model: IngestModel) async {
     while (try? await Task.sleep(for: Self.interval)) != nil { try? write(await model.state) }
