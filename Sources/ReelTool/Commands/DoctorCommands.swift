@@ -34,7 +34,7 @@ struct DoctorCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "With --fix: restore missing or damaged objects from this file or folder; can be repeated.",
-      valueName: "path"))
+      valueName: "path"), completion: .file())
   var from: [String] = []
 
   @Flag(
@@ -46,7 +46,7 @@ struct DoctorCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "With --rebuild: another folder that only this library stored in; can be repeated.",
-      valueName: "folder"), transform: RawArguments.place)
+      valueName: "folder"), completion: .directory, transform: RawArguments.place)
   var to: [String] = []
 
   @Flag(help: "Print JSON.")
@@ -107,7 +107,7 @@ struct VerifyCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Check only this store, given by its address or its name in `reel status`. Default: all.",
-      valueName: "destination"), transform: RawArguments.place)
+      valueName: "destination"), completion: .directory, transform: RawArguments.place)
   var to: String?
 
   @Flag(help: "Read every object back and compare its digest.")

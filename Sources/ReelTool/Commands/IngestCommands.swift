@@ -23,7 +23,8 @@ struct IngestCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("files0-from"),
     help: ArgumentHelp(
-      "Ingest the files listed in FILE, or on stdin, separated by NULs.", valueName: "file|-"))
+      "Ingest the files listed in FILE, or on stdin, separated by NULs.", valueName: "file|-"),
+    completion: .file())
   var filesFrom: String?
 
   @Option(
@@ -45,7 +46,7 @@ struct IngestCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "A CSV file with a header: path (relative to the list), caption, music, author, authorName.",
-      valueName: "file.csv"))
+      valueName: "file.csv"), completion: .file())
   var captions: String?
 
   @Option(
@@ -53,7 +54,7 @@ struct IngestCommand: AsyncParsableCommand {
       "Write what became of each file to an HTML file that needs nothing else.", valueName: "html=file"))
   var report: RunReportTarget?
 
-  @Argument(help: "Files and folders.")
+  @Argument(help: "Files and folders.", completion: .file())
   var paths: [String] = []
 
   func validate() throws {
@@ -128,7 +129,7 @@ struct PublishCommand: AsyncParsableCommand {
   @OptionGroup var output: RunOutputOptions
   @OptionGroup var library: LibraryOptions
 
-  @Argument(help: "The video.")
+  @Argument(help: "The video.", completion: .file())
   var file: String
 
   func run() async throws {

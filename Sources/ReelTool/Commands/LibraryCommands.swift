@@ -50,7 +50,9 @@ struct BackupCommand: AsyncParsableCommand {
 
   @OptionGroup var library: LibraryOptions
 
-  @Argument(help: "The new file. An existing file is never replaced.", transform: RawArguments.place)
+  @Argument(
+    help: "The new file. An existing file is never replaced.", completion: .file(),
+    transform: RawArguments.place)
   var file: String
 
   func run() async throws {
@@ -94,10 +96,11 @@ struct RelocateCommand: AsyncParsableCommand {
 
   @Argument(
     help: "Where it was: its address, or the name that `reel status` gives it.",
-    transform: RawArguments.place)
+    completion: .directory, transform: RawArguments.place)
   var old: String
 
-  @Argument(help: "Where it is now: \(DestinationHelp.kinds).", transform: RawArguments.place)
+  @Argument(
+    help: "Where it is now: \(DestinationHelp.kinds).", completion: .directory, transform: RawArguments.place)
   var new: String
 
   func run() async throws {

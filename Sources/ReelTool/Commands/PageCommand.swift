@@ -46,7 +46,7 @@ struct PageCommand: AsyncParsableCommand {
   )
   var json = false
 
-  @Argument(help: "The site's folder.", transform: RawArguments.place)
+  @Argument(help: "The site's folder.", completion: .directory, transform: RawArguments.place)
   var site: String
 
   func validate() throws {

@@ -12,7 +12,8 @@ struct PictureOptions: ParsableArguments {
   @Option(
     name: [.short, .customLong("output")],
     help: ArgumentHelp(
-      "Where the picture goes: a file, a folder (FOLDER/) for several, or - for stdout.", valueName: "file"))
+      "Where the picture goes: a file, a folder (FOLDER/) for several, or - for stdout.", valueName: "file"),
+    completion: .file())
   var output: String?
 
   @Option(
@@ -65,7 +66,7 @@ struct PosterCommand: AsyncParsableCommand {
   @Flag(help: "Instead of files: give each post of the library that has no poster one, beside its video.")
   var missing = false
 
-  @Argument(help: "The files; a folder means the videos in it.")
+  @Argument(help: "The files; a folder means the videos in it.", completion: .file())
   var files: [String] = []
 
   func validate() throws {
@@ -173,7 +174,7 @@ struct SheetCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Pictures of one video.", valueName: "n"))
   var pictures = 16
 
-  @Argument(help: "One video, or several; a folder means the videos in it.")
+  @Argument(help: "One video, or several; a folder means the videos in it.", completion: .file())
   var files: [String] = []
 
   /// Pixels on the longer side of a picture, unless something else is asked for.

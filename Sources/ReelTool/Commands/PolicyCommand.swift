@@ -52,7 +52,7 @@ struct PolicyCommand: AsyncParsableCommand {
       commandName: "check",
       abstract: "Check policy files; reports each problem with its line and column.")
 
-    @Argument(help: "Policy files or presets.", transform: RawArguments.place)
+    @Argument(help: "Policy files or presets.", completion: .file(), transform: RawArguments.place)
     var names: [String]
 
     func run() async throws {
@@ -75,7 +75,7 @@ struct PolicyCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ValidationOptions
 
-    @Argument(help: "A video that is as all of them should be.")
+    @Argument(help: "A video that is as all of them should be.", completion: .file())
     var file: String
 
     func run() async throws {

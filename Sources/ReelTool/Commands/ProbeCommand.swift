@@ -28,7 +28,7 @@ struct ProbeCommand: AsyncParsableCommand {
     var why = false
   #endif
 
-  @Argument(help: "The files; a folder means the videos in it.")
+  @Argument(help: "The files; a folder means the videos in it.", completion: .file())
   var files: [String]
 
   func validate() throws {

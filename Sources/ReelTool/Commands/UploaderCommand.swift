@@ -41,7 +41,9 @@ struct UploaderCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: "The destination: \(DestinationHelp.kinds).", transform: RawArguments.place)
+    @Argument(
+      help: "The destination: \(DestinationHelp.kinds).", completion: .directory,
+      transform: RawArguments.place)
     var destination: String
 
     func validate() throws {

@@ -20,7 +20,7 @@ struct ValidateCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp("Compare each file with what it was when it was locked.", valueName: "file"),
-    transform: RawArguments.place)
+    completion: .file(), transform: RawArguments.place)
   var lock: String?
 
   @Option(
@@ -40,7 +40,7 @@ struct ValidateCommand: AsyncParsableCommand {
     transform: RawArguments.text)
   var explain: String?
 
-  @Argument(help: "Files and folders.")
+  @Argument(help: "Files and folders.", completion: .file())
   var paths: [String] = []
 
   func validate() throws {
@@ -113,7 +113,9 @@ struct LockCommand: AsyncParsableCommand {
 
   @OptionGroup var options: ValidationOptions
 
-  @Option(help: ArgumentHelp("Where the lock is written.", valueName: "file"), transform: RawArguments.place)
+  @Option(
+    help: ArgumentHelp("Where the lock is written.", valueName: "file"), completion: .file(),
+    transform: RawArguments.place)
   var to: String?
 
   @Flag(help: "Show the differences and write them.")
@@ -122,7 +124,7 @@ struct LockCommand: AsyncParsableCommand {
   @Flag(help: "Succeed even if there are no files.")
   var allowEmpty = false
 
-  @Argument(help: "Files and folders.")
+  @Argument(help: "Files and folders.", completion: .file())
   var paths: [String]
 
   func run() async throws {

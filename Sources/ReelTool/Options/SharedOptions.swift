@@ -9,13 +9,14 @@ struct LibraryOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The library folder: catalog, temporary files and, by default, the media. "
-        + "Else $REEL_LIBRARY, else $XDG_DATA_HOME/reel.", valueName: "dir"), transform: RawArguments.place)
+        + "Else $REEL_LIBRARY, else $XDG_DATA_HOME/reel.", valueName: "dir"), completion: .directory,
+    transform: RawArguments.place)
   var library: String?
 
   @Option(
     help: ArgumentHelp(
       "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, if it exists.",
-      valueName: "file"), transform: RawArguments.place)
+      valueName: "file"), completion: .file(), transform: RawArguments.place)
   var config: String?
 
   @OptionGroup var terminal: TerminalOptions
@@ -38,7 +39,7 @@ struct ReadingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp("The path of reel-probe-worker, if it is not next to reel.", valueName: "file"),
-    transform: RawArguments.place)
+    completion: .file(), transform: RawArguments.place)
   var worker: String?
 
   @Option(help: ArgumentHelp("Seconds allowed for reading one file (default: 10).", valueName: "seconds"))
@@ -63,7 +64,7 @@ struct RunOutputOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Write events as JSON lines to a file, - (stdout; the report moves to stderr) or fd:N.",
-      valueName: "file|-|fd:N"), transform: RawArguments.place)
+      valueName: "file|-|fd:N"), completion: .file(), transform: RawArguments.place)
   var events: String?
 
   @Option(help: "How progress is shown on stderr (default: auto).")
@@ -113,6 +114,7 @@ struct IntakeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The destination: \(DestinationHelp.kinds). Default: media/ in the library.", valueName: "destination"),
+    completion: .directory,
     transform: RawArguments.place)
   var to: String?
 
@@ -162,7 +164,7 @@ struct IntakeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "What is accepted: a preset or a policy file (`reel policy list`). Default: any whole video.",
-      valueName: "name|file"), transform: RawArguments.place)
+      valueName: "name|file"), completion: .file(), transform: RawArguments.place)
   var policy: String?
 
   @Flag(help: "Accept the author named in a sidecar, which anyone who made the clip can write.")

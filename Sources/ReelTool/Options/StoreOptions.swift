@@ -53,7 +53,8 @@ struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "For firebase://: the key of a service account (JSON, readable only by you). "
-        + "Else $GOOGLE_APPLICATION_CREDENTIALS.", valueName: "file"), transform: RawArguments.place)
+        + "Else $GOOGLE_APPLICATION_CREDENTIALS.", valueName: "file"), completion: .file(),
+    transform: RawArguments.place)
   var serviceAccount: String?
 
   @Option(
@@ -65,7 +66,7 @@ struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Certificates (PEM) to trust in addition to the system's. Else $AWS_CA_BUNDLE.", valueName: "file"),
-    transform: RawArguments.place)
+    completion: .file(), transform: RawArguments.place)
   var caFile: String?
 
   @Option(

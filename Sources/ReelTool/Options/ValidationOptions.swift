@@ -8,7 +8,7 @@ struct ValidationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A preset or a policy file (`reel policy list`). Default: the built-in sanity rules.",
-      valueName: "name|file"), transform: RawArguments.place)
+      valueName: "name|file"), completion: .file(), transform: RawArguments.place)
   var policy: String?
 
   @Option(help: ArgumentHelp("In folders, only files that match; can be repeated.", valueName: "glob"))
@@ -24,7 +24,7 @@ struct ValidationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, if it exists.",
-      valueName: "file"), transform: RawArguments.place)
+      valueName: "file"), completion: .file(), transform: RawArguments.place)
   var config: String?
 
   @OptionGroup var terminal: TerminalOptions
