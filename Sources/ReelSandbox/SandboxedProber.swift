@@ -164,4 +164,15 @@ extension SandboxedProber {
       try readerVersion(cancellation: flag)
     }
   }
+
+  /// How far this system lets a worker be confined, as one says that is started for it unless there is one.
+  /// - Throws: as ``readerVersion(cancellation:)``; `cancelled` when the task is.
+  public func isolation() async throws(ProbeError) -> IsolationLevel {
+    try await queue.runCancellable { [self] parent throws(ProbeError) in
+      let flag = CancellationFlag(parent: parent)
+      guard let slot = pool.take(flag) else { throw .cancelled }
+      defer { pool.giveBack(flag) }
+      return try slot.isolation(flag)
+    }
+  }
 }

@@ -25,6 +25,13 @@ final class WorkerSlot: @unchecked Sendable {
     try source.prepare(cancellation)
   }
 
+  /// How far a worker is confined. Blocks while one starts.
+  func isolation(_ cancellation: CancellationFlag) throws(ProbeError) -> IsolationLevel {
+    let ready = try source.worker(alone: false, cancellation)
+    source.takeBack(ready, sound: true)
+    return ready.hello.isolation
+  }
+
   /// Reads a file. Blocks.
   ///
   /// A file that its worker did not survive, or that one says can't be read which has read others before, is read once

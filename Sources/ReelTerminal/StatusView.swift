@@ -108,6 +108,8 @@ package struct VersionView: Encodable, Hashable, Sendable {
   package var reel: String
   /// Of `reel-probe-worker`; nil when it does not answer.
   @ExplicitNull package var worker: String?
+  /// How far the worker is confined here; nil when it does not answer.
+  @ExplicitNull package var isolation: IsolationLevel?
   /// Of libavformat, as the worker says.
   @ExplicitNull package var ffmpeg: String?
   /// Of the SQLite that the catalog uses.
@@ -116,11 +118,12 @@ package struct VersionView: Encodable, Hashable, Sendable {
   @ExplicitNull package var workerProblem: String?
 
   package init(
-    reel: String = ReelVersion.current, worker: String?, ffmpeg: String?, sqlite: String?,
-    workerProblem: String? = nil
+    reel: String = ReelVersion.current, worker: String?, isolation: IsolationLevel?, ffmpeg: String?,
+    sqlite: String?, workerProblem: String? = nil
   ) {
     self.reel = reel
     _worker = ExplicitNull(wrappedValue: worker)
+    _isolation = ExplicitNull(wrappedValue: isolation)
     _ffmpeg = ExplicitNull(wrappedValue: ffmpeg)
     _sqlite = ExplicitNull(wrappedValue: sqlite)
     _workerProblem = ExplicitNull(wrappedValue: workerProblem)
@@ -131,9 +134,23 @@ package struct VersionView: Encodable, Hashable, Sendable {
     sheet.add("reel", reel, .strong)
     sheet.add(
       "reel-probe-worker", worker ?? workerProblem ?? "does not answer", worker == nil ? .failure : nil)
+    if let isolation {
+      sheet.add("isolation", Self.words(isolation), [.full, .strict].contains(isolation) ? nil : .warning)
+    }
     sheet.add("libavformat", ffmpeg ?? "unknown")
     sheet.add("SQLite", sqlite ?? "unknown")
     if worker != nil { sheet.add("problem", workerProblem, .failure) }
     return sheet.lines(indent: 0).text(traits)
+  }
+
+  /// The level, and what is missing.
+  private static func words(_ level: IsolationLevel) -> String {
+    switch level {
+    case .full, .strict: level.rawValue
+    case .seccomp: "seccomp, without Landlock"
+    case .landlock: "landlock, without seccomp"
+    case .limits: "resource limits, without Landlock and seccomp"
+    case .none: "none: files are read unconfined"
+    }
   }
 }

@@ -227,7 +227,7 @@ struct CommandTests {
   func version() async throws {
     let bench = try Workbench()
     let all = try await bench.reel("version", "--json").object()
-    for key in ["reel", "worker", "ffmpeg", "sqlite"] { #expect(all[key] is String, "\(key)") }
+    for key in ["reel", "worker", "isolation", "ffmpeg", "sqlite"] { #expect(all[key] is String, "\(key)") }
     #expect(all["reel"] as? String == all["worker"] as? String)
     let short = try await ReelBinary.run(["--version"], in: bench.folder)
     #expect(short.status == 0)

@@ -75,7 +75,10 @@ import Testing
         ProbeSummary.text(ProbeDocument(path: path, result: .failure(RandomValues.failure(&random))), traits)
       ),
       ("status", StatusView(status(&random), library: HostileText.draw(&random)).text(traits)),
-      ("versions", VersionView(worker: HostileText.draw(&random), ffmpeg: nil, sqlite: nil).text(traits)),
+      (
+        "versions",
+        VersionView(worker: HostileText.draw(&random), isolation: nil, ffmpeg: nil, sqlite: nil).text(traits)
+      ),
       ("verification", try verification(&random, json: false, traits)),
       ("promise", promises(&random, traits)),
       ("cache", CacheView(CacheStatus(files: .max, readings: 1, bytes: .max)).text(traits)),

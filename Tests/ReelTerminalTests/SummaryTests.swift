@@ -117,8 +117,8 @@ import Testing
 
   @Test func versions() throws {
     let view = VersionView(
-      reel: "0.1.0", worker: nil, ffmpeg: nil, sqlite: "3.40.1", workerProblem: "reel-probe-worker is missing"
-    )
+      reel: "0.1.0", worker: nil, isolation: nil, ffmpeg: nil, sqlite: "3.40.1",
+      workerProblem: "reel-probe-worker is missing")
     #expect(
       lines(view.text(log)) == [
         "reel               0.1.0", "reel-probe-worker  reel-probe-worker is missing",
@@ -126,8 +126,20 @@ import Testing
       ])
     #expect(
       try view.json()
-        == #"{"ffmpeg":null,"reel":"0.1.0","sqlite":"3.40.1","worker":null,"#
+        == #"{"ffmpeg":null,"isolation":null,"reel":"0.1.0","sqlite":"3.40.1","worker":null,"#
         + #""workerProblem":"reel-probe-worker is missing"}"# + "\n")
+  }
+
+  @Test(
+    "what the worker's confinement lacks is named",
+    arguments: [
+      (IsolationLevel.full, "landlock+seccomp"), (.strict, "landlock+seccomp+fresh"),
+      (.seccomp, "seccomp, without Landlock"), (.landlock, "landlock, without seccomp"),
+      (.limits, "resource limits, without Landlock and seccomp"), (.none, "none: files are read unconfined"),
+    ])
+  func confinement(_ level: IsolationLevel, _ words: String) {
+    let view = VersionView(reel: "1", worker: "1", isolation: level, ffmpeg: "59", sqlite: "3")
+    #expect(lines(view.text(log)).contains("isolation          \(words)"))
   }
 
   @Test func theCache() throws {

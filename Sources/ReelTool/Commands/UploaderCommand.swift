@@ -76,7 +76,8 @@ struct UploaderCommand: AsyncParsableCommand {
 /// `reel version`
 struct VersionCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "version", abstract: "Reel's version, the worker's, FFmpeg's and SQLite's.")
+    commandName: "version",
+    abstract: "Reel's version, the worker's and its confinement, FFmpeg's and SQLite's.")
 
   @OptionGroup var reading: ReadingOptions
   @OptionGroup var library: LibraryOptions
@@ -97,14 +98,17 @@ struct VersionCommand: AsyncParsableCommand {
     let sqlite = SQLiteCatalog.sqliteVersion()
     do {
       let prober = try AppContext.prober(settings, workers: 1)
+      let isolation = try await prober.isolation()
       let reader = try await prober.readerVersion()
       await prober.close()
-      return VersionView(worker: reader.reel, ffmpeg: reader.ffmpeg, sqlite: sqlite)
+      return VersionView(worker: reader.reel, isolation: isolation, ffmpeg: reader.ffmpeg, sqlite: sqlite)
     } catch let error as ProbeError {
-      return VersionView(worker: nil, ffmpeg: nil, sqlite: sqlite, workerProblem: error.message)
+      return VersionView(
+        worker: nil, isolation: nil, ffmpeg: nil, sqlite: sqlite, workerProblem: error.message)
     } catch {
       return VersionView(
-        worker: nil, ffmpeg: nil, sqlite: sqlite, workerProblem: (error as? CommandFailure)?.message)
+        worker: nil, isolation: nil, ffmpeg: nil, sqlite: sqlite,
+        workerProblem: (error as? CommandFailure)?.message)
     }
   }
 }
