@@ -65,9 +65,10 @@ build_release() {
 
 # Swift's libraries, linked in, ask for every symbol to be exported. Nobody loads this program, and 50,000 symbols that
 # nobody asks for are a tenth of what starting it costs. All others are bound at the start, so that their table can be
-# read-only from then on.
+# read-only from then on. No library of Reel's own stands beside the programs, so none is looked for there.
 release_flags=(
-  --configuration release --static-swift-stdlib -Xlinker --no-export-dynamic -Xlinker -z -Xlinker now
+  --configuration release --static-swift-stdlib --disable-local-rpath
+  -Xlinker --no-export-dynamic -Xlinker -z -Xlinker now
 )
 
 # swift_build ROOT LOG PRODUCT
