@@ -1,7 +1,7 @@
 /// This build's version. The tool and its worker must agree on it.
 public enum ReelVersion {
   /// As semver.org writes it, without a `v` before it.
-  public static let current = "0.1.0"
+  public static let current = "0.2.0"
 }
 
 #if !os(Linux)

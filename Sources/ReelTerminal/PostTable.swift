@@ -77,7 +77,7 @@ package struct PostTable: Sendable {
     .text("videoURL") { $0.videoURL },
     .text("videoFileExtension") { $0.videoFileExtension },
     .text("contentType") { $0.contentType },
-    .text("videoCodec") { $0.videoCodec },
+    .text("videoCodec") { $0.videoCodec }, .text("sourceName") { $0.sourceName },
     .number("videoWidth") { $0.videoWidth.map { "\($0)" } },
     .number("videoHeight") { $0.videoHeight.map { "\($0)" } },
     .number("duration") { $0.duration.map { "\($0)" } },

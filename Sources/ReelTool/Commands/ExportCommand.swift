@@ -21,7 +21,8 @@ struct ExportCommand: AsyncParsableCommand {
   @Flag(help: "In a CSV, write texts as they are. Not for spreadsheets.")
   var raw = false
 
-  @Argument(help: "posts.csv, posts.jsonl, or - for stdout.", transform: RawArguments.place)
+  @Argument(
+    help: "posts.csv, posts.jsonl, or - for stdout.", completion: .file(), transform: RawArguments.place)
   var file: String
 
   private var form: ExportForm? {

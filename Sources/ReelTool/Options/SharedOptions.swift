@@ -82,7 +82,7 @@ struct RunOutputOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Write the run's numbers to a file for Prometheus' node exporter, every 15 seconds and at the end.",
-      valueName: "file.prom"), transform: RawArguments.place)
+      valueName: "file.prom"), completion: .file(), transform: RawArguments.place)
   var metrics: String?
 
   @Flag(help: "Print the result as JSON.")
