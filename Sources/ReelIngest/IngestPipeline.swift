@@ -89,7 +89,7 @@ struct IngestPipeline: Sendable {
       let items = await thread.run { walk.next(upTo: BatchCutter.most) }
       scan.isComplete = items.isEmpty
       let numbered = items.compactMap { scan.count($0) }
-      hub.emit(items.compactMap { MetadataWarning($0) }.map { .metadataWarning($0) })
+      await warn(items.compactMap { MetadataWarning($0) })
       if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
       let batches = cutter.cut(numbered)
       if batches.isEmpty { continue }
@@ -98,13 +98,17 @@ struct IngestPipeline: Sendable {
     }
     queue.close()
     guard let captions = options.captions else { return }
-    await thread.run {
-      captions.missing { entry in
-        if stop.isSet { return false }
-        hub.emit(.metadataWarning(MetadataWarning(missing: entry)))
-        return true
-      }
+    for start in stride(from: 0, to: captions.count, by: 256) where !stop.isSet {
+      let missing = await thread.run { captions.missing(among: start..<start + 256) }
+      await warn(missing.map { MetadataWarning(missing: $0) })
     }
+  }
+
+  /// A list may have a million rows about nothing: they do not pile up.
+  private func warn(_ warnings: [MetadataWarning]) async {
+    guard !warnings.isEmpty else { return }
+    hub.emit(warnings.map { .metadataWarning($0) })
+    await hub.observersToCatchUp()
   }
 
   /// Files in a batch. A lane holds up to four descriptors for each, and as many wait in the queue; uploads that a

@@ -57,13 +57,13 @@ public struct CaptionList: Sendable {
   /// Every row, in the order of the list; taken from its text anew with each call.
   public var entries: [Entry] { (0..<rows.count).compactMap { rows.entry($0) } }
 
-  /// Gives each row about a file that is not there, in the order of the list, for as long as it gives true. Blocks: it
-  /// looks at each file.
-  package func missing(_ take: (Entry) -> Bool) {
-    for index in 0..<rows.count {
-      guard let entry = rows.entry(index) else { continue }
-      let path = AbsolutePath(entry.path.bytes, from: folder)
-      if path.namesNothing, !take(entry) { return }
+  package var count: Int { rows.count }
+
+  /// Those of the rows `indices` that are about a file that is not there. Blocks: it looks at each file.
+  package func missing(among indices: Range<Int>) -> [Entry] {
+    indices.clamped(to: 0..<rows.count).compactMap { index in
+      guard let entry = rows.entry(index) else { return nil }
+      return AbsolutePath(entry.path.bytes, from: folder).namesNothing ? entry : nil
     }
   }
 

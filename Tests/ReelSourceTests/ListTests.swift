@@ -116,7 +116,7 @@ struct CaptionListTests {
     #expect(list.entries.count == count)
   }
 
-  @Test("tell which of their files are not there, as far as anybody wants to know")
+  @Test("tell which of their files are not there")
   func missing() throws {
     let folder = try TemporaryFolder()
     try folder.folder("clips")
@@ -126,21 +126,13 @@ struct CaptionListTests {
     ]
     let list = try CaptionList(
       at: try folder.write("clips/list.csv", Array(("path\n" + rows.prefix(4).joined(separator: "\n")).utf8)))
-    var lines: [Int] = []
-    list.missing { entry in
-      lines.append(entry.line)
-      return true
-    }
     // What lies beneath a file is not there either.
-    #expect(lines == [3, 4])
+    #expect(list.missing(among: 0..<list.count).map(\.line) == [3, 4])
+    #expect(list.missing(among: 2..<99).map(\.line) == [4])
+    #expect(list.missing(among: 99..<100).isEmpty)
     let more = try CaptionList(
       at: try folder.write("clips/more.csv", Array(("path\n" + rows.suffix(2).joined(separator: "\n")).utf8)))
-    var paths: [String] = []
-    more.missing { entry in
-      paths.append(entry.path.text)
-      return false
-    }
-    #expect(paths == ["far/gone.mp4"])
+    #expect(more.missing(among: 0..<2).map(\.path.text) == ["far/gone.mp4"])
   }
 
   @Test("are read from files")
