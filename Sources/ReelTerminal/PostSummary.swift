@@ -31,6 +31,7 @@ package enum PostSummary {
     sheet.add("file", post.sourceName)
     sheet.add("video", video(post, traits))
     sheet.add("url", post.videoURL)
+    sheet.add("poster", post.posterURL)
     sheet.add("place", post.pageNumber.map { "\($0) in the feed" })
     sheet.add("posted", post.createdAt.map(ISOTime.second))
     sheet.add("likes", post.likeCount.map { "\($0)" })
