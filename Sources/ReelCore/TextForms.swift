@@ -3,7 +3,13 @@ public enum ShellWord {
   /// `path` as one word for a POSIX shell, which takes it for a name and for nothing else; with control characters
   /// or bytes that are not UTF-8 it is bash's `$'…'`.
   public static func quoted(_ path: [UInt8]) -> String {
-    let path = path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path
+    word(path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path)
+  }
+
+  /// `value` as the rest of a word, behind `--option=`.
+  package static func quoted(value: String) -> String { word(Array(value.utf8)) }
+
+  private static func word(_ path: [UInt8]) -> String {
     if !path.isEmpty, path.allSatisfy(isPlain) { return String(decoding: path, as: UTF8.self) }
     if path.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), let text = String(validating: path, as: UTF8.self) {
       return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)

@@ -4,6 +4,8 @@ import ReelIngest
 
 /// The numbers of a run for Prometheus' node exporter (`--metrics`), in the text exposition format, version 0.0.4.
 package struct RunMetrics: Sendable {
+  /// Tells its numbers from those of other runs in the collector's folder: the label `run` of every sample.
+  package var run: String
   package var state: IngestState
   package var startedAt: Date
   package var now: Date
@@ -13,8 +15,10 @@ package struct RunMetrics: Sendable {
   package var replacedWorkers: Int
 
   package init(
-    state: IngestState, startedAt: Date, now: Date, stages: [IntakeStage: Double], replacedWorkers: Int
+    run: String, state: IngestState, startedAt: Date, now: Date, stages: [IntakeStage: Double],
+    replacedWorkers: Int
   ) {
+    self.run = run
     self.state = state
     self.startedAt = startedAt
     self.now = now
@@ -29,7 +33,7 @@ package struct RunMetrics: Sendable {
   /// A newline after each line.
   package func text() -> String {
     var text = ""
-    for family in files + transfers + walk + workers + life { family.write(to: &text) }
+    for family in files + transfers + walk + workers + life { family.write(to: &text, run: run) }
     return text
   }
 
@@ -55,12 +59,14 @@ package struct RunMetrics: Sendable {
       samples = values.map { ((label, $0.0), "\($0.1)") }
     }
 
-    func write(to text: inout String) {
+    func write(to text: inout String, run: String) {
       guard !samples.isEmpty else { return }
       text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
       for sample in samples {
-        let label = sample.label.map { "{\($0.name)=\"\(Self.escaped($0.value))\"}" } ?? ""
-        text += "\(name)\(label) \(sample.value)\n"
+        let labels = ([("run", run)] + [sample.label].compactMap(\.self)).map { label, value in
+          "\(label)=\"\(Self.escaped(value))\""
+        }
+        text += "\(name){\(labels.joined(separator: ","))} \(sample.value)\n"
       }
     }
 

@@ -7,9 +7,8 @@ struct CommandTests {
   @Test("an export has every post once, in their order, and is there as a whole or not at all")
   func export() async throws {
     let bench = try Workbench()
-    // A library that is not there has no posts.
     let none = try await bench.reel("export", "-")
-    #expect(none.status == 0 && none.output.isEmpty)
+    #expect(none.status == 1 && none.output.isEmpty && none.errors.contains("no library at"), "\(none)")
     try bench.addDistinct(3)
     try bench.write("path,caption\nclip-00001.mp4,=1+1\nclip-00002.mp4,\"a, \"\"b\"\"\"\n", to: "list.csv")
     #expect(
@@ -37,6 +36,10 @@ struct CommandTests {
     }
     let nowhere = try await bench.reel("export", "no/such/folder/posts.csv")
     #expect(nowhere.status == 1 && nowhere.errors.contains("no/such/folder/posts.csv"))
+    let lost = try await ReelBinary.run(
+      ["export", "posts.csv", "--library", "not-mounted"], in: bench.folder)
+    #expect(lost.status == 1 && lost.errors.contains("no library at"), "\(lost)")
+    #expect(try String(contentsOf: file, encoding: .utf8) == text)
     // What is no file is not replaced by one.
     #expect(try await bench.reel("export", "/dev/null", "--format", "csv").status == 0)
     #expect(
@@ -139,7 +142,7 @@ struct CommandTests {
     let page = try await bench.reel("feed", "--search", "harbour o", "--size", "1")
     #expect(page.output.contains("harbour one.mov") && !page.output.contains("Next page"), "\(page)")
     let first = try await bench.reel("feed", "--author", "ada", "--search", "harbour", "--size", "1")
-    #expect(first.output.contains("--before 2 --size 1 --author ada --search harbour"), "\(first)")
+    #expect(first.output.contains("--before 2 --size 1 --author=ada --search=harbour"), "\(first)")
   }
 
   @Test("a long row of files, with options between them, is read in its order")

@@ -52,11 +52,13 @@ struct RunOutputTests {
         command + ["--metrics", "out/reel.prom", "--library", bench.library.path], in: bench.folder)
       let text = try String(
         contentsOf: bench.folder.appendingPathComponent("out/reel.prom"), encoding: .utf8)
-      #expect(text.contains("reel_run_files_total{end=\"published\"} \(published)\n"), "\(text)")
-      #expect(text.contains("reel_run_files_total{end=\"duplicate\"} \(duplicates)\n"), "\(text)")
-      #expect(text.contains("reel_run_running 0\n"))
+      #expect(text.contains("reel_run_files_total{run=\"reel\",end=\"published\"} \(published)\n"), "\(text)")
+      #expect(
+        text.contains("reel_run_files_total{run=\"reel\",end=\"duplicate\"} \(duplicates)\n"), "\(text)")
+      #expect(text.contains("reel_run_running{run=\"reel\"} 0\n"))
       // What was read takes time, and a post that is known is not read.
-      #expect(text.contains("reel_run_stage_seconds_total{stage=\"probe\"} 0\n") == (published == 0))
+      #expect(
+        text.contains("reel_run_stage_seconds_total{run=\"reel\",stage=\"probe\"} 0\n") == (published == 0))
       let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path + "/out")
       #expect(names == ["reel.prom"])
     }

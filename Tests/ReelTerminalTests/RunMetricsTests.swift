@@ -10,7 +10,7 @@ import Testing
     state.phase = .running
     change(&state)
     return RunMetrics(
-      state: state, startedAt: Date(timeIntervalSince1970: 1_700_000_000),
+      run: "r", state: state, startedAt: Date(timeIntervalSince1970: 1_700_000_000),
       now: Date(timeIntervalSince1970: 1_700_000_001.5), stages: [.probe: 1.25, .copy: 0.0004],
       replacedWorkers: 2)
   }
@@ -28,12 +28,17 @@ import Testing
         state.inFlight = [FileInFlight(file: Samples.file, size: 1, step: .reading)]
       })
     let expected = [
-      "reel_run_files_total{end=\"published\"} 9", "reel_run_files_total{end=\"failed\"} 2",
-      "reel_run_files_total{end=\"duplicate\"} 0", "reel_run_problems_total{code=\"corrupt\"} 2",
-      "reel_run_published_bytes_total 5000000000", "reel_run_queue_files 7", "reel_run_in_flight_files 1",
-      "reel_run_stage_seconds_total{stage=\"probe\"} 1.25", "reel_run_stage_seconds_total{stage=\"copy\"} 0",
-      "reel_run_workers_restarted_total 2", "reel_run_running 1",
-      "reel_run_start_timestamp_seconds 1700000000", "reel_run_update_timestamp_seconds 1700000001.5",
+      "reel_run_files_total{run=\"r\",end=\"published\"} 9",
+      "reel_run_files_total{run=\"r\",end=\"failed\"} 2",
+      "reel_run_files_total{run=\"r\",end=\"duplicate\"} 0",
+      "reel_run_problems_total{run=\"r\",code=\"corrupt\"} 2",
+      "reel_run_published_bytes_total{run=\"r\"} 5000000000", "reel_run_queue_files{run=\"r\"} 7",
+      "reel_run_in_flight_files{run=\"r\"} 1",
+      "reel_run_stage_seconds_total{run=\"r\",stage=\"probe\"} 1.25",
+      "reel_run_stage_seconds_total{run=\"r\",stage=\"copy\"} 0",
+      "reel_run_workers_restarted_total{run=\"r\"} 2", "reel_run_running{run=\"r\"} 1",
+      "reel_run_start_timestamp_seconds{run=\"r\"} 1700000000",
+      "reel_run_update_timestamp_seconds{run=\"r\"} 1700000001.5",
     ]
     for line in expected { #expect(lines.contains(line[...]), "\(line)") }
     #expect(!lines.contains { $0.hasPrefix("reel_run_outcome") })
@@ -41,7 +46,9 @@ import Testing
 
   @Test func oneThatHasEnded() {
     let lines = lines(metrics { $0.phase = .finished(RunSummary(outcome: .stopped)) })
-    #expect(lines.contains("reel_run_outcome{outcome=\"stopped\"} 1") && lines.contains("reel_run_running 0"))
+    #expect(
+      lines.contains("reel_run_outcome{run=\"r\",outcome=\"stopped\"} 1")
+        && lines.contains("reel_run_running{run=\"r\"} 0"))
     // A family without a sample has no header either.
     #expect(!lines.contains { $0.contains("reel_run_problems_total") })
   }
@@ -61,7 +68,8 @@ import Testing
         #expect((words[3] == "counter") == words[2].hasSuffix("_total"), "\(line)")
       } else {
         let sample = try #require(
-          try #/^([a-z_]+)(\{[a-z]+="([^"\\\n]|\\["\\n])*"\})? ([0-9.]+)$/#.wholeMatch(in: line), "\(line)")
+          try #/^([a-z_]+)\{run="r"(,[a-z]+="([^"\\\n]|\\["\\n])*")?\} ([0-9.]+)$/#.wholeMatch(in: line),
+          "\(line)")
         #expect(sample.1 == described.last, "\(line)")
       }
     }

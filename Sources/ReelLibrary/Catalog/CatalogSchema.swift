@@ -216,6 +216,8 @@ extension CatalogSchema {
   /// Counts changes of posts that are in the feed, and finds posts by author, time and words.
   static let version5 = """
     ALTER TABLE feed ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+    -- A catalog that is made again, of a backup or of what the store holds, does not count from where another one did.
+    UPDATE feed SET revision = abs(random() >> 12);
     CREATE TRIGGER postChanged AFTER UPDATE ON post
     BEGIN
       UPDATE feed SET revision = revision + 1 WHERE id = 1;

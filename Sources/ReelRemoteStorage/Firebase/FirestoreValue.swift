@@ -66,13 +66,14 @@ extension FirestoreValue: Codable {
 
 /// A post as a document of the collection `Post`: the keys are those of its JSON, which the feed apps read.
 enum PostDocument {
-  /// Every field, what is unknown as null; `pageNumber` is the place in this store's feed.
+  /// Every field but `sourceName`, which is not for every reader of the feed; what is unknown as null. `pageNumber` is
+  /// the place in this store's feed.
   static func fields(of post: Post, pageNumber: Int) -> [String: FirestoreValue] {
     [
       "id": .string(post.id.description), "video": .string(post.video.rawValue),
       "videoURL": .string(post.videoURL), "videoFileExtension": .string(post.videoFileExtension),
       "videoHeight": .number(post.videoHeight), "videoWidth": .number(post.videoWidth),
-      "videoCodec": .text(post.videoCodec), "sourceName": .text(post.sourceName),
+      "videoCodec": .text(post.videoCodec),
       "author": .text(post.authorID), "autherName": .text(post.authorName),
       "caption": .text(post.caption), "music": .text(post.music),
       "likeCount": .number(post.likeCount), "shareCount": .number(post.shareCount),

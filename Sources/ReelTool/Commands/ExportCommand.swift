@@ -40,7 +40,10 @@ struct ExportCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let catalog = try await AppContext.reading(settings)
+    guard let catalog = try await AppContext.reading(settings) else {
+      let path = try AppContext.libraryPath(settings)
+      throw CommandFailure(.couldNotRun, "there is no library at \(path): name another with --library")
+    }
     let table = PostTable(form ?? .jsonl, raw: raw)
     let output = file == "-" ? nil : try WholeFile(at: file)
     func write(_ text: String) throws {
@@ -48,12 +51,10 @@ struct ExportCommand: AsyncParsableCommand {
     }
     try write(table.header)
     var count = 0
-    if let catalog {
-      var pages = PostPages(catalog: catalog)
-      while let posts = try await pages.next() {
-        count += posts.count
-        try write(try table.text(posts))
-      }
+    var pages = PostPages(catalog: catalog)
+    while let posts = try await pages.next() {
+      count += posts.count
+      try write(try table.text(posts))
     }
     guard let output else { return }
     try output.finish(durably: true)

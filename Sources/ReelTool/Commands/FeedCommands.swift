@@ -106,7 +106,7 @@ struct FilterOptions: ParsableArguments {
   /// As they are written on a command line; empty without any.
   var text: String {
     [("--author", author), ("--since", since?.text), ("--search", search)]
-      .compactMap { name, value in value.map { " \(name) \(ShellWord.quoted(Array($0.utf8)))" } }.joined()
+      .compactMap { name, value in value.map { " \(name)=\(ShellWord.quoted(value: $0))" } }.joined()
   }
 }
 

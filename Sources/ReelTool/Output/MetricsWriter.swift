@@ -31,10 +31,16 @@ struct MetricsWriter: Sendable {
     self.prober = prober
   }
 
+  /// The file's name without its ending.
+  private var run: String {
+    let name = path.split(separator: "/").last ?? ""
+    return String(name.hasSuffix(".prom") ? name.dropLast(5) : name)
+  }
+
   /// - Throws: ``CommandFailure`` when it can't be written.
   func write(_ state: IngestState) throws {
     let metrics = RunMetrics(
-      state: state, startedAt: startedAt, now: Date(), stages: times.seconds,
+      run: run, state: state, startedAt: startedAt, now: Date(), stages: times.seconds,
       replacedWorkers: prober.replacedWorkers)
     let file = try WholeFile(at: path)
     try file.write(metrics.text())

@@ -24,10 +24,12 @@ final class WholeFile {
     if isThere, facts.st_mode & S_IFMT == S_IFDIR { throw Self.failure(path, EISDIR) }
     let isReplaced = !isThere || facts.st_mode & S_IFMT == S_IFREG
     temporary = isReplaced ? Self.temporary(for: target) : nil
-    let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (isReplaced ? O_CREAT | O_TRUNC | O_NOFOLLOW : 0)
+    let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (isReplaced ? O_CREAT | O_EXCL | O_NOFOLLOW : 0)
     let number = open(temporary ?? target, flags, isThere ? facts.st_mode & 0o777 : 0o666)
     guard number >= 0 else { throw Self.failure(path, errno) }
     descriptor = Descriptor(adopting: number)
+    // Who could read it can go on doing so, whatever the umask is.
+    if isThere, isReplaced { fchmod(number, facts.st_mode & 0o777) }
     stream = OutputStream(descriptor: number)
   }
 
@@ -40,16 +42,29 @@ final class WholeFile {
     if durably, fsync(stream.descriptor) != 0 { throw Self.failure(path, errno) }
     guard rename(temporary, target) == 0 else { throw Self.failure(path, errno) }
     isDone = true
+    if durably { try syncFolder() }
+  }
+
+  /// The name is to last, too.
+  private func syncFolder() throws {
+    let folder =
+      target.contains("/") ? String(target[..<(target.lastIndex(of: "/") ?? target.startIndex)]) : "."
+    let number = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else { throw Self.failure(path, errno) }
+    let opened = Descriptor(adopting: number)
+    // Some file systems have no such thing.
+    if fsync(opened.rawValue) != 0, errno != EINVAL { throw Self.failure(path, errno) }
   }
 
   deinit {
     if let temporary, !isDone { unlink(temporary) }
   }
 
-  /// A name of this process's own, which begins with a dot: who reads a folder of such files passes it by.
+  /// A name that nobody else has, which begins with a dot: who reads a folder of such files passes it by.
   private static func temporary(for path: String) -> String {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    return (parts.dropLast() + [".\(parts.last ?? "").reel-\(getpid())"]).joined(separator: "/")
+    return (parts.dropLast() + [".\(parts.last ?? "").reel-\(SystemRandomness().name(length: 12))"]).joined(
+      separator: "/")
   }
 
   private static func resolved(_ path: String) -> String {
