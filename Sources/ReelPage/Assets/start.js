@@ -18,7 +18,11 @@ const start = () => {
     showPosition(place);
     // Browsers limit how often an address may change.
     clearTimeout(later);
-    later = setTimeout(() => isGrid() || history.replaceState(null, "", `#p${feed.numberAt(place)}`), 400);
+    const address = location.hash;
+    later = setTimeout(() => {
+      // Another address that nobody has followed yet stays.
+      if (location.hash === address && !isGrid()) history.replaceState(null, "", `#p${feed.numberAt(place)}`);
+    }, 400);
     feed.post(place).then((post) => {
       if (post && player.place === place && !isGrid()) announcement.textContent = `${place + 1}: ${spoken(post)}`;
     }, () => {});
