@@ -16,7 +16,7 @@ struct ExportCommand: AsyncParsableCommand {
   @OptionGroup var library: LibraryOptions
 
   @Option(help: "csv or jsonl. Default: the file's ending; jsonl on stdout.")
-  var format: ExportFormat?
+  var format: ExportForm?
 
   @Flag(help: "In a CSV, write texts as they are. Not for spreadsheets.")
   var raw = false
@@ -26,7 +26,7 @@ struct ExportCommand: AsyncParsableCommand {
   var file: String
 
   private var form: ExportForm? {
-    if let format { return format.form }
+    if let format { return format }
     if file == "-" { return .jsonl }
     return ExportForm.allCases.first { file.hasSuffix("." + $0.rawValue) }
   }
@@ -65,16 +65,7 @@ struct ExportCommand: AsyncParsableCommand {
   }
 }
 
-enum ExportFormat: String, ExpressibleByArgument, CaseIterable {
-  case csv, jsonl
-
-  var form: ExportForm {
-    switch self {
-    case .csv: .csv
-    case .jsonl: .jsonl
-    }
-  }
-}
+extension ExportForm: ExpressibleByArgument {}
 
 /// All posts by page number, a page at a time: those that there were when the first page was read.
 struct PostPages {
@@ -90,20 +81,13 @@ struct PostPages {
 
   /// Nil at the end; page numbers may have gaps, so a page may be empty.
   mutating func next() async throws -> [Post]? {
-    do throws(CatalogError) {
-      let last: Int
-      if let known = self.last {
-        last = known
-      } else {
+    try await orCommandFailure { () async throws(CatalogError) in
+      if last == nil {
         last = try await catalog.newestPosts(before: nil, limit: 1).posts.first?.pageNumber ?? 0
-        self.last = last
       }
-      guard from <= last else { return nil }
-      let posts = try await catalog.posts(from: from, count: min(Self.size, last - from + 1))
-      from += Self.size
-      return posts
-    } catch {
-      throw CommandFailure(error)
+      guard let last, from <= last else { return nil }
+      defer { from += Self.size }
+      return try await catalog.posts(from: from, count: min(Self.size, last - from + 1))
     }
   }
 }

@@ -124,7 +124,8 @@ struct SinceTime: ExpressibleByArgument {
       guard let unit = argument.last.flatMap({ units[$0] }), let count = UInt32(argument.dropLast()) else {
         return nil
       }
-      date = Date(timeIntervalSinceNow: -Double(count) * unit)
+      // Nothing was published before.
+      date = max(Date(timeIntervalSince1970: 0), Date(timeIntervalSinceNow: -Double(count) * unit))
     }
   }
 }
@@ -170,16 +171,14 @@ struct ShowCommand: AsyncParsableCommand {
   }
 
   private func posts(_ path: SourcePath, _ catalog: (any PostCatalog)?) async throws -> [Post] {
-    do throws(CatalogError) {
-      if let id = PostID(subject) { return try await [catalog?.post(id)].compactMap(\.self) }
-    } catch {
-      throw CommandFailure(error)
+    if let id = PostID(subject) {
+      return try await orCommandFailure { () async throws(CatalogError) in
+        try await [catalog?.post(id)].compactMap(\.self)
+      }
     }
     let digest = try await digest(of: path)
-    do throws(CatalogError) {
-      return try await catalog?.posts(of: digest) ?? []
-    } catch {
-      throw CommandFailure(error)
+    return try await orCommandFailure { () async throws(CatalogError) in
+      try await catalog?.posts(of: digest) ?? []
     }
   }
 

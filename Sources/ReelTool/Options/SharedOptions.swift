@@ -1,6 +1,7 @@
 import ArgumentParser
 import ReelCore
 import ReelIngest
+import ReelTerminal
 import ReelStorage
 import ReelValidation
 
@@ -77,7 +78,7 @@ struct RunOutputOptions: ParsableArguments {
     help: ArgumentHelp(
       "Log on stderr, in lines of key=value, what matters this much or more; in place of progress, unless --progress "
         + "says otherwise.", valueName: "level"))
-  var logLevel: LogLevelChoice?
+  var logLevel: LogLevel?
 
   @Option(
     help: ArgumentHelp(
@@ -93,11 +94,8 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, bar, plain, none
 }
 
-enum LogLevelChoice: String, ExpressibleByArgument, CaseIterable {
-  case debug, info, warning, error
-}
+extension LogLevel: ExpressibleByArgument {}
 
-/// `--color`, for every command.
 enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, always, never
 }

@@ -47,9 +47,8 @@ final class WholeFile {
 
   /// The name is to last, too.
   private func syncFolder() throws {
-    let folder =
-      target.contains("/") ? String(target[..<(target.lastIndex(of: "/") ?? target.startIndex)]) : "."
-    let number = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let folder = target.lastIndex(of: "/").map { target[...$0] } ?? "."
+    let number = open(String(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard number >= 0 else { throw Self.failure(path, errno) }
     let opened = Descriptor(adopting: number)
     // Some file systems have no such thing.

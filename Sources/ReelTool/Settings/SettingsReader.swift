@@ -1,5 +1,6 @@
 import ReelCore
 import ReelStorage
+import ReelTerminal
 
 /// Reads the settings: flags, then `REEL_*` in the environment, then the configuration file.
 struct SettingsReader {
@@ -31,7 +32,7 @@ struct SettingsReader {
       deadline: try seconds(.deadline),
       isolation: try choice(.isolation, IsolationChoice.allCases.map(\.rawValue)),
       progress: try choice(.progress, ProgressChoice.allCases.map(\.rawValue)),
-      logLevel: try choice(.logLevel, LogLevelChoice.allCases.map(\.rawValue)),
+      logLevel: try choice(.logLevel, LogLevel.allCases.map(\.rawValue)),
       limitRate: text(.limitRate), maxSize: try size(.maxSize),
       uploads: try number(.uploads, within: 1...64),
       posters: try choice(.posters, PostersChoice.allCases.map(\.rawValue)),
