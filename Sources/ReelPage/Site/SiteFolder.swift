@@ -78,7 +78,10 @@ final class SiteFolder: Sendable {
     (try? FileManager.default.contentsOfDirectory(atPath: path))?.isEmpty ?? false
   }
 
-  deinit {
+  deinit { removeTemporaries() }
+
+  /// Nothing is written after this. A process that ends does not wait for `deinit`.
+  func removeTemporaries() {
     sweep()
     unlinkat(root.rawValue, Self.temporaries, AT_REMOVEDIR)
   }

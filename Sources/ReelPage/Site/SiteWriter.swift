@@ -78,6 +78,7 @@ package struct SiteWriter: Sendable {
     summary.missing = outcome.missing
     summary.isLocal = index.origins.contains("file:")
     summary.written = outcome.written + (try writeRest(index, isComplete: first == 1))
+    folder.removeTemporaries()
     return summary
   }
 
