@@ -18,24 +18,6 @@ import Testing
     #expect(try db.values("SELECT name FROM destination") == ["file:///old"])
   }
 
-  @Test(
-    "a broken index of words is told: SQLite's own check does not look into it",
-    arguments: ["DELETE FROM postText_data", "DELETE FROM postText_docsize", "DROP TABLE postText"])
-  func brokenIndex(_ damage: String) async throws {
-    let temporary = try await TemporaryLibrary()
-    let catalog = try await SQLiteCatalog.open(library: temporary.library)
-    let sketch = Sketch()
-    _ = try await catalog.publish(sketch.request(sketch.publication()), with: sketch)
-    #expect(try await catalog.damage() == [])
-    try await catalog.close()
-    let db = try Connection(temporary.library.catalogPath)
-    try db.execute(damage)
-    try db.close()
-    let damaged = try #require(try await SQLiteCatalog.openReadOnly(library: temporary.library))
-    let told = try await damaged.damage()
-    #expect(told.count == 1 && told[0].contains("index of words"), "\(told)")
-  }
-
   @Test func aCatalogWithoutItsTablesIsNoneYet() async throws {
     let temporary = try await TemporaryLibrary()
     let db = try Connection(temporary.library.catalogPath)

@@ -98,6 +98,8 @@ struct StoreName: Hashable, Sendable {
 struct CatalogPlace: Sendable {
   /// The database, for messages.
   let path: String
+  /// The index of words, which is made of it.
+  var wordsPath: String { path.dropLast("catalog.sqlite".count) + "search.sqlite" }
   /// The folder of the library's own store.
   let media: CanonicalPath
 

@@ -213,7 +213,7 @@ extension CatalogSchema {
 }
 
 extension CatalogSchema {
-  /// Counts changes of posts that are in the feed, and finds posts by author, time and words.
+  /// Counts changes of posts that are in the feed, and finds posts by author and time.
   static let version5 = """
     ALTER TABLE feed ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
     -- A catalog that is made again, of a backup or of what the store holds, does not count from where another one did.
@@ -225,20 +225,5 @@ extension CatalogSchema {
 
     CREATE INDEX intentByAuthor ON intent (author) WHERE author <> x'' AND state = 1;
     CREATE INDEX postByTime ON post (createdAt);
-
-    -- The words of posts by their page numbers. What a post says never changes, and none is deleted.
-    CREATE VIRTUAL TABLE postText USING fts5 (
-      caption, music, authorName, sourceName, content = '', tokenize = 'unicode61 remove_diacritics 2'
-    );
-    CREATE TRIGGER postInserted AFTER INSERT ON post WHEN json_valid(NEW.document)
-    BEGIN
-      INSERT INTO postText (rowid, caption, music, authorName, sourceName) VALUES (
-        NEW.pageNumber, json_extract(NEW.document, '$.caption'), json_extract(NEW.document, '$.music'),
-        json_extract(NEW.document, '$.autherName'), json_extract(NEW.document, '$.sourceName'));
-    END;
-    INSERT INTO postText (rowid, caption, music, authorName)
-      SELECT pageNumber, json_extract(document, '$.caption'), json_extract(document, '$.music'),
-        json_extract(document, '$.autherName')
-      FROM post WHERE json_valid(document);
     """
 }

@@ -79,9 +79,11 @@ enum PostTable {
     ) { row in (try Stored(row), try row["teller"]) }
   }
 
-  /// The `limit` posts before `place` that `filter` lets through, the newest first.
+  /// The `limit` posts before `place` that `filter` lets through, its text aside, the newest first.
+  /// - Parameter places: the page numbers that come into question; nil for all.
   static func before(
-    _ place: Int, matching filter: PostFilter = PostFilter(), limit: Int, in db: Connection
+    _ place: Int, matching filter: PostFilter = PostFilter(), among places: [Int]? = nil, limit: Int,
+    in db: Connection
   ) throws -> [Stored] {
     var (conditions, values) = (["pageNumber < ?"], [place] as [any SQLiteValue])
     if let author = filter.authorID {
@@ -95,10 +97,9 @@ enum PostTable {
       conditions.append("pageNumber >= (SELECT min(pageNumber) FROM post WHERE createdAt >= ?)")
       values += [since, since]
     }
-    if let phrases = filter.phrases {
-      if phrases.isEmpty { return [] }
-      conditions.append("pageNumber IN (SELECT rowid FROM postText WHERE postText MATCH ?)")
-      values.append(phrases.map { "\"\($0.joined(separator: " "))\"*" }.joined(separator: " "))
+    if let places {
+      conditions.append("pageNumber IN (SELECT value FROM json_each(?))")
+      values.append("[\(places.map(String.init).joined(separator: ","))]")
     }
     return try db.rows(
       """

@@ -80,22 +80,7 @@ enum DamageQuery {
     // The rows of a file that SQLite finds broken are not worth asking.
     let pages = try db.values("PRAGMA integrity_check(\(most))", as: String.self).filter { $0 != "ok" }
     if !pages.isEmpty { return pages }
-    return try brokenReferences(in: db) + contradictions(in: db) + brokenIndex(in: db)
-  }
-
-  /// SQLite's check does not look into the index of words before version 3.44.
-  private static func brokenIndex(in db: Connection) throws -> [String] {
-    do {
-      _ = try db.values("SELECT rowid FROM postText WHERE postText MATCH 'a*' LIMIT 1", as: Int64.self)
-      let missing = try db.number(
-        """
-        SELECT count(*) FROM post WHERE json_valid(document)
-          AND NOT EXISTS (SELECT 1 FROM postText_docsize WHERE id = pageNumber)
-        """)
-      return (missing ?? 0) == 0 ? [] : ["the index of words lacks \(missing ?? 0) posts"]
-    } catch let error as SQLiteError {
-      return ["the index of words (postText) is broken: \(error.message)"]
-    }
+    return try brokenReferences(in: db) + contradictions(in: db)
   }
 
   private static func brokenReferences(in db: Connection) throws -> [String] {

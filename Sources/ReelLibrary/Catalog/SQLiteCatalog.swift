@@ -140,11 +140,11 @@ extension SQLiteCatalog {
     matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
   ) async throws(CatalogError) -> FeedPage {
     guard limit > 0 else { return FeedPage(posts: [], next: nil) }
-    let oneMore = limit.addingReportingOverflow(1)
-    let found = try await connection.look { db in
-      try PostTable.before(
-        cursor?.pageNumber ?? .max, matching: filter, limit: oneMore.overflow ? .max : oneMore.partialValue,
-        in: db)
+    let (start, count) = (cursor?.pageNumber ?? .max, limit == .max ? limit : limit + 1)
+    let found = try await connection.look { [place] db in
+      filter.text == nil
+        ? try PostTable.before(start, matching: filter, limit: count, in: db)
+        : try WordIndex.posts(before: start, matching: filter, limit: count, in: db, at: place)
     }
     let shown = try posts(in: Array(found.prefix(limit)))
     let next = found.count > limit ? found[limit - 1].pageNumber : nil

@@ -1,0 +1,173 @@
+import FoundationEssentials
+import ReelCore
+
+/// The words of the posts, in a file beside the catalog that is made of the catalog: brought up to date when somebody
+/// searches, made anew when it is damaged, and never in the way of publishing. Everything here blocks.
+struct WordIndex {
+  private let db: Connection
+
+  /// Of this file's own format; a file of another one is made anew.
+  private static let version: Int64 = 1
+  /// Posts that are added in one transaction: who is interrupted loses no more than these.
+  private static let batch = 10_000
+
+  /// The posts before `place` that `filter` lets through, at most `limit`, the newest first.
+  ///
+  /// Without an index (on a disk that may not be written to, or is full) each post is looked at.
+  static func posts(
+    before place: Int, matching filter: PostFilter, limit: Int, in catalog: Connection,
+    at location: CatalogPlace
+  ) throws -> [PostTable.Stored] {
+    let path = location.wordsPath
+    for isLastTry in [false, true] {
+      do {
+        let index = try WordIndex(path)
+        try index.catchUp(with: catalog)
+        return try index.search(before: place, matching: filter, limit: limit, in: catalog)
+      } catch let failure as Failure {
+        if !isLastTry, failure.isDamage { remove(path) } else { break }
+      }
+    }
+    return try scan(before: place, matching: filter, limit: limit, in: catalog, at: location)
+  }
+
+  /// Opens the index at `path`, or makes an empty one.
+  private init(_ path: String) throws {
+    db = try Failure.from {
+      try CatalogFile.make(path)
+      let db = try Connection(path, .readWrite)
+      try CatalogBusyHandler(longest: 10).install(on: db)
+      try db.transaction(.immediate) {
+        if try db.number("PRAGMA user_version") == Self.version { return }
+        try db.execute(
+          """
+          DROP TABLE IF EXISTS words;
+          DROP TABLE IF EXISTS newest;
+          CREATE VIRTUAL TABLE words USING fts5 (
+            caption, music, authorName, sourceName, content = '', tokenize = 'unicode61 remove_diacritics 2'
+          );
+          -- The newest post of which the words are here.
+          CREATE TABLE newest (pageNumber INTEGER PRIMARY KEY, id BLOB NOT NULL) STRICT;
+          PRAGMA user_version = \(Self.version);
+          """)
+      }
+      return db
+    }
+  }
+
+  /// Adds the words of the posts that came since. What a post says never changes, and none is removed; but the catalog
+  /// may be another one than before, of a backup.
+  private func catchUp(with catalog: Connection) throws {
+    var isDone = false
+    while !isDone {
+      // The catalog is read outside of what becomes a failure of the index.
+      let found = try Failure.from { try newest() }
+      var last = found?.pageNumber ?? 0
+      let isKnown =
+        try catalog.number("SELECT 1 FROM post WHERE pageNumber = ? AND id = ?", [last, found?.id]) != nil
+      if !isKnown { last = 0 }
+      let added = try catalog.rows(
+        """
+        SELECT pageNumber, id, document FROM post WHERE pageNumber > ? ORDER BY pageNumber LIMIT ?
+        """, [last, Self.batch]
+      ) { row in (pageNumber: try row[0] as Int, id: try row[1] as [UInt8], document: try row[2] as String) }
+      isDone = added.count < Self.batch
+      if isKnown == (found != nil) && added.isEmpty { return }
+      try Failure.from {
+        try db.transaction(.immediate) {
+          // Another process may have done the same meanwhile.
+          guard try newest().map(\.pageNumber) == found?.pageNumber else { return isDone = false }
+          if !isKnown { try db.run("INSERT INTO words (words) VALUES ('delete-all')") }
+          for post in added {
+            guard let said = Said(post.document) else { continue }
+            try db.run(
+              "INSERT INTO words (rowid, caption, music, authorName, sourceName) VALUES (?, ?, ?, ?, ?)",
+              [post.pageNumber, said.caption, said.music, said.autherName, said.sourceName])
+          }
+          try db.run("DELETE FROM newest")
+          if let last = added.last {
+            try db.run("INSERT INTO newest VALUES (?, ?)", [last.pageNumber, last.id])
+          }
+        }
+      }
+    }
+  }
+
+  private func newest() throws -> (pageNumber: Int, id: [UInt8])? {
+    try db.row("SELECT pageNumber, id FROM newest") { row in (try row[0], try row[1]) }
+  }
+
+  private func search(
+    before place: Int, matching filter: PostFilter, limit: Int, in catalog: Connection
+  ) throws -> [PostTable.Stored] {
+    let phrases = (filter.phrases ?? []).map { "\"\($0.joined(separator: " "))\"*" }
+    guard !phrases.isEmpty else { return [] }
+    var (found, place, count) = ([PostTable.Stored](), place, limit)
+    while found.count < limit {
+      let places = try Failure.from {
+        try db.values(
+          "SELECT rowid FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?",
+          [phrases.joined(separator: " "), place, count], as: Int.self)
+      }
+      guard let last = places.last else { break }
+      found += try PostTable.before(
+        place, matching: filter, among: places, limit: limit - found.count, in: catalog)
+      place = last
+      // Few of those with these words are wanted: look at more at a time.
+      count = min(count.multipliedReportingOverflow(by: 2).partialValue, max(limit, 4096))
+    }
+    return found
+  }
+
+  private static func scan(
+    before place: Int, matching filter: PostFilter, limit: Int, in catalog: Connection,
+    at location: CatalogPlace
+  ) throws -> [PostTable.Stored] {
+    var (found, place) = ([PostTable.Stored](), place)
+    while found.count < limit {
+      let posts = try PostTable.before(place, matching: filter, limit: 1000, in: catalog)
+      guard let last = posts.last else { break }
+      // One that is damaged has no words; `reel doctor` tells it.
+      let wanted = posts.filter { (try? $0.post(at: location)).map(filter.admits) ?? false }
+      found += wanted.prefix(limit - found.count)
+      place = last.pageNumber
+    }
+    return found
+  }
+
+  private static func remove(_ path: String) {
+    for ending in ["", "-journal"] { try? FileManager.default.removeItem(atPath: path + ending) }
+  }
+
+  /// What of a post is searched, by the names that it has in JSON; nil when it is damaged.
+  private struct Said: Decodable {
+    var caption: String?
+    var music: String?
+    var autherName: String?
+    var sourceName: String?
+
+    init?(_ document: String) {
+      guard let said = try? JSONDecoder().decode(Self.self, from: Data(document.utf8)) else { return nil }
+      self = said
+    }
+  }
+
+  /// That the index can't be used, whatever the catalog is like.
+  private struct Failure: Error {
+    let reason: any Error
+
+    /// Whether the file has to be made anew.
+    var isDamage: Bool {
+      let code = (reason as? SQLiteError)?.code
+      return code == .corrupt || code == .notADatabase || code == .generic || code == .mismatch
+    }
+
+    static func from<Value>(_ body: () throws -> Value) throws(Failure) -> Value {
+      do {
+        return try body()
+      } catch {
+        throw Failure(reason: error)
+      }
+    }
+  }
+}
