@@ -79,6 +79,15 @@ final class PictureDecoder {
     return nil
   }
 
+  /// Opens a decoder and closes it: its tables stay.
+  static func prepare(_ id: AVCodecID) {
+    guard let codec = codec(id) else { return }
+    var decoder = avcodec_alloc_context3(codec)
+    decoder?.pointee.thread_count = 1
+    avcodec_open2(decoder, codec, nil)
+    avcodec_free_context(&decoder)
+  }
+
   private static func configure(
     _ decoder: UnsafeMutablePointer<AVCodecContext>, _ codec: UnsafePointer<AVCodec>,
     showing longer: Int, side: Int

@@ -13,6 +13,21 @@ package struct PictureReader {
     self.limits = limits
   }
 
+  /// Has the decoders of most videos, the scaler and the encoder lay out their tables, for the processes that are forked
+  /// from this one. Reads no file.
+  package static func prepare() {
+    for codec in [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG4, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1] {
+      PictureDecoder.prepare(codec)
+    }
+    let side = 64
+    guard let pixels = Scaler.example(side: side),
+      let picture = RawPicture(width: side, height: side, bytes: pixels)
+    else { return }
+    _ = PictureQuality(picture)
+    _ = BlurHash.text(of: picture)
+    _ = try? JPEGEncoder.encode(picture)
+  }
+
   /// The poster of a file.
   /// - Parameters: as ``FFmpegReader/read(descriptor:size:container:)``.
   /// - Throws: `noPicture`, `undecodable`, `memoryLimit`, and what is said of files that can't be opened.

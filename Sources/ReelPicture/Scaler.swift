@@ -73,6 +73,18 @@ struct Scaler {
     [steps.0 * factor, steps.1 * factor, steps.2 * factor, steps.3 * factor]
   }
 
+  /// A picture of one colour, made of a frame as most decoders give it.
+  static func example(side: Int) -> [UInt8]? {
+    var frame = av_frame_alloc()
+    defer { av_frame_free(&frame) }
+    guard let frame else { return nil }
+    frame.pointee.format = AV_PIX_FMT_YUV420P.rawValue
+    (frame.pointee.width, frame.pointee.height) = (Int32(2 * side), Int32(2 * side))
+    guard av_frame_get_buffer(frame, 0) >= 0 else { return nil }
+    let colours = FrameColours(matrix: SWS_CS_ITU601, transfer: .standard, isWide: false)
+    return Scaler(width: side, height: side, colours: colours, hasAlpha: false).plain(frame)
+  }
+
   private static func planes(_ planes: Planes) -> [UnsafePointer<UInt8>?] {
     [planes.0, planes.1, planes.2, planes.3].map { $0.map { UnsafePointer($0) } }
   }

@@ -18,7 +18,9 @@ final class ForkServer: @unchecked Sendable {
 
   /// A worker that is ready and has read nothing. Blocks.
   /// - Throws: as ``WorkerStarter/start(_:_:)``.
-  func fork(_ buffer: FrameBuffer, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
+  func fork(
+    forPictures isForPictures: Bool = false, _ buffer: FrameBuffer, _ cancellation: CancellationFlag
+  ) throws(ProbeError) -> ReadyWorker {
     lock.wait()
     defer { lock.signal() }
     while true {
@@ -26,7 +28,7 @@ final class ForkServer: @unchecked Sendable {
       // A server that hangs must not outlast a run that is cancelled.
       let killing = cancellation.onSet { [process = server.worker.process] in process.kill() }
       defer { cancellation.clear(killing) }
-      if let worker = try fork(from: server, buffer) {
+      if let worker = try fork(ForkRequest(isForPictures: isForPictures), from: server, buffer) {
         starter.breaker.succeeded()
         return worker
       }
@@ -59,9 +61,11 @@ final class ForkServer: @unchecked Sendable {
   }
 
   /// Nil when the server, or what it has forked, is of no use.
-  private func fork(from server: ReadyWorker, _ buffer: FrameBuffer) throws(ProbeError) -> ReadyWorker? {
+  private func fork(
+    _ request: ForkRequest, from server: ReadyWorker, _ buffer: FrameBuffer
+  ) throws(ProbeError) -> ReadyWorker? {
     let deadline = ContinuousClock.now + starter.settings.startDeadline
-    guard let channel = try askForWorker(server),
+    guard let channel = try ask(request, of: server),
       case .frame(let frame) = server.worker.receive(until: deadline),
       let reply = try? ForkReply(decoding: frame)
     else { return nil }
@@ -89,12 +93,12 @@ final class ForkServer: @unchecked Sendable {
 
   /// The worker alone holds the other end, so that its end is seen here.
   /// - Returns: this side's end of the worker's channel; nil when the server is gone.
-  private func askForWorker(_ server: ReadyWorker) throws(ProbeError) -> Descriptor? {
+  private func ask(_ request: ForkRequest, of server: ReadyWorker) throws(ProbeError) -> Descriptor? {
     let ends: ChannelEnds
     do throws(SystemError) { ends = try ChannelEnds() } catch {
       throw .exhausted(error) ?? .noReader("\(error)")
     }
-    guard let request = try? ForkRequest().encoded(), server.worker.send(request, descriptor: ends.theirs)
+    guard let frame = try? request.encoded(), server.worker.send(frame, descriptor: ends.theirs)
     else { return nil }
     return ends.ours
   }

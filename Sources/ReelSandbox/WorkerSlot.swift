@@ -80,7 +80,9 @@ final class WorkerSlot: @unchecked Sendable {
   /// Has pictures made in a fresh worker, which ends with that. Blocks.
   func pictures(_ job: PictureJob) throws(PosterError) -> (PictureReply, [UInt8]) {
     let reader: ReadyWorker
-    do throws(ProbeError) { reader = try source.fresh(job.cancellation) } catch { throw PosterError(error) }
+    do throws(ProbeError) { reader = try source.workerForPictures(job.cancellation) } catch {
+      throw PosterError(error)
+    }
     return try PictureExchange(job: job, worker: reader.worker, settings: settings).run()
   }
 

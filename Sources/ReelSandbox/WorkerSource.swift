@@ -8,9 +8,9 @@ protocol WorkerSource: AnyObject {
   /// - Throws: as ``WorkerStarter/start(_:_:)``.
   func worker(alone: Bool, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker
 
-  /// A worker that has read no file and of which none is kept, whatever this keeps. Blocks.
+  /// A worker for pictures: it has read no file, and is not taken back. Blocks.
   /// - Throws: as ``worker(alone:_:)``.
-  func fresh(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker
+  func workerForPictures(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker
 
   /// Starts what can be started before there is a file. Gives its version.
   func prepare(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion
@@ -39,9 +39,8 @@ final class PersistentWorker: WorkerSource {
     return worker
   }
 
-  func fresh(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
-    if let server { return try server.fork(buffer, cancellation) }
-    return try starter.start(buffer, cancellation)
+  func workerForPictures(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
+    try fresh(forPictures: true, cancellation)
   }
 
   func prepare(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
@@ -57,7 +56,14 @@ final class PersistentWorker: WorkerSource {
 
   private func ready(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
     if let kept, starter.settings.letsReadOn(kept.worker) { return kept }
-    return try fresh(cancellation)
+    return try fresh(forPictures: false, cancellation)
+  }
+
+  private func fresh(
+    forPictures isForPictures: Bool, _ cancellation: CancellationFlag
+  ) throws(ProbeError) -> ReadyWorker {
+    if let server { return try server.fork(forPictures: isForPictures, buffer, cancellation) }
+    return try starter.start(buffer, cancellation)
   }
 }
 
@@ -71,15 +77,21 @@ final class FreshWorkers: WorkerSource {
   }
 
   func worker(alone: Bool, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
-    let ready = try server.fork(buffer, cancellation)
+    try worker(forPictures: false, cancellation)
+  }
+
+  func workerForPictures(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
+    try worker(forPictures: true, cancellation)
+  }
+
+  private func worker(
+    forPictures isForPictures: Bool, _ cancellation: CancellationFlag
+  ) throws(ProbeError) -> ReadyWorker {
+    let ready = try server.fork(forPictures: isForPictures, buffer, cancellation)
     guard ready.hello.isolation == .full else { throw .lessIsolation(ready.hello.isolation) }
     // It reads this one file.
     return ReadyWorker(
       worker: ready.worker, hello: WorkerHello(version: ready.hello.version, isolation: .strict))
-  }
-
-  func fresh(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
-    try worker(alone: true, cancellation)
   }
 
   func prepare(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {

@@ -1,16 +1,21 @@
 /// Asks a fork server for a worker; the worker's end of its channel comes with the frame.
 package struct ForkRequest: Hashable, Sendable {
-  /// It has no fields.
-  package init() {}
+  /// Whether it is to make pictures, and not to read facts.
+  package var isForPictures: Bool
+
+  /// - Parameter isForPictures: as the property.
+  package init(isForPictures: Bool) { self.isForPictures = isForPictures }
 
   /// The frame.
   package func encoded() throws(WireError) -> [UInt8] {
-    try WireFrame.encode(.fork) { _ throws(WireError) in }
+    try WireFrame.encode(.fork) { writer throws(WireError) in writer.flag(isForPictures) }
   }
 
   /// - Throws: ``WireError`` for anything but such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
-    self = try WireFrame.decode(frame, .fork) { _ throws(WireError) in ForkRequest() }
+    self = try WireFrame.decode(frame, .fork) { reader throws(WireError) in
+      ForkRequest(isForPictures: try reader.flag("pictures"))
+    }
   }
 }
 

@@ -33,6 +33,8 @@ struct FFmpegFileReader: FileReader {
 
 // Pictures.
 extension FFmpegFileReader {
+  func prepareForPictures() { PictureReader.prepare() }
+
   func pictures(_ descriptor: Int32, _ request: PictureRequest) -> (PictureReply, [UInt8]) {
     do throws(PosterError) {
       switch request {

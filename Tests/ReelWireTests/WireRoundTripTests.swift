@@ -37,7 +37,9 @@ import Testing
       let request = ReadRequest(size: 1 << 40, container: container, byteBudget: 5, milliseconds: 9000)
       #expect(try ReadRequest(decoding: request.encoded()) == request)
     }
-    #expect(try ForkRequest(decoding: ForkRequest().encoded()) == ForkRequest())
+    #expect(
+      try ForkRequest(decoding: ForkRequest(isForPictures: true).encoded())
+        == ForkRequest(isForPictures: true))
     for reply in [ForkReply.forked(77), .failed(11)] {
       #expect(try ForkReply(decoding: reply.encoded()) == reply)
     }

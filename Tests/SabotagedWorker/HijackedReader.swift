@@ -32,6 +32,8 @@ final class HijackedReader: FileReader {
     return .facts(MediaInfo(container: request.container, size: request.size), .header)
   }
 
+  func prepareForPictures() {}
+
   func pictures(_ descriptor: Int32, _ request: PictureRequest) -> (PictureReply, [UInt8]) {
     PictureLie.reply(Self.order(in: descriptor), request)
   }

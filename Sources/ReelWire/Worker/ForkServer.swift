@@ -11,9 +11,13 @@ struct ForkServer<Reader: FileReader> {
   func run(_ start: WorkerStart) {
     let confinement = Confinement.ofForkServer(start)
     guard handshake.send(confinement.level) else { return }
+    var pictures = 0
     while case .frame(let frame, let descriptor?) = channel.receive(),
-      (try? ForkRequest(decoding: frame)) != nil
+      let request = try? ForkRequest(decoding: frame)
     {
+      if request.isForPictures { pictures += 1 }
+      // For one alone it would cost more than it saves.
+      if request.isForPictures && pictures == 2 { loop.reader.prepareForPictures() }
       let result = reel_child_fork_sibling()
       if result == 0 { work(on: descriptor, confinement) }
       close(descriptor)

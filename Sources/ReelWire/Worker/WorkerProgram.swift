@@ -7,6 +7,10 @@ package protocol FileReader {
   /// The version of what reads, such as libavformat's `59.27.100`.
   var version: String { get }
 
+  /// Lays out what every picture needs, so that the workers that a fork server forks find it. Reads no file. Called in
+  /// a fork server that is confined.
+  func prepareForPictures()
+
   /// Reads one file by position. Called in a process that is confined: it can open nothing.
   /// - Parameter descriptor: the file; neither moved nor closed.
   func read(_ descriptor: Int32, _ request: ReadRequest) -> ReadReply
