@@ -11,7 +11,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -76,6 +79,19 @@ void reel_child_keep_heap(void) {
   mallopt(M_TRIM_THRESHOLD, 8 << 20);
   mallopt(M_TOP_PAD, 1 << 20);
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
+void reel_child_use_large_pages(void) {
+#if defined(__GLIBC__) && defined(MADV_HUGEPAGE)
+  const size_t room = 24 << 20, page = 2 << 20;
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  char *start = malloc(room);
+  if (start == NULL) return;
+  uintptr_t first = ((uintptr_t)start + page - 1) & ~(uintptr_t)(page - 1);
+  madvise((void *)first, ((uintptr_t)start + room - first) & ~(page - 1), MADV_HUGEPAGE);
+  free(start);
 #endif
 }
 

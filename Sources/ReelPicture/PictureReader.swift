@@ -16,6 +16,8 @@ package struct PictureReader {
   /// Has the decoders of most videos, the scaler and the encoder lay out their tables, for the processes that are forked
   /// from this one. Reads no file.
   package static func prepare() {
+    // Without it FFmpeg asks what the log is, which a confined process may not.
+    reel_log_capture()
     for codec in [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG4, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1] {
       PictureDecoder.prepare(codec)
     }

@@ -32,6 +32,19 @@ import Testing
     }
   }
 
+  /// What it prepares for them must not be more than it may do.
+  @Test func oneForkServerServesManyPictures() throws {
+    let starts = "\(folder.path)/starts"
+    try folder.script(
+      "worker", "printf x >> '\(starts)'; exec '\(Program.path("reel-probe-worker"))' \"$@\"")
+    let prober = SandboxedProber(worker: .path("\(folder.path)/worker"), workers: 2, deadline: patience)
+    for path in RealWorkerTests.clips.filter({ $0.hasSuffix(".mp4") }).prefix(4) {
+      _ = try prober.poster(try TestFolder.open(path)).get()
+    }
+    var facts = stat()
+    #expect(stat(starts, &facts) == 0 && facts.st_size == 1, "started \(facts.st_size) times")
+  }
+
   @Test func whatCannotBeReadHasItsCode() throws {
     let prober = SandboxedProber(workers: 1, deadline: patience)
     #expect(prober.posterCode(try folder.file("a.mp4", Array("#EXTM3U\n".utf8))) == .playlist)

@@ -1,3 +1,4 @@
+import CReel
 import Glibc
 import ReelCore
 
@@ -23,6 +24,7 @@ struct ReadingLoop<Reader: FileReader> {
   }
 
   private func answer(_ request: PictureRequest, _ descriptor: Int32) {
+    reel_child_use_large_pages()
     let (reply, bytes) = reader.pictures(descriptor, request)
     close(descriptor)
     guard let frame = try? reply.encoded(), channel.send(frame) else { return }
