@@ -127,6 +127,14 @@ public protocol StoreExamination: Sendable {
   func removeLeftovers() async throws(UploadError)
 }
 
+/// A store, not a folder, that gives the bytes of its objects back.
+package protocol ReadableStore: Uploader {
+  /// Writes the bytes of the object under `key` into `file`, which is empty, and gives their digest; nil when there is no
+  /// such object.
+  /// - Throws: also what ``StagedFile`` says of a write that failed.
+  func download(_ key: ObjectKey, into file: any StagedFile) async throws(UploadError) -> ContentDigest?
+}
+
 /// A store that can put an object in the place of a damaged one in a single step.
 package protocol DamagedObjectReplacing: Uploader {
   /// Puts `source` in the place of the object under `key`, if that is proved to be something else: by its length, or by

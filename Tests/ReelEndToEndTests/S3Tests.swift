@@ -103,6 +103,31 @@ struct S3Tests {
     }
   }
 
+  @Test("posts in a bucket get the posters that they lack; without its keys they are left")
+  func missingPosters() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    for name in ["clips/faststart.mp4", "clips/phone-portrait.mov", "clips/vp9.webm"] { try bench.add(name) }
+    let to = bucket.address
+    #expect(try await bench.reel("ingest", "clips", "--to", to, environment: Self.environment).status == 0)
+    let left = try await bench.reel("poster", "--missing")
+    #expect(left.status == 0 && left.output.contains("3 posts have none"), "\(left)")
+    let videos = try await bucket.objects()
+    let gone = try #require(videos.first)
+    _ = try await bucket.client.send(
+      S3Request(.delete, ObjectKey(gone), task: "remove", permission: "s3:DeleteObject"))
+    let made = try await bench.reel(
+      "poster", "--missing", "--to", to, "--size", "64", "--jsonl", environment: Self.environment)
+    #expect(made.status == 3, "\(made)")
+    let posts = try #require(try await bench.reel("feed", "--json").object()["posts"] as? [[String: Any]])
+    let posters = posts.compactMap { $0["poster"] as? String }
+    #expect(posters.count == 2 && posts.compactMap { $0["posterURL"] as? String }.count == 2)
+    #expect(try await bucket.objects() == videos.subtracting([gone]).union(posters))
+    #expect(
+      try FileManager.default.contentsOfDirectory(
+        atPath: bench.library.appendingPathComponent("tmp").path
+      ).isEmpty)
+  }
+
   @Test("`kill -9` in the middle of a large file costs the parts that were on their way, not the file")
   func resume() async throws {
     let proxy = try await CountingProxy.start(to: try BesideSwiftS3.server().port)

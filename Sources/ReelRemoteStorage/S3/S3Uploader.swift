@@ -87,6 +87,15 @@ public struct S3Uploader: Uploader {
   }
 }
 
+extension S3Uploader: ReadableStore {
+  package func download(
+    _ key: ObjectKey, into file: any StagedFile
+  ) async throws(UploadError) -> ContentDigest? {
+    guard let object = try await find(key) else { return nil }
+    return try await client.readBack(key, size: object.size, into: file)
+  }
+}
+
 extension S3Uploader {
   private func put(_ source: UploadSource, _ key: ObjectKey, _ meter: UploadMeter) async throws(UploadError) {
     // Nothing is read of an empty source, so nothing would prove it.
