@@ -78,7 +78,7 @@ struct AppContext: Sendable {
   }
 
   /// The catalog for a command that only reads; nil when there is none yet.
-  static func reading(_ settings: Settings) async throws -> (any PostCatalog)? {
+  static func reading(_ settings: Settings) async throws -> SQLiteCatalog? {
     let path = try libraryPath(settings)
     return try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else { return nil }
@@ -95,7 +95,10 @@ struct AppContext: Sendable {
   private static func catalog(
     _ settings: Settings, at path: String, dryRun: Bool
   ) async throws -> (any PostCatalog, any UploadCheckpoints) {
-    if dryRun { return (try await reading(settings) ?? MemoryCatalog(), MemoryCheckpoints()) }
+    if dryRun {
+      guard let catalog = try await reading(settings) else { return (MemoryCatalog(), MemoryCheckpoints()) }
+      return (catalog, MemoryCheckpoints())
+    }
     let catalog = try await writing(at: path)
     return (catalog, catalog)
   }
