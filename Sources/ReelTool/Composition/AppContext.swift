@@ -143,6 +143,13 @@ enum DebugSteps {
     #endif
   }
 
+  /// A place of a command that is no step of a file.
+  static func reach(_ place: String) {
+    #if DEBUG
+      try? ArmedFailpoint.ofThisProcess.reach(place)
+    #endif
+  }
+
   /// In a debug build, `REEL_LEASE_SECONDS` shortens the lease of this process; nil otherwise.
   static var lease: Duration? {
     #if DEBUG
