@@ -135,7 +135,12 @@ struct PosterCommand: AsyncParsableCommand {
       }
     }
     if !printsJSON {
-      var parts = [HumanNumber.count(count.made, "poster", "posters") + " made"]
+      let isNothing = count.made + count.failed + count.elsewhere == 0 && count.gone.isEmpty
+      var parts = [
+        isNothing
+          ? "nothing to do: every post has a poster"
+          : HumanNumber.count(count.made, "poster", "posters") + " made"
+      ]
       if count.failed > 0 { parts.append("\(count.failed) could not be made") }
       if count.elsewhere > 0 {
         parts.append(
