@@ -17,9 +17,11 @@ import ReelSource
 public final class MediaModel {
   /// How far the video has come.
   public enum State: Hashable, Sendable {
+    /// It has not begun.
     case idle
     /// On its way; nil before it has started, and for a moment after its last step.
     case working(FileInFlight?)
+    /// It is over.
     case ended(PublishResult)
   }
   /// The newest state.
@@ -84,12 +86,15 @@ public final class MediaModel {
 
 /// How the publishing of one video ended.
 public enum PublishResult: Hashable, Sendable {
+  /// It is a post now.
   case published(Post)
   /// It was a post already.
   case duplicate(Post?)
   /// A dry run: it would have been published.
   case planned(FilePlanned)
+  /// The policy does not want it.
   case refused(FileRefused)
+  /// Something went wrong.
   case failed(FileFailure)
 
   /// The end that `body` tells; nil when it tells none.
