@@ -149,7 +149,7 @@ let package = Package(
       "ReelStorageTests",
       [
         "ReelCore", "ReelCrypto", "ReelStorage", "ReelStorageTesting", "ReelLibrary", "ReelIngest",
-        "ReelFaultCampaign",
+        "Reel", "ReelFaultCampaign",
       ]),
     tests(
       "ReelHTTPTests",

@@ -5,7 +5,6 @@
 import Observation
 import Reel
 // end
-import Testing
 
 // example: services
 /// What Reel works with, put together once and closed at the end.
@@ -148,6 +147,9 @@ func tellFacts(
 // end
 
 // example: fakes
+import Foundation
+import Testing
+
 /// Says of every file the same, without looking at it.
 struct EverythingIsPortrait: MediaProber {
   func probe(
@@ -171,7 +173,10 @@ struct EverythingIsPortrait: MediaProber {
 }
 
 @Test @MainActor func aVideoIsPublishedOnce() async throws {
-  let folder = ClipFolder(["clip.mov"])  // A temporary folder with a file in it.
+  let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(at: folder) }
+  try Data("a video".utf8).write(to: folder.appendingPathComponent("clip.mov"))
   let store = MemoryUploader()
   let catalog = MemoryCatalog()
   let services = IngestServices(prober: EverythingIsPortrait(), uploader: store, catalog: catalog)
