@@ -1,5 +1,7 @@
 // Takes uploads, serves the feed and the videos.
-//   video-server LIBRARY [PORT]
+//   video-server LIBRARY
+//     BIND, PORT  where it listens; default: 127.0.0.1, 8080
+//     PUBLIC_URL  what viewers call it; default: http://127.0.0.1:PORT
 //
 //   POST /videos?author=ID&caption=TEXT   the body is the video; answers with its post
 //   GET  /feed?before=CURSOR&author=ID&search=TEXT
@@ -18,9 +20,11 @@ struct FeedAnswer: ResponseEncodable, Encodable {
   let next: String?
 }
 
-guard CommandLine.arguments.count > 1 else { fatalError("usage: video-server LIBRARY [PORT]") }
-let port = CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? 8080
-let library = try await Library(at: CommandLine.arguments[1], seenAs: "http://127.0.0.1:\(port)")
+guard CommandLine.arguments.count == 2 else { fatalError("usage: video-server LIBRARY") }
+let environment = ProcessInfo.processInfo.environment
+let port = environment["PORT"].flatMap { Int($0) } ?? 8080
+let library = try await Library(
+  at: CommandLine.arguments[1], seenAs: environment["PUBLIC_URL"] ?? "http://127.0.0.1:\(port)")
 let uploads = Uploads(library: library, largest: 2 << 30)
 
 let router = Router()
@@ -37,7 +41,8 @@ router.get("feed") { request, _ in
 }
 
 let app = Application(
-  router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)))
+  router: router,
+  configuration: .init(address: .hostname(environment["BIND"] ?? "127.0.0.1", port: port)))
 let group = ServiceGroup(
   configuration: ServiceGroupConfiguration(
     // The library closes last: what is begun needs it.
