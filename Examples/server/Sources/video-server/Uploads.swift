@@ -27,14 +27,14 @@ struct Uploads {
       caption: request.uri.queryParameters["caption"].map(String.init))
     // The name of the temporary file says nothing.
     options.keepsSourceName = false
-    return await publish(file.path, options)
+    return Self.answer(await publish(file.path, options))
   }
 
   /// Small pieces; a server with many uploads at once would hand them to threads that may wait for a disk.
   private func write(_ request: Request, to file: URL) async throws {
     guard
       FileManager.default.createFile(atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    else { throw HTTPError(.insufficientStorage) }
+    else { throw HTTPError(.internalServerError) }
     let handle = try FileHandle(forWritingTo: file)
     defer { try? handle.close() }
     var size = 0
@@ -47,10 +47,14 @@ struct Uploads {
 
   /// A client that goes away cancels its request's task, and the video with it.
   @MainActor
-  private func publish(_ path: String, _ options: IngestOptions) async -> EditedResponse<Answer> {
+  private func publish(_ path: String, _ options: IngestOptions) async -> PublishResult {
     let model = MediaModel(
       file: SourceInput(path: SourcePath(path)), options: options, services: library.services)
-    return switch await model.publish() {
+    return await model.publish()
+  }
+
+  private static func answer(_ result: PublishResult) -> EditedResponse<Answer> {
+    switch result {
     case .published(let post): EditedResponse(status: .created, response: Answer(post: post))
     case .duplicate(let post): EditedResponse(status: .ok, response: Answer(post: post))
     case .refused(let refusal):
