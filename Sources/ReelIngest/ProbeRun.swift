@@ -17,11 +17,13 @@ public struct ProbeRun: Sendable {
     self.width = max(1, width)
   }
 
-  /// Calls `report` for each file in order, until there are no more, `report` gives false, or the task is
-  /// cancelled.
+  /// Calls `report` for each file in order, where the caller is, until there are no more, `report` gives false, or the
+  /// task is cancelled.
   ///
   /// - Throws: ``ProbeError`` of a code that is about the installation: no other file would fare better.
-  public func run(_ report: (ProbedFile) async -> Bool) async throws(ProbeError) {
+  public func run(
+    isolation: isolated (any Actor)? = #isolation, _ report: (ProbedFile) async -> Bool
+  ) async throws(ProbeError) {
     var problem: ProbeError?
     await queue.mapInOrder(ItemSource(walk: walk), probe) { file in
       problem = file.installation
@@ -34,8 +36,8 @@ public struct ProbeRun: Sendable {
   /// Calls `report` for each file in order, with what `prepare` made of the answer: several files are prepared at
   /// once, only the reports wait for each other. Both may block.
   ///
-  /// Ends, and throws, like ``run(_:)``.
-  public func run<Prepared: Sendable>(
+  /// Ends, and throws, like ``run(isolation:_:)``.
+  package func run<Prepared: Sendable>(
     preparing prepare: @escaping @Sendable (ProbedFile) -> Prepared,
     reporting report: @escaping @Sendable (Prepared) -> Bool
   ) async throws(ProbeError) {

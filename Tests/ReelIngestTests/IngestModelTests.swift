@@ -241,43 +241,6 @@ struct IngestModelTests {
     #expect(try await posts().map(\.video) == [drawn].compactMap { $0 })
   }
 
-  @Test("dropping the stream that owns the run cancels it")
-  func dropped() async throws {
-    let begun = AsyncStream<Void>.makeStream()
-    let cancelled = AsyncStream<Bool>.makeStream()
-    let prober = ScriptedProber { _, cancellation throws(ProbeError) in
-      let end = DispatchSemaphore(value: 0)
-      let waking = cancellation.onSet { end.signal() }
-      begun.continuation.yield()
-      _ = end.wait(timeout: .now() + 30)
-      cancellation.clear(waking)
-      cancelled.continuation.yield(cancellation.isSet)
-      throw ProbeError(.cancelled, "cancelled")
-    }
-    let model = model(ClipFolder(["a.mp4"]), services(prober))
-    var stream: IngestEvents? = model.start()
-    var first = begun.stream.makeAsyncIterator()
-    await first.next()
-    #expect(stream != nil)
-    stream = nil
-    var answer = cancelled.stream.makeAsyncIterator()
-    #expect(await answer.next() == true)
-  }
-
-  @Test("a stream is enough to hold its run, also read in batches")
-  func heldByItsStream() async throws {
-    var types: [String] = []
-    let folder = ClipFolder(["a.mp4"])
-    for await event in model(folder, services()).start() { types.append(event.body.type) }
-    #expect(types.contains("post.published") && types.last == "run.finished")
-    let other = ClipFolder(["b.mp4"])
-    var published = 0
-    for await batch in model(other, services()).start().batches() {
-      published += batch.filter { $0.body.type == "post.published" }.count
-    }
-    #expect(published == 1)
-  }
-
   @Test("an intent whose completion fails is given back, and the next run takes it up")
   func completionFails() async throws {
     let folder = ClipFolder(["a.mp4"])

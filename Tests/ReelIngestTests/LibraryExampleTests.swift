@@ -5,11 +5,9 @@ import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestSupport
-import Synchronization
 import Testing
 
 @Suite("The examples of docs/library.md do what they say", .shortTime)
-@MainActor
 struct LibraryExampleTests {
   let store = MemoryUploader()
   let catalog = MemoryCatalog()
@@ -59,7 +57,7 @@ struct LibraryExampleTests {
   }
 
   @Test("the state of one video can be watched to its end")
-  func watching() async throws {
+  @MainActor func watching() async throws {
     let folder = ClipFolder(["a.mp4"])
     let model = MediaModel(file: folder.file("a.mp4"), options: IngestOptions(), services: services)
     let watching = Task {
@@ -79,11 +77,10 @@ struct LibraryExampleTests {
   func facts() async throws {
     let folder = ClipFolder(["a.mp4", "b.txt"])
     let paths = [folder.path + "/a.mp4", folder.path + "/b.txt"]
-    let told = Mutex<[String]>([])
-    try await tellFacts(of: paths, readBy: EverythingIsPortrait()) { line in told.withLock { $0.append(line) }
-    }
+    var told: [String] = []
+    try await tellFacts(of: paths, readBy: EverythingIsPortrait()) { told.append($0) }
     #expect(
-      told.withLock { $0 } == [
+      told == [
         "\(paths[0]): video/mp4, 1080x1920", "\(paths[1]): it is text, not a video [notMedia]",
       ])
   }

@@ -35,15 +35,13 @@ struct VideoLibrary: Sendable {
 // end
 
 // example: publish
-@MainActor
 func share(
-  _ path: String, saying caption: String, with services: IngestServices, tell: (String) -> Void
+  _ path: String, saying caption: String, with services: IngestServices,
+  tell: (String) -> Void = { print($0) }
 ) async -> Post? {
   var options = IngestOptions()
   options.metadata = PostMetadata(authorID: "ada", caption: caption)
-  let model = MediaModel(
-    file: SourceInput(path: SourcePath(path)), options: options, services: services)
-  switch await model.publish() {
+  switch await services.publish(SourceInput(path: SourcePath(path)), options: options) {
   case .published(let post):
     return post
   case .duplicate(let post):  // The same author has published the same video before.
@@ -57,6 +55,36 @@ func share(
     tell("\(path) failed: \(failure.message) [\(failure.code)]")
     return nil
   }
+}
+// end
+
+// example: ingest
+func takeIn(
+  _ folder: String, with services: IngestServices, tell: (String) -> Void = { print($0) }
+) async -> RunSummary {
+  let run = services.ingest([SourceInput(path: SourcePath(folder))])
+  for await event in run {
+    switch event.body {
+    case .postPublished(let file, let post):
+      tell("\(file.path) is \(post.videoURL)")
+    case .fileRefused(let file, let refusal):
+      tell("\(file.path) is not wanted: \(refusal.message) [\(refusal.code)]")
+    case .fileFailed(let file, let failure):
+      tell("\(file.path): \(failure.message) [\(failure.code)]")
+    default:
+      break
+    }
+  }
+  return await run.summary
+}
+// end
+
+// example: cancel
+func takeInForAWhile(_ folder: String, with services: IngestServices) async -> RunSummary {
+  let run = Task { await takeIn(folder, with: services) }
+  try? await Task.sleep(for: .milliseconds(500))
+  run.cancel()  // No further file is started; those in flight are finished or rolled back.
+  return await run.value  // Its `outcome` is `.cancelled`, unless all was done by then.
 }
 // end
 
@@ -79,41 +107,6 @@ func watch(_ model: MediaModel, show: (String) -> Void) async {
 }
 // end
 
-// example: ingest
-@MainActor
-func takeIn(
-  _ folder: String, with services: IngestServices, tell: (String) -> Void
-) async -> RunSummary {
-  let model = IngestModel(
-    inputs: [SourceInput(path: SourcePath(folder))], options: IngestOptions(), services: services)
-  let events = model.events()  // Asked for before the run, so that nothing is missed.
-  async let summary = model.run()
-  for await event in events {
-    switch event.body {
-    case .postPublished(let file, let post):
-      tell("\(file.path) is \(post.videoURL)")
-    case .fileRefused(let file, let refusal):
-      tell("\(file.path) is not wanted: \(refusal.message) [\(refusal.code)]")
-    case .fileFailed(let file, let failure):
-      tell("\(file.path): \(failure.message) [\(failure.code)]")
-    default:
-      break
-    }
-  }
-  return await summary
-}
-// end
-
-// example: cancel
-@MainActor
-func takeInForAWhile(_ folder: String, with services: IngestServices) async -> RunSummary {
-  let run = Task { await takeIn(folder, with: services) { print($0) } }
-  try? await Task.sleep(for: .milliseconds(500))
-  run.cancel()  // No further file is started; those in flight are finished or rolled back.
-  return await run.value  // Its `outcome` is `.cancelled`, unless all was done by then.
-}
-// end
-
 // example: feed
 @MainActor
 func everyPost(in catalog: any PostCatalog) async throws -> [Post] {
@@ -128,7 +121,7 @@ func everyPost(in catalog: any PostCatalog) async throws -> [Post] {
 
 // example: facts
 func tellFacts(
-  of paths: [String], readBy prober: any MediaProber, tell: @Sendable (String) -> Void
+  of paths: [String], readBy prober: any MediaProber, tell: (String) -> Void
 ) async throws(ProbeError) {
   let run = ProbeRun(
     inputs: paths.map { SourceInput(path: SourcePath($0)) }, prober: prober, width: 4)
@@ -170,15 +163,15 @@ struct EverythingIsPortrait: MediaProber {
   }
 }
 
-@Test @MainActor func aVideoIsPublishedOnce() async throws {
+@Test func aVideoIsPublishedOnce() async throws {
   let folder = ClipFolder(["clip.mov"])  // A temporary folder with a file in it.
   let store = MemoryUploader()
   let catalog = MemoryCatalog()
   let services = IngestServices(prober: EverythingIsPortrait(), uploader: store, catalog: catalog)
 
-  let post = await share(folder.path + "/clip.mov", saying: "First light", with: services) { print($0) }
+  let post = await share(folder.path + "/clip.mov", saying: "First light", with: services)
   #expect(post?.videoHeight == 1920 && post?.caption == "First light")
-  let again = await share(folder.path + "/clip.mov", saying: "Again", with: services) { print($0) }
+  let again = await share(folder.path + "/clip.mov", saying: "Again", with: services)
   #expect(again == post)
   #expect(store.keys == [post?.video])
 }
