@@ -130,7 +130,7 @@ struct FilePublisher: Sendable {
     case .name:
       .failed(
         FileFailure(
-          code: UploadError.Code.conflict.rawValue,
+          code: .upload(.conflict),
           message:
             "something else writes into \(services.uploader.destination) under the names that Reel draws; "
             + "give Reel a destination of its own"))

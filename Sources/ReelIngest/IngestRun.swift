@@ -188,7 +188,7 @@ extension IngestRun {
       await onEvent(event)
     }
     let error = await summary.error
-    return result ?? .failed(error ?? .cancelled)
+    return result ?? error.map(PublishResult.failed) ?? .cancelled
   }
 }
 
@@ -201,6 +201,8 @@ public enum PublishResult: Hashable, Sendable {
   case planned(FilePlanned)
   case refused(FileRefused)
   case failed(FileFailure)
+  /// Its run was cancelled before it became a post. Publishing it again goes on where this ended.
+  case cancelled
 
   /// The end that `body` tells; nil when it tells none.
   public init?(_ body: IngestEvent.Body) {
@@ -209,7 +211,7 @@ public enum PublishResult: Hashable, Sendable {
     case .fileDuplicate(_, let duplicate): self = .duplicate(duplicate.post)
     case .filePlanned(_, let plan): self = .planned(plan)
     case .fileRefused(_, let refusal): self = .refused(refusal)
-    case .fileFailed(_, let failure): self = .failed(failure)
+    case .fileFailed(_, let failure): self = failure.isCancellation ? .cancelled : .failed(failure)
     default: return nil
     }
   }

@@ -48,9 +48,9 @@ struct OutcomeReporter: Sendable {
     let now = services.clock.now()
     switch failure {
     case .refused(let refusal):
-      return FailureRecord(code: refusal.code, message: refusal.message, refused: true, at: now)
+      return FailureRecord(code: refusal.code.rawValue, message: refusal.message, refused: true, at: now)
     case .failed(let failure) where !failure.isCancellation:
-      return FailureRecord(code: failure.code, message: failure.message, refused: false, at: now)
+      return FailureRecord(code: failure.code.rawValue, message: failure.message, refused: false, at: now)
     case .failed, .endsTheRun: return nil
     }
   }
@@ -114,6 +114,7 @@ extension RunSummary {
     planned = state.planned
     refused = state.refused
     failed = state.failed
+    cancelled = state.cancelled
     ignored = state.ignored
     publishedBytes = state.publishedBytes
     postersFailed = state.postersFailed

@@ -26,7 +26,7 @@ public struct ProbeRun: Sendable {
   ) async throws(ProbeError) {
     var problem: ProbeError?
     await queue.mapInOrder(ItemSource(walk: walk), probe) { file in
-      problem = file.installation
+      problem = file.installationProblem
       guard problem == nil else { return false }
       return await report(file)
     }
@@ -44,7 +44,7 @@ public struct ProbeRun: Sendable {
     let problem = Mutex<ProbeError?>(nil)
     await queue.mapInOrder(ItemSource(walk: walk)) { item, flag in
       let file = probe(item, flag)
-      return Answer(prepared: prepare(file), installation: file.installation)
+      return Answer(prepared: prepare(file), installation: file.installationProblem)
     } blocking: { answer in
       if let found = answer.installation {
         problem.withLock { $0 = found }
@@ -69,9 +69,7 @@ public struct ProbeRun: Sendable {
     do throws(ProbeError) {
       return ProbedFile(path: path, result: .success(try prober.probe(source, cancellation: flag)))
     } catch {
-      var file = ProbedFile(path: path, result: .failure(FileFailure(error)))
-      if error.code.isInstallation { file.installation = error }
-      return file
+      return ProbedFile(path: path, result: .failure(FileFailure(error)))
     }
   }
 
@@ -85,19 +83,11 @@ public struct ProbeRun: Sendable {
   }
 }
 
-/// What was read of one file.
-public struct ProbedFile: Sendable {
-  /// As the user or the walk named it.
-  public let path: SourcePath
-  /// Its facts, or why there are none.
-  public let result: Result<ProbeReport, FileFailure>
+extension ProbedFile {
   /// Why no other file will fare better.
-  var installation: ProbeError?
-
-  /// The answer for one file.
-  public init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
-    self.path = path
-    self.result = result
+  fileprivate var installationProblem: ProbeError? {
+    guard case .failure(let failure) = result, let error = failure.cause as? ProbeError else { return nil }
+    return error.code.isInstallation ? error : nil
   }
 }
 

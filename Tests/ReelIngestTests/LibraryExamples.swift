@@ -49,10 +49,12 @@ func share(
   case .planned:  // Only in a dry run.
     return nil
   case .refused(let refusal):
-    tell("\(path) is not wanted: \(refusal.message) [\(refusal.code)]")
+    tell("\(path) is not wanted: \(refusal) [\(refusal.code)]")
     return nil
   case .failed(let failure):
-    tell("\(path) failed: \(failure.message) [\(failure.code)]")
+    tell("\(path) failed: \(failure) [\(failure.code)]")
+    return nil
+  case .cancelled:
     return nil
   }
 }
@@ -68,9 +70,9 @@ func takeIn(
     case .postPublished(let file, let post):
       tell("\(file.path) is \(post.videoURL)")
     case .fileRefused(let file, let refusal):
-      tell("\(file.path) is not wanted: \(refusal.message) [\(refusal.code)]")
+      tell("\(file.path) is not wanted: \(refusal) [\(refusal.code)]")
     case .fileFailed(let file, let failure):
-      tell("\(file.path): \(failure.message) [\(failure.code)]")
+      tell("\(file.path): \(failure) [\(failure.code)]")
     default:
       break
     }
@@ -133,7 +135,7 @@ func tellFacts(
       }
       tell("\(file.path): \(report.media.container.contentType), \(size ?? "size unknown")")
     case .failure(let failure):
-      tell("\(file.path): \(failure.message) [\(failure.code)]")
+      tell("\(file.path): \(failure) [\(failure.code)]")
     }
     return true  // False: no more.
   }
@@ -174,5 +176,15 @@ struct EverythingIsPortrait: MediaProber {
   let again = await share(folder.path + "/clip.mov", saying: "Again", with: services)
   #expect(again == post)
   #expect(store.keys == [post?.video])
+}
+// end
+
+// example: failure
+func isWorthAnotherTry(_ failure: FileFailure) -> Bool {
+  switch failure.code {
+  case .upload(let code): code.isWorthARetry
+  case .catalog(let code): code == .locked
+  default: false
+  }
 }
 // end

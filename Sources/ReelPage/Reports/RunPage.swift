@@ -35,7 +35,7 @@ package struct RunFiles: Sendable {
     case .fileFailed(let file, let failure):
       add(
         file, event, "failed", .bad,
-        [ReportPage.Note(reason: failure.code, text: ReportPage.sentence(failure.message))])
+        [ReportPage.Note(reason: failure.code.rawValue, text: ReportPage.sentence(failure.message))])
     default: break
     }
   }
@@ -81,7 +81,7 @@ package enum RunPage {
     let summary = report.summary
     let counts = [
       ("published", summary.published), ("would be published", summary.planned),
-      ("duplicates", summary.duplicates), ("refused", summary.refused), ("failed", summary.failed),
+      ("duplicates", summary.duplicates), ("refused", summary.refused), ("failed", summary.failedOrCancelled),
       ("ignored, not videos", summary.ignored),
     ]
     let place = report.destination.map { "To \($0.name), by" } ?? "By"

@@ -87,7 +87,7 @@ extension S3Store {
 }
 
 /// Why a store can't be named so; one sentence for people.
-public struct S3StoreError: Error, Hashable, Sendable {
+public struct S3StoreError: ReelError, Hashable {
   /// What is wrong.
   public let message: String
 
