@@ -17,9 +17,12 @@ public struct IngestOptions: Sendable {
   public var dryRun = false
   /// What a failed file means for the others.
   public var onError = OnError.continue
-  /// Batches of files read, judged and stored at once; at least 1. Those that only wait for a store that lets many wait
-  /// together (``UploadTraits/isLatencyBound``) come on top, up to 32 files for each job.
+  /// Batches of files read, judged and stored at once; at least 1. A batch is up to 32 files where the store takes or
+  /// waits for several together, else one. Files that only wait come on top: ``maxInFlight`` bounds them all.
   public var jobs = 4
+  /// Files that are begun and have had no end, at most; at least 1. Nil: as many as pay off, up to 64 for each of ``jobs``,
+  /// and 16 with slow readers. Each holds two to four descriptors, and its private copy.
+  public var maxInFlight: Int?
   /// Bytes of the largest file that is taken in; nil for any. A larger one breaks the rule `bytes.max`, which is found out
   /// before any of it is read: hashing a file has no deadline.
   public var maxSize: Int64? = 64_000_000_000

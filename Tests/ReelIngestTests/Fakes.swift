@@ -72,9 +72,14 @@ final class ScriptedProber: MediaProber {
 /// Wraps an uploader to break it.
 struct BrokenUploader: Uploader {
   let base: any Uploader
+  var isLatencyBound = false
   let onUpload: @Sendable (ObjectKey) async throws(UploadError) -> Void
 
-  var traits: UploadTraits { base.traits }
+  var traits: UploadTraits {
+    var traits = base.traits
+    traits.isLatencyBound = isLatencyBound || traits.isLatencyBound
+    return traits
+  }
   var destination: Destination { base.destination }
 
   func prepare() async throws(UploadError) { try await base.prepare() }

@@ -105,6 +105,25 @@ struct IngestRunTests {
     #expect(store.keys.isEmpty)
   }
 
+  @Test("no more files are in flight than asked for, whatever waits", arguments: [1, 3, 10, 40])
+  func inFlight(_ most: Int) async {
+    let folder = ClipFolder((0..<80).map { "\(100 + $0).mp4" })
+    let slow = BrokenUploader(base: store, isLatencyBound: true) { _ throws(UploadError) in
+      for _ in 0..<10 { await Task.yield() }
+    }
+    var options = IngestOptions()
+    options.maxInFlight = most
+    let run = services(uploader: slow).ingest([folder.input], options: options)
+    var (begun, highest) = (0, 0)
+    for await event in run {
+      if case .fileStarted = event.body { begun += 1 }
+      if event.body.file != nil, event.body.isTerminal { begun -= 1 }
+      highest = max(highest, begun)
+    }
+    #expect(highest <= most && highest > 0)
+    #expect(await run.summary.published == 80)
+  }
+
   @Test("facts come to an actor's ordinary closure, until it has enough")
   func facts() async throws {
     actor Reader {
