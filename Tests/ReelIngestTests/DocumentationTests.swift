@@ -17,7 +17,7 @@ import Testing
     let snippet = try #require(
       try Page("library.md").blocks(of: "swift").first { $0.hasPrefix("// Package.swift") })
     let manifest = try Page(path: "Package.swift").text
-    for product in ["Reel", "ReelStorageTesting"] {
+    for product in ["Reel", "ReelTesting"] {
       #expect(snippet.contains("name: \"\(product)\""))
       #expect(manifest.contains("\"\(product)\""))
     }

@@ -4,6 +4,7 @@ import ReelIngest
 import ReelLibrary
 import ReelStorage
 import ReelTestSupport
+import ReelTesting
 import Testing
 
 @Suite("Errors of runs", .shortTime)
@@ -57,7 +58,7 @@ struct FailureTests {
   @Test("a failure has the error that caused it, and an aborted run its reason")
   func cause() async {
     let folder = ClipFolder(["a.mp4"])
-    let full = BrokenUploader(base: MemoryUploader()) { _ throws(UploadError) in
+    let full = ScriptedUploader(base: MemoryUploader()) { _ throws(UploadError) in
       throw UploadError(.storeFull, "no space", retryAfter: 7)
     }
     var services = IngestServices(prober: ScriptedProber(), uploader: full, catalog: MemoryCatalog())

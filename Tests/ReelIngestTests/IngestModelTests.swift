@@ -5,6 +5,7 @@ import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestSupport
+import ReelTesting
 import Synchronization
 import Testing
 
@@ -44,7 +45,7 @@ struct IngestModelTests {
   @Test("publishes each file once, ends each with one event, and shows it in its state")
   func publishes() async throws {
     let folder = ClipFolder(["a.mp4", "b.mp4", "c.mp4"])
-    let model = model(folder, services())
+    let model = model(folder, services(ScriptedProber { ScriptedProber.video($0) }))
     #expect(model.state == IngestState())
     let (first, second) = (model.events(), model.events())
     let summary = await model.run()
@@ -58,7 +59,7 @@ struct IngestModelTests {
       #expect(heard.map(\.sequence) == heard.map(\.sequence).sorted())
     }
     #expect(try await posts().count == 3)
-    #expect(try await posts().allSatisfy { $0.caption == "from the file" && $0.videoWidth == 640 })
+    #expect(try await posts().allSatisfy { $0.caption == "from the file" && $0.videoWidth == 1080 })
 
     let again = await self.model(folder, services()).run()
     #expect(again.duplicates == 3 && again.published == 0)
@@ -182,7 +183,7 @@ struct IngestModelTests {
 
   @Test("a store that is gone ends the run; a file that only it refuses does not")
   func storeErrors() async {
-    let gone = BrokenUploader(base: store) { _ throws(UploadError) in
+    let gone = ScriptedUploader(base: store) { _ throws(UploadError) in
       throw UploadError(.storeUnusable, "gone")
     }
     let names = (0..<20).map { "\($0).mp4" }
@@ -190,7 +191,8 @@ struct IngestModelTests {
     #expect(aborted.outcome == .aborted && aborted.error?.code == "storeUnusable")
     #expect(aborted.failed <= 4)
 
-    let full = BrokenUploader(base: store) { _ throws(UploadError) in throw UploadError(.storeFull, "full") }
+    let full = ScriptedUploader(base: store) { _ throws(UploadError) in throw UploadError(.storeFull, "full")
+    }
     let failed = await model(ClipFolder(names), services(uploader: full)).run()
     #expect(failed.outcome == .completed && failed.reasons == ["storeFull": 20])
   }
@@ -218,7 +220,7 @@ struct IngestModelTests {
   @Test("cancelling rolls back what is in flight; the same run again publishes it under the same name")
   func cancelled() async throws {
     let started = AsyncStream<ObjectKey>.makeStream()
-    let slow = BrokenUploader(base: store) { key throws(UploadError) in
+    let slow = ScriptedUploader(base: store) { key throws(UploadError) in
       started.continuation.yield(key)
       do {
         try await Task.sleep(for: .seconds(30))
@@ -245,7 +247,7 @@ struct IngestModelTests {
   @Test("an intent whose completion fails is given back, and the next run takes it up")
   func completionFails() async throws {
     let folder = ClipFolder(["a.mp4"])
-    let onceFull = FailingCatalog(base: catalog, .fullAtPost)
+    let onceFull = ScriptedCatalog.fullOnce(catalog) { $0.isCompletion }
     var mine = services()
     mine.catalog = onceFull
     let first = await model(folder, mine).run()
@@ -259,7 +261,7 @@ struct IngestModelTests {
   func leaseLost() async throws {
     let folder = ClipFolder(["a.mp4"])
     var mine = services()
-    mine.catalog = FailingCatalog(base: catalog, .leaseLost)
+    mine.catalog = ScriptedCatalog.losingLeases(catalog)
     let summary = await model(folder, mine).run()
     #expect(summary.reasons == ["catalog.leaseLost": 1])
     #expect(store.keys.count == 1)
@@ -269,9 +271,10 @@ struct IngestModelTests {
   @Test("an intent that can't be given back ends the run: a copy of the same video would wait for ever")
   func releaseFails() async throws {
     let folder = ClipFolder(["a.mp4", "b.mp4"])
-    let full = BrokenUploader(base: store) { _ throws(UploadError) in throw UploadError(.storeFull, "full") }
+    let full = ScriptedUploader(base: store) { _ throws(UploadError) in throw UploadError(.storeFull, "full")
+    }
     var mine = services(uploader: full)
-    mine.catalog = FailingCatalog(base: catalog, .fullAtRelease)
+    mine.catalog = ScriptedCatalog.fullOnce(catalog) { $0 == .release }
     let summary = await model(folder, mine).run()
     #expect(summary.outcome == .aborted && summary.error?.code == "catalog.diskFull")
   }
@@ -335,7 +338,7 @@ struct IngestModelTests {
   func conflict() async throws {
     let taken = Mutex<ObjectKey?>(nil)
     let store = store
-    let intruder = BrokenUploader(base: store) { key throws(UploadError) in
+    let intruder = ScriptedUploader(base: store) { key throws(UploadError) in
       let isFirst = taken.withLock { held in
         defer { held = held ?? key }
         return held == nil

@@ -5,6 +5,7 @@ import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestSupport
+import ReelTesting
 import Testing
 
 /// Runs without a view model, from an actor of the test's own: nothing of theirs waits for the main actor.
@@ -91,7 +92,7 @@ struct IngestRunTests {
   func cancelledTask() async {
     let folder = ClipFolder(["a.mp4"])
     let begun = AsyncStream<Void>.makeStream()
-    let endless = BrokenUploader(base: store) { _ throws(UploadError) in
+    let endless = ScriptedUploader(base: store) { _ throws(UploadError) in
       begun.continuation.yield()
       do { try await Task.sleep(for: .seconds(50)) } catch { throw UploadError(.cancelled, "cancelled") }
     }
@@ -108,7 +109,7 @@ struct IngestRunTests {
   @Test("no more files are in flight than asked for, whatever waits", arguments: [1, 3, 10, 40])
   func inFlight(_ most: Int) async {
     let folder = ClipFolder((0..<80).map { "\(100 + $0).mp4" })
-    let slow = BrokenUploader(base: store, isLatencyBound: true) { _ throws(UploadError) in
+    let slow = ScriptedUploader(base: store, isLatencyBound: true) { _ throws(UploadError) in
       for _ in 0..<10 { await Task.yield() }
     }
     var options = IngestOptions()

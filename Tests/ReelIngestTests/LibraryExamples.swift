@@ -5,6 +5,7 @@
 import Observation
 import Reel
 // end
+import ReelTesting
 import Testing
 
 // example: services
@@ -143,39 +144,33 @@ func tellFacts(
 // end
 
 // example: fakes
-/// Says of every file the same, without looking at it.
-struct EverythingIsPortrait: MediaProber {
-  func probe(
-    _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
-    cancellation: CancellationFlag
-  ) throws(ProbeError) -> ProbeProgress {
-    if file.path.text.hasSuffix(".txt") { throw ProbeError(.notMedia, "it is text, not a video") }
-    var media = MediaInfo(container: .mp4, size: file.size)
-    var video = VideoFacts()
-    video.width = 1080
-    video.height = 1920
-    media.video = video
-    return .done(
-      ProbeReport(
-        media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0")))
-  }
-
-  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
-    ReaderVersion(reel: ReelVersion.current, ffmpeg: "0.0.0")
-  }
-}
-
 @Test func aVideoIsPublishedOnce() async throws {
   let folder = ClipFolder(["clip.mov"])  // A temporary folder with a file in it.
+  let prober = ScriptedProber { .sample(width: 1080, height: 1920, size: $0.size) }
   let store = MemoryUploader()
-  let catalog = MemoryCatalog()
-  let services = IngestServices(prober: EverythingIsPortrait(), uploader: store, catalog: catalog)
+  let services = IngestServices(prober: prober, uploader: store, catalog: MemoryCatalog())
 
   let post = await share(folder.path + "/clip.mov", saying: "First light", with: services)
   #expect(post?.videoHeight == 1920 && post?.caption == "First light")
   let again = await share(folder.path + "/clip.mov", saying: "Again", with: services)
   #expect(again == post)
   #expect(store.keys == [post?.video])
+}
+
+@Test func aFullStoreIsTold() async throws {
+  let folder = ClipFolder(["a.mov", "b.mov"])
+  let full = ScriptedUploader(base: MemoryUploader()) { _ throws(UploadError) in
+    throw UploadError(.storeFull, "no space left")
+  }
+  let services = IngestServices(prober: ScriptedProber(), uploader: full, catalog: MemoryCatalog())
+  let summary = await takeIn(folder.path, with: services)
+  #expect(summary.reasons == ["storeFull": 2])
+}
+
+@Test func theFeedShowsTheNewestFirst() async throws {
+  let catalog = MemoryCatalog()
+  catalog.add([.sample(1, caption: "First light"), .sample(2, caption: "Harbour")])
+  #expect(try await everyPost(in: catalog).map(\.caption) == ["Harbour", "First light"])
 }
 // end
 

@@ -4,6 +4,7 @@ import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestSupport
+import ReelTesting
 import Synchronization
 import Testing
 
@@ -67,7 +68,7 @@ struct RecordingTests {
     }
     recorder.failure.withLock { $0 = nil }
     let uploads = Mutex(0)
-    let counting = BrokenUploader(base: store) { _ throws(UploadError) in uploads.withLock { $0 += 1 } }
+    let counting = ScriptedUploader(base: store) { _ throws(UploadError) in uploads.withLock { $0 += 1 } }
     guard case .published(let post) = await publish(recorder, uploader: counting) else {
       Issue.record("it was not published")
       return

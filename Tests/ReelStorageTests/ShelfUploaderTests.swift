@@ -1,7 +1,7 @@
 // docs/adding-an-uploader.md shows this test; a test compares the two.
 
 import ReelStorage
-import ReelStorageTesting
+import ReelTesting
 import Testing
 
 @Suite struct ShelfUploaderTests {
