@@ -96,6 +96,12 @@ public struct IngestServices: Sendable {
   public var randomness: any Randomness
   /// Where private copies are made when the uploader has no place for them.
   public var staging: any StagingArea
+  /// How messages are worded for who reads them; nil: as they are. Failures and refusals are told and remembered in the words
+  /// that it returns.
+  ///
+  /// Messages name settings in backquotes, as docs/settings.md does (`maxSize`): an app may put its own names in their
+  /// place, as the command line puts its flags.
+  public var wording: (@Sendable (String) -> String)?
   /// Called after each step of each file. For tests; does nothing by default.
   public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
   /// Called after each stage of a file or of a batch, with the time that it took. Stages of several files run side by
@@ -146,7 +152,7 @@ enum SizeWords {
   static func tooLarge(_ size: Int64, most: Int64) -> String {
     var texts = [size, most].map { Decimals.bytes($0) }
     if texts[0] == texts[1] { texts = ["\(size) bytes", "\(most) bytes"] }
-    return "it has \(texts[0]), more than the \(texts[1]) that are taken in; a larger --max-size lets it in"
+    return "it has \(texts[0]), more than the \(texts[1]) that are taken in; a larger `maxSize` lets it in"
   }
 
   /// To be put behind it; nil where most of it is really there, or nobody knows.

@@ -22,7 +22,8 @@ struct IngestPipeline: Sendable {
     let ending = await takeAllIn(makeWalk)
     let elapsed = (ContinuousClock.now - start).components
     let seconds = Double(elapsed.seconds) + Double(elapsed.attoseconds) * 1e-18
-    let summary = RunSummary(ending, of: hub.snapshot, seconds: seconds)
+    var summary = RunSummary(ending, of: hub.snapshot, seconds: seconds)
+    if let wording = services.wording { summary.error = summary.error?.worded(wording) }
     hub.emit(.runFinished(summary))
     hub.finish()
     return summary

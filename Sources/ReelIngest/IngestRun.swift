@@ -38,7 +38,7 @@ public final class IngestRun: AsyncSequence, Sendable {
   ) {
     makeWalk = { SourceWalk(inputs: inputs, options: walkOptions) }
     pipeline = IngestPipeline(
-      services: services, options: options, hub: EventHub(clock: services.clock))
+      services: services, options: options, hub: EventHub(clock: services.clock, wording: services.wording))
   }
 
   /// A run over one video; a folder fails with `isDirectory`.

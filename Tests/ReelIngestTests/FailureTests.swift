@@ -87,4 +87,20 @@ struct FailureTests {
     #expect(keys["reasons"] as? [String: Int] == ["corrupt": 2, "cancelled": 3])
     #expect(try JSONDecoder().decode(RunSummary.self, from: json) == summary)
   }
+
+  @Test("an app's own words are told and remembered")
+  func wording() async throws {
+    let folder = ClipFolder(["a.mp4"])
+    let catalog = MemoryCatalog()
+    let prober = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.noReader, "use fewer `jobs`") }
+    var services = IngestServices(prober: prober, uploader: MemoryUploader(), catalog: catalog)
+    services.wording = { $0 == "use fewer `jobs`" ? "reduce the load" : $0 }
+    guard case .failed(let failure) = await services.publish(folder.file("a.mp4")) else {
+      Issue.record("not failed")
+      return
+    }
+    #expect(failure.message == "reduce the load")
+    #expect((failure.cause as? ProbeError)?.message == "use fewer `jobs`")
+    #expect(try await catalog.status().failures.map(\.failure.message) == ["reduce the load"])
+  }
 }

@@ -48,7 +48,7 @@ public struct S3Store: Hashable, Sendable {
     guard usesPaths != false || bucket.contains(".") || Self.isHostLabel(bucket) else {
       throw S3StoreError(
         "\"\(bucket)\" can't stand in a host's name, which has lower case letters, digits and dashes: leave out "
-          + "--no-path-style")
+          + "`noPathStyle`")
     }
     self.usesPaths = usesPaths ?? (endpoint != nil || !Self.isHostLabel(bucket))
   }

@@ -148,7 +148,7 @@ struct MissingPosters: Sendable {
         path,
         .failure(
           FileFailure(
-            code: FileFailure.Code(rawValue: error.code.rawValue), message: error.message, cause: error)),
+            code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)),
         &count)
     }
     try await publish(made, in: store, at: folder, &count)
@@ -197,7 +197,7 @@ struct MissingPosters: Sendable {
           one.path,
           .failure(
             FileFailure(
-              code: FileFailure.Code(rawValue: error.code.rawValue), message: error.message, cause: error)),
+              code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)),
           &count)
       }
     }

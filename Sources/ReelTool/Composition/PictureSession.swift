@@ -123,7 +123,7 @@ struct PictureSession: Sendable {
         return PicturedFile(path: file.path, identity: file.identity, result: .success(try make(file, flag)))
       } catch {
         let failure = FileFailure(
-          code: FileFailure.Code(rawValue: error.code.rawValue), message: error.message, cause: error)
+          code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)
         return PicturedFile(
           path: file.path, identity: file.identity, result: .failure(failure),
           installation: error.code.isInstallation ? error : nil)
@@ -133,7 +133,7 @@ struct PictureSession: Sendable {
 
   private static func unreadable<Output>(_ path: SourcePath, _ error: SourceError) -> PicturedFile<Output> {
     let failure = FileFailure(
-      code: FileFailure.Code(rawValue: error.code.rawValue), message: error.message, cause: error)
+      code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)
     return PicturedFile(path: path, identity: nil, result: .failure(failure))
   }
 }

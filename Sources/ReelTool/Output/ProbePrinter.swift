@@ -26,6 +26,9 @@ final class ProbePrinter: Sendable {
 
   /// What there is to print of one file; several are prepared at once.
   func prepare(_ file: ProbedFile) -> PreparedAnswer {
+    let file = ProbedFile(
+      path: file.path,
+      result: file.result.mapError { FileFailure(code: $0.code, message: $0.told, cause: $0.cause) })
     let text = Result {
       switch format {
       case .cards: ProbeSummary.text(file, .standardOutput())
