@@ -152,7 +152,7 @@ let package = Package(
       "ReelStorageTests",
       [
         "ReelCore", "ReelCrypto", "ReelStorage", "ReelStorageTesting", "ReelTesting", "ReelLibrary",
-        "ReelIngest", "ReelFaultCampaign",
+        "ReelIngest", "Reel", "ReelFaultCampaign",
       ]),
     tests(
       "ReelHTTPTests",

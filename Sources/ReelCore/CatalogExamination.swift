@@ -40,6 +40,7 @@ public protocol CatalogRepair: Sendable {
 public struct ExaminedOwner: Hashable, Sendable {
   /// How it stands.
   public enum Life: Hashable, Sendable {
+    /// It works on the library.
     case alive
     /// The kernel says that it is gone, or its lease ran out on another machine.
     case dead
@@ -68,6 +69,7 @@ public struct ExaminedOwner: Hashable, Sendable {
 public struct ExaminedObject: Hashable, Sendable {
   /// What its row says of it.
   public enum State: Hashable, Sendable {
+    /// Its post is in the feed.
     case published
     /// Not published yet; somebody alive is at it.
     case held
@@ -82,6 +84,7 @@ public struct ExaminedObject: Hashable, Sendable {
   }
   /// What it is to its post.
   public enum Kind: String, Hashable, Sendable, Codable {
+    /// What the post plays, or the picture that stands for it.
     case video, poster
   }
   /// What it is to its post. Of a poster, ``State/held`` says that the post is not published yet.
@@ -125,6 +128,14 @@ public protocol StoreExamination: Sendable {
 
   /// Removes what ``leftovers()`` tells.
   func removeLeftovers() async throws(UploadError)
+}
+
+/// A store, not a folder, that gives the bytes of its objects back.
+package protocol ReadableStore: Uploader {
+  /// Writes the bytes of the object under `key` into `file`, which is empty, and gives their digest; nil when there is no
+  /// such object.
+  /// - Throws: also what ``StagedFile`` says of a write that failed.
+  func download(_ key: ObjectKey, into file: any StagedFile) async throws(UploadError) -> ContentDigest?
 }
 
 /// A store that can put an object in the place of a damaged one in a single step.

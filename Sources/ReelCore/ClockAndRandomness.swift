@@ -4,6 +4,7 @@ import Synchronization
 
 /// The time of day, for what is written down (posts, leases). A test sets its own.
 public protocol WallClock: Sendable {
+  /// The time of day now.
   func now() -> Date
 }
 

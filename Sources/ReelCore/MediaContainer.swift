@@ -1,19 +1,34 @@
 /// The containers that Reel takes in. The raw value is the file extension that goes with each.
 public enum MediaContainer: String, Codable, Sendable, CaseIterable {
+  /// MP4 (ISO/IEC 14496-14).
   case mp4
+  /// QuickTime.
   case mov
+  /// MP4 with Apple's brand.
   case m4v
+  /// 3GPP's file format (TS 26.244).
   case threeGP = "3gp"
+  /// 3GPP2's file format.
   case threeG2 = "3g2"
+  /// Matroska (RFC 9559).
   case matroska = "mkv"
+  /// WebM: Matroska for browsers.
   case webm
+  /// Microsoft's Audio Video Interleave.
   case avi
+  /// MPEG transport stream (ISO/IEC 13818-1).
   case mpegTS = "ts"
+  /// MPEG transport stream with time stamps before its packets (Blu-ray, AVCHD).
   case m2ts
+  /// MPEG program stream (ISO/IEC 13818-1).
   case mpegPS = "mpg"
+  /// Flash Video.
   case flv
+  /// Ogg (RFC 3533).
   case ogg = "ogv"
+  /// Microsoft's Advanced Systems Format: Windows Media.
   case asf = "wmv"
+  /// Material Exchange Format (SMPTE ST 377-1).
   case mxf
 
   /// The extension a file of this container gets, without the dot.

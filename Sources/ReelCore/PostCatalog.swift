@@ -259,6 +259,7 @@ public struct FeedPage: Hashable, Sendable {
 
 /// What a reader found in some bytes, worth remembering.
 public enum ProbeOutcome: Hashable, Sendable, Codable {
+  /// The facts.
   case media(ProbeReport)
   /// Only of a code that is about the bytes.
   case failure(ProbeError)

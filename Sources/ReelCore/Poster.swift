@@ -72,11 +72,17 @@ public struct PosterError: ReelError, Hashable, Sendable, Codable {
     /// There is a video, and none of its pictures can be decoded: it is damaged, encrypted, or in a codec that Reel
     /// decodes none of.
     case undecodable
+    /// As of a file that can't be read.
     case notMedia, playlist, unsupported, truncated, indexMissing, corrupt, empty, lfsPointer, externalMedia
+    /// As of a file that can't be read.
     case sourceChanged, unreadable
+    /// As of a file that can't be read.
     case timeout, memoryLimit, crashed, sandboxViolation, implausible
+    /// As of a file that can't be read; no other file will fare better.
     case workerMissing, workerBroken, isolationUnavailable
+    /// As of a file that can't be read; it says nothing of the file.
     case tooManyOpenFiles, noReader
+    /// The run was cancelled.
     case cancelled
 
     /// Whether no other file will fare better: the run ends.

@@ -176,7 +176,9 @@ extension SourcePath: CustomStringConvertible {
 
 /// The two JSON keys of a path, for the `Codable` types that hold one.
 public enum SourcePathCoding: String, CodingKey {
+  /// ``SourcePath/text``.
   case path
+  /// The bytes, base64; only where the text does not carry them.
   case pathBytes
 }
 

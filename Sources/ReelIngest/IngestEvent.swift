@@ -26,20 +26,25 @@ public struct IngestEvent: Hashable, Sendable {
 
   /// What an event tells. Each file ends in exactly one terminal event, a run in exactly one `run.finished`.
   public enum Body: Hashable, Sendable {
+    /// The first event of a run.
     case runStarted(RunStarted)
     /// How far the walk has come. Coalesces.
     case runScanned(RunScanned)
     /// Something in a caption list or a sidecar has no effect.
     case metadataWarning(MetadataWarning)
+    /// A file is being taken in; its size where that is known.
     case fileStarted(FileReference, size: Int64?)
+    /// Its facts are known.
     case fileProbed(FileReference, ProbeReport)
     /// A poster was made; it is not stored yet.
     case posterMade(FileReference, PosterMade)
     /// A poster could not be made or stored; the video is published without it.
     case posterFailed(FileReference, FileFailure)
+    /// Its id and its name are written down.
     case fileNamed(FileReference, FileNamed)
     /// Coalesces.
     case uploadProgress(FileReference, TransferProgress)
+    /// An attempt to store it broke; another is coming.
     case uploadRetrying(FileReference, TransferProgress)
     /// Terminal.
     case postPublished(FileReference, Post)

@@ -62,6 +62,7 @@ public struct IngestOptions: Sendable {
 
   /// What a failed file means for the others.
   public enum OnError: String, Sendable, CaseIterable {
+    /// Nothing: they are taken in.
     case `continue`
     /// Start no further file; those in flight come to their end.
     case stop
@@ -165,13 +166,19 @@ enum SizeWords {
 /// The steps of one file that leave something behind or learn something, in their order (docs/publish.md).
 /// A debug build can be told to die right after any of them, which is how the tests prove "exactly once".
 public enum IntakeStep: String, Sendable, CaseIterable {
+  /// It is open, and not a link.
   case opened
+  /// A private copy was made and hashed.
   case hashed
+  /// Its facts are known.
   case probed
+  /// The policy wants it.
   case judged
   /// T1 is durable.
   case intended
+  /// The whole object is stored.
   case uploaded
+  /// What is stored is what was sent.
   case verified
   /// The post is written down beside its object, in a store that keeps posts.
   case recorded

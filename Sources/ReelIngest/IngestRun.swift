@@ -194,12 +194,15 @@ extension IngestRun {
 
 /// How the publishing of one video ended.
 public enum PublishResult: Hashable, Sendable {
+  /// It is a post now.
   case published(Post)
   /// It was a post already.
   case duplicate(Post?)
   /// A dry run: it would have been published.
   case planned(FilePlanned)
+  /// The policy does not want it.
   case refused(FileRefused)
+  /// Something went wrong.
   case failed(FileFailure)
   /// Its run was cancelled before it became a post. Publishing it again goes on where this ended.
   case cancelled

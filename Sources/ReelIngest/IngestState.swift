@@ -4,8 +4,11 @@ import ReelCore
 public struct IngestState: Hashable, Sendable {
   /// Where in its life a run is.
   public enum Phase: Hashable, Sendable {
+    /// It has not begun.
     case idle
+    /// Files are being taken in.
     case running
+    /// It is over.
     case finished(RunSummary)
   }
   /// Idle before `run.started`, finished after `run.finished`.
@@ -62,6 +65,7 @@ public struct FileInFlight: Hashable, Sendable {
     case probed
     /// Named, waiting for the upload's first byte.
     case named
+    /// On its way to the store.
     case uploading(TransferProgress)
     /// An attempt broke; another is coming.
     case retrying(TransferProgress)

@@ -20,9 +20,11 @@ import ReelSource
 public final class MediaModel {
   /// How far the video has come.
   public enum State: Hashable, Sendable {
+    /// It has not begun.
     case idle
     /// On its way; nil before it has started, and for a moment after its last step.
     case working(FileInFlight?)
+    /// It is over.
     case ended(PublishResult)
   }
   /// The newest state.

@@ -9,6 +9,19 @@ public final class OpenedFile: SourceHandle {
     open = descriptor
   }
 
+  /// The bytes that were written into `file`, which is sealed.
+  /// - Throws: `unreadable`, `tooManyOpenFiles`.
+  package static func reading(_ file: any StagedFile, as path: SourcePath) throws(SourceError) -> SourceFile {
+    let number: Int32
+    do throws(SystemError) {
+      number = try retryingInterrupts("dup") { fcntl(file.descriptor, F_DUPFD_CLOEXEC, 3) }
+    } catch {
+      throw SourceError(error)
+    }
+    let opened = OpenedFile(descriptor: Descriptor(adopting: number))
+    return SourceFile(path: path, identity: try opened.currentIdentity(), handle: opened)
+  }
+
   /// Open as long as this lives.
   public var descriptor: Int32? { open.rawValue }
 

@@ -44,7 +44,9 @@ public struct PrivateCopy: SourceHandle, ByteSource {
 extension PrivateCopy {
   /// Why a copy could not be made.
   public enum Failure: Error {
+    /// What was to be copied could not be read.
     case source(SourceError)
+    /// The copy could not be written.
     case staging(UploadError)
   }
 

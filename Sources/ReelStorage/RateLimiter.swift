@@ -5,7 +5,7 @@ import Synchronization
 /// Lets so many bytes a second through, whoever asks: one limiter for all uploads of a run.
 ///
 /// Everybody who asks gets the next free stretch of time, so uploads side by side share the rate, and nobody waits
-/// for what was not used: after a pause it goes on at the same rate, with no burst beyond ``burst``.
+/// for what was not used: after a pause it goes on at the same rate, with no burst beyond what 50 ms let through.
 public final class RateLimiter: Sendable {
   /// Bytes a second, at least 1.
   public let bytesPerSecond: Int64

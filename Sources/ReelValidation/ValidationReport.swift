@@ -7,11 +7,16 @@ package struct ValidatedFile: Hashable, Sendable {
   package let findings: [Finding]
   /// Why Reel could not judge it; nil when it could.
   package let unjudged: ProbeError?
+  /// What the reader found odd, whether or not a rule is about it.
+  package let warnings: [MediaWarning]
 
-  package init(path: SourcePath, findings: [Finding], unjudged: ProbeError? = nil) {
+  package init(
+    path: SourcePath, findings: [Finding], unjudged: ProbeError? = nil, warnings: [MediaWarning] = []
+  ) {
     self.path = path
     self.findings = findings
     self.unjudged = unjudged
+    self.warnings = warnings
   }
 
   package enum Standing: String, Codable, Sendable, CaseIterable {

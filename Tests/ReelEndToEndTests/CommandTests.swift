@@ -47,6 +47,31 @@ struct CommandTests {
         == .typeCharacterSpecial)
   }
 
+  @Test(
+    "a signal ends an export without a trace: the file is as it was, and nothing is beside it",
+    .enabled(if: ReelBinary.hasFailpoints), arguments: [SIGINT, SIGTERM, SIGHUP])
+  func interruptedExport(signal: Int32) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let file = bench.folder.appendingPathComponent("posts.csv")
+    try "old".write(to: file, atomically: true, encoding: .utf8)
+    let running = try ReelBinary.start(
+      ["export", "posts.csv", "--library", bench.library.path], in: bench.folder,
+      environment: ["REEL_FAILPOINT": "exportWritten=stop"])
+    try await running.untilStopped()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).count == 4)
+    running.send(signal)
+    running.send(SIGCONT)
+    let outcome = try await running.outcome()
+    let text = try String(contentsOf: file, encoding: .utf8)
+    // It may have got to its end before it heard.
+    #expect(
+      outcome.status == 130 ? text == "old" : outcome.status == 0 && text.hasPrefix("id,"), "\(outcome)")
+    let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
+    #expect(Set(names) == ["clips", "library", "posts.csv"], "\(names)")
+  }
+
   @Test("pages of the feed by page number: each says where the next one begins")
   func feedByPageNumber() async throws {
     let bench = try Workbench()

@@ -128,6 +128,25 @@ struct MovedLibraryTests {
     }
   }
 
+  @Test(
+    "one that has to be brought up to date where nobody can write says what is to be done",
+    .enabled(if: SmallDisk.isPossible))
+  func readOnly() async throws {
+    let old = try OldLibrary()
+    let disk = try #require(SmallDisk(kilobytes: 4000))
+    let library = disk.path + "/l"
+    try FileManager.default.copyItem(atPath: old.bench.library.path, toPath: library)
+    #expect(disk.makeReadOnly())
+    for command in ["status", "feed"] {
+      let outcome = try await ReelBinary.run([command, "--library", library], in: old.bench.folder)
+      #expect(outcome.status == 1, "\(outcome)")
+      #expect(
+        outcome.errors.contains("made by an older Reel")
+          && outcome.errors.contains("reel status --library ")
+          && !outcome.errors.contains("its disk"), "\(outcome.errors)")
+    }
+  }
+
   /// That every post is where it was, in the library as it lies now.
   private func expectCarriedOver(_ old: OldLibrary, at library: URL) async throws {
     let (bench, media) = (old.bench, url(library.appendingPathComponent("media")))

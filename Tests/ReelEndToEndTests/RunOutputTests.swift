@@ -85,6 +85,41 @@ struct RunOutputTests {
     #expect(all.output.contains("failed: clips/playlist.mp4"), "told on stderr only, and stdout is elsewhere")
   }
 
+  @Test("of a video that was not published the log tells, or else the command, not both")
+  func logOfOne() async throws {
+    let bench = try Workbench()
+    try bench.add("broken/playlist.mp4")
+    try bench.add("clips/silent.mp4")
+    try bench.write("version: 1\nname: short\nrules: {duration.max: 0.1s}\n", to: "../short.yaml")
+    for (arguments, level, isLogged) in [
+      (["clips/playlist.mp4"], "error", true), (["clips/playlist.mp4"], "debug", true),
+      (["clips/silent.mp4", "--policy", "short.yaml"], "warning", true),
+      (["clips/silent.mp4", "--policy", "short.yaml"], "error", false),
+    ] {
+      let run = try await ReelBinary.run(
+        ["publish", "--log-level", level, "--library", bench.library.path] + arguments, in: bench.folder)
+      let told = run.errors.split(separator: "\n").filter {
+        $0.contains(arguments[0]) && $0.contains("message=")
+      }
+      let said = run.errors.split(separator: "\n").filter { !$0.hasPrefix("time=") }
+      #expect([3, 4].contains(run.status) && run.output.isEmpty, "\(run)")
+      #expect(told.count == (isLogged ? 1 : 0) && said.isEmpty == isLogged, "\(level): \(run.errors)")
+    }
+  }
+
+  @Test(
+    "every command takes --color",
+    arguments: [
+      ["policy", "list"], ["policy", "show", "sanity"], ["policy", "check", "sanity"], ["policy", "schema"],
+      ["version"], ["cache", "show"], ["feed"], ["status"],
+    ])
+  func everywhere(command: [String]) async throws {
+    let bench = try Workbench()
+    let run = try await ReelBinary.run(
+      command + ["--color", "always"], in: bench.folder, environment: ["REEL_LIBRARY": bench.library.path])
+    #expect(run.status == 0, "\(run)")
+  }
+
   @Test("colours are used where somebody wants them")
   func colours() async throws {
     let bench = try Workbench()

@@ -103,6 +103,31 @@ struct S3Tests {
     }
   }
 
+  @Test("posts in a bucket get the posters that they lack; without its keys they are left")
+  func missingPosters() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    for name in ["clips/faststart.mp4", "clips/phone-portrait.mov", "clips/vp9.webm"] { try bench.add(name) }
+    let to = bucket.address
+    #expect(try await bench.reel("ingest", "clips", "--to", to, environment: Self.environment).status == 0)
+    let left = try await bench.reel("poster", "--missing")
+    #expect(left.status == 0 && left.output.contains("3 posts have none"), "\(left)")
+    let videos = try await bucket.objects()
+    let gone = try #require(videos.first)
+    _ = try await bucket.client.send(
+      S3Request(.delete, ObjectKey(gone), task: "remove", permission: "s3:DeleteObject"))
+    let made = try await bench.reel(
+      "poster", "--missing", "--to", to, "--size", "64", "--jsonl", environment: Self.environment)
+    #expect(made.status == 3, "\(made)")
+    let posts = try #require(try await bench.reel("feed", "--json").object()["posts"] as? [[String: Any]])
+    let posters = posts.compactMap { $0["poster"] as? String }
+    #expect(posters.count == 2 && posts.compactMap { $0["posterURL"] as? String }.count == 2)
+    #expect(try await bucket.objects() == videos.subtracting([gone]).union(posters))
+    #expect(
+      try FileManager.default.contentsOfDirectory(
+        atPath: bench.library.appendingPathComponent("tmp").path
+      ).isEmpty)
+  }
+
   @Test("`kill -9` in the middle of a large file costs the parts that were on their way, not the file")
   func resume() async throws {
     let proxy = try await CountingProxy.start(to: try BesideSwiftS3.server().port)
@@ -210,6 +235,65 @@ struct S3Tests {
     #expect(
       own.output.contains("https:\\/\\/cdn.example\\/v\\/") || own.output.contains("https://cdn.example/v/")
     )
+  }
+
+  @Test(
+    "`feed --presign` signs the addresses anew of the posts in the bucket that is named, and of no others")
+  func renewedAddresses() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    try bench.addDistinct(2)
+    let published = try await bench.reel(
+      "publish", "clips/clip-00000.mp4", "--to", bucket.address, "--posters", "required", "--presign", "1",
+      environment: Self.environment)
+    #expect(published.status == 0, "\(published.errors)")
+    let local = try await bench.reel("publish", "clips/clip-00001.mp4", "--json")
+    let localURL = try #require(try local.object()["videoURL"] as? String)
+
+    let feed = try await bench.reel(
+      "feed", "--json", "--presign", "600", "--to", bucket.address, environment: Self.environment)
+    #expect(feed.status == 0, "\(feed.errors)")
+    #expect(feed.errors.contains("1 post is not in \(bucket.address)"))
+    let posts = try #require(try feed.object()["posts"] as? [[String: Any]])
+    #expect(posts.count == 2 && posts.first?["videoURL"] as? String == localURL)
+    let signed = try #require(posts.last)
+    for (key, size) in [("videoURL", signed["size"] as? Int), ("posterURL", nil)] {
+      let url = try #require(signed[key] as? String)
+      #expect(url.contains("X-Amz-Expires=600&"))
+      let address = try #require(URL(string: url))
+      let reply = try await CurlTransport.patient().send(
+        HTTPCall(
+          .get, HTTPAddress(parsing: "http://127.0.0.1:\(bucket.port)").origin,
+          address.path + "?" + (address.query ?? "")))
+      #expect(reply.status == .ok)
+      #expect(size == nil ? reply.body.starts(with: [0xFF, 0xD8]) : reply.body.count == size, "\(key)")
+    }
+
+    // The catalog keeps what it has; the settings give the bucket and the time.
+    let kept = try await bench.reel("feed", "--json")
+    #expect(kept.output.contains("X-Amz-Expires=1&") && !kept.output.contains("X-Amz-Expires=600"))
+    let set = try await bench.reel(
+      "feed", "--presign", "--json",
+      environment: Self.environment.merging(["REEL_TO": bucket.address, "REEL_PRESIGN": "77"]) { $1 })
+    #expect(set.output.contains("X-Amz-Expires=77&"), "\(set.errors)")
+    let usual = try await bench.reel(
+      "feed", "--to", bucket.address, "--json", "--presign", environment: Self.environment)
+    #expect(usual.output.contains("X-Amz-Expires=3600&"), "\(usual.errors)")
+  }
+
+  @Test("`feed --presign` says what it wants")
+  func unsignable() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    for (arguments, words) in [
+      (["--presign"], "--presign goes with --json"), (["--json", "--presign"], "name it with --to"),
+      (["--json", "--to", bucket.address], "--to goes with --presign"),
+      (["--json", "--presign", "0", "--to", bucket.address], "0"),
+      (["--json", "--presign", "--to", "elsewhere"], "--presign is for S3"),
+    ] {
+      let outcome = try await ReelBinary.run(
+        ["feed", "--library", bench.library.path] + arguments, in: bench.folder, environment: Self.environment
+      )
+      #expect(outcome.status == 64 && outcome.errors.contains(words), "\(arguments): \(outcome.errors)")
+    }
   }
 }
 

@@ -56,7 +56,7 @@ import Testing
       "ReelIngest",
     ]
     // Whole commands to be run, of other programs or of `reel doctor`, and the beginning of a PEM file.
-    let commands = ["swift build", "aws configure", "--rebuild", "Doctor/", "-----begin"]
+    let commands = ["swift build", "aws configure", "reel status", "--rebuild", "Doctor/", "-----begin"]
     for module in modules {
       let files = FileManager.default.enumerator(
         at: sources.appending(path: module), includingPropertiesForKeys: nil)

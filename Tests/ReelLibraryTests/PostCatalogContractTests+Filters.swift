@@ -67,6 +67,38 @@ extension PostCatalogContractTests {
       for (text, places) in table { try await expect(places, PostFilter(text: text), in: catalog) }
       try await expect([3], PostFilter(authorID: "bob", text: "harbour"), in: catalog)
     },
+    CatalogContractTest(
+      "posts are found however their characters are put together, or those that are looked for"
+    ) {
+      stage in
+      let catalog = try await stage.open()
+      let sketch = Sketch()
+      // Each in NFC and in NFD: Korean, accents, two marks on one letter, Japanese.
+      let texts = [
+        ("한국 바다", "\u{1112}\u{1161}\u{11AB}\u{1100}\u{116E}\u{11A8} \u{1107}\u{1161}\u{1103}\u{1161}"),
+        ("Zoë’s café", "Zoe\u{308}’s cafe\u{301}"), ("tiếng Việt", "tie\u{302}\u{301}ng Vie\u{323}\u{302}t"),
+        ("がく", "か\u{3099}く"),
+      ]
+      for (composed, decomposed) in texts {
+        for text in [composed, decomposed] {
+          var draft = sketch.draft(caption: text)
+          draft.metadata.authorID = text
+          let intent = try #require(
+            try await catalog.claim(sketch.request(sketch.publication(by: text))).intent)
+          _ = try await catalog.complete(intent, draft: draft, stored: sketch.stored(intent))
+        }
+      }
+      for (index, (composed, decomposed)) in texts.enumerated() {
+        let places = [2 * index + 2, 2 * index + 1]
+        for text in [composed, decomposed] {
+          try await expect(places, PostFilter(text: text), in: catalog)
+          try await expect(places, PostFilter(authorID: text), in: catalog)
+          // The beginning of a word.
+          try await expect(places, PostFilter(text: String(text.prefix(1))), in: catalog)
+        }
+      }
+      try await expect([], PostFilter(text: "がき"), in: catalog)
+    },
     CatalogContractTest("all posts of a video are found by its digest, the oldest first") { stage in
       let catalog = try await stage.open()
       let sketch = Sketch()

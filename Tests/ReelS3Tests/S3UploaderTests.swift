@@ -50,6 +50,21 @@ struct S3UploaderTests {
   }
   private func key() throws -> ObjectKey { try #require(ObjectKey("abc.mp4")) }
 
+  @Test("a post's addresses are signed anew, without asking the store")
+  func presigned() async throws {
+    let transport = FakeS3().transport()
+    let store = try uploader(transport, S3Options(viewing: .presigned(seconds: 60)))
+    let stored = try await store.upload(source(10), to: key()) { _ in }
+    #expect(stored.url.contains("X-Amz-Expires=60&"))
+    let asked = transport.calls.count
+    let renewed = try await store.presignedURL(of: key(), seconds: 600)
+    #expect(
+      renewed.hasPrefix("https://s3.test/bucket/a/b/abc.mp4?") && renewed.contains("X-Amz-Expires=600&"))
+    #expect(try await store.presignedURL(of: key(), seconds: .max).contains("X-Amz-Expires=604800&"))
+    #expect(try await store.presignedURL(of: key(), seconds: 0).contains("X-Amz-Expires=1&"))
+    #expect(transport.calls.count == asked)
+  }
+
   @Test("names, types, checksums and conditions go out with what is put")
   func put() async throws {
     let fake = FakeS3()

@@ -1,7 +1,6 @@
 // docs/adding-an-uploader.md shows this file from here on; a test compares the two.
 
-import ReelCore
-import ReelStorage
+import Reel
 
 /// What the shelf's own library offers: drafts that nobody sees until they are published.
 protocol ShelfClient: Sendable {

@@ -1,6 +1,5 @@
 // docs/adding-an-uploader.md shows this test; a test compares the two.
 
-import ReelStorage
 import ReelTesting
 import Testing
 

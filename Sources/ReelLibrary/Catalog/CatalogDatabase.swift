@@ -72,8 +72,17 @@ enum CatalogDatabase {
     }
     if found.isUpToDate { return database }
     try close(database, path: place.path)
-    try close(try open(library, at: place, busyTimeout: busyTimeout), path: place.path)
+    do throws(CatalogError) {
+      try close(try open(library, at: place, busyTimeout: busyTimeout), path: place.path)
+    } catch {
+      if mayWrite(library, at: place) { throw error }
+      throw CatalogError.needsWriter(at: place.path, library: library.path)
+    }
     return try readable(place, busyTimeout: busyTimeout)?.database
+  }
+
+  private static func mayWrite(_ library: LibraryFolder, at place: CatalogPlace) -> Bool {
+    access(library.path, W_OK) == 0 && access(place.path, W_OK) == 0
   }
 
   private typealias Found = (version: Int, isUpToDate: Bool)

@@ -95,6 +95,15 @@ extension CatalogError {
         + "update Reel, or name another library with `library`")
   }
 
+  /// It has to be brought up to date first, and this process may not write to it.
+  static func needsWriter(at path: String, library: String) -> CatalogError {
+    CatalogError(
+      .unusable,
+      "the catalog \(path) was made by an older Reel, or where the library was before, and can't be brought up to date "
+        + "here, where it can't be written: open it once where it can be, as its owner (`reel status --library "
+        + "\(ShellWord.quoted(Array(library.utf8)))`)")
+  }
+
   static func lost(at path: String) -> CatalogError {
     CatalogError(
       .lost,

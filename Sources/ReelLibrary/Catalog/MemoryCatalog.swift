@@ -174,7 +174,7 @@ extension MemoryCatalog {
     }
   }
 
-  /// Each as ``content(of:publishedAs:)``.
+  /// Each by its digest, and by the publication that it would be.
   public func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
     try open { library in
       questions.map { question in

@@ -87,9 +87,11 @@ enum PostTable {
   ) throws -> [Stored] {
     var (conditions, values) = (["pageNumber < ?"], [place] as [any SQLiteValue])
     if let author = filter.authorID {
+      let forms = author.canonicalForms
+      let places = forms.map { _ in "?" }.joined(separator: ", ")
       conditions.append(
-        "intent IN (SELECT number FROM intent WHERE author = ? AND author <> x'' AND state = 1)")
-      values.append(IntentTable.author(author))
+        "intent IN (SELECT number FROM intent WHERE author IN (\(places)) AND author <> x'' AND state = 1)")
+      values += forms.map { IntentTable.author($0) as any SQLiteValue }
     }
     if let since = filter.since?.milliseconds {
       // The clock may have been set back in between: both are needed.

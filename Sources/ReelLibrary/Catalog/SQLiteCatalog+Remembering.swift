@@ -16,7 +16,7 @@ extension SQLiteCatalog {
   /// What is known of each of these, from commits before this call. A failure is told beside a post, too: it is an
   /// older one then, to be forgotten.
   ///
-  /// A post whose event is still to be told is left to ``published(_:)``, which sees to that.
+  /// A post whose event is still to be told is left to ``contents(of:)``, which sees to that.
   public func recall(
     _ files: [RecalledFile], readingPosts: Bool
   ) throws(CatalogError) -> [CachedRecord?] {

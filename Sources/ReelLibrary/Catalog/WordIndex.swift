@@ -7,7 +7,7 @@ struct WordIndex {
   private let db: Connection
 
   /// Of this file's own format; a file of another one is made anew.
-  private static let version: Int64 = 1
+  private static let version: Int64 = 2
   /// Posts that are added in one transaction: who is interrupted loses no more than these.
   private static let batch = 10_000
 
@@ -82,7 +82,10 @@ struct WordIndex {
             guard let said = Said(post.document) else { continue }
             try db.run(
               "INSERT INTO words (rowid, caption, music, authorName, sourceName) VALUES (?, ?, ?, ?, ?)",
-              [post.pageNumber, said.caption, said.music, said.autherName, said.sourceName])
+              [
+                post.pageNumber, said.caption?.composed, said.music?.composed, said.autherName?.composed,
+                said.sourceName?.composed,
+              ])
           }
           try db.run("DELETE FROM newest")
           if let last = added.last {
@@ -100,7 +103,7 @@ struct WordIndex {
   private func search(
     before place: Int, matching filter: PostFilter, limit: Int, in catalog: Connection
   ) throws -> [PostTable.Stored] {
-    let phrases = (filter.phrases ?? []).map { "\"\($0.joined(separator: " "))\"*" }
+    let phrases = (filter.phrases ?? []).map { "\"\($0.joined(separator: " ").composed)\"*" }
     guard !phrases.isEmpty else { return [] }
     var (found, place, count) = ([PostTable.Stored](), place, limit)
     while found.count < limit {

@@ -8,6 +8,11 @@ package struct RunFiles: Sendable {
   private(set) var leftOut = 0
   private var problems: [Ended] = []
   private var others: [Ended] = []
+  private(set) var warnings = 0
+  private(set) var warningsLeftOut = 0
+  private var warned: [SourcePath: [ReportPage.Note]] = [:]
+  /// Paths in ``warned``, in the order of their first warnings.
+  private var warnedPaths: [SourcePath] = []
   private let limit: Int
 
   /// A file, and the moment of its end.
@@ -16,7 +21,7 @@ package struct RunFiles: Sendable {
     let at: Date
   }
 
-  /// - Parameter limit: files that became no post, and as many others: neither crowds the other out.
+  /// - Parameter limit: files that became no post, as many others, and as many warnings: none crowds the others out.
   package init(limit: Int = 2000) {
     self.limit = max(0, limit)
   }
@@ -24,6 +29,10 @@ package struct RunFiles: Sendable {
   /// Takes note of how a file ended.
   package mutating func note(_ event: IngestEvent) {
     switch event.body {
+    case .metadataWarning(let warning): warn(warning.path, warning.code.rawValue, warning.message)
+    case .posterFailed(let file, let failure): warn(file.path, failure.code.rawValue, failure.message)
+    case .fileProbed(let file, let report):
+      for warning in report.media.warnings { warn(file.path, warning.code.rawValue, warning.message) }
     case .postPublished(let file, let post): add(file, event, "published", .good, [Self.note(post)])
     case .fileDuplicate(let file, _):
       add(file, event, "duplicate", .plain, [ReportPage.Note(text: "It is a post already.")])
@@ -54,8 +63,34 @@ package struct RunFiles: Sendable {
     if isProblem { problems.append(ended) } else { others.append(ended) }
   }
 
-  /// In the order of the report: what did not come in is what is looked for.
-  var entries: [ReportPage.Entry] { (problems + others).map(\.entry) }
+  private mutating func warn(_ path: SourcePath, _ code: String, _ message: String) {
+    guard warnings < limit else {
+      warningsLeftOut += 1
+      return
+    }
+    warnings += 1
+    if warned[path] == nil { warnedPaths.append(path) }
+    warned[path, default: []].append(
+      ReportPage.Note(reason: code, word: "warning", text: ReportPage.sentence(message)))
+  }
+
+  /// In the order of the report: what did not come in is what is looked for. Warnings stand with their files, and by
+  /// themselves where they are about none that is listed.
+  var entries: [ReportPage.Entry] {
+    var left = warned
+    func told(_ ended: [Ended]) -> [ReportPage.Entry] {
+      ended.map { one in
+        var entry = one.entry
+        entry.notes += left.removeValue(forKey: entry.path) ?? []
+        return entry
+      }
+    }
+    let (problems, others) = (told(problems), told(others))
+    let alone = warnedPaths.compactMap { path in
+      left[path].map { ReportPage.Entry(path: path, result: "warning", tone: .warn, notes: $0) }
+    }
+    return problems + alone + others
+  }
 
   /// The files of which the report has pictures.
   package var pictured: [ListedFile] {
@@ -82,13 +117,16 @@ package enum RunPage {
     let counts = [
       ("published", summary.published), ("would be published", summary.planned),
       ("duplicates", summary.duplicates), ("refused", summary.refused), ("failed", summary.failedOrCancelled),
-      ("ignored, not videos", summary.ignored),
+      ("ignored, not videos", summary.ignored), ("warnings", files.warnings + files.warningsLeftOut),
     ]
     let place = report.destination.map { "To \($0.name), by" } ?? "By"
+    let leftOut = [
+      files.leftOut > 0 ? HumanNumber.count(files.leftOut, "more file", "more files") : nil,
+      files.warningsLeftOut > 0
+        ? HumanNumber.count(files.warningsLeftOut, "more warning", "more warnings") : nil,
+    ].compactMap(\.self)
     let more =
-      files.leftOut > 0
-      ? "\(HumanNumber.count(files.leftOut, "more file is", "more files are")) not listed; --events FILE tells them all."
-      : nil
+      leftOut.isEmpty ? nil : "Not listed: \(leftOut.joined(separator: ", ")). --events FILE tells them all."
     return ReportPage(
       command: "reel ingest", headline: ReportPage.sentence(report.headline),
       counts: counts.filter { $0.1 > 0 }.map { ($0.0, "\($0.1)") },

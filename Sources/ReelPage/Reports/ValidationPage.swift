@@ -60,7 +60,12 @@ package enum ValidationPage {
         reason: finding.rule, word: finding.word, text: ReportPage.sentence(finding.sentence),
         details: [finding.contrast, finding.fix.map { "fix: " + $0 }].compactMap(\.self))
     }
+    // A rule may have told the same.
+    let told = Set(file.findings.map(\.sentence))
+    let warnings = file.warnings.filter { !told.contains($0.message) }.map {
+      ReportPage.Note(reason: $0.code.rawValue, word: "note", text: ReportPage.sentence($0.message))
+    }
     return ReportPage.Entry(
-      path: file.path, result: result, tone: tone, notes: [unjudged].compactMap(\.self) + notes)
+      path: file.path, result: result, tone: tone, notes: [unjudged].compactMap(\.self) + notes + warnings)
   }
 }

@@ -18,9 +18,11 @@ public enum HTTPFailure: Error, Hashable, Sendable {
   case plainHTTP(HTTPOrigin)
   /// A credential was to be sent to an origin that it is not meant for. A mistake in this program; nothing was sent.
   case misdirected(HTTPOrigin)
+  /// The reply was longer than the call allows, in bytes.
   case replyTooLarge(limit: Int)
   /// The bytes to be sent could not be read, or changed.
   case source(UploadError)
+  /// The task was cancelled.
   case cancelled
   /// What answers speaks no HTTP that could be understood.
   case garbled(String)

@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import ReelCore
 import ReelCrypto
@@ -62,15 +63,16 @@ extension S3Client {
   }
 
   /// The digest of the object's `size` bytes, read back; nil when there is none.
-  func readBack(_ key: ObjectKey, size: Int64) async throws(UploadError) -> ContentDigest? {
+  /// - Parameter file: where the bytes go; nil for nowhere.
+  func readBack(
+    _ key: ObjectKey, size: Int64, into file: (any StagedFile)? = nil
+  ) async throws(UploadError) -> ContentDigest? {
     var request = S3Request(.get, key, task: "read \(key)", permission: "s3:GetObject")
     request.patience += .seconds(size / (16 << 10))
-    let (outcome, read) = try await fetch(request, into: (hash: SHA256(), count: Int64(0))) { read, piece in
-      read.hash.update(bufferPointer: piece)
-      read.count += Int64(piece.count)
-    }
+    let (outcome, read) = try await fetch(request, into: ReadObject(file)) { read, piece in read.add(piece) }
     switch outcome {
     case .reply:
+      if let file, let failure = read.failure { throw file.failure(failure.code, "write a copy of \(key)") }
       guard read.count == size else {
         throw UploadError(
           .interrupted,
@@ -81,6 +83,39 @@ extension S3Client {
     case .failure(let failure):
       if failure.isMissing { return nil }
       throw try await error(failure, request)
+    }
+  }
+}
+
+/// The bytes of an object, as far as they have come.
+private struct ReadObject: Sendable {
+  let file: (any StagedFile)?
+  var hash = SHA256()
+  var count: Int64 = 0
+  /// Why they are not all in the file.
+  var failure: SystemError?
+
+  init(_ file: (any StagedFile)?) { self.file = file }
+
+  mutating func add(_ piece: UnsafeRawBufferPointer) {
+    hash.update(bufferPointer: piece)
+    do throws(SystemError) {
+      if let file, failure == nil { try Self.write(piece, to: file.descriptor, at: count) }
+    } catch {
+      failure = error
+    }
+    count += Int64(piece.count)
+  }
+
+  private static func write(
+    _ piece: UnsafeRawBufferPointer, to file: Int32, at offset: Int64
+  ) throws(SystemError) {
+    var done = 0
+    while done < piece.count {
+      done += try retryingInterrupts("pwrite") {
+        pwrite(
+          file, piece.baseAddress?.advanced(by: done), piece.count - done, off_t(offset) + off_t(done))
+      }
     }
   }
 }

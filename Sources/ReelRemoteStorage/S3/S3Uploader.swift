@@ -87,6 +87,37 @@ public struct S3Uploader: Uploader {
   }
 }
 
+extension S3Uploader: ReadableStore {
+  package func download(
+    _ key: ObjectKey, into file: any StagedFile
+  ) async throws(UploadError) -> ContentDigest? {
+    guard let object = try await find(key) else { return nil }
+    return try await client.readBack(key, size: object.size, into: file)
+  }
+}
+
+extension S3Uploader {
+  /// An address by which anybody may read the object for so many seconds, 1 ... ``S3Viewing/longestPresigned``, from now.
+  /// It is made here, without asking the store: also for an object that is not there.
+  ///
+  /// It is good no longer than the credentials that sign it, and it is for the region that the store was last found in:
+  /// call ``find(_:)`` or ``prepare()`` once where that, or this machine's clock, may be wrong.
+  /// - Throws: what keeps the credentials from being had.
+  public func presignedURL(of key: ObjectKey, seconds: Int) async throws(UploadError) -> String {
+    try await client.presigned(key, seconds: min(max(1, seconds), S3Viewing.longestPresigned))
+  }
+
+  /// `post`, which is stored here, with signed addresses of its video and its poster, as ``presignedURL(of:seconds:)``
+  /// makes them: a post keeps those that it was published with, which end.
+  /// - Throws: what keeps the credentials from being had.
+  public func presigned(_ post: Post, seconds: Int) async throws(UploadError) -> Post {
+    var post = post
+    post.videoURL = try await presignedURL(of: post.video, seconds: seconds)
+    if let poster = post.poster { post.posterURL = try await presignedURL(of: poster, seconds: seconds) }
+    return post
+  }
+}
+
 extension S3Uploader {
   private func put(_ source: UploadSource, _ key: ObjectKey, _ meter: UploadMeter) async throws(UploadError) {
     // Nothing is read of an empty source, so nothing would prove it.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ReelCore
+import ReelLibrary
 import ReelTerminal
 
 /// `reel export FILE`
@@ -44,24 +45,58 @@ struct ExportCommand: AsyncParsableCommand {
       let path = try AppContext.libraryPath(settings)
       throw CommandFailure(.couldNotRun, "there is no library at \(path): name another with --library")
     }
-    let table = PostTable(form ?? .jsonl, raw: raw)
-    let output = file == "-" ? nil : try WholeFile(at: file)
-    func write(_ text: String) throws {
-      if let output { try output.write(text) } else { try OutputStream.standardOutput.write(text) }
+    let export = PostExport(catalog: catalog, table: PostTable(form ?? .jsonl, raw: raw))
+    // Where nothing is to be cleaned up, a signal ends the process as it does others.
+    guard file != "-" else {
+      _ = try await export.write { try OutputStream.standardOutput.write($0) }
+      return
     }
-    try write(table.header)
-    var count = 0
-    var pages = PostPages(catalog: catalog)
-    while let posts = try await pages.next() {
-      count += posts.count
-      try write(try table.text(posts))
+    guard WholeFile.isWrittenAside(file) else { return try tell(try await export.write(to: file)) }
+    let interruption = Interruption()
+    let (result, wasInterrupted) = await interruption.cancelling(
+      Task { [file] () -> Result<Int, any Error> in
+        do { return .success(try await export.write(to: file)) } catch { return .failure(error) }
+      })
+    // An export that was complete before the signal came is complete.
+    if case .failure = result, wasInterrupted {
+      throw CommandFailure(.interrupted, "interrupted; \(file) is as it was before")
     }
-    guard let output else { return }
-    try output.finish(durably: true)
+    try tell(try result.get())
+  }
+
+  private func tell(_ count: Int) throws {
     let traits = TerminalTraits.standardError()
     // Nobody has to listen.
     try? OutputStream.standardError.write(
       traits.sanitized("\(HumanNumber.count(count, "post", "posts")) in \(file)") + "\n")
+  }
+}
+
+/// All posts of a catalog, written down.
+private struct PostExport: Sendable {
+  let catalog: SQLiteCatalog
+  let table: PostTable
+
+  /// Writes them into the file at `path`, which has its name when it is whole. Gives their number.
+  func write(to path: String) async throws -> Int {
+    let output = try WholeFile(at: path)
+    let count = try await write { try output.write($0) }
+    DebugSteps.reach("exportWritten")
+    try Task.checkCancellation()
+    try output.finish(durably: true)
+    return count
+  }
+
+  func write(_ put: (String) throws -> Void) async throws -> Int {
+    try put(table.header)
+    var count = 0
+    var pages = PostPages(catalog: catalog)
+    while let posts = try await pages.next() {
+      try Task.checkCancellation()
+      count += posts.count
+      try put(try table.text(posts))
+    }
+    return count
   }
 }
 

@@ -3,6 +3,7 @@ import FoundationEssentials
 import ReelCore
 import ReelIngest
 import ReelLibrary
+import ReelRemoteStorage
 import ReelSource
 import ReelTerminal
 
@@ -15,6 +16,9 @@ struct FeedCommand: AsyncParsableCommand {
       --before takes the cursor that a page prints, and gives the page after it. --from P --size N gives the posts \
       whose pageNumber is P, P + 1, … up to P + N - 1, oldest first, as the feed apps ask. In JSON, `next` is what the \
       same option takes for the next page (--before, or --from where it was given), as a text; null where there is none.
+
+      --presign gives the posts of one bucket of S3, the one that --to or the setting names, new signed URLs in place of \
+      those that they were published with. The catalog keeps what it has.
       """)
 
   @OptionGroup var library: LibraryOptions
@@ -35,7 +39,12 @@ struct FeedCommand: AsyncParsableCommand {
   @Flag(help: "Print {\"v\":1, \"posts\":[…], \"next\":…}.")
   var json = false
 
+  @OptionGroup(title: "Signed URLs") var signing: SigningOptions
+
   func validate() throws {
+    if signing.presign != nil, !json {
+      throw ValidationError("--presign goes with --json: the table shows no URLs.")
+    }
     guard (1...1000).contains(size) else { throw ValidationError("--size is a number from 1 to 1000.") }
     if before != nil, from != nil { throw ValidationError("--before and --from exclude each other.") }
     if let before, FeedCursor(before) == nil {
@@ -48,8 +57,11 @@ struct FeedCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let (page, order) = try await page(try await AppContext.reading(settings))
+    let settings = try SettingsReader.read(flags: signing.settings(library), file: library.config)
+    let signing = try await signing.signing(settings)
+    let catalog = try await AppContext.reading(settings)
+    var (page, order) = try await page(catalog)
+    if let signing, let catalog { page = try await signed(page, signing, catalog) }
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json
@@ -57,6 +69,19 @@ struct FeedCommand: AsyncParsableCommand {
         : FeedTable.text(
           page, order: order, size: size, filter: filter.text, hint: CommandHint(library: library.library),
           traits))
+  }
+
+  private func signed(
+    _ page: FeedPage, _ signing: PostSigning, _ catalog: SQLiteCatalog
+  ) async throws -> FeedPage {
+    let (signed, elsewhere) = try await signing.signed(page, catalog)
+    guard elsewhere > 0 else { return signed }
+    let posts = HumanNumber.count(elsewhere, "post is", "posts are")
+    // Nobody has to listen.
+    try? OutputStream.standardError.write(
+      TerminalTraits.standardError().sanitized(
+        "\(posts) not in \(signing.destination): their URLs are those of publishing") + "\n")
+    return signed
   }
 
   private func page(_ catalog: (any PostCatalog)?) async throws -> (FeedPage, FeedTable.Order) {
@@ -78,6 +103,63 @@ struct FeedCommand: AsyncParsableCommand {
       return (page, .newest(before: cursor))
     } catch {
       throw CommandFailure(error)
+    }
+  }
+}
+
+/// What `reel feed` signs.
+struct SigningOptions: ParsableArguments {
+  @Option(
+    defaultAsFlag: PresignTime.setting,
+    help: ArgumentHelp(
+      "Sign the URLs of videos and posters now, for this many seconds, up to 604800.",
+      valueName: "seconds"))
+  var presign: PresignTime?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --presign: the bucket, as for reel ingest. Default: the setting to.", valueName: "destination"),
+    transform: RawArguments.text)
+  var to: String?
+
+  @OptionGroup var bucket: BucketOptions
+
+  func validate() throws {
+    if to != nil, presign == nil { throw ValidationError("--to goes with --presign.") }
+  }
+
+  func settings(_ library: LibraryOptions) -> Settings {
+    var settings = Settings(library)
+    settings.store = StoreSettings(bucket)
+    settings.to = to
+    return settings
+  }
+
+  /// Nil when nothing is to be signed.
+  func signing(_ settings: Settings) async throws -> PostSigning? {
+    switch presign {
+    case nil: nil
+    case .seconds(let seconds): try await PostSigning(settings, seconds: seconds)
+    case .setting: try await PostSigning(settings, seconds: settings.store.presign ?? 3600)
+    }
+  }
+}
+
+/// How long signed URLs are good for.
+enum PresignTime: ExpressibleByArgument, CustomStringConvertible {
+  case seconds(Int)
+  /// As the settings say.
+  case setting
+
+  init?(argument: String) {
+    guard let seconds = Int(argument), (1...S3Viewing.longestPresigned).contains(seconds) else { return nil }
+    self = .seconds(seconds)
+  }
+
+  var description: String {
+    switch self {
+    case .seconds(let seconds): "\(seconds)"
+    case .setting: "the setting presign, else 3600"
     }
   }
 }

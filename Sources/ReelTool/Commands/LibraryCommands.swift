@@ -156,7 +156,8 @@ struct CacheCommand: AsyncParsableCommand {
     _ ask: (any PostCatalog) async throws(CatalogError) -> CacheStatus
   ) async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let catalog = cleared ? try await AppContext.existing(settings) : try await AppContext.reading(settings)
+    let catalog: (any PostCatalog)? =
+      cleared ? try await AppContext.existing(settings) : try await AppContext.reading(settings)
     var status = CacheStatus(files: 0, readings: 0, bytes: 0)
     if let catalog {
       do throws(CatalogError) {

@@ -68,7 +68,8 @@ struct PageCommand: AsyncParsableCommand {
       if let to { try await SiteUpload(to, settings, library: own) } else { nil }
     var options = SiteOptions()
     (options.title, options.size, options.media, options.all) = (title, size, media, all)
-    let catalog = try await AppContext.reading(settings) ?? MemoryCatalog()
+    let catalog: any PostCatalog =
+      if let there = try await AppContext.reading(settings) { there } else { MemoryCatalog() }
     let (writer, summary): (SiteWriter, SiteSummary)
     do throws(SiteError) {
       writer = try SiteWriter(at: path, from: catalog, options: options, width: AppContext.processors)

@@ -66,6 +66,12 @@ struct PosterCommand: AsyncParsableCommand {
   @Flag(help: "Instead of files: give each post of the library that has no poster one, beside its video.")
   var missing = false
 
+  @Option(
+    help: ArgumentHelp(
+      "With --missing: only the posts of this store, given by its address or its name in `reel status`.",
+      valueName: "destination"), completion: .directory, transform: RawArguments.place)
+  var to: String?
+
   @Argument(help: "The files; a folder means the videos in it.", completion: .file())
   var files: [String] = []
 
@@ -77,6 +83,7 @@ struct PosterCommand: AsyncParsableCommand {
       }
       return
     }
+    if to != nil { throw ValidationError("--to goes with --missing; -o says where a picture goes.") }
     guard !files.isEmpty, picture.output != nil else { throw PictureOptions.incomplete }
     if jsonl, picture.output == "-" {
       throw ValidationError(
@@ -120,7 +127,7 @@ struct PosterCommand: AsyncParsableCommand {
 
   private func makeMissing(_ settings: Settings, _ options: PosterOptions) async throws {
     let printsJSON = jsonl
-    let count = try await MissingPosters.run(settings, options) { document in
+    let count = try await MissingPosters.run(settings, options, to: to) { document in
       if printsJSON {
         try OutputStream.standardOutput.write(try document.json())
       } else if document.isFailure {
@@ -128,12 +135,17 @@ struct PosterCommand: AsyncParsableCommand {
       }
     }
     if !printsJSON {
-      var parts = [HumanNumber.count(count.made, "poster", "posters") + " made"]
+      let isNothing = count.made + count.failed + count.elsewhere == 0 && count.gone.isEmpty
+      var parts = [
+        isNothing
+          ? "nothing to do: every post has a poster"
+          : HumanNumber.count(count.made, "poster", "posters") + " made"
+      ]
       if count.failed > 0 { parts.append("\(count.failed) could not be made") }
       if count.elsewhere > 0 {
         parts.append(
           HumanNumber.count(count.elsewhere, "post has", "posts have")
-            + " none in stores that are not folders: their videos are not read back")
+            + " none in stores that give no video back, or need a secret that was not given for them (--to)")
       }
       let sentence = TerminalTraits.standardOutput().sanitized(parts.joined(separator: ", "))
       try OutputStream.standardOutput.write(sentence + "\n")

@@ -17,6 +17,8 @@ struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "The policies that come with Reel.")
 
+    @OptionGroup var terminal: TerminalOptions
+
     func run() async throws {
       let columns = Preset.all.map(\.name.count).max() ?? 0
       let lines = Preset.all.map { preset in
@@ -31,6 +33,8 @@ struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
       abstract: "Print a policy, as a starting point for your own.")
+
+    @OptionGroup var terminal: TerminalOptions
 
     @Argument(help: "A preset.", transform: RawArguments.text)
     var name: String
@@ -51,6 +55,8 @@ struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
       abstract: "Check policy files; reports each problem with its line and column.")
+
+    @OptionGroup var terminal: TerminalOptions
 
     @Argument(help: "Policy files or presets.", completion: .file(), transform: RawArguments.place)
     var names: [String]
@@ -96,6 +102,8 @@ struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "schema",
       abstract: "The JSON Schema of policy files, for editors.")
+
+    @OptionGroup var terminal: TerminalOptions
 
     func run() async throws {
       try OutputStream.standardOutput.write(PolicySchema.text())

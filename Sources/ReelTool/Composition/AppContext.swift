@@ -79,7 +79,7 @@ struct AppContext: Sendable {
   }
 
   /// The catalog for a command that only reads; nil when there is none yet.
-  static func reading(_ settings: Settings) async throws -> (any PostCatalog)? {
+  static func reading(_ settings: Settings) async throws -> SQLiteCatalog? {
     let path = try libraryPath(settings)
     return try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else { return nil }
@@ -96,7 +96,10 @@ struct AppContext: Sendable {
   private static func catalog(
     _ settings: Settings, at path: String, dryRun: Bool
   ) async throws -> (any PostCatalog, any UploadCheckpoints) {
-    if dryRun { return (try await reading(settings) ?? MemoryCatalog(), MemoryCheckpoints()) }
+    if dryRun {
+      guard let catalog = try await reading(settings) else { return (MemoryCatalog(), MemoryCheckpoints()) }
+      return (catalog, MemoryCheckpoints())
+    }
     let catalog = try await writing(at: path)
     return (catalog, catalog)
   }
@@ -138,6 +141,13 @@ enum DebugSteps {
       return { step in _ = try? ArmedFailpoint.ofThisProcess.reach(step.rawValue) }
     #else
       return { _ in }
+    #endif
+  }
+
+  /// A place of a command that is no step of a file.
+  static func reach(_ place: String) {
+    #if DEBUG
+      try? ArmedFailpoint.ofThisProcess.reach(place)
     #endif
   }
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ReelCore
+import ReelLibrary
 import ReelRemoteStorage
 import ReelStorage
 
@@ -68,8 +69,9 @@ struct Destinations: Sendable {
   func open(_ destination: Destination, mode: String?) async throws -> Opened {
     var settings = settings
     settings.mode = mode ?? settings.mode
-    return try await Destinations(settings: settings, library: library, checkpoints: checkpoints).open(
-      destination)
+    var same = Destinations(settings: settings, library: library, checkpoints: checkpoints)
+    same.secretsAreFor = secretsAreFor
+    return try await same.open(destination)
   }
 
   /// What makes another store of a name.
@@ -81,6 +83,22 @@ struct Destinations: Sendable {
     case .firebase: "run it without $STORAGE_EMULATOR_HOST and $FIREBASE_STORAGE_EMULATOR_HOST"
     case .tus: "name its address as the catalog does"
     }
+  }
+
+  /// The store that `to` names, by its address or as the catalog does, which has posts; nil, for all, where that is nil.
+  func known(_ to: String?, in catalog: SQLiteCatalog) async throws -> [Destination]? {
+    guard let to else { return nil }
+    let known = try await orCommandFailure { () async throws(CatalogError) in
+      try await catalog.destinations()
+    }
+    if let named = known.first(where: { $0.name == to }) { return [named] }
+    let meant = try await open(to).uploader.destination
+    guard known.contains(meant) else {
+      throw CommandFailure(
+        .couldNotRun,
+        "no post was ever stored in \(meant): `reel status` names the stores that this library has used")
+    }
+    return [meant]
   }
 
   private func open(_ address: DestinationAddress) async throws -> Opened {

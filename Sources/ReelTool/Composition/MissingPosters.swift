@@ -7,18 +7,21 @@ import ReelSource
 import ReelStorage
 import ReelTerminal
 
-/// `reel poster --missing`: makes posters for posts that have none, of the videos in the folders where they are stored.
+/// `reel poster --missing`: makes posters for posts that have none, of the videos in the folders where they are stored, or
+/// of copies that their store gives back.
 struct MissingPosters: Sendable {
   /// How it went.
   struct Count: Sendable {
     var made = 0
     var failed = 0
-    /// Posts without a poster in stores that are not folders.
+    /// Posts without a poster whose store gives no video back, or needs a secret that was not given for it.
     var elsewhere = 0
     /// Folders that are not there.
     var gone: [Destination] = []
   }
   private let options: PosterOptions
+  /// `--to`; nil for every store.
+  private let to: String?
   private let library: String
   private let catalog: SQLiteCatalog
   private let stores: Destinations
@@ -28,11 +31,13 @@ struct MissingPosters: Sendable {
 
   /// Posts that are worked on together: their posters are named, stored and shown as a batch.
   private static let batch = 32
+  /// The same where the videos have to be copied here first.
+  private static let copiesAtOnce = 4
 
   /// - Parameter report: told of each post, in the order of each store's feed.
   /// - Throws: ``CommandFailure`` where there is no library.
   static func run(
-    _ settings: Settings, _ options: PosterOptions,
+    _ settings: Settings, _ options: PosterOptions, to: String?,
     report: @escaping @Sendable (PosterDocument) throws -> Void
   ) async throws -> Count {
     let path = try AppContext.libraryPath(settings)
@@ -42,9 +47,10 @@ struct MissingPosters: Sendable {
     let width = settings.jobs ?? AppContext.processors
     let prober = try AppContext.prober(settings, workers: width, makesPosters: true)
     let catalog = try await AppContext.writing(at: path)
+    var stores = Destinations(settings: settings, library: path, checkpoints: catalog)
+    if let to { stores.secretsAreFor = to }
     let missing = MissingPosters(
-      options: options, library: path, catalog: catalog,
-      stores: Destinations(settings: settings, library: path, checkpoints: catalog), prober: prober,
+      options: options, to: to, library: path, catalog: catalog, stores: stores, prober: prober,
       threads: BlockingQueue(label: "reel.posters", width: width), report: report)
     let task = Task { () -> Result<Count, any Error> in
       do { return .success(try await missing.run()) } catch { return .failure(error) }
@@ -58,37 +64,59 @@ struct MissingPosters: Sendable {
 
   private func run() async throws -> Count {
     var count = Count()
-    let destinations = try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog.destinations()
+    var destinations = try await stores.known(to, in: catalog) ?? []
+    if to == nil {
+      destinations = try await orCommandFailure { () async throws(CatalogError) in
+        try await catalog.destinations()
+      }
     }
     for destination in destinations {
       var last = 0
-      var store: (uploader: any Uploader, folder: String)?
-      let address = try? DestinationAddress(parsing: destination.name)
+      var store: Store?
+      let folder = Self.folder(destination)
       while !Task.isCancelled {
-        let posts = try await page(of: destination, after: last)
+        let posts = try await page(of: destination, after: last, limit: store?.limit ?? Self.copiesAtOnce)
         guard let end = posts.last else { break }
         last = end.pageNumber
-        guard case .folder(let root) = address else {
-          count.elsewhere += posts.count
-          continue
-        }
-        guard Self.isThere(root) else {
+        if let folder, !Self.isThere(folder) {
           count.gone.append(destination)
           break
         }
-        if store == nil { store = try await opened(destination, mode: Self.mode(of: posts, in: root)) }
-        guard let store else { break }
-        try await makePosters(of: posts, in: store.uploader, at: store.folder, &count)
+        if store == nil {
+          store = try await opened(destination, mode: folder.flatMap { Self.mode(of: posts, in: $0) })
+        }
+        if let store {
+          try await makePosters(of: posts, in: store, &count)
+        } else {
+          count.elsewhere += posts.count
+        }
       }
     }
     return count
   }
 
-  private func page(of destination: Destination, after place: Int) async throws -> [PosterlessPost] {
+  private func page(
+    of destination: Destination, after place: Int, limit: Int
+  ) async throws -> [PosterlessPost] {
     try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog.postsWithoutPoster(in: destination, after: place, limit: Self.batch)
+      try await catalog.postsWithoutPoster(in: destination, after: place, limit: limit)
     }
+  }
+
+  /// Where the videos are.
+  private struct Store: Sendable {
+    let uploader: any Uploader
+    /// What gives copies of them; nil for a folder.
+    let copies: (any ReadableStore)?
+    /// Names them, with their keys behind it.
+    let place: String
+
+    var limit: Int { copies == nil ? batch : copiesAtOnce }
+  }
+
+  private static func folder(_ destination: Destination) -> String? {
+    guard case .folder(let root)? = try? DestinationAddress(parsing: destination.name) else { return nil }
+    return root
   }
 
   /// Opening it as a store would make it.
@@ -104,14 +132,20 @@ struct MissingPosters: Sendable {
     return isFound ? String(facts.st_mode & 0o666 | 0o600, radix: 8) : nil
   }
 
+  /// Nil for a store that gives no video back, and for one whose secret was not given.
   /// - Parameter mode: of the videos, in octal; nil for that of the settings.
-  private func opened(
-    _ destination: Destination, mode: String?
-  ) async throws -> (uploader: any Uploader, folder: String)? {
-    let opened = try await stores.open(destination, mode: mode)
-    guard let folder = opened.folder else { return nil }
-    try await orCommandFailure { () async throws(UploadError) in try await opened.uploader.prepare() }
-    return (opened.uploader, folder)
+  private func opened(_ destination: Destination, mode: String?) async throws -> Store? {
+    let opened: Destinations.Opened
+    do {
+      opened = try await stores.open(destination, mode: mode)
+    } catch is SecretWithheld {
+      return nil
+    }
+    let copies = opened.uploader as? any ReadableStore
+    guard opened.folder != nil || copies != nil else { return nil }
+    let uploader = copies == nil ? opened.uploader : try stores.decorated(opened)
+    try await orCommandFailure { () async throws(UploadError) in try await uploader.prepare() }
+    return Store(uploader: uploader, copies: copies, place: opened.folder ?? destination.name)
   }
 
   // MARK: A batch
@@ -123,14 +157,21 @@ struct MissingPosters: Sendable {
     let source: UploadSource
   }
 
-  private func makePosters(
-    of posts: [PosterlessPost], in store: any Uploader, at folder: String, _ count: inout Count
-  ) async throws {
-    let videos = posts.map { (post: $0, path: SourcePath(folder + "/" + $0.video.rawValue)) }
+  private struct Video: Sendable {
+    let post: PosterlessPost
+    let path: SourcePath
+    /// Of what a store gave back; nil for one that is read where it lies.
+    var copy: Result<SourceFile, PosterError>?
+  }
+
+  private func makePosters(of posts: [PosterlessPost], in store: Store, _ count: inout Count) async throws {
+    let videos = await copied(
+      posts.map { Video(post: $0, path: SourcePath(store.place + "/" + $0.video.rawValue)) },
+      from: store.copies)
     var made: [Made] = []
     var failures: [(path: SourcePath, error: PosterError)] = []
     await threads.mapInOrder(videos.makeIterator()) { video, flag in
-      (video, poster(of: video.path, flag))
+      (video, poster(of: video, flag))
     } _: { video, result in
       switch result {
       case .success(let poster):
@@ -151,24 +192,55 @@ struct MissingPosters: Sendable {
             code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)),
         &count)
     }
-    try await publish(made, in: store, at: folder, &count)
+    try await publish(made, in: store.uploader, at: store.place, &count)
   }
 
-  private func poster(of path: SourcePath, _ flag: CancellationFlag) -> Result<Poster, PosterError> {
-    Result { () throws(PosterError) in
-      let file: SourceFile
-      do throws(SourceError) {
-        file = try FoundFile.named(path, followLinks: false).open()
-      } catch {
-        throw PosterError(.unreadable, error.message)
+  /// With the copies that `store` gives of them, all at once.
+  private func copied(_ videos: [Video], from store: (any ReadableStore)?) async -> [Video] {
+    guard let store else { return videos }
+    return await withTaskGroup(of: (Int, Video).self) { group in
+      for (index, video) in videos.enumerated() {
+        group.addTask {
+          var video = video
+          video.copy = await copy(of: video, from: store)
+          return (index, video)
+        }
       }
+      var copied = videos
+      for await (index, video) in group { copied[index] = video }
+      return copied
+    }
+  }
+
+  private func copy(of video: Video, from store: any ReadableStore) async -> Result<SourceFile, PosterError> {
+    do throws(UploadError) {
+      let file = try TemporaryStaging(folder: library + "/tmp").makeFile()
+      guard try await store.download(video.post.video, into: file) != nil else {
+        return .failure(PosterError(.unreadable, "the store does not have it any more: run reel doctor"))
+      }
+      try file.seal()
+      return Result { () throws(SourceError) in try OpenedFile.reading(file, as: video.path) }
+        .mapError { PosterError(.unreadable, $0.message) }
+    } catch {
+      return .failure(PosterError(error.code == .cancelled ? .cancelled : .unreadable, error.message))
+    }
+  }
+
+  private func poster(of video: Video, _ flag: CancellationFlag) -> Result<Poster, PosterError> {
+    Result { () throws(PosterError) in
+      let file = try (video.copy ?? Self.opened(video.path)).get()
       return try prober.poster(of: file, sniffed: nil, options: options, cancellation: flag)
     }
   }
 
+  private static func opened(_ path: SourcePath) -> Result<SourceFile, PosterError> {
+    Result { () throws(SourceError) in try FoundFile.named(path, followLinks: false).open() }
+      .mapError { PosterError(.unreadable, $0.message) }
+  }
+
   /// Names, stores and shows them: as the poster of a video that is being published.
   private func publish(
-    _ made: [Made], in store: any Uploader, at folder: String, _ count: inout Count
+    _ made: [Made], in store: any Uploader, at place: String, _ count: inout Count
   ) async throws {
     let randomness = SystemRandomness()
     let requests = made.map { one in
@@ -206,7 +278,7 @@ struct MissingPosters: Sendable {
       try await catalog.showPosters(posters, of: store.destination)
     }
     for (one, isShown) in zip(shown, isShown) {
-      let file = SourcePath(folder + "/" + one.poster.key.rawValue)
+      let file = SourcePath(place + "/" + one.poster.key.rawValue)
       let lost = FileFailure(
         code: .catalog(.leaseLost),
         message: "another process has taken its poster over: run the same command again")

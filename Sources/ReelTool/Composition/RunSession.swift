@@ -66,6 +66,8 @@ struct RunSession: Sendable {
     let (end, exit) = try await run([file], walk, options, wantsResult: true)
     let failure = end.summary.error ?? .cancelledBeforeItsTurn
     let outcome = PublishOutcome(path: file.path, result: end.result ?? .failed(failure))
+    // The log has told it, where this would.
+    if let result = end.result, outcome.isProblem, !output.json, log?.tells(result) == true { return exit }
     // Standard output carries the post, if there is one.
     try write(
       json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) },

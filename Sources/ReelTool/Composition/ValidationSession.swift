@@ -83,7 +83,9 @@ extension ValidationSession {
     _ judgement: Outcome, lock: (place: LockPlace, file: LockFile)?, strict: Bool, allowsEmpty: Bool
   ) -> ValidationReport {
     var files = judgement.files.map { judged in
-      ValidatedFile(path: judged.facts.path, findings: judged.findings, unjudged: judged.unjudged)
+      ValidatedFile(
+        path: judged.facts.path, findings: judged.findings, unjudged: judged.unjudged,
+        warnings: judged.facts.media?.warnings ?? [])
     }
     if let lock {
       let comparison = LockComparison(lock.file)
@@ -105,7 +107,8 @@ extension ValidationSession {
       path: judged.facts.path,
       findings: comparison.findings(
         name, judged.entry, findings: judged.findings, reportedAs: judged.facts.path),
-      unjudged: comparison.accepts(name, judged.entry) ? nil : judged.unjudged)
+      unjudged: comparison.accepts(name, judged.entry) ? nil : judged.unjudged,
+      warnings: judged.facts.media?.warnings ?? [])
   }
 
   /// What a lock of `judgement` would be.

@@ -39,7 +39,7 @@ struct VerificationSession: Sendable {
   private func verify(
     _ catalog: SQLiteCatalog, _ stores: Destinations, _ path: String
   ) async throws -> ReelExit {
-    let destinations = try await destinations(in: catalog, stores)
+    let destinations = try await stores.known(to, in: catalog)
     let verification = StoreVerification(catalog: catalog, width: width, readsObjects: readsObjects) {
       destination async throws(UploadError) in
       try await Self.store(destination, stores)
@@ -71,24 +71,6 @@ struct VerificationSession: Sendable {
       library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput())
     try OutputStream.standardOutput.write(view.beginning + (try view.end(isWhole: true)))
     return .done
-  }
-
-  /// Nil for all.
-  private func destinations(in catalog: SQLiteCatalog, _ stores: Destinations) async throws
-    -> [Destination]?
-  {
-    guard let to else { return nil }
-    let known = try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog.destinations()
-    }
-    if let named = known.first(where: { $0.name == to }) { return [named] }
-    let meant = try await stores.open(to).uploader.destination
-    guard known.contains(meant) else {
-      throw CommandFailure(
-        .couldNotRun,
-        "no post was ever stored in \(meant): `reel status` names the stores that this library has used")
-    }
-    return [meant]
   }
 
   /// Nil when its secret is not at hand.

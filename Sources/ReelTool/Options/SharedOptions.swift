@@ -249,12 +249,20 @@ extension Settings {
 extension StoreSettings {
   /// What the command line says; a flag that is not given says nothing.
   init(_ options: StoreOptions) {
+    self.init(options.bucket)
+    serviceAccount = options.serviceAccount
+    project = options.project
+    presign = options.presign
+    adapterEnv = options.adapterEnv
+    adapterDeadline = options.adapterDeadline
+  }
+
+  /// The same, of what reaches a bucket.
+  init(_ options: BucketOptions) {
     self.init(
       endpoint: options.endpoint, region: options.region, pathStyle: options.pathStyle,
-      profile: options.profile, credentials: options.credentials?.rawValue,
-      serviceAccount: options.serviceAccount, project: options.project, caFile: options.caFile,
-      proxy: options.proxy, insecureHTTP: options.insecureHTTP ? true : nil, presign: options.presign,
-      adapterEnv: options.adapterEnv, adapterDeadline: options.adapterDeadline)
+      profile: options.profile, credentials: options.credentials?.rawValue, caFile: options.caFile,
+      proxy: options.proxy, insecureHTTP: options.insecureHTTP ? true : nil)
   }
 }
 

@@ -22,6 +22,41 @@ struct StoreOptions: ParsableArguments {
       "Seconds that a command: adapter may make no progress (default: 60).", valueName: "seconds"))
   var adapterDeadline: Double?
 
+  @OptionGroup var bucket: BucketOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "For firebase://: the key of a service account (JSON, readable only by you). "
+        + "Else $GOOGLE_APPLICATION_CREDENTIALS.", valueName: "file"), completion: .file(),
+    transform: RawArguments.place)
+  var serviceAccount: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "For firebase://: the project whose Firestore keeps the posts. Else the key's, $GOOGLE_CLOUD_PROJECT.",
+      valueName: "id"), transform: RawArguments.text)
+  var project: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Give viewers a signed URL that is valid for this many seconds, up to 604800.", valueName: "seconds"))
+  var presign: Int?
+
+  func validate() throws {
+    if let publicBaseURL, let problem = ObjectAddresses.problem(ofBase: publicBaseURL) {
+      throw ValidationError("--public-base-url \(problem).")
+    }
+    if let adapterDeadline, !(adapterDeadline > 0 && adapterDeadline <= 3600) {
+      throw ValidationError("--adapter-deadline is a number of seconds above 0, up to 3600.")
+    }
+    if let presign, !(1...604_800).contains(presign) {
+      throw ValidationError("--presign is a number of seconds from 1 to 604800.")
+    }
+  }
+}
+
+/// How a bucket of S3 is reached, and any store over HTTP.
+struct BucketOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The address of an S3-compatible store, such as https://minio.example:9000. "
@@ -52,19 +87,6 @@ struct StoreOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "For firebase://: the key of a service account (JSON, readable only by you). "
-        + "Else $GOOGLE_APPLICATION_CREDENTIALS.", valueName: "file"), completion: .file(),
-    transform: RawArguments.place)
-  var serviceAccount: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "For firebase://: the project whose Firestore keeps the posts. Else the key's, $GOOGLE_CLOUD_PROJECT.",
-      valueName: "id"), transform: RawArguments.text)
-  var project: String?
-
-  @Option(
-    help: ArgumentHelp(
       "Certificates (PEM) to trust in addition to the system's. Else $AWS_CA_BUNDLE.", valueName: "file"),
     completion: .file(), transform: RawArguments.place)
   var caFile: String?
@@ -79,11 +101,6 @@ struct StoreOptions: ParsableArguments {
   @Flag(help: "Allow plain HTTP to another machine, where data can be read and changed in transit.")
   var insecureHTTP = false
 
-  @Option(
-    help: ArgumentHelp(
-      "Give viewers a signed URL that is valid for this many seconds, up to 604800.", valueName: "seconds"))
-  var presign: Int?
-
   func validate() throws {
     if let endpoint {
       do throws(HTTPAddressError) {
@@ -91,15 +108,6 @@ struct StoreOptions: ParsableArguments {
       } catch {
         throw ValidationError("--endpoint can't be used: \(error.reason).")
       }
-    }
-    if let publicBaseURL, let problem = ObjectAddresses.problem(ofBase: publicBaseURL) {
-      throw ValidationError("--public-base-url \(problem).")
-    }
-    if let adapterDeadline, !(adapterDeadline > 0 && adapterDeadline <= 3600) {
-      throw ValidationError("--adapter-deadline is a number of seconds above 0, up to 3600.")
-    }
-    if let presign, !(1...604_800).contains(presign) {
-      throw ValidationError("--presign is a number of seconds from 1 to 604800.")
     }
   }
 }

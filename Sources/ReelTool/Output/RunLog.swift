@@ -16,6 +16,15 @@ struct RunLog: Sendable {
   /// Whether it tells every file that failed or was refused, and every warning.
   var tellsProblems: Bool { level <= .warning }
 
+  /// Whether it tells that a file ended so.
+  func tells(_ result: PublishResult) -> Bool {
+    switch result {
+    case .failed: true
+    case .refused: level <= .warning
+    case .published, .duplicate, .planned: level <= .info
+    }
+  }
+
   func write(_ line: LogLine) {
     guard line.level >= level else { return }
     // A run goes on where nobody reads its log.

@@ -33,6 +33,12 @@ final class WholeFile {
     stream = OutputStream(descriptor: number)
   }
 
+  /// Whether what is written to `path` is in another file until it is whole: a process that is killed leaves that one.
+  static func isWrittenAside(_ path: String) -> Bool {
+    var facts = stat()
+    return stat(path, &facts) != 0 || facts.st_mode & S_IFMT == S_IFREG
+  }
+
   func write(_ text: String) throws { try stream.write(text) }
 
   /// Gives the file its name.

@@ -1,0 +1,16 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "watch-folder",
+  dependencies: [.package(name: "reel", path: "../..")],
+  targets: [
+    .executableTarget(
+      name: "watch-folder",
+      dependencies: [
+        .product(name: "Reel", package: "reel"),
+        // Built beside the program, where it is looked for; nothing of it is linked in.
+        .product(name: "reel-probe-worker", package: "reel"),
+      ])
+  ]
+)
