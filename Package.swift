@@ -25,7 +25,7 @@ let package = Package(
     .executable(name: "reel", targets: ["ReelTool"]),
     .executable(name: "reel-probe-worker", targets: ["reel-probe-worker"]),
     .library(name: "Reel", targets: ["Reel"]),
-    .library(name: "ReelStorageTesting", targets: ["ReelStorageTesting"]),
+    .library(name: "ReelTesting", targets: ["ReelTesting"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -85,8 +85,11 @@ let package = Package(
       "Reel",
       [
         "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
-        "ReelIngest",
+        "ReelIngest", httpTypes,
       ]),
+
+    // What a test of such an app imports.
+    module("ReelTesting", ["ReelCore", "ReelStorageTesting"]),
 
     // The command. Its product is `reel`; a module of that name would differ from `Reel` by its case only.
     .executableTarget(
@@ -148,8 +151,8 @@ let package = Package(
     tests(
       "ReelStorageTests",
       [
-        "ReelCore", "ReelCrypto", "ReelStorage", "ReelStorageTesting", "ReelLibrary", "ReelIngest",
-        "Reel", "ReelFaultCampaign",
+        "ReelCore", "ReelCrypto", "ReelStorage", "ReelStorageTesting", "ReelTesting", "ReelLibrary",
+        "ReelIngest", "Reel", "ReelFaultCampaign",
       ]),
     tests(
       "ReelHTTPTests",
@@ -179,7 +182,7 @@ let package = Package(
       "ReelIngestTests",
       [
         "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelStorage", "ReelLibrary", "ReelIngest",
-        "Reel",
+        "Reel", "ReelTesting",
       ]),
     tests("ReelTerminalTests", ["ReelCore", "ReelLibrary", "ReelIngest", "ReelTerminal"]),
     tests(

@@ -1,5 +1,7 @@
 // All that an app needs, by `import Reel` (docs/library.md).
 
+// Requests, for an `HTTPTransport` of one's own.
+@_exported import HTTPTypes
 @_exported import ReelCore
 @_exported import ReelIngest
 @_exported import ReelLibrary

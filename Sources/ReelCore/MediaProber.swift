@@ -158,7 +158,7 @@ public enum IsolationLevel: String, Codable, Sendable, CaseIterable {
 
 /// Why a file could not be read as media. One file's end: the batch goes on, except for the codes that
 /// ``Code/isInstallation`` names.
-public struct ProbeError: Error, Hashable, Sendable, Codable {
+public struct ProbeError: ReelError, Hashable, Sendable, Codable {
   /// For programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// Not media at all: text, a picture, an archive, a program, …

@@ -335,7 +335,7 @@ public struct CacheStatus: Hashable, Sendable, Codable {
 }
 
 /// Why the catalog could not answer.
-public struct CatalogError: Error, Hashable, Sendable {
+public struct CatalogError: ReelError, Hashable, Sendable {
   /// For programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// Made by a newer Reel.

@@ -64,7 +64,7 @@ public protocol PosterMaker: Sendable {
 }
 
 /// Why there is no poster of a file. One file's end, except for the codes that ``Code/isInstallation`` names.
-public struct PosterError: Error, Hashable, Sendable, Codable {
+public struct PosterError: ReelError, Hashable, Sendable, Codable {
   /// For programs. What is said of a file that can't be read at all has the names of ``ProbeError/Code``.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// There is nothing to show: no video, no sample of it, or no cover where only that was asked for.

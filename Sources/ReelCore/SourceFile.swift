@@ -43,7 +43,7 @@ extension SourceHandle {
 }
 
 /// Why a source could not be opened or read.
-public struct SourceError: Error, Hashable, Sendable {
+public struct SourceError: ReelError, Hashable, Sendable {
   /// For programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// No such file.

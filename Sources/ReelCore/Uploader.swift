@@ -155,7 +155,7 @@ public struct TransferProgress: Hashable, Sendable, Codable {
 }
 
 /// Why a store did not take, find or remove an object.
-public struct UploadError: Error, Hashable, Sendable, Codable {
+public struct UploadError: ReelError, Hashable, Sendable, Codable {
   /// For programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// The connection or the transfer broke.

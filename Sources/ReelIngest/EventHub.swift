@@ -16,12 +16,14 @@ final class EventHub: Sendable {
   }
   private let state = Mutex(State())
   private let clock: any WallClock
+  private let wording: (@Sendable (String) -> String)?
   private let patience: Duration
 
   /// - Parameter patience: an observer that has taken nothing for so long has stopped reading.
-  init(clock: any WallClock, patience: Duration = .seconds(5)) {
-    self.clock = clock
-    self.patience = patience
+  init(
+    clock: any WallClock, wording: (@Sendable (String) -> String)? = nil, patience: Duration = .seconds(5)
+  ) {
+    (self.clock, self.wording, self.patience) = (clock, wording, patience)
   }
 
   /// The state after the last event.
@@ -36,6 +38,7 @@ final class EventHub: Sendable {
   /// Tells several that became true together, at the cost of hardly more than one.
   func emit(_ bodies: [IngestEvent.Body]) {
     guard !bodies.isEmpty else { return }
+    let bodies = wording.map { wording in bodies.map { $0.worded(wording) } } ?? bodies
     let at = clock.now()
     let (waiting, watchers) = state.withLock { state in
       guard !state.isFinished else { return ([Subscription.Wakeup](), [AsyncStream<Void>.Continuation]()) }

@@ -4,31 +4,32 @@ import ReelCore
 
 extension FileFailure {
   init(_ error: SourceError) {
-    self.init(code: error.code.rawValue, message: error.message)
+    self.init(code: .source(error.code), message: error.message, cause: error)
   }
 
   init(_ error: ProbeError) {
-    self.init(code: error.code.rawValue, message: error.message)
+    self.init(code: .probe(error.code), message: error.message, cause: error)
   }
 
   init(_ error: PosterError) {
-    self.init(code: "poster." + error.code.rawValue, message: "no poster could be made: \(error.message)")
+    self.init(
+      code: .poster(error.code), message: "no poster could be made: \(error.message)", cause: error)
   }
 
   init(_ error: UploadError) {
-    self.init(code: error.code.rawValue, message: error.message)
+    self.init(code: .upload(error.code), message: error.message, cause: error)
   }
 
   init(_ error: CatalogError) {
-    self.init(code: "catalog." + error.code.rawValue, message: error.message)
+    self.init(code: .catalog(error.code), message: error.message, cause: error)
   }
 
-  static let cancelled = FileFailure(
-    code: ProbeError.Code.cancelled.rawValue,
+  package static let cancelled = FileFailure(
+    code: .cancelled,
     message: "interrupted before it was published; the same command again takes it in")
 
   /// Whether the file ended because the run did, not by any fault of its own.
-  var isCancellation: Bool { code == FileFailure.cancelled.code }
+  var isCancellation: Bool { code == .cancelled }
 }
 
 /// Why the steps of one file ended before its post.
@@ -41,7 +42,9 @@ enum StepFailure: Error {
   /// What it says, whatever it means for the run.
   var failure: FileFailure {
     switch self {
-    case .refused(let refusal): FileFailure(code: refusal.code, message: refusal.message)
+    case .refused(let refusal):
+      FileFailure(
+        code: FileFailure.Code(rawValue: refusal.code.rawValue), message: refusal.message, cause: refusal)
     case .failed(let failure), .endsTheRun(let failure): failure
     }
   }
@@ -51,15 +54,15 @@ enum StepFailure: Error {
   }
 
   /// What keeps a file out that could not be read to its facts, by the rule that says so.
-  private static let refusals: [ProbeError.Code: String] = [
-    .unsupported: "container.unsupported", .externalMedia: "media.external",
+  private static let refusals: [ProbeError.Code: (code: FileRefused.Code, rule: String)] = [
+    .unsupported: (.unsupported, "container.unsupported"), .externalMedia: (.externalMedia, "media.external"),
   ]
 
   init(_ error: ProbeError) {
-    if let rule = Self.refusals[error.code] {
+    if let refusal = Self.refusals[error.code] {
       self = .refused(
         FileRefused(
-          code: error.code.rawValue, violations: [PolicyViolation(rule: rule, message: error.message)]))
+          code: refusal.code, violations: [PolicyViolation(rule: refusal.rule, message: error.message)]))
     } else if error.code.isInstallation {
       self = .endsTheRun(FileFailure(error))
     } else {
@@ -97,15 +100,15 @@ extension FileRefused {
   init?(_ violations: [PolicyViolation]) {
     guard !violations.isEmpty else { return nil }
     let rules = Set(violations.map(\.rule))
-    let code =
+    let code: Code =
       if rules.contains("media.external") {
-        ProbeError.Code.externalMedia.rawValue
+        .externalMedia
       } else if rules.contains("video.none") || rules.contains("video.coverOnly") {
-        ProbeError.Code.unsupported.rawValue
+        .unsupported
       } else if rules.contains("file.truncated") {
-        ProbeError.Code.truncated.rawValue
+        .truncated
       } else {
-        "policy"
+        .policy
       }
     self.init(code: code, violations: violations)
   }

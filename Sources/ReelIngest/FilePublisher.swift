@@ -130,7 +130,7 @@ struct FilePublisher: Sendable {
     case .name:
       .failed(
         FileFailure(
-          code: UploadError.Code.conflict.rawValue,
+          code: .upload(.conflict),
           message:
             "something else writes into \(services.uploader.destination) under the names that Reel draws; "
             + "give Reel a destination of its own"))
@@ -353,16 +353,19 @@ final class LoneFileTasks: Sendable {
     var slow: [LoneFile] = []
   }
   /// Slow files that are left for the end. Each holds a source and a copy open.
-  private static let mostSlow = 16
+  private let mostSlow: Int
   private let publisher: FilePublisher
   private let places: Int
   private let state = Mutex(State())
   private let all = DispatchGroup()
 
-  /// - Parameter places: files under way at which a lane waits.
-  init(_ publisher: FilePublisher, places: Int) {
+  /// - Parameters:
+  ///   - places: files under way at which a lane waits.
+  ///   - leavesSlowOnes: whether the first slow files are left for the end; they take no places.
+  init(_ publisher: FilePublisher, places: Int, leavesSlowOnes: Bool) {
     self.publisher = publisher
     self.places = places
+    mostSlow = leavesSlowOnes ? 16 : 0
   }
 
   /// Blocks while too many are under way. For who holds no intent: one of them may be waiting for that.
@@ -382,7 +385,7 @@ final class LoneFileTasks: Sendable {
   /// Takes the file to its end. Never blocks, so there may be a batch of each lane more than there are places.
   func add(_ file: LoneFile) {
     let isLeft = state.withLock { state in
-      guard case .reading = file, state.slow.count < Self.mostSlow else { return false }
+      guard case .reading = file, state.slow.count < mostSlow else { return false }
       state.slow.append(file)
       return true
     }

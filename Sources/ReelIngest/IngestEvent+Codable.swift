@@ -16,7 +16,7 @@ extension IngestEvent: Codable {
     var envelope = encoder.container(keyedBy: EnvelopeKeys.self)
     try envelope.encode(Self.version, forKey: .v)
     try envelope.encode(sequence, forKey: .seq)
-    try envelope.encode(at, forKey: .at)
+    try envelope.encode(JSONTime(at), forKey: .at)
     try envelope.encode(body.type, forKey: .type)
     if let file = body.file {
       try envelope.encode(file.number, forKey: .file)
@@ -65,7 +65,7 @@ extension IngestEvent: Codable {
         forKey: .v, in: envelope, debugDescription: "events of version \(version) are not known here")
     }
     sequence = try envelope.decode(Int.self, forKey: .seq)
-    at = try envelope.decode(Date.self, forKey: .at)
+    at = try envelope.decode(JSONTime.self, forKey: .at).date
     body = try Self.body(try envelope.decode(String.self, forKey: .type), envelope, from: decoder)
   }
 

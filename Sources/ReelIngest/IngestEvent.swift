@@ -181,36 +181,34 @@ public struct FilePlanned: Hashable, Sendable, Codable {
 }
 
 /// The file could be read, and may not be published.
-public struct FileRefused: Hashable, Sendable, Codable {
-  /// `externalMedia` for one whose pictures or sound lie in other files, `unsupported` for a kind that is not taken
-  /// in, `truncated` for a file cut off, else `policy`.
-  public let code: String
+public struct FileRefused: ReelError, Hashable, Codable {
+  /// For programs.
+  public enum Code: String, Codable, Sendable, CaseIterable, CustomStringConvertible {
+    /// Its pictures or sound lie in other files.
+    case externalMedia
+    /// It is of a kind that is not taken in.
+    case unsupported
+    /// It was cut off.
+    case truncated
+    /// It breaks another rule.
+    case policy
+
+    /// The code as it stands in events.
+    public var description: String { rawValue }
+  }
+  /// What it is, for programs.
+  public let code: Code
   /// Every rule that it breaks; at least one.
   public let violations: [PolicyViolation]
 
   /// A refusal. `violations` is not empty.
-  public init(code: String, violations: [PolicyViolation]) {
+  public init(code: Code, violations: [PolicyViolation]) {
     self.code = code
     self.violations = violations
   }
 
   /// One sentence for people.
   public var message: String { violations.map(\.message).joined(separator: "; ") }
-}
-
-/// Why a file was not published, or why a run could not go on.
-public struct FileFailure: Hashable, Sendable, Codable, Error {
-  /// A code of the layer that failed: of `SourceError.Code`, `ProbeError.Code` or `UploadError.Code` as it
-  /// is, of `CatalogError.Code` with `catalog.` before it, of `PosterError.Code` with `poster.`.
-  public let code: String
-  /// What went wrong and what to do; one sentence for people, without the file's path.
-  public let message: String
-
-  /// A failure. `message` is shown behind the file's path.
-  public init(code: String, message: String) {
-    self.code = code
-    self.message = message
-  }
 }
 
 /// How a run ended.
@@ -236,15 +234,18 @@ public struct RunSummary: Hashable, Sendable, Codable {
   public var planned = 0
   /// Files that could be read, and may not be published.
   public var refused = 0
-  /// Files that could not be read or stored, those that an interruption caught in flight included.
+  /// Files that could not be read or stored.
   public var failed = 0
+  /// Files that were begun, and that a cancellation kept from being done. In JSON they count as `failed`, with the reason
+  /// `cancelled`.
+  public var cancelled = 0
   /// Files passed by: no candidates, such as sidecars and hidden files. Not files of the run.
   public var ignored = 0
   /// Bytes of the videos that were published.
   public var publishedBytes: Int64 = 0
   /// Videos that became posts without a poster, as none could be made or stored.
   public var postersFailed = 0
-  /// How many files failed or were refused, by code.
+  /// How many files failed or were refused, by code (``FileFailure/Code/rawValue``).
   public var reasons: [String: Int] = [:]
   /// Seconds from start to end, by a clock that no one can set.
   public var seconds: Double = 0
@@ -256,7 +257,68 @@ public struct RunSummary: Hashable, Sendable, Codable {
     self.outcome = outcome
     self.error = error
   }
+
+  private enum CodingKeys: String, CodingKey {
+    case outcome, published, duplicates, planned, refused, failed, ignored, publishedBytes, postersFailed
+    case reasons, seconds, error
+  }
+
+  /// Reads what ``encode(to:)`` wrote.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    outcome = try container.decode(Outcome.self, forKey: .outcome)
+    published = try container.decode(Int.self, forKey: .published)
+    duplicates = try container.decode(Int.self, forKey: .duplicates)
+    planned = try container.decode(Int.self, forKey: .planned)
+    refused = try container.decode(Int.self, forKey: .refused)
+    ignored = try container.decode(Int.self, forKey: .ignored)
+    publishedBytes = try container.decode(Int64.self, forKey: .publishedBytes)
+    postersFailed = try container.decode(Int.self, forKey: .postersFailed)
+    reasons = try container.decode([String: Int].self, forKey: .reasons)
+    seconds = try container.decode(Double.self, forKey: .seconds)
+    _error = try container.decode(ExplicitNull<FileFailure>.self, forKey: .error)
+    cancelled = reasons.removeValue(forKey: FileFailure.Code.cancelled.rawValue) ?? 0
+    failed = try container.decode(Int.self, forKey: .failed) - cancelled
+  }
+
+  /// Writes the facts of `run.finished`.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(outcome, forKey: .outcome)
+    try container.encode(published, forKey: .published)
+    try container.encode(duplicates, forKey: .duplicates)
+    try container.encode(planned, forKey: .planned)
+    try container.encode(refused, forKey: .refused)
+    try container.encode(failedOrCancelled, forKey: .failed)
+    try container.encode(ignored, forKey: .ignored)
+    try container.encode(publishedBytes, forKey: .publishedBytes)
+    try container.encode(postersFailed, forKey: .postersFailed)
+    try container.encode(reasonsOfAll, forKey: .reasons)
+    try container.encode(seconds, forKey: .seconds)
+    try container.encode(_error, forKey: .error)
+  }
 }
+
+/// What ended without a post, as events and reports have always counted it.
+package protocol CountsOfFailures {
+  var failed: Int { get }
+  var cancelled: Int { get }
+  var reasons: [String: Int] { get }
+}
+
+extension CountsOfFailures {
+  /// `failed`, with what a cancellation cut short.
+  package var failedOrCancelled: Int { failed + cancelled }
+
+  /// `reasons`, with `cancelled` where there is one.
+  package var reasonsOfAll: [String: Int] {
+    guard cancelled > 0 else { return reasons }
+    return reasons.merging([FileFailure.Code.cancelled.rawValue: cancelled], uniquingKeysWith: +)
+  }
+}
+
+extension RunSummary: CountsOfFailures {}
+extension IngestState: CountsOfFailures {}
 
 extension IngestEvent.Body {
   /// The file it is about, if it is about one.

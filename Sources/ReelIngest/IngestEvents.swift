@@ -11,59 +11,44 @@ public struct IngestEvents: AsyncSequence, Sendable {
   /// Events never fail; a run that does says so in `run.finished`.
   public typealias Failure = Never
 
-  private let seat: ObserverSlot
-  private let owner: RunOwner?
+  private let slot: ObserverSlot
 
   init(hub: EventHub) {
-    seat = ObserverSlot(hub: hub)
-    owner = nil
-  }
-
-  /// The same stream, whose run ends with it.
-  func owning(_ run: Task<RunSummary, Never>, of model: IngestModel) -> IngestEvents {
-    IngestEvents(seat: seat, owner: RunOwner(run: run, model: model))
-  }
-
-  private init(seat: ObserverSlot, owner: RunOwner?) {
-    self.seat = seat
-    self.owner = owner
+    slot = ObserverSlot(hub: hub)
   }
 
   /// A reader of the stream. One at a time: two that wait at once are a mistake; ask for two streams instead.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(seat: seat, owner: owner)
+    Iterator(slot: slot)
   }
 
   /// The same events, as they pile up while the reader is busy; never an empty batch. Cheaper for whoever
   /// writes them somewhere.
   public func batches() -> AsyncStream<[IngestEvent]> {
-    // With its owner: the run lives as long as whoever reads it in batches.
-    let stream = self
-    return AsyncStream { await stream.seat.subscription.nextBatch() }
+    let slot = slot
+    return AsyncStream { await slot.subscription.nextBatch() }
   }
 
   /// Reads the events; what came while the reader was busy is taken in one go.
   public struct Iterator: AsyncIteratorProtocol {
-    private let seat: ObserverSlot
-    private let owner: RunOwner?
+    private let slot: ObserverSlot
     private var batch: ArraySlice<IngestEvent> = []
 
-    fileprivate init(seat: ObserverSlot, owner: RunOwner?) {
-      self.seat = seat
-      self.owner = owner
+    fileprivate init(slot: ObserverSlot) {
+      self.slot = slot
     }
+
+    var subscription: Subscription { slot.subscription }
+
+    /// One that has come already.
+    mutating func popFirst() -> IngestEvent? { batch.popFirst() }
+
+    mutating func refill(_ fresh: [IngestEvent]?) { batch = fresh.map { $0[...] } ?? [] }
 
     /// The next event; waits for it. Nil after the run's last one, or when the reading task is cancelled.
-    public mutating func next(isolation actor: isolated (any Actor)?) async -> IngestEvent? {
-      if let event = batch.popFirst() { return event }
-      guard let fresh = await seat.subscription.nextBatch() else { return nil }
-      batch = fresh[...]
+    public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> IngestEvent? {
+      if batch.isEmpty { refill(await subscription.nextBatch()) }
       return batch.popFirst()
-    }
-
-    /// The same, on no actor.
-    public mutating func next() async -> IngestEvent? {
-      await next(isolation: nil)
     }
   }
 }
@@ -80,22 +65,6 @@ private final class ObserverSlot: Sendable {
 
   deinit {
     hub.unsubscribe(subscription)
-  }
-}
-
-/// Cancels the run when the last copy of the stream that owns it goes.
-private final class RunOwner: Sendable {
-  private let run: Task<RunSummary, Never>
-  /// Kept: a stream may be all that anybody holds of its run.
-  private let model: IngestModel
-
-  init(run: Task<RunSummary, Never>, model: IngestModel) {
-    self.run = run
-    self.model = model
-  }
-
-  deinit {
-    run.cancel()
   }
 }
 
@@ -158,26 +127,26 @@ final class Subscription: Sendable {
     }
   }
 
-  /// What has come since the last call, or the first of it; waits for some; nil at the end or when the reading task is
-  /// cancelled.
-  func nextBatch() async -> [IngestEvent]? {
-    while !Task.isCancelled {
+  /// What has come since the last call, or the first of it; waits for some; nil at the end.
+  /// - Parameter endsWithTask: whether it is nil when the reading task is cancelled, too.
+  func nextBatch(endsWithTask: Bool = true) async -> [IngestEvent]? {
+    while !(endsWithTask && Task.isCancelled) {
       let (batch, isFinished) = state.withLock { state in (state.takeBatch(), state.isFinished) }
       if let batch {
         if batch.isEmpty { continue }
         return batch
       }
       if isFinished { return nil }
-      await waitForMore()
+      await waitForMore(endsWithTask)
     }
     return nil
   }
 
-  private func waitForMore() async {
+  private func waitForMore(_ endsWithTask: Bool) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isReady = state.withLock { state in
-          if state.unread > 0 || state.isFinished || Task.isCancelled { return true }
+          if state.unread > 0 || state.isFinished || endsWithTask && Task.isCancelled { return true }
           state.readers.append(continuation)
           return false
         }

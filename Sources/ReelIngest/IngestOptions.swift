@@ -17,9 +17,12 @@ public struct IngestOptions: Sendable {
   public var dryRun = false
   /// What a failed file means for the others.
   public var onError = OnError.continue
-  /// Batches of files read, judged and stored at once; at least 1. Those that only wait for a store that lets many wait
-  /// together (``UploadTraits/isLatencyBound``) come on top, up to 32 files for each job.
+  /// Batches of files read, judged and stored at once; at least 1. A batch is up to 32 files where the store takes or
+  /// waits for several together, else one. Files that only wait come on top: ``maxInFlight`` bounds them all.
   public var jobs = 4
+  /// Files that are begun and have had no end, at most; at least 1. Nil: as many as pay off, up to 64 for each of ``jobs``,
+  /// and 16 with slow readers. Each holds two to four descriptors, and its private copy.
+  public var maxInFlight: Int?
   /// Bytes of the largest file that is taken in; nil for any. A larger one breaks the rule `bytes.max`, which is found out
   /// before any of it is read: hashing a file has no deadline.
   public var maxSize: Int64? = 64_000_000_000
@@ -94,6 +97,12 @@ public struct IngestServices: Sendable {
   public var randomness: any Randomness
   /// Where private copies are made when the uploader has no place for them.
   public var staging: any StagingArea
+  /// How messages are worded for who reads them; nil: as they are. Failures and refusals are told and remembered in the words
+  /// that it returns.
+  ///
+  /// Messages name settings in backquotes, as docs/settings.md does (`maxSize`): an app may put its own names in their
+  /// place, as the command line puts its flags.
+  public var wording: (@Sendable (String) -> String)?
   /// Called after each step of each file. For tests; does nothing by default.
   public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
   /// Called after each stage of a file or of a batch, with the time that it took. Stages of several files run side by
@@ -144,7 +153,7 @@ enum SizeWords {
   static func tooLarge(_ size: Int64, most: Int64) -> String {
     var texts = [size, most].map { Decimals.bytes($0) }
     if texts[0] == texts[1] { texts = ["\(size) bytes", "\(most) bytes"] }
-    return "it has \(texts[0]), more than the \(texts[1]) that are taken in; a larger --max-size lets it in"
+    return "it has \(texts[0]), more than the \(texts[1]) that are taken in; a larger `maxSize` lets it in"
   }
 
   /// To be put behind it; nil where most of it is really there, or nobody knows.

@@ -22,7 +22,8 @@ struct IngestPipeline: Sendable {
     let ending = await takeAllIn(makeWalk)
     let elapsed = (ContinuousClock.now - start).components
     let seconds = Double(elapsed.seconds) + Double(elapsed.attoseconds) * 1e-18
-    let summary = RunSummary(ending, of: hub.snapshot, seconds: seconds)
+    var summary = RunSummary(ending, of: hub.snapshot, seconds: seconds)
+    if let wording = services.wording { summary.error = summary.error?.worded(wording) }
     hub.emit(.runFinished(summary))
     hub.finish()
     return summary
@@ -76,7 +77,7 @@ struct IngestPipeline: Sendable {
   }
 
   /// More than 255 threads at once libdispatch does not give.
-  private var jobs: Int { min(max(1, options.jobs), 64) }
+  private var jobs: Int { min(max(1, options.jobs), 64, max(1, options.maxInFlight ?? .max)) }
 
   // MARK: The walk
 
@@ -116,8 +117,9 @@ struct IngestPipeline: Sendable {
   private var mostInBatch: Int {
     guard options.onError == .continue else { return 1 }
     guard services.uploader.batches != nil || services.uploader.traits.isLatencyBound else { return 1 }
-    let most = min(BatchCutter.most, (Descriptor.limit - 40) / (8 * jobs))
-    guard options.posters != .none else { return max(1, most) }
+    let inFlight = (options.maxInFlight ?? .max) / (2 * jobs)
+    let most = max(1, min(BatchCutter.most, (Descriptor.limit - 40) / (8 * jobs), inFlight))
+    guard options.posters != .none else { return most }
     return max(1, min(most, Self.mostPosterPixels / (options.poster.size * options.poster.size)))
   }
 
@@ -143,7 +145,8 @@ struct IngestPipeline: Sendable {
     let context = IngestContext(services: services, options: options, hub: hub, stop: stop)
     let publisher = FilePublisher(
       context: context, threads: BlockingQueue(label: "reel.slow-readers", width: max(2, jobs)))
-    let lone = LoneFileTasks(publisher, places: places)
+    let lone = LoneFileTasks(
+      publisher, places: places, leavesSlowOnes: options.maxInFlight == nil)
     let (expected, expectation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
     async let warming: Void = warmUp(expected)
@@ -164,8 +167,12 @@ struct IngestPipeline: Sendable {
 
   /// Files that go on alone, at which the lanes wait. Each holds a folder, a source and a copy open.
   private var places: Int {
-    guard services.uploader.traits.isLatencyBound, options.onError == .continue else { return jobs }
-    return max(jobs, min(jobs * Self.waitingForEachJob, Descriptor.limit / 6))
+    // The lanes hold a batch each, which they begin only while there is a place.
+    let most = max(1, (options.maxInFlight ?? .max) - jobs * mostInBatch + 1)
+    guard services.uploader.traits.isLatencyBound, options.onError == .continue else {
+      return min(jobs, most)
+    }
+    return min(max(jobs, min(jobs * Self.waitingForEachJob, Descriptor.limit / 6)), most)
   }
 
   /// Starts readers for the first files that will have to be read, all at once, while the walk and the hashing of

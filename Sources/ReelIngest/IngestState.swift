@@ -37,6 +37,8 @@ public struct IngestState: Hashable, Sendable {
   public var refused = 0
   /// Files that could not be read or stored.
   public var failed = 0
+  /// Files that were begun, and that a cancellation kept from being done.
+  public var cancelled = 0
   /// Bytes of the videos that were published.
   public var publishedBytes: Int64 = 0
   /// Videos that became posts without a poster, as none could be made or stored.
@@ -50,7 +52,7 @@ public struct IngestState: Hashable, Sendable {
   public init() {}
 
   /// Files that have had their end.
-  public var done: Int { published + duplicates + planned + refused + failed }
+  public var done: Int { published + duplicates + planned + refused + failed + cancelled }
 }
 
 /// A file that is being worked on.
@@ -127,11 +129,15 @@ extension IngestState {
       end(file)
     case .fileRefused(let file, let refusal):
       refused += 1
-      reasons[refusal.code, default: 0] += 1
+      reasons[refusal.code.rawValue, default: 0] += 1
       end(file)
     case .fileFailed(let file, let failure):
-      failed += 1
-      reasons[failure.code, default: 0] += 1
+      if failure.isCancellation {
+        cancelled += 1
+      } else {
+        failed += 1
+        reasons[failure.code.rawValue, default: 0] += 1
+      }
       end(file)
     case .runFinished(let summary):
       phase = .finished(summary)

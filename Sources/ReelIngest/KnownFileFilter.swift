@@ -120,7 +120,7 @@ struct KnownFileFilter: Sendable {
       failure = .refused(refusal)
     }
     events.append(failure.event(of: item.file))
-    let isNoted = record.failureCode == failure.failure.code || context.options.dryRun
+    let isNoted = record.failureCode == failure.failure.code.rawValue || context.options.dryRun
     let note =
       isNoted ? nil : context.reporter.record(failure).map { context.reporter.note($0, of: item.file) }
     return (events, note.map { [$0] } ?? [])

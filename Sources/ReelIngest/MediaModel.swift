@@ -12,6 +12,9 @@ import ReelSource
 /// default: ...
 /// }
 /// ```
+///
+/// Code that has no view calls ``IngestServices/publish(_:options:walkOptions:isolation:onEvent:)``, which needs no main
+/// actor.
 @MainActor
 @Observable
 public final class MediaModel {
@@ -27,85 +30,46 @@ public final class MediaModel {
   /// The newest state.
   public private(set) var state = State.idle
 
-  @ObservationIgnored private let batch: IngestModel
-  @ObservationIgnored private var watching: Task<PublishResult, Never>?
+  @ObservationIgnored private let run: IngestRun
+  @ObservationIgnored private var publishing: Task<PublishResult, Never>?
 
   /// - Parameter file: the video; it is one file, never a folder's content.
   public init(
-    file: SourceInput, walkOptions: WalkOptions = WalkOptions(), options: IngestOptions,
+    file: SourceInput, walkOptions: WalkOptions = WalkOptions(), options: IngestOptions = IngestOptions(),
     services: IngestServices
   ) {
-    var options = options
-    options.jobs = 1
-    var walkOptions = walkOptions
-    walkOptions.entersFolders = false
-    batch = IngestModel(inputs: [file], walkOptions: walkOptions, options: options, services: services)
+    run = IngestRun(publishing: file, walkOptions: walkOptions, options: options, services: services)
   }
 
   /// A stream of the events from now on, one for each observer.
   public func events() -> IngestEvents {
-    batch.events()
+    run.events()
   }
 
   /// Publishes the video, once, and gives its one end. Cancelling the calling task rolls it back, or lets it
   /// end where it has gone too far for that.
   public func publish() async -> PublishResult {
-    let (watching, run) = begin()
+    let task = publishing ?? launch()
     return await withTaskCancellationHandler {
-      await watching.value
+      await task.value
     } onCancel: {
-      // Only the run: who watches it sees it to its end.
-      run.cancel()
+      cancel()
     }
   }
 
-  private func begin() -> (Task<PublishResult, Never>, Task<RunSummary, Never>) {
-    let events = batch.events()
-    let run = batch.launch()
-    if let watching { return (watching, run) }
+  /// Rolls the video back, or lets it end where it has gone too far for that.
+  public nonisolated func cancel() {
+    run.cancel()
+  }
+
+  private func launch() -> Task<PublishResult, Never> {
     state = .working(nil)
-    let task = Task { await watch(events, run) }
-    watching = task
-    return (task, run)
-  }
-
-  private func watch(_ events: IngestEvents, _ run: Task<RunSummary, Never>) async -> PublishResult {
-    var folded = IngestState()
-    var result: PublishResult?
-    for await event in events {
-      folded.apply(event.body)
-      result = result ?? PublishResult(event.body)
-      state = .working(folded.inFlight.first)
+    let task = Task {
+      let result = await run.result { _ in state = .working(run.state.inFlight.first) }
+      state = .ended(result)
+      return result
     }
-    let summary = await run.value
-    let end = result ?? .failed(summary.error ?? .cancelled)
-    state = .ended(end)
-    return end
-  }
-}
-
-/// How the publishing of one video ended.
-public enum PublishResult: Hashable, Sendable {
-  /// It is a post now.
-  case published(Post)
-  /// It was a post already.
-  case duplicate(Post?)
-  /// A dry run: it would have been published.
-  case planned(FilePlanned)
-  /// The policy does not want it.
-  case refused(FileRefused)
-  /// Something went wrong.
-  case failed(FileFailure)
-
-  /// The end that `body` tells; nil when it tells none.
-  public init?(_ body: IngestEvent.Body) {
-    switch body {
-    case .postPublished(_, let post): self = .published(post)
-    case .fileDuplicate(_, let duplicate): self = .duplicate(duplicate.post)
-    case .filePlanned(_, let plan): self = .planned(plan)
-    case .fileRefused(_, let refusal): self = .refused(refusal)
-    case .fileFailed(_, let failure): self = .failed(failure)
-    default: return nil
-    }
+    publishing = task
+    return task
   }
 }

@@ -46,11 +46,14 @@ struct OutcomeReporter: Sendable {
   /// What `reel status` shows of it; nil for what was not a fault of the file.
   func record(_ failure: StepFailure) -> FailureRecord? {
     let now = services.clock.now()
+    let wording = services.wording ?? { $0 }
     switch failure {
     case .refused(let refusal):
-      return FailureRecord(code: refusal.code, message: refusal.message, refused: true, at: now)
+      return FailureRecord(
+        code: refusal.code.rawValue, message: wording(refusal.message), refused: true, at: now)
     case .failed(let failure) where !failure.isCancellation:
-      return FailureRecord(code: failure.code, message: failure.message, refused: false, at: now)
+      return FailureRecord(
+        code: failure.code.rawValue, message: wording(failure.message), refused: false, at: now)
     case .failed, .endsTheRun: return nil
     }
   }
@@ -114,6 +117,7 @@ extension RunSummary {
     planned = state.planned
     refused = state.refused
     failed = state.failed
+    cancelled = state.cancelled
     ignored = state.ignored
     publishedBytes = state.publishedBytes
     postersFailed = state.postersFailed

@@ -17,14 +17,16 @@ public struct ProbeRun: Sendable {
     self.width = max(1, width)
   }
 
-  /// Calls `report` for each file in order, until there are no more, `report` gives false, or the task is
-  /// cancelled.
+  /// Calls `report` for each file in order, where the caller is, until there are no more, `report` gives false, or the
+  /// task is cancelled.
   ///
   /// - Throws: ``ProbeError`` of a code that is about the installation: no other file would fare better.
-  public func run(_ report: (ProbedFile) async -> Bool) async throws(ProbeError) {
+  public func run(
+    isolation: isolated (any Actor)? = #isolation, _ report: (ProbedFile) async -> Bool
+  ) async throws(ProbeError) {
     var problem: ProbeError?
     await queue.mapInOrder(ItemSource(walk: walk), probe) { file in
-      problem = file.installation
+      problem = file.installationProblem
       guard problem == nil else { return false }
       return await report(file)
     }
@@ -34,15 +36,15 @@ public struct ProbeRun: Sendable {
   /// Calls `report` for each file in order, with what `prepare` made of the answer: several files are prepared at
   /// once, only the reports wait for each other. Both may block.
   ///
-  /// Ends, and throws, like ``run(_:)``.
-  public func run<Prepared: Sendable>(
+  /// Ends, and throws, like ``run(isolation:_:)``.
+  package func run<Prepared: Sendable>(
     preparing prepare: @escaping @Sendable (ProbedFile) -> Prepared,
     reporting report: @escaping @Sendable (Prepared) -> Bool
   ) async throws(ProbeError) {
     let problem = Mutex<ProbeError?>(nil)
     await queue.mapInOrder(ItemSource(walk: walk)) { item, flag in
       let file = probe(item, flag)
-      return Answer(prepared: prepare(file), installation: file.installation)
+      return Answer(prepared: prepare(file), installation: file.installationProblem)
     } blocking: { answer in
       if let found = answer.installation {
         problem.withLock { $0 = found }
@@ -67,9 +69,7 @@ public struct ProbeRun: Sendable {
     do throws(ProbeError) {
       return ProbedFile(path: path, result: .success(try prober.probe(source, cancellation: flag)))
     } catch {
-      var file = ProbedFile(path: path, result: .failure(FileFailure(error)))
-      if error.code.isInstallation { file.installation = error }
-      return file
+      return ProbedFile(path: path, result: .failure(FileFailure(error)))
     }
   }
 
@@ -83,19 +83,11 @@ public struct ProbeRun: Sendable {
   }
 }
 
-/// What was read of one file.
-public struct ProbedFile: Sendable {
-  /// As the user or the walk named it.
-  public let path: SourcePath
-  /// Its facts, or why there are none.
-  public let result: Result<ProbeReport, FileFailure>
+extension ProbedFile {
   /// Why no other file will fare better.
-  var installation: ProbeError?
-
-  /// The answer for one file.
-  public init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
-    self.path = path
-    self.result = result
+  fileprivate var installationProblem: ProbeError? {
+    guard case .failure(let failure) = result, let error = failure.cause as? ProbeError else { return nil }
+    return error.code.isInstallation ? error : nil
   }
 }
 

@@ -15,8 +15,8 @@ extension ProbeError {
   static func lessIsolation(_ level: IsolationLevel) -> ProbeError {
     ProbeError(
       .isolationUnavailable,
-      "--isolation strict needs Landlock and seccomp, and this system gives only \"\(level.rawValue)\";"
-        + " use a kernel with both (Linux 5.13 or newer, landlock among its LSMs), or --isolation auto")
+      "`isolation` strict needs Landlock and seccomp, and this system gives only \"\(level.rawValue)\";"
+        + " use a kernel with both (Linux 5.13 or newer, landlock among its LSMs), or `isolation` auto")
   }
 
   static func late(_ deadline: Duration) -> ProbeError {
@@ -42,7 +42,7 @@ extension ProbeError {
       ProbeError(
         .tooManyOpenFiles,
         "it was not read, because no descriptor was left for its reader (\(error)); raise the limit (`ulimit -n`) "
-          + "or use fewer --jobs, then run the same command again")
+          + "or use fewer `jobs`, then run the same command again")
     case EAGAIN, ENOMEM, ENOBUFS: noReader("\(error)")
     default: nil
     }
@@ -52,7 +52,7 @@ extension ProbeError {
   static func noReader(_ reason: String) -> ProbeError {
     ProbeError(
       .noReader,
-      "it was not read, because this machine would not start a process for it (\(reason)); use fewer --jobs, or raise "
+      "it was not read, because this machine would not start a process for it (\(reason)); use fewer `jobs`, or raise "
         + "the limits on processes and memory, then run the same command again")
   }
 }

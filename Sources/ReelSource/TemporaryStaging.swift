@@ -88,7 +88,7 @@ private final class UnnamedFile: StagedFile {
       case ENOSPC, EDQUOT: (.storeFull, "free some space there, then run the same command again")
       case EFBIG: (.tooLarge, "the file is larger than that file system, or a limit of this process, allows")
       case EMFILE, ENFILE, ENOMEM, EAGAIN:
-        (.unavailable, "close other programs, raise the limit (ulimit -n), or use fewer --jobs")
+        (.unavailable, "close other programs, raise the limit (ulimit -n), or use fewer `jobs`")
       case EIO, ESTALE, ETIMEDOUT: (.interrupted, "look at the system's log for errors of that disk")
       default: (.storeUnusable, "check that the folder is there and writable for this user")
       }

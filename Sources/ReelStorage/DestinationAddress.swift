@@ -123,7 +123,7 @@ public enum DestinationAddress: Hashable, Sendable {
 }
 
 /// Why a destination can't be used.
-public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct DestinationAddressError: ReelError, Hashable {
   /// For programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// Nothing was given.
@@ -146,9 +146,6 @@ public struct DestinationAddressError: Error, Hashable, Sendable, CustomStringCo
     self.code = code
     self.message = message
   }
-
-  /// The message.
-  public var description: String { message }
 
   static func notAPath(_ text: String, _ reason: String) -> DestinationAddressError {
     DestinationAddressError(.notAPath, "the destination \(text) is not a folder: \(reason)")

@@ -136,7 +136,7 @@ struct FolderFailure {
     case .tooLarge: "the file is larger than that file system, or a limit of this process (ulimit -f), allows"
     case .alreadyExists: "something is there under that name already"
     case .storeUnusable: "check that the folder is there, mounted and writable for this user"
-    case .unavailable: "close other programs, raise the limit (ulimit -n), or use fewer --jobs"
+    case .unavailable: "close other programs, raise the limit (ulimit -n), or use fewer `jobs`"
     case .interrupted: "look at the system's log for errors of that disk"
     default: "check the folder and its file system"
     }

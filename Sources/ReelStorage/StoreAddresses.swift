@@ -25,7 +25,7 @@ public struct S3Address: Hashable, Sendable {
         "it holds an @, as if a key or a password came first: those stand in the environment or in a file")
     }
     guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else {
-      throw .notABucket("it holds a ? or a #: settings are given by options, such as --region")
+      throw .notABucket("it holds a ? or a #: settings are given by options, such as `region`")
     }
     var parts = rest.dropFirst(3).split(separator: "/", omittingEmptySubsequences: false)
     if scheme == "s3" {
@@ -71,10 +71,10 @@ public struct FirebaseAddress: Hashable, Sendable {
     let rest = text.dropFirst(scheme.count)
     guard rest.hasPrefix("://") else { throw .notABucket("it is written like firebase://bucket/prefix") }
     guard !rest.contains("@") else {
-      throw .notABucket("it holds an @, as if a key or a password came first: --service-account names a file")
+      throw .notABucket("it holds an @, as if a key or a password came first: `serviceAccount` names a file")
     }
     guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else {
-      throw .notABucket("it holds a ? or a #: settings are given by options, such as --project")
+      throw .notABucket("it holds a ? or a #: settings are given by options, such as `project`")
     }
     var parts = rest.dropFirst(3).split(separator: "/", omittingEmptySubsequences: false)
     if scheme == "firebase" {

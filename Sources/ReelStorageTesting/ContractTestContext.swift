@@ -15,6 +15,8 @@ public struct StoreUnderTest: Sendable {
   let sources: SourceKind
   let largeSize: Int
   let makeUploader: @Sendable () async throws -> any Uploader
+  /// How long an upload is held up for another call to answer.
+  package var patience = DispatchTimeInterval.seconds(10)
 
   /// - Parameters:
   ///   - sources: an uploader that treats descriptors specially is checked with both kinds.
@@ -137,30 +139,46 @@ private final class UsedKeys: Sendable {
 
 /// Holds an upload up when it is halfway, until the check has looked around.
 final class Pause: Sendable {
+  private let patience: DispatchTimeInterval
   private let reached = AsyncStream<Void>.makeStream()
   private let release = DispatchSemaphore(value: 0)
   private let isHeld = Atomic<Bool>(false)
+  private let isGivenUp = Atomic<Bool>(false)
+
+  /// - Parameter patience: for looking around; who waits for the upload itself would wait for ever.
+  init(patience: DispatchTimeInterval) {
+    self.patience = patience
+  }
 
   /// Whether the upload ever came to its middle.
   var wasReached: Bool { isHeld.load(ordering: .relaxed) }
 
-  /// Each of these holds the uploader's thread, but only the first that is reached, and for a minute at most:
-  /// a check must end.
+  /// Whether looking around took too long, so that the upload went on meanwhile.
+  var wasGivenUp: Bool { isGivenUp.load(ordering: .relaxed) }
+
+  /// Each of these holds the uploader's thread, but only the first that is reached.
   var midway: Midway { Midway { [self] in hold() } }
 
   private func hold() {
     if isHeld.exchange(true, ordering: .relaxed) { return }
     pass()
-    _ = release.wait(timeout: .now() + .seconds(60))
+    if release.wait(timeout: .now() + patience) == .timedOut {
+      isGivenUp.store(true, ordering: .relaxed)
+    }
   }
 
-  /// Returns when the upload is halfway, or over.
-  func isReached() async {
-    for await _ in reached.stream { return }
+  /// What `look` finds when the upload is halfway, or over. The upload goes on after it.
+  func whileHeld<Value: Sendable, Failure: Error>(
+    _ look: @Sendable () async throws(Failure) -> Value
+  ) async -> Result<Value, Failure> {
+    for await _ in reached.stream {}
+    defer { release.signal() }
+    do throws(Failure) {
+      return .success(try await look())
+    } catch {
+      return .failure(error)
+    }
   }
-
-  /// Lets the upload go on.
-  func end() { release.signal() }
 
   /// The upload is halfway, or over.
   func pass() { reached.continuation.finish() }

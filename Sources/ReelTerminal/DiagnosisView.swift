@@ -1,3 +1,4 @@
+import ReelCore
 import ReelLibrary
 
 /// What `reel doctor` found, what it repaired, and what is left for somebody to decide.

@@ -21,27 +21,13 @@ package enum JSONOutput {
   package static func decode<Value: Decodable>(_ type: Value.Type, from json: some Sequence<UInt8>) throws
     -> Value
   {
-    let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .custom { decoder in
-      let container = try decoder.singleValueContainer()
-      let text = try container.decode(String.self)
-      guard let date = ISOTime.date(text) else {
-        throw DecodingError.dataCorruptedError(
-          in: container, debugDescription: "not a time like 2024-05-01T10:11:12Z")
-      }
-      return date
-    }
-    return try decoder.decode(type, from: Data(json))
+    try JSONDecoder().decode(type, from: Data(json))
   }
 
   static func encoder(pretty: Bool, times: ISOTime.Precision) -> JSONEncoder {
-    let encoder = JSONEncoder()
+    let encoder = JSONEncoder(times: .text(times))
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if pretty { encoder.outputFormatting.insert(.prettyPrinted) }
-    encoder.dateEncodingStrategy = .custom { date, encoder in
-      var container = encoder.singleValueContainer()
-      try container.encode(ISOTime.text(date, times))
-    }
     return encoder
   }
 }

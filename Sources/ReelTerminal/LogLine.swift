@@ -100,7 +100,7 @@ extension LogLine {
       (level, facts) = (.info, duplicate.post.map { [("id", $0.id.description)] } ?? [])
     case .filePlanned: (level, facts) = (.info, [])
     case .fileRefused(_, let refusal):
-      (level, facts) = (.warning, [("code", refusal.code), ("message", refusal.message)])
+      (level, facts) = (.warning, [("code", refusal.code.rawValue), ("message", refusal.message)])
     case .fileFailed(_, let failure): (level, facts) = (.error, Self.facts(failure))
     case .runFinished(let summary):
       level = summary.outcome == .aborted ? .error : .info
@@ -111,13 +111,13 @@ extension LogLine {
   }
 
   private static func facts(_ failure: FileFailure) -> [(key: String, value: String)] {
-    [("code", failure.code), ("message", failure.message)]
+    [("code", failure.code.rawValue), ("message", failure.message)]
   }
 
   private static func facts(_ summary: RunSummary) -> [(key: String, value: String)] {
     let counts = [
       ("published", summary.published), ("duplicates", summary.duplicates), ("planned", summary.planned),
-      ("refused", summary.refused), ("failed", summary.failed), ("ignored", summary.ignored),
+      ("refused", summary.refused), ("failed", summary.failedOrCancelled), ("ignored", summary.ignored),
     ]
     return [("outcome", summary.outcome.rawValue)] + counts.map { ($0.0, "\($0.1)") }
       + [("bytes", "\(summary.publishedBytes)"), ("seconds", Decimals.text(summary.seconds))]

@@ -9,7 +9,7 @@ struct PlainProbeLine {
   private var isPlain = true
 
   /// The line and its newline; nil where the encoder has to write it.
-  static func text(of document: ProbeDocument) -> String? {
+  static func text(of document: ProbedFile) -> String? {
     guard case .success(let report) = document.result, document.path.bytes.allSatisfy({ $0 < 0x80 }) else {
       return nil
     }
@@ -19,7 +19,7 @@ struct PlainProbeLine {
     return line.isPlain ? String(decoding: line.line, as: UTF8.self) : nil
   }
 
-  private mutating func add(_ report: ProbeReport, _ document: ProbeDocument) {
+  private mutating func add(_ report: ProbeReport, _ document: ProbedFile) {
     put(#"{"media":"#)
     add(report.media, isMismatch: document.extensionMismatch)
     put(#","ok":true"#)

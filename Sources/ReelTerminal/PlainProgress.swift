@@ -68,7 +68,7 @@ enum PlainEventLine {
       let bytes = size.map { "\($0)" } ?? "null"
       line += #"","seq":\#(event.sequence),"size":\#(bytes)"#.utf8
     case .fileFailed(_, let failure):
-      guard isPlain(failure.code.utf8), isPlain(failure.message.utf8) else { return false }
+      guard isPlain(failure.code.rawValue.utf8), isPlain(failure.message.utf8) else { return false }
       line += (head + #""error":{"code":"\#(failure.code)","message":"\#(failure.message)"},"# + place).utf8
       line += file.path.bytes
       line += #"","seq":\#(event.sequence)"#.utf8

@@ -73,7 +73,8 @@ package struct PosterDocument: Encodable, Sendable {
         "\(path.text): \(made.file.text), \(made.poster.width)x\(made.poster.height)\(origin)") + "\n"
     case .failure(let failure):
       return ProblemSummary.text(
-        ProblemList.Entry(path: path, code: failure.code, message: failure.message, refused: false), traits)
+        ProblemList.Entry(path: path, code: failure.code.rawValue, message: failure.message, refused: false),
+        traits)
     }
   }
 }

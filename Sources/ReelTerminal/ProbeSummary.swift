@@ -3,18 +3,19 @@ import ReelIngest
 
 /// What one file really is, for people.
 package enum ProbeSummary {
-  package static func text(_ document: ProbeDocument, _ traits: TerminalTraits) -> String {
+  package static func text(_ document: ProbedFile, _ traits: TerminalTraits) -> String {
     switch document.result {
     case .success(let report): success(report, document, traits).text(traits)
     case .failure(let failure):
       ProblemSummary.text(
-        ProblemList.Entry(path: document.path, code: failure.code, message: failure.message, refused: false),
+        ProblemList.Entry(
+          path: document.path, code: failure.code.rawValue, message: failure.message, refused: false),
         traits)
     }
   }
 
   private static func success(
-    _ report: ProbeReport, _ document: ProbeDocument, _ traits: TerminalTraits
+    _ report: ProbeReport, _ document: ProbedFile, _ traits: TerminalTraits
   ) -> [StyledLine] {
     var sheet = FactSheet(traits)
     addFacts(of: report.media, to: &sheet, traits)

@@ -53,12 +53,13 @@ extension ProblemList.Entry {
   init?(_ event: IngestEvent) {
     switch event.body {
     case .fileFailed(let file, let failure):
-      self.init(path: file.path, code: failure.code, message: failure.message, refused: false)
+      self.init(path: file.path, code: failure.code.rawValue, message: failure.message, refused: false)
     case .fileRefused(let file, let refusal):
-      self.init(path: file.path, code: refusal.code, message: refusal.message, refused: true)
+      self.init(path: file.path, code: refusal.code.rawValue, message: refusal.message, refused: true)
     case .posterFailed(let file, let failure):
       self.init(
-        path: file.path, code: failure.code, message: failure.message, refused: false, isWarning: true)
+        path: file.path, code: failure.code.rawValue, message: failure.message, refused: false,
+        isWarning: true)
     case .metadataWarning(let warning):
       self.init(
         path: warning.path, code: warning.code.rawValue, message: warning.message, refused: false,

@@ -53,7 +53,7 @@ extension RunReport {
   /// How many sorts of ends there were: with one, the headline has said it.
   private var kinds: Int {
     [
-      summary.published, summary.duplicates, summary.planned, summary.refused, summary.failed,
+      summary.published, summary.duplicates, summary.planned, summary.refused, summary.failedOrCancelled,
       summary.ignored, summary.postersFailed,
     ].count { $0 > 0 }
   }
@@ -70,7 +70,7 @@ extension RunReport {
     add("would publish", summary.planned)
     add("duplicates", summary.duplicates, "posts already")
     add("refused", summary.refused, "", .warning)
-    add("failed", summary.failed, "", .failure)
+    add("failed", summary.failedOrCancelled, "", .failure)
     sheet.add("reasons", reasons)
     add("ignored", summary.ignored, "not videos")
     return sheet.lines()
@@ -78,7 +78,7 @@ extension RunReport {
 
   /// The most frequent first.
   private var reasons: String {
-    summary.reasons
+    summary.reasonsOfAll
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
       .map { "\($0.key) \($0.value)" }
       .joined(separator: ", ")
@@ -111,7 +111,7 @@ extension RunReport {
         "The server acknowledged every byte, and proves no checksum. What it holds is read and compared by: "
           + hint.text("verify --read"))
     }
-    if summary.failed + summary.refused > 0 {
+    if summary.failedOrCancelled + summary.refused > 0 {
       advice.append("What failed and why, at any time: " + hint.text("status"))
     }
     return advice
@@ -126,7 +126,7 @@ struct RunHeadline {
 
   /// Files that have had their end.
   private var ended: Int {
-    summary.published + summary.duplicates + summary.planned + summary.refused + summary.failed
+    summary.published + summary.duplicates + summary.planned + summary.refused + summary.failedOrCancelled
   }
 
   var text: String { sentence.text }
@@ -145,7 +145,7 @@ struct RunHeadline {
   private var completed: (text: String, style: StyledLine.TextStyle?) {
     if ended == 0 { return (nothingFound, .warning) }
     if report.dryRun { return ("dry run, nothing was written: \(planned)", .strong) }
-    let troubles = summary.refused + summary.failed
+    let troubles = summary.refused + summary.failedOrCancelled
     if summary.published > 0 { return (published, troubles == 0 ? .success : .strong) }
     if troubles > 0 { return ("nothing published: \(soFar)", .warning) }
     return (
@@ -181,7 +181,7 @@ struct RunHeadline {
     if summary.duplicates == 1 { parts.append("1 is a post already") }
     if summary.duplicates > 1 { parts.append("\(summary.duplicates) are posts already") }
     if summary.refused > 0 { parts.append("\(summary.refused) would be refused") }
-    if summary.failed > 0 { parts.append("\(summary.failed) would fail") }
+    if summary.failedOrCancelled > 0 { parts.append("\(summary.failedOrCancelled) would fail") }
     return parts.joined(separator: ", ")
   }
 
@@ -191,7 +191,7 @@ struct RunHeadline {
       parts.append(HumanNumber.count(summary.duplicates, "duplicate", "duplicates"))
     }
     if summary.refused > 0 { parts.append("\(summary.refused) refused") }
-    if summary.failed > 0 { parts.append("\(summary.failed) failed") }
+    if summary.failedOrCancelled > 0 { parts.append("\(summary.failedOrCancelled) failed") }
     if summary.outcome != .completed {
       parts.append(report.unfinished.map { "\($0) not started" } ?? "the rest not started")
     }

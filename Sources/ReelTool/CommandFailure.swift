@@ -8,7 +8,7 @@ struct CommandFailure: Error {
 
   init(_ code: ReelExit, _ message: String) {
     self.code = code
-    self.message = message
+    self.message = FlagNames.put(into: message)
   }
 
   init(_ error: CatalogError) {

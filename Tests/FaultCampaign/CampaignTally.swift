@@ -29,7 +29,7 @@ package struct CampaignTally: CustomStringConvertible {
     broken += outcome.broken.map { "\(outcome.fault): \($0)" }
     if outcome.struck == 0 { unstruck += 1 }
     if case .failed(let failure) = outcome.result {
-      failures[failure.code, default: 0] += 1
+      failures[failure.code.rawValue, default: 0] += 1
     } else {
       published += 1
     }

@@ -104,7 +104,7 @@ package struct OnceVerdict: Sendable {
     for stray in (store.objects.map(\.name) + store.unfinished) where !named.contains(stray) {
       broken.append("no row names \(stray)")
     }
-    if failure.code.isEmpty || failure.code == "unknown" { broken.append("no code: \(failure)") }
+    if case .other(let code) = failure.code { broken.append("not a code: \(code)") }
     let isSentence = failure.message.contains(" ") && !failure.message.contains("\n")
     if !isSentence || failure.message.contains("Error(") { broken.append("no sentence: \(failure.message)") }
     for secret in secrets where failure.message.contains(secret) { broken.append("it tells a secret") }

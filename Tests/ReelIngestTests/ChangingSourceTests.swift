@@ -6,6 +6,7 @@ import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestSupport
+import ReelTesting
 import Synchronization
 import Testing
 

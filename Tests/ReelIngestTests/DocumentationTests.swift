@@ -17,7 +17,7 @@ import Testing
     let snippet = try #require(
       try Page("library.md").blocks(of: "swift").first { $0.hasPrefix("// Package.swift") })
     let manifest = try Page(path: "Package.swift").text
-    for product in ["Reel", "ReelStorageTesting"] {
+    for product in ["Reel", "ReelTesting"] {
       #expect(snippet.contains("name: \"\(product)\""))
       #expect(manifest.contains("\"\(product)\""))
     }
@@ -46,6 +46,29 @@ import Testing
     let page = try Page("safety.md")
     #expect(page.firstCells(under: "### Levels") == IsolationLevel.allCases.map(\.rawValue))
     #expect(page.firstCells(under: "### --isolation") == IsolationRequest.allCases.map(\.rawValue))
+  }
+
+  /// The library's messages speak of settings, not of flags: those are the command line's.
+  @Test func noMessageOfTheLibraryNamesAFlag() throws {
+    let sources = Page.folder("Sources")
+    let modules = [
+      "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
+      "ReelIngest",
+    ]
+    // Whole commands to be run, of other programs or of `reel doctor`, and the beginning of a PEM file.
+    let commands = ["swift build", "aws configure", "reel status", "--rebuild", "Doctor/", "-----begin"]
+    for module in modules {
+      let files = FileManager.default.enumerator(
+        at: sources.appending(path: module), includingPropertiesForKeys: nil)
+      for case let file as URL in try #require(files) where file.pathExtension == "swift" {
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+          guard let quote = line.firstIndex(of: "\""), !line.contains("//") else { continue }
+          guard line[quote...].contains("--"), line[quote...].contains(/--[a-z]{2}/) else { continue }
+          let text = file.path + ": " + line
+          #expect(commands.contains { text.contains($0) }, "\(text)")
+        }
+      }
+    }
   }
 
   @Test func everyStepHasARowInPublishMD() throws {
@@ -84,9 +107,13 @@ struct Page {
 
   /// - Parameter path: from the project's folder.
   init(path: String) throws {
-    let project = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    text = try String(contentsOf: project.appending(path: path), encoding: .utf8)
+    text = try String(contentsOf: Self.folder(path), encoding: .utf8)
+  }
+
+  /// - Parameter path: from the project's folder.
+  static func folder(_ path: String) -> URL {
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: path)
   }
 
   var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }

@@ -6,89 +6,51 @@ import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestSupport
+import ReelTesting
 import Synchronization
 
-/// Says of every file what the test wants, without looking at it.
-final class ScriptedProber: MediaProber {
-  typealias Look = @Sendable (SourceFile) throws(ProbeError) -> Void
-  typealias Script = @Sendable (SourceFile) throws(ProbeError) -> MediaInfo
-  typealias CancellableScript = @Sendable (SourceFile, CancellationFlag) throws(ProbeError) -> MediaInfo
-  private let script: CancellableScript
-  private let installation: ProbeError?
-  private let look: Look?
-  private let count = Mutex(0)
-
-  var calls: Int { count.withLock { $0 } }
-
-  init(
-    installation: ProbeError? = nil, _ script: @escaping Script = { ScriptedProber.video($0) },
-    look: Look? = nil
-  ) {
-    self.script = { file, _ throws(ProbeError) in try script(file) }
-    self.look = look
-    self.installation = installation
-  }
-
-  init(cancellable script: @escaping CancellableScript) {
-    self.script = script
-    (look, installation) = (nil, nil)
-  }
-
+extension ScriptedProber {
+  /// A video that has a title of its own.
   static func video(_ file: SourceFile) -> MediaInfo {
-    var media = MediaInfo(container: .mp4, size: file.size)
-    var video = VideoFacts()
-    video.width = 640
-    video.height = 480
-    video.hasSamples = true
-    media.video = video
+    var media = MediaInfo.sample(size: file.size)
     media.title = "from the file"
     return media
   }
+}
 
-  func probe(
-    _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
-    cancellation: CancellationFlag
-  ) throws(ProbeError) -> ProbeProgress {
-    count.withLock { $0 += 1 }
-    return .done(
-      ProbeReport(
-        media: try script(file, cancellation),
-        provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0")))
+extension ScriptedCatalog {
+  /// One whose disk is full at the first call that `isMeant`.
+  static func fullOnce(
+    _ base: any PostCatalog, at isMeant: @escaping @Sendable (Call) -> Bool
+  ) -> ScriptedCatalog {
+    let isFirst = Atomic(true)
+    return ScriptedCatalog(base: base) { call throws(CatalogError) in
+      guard isMeant(call), isFirst.exchange(false, ordering: .relaxed) else { return }
+      throw CatalogError(.diskFull, "no space left")
+    }
   }
 
-  var firstLookVersion: ReaderVersion? { look == nil ? nil : ReaderVersion(reel: "test", ffmpeg: "") }
-
-  func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer? {
-    try look?(file)
-    return nil
-  }
-
-  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
-    if let installation { throw installation }
-    return ReaderVersion(reel: "test", ffmpeg: "0.0.0")
+  /// One whose owner counts as dead, so that another process takes over each intent that is to become a post, and dies.
+  static func losingLeases(_ base: MemoryCatalog) -> ScriptedCatalog {
+    let mine = base.another()
+    mine.die()
+    return ScriptedCatalog(base: mine) { call throws(CatalogError) in
+      guard case .complete(let intents) = call else { return }
+      let other = base.another()
+      let randomness = SystemRandomness()
+      for intent in intents {
+        let request = ClaimRequest(
+          publication: intent.publication, duplicates: .skip, size: 1,
+          newID: PostID(at: Date(), random: randomness), newKey: intent.key)
+        _ = try other.claim([request], noting: [])
+      }
+      other.die()
+    }
   }
 }
 
-/// Wraps an uploader to break it.
-struct BrokenUploader: Uploader {
-  let base: any Uploader
-  let onUpload: @Sendable (ObjectKey) async throws(UploadError) -> Void
-
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-
-  func prepare() async throws(UploadError) { try await base.prepare() }
-
-  func upload(
-    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
-  ) async throws(UploadError) -> StoredObject {
-    try await onUpload(key)
-    return try await base.upload(source, to: key, reporting: reporting)
-  }
-
-  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
-  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
+extension ScriptedCatalog.Call {
+  var isCompletion: Bool { if case .complete = self { true } else { false } }
 }
 
 /// Bytes in memory, as something to upload.

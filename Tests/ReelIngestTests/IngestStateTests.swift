@@ -54,7 +54,7 @@ struct IngestStateTests {
         bodies.append(
           [
             .fileFailed(file, FileFailure(code: "x", message: "")),
-            .fileRefused(file, FileRefused(code: "policy", violations: [])),
+            .fileRefused(file, FileRefused(code: .policy, violations: [])),
             .fileDuplicate(file, FileDuplicate(post: nil)),
           ][Int.random(in: 0..<3, using: &generator)])
       }
@@ -80,7 +80,7 @@ struct IngestEventCodingTests {
       .fileDuplicate(file, FileDuplicate(post: nil)),
       .filePlanned(file, FilePlanned(media: report.media, metadata: PostMetadata(caption: "c"))),
       .fileRefused(
-        file, FileRefused(code: "policy", violations: [PolicyViolation(rule: "video.none", message: "no")])),
+        file, FileRefused(code: .policy, violations: [PolicyViolation(rule: "video.none", message: "no")])),
       .fileFailed(file, FileFailure(code: "corrupt", message: "broken")),
       .runFinished(RunSummary(outcome: .aborted, error: FileFailure(code: "workerMissing", message: "m"))),
     ]

@@ -5,6 +5,7 @@ import ReelCrypto
 import ReelLibrary
 import ReelSource
 import ReelStorage
+import ReelTesting
 import Synchronization
 import Testing
 

@@ -5,17 +5,22 @@ import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestSupport
-import Synchronization
+import ReelTesting
 import Testing
 
 @Suite("The examples of docs/library.md do what they say", .shortTime)
-@MainActor
 struct LibraryExampleTests {
   let store = MemoryUploader()
   let catalog = MemoryCatalog()
 
+  /// Text is no video; everything else is.
+  private let prober = ScriptedProber { file throws(ProbeError) in
+    if file.path.text.hasSuffix(".txt") { throw ProbeError(.notMedia, "it is text, not a video") }
+    return .sample(size: file.size)
+  }
+
   private var services: IngestServices {
-    IngestServices(prober: EverythingIsPortrait(), uploader: store, catalog: catalog)
+    IngestServices(prober: prober, uploader: store, catalog: catalog)
   }
 
   @Test("the services of a library folder publish into it, and give it back")
@@ -24,7 +29,7 @@ struct LibraryExampleTests {
     let library = try await VideoLibrary.open(at: place.path + "/library")
     // The worker is not there for tests of this room.
     let services = IngestServices(
-      prober: EverythingIsPortrait(), uploader: library.uploader, catalog: library.catalog)
+      prober: prober, uploader: library.uploader, catalog: library.catalog)
     var told: [String] = []
     let shared = await share(place.path + "/clip.mov", saying: "hello", with: services) { told.append($0) }
     let post = try #require(shared, "\(told)")
@@ -48,7 +53,7 @@ struct LibraryExampleTests {
   @Test("cancelling ends a run that would go on")
   func cancelling() async {
     let folder = ClipFolder(["a.mp4"])
-    let endless = BrokenUploader(base: store) { _ throws(UploadError) in
+    let endless = ScriptedUploader(base: store) { _ throws(UploadError) in
       do { try await Task.sleep(for: .seconds(50)) } catch { throw UploadError(.cancelled, "cancelled") }
     }
     var services = services
@@ -59,7 +64,7 @@ struct LibraryExampleTests {
   }
 
   @Test("the state of one video can be watched to its end")
-  func watching() async throws {
+  @MainActor func watching() async throws {
     let folder = ClipFolder(["a.mp4"])
     let model = MediaModel(file: folder.file("a.mp4"), options: IngestOptions(), services: services)
     let watching = Task {
@@ -79,11 +84,10 @@ struct LibraryExampleTests {
   func facts() async throws {
     let folder = ClipFolder(["a.mp4", "b.txt"])
     let paths = [folder.path + "/a.mp4", folder.path + "/b.txt"]
-    let told = Mutex<[String]>([])
-    try await tellFacts(of: paths, readBy: EverythingIsPortrait()) { line in told.withLock { $0.append(line) }
-    }
+    var told: [String] = []
+    try await tellFacts(of: paths, readBy: prober) { told.append($0) }
     #expect(
-      told.withLock { $0 } == [
+      told == [
         "\(paths[0]): video/mp4, 1080x1920", "\(paths[1]): it is text, not a video [notMedia]",
       ])
   }

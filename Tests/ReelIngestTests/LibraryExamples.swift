@@ -34,15 +34,13 @@ struct VideoLibrary: Sendable {
 // end
 
 // example: publish
-@MainActor
 func share(
-  _ path: String, saying caption: String, with services: IngestServices, tell: (String) -> Void
+  _ path: String, saying caption: String, with services: IngestServices,
+  tell: (String) -> Void = { print($0) }
 ) async -> Post? {
   var options = IngestOptions()
   options.metadata = PostMetadata(authorID: "ada", caption: caption)
-  let model = MediaModel(
-    file: SourceInput(path: SourcePath(path)), options: options, services: services)
-  switch await model.publish() {
+  switch await services.publish(SourceInput(path: SourcePath(path)), options: options) {
   case .published(let post):
     return post
   case .duplicate(let post):  // The same author has published the same video before.
@@ -50,12 +48,44 @@ func share(
   case .planned:  // Only in a dry run.
     return nil
   case .refused(let refusal):
-    tell("\(path) is not wanted: \(refusal.message) [\(refusal.code)]")
+    tell("\(path) is not wanted: \(refusal) [\(refusal.code)]")
     return nil
   case .failed(let failure):
-    tell("\(path) failed: \(failure.message) [\(failure.code)]")
+    tell("\(path) failed: \(failure) [\(failure.code)]")
+    return nil
+  case .cancelled:
     return nil
   }
+}
+// end
+
+// example: ingest
+func takeIn(
+  _ folder: String, with services: IngestServices, tell: (String) -> Void = { print($0) }
+) async -> RunSummary {
+  let run = services.ingest([SourceInput(path: SourcePath(folder))])
+  for await event in run {
+    switch event.body {
+    case .postPublished(let file, let post):
+      tell("\(file.path) is \(post.videoURL)")
+    case .fileRefused(let file, let refusal):
+      tell("\(file.path) is not wanted: \(refusal) [\(refusal.code)]")
+    case .fileFailed(let file, let failure):
+      tell("\(file.path): \(failure) [\(failure.code)]")
+    default:
+      break
+    }
+  }
+  return await run.summary
+}
+// end
+
+// example: cancel
+func takeInForAWhile(_ folder: String, with services: IngestServices) async -> RunSummary {
+  let run = Task { await takeIn(folder, with: services) }
+  try? await Task.sleep(for: .milliseconds(500))
+  run.cancel()  // No further file is started; those in flight are finished or rolled back.
+  return await run.value  // Its `outcome` is `.cancelled`, unless all was done by then.
 }
 // end
 
@@ -78,41 +108,6 @@ func watch(_ model: MediaModel, show: (String) -> Void) async {
 }
 // end
 
-// example: ingest
-@MainActor
-func takeIn(
-  _ folder: String, with services: IngestServices, tell: (String) -> Void
-) async -> RunSummary {
-  let model = IngestModel(
-    inputs: [SourceInput(path: SourcePath(folder))], options: IngestOptions(), services: services)
-  let events = model.events()  // Asked for before the run, so that nothing is missed.
-  async let summary = model.run()
-  for await event in events {
-    switch event.body {
-    case .postPublished(let file, let post):
-      tell("\(file.path) is \(post.videoURL)")
-    case .fileRefused(let file, let refusal):
-      tell("\(file.path) is not wanted: \(refusal.message) [\(refusal.code)]")
-    case .fileFailed(let file, let failure):
-      tell("\(file.path): \(failure.message) [\(failure.code)]")
-    default:
-      break
-    }
-  }
-  return await summary
-}
-// end
-
-// example: cancel
-@MainActor
-func takeInForAWhile(_ folder: String, with services: IngestServices) async -> RunSummary {
-  let run = Task { await takeIn(folder, with: services) { print($0) } }
-  try? await Task.sleep(for: .milliseconds(500))
-  run.cancel()  // No further file is started; those in flight are finished or rolled back.
-  return await run.value  // Its `outcome` is `.cancelled`, unless all was done by then.
-}
-// end
-
 // example: feed
 @MainActor
 func everyPost(in catalog: any PostCatalog) async throws -> [Post] {
@@ -127,7 +122,7 @@ func everyPost(in catalog: any PostCatalog) async throws -> [Post] {
 
 // example: facts
 func tellFacts(
-  of paths: [String], readBy prober: any MediaProber, tell: @Sendable (String) -> Void
+  of paths: [String], readBy prober: any MediaProber, tell: (String) -> Void
 ) async throws(ProbeError) {
   let run = ProbeRun(
     inputs: paths.map { SourceInput(path: SourcePath($0)) }, prober: prober, width: 4)
@@ -139,7 +134,7 @@ func tellFacts(
       }
       tell("\(file.path): \(report.media.container.contentType), \(size ?? "size unknown")")
     case .failure(let failure):
-      tell("\(file.path): \(failure.message) [\(failure.code)]")
+      tell("\(file.path): \(failure) [\(failure.code)]")
     }
     return true  // False: no more.
   }
@@ -148,43 +143,43 @@ func tellFacts(
 
 // example: fakes
 import Foundation
+import ReelTesting
 import Testing
 
-/// Says of every file the same, without looking at it.
-struct EverythingIsPortrait: MediaProber {
-  func probe(
-    _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
-    cancellation: CancellationFlag
-  ) throws(ProbeError) -> ProbeProgress {
-    if file.path.text.hasSuffix(".txt") { throw ProbeError(.notMedia, "it is text, not a video") }
-    var media = MediaInfo(container: .mp4, size: file.size)
-    var video = VideoFacts()
-    video.width = 1080
-    video.height = 1920
-    media.video = video
-    return .done(
-      ProbeReport(
-        media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: "0.0.0")))
-  }
-
-  func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
-    ReaderVersion(reel: ReelVersion.current, ffmpeg: "0.0.0")
-  }
-}
-
-@Test @MainActor func aVideoIsPublishedOnce() async throws {
+@Test func aVideoIsPublishedOnceThereIsRoom() async throws {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   defer { try? FileManager.default.removeItem(at: folder) }
   try Data("a video".utf8).write(to: folder.appendingPathComponent("clip.mov"))
+  let prober = ScriptedProber { .sample(width: 1080, height: 1920, size: $0.size) }
   let store = MemoryUploader()
-  let catalog = MemoryCatalog()
-  let services = IngestServices(prober: EverythingIsPortrait(), uploader: store, catalog: catalog)
+  let full = ScriptedUploader(base: store) { _ throws(UploadError) in
+    throw UploadError(.storeFull, "no space left")
+  }
+  var services = IngestServices(prober: prober, uploader: full, catalog: MemoryCatalog())
+  #expect(await share(folder.path + "/clip.mov", saying: "First light", with: services) == nil)
 
-  let post = await share(folder.path + "/clip.mov", saying: "First light", with: services) { print($0) }
+  services.uploader = store
+  let post = await share(folder.path + "/clip.mov", saying: "First light", with: services)
   #expect(post?.videoHeight == 1920 && post?.caption == "First light")
-  let again = await share(folder.path + "/clip.mov", saying: "Again", with: services) { print($0) }
+  let again = await share(folder.path + "/clip.mov", saying: "Again", with: services)
   #expect(again == post)
   #expect(store.keys == [post?.video])
+}
+
+@Test func theFeedShowsTheNewestFirst() async throws {
+  let catalog = MemoryCatalog()
+  catalog.add([.sample(1, caption: "First light"), .sample(2, caption: "Harbour")])
+  #expect(try await everyPost(in: catalog).map(\.caption) == ["Harbour", "First light"])
+}
+// end
+
+// example: failure
+func isWorthAnotherTry(_ failure: FileFailure) -> Bool {
+  switch failure.code {
+  case .upload(let code): code.isWorthARetry
+  case .catalog(let code): code == .locked
+  default: false
+  }
 }
 // end

@@ -2,6 +2,7 @@ import ReelCore
 import ReelLibrary
 import ReelStorage
 import ReelTestSupport
+import ReelTesting
 import Synchronization
 import Testing
 
@@ -124,7 +125,7 @@ struct PosterTests {
     [IngestOptions.Posters.wanted, .required])
   func refused(_ code: UploadError.Code, _ posters: IngestOptions.Posters) async throws {
     let store = MemoryUploader()
-    let picky = BrokenUploader(base: store) { key throws(UploadError) in
+    let picky = ScriptedUploader(base: store) { key throws(UploadError) in
       if key.rawValue.hasSuffix(".jpg") { throw UploadError(code, "in this test") }
     }
     let (summary, events) = await run(ScriptedPosterMaker(), picky, posters)
@@ -166,7 +167,7 @@ struct PosterTests {
     let store = MemoryUploader()
     var mine = IngestServices(
       prober: ScriptedProber(), posters: ScriptedPosterMaker(), uploader: store,
-      catalog: FailingCatalog(base: catalog, .fullAtPost))
+      catalog: ScriptedCatalog.fullOnce(catalog) { $0.isCompletion })
     var options = IngestOptions()
     options.posters = .wanted
     let first = await IngestModel(inputs: [folder.file("a.mp4")], options: options, services: mine).run()
@@ -184,7 +185,7 @@ struct PosterTests {
     let store = MemoryUploader()
     let taken = Mutex<ObjectKey?>(nil)
     let stranger = try MemoryBytes.source("a stranger's")
-    let crowded = BrokenUploader(base: store) { key throws(UploadError) in
+    let crowded = ScriptedUploader(base: store) { key throws(UploadError) in
       guard key.rawValue.hasSuffix(".jpg"), taken.withLock({ $0 == nil }) else { return }
       taken.withLock { $0 = key }
       _ = try await store.upload(stranger, to: key) { _ in }

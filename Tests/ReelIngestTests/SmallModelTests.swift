@@ -4,6 +4,7 @@ import ReelLibrary
 import ReelSource
 import ReelStorage
 import ReelTestSupport
+import ReelTesting
 import Testing
 
 @testable import ReelIngest
@@ -47,7 +48,7 @@ struct MediaModelTests {
   func cancelledTooLate() async throws {
     let folder = ClipFolder(["a.mp4"])
     let uploaded = AsyncStream<Void>.makeStream()
-    let slow = BrokenUploader(base: store) { _ throws(UploadError) in
+    let slow = ScriptedUploader(base: store) { _ throws(UploadError) in
       uploaded.continuation.yield()
       // Goes on to its end whatever anybody wants, as a store does that has all the bytes.
       await Task { try? await Task.sleep(for: .milliseconds(50)) }.value
@@ -64,7 +65,7 @@ struct MediaModelTests {
     if let post = posts.first {
       #expect(result == .published(post))
     } else {
-      #expect(result == .failed(.cancelled))
+      #expect(result == .cancelled)
     }
     #expect(model.state == .ended(result))
   }
@@ -81,7 +82,7 @@ struct MediaModelTests {
       Issue.record("not refused")
       return
     }
-    #expect(refusal.code == "unsupported")
+    #expect(refusal.code == .unsupported)
     guard case .failed(let missing) = await model(folder.file("nothing.mp4")).publish() else {
       Issue.record("not failed")
       return

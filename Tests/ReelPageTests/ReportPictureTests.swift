@@ -36,7 +36,7 @@ struct ReportPictureTests {
     let files = Self.run([
       .fileDuplicate(Self.file("again.mp4"), FileDuplicate(post: nil)),
       .fileFailed(Self.file("\"bad\".mp4"), FileFailure(code: "corrupt", message: "it is damaged")),
-      .fileRefused(Self.file("long.mp4"), FileRefused(code: "policy", violations: [])),
+      .fileRefused(Self.file("long.mp4"), FileRefused(code: .policy, violations: [])),
     ])
     var pictures = ReportPictures()
     for name in ["again.mp4", "\"bad\".mp4", "unlisted.mp4"] {

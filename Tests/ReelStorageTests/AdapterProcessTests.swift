@@ -204,7 +204,7 @@ import Testing
           """), silence: .seconds(silence))
       let error = try #require(
         await #expect(throws: UploadError.self) { try await uploader.upload(source, to: key) { _ in } })
-      #expect(error.code == .interrupted && error.message.contains("--adapter-deadline"))
+      #expect(error.code == .interrupted && error.message.contains("`adapterDeadline`"))
       if silence < 120, listed(in: list).count < 3 { continue }
       return try await expectGone(list, count: 3)
     }

@@ -1,6 +1,6 @@
 // docs/adding-an-uploader.md shows this test; a test compares the two.
 
-import ReelStorageTesting
+import ReelTesting
 import Testing
 
 @Suite struct ShelfUploaderTests {

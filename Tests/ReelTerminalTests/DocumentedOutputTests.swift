@@ -44,8 +44,8 @@ import Testing
     report.media.warnings = [MediaWarning(.truncated, "it was cut off")]
     let odd = SourcePath(bytes: [0xFF])
     let documents = [
-      ProbeDocument(path: odd, result: .success(report)),
-      ProbeDocument(path: odd, result: .failure(FileFailure(code: "corrupt", message: "it is broken"))),
+      ProbedFile(path: odd, result: .success(report)),
+      ProbedFile(path: odd, result: .failure(FileFailure(code: "corrupt", message: "it is broken"))),
     ]
     let written = try documents.reduce(into: Set<String>()) { keys, document in
       keys.formUnion(

@@ -28,6 +28,17 @@ import Testing
     }
   }
 
+  /// An app's own encoder writes what the schema says, and any decoder reads it again.
+  @Test func aPlainEncoderWritesTheSame() throws {
+    for event in try Samples.everySortOfEvent() {
+      let plain = try JSONEncoder().encode(event)
+      let value = try JSONDecoder().decode(JSONValue.self, from: plain)
+      #expect(try validator.validate(value).problems == [], "\(event.body.type)")
+      #expect(value == (try json(event)), "\(event.body.type)")
+      #expect(try JSONDecoder().decode(IngestEvent.self, from: plain) == event)
+    }
+  }
+
   @Test func everyTypeOfTheSchemaIsInTheCodeAndTheOtherWayRound() throws {
     let inCode = Set(try Samples.everySortOfEvent().map(\.body.type))
     let listed = Set(

@@ -72,7 +72,7 @@ import Testing
       ("card", ProbeSummary.text(probed(path, media), traits)),
       (
         "failure",
-        ProbeSummary.text(ProbeDocument(path: path, result: .failure(RandomValues.failure(&random))), traits)
+        ProbeSummary.text(ProbedFile(path: path, result: .failure(RandomValues.failure(&random))), traits)
       ),
       ("status", StatusView(status(&random), library: HostileText.draw(&random)).text(traits)),
       (
@@ -146,8 +146,8 @@ import Testing
     return text
   }
 
-  private func probed(_ path: SourcePath, _ media: MediaInfo) -> ProbeDocument {
-    ProbeDocument(path: path, result: .success(ProbeReport(media: media, provenance: Samples.provenance)))
+  private func probed(_ path: SourcePath, _ media: MediaInfo) -> ProbedFile {
+    ProbedFile(path: path, result: .success(ProbeReport(media: media, provenance: Samples.provenance)))
   }
 
   private func page(_ random: inout SplitMix64) throws -> FeedPage {

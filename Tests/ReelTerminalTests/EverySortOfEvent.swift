@@ -76,7 +76,7 @@ extension Samples {
       .fileDuplicate(file, FileDuplicate(post: try post())),
       .fileDuplicate(file, FileDuplicate(post: nil)),
       .filePlanned(file, FilePlanned(media: media, metadata: words)),
-      .fileRefused(file, FileRefused(code: "unsupported", violations: [violation])),
+      .fileRefused(file, FileRefused(code: .unsupported, violations: [violation])),
       .fileFailed(file, FileFailure(code: "corrupt", message: "its index contradicts itself; get it again")),
     ]
   }

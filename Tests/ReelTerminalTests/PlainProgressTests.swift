@@ -48,7 +48,7 @@ import Testing
         .fileRefused(
           Samples.file,
           FileRefused(
-            code: "unsupported",
+            code: .unsupported,
             violations: [PolicyViolation(rule: "video.none", message: "it has no video stream")]))),
       Samples.event(.fileDuplicate(Samples.file, FileDuplicate(post: nil))),
     ]

@@ -6,7 +6,7 @@ import ReelTestSupport
 import Testing
 
 @Suite struct ProbeDocumentTests {
-  private func json(_ document: ProbeDocument) throws -> JSONValue {
+  private func json(_ document: ProbedFile) throws -> JSONValue {
     try JSONOutput.decode(JSONValue.self, from: try document.json().utf8)
   }
 
@@ -31,13 +31,13 @@ import Testing
     var report = Samples.report
     report.media.createdAt = Date(timeIntervalSince1970: 1_714_558_272)
     report.media.video?.hdr = nil
-    let document = ProbeDocument(path: SourcePath("clip.mov"), result: .success(report))
+    let document = ProbedFile(path: SourcePath("clip.mov"), result: .success(report))
     #expect(try json(document) == JSONOutput.decode(JSONValue.self, from: Self.example.utf8))
   }
 
   @Test func aFailureIsAsInTheDesign() throws {
     let failure = FileFailure(code: "playlist", message: "it is an HLS playlist, not a video")
-    let document = ProbeDocument(path: SourcePath("notes.mp4"), result: .failure(failure))
+    let document = ProbedFile(path: SourcePath("notes.mp4"), result: .failure(failure))
     #expect(
       try document.json()
         == #"{"error":{"code":"playlist","message":"notes.mp4 is an HLS playlist, not a video"},"#
@@ -53,35 +53,35 @@ import Testing
       var report = Samples.report
       report.media = media
       let path = round.isMultiple(of: 3) ? RandomValues.path(&random) : SourcePath("/a/clip \(round).mov")
-      let document = ProbeDocument(path: path, result: .success(report))
+      let document = ProbedFile(path: path, result: .success(report))
       #expect(try document.jsonLine() == document.json())
     }
-    let failure = ProbeDocument(path: SourcePath("a"), result: .failure(FileFailure(code: "b", message: "c")))
+    let failure = ProbedFile(path: SourcePath("a"), result: .failure(FileFailure(code: "b", message: "c")))
     #expect(try failure.jsonLine() == failure.json())
     var report = Samples.report
     for seconds in [0.0001, 0.00009, 1e-9, 0.1, 1, 2.0373293, 100_000, 31_535_999.99, 1e15, 1e17] {
       (report.media.duration, report.media.presentDuration) = (seconds, -seconds)
-      let document = ProbeDocument(path: SourcePath("a.mov"), result: .success(report))
+      let document = ProbedFile(path: SourcePath("a.mov"), result: .success(report))
       #expect(try document.jsonLine() == document.json())
     }
   }
 
   @Test(arguments: [("clip.mp4", true), ("clip.MOV", false), ("clip", false), ("clip.exe", true)])
   func theNameIsAClaim(name: String, mismatch: Bool) throws {
-    let document = ProbeDocument(path: SourcePath(name), result: .success(Samples.report))
+    let document = ProbedFile(path: SourcePath(name), result: .success(Samples.report))
     #expect(try json(document)["media"]?["extensionMismatch"] == .bool(mismatch))
   }
 
   @Test func aNameThatIsNoTextKeepsItsBytes() throws {
     let path = SourcePath(bytes: [0x61, 0xFF, 0x2E, 0x6D, 0x70, 0x34])
-    let written = try json(ProbeDocument(path: path, result: .success(Samples.report)))
+    let written = try json(ProbedFile(path: path, result: .success(Samples.report)))
     #expect(written["path"] == .string(#"a\xff.mp4"#))
     #expect(written["pathBytes"] == .string("Yf8ubXA0"))
   }
 
   @Test func theUnknownIsNullAndAudioAloneHasNoVideo() throws {
     let report = ProbeReport(media: MediaInfo(container: .mp4, size: 1), provenance: Samples.provenance)
-    let media = try json(ProbeDocument(path: SourcePath("a.mp4"), result: .success(report)))["media"]
+    let media = try json(ProbedFile(path: SourcePath("a.mp4"), result: .success(report)))["media"]
     for key in [
       "video", "duration", "durationSource", "truncated", "presentDuration", "hasCover", "createdAt",
       "bitRate", "title",
@@ -94,14 +94,14 @@ import Testing
     var report = Samples.report
     (report.media.truncated, report.media.presentDuration) = (true, 3.5)
     report.media.warnings = [MediaWarning(.truncated, "it was cut off")]
-    let media = try json(ProbeDocument(path: SourcePath("a.mov"), result: .success(report)))["media"]
+    let media = try json(ProbedFile(path: SourcePath("a.mov"), result: .success(report)))["media"]
     #expect(media?["presentDuration"] == .number(3.5))
     #expect(media?["warnings"]?.elements.first?["code"] == .string("truncated"))
     #expect(media?["warnings"]?.elements.first?["message"] == .string("it was cut off"))
   }
 
   @Test func severalFilesAreAList() throws {
-    let document = ProbeDocument(path: SourcePath("a.mp4"), result: .success(Samples.report))
+    let document = ProbedFile(path: SourcePath("a.mp4"), result: .success(Samples.report))
     let list = try JSONOutput.decode(
       JSONValue.self, from: try ProbeListDocument([document, document]).json().utf8)
     #expect(list["v"] == .integer(1))

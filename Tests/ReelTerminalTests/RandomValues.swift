@@ -69,7 +69,7 @@ enum RandomValues {
     let error = UploadError(.interrupted, HostileText.draw(&random))
     let bodies: [IngestEvent.Body] = [
       .fileFailed(file, failure(&random)),
-      .fileRefused(file, FileRefused(code: "policy", violations: violations)),
+      .fileRefused(file, FileRefused(code: .policy, violations: violations)),
       .fileDuplicate(file, FileDuplicate(post: nil)),
       .filePlanned(file, FilePlanned(media: media(&random), metadata: words(&random))),
       .uploadRetrying(file, TransferProgress(sent: 0, total: 9, attempt: 2, retrying: error)),

@@ -78,7 +78,7 @@ enum Samples {
     IngestEvent(sequence: sequence, at: moment, body: body)
   }
 
-  static func failed(_ path: String, _ message: String, code: String = "corrupt") -> IngestEvent {
+  static func failed(_ path: String, _ message: String, code: FileFailure.Code = "corrupt") -> IngestEvent {
     event(
       .fileFailed(
         FileReference(number: 1, path: SourcePath(path)), FileFailure(code: code, message: message)))

@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func aFile() {
-    let document = ProbeDocument(path: SourcePath("clips/beach.mp4"), result: .success(Samples.report))
+    let document = ProbedFile(path: SourcePath("clips/beach.mp4"), result: .success(Samples.report))
     #expect(
       lines(ProbeSummary.text(document, log)) == [
         "clips/beach.mp4",
@@ -58,7 +58,7 @@ import Testing
     media.truncated = true
     let report = ProbeReport(media: media, provenance: Samples.provenance)
     #expect(
-      lines(ProbeSummary.text(ProbeDocument(path: SourcePath("a.webm"), result: .success(report)), log)) == [
+      lines(ProbeSummary.text(ProbedFile(path: SourcePath("a.webm"), result: .success(report)), log)) == [
         "a.webm",
         "  container  webm (video/webm)",
         "  size       17 B",
@@ -71,7 +71,7 @@ import Testing
 
   @Test func aFileThatCannotBeRead() {
     let failure = FileFailure(code: "playlist", message: "it is an HLS playlist, not a video")
-    let document = ProbeDocument(path: SourcePath("notes.mp4"), result: .failure(failure))
+    let document = ProbedFile(path: SourcePath("notes.mp4"), result: .failure(failure))
     #expect(
       ProbeSummary.text(document, log) == "failed: notes.mp4 is an HLS playlist, not a video [playlist]\n")
   }

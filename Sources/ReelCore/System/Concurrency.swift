@@ -108,8 +108,9 @@ extension BlockingQueue {
   ///   - ahead: how many elements may be begun that were not given to `body`: results that wait behind one that takes
   ///     long.
   ///   - transform: its flag is set when no result is wanted any more.
+  ///   - body: called where the caller is.
   package func mapInOrder<Elements: IteratorProtocol & Sendable, Output: Sendable>(
-    _ elements: Elements, ahead: Int = 256,
+    _ elements: Elements, ahead: Int = 256, isolation: isolated (any Actor)? = #isolation,
     _ transform: @escaping @Sendable (Elements.Element, CancellationFlag) -> Output,
     _ body: (Output) async -> Bool
   ) async {
@@ -129,14 +130,14 @@ extension BlockingQueue {
           }
         }
       }
-      await Self.inOrder(results, of: lanes.count, source.room, body)
+      await Self.inOrder(results, of: lanes.count, source.room, isolation: isolation, body)
       source.isOver.set()
     }
   }
 
-  private static func inOrder<Output>(
+  private static func inOrder<Output: Sendable>(
     _ results: AsyncStream<(Int, Output)?>, of threads: Int, _ room: DispatchSemaphore,
-    _ body: (Output) async -> Bool
+    isolation: isolated (any Actor)?, _ body: (Output) async -> Bool
   ) async {
     var early: [Int: Output] = [:]
     var (given, running) = (0, threads)

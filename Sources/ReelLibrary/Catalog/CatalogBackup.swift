@@ -20,7 +20,7 @@ public enum CatalogBackup {
           library, at: CatalogPlace(library), busyTimeout: timeout)
       else {
         throw CatalogError(
-          .unusable, "there is no catalog in \(library.path) yet: name another library with --library")
+          .unusable, "there is no catalog in \(library.path) yet: name another library with `library`")
       }
       defer { try? CatalogDatabase.close(source, path: library.catalogPath) }
       try BackupFile(path: path).write(source, at: library.catalogPath)

@@ -92,7 +92,7 @@ extension CatalogError {
     CatalogError(
       .newerSchema,
       "the catalog \(path) was made by a newer Reel (schema \(found), this one knows schema \(known)): "
-        + "update Reel, or name another library with --library")
+        + "update Reel, or name another library with `library`")
   }
 
   /// It has to be brought up to date first, and this process may not write to it.
@@ -123,7 +123,7 @@ extension CatalogError {
   static func notACatalog(at path: String) -> CatalogError {
     CatalogError(
       .corrupt,
-      "\(path) is a database, but not one of Reel's: move it away, or name another library with --library")
+      "\(path) is a database, but not one of Reel's: move it away, or name another library with `library`")
   }
 
   static func leaseLost(_ intent: Intent, at path: String) -> CatalogError {

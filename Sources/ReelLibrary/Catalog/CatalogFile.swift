@@ -55,7 +55,7 @@ enum CatalogFile {
       throw CatalogError(
         .notOurs,
         "the catalog \(path) belongs to another user, or others may write to it: look who has been there, "
-          + "then make it yours alone (`chown`, `chmod 600`), or name another library with --library")
+          + "then make it yours alone (`chown`, `chmod 600`), or name another library with `library`")
     }
   }
 
@@ -68,7 +68,7 @@ enum CatalogFile {
       return CatalogError(
         .unusable,
         "\(path) is not a file, where the catalog should be: move it away, or name another library with "
-          + "--library")
+          + "`library`")
     default:
       let reason = SystemError(code: code, call: "open").reason
       return CatalogError(

@@ -37,6 +37,14 @@ public final class MemoryCatalog: PostCatalog, Sendable {
     shared.library.withLock { library in _ = library.alive.remove(me) }
   }
 
+  /// Adds posts as if they had been published to `destination` one after the other, and told: each gets the next place in
+  /// the feed, and its video is a duplicate from now on. One that is there already is passed over.
+  public func add(_ posts: [Post], to destination: Destination = Destination("memory:store")) {
+    shared.library.withLock { library in
+      for post in posts { library.add(post, to: destination) }
+    }
+  }
+
   // MARK: Publishing
 
   /// T1. Cancelled only if the task was cancelled before the call.

@@ -155,6 +155,23 @@ struct MemoryLibrary {
     stores[publication.destination] = (posts: store.posts + 1, bytes: store.bytes + bytes)
   }
 
+  mutating func add(_ post: Post, to destination: Destination) {
+    guard places[post.id] == nil else { return }
+    var post = post
+    post.pageNumber = posts.count + 1
+    if let digest = post.digest {
+      let publication = Publication(digest: digest, destination: destination, authorID: post.authorID)
+      names.insert(StoredName(publication, post.video))
+      ofPublication[publication, default: []].append(rows.count)
+      ofIntent[post.id] = rows.count
+      rows.append(Row(intent: post.id, key: post.video, publication: publication, state: .published))
+    }
+    places[post.id] = posts.count
+    posts.append(post)
+    let store = stores[destination] ?? (posts: 0, bytes: 0)
+    stores[destination] = (posts: store.posts + 1, bytes: store.bytes + (post.size ?? 0))
+  }
+
   func post(_ id: PostID) -> Post? {
     places[id].map { posts[$0] }
   }

@@ -163,7 +163,7 @@ extension SQLiteCatalog {
         if identity.isSettled(at: clock.now()) { try KnownFileTable.put(digest, of: identity, in: db) }
       case .outcome(let outcome, let digest, let reader):
         guard outcome.isWorthRemembering,
-          let document = try? JSONEncoder().encode(StoredProbeResult(outcome))
+          let document = try? JSONEncoder(times: .number).encode(StoredProbeResult(outcome))
         else { continue }
         try ProbeResultTable.put(String(decoding: document, as: UTF8.self), of: digest, by: reader, in: db)
       case .failure(let failure, let path): try FailureTable.put(failure, at: path, in: db)

@@ -257,7 +257,7 @@ extension SQLiteCatalog {
           throw CatalogError(
             .unusable,
             "videos that are posts both in \(old) and in \(new): \(both); nothing was changed: with "
-              + "--duplicates allow they keep both posts")
+              + "`duplicates` allow they keep both posts")
         }
       }
       guard try DestinationTable.rename(from, place.name(of: old), to: place.name(of: new), in: db) else {

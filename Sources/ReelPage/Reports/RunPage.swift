@@ -30,7 +30,7 @@ package struct RunFiles: Sendable {
   package mutating func note(_ event: IngestEvent) {
     switch event.body {
     case .metadataWarning(let warning): warn(warning.path, warning.code.rawValue, warning.message)
-    case .posterFailed(let file, let failure): warn(file.path, failure.code, failure.message)
+    case .posterFailed(let file, let failure): warn(file.path, failure.code.rawValue, failure.message)
     case .fileProbed(let file, let report):
       for warning in report.media.warnings { warn(file.path, warning.code.rawValue, warning.message) }
     case .postPublished(let file, let post): add(file, event, "published", .good, [Self.note(post)])
@@ -44,7 +44,7 @@ package struct RunFiles: Sendable {
     case .fileFailed(let file, let failure):
       add(
         file, event, "failed", .bad,
-        [ReportPage.Note(reason: failure.code, text: ReportPage.sentence(failure.message))])
+        [ReportPage.Note(reason: failure.code.rawValue, text: ReportPage.sentence(failure.message))])
     default: break
     }
   }
@@ -116,7 +116,7 @@ package enum RunPage {
     let summary = report.summary
     let counts = [
       ("published", summary.published), ("would be published", summary.planned),
-      ("duplicates", summary.duplicates), ("refused", summary.refused), ("failed", summary.failed),
+      ("duplicates", summary.duplicates), ("refused", summary.refused), ("failed", summary.failedOrCancelled),
       ("ignored, not videos", summary.ignored), ("warnings", files.warnings + files.warningsLeftOut),
     ]
     let place = report.destination.map { "To \($0.name), by" } ?? "By"

@@ -80,7 +80,7 @@ struct KeyFile {
       _ = try retryingInterrupts("fstat") { fstat(descriptor.rawValue, &status) }
     } catch {
       throw error.code == ENOENT
-        ? .badKey(path, "is not there: name another with --service-account") : unreadable(error)
+        ? .badKey(path, "is not there: name another with `serviceAccount`") : unreadable(error)
     }
     if let objection = objection(to: status) { throw .badKey(path, objection) }
     do throws(SystemError) {

@@ -57,13 +57,13 @@ extension UploadError {
     case .untrusted(let reason):
       self.init(
         .storeUnusable,
-        "the store \(store) can't be trusted (\(reason)): give the certificate of its authority with --ca-file, "
+        "the store \(store) can't be trusted (\(reason)): give the certificate of its authority with `caFile`, "
           + "or correct the address")
     case .plainHTTP(let origin):
       self.init(
         .storeUnusable,
         "\(origin) is not encrypted, so what is sent could be read and changed on its way: use https, or allow it "
-          + "with --insecure-http")
+          + "with `insecureHTTP`")
     case .misdirected(let origin):
       self.init(
         .rejected, "a credential of the store \(store) was to be sent to \(origin), and was not: report this")

@@ -205,7 +205,7 @@ public struct LocalCredentials: Sendable {
     return UploadError(
       .storeUnusable,
       "no credentials for S3 were found; looked in: \(variables)the profile \(profile) in \(places)"
-        + "; the endpoints of containers and virtual machines are asked only with --credentials container or instance"
+        + "; the endpoints of containers and virtual machines are asked only with `credentials` container or instance"
     )
   }
 

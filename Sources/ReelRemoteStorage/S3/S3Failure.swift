@@ -137,7 +137,7 @@ struct S3ErrorMessages: Sendable {
     if failure.isWrongRegion {
       return made(
         .storeUnusable,
-        "the bucket \(store.bucket) is in the region \(failure.region ?? "?"): say so with --region")
+        "the bucket \(store.bucket) is in the region \(failure.region ?? "?"): say so with `region`")
     }
     let words = [failure.code, failure.words].compactMap { $0 }.joined(separator: ": ")
     return failure.reply.failure(

@@ -48,7 +48,7 @@ public struct S3Store: Hashable, Sendable {
     guard usesPaths != false || bucket.contains(".") || Self.isHostLabel(bucket) else {
       throw S3StoreError(
         "\"\(bucket)\" can't stand in a host's name, which has lower case letters, digits and dashes: leave out "
-          + "--no-path-style")
+          + "`noPathStyle`")
     }
     self.usesPaths = usesPaths ?? (endpoint != nil || !Self.isHostLabel(bucket))
   }
@@ -87,7 +87,7 @@ extension S3Store {
 }
 
 /// Why a store can't be named so; one sentence for people.
-public struct S3StoreError: Error, Hashable, Sendable {
+public struct S3StoreError: ReelError, Hashable {
   /// What is wrong.
   public let message: String
 

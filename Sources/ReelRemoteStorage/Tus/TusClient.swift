@@ -147,7 +147,7 @@ struct TusClient: Sendable {
     UploadError(
       .rejected,
       "the tus server \(failure.store) gives nothing back, so \(key) can't be read: name the address that viewers "
-        + "use with --public-base-url")
+        + "use with `publicBaseURL`")
   }
 
   // MARK: Calls

@@ -65,7 +65,7 @@ struct AdapterWording: Sendable {
     UploadError(
       .interrupted,
       "\(who) told nothing new for \(Int((time / .seconds(1)).rounded())) s and was ended: let it report its "
-        + "progress, or give it more time with --adapter-deadline")
+        + "progress, or give it more time with `adapterDeadline`")
   }
 
   var cancelled: UploadError {
@@ -91,7 +91,7 @@ struct AdapterWording: Sendable {
         "\(who) can't be started: this process ignores SIGCHLD, so that how an adapter ends would be lost; give that "
           + "signal its default disposition")
     case EMFILE, ENFILE, EAGAIN, ENOMEM:
-      UploadError(.unavailable, "\(who) can't be started (\(error)): use fewer --uploads")
+      UploadError(.unavailable, "\(who) can't be started (\(error)): use fewer `uploads`")
     default: UploadError(.storeUnusable, "\(who) can't be started (\(error))")
     }
   }
@@ -167,7 +167,7 @@ struct AdapterClaims: Sendable {
     if let base = publicBaseURL { return base + (base.hasSuffix("/") ? "" : "/") + key.rawValue }
     guard let claimed else {
       throw wording.breach(
-        AdapterViolation("it gives no \"url\" that viewers can open, and there is no --public-base-url"))
+        AdapterViolation("it gives no \"url\" that viewers can open, and there is no `publicBaseURL`"))
     }
     guard Self.isAddress(claimed) else {
       throw wording.wrong("the address it gives for \(key) is not an address", quoting: claimed)

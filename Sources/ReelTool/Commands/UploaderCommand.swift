@@ -104,7 +104,7 @@ struct VersionCommand: AsyncParsableCommand {
       return VersionView(worker: reader.reel, isolation: isolation, ffmpeg: reader.ffmpeg, sqlite: sqlite)
     } catch let error as ProbeError {
       return VersionView(
-        worker: nil, isolation: nil, ffmpeg: nil, sqlite: sqlite, workerProblem: error.message)
+        worker: nil, isolation: nil, ffmpeg: nil, sqlite: sqlite, workerProblem: error.told)
     } catch {
       return VersionView(
         worker: nil, isolation: nil, ffmpeg: nil, sqlite: sqlite,

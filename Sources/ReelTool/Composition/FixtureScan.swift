@@ -100,7 +100,7 @@ struct FixtureScan: Sendable {
       return .media(try prober.probe(source, cancellation: flag))
     } catch {
       if error.code.isInstallation || error.code == .cancelled { throw error }
-      return .unreadable(error)
+      return .unreadable(ProbeError(error.code, error.told, found: error.found))
     }
   }
 
@@ -118,7 +118,7 @@ struct FixtureScan: Sendable {
     do throws(SourceError) {
       return try Sidecar.metadata(beside: found, trustAuthor: true) == nil ? .none : .valid
     } catch {
-      return .invalid(error.message)
+      return .invalid(error.told)
     }
   }
 

@@ -185,7 +185,7 @@ struct LibraryRebuild: Sendable {
       if error.code.isInstallation || error.code == .cancelled { throw CommandFailure(error) }
       throw CommandFailure(.couldNotRun, "\(key): \(error.message): " + again)
     }
-    return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.message)
+    return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.told)
   }
 
   /// What is not a file was not stored by Reel.
@@ -193,6 +193,6 @@ struct LibraryRebuild: Sendable {
     guard [.isDirectory, .notRegular, .isLink].contains(error.code) else {
       throw CommandFailure(.couldNotRun, "\(key): \(error.message): " + again)
     }
-    return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.message)
+    return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.told)
   }
 }

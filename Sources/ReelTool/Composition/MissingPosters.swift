@@ -185,7 +185,12 @@ struct MissingPosters: Sendable {
       if error.code.isInstallation { throw CommandFailure(error) }
       // What was not begun is no failure.
       if error.code == .cancelled { continue }
-      try tell(path, .failure(FileFailure(code: error.code.rawValue, message: error.message)), &count)
+      try tell(
+        path,
+        .failure(
+          FileFailure(
+            code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)),
+        &count)
     }
     try await publish(made, in: store.uploader, at: store.place, &count)
   }
@@ -260,7 +265,12 @@ struct MissingPosters: Sendable {
         // What was not begun is no failure.
         if error.code == .cancelled { continue }
         if error.code == .conflict { await giveUp(key, in: store.destination) }
-        try tell(one.path, .failure(FileFailure(code: error.code.rawValue, message: error.message)), &count)
+        try tell(
+          one.path,
+          .failure(
+            FileFailure(
+              code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)),
+          &count)
       }
     }
     let posters = shown.map { (post: $0.made.post.id, poster: $0.poster) }
@@ -270,7 +280,7 @@ struct MissingPosters: Sendable {
     for (one, isShown) in zip(shown, isShown) {
       let file = SourcePath(place + "/" + one.poster.key.rawValue)
       let lost = FileFailure(
-        code: "catalog." + CatalogError.Code.leaseLost.rawValue,
+        code: .catalog(.leaseLost),
         message: "another process has taken its poster over: run the same command again")
       try tell(
         one.made.path,

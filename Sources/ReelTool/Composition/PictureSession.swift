@@ -122,7 +122,8 @@ struct PictureSession: Sendable {
       do throws(PosterError) {
         return PicturedFile(path: file.path, identity: file.identity, result: .success(try make(file, flag)))
       } catch {
-        let failure = FileFailure(code: error.code.rawValue, message: error.message)
+        let failure = FileFailure(
+          code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)
         return PicturedFile(
           path: file.path, identity: file.identity, result: .failure(failure),
           installation: error.code.isInstallation ? error : nil)
@@ -131,7 +132,8 @@ struct PictureSession: Sendable {
   }
 
   private static func unreadable<Output>(_ path: SourcePath, _ error: SourceError) -> PicturedFile<Output> {
-    let failure = FileFailure(code: error.code.rawValue, message: error.message)
+    let failure = FileFailure(
+      code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)
     return PicturedFile(path: path, identity: nil, result: .failure(failure))
   }
 }

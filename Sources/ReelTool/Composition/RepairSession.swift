@@ -43,7 +43,7 @@ struct RepairSession: Sendable {
       try await catalog.close()
       return look
     } catch  where error.code == .corrupt {
-      return ([.damaged(error.message)], 0)
+      return ([.damaged(error.told)], 0)
     }
   }
 
@@ -168,6 +168,6 @@ extension ObjectKey {
 
 extension RepairFailure {
   fileprivate init(_ path: SourcePath, _ error: SourceError) {
-    self.init(subject: path.text, code: error.code.rawValue, message: error.message)
+    self.init(subject: path.text, code: error.code.rawValue, message: error.told)
   }
 }

@@ -32,7 +32,7 @@ struct ReportIllustration: Sendable {
         switch file.result {
         case .success(let poster): made.pictures.add(poster, of: file.path)
         case .failure(let failure):
-          if failure.code == PosterError.Code.timeout.rawValue { made.timeouts += 1 }
+          if failure.code.rawValue == PosterError.Code.timeout.rawValue { made.timeouts += 1 }
         }
         if made.timeouts == Self.mostTimeouts { throw TooManyTimeouts() }
       }

@@ -9,7 +9,7 @@ final class ProbePrinter: Sendable {
     case cards, json, lines
   }
   private struct State {
-    var kept: [ProbeDocument] = []
+    var kept: [ProbedFile] = []
     var count = 0
     var failed = 0
     var problem: (any Error)?
@@ -26,15 +26,17 @@ final class ProbePrinter: Sendable {
 
   /// What there is to print of one file; several are prepared at once.
   func prepare(_ file: ProbedFile) -> PreparedAnswer {
-    let document = ProbeDocument(path: file.path, result: file.result)
+    let file = ProbedFile(
+      path: file.path,
+      result: file.result.mapError { FileFailure(code: $0.code, message: $0.told, cause: $0.cause) })
     let text = Result {
       switch format {
-      case .cards: ProbeSummary.text(document, .standardOutput())
-      case .lines: try document.jsonLine()
+      case .cards: ProbeSummary.text(file, .standardOutput())
+      case .lines: try file.jsonLine()
       case .json: ""
       }
     }
-    return PreparedAnswer(document: document, text: text)
+    return PreparedAnswer(file: file, text: text)
   }
 
   /// Prints one file's answer; blocks while the reader of the output is slow. Gives false when nobody reads any more.
@@ -50,10 +52,10 @@ final class ProbePrinter: Sendable {
       }
       state.count += 1
       #if DEBUG
-        if let way = Self.way(of: answer.document) { state.ways[way, default: 0] += 1 }
+        if let way = Self.way(of: answer.file) { state.ways[way, default: 0] += 1 }
       #endif
-      if case .failure = answer.document.result { state.failed += 1 }
-      if format == .json { state.kept.append(answer.document) }
+      if case .failure = answer.file.result { state.failed += 1 }
+      if format == .json { state.kept.append(answer.file) }
       return true
     }
   }
@@ -65,8 +67,8 @@ final class ProbePrinter: Sendable {
         .map { "\($0.value)\t\($0.key)\n" }.joined()
     }
 
-    private static func way(of document: ProbeDocument) -> String? {
-      guard case .success(let report) = document.result else { return nil }
+    private static func way(of file: ProbedFile) -> String? {
+      guard case .success(let report) = file.result else { return nil }
       let words = [
         report.provenance.method.rawValue, report.media.container.rawValue,
         report.media.video?.codec ?? "no video", report.reason ?? "",
@@ -103,7 +105,7 @@ final class ProbePrinter: Sendable {
 
 /// A file's answer, and the text of it.
 struct PreparedAnswer: Sendable {
-  fileprivate let document: ProbeDocument
+  fileprivate let file: ProbedFile
   /// Empty when the document is printed with the others, at the end.
   fileprivate let text: Result<String, any Error>
 }

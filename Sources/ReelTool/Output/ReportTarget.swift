@@ -116,7 +116,7 @@ struct PublishOutcome {
   /// Whether there is no post to print, but a reason.
   var isProblem: Bool {
     switch result {
-    case .refused, .failed: true
+    case .refused, .failed, .cancelled: true
     case .published, .duplicate, .planned: false
     }
   }
@@ -127,8 +127,10 @@ struct PublishOutcome {
     case .duplicate(let post?): PostSummary.text(post, title: .duplicate, traits)
     case .duplicate(nil): traits.sanitized("\(path.text) would be a duplicate") + "\n"
     case .planned(let plan): PlanSummary.text(plan, of: path, traits)
-    case .refused(let refusal): problem(refusal.code, refusal.message, refused: true, traits)
-    case .failed(let failure): problem(failure.code, failure.message, refused: false, traits)
+    case .refused(let refusal): problem(refusal.code.rawValue, refusal.message, refused: true, traits)
+    case .failed(let failure): problem(failure.code.rawValue, failure.message, refused: false, traits)
+    case .cancelled:
+      problem(FileFailure.cancelled.code.rawValue, FileFailure.cancelled.message, refused: false, traits)
     }
   }
 
@@ -144,6 +146,7 @@ struct PublishOutcome {
     case .planned(let plan): try JSONOutput.text(plan, pretty: pretty)
     case .refused(let refusal): try JSONOutput.text(Failed(error: nil, refused: refusal), pretty: pretty)
     case .failed(let failure): try JSONOutput.text(Failed(error: failure, refused: nil), pretty: pretty)
+    case .cancelled: try JSONOutput.text(Failed(error: .cancelled, refused: nil), pretty: pretty)
     }
   }
 

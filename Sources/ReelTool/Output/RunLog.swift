@@ -19,7 +19,7 @@ struct RunLog: Sendable {
   /// Whether it tells that a file ended so.
   func tells(_ result: PublishResult) -> Bool {
     switch result {
-    case .failed: true
+    case .failed, .cancelled: true
     case .refused: level <= .warning
     case .published, .duplicate, .planned: level <= .info
     }

@@ -27,7 +27,7 @@ struct Uploads {
       caption: request.uri.queryParameters["caption"].map(String.init))
     // The name of the temporary file says nothing.
     options.keepsSourceName = false
-    return Self.answer(await publish(file.path, options))
+    return await publish(file.path, options)
   }
 
   /// Small pieces; a server with many uploads at once would hand them to threads that may wait for a disk.
@@ -46,24 +46,18 @@ struct Uploads {
   }
 
   /// A client that goes away cancels its request's task, and the video with it.
-  @MainActor
-  private func publish(_ path: String, _ options: IngestOptions) async -> PublishResult {
-    let model = MediaModel(
-      file: SourceInput(path: SourcePath(path)), options: options, services: library.services)
-    return await model.publish()
-  }
-
-  private static func answer(_ result: PublishResult) -> EditedResponse<Answer> {
-    switch result {
+  private func publish(_ path: String, _ options: IngestOptions) async -> EditedResponse<Answer> {
+    switch await library.services.publish(SourceInput(path: SourcePath(path)), options: options) {
     case .published(let post): EditedResponse(status: .created, response: Answer(post: post))
     case .duplicate(let post): EditedResponse(status: .ok, response: Answer(post: post))
     case .refused(let refusal):
       EditedResponse(
-        status: .unprocessableContent, response: Answer(code: refusal.code, message: refusal.message))
+        status: .unprocessableContent, response: Answer(code: refusal.code.rawValue, message: refusal.message))
     case .failed(let failure):
       EditedResponse(
-        status: .unprocessableContent, response: Answer(code: failure.code, message: failure.message))
+        status: .unprocessableContent, response: Answer(code: failure.code.rawValue, message: failure.message))
     case .planned: EditedResponse(status: .ok, response: Answer())
+    case .cancelled: EditedResponse(status: .serviceUnavailable, response: Answer())
     }
   }
 }

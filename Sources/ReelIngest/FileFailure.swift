@@ -1,0 +1,122 @@
+import ReelCore
+
+/// Why a file was not published, or why a run could not go on.
+public struct FileFailure: ReelError, Codable {
+  /// What it is, for programs.
+  public let code: Code
+  /// What went wrong and what to do; one sentence for people, without the file's path.
+  public let message: String
+  /// The error of the layer that failed, such as an `UploadError`. Nil where there was none, and in an event that was read
+  /// from JSON.
+  public let cause: (any Error)?
+
+  private enum CodingKeys: String, CodingKey { case code, message }
+
+  /// A failure. `message` is shown behind the file's path.
+  public init(code: Code, message: String, cause: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.cause = cause
+  }
+
+  /// Reads a code and a message.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    code = try container.decode(Code.self, forKey: .code)
+    message = try container.decode(String.self, forKey: .message)
+    cause = nil
+  }
+}
+
+extension FileFailure: Hashable {
+  /// Whether both say the same; what caused them is not compared.
+  public static func == (left: FileFailure, right: FileFailure) -> Bool {
+    left.code == right.code && left.message == right.message
+  }
+
+  /// Of what ``==(_:_:)`` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(code)
+    hasher.combine(message)
+  }
+}
+
+extension FileFailure {
+  /// What failed, by the layer that did. ``rawValue`` is the code in events and reports.
+  ///
+  /// A code that was read from JSON is that of the first layer that has it. Two are equal when their raw values are.
+  public enum Code: Sendable {
+    /// The file could not be opened, or its sidecar not be used.
+    case source(SourceError.Code)
+    /// It could not be read as media.
+    case probe(ProbeError.Code)
+    /// It could not be stored.
+    case upload(UploadError.Code)
+    /// No poster could be made, and one was required.
+    case poster(PosterError.Code)
+    /// The catalog could not answer.
+    case catalog(CatalogError.Code)
+    /// The run was cancelled before the file was done: it is not the file's failure.
+    case cancelled
+    /// One that this version does not know.
+    case other(String)
+  }
+}
+
+extension FileFailure.Code: RawRepresentable, Hashable, Codable, ExpressibleByStringLiteral,
+  CustomStringConvertible
+{
+  private static let (catalogPrefix, posterPrefix) = ("catalog.", "poster.")
+  private static let cancelledText = ProbeError.Code.cancelled.rawValue
+
+  /// The layer's own code, after `catalog.` or `poster.` where it is one of these.
+  public var rawValue: String {
+    switch self {
+    case .source(let code): code.rawValue
+    case .probe(let code): code.rawValue
+    case .upload(let code): code.rawValue
+    case .poster(let code): Self.posterPrefix + code.rawValue
+    case .catalog(let code): Self.catalogPrefix + code.rawValue
+    case .cancelled: Self.cancelledText
+    case .other(let text): text
+    }
+  }
+
+  /// The code of that name.
+  public init(rawValue: String) {
+    if rawValue == Self.cancelledText {
+      self = .cancelled
+    } else if let code = SourceError.Code(rawValue: rawValue) {
+      self = .source(code)
+    } else if let code = ProbeError.Code(rawValue: rawValue) {
+      self = .probe(code)
+    } else if let code = UploadError.Code(rawValue: rawValue) {
+      self = .upload(code)
+    } else if let code = CatalogError.Code(rawValue, after: Self.catalogPrefix) {
+      self = .catalog(code)
+    } else if let code = PosterError.Code(rawValue, after: Self.posterPrefix) {
+      self = .poster(code)
+    } else {
+      self = .other(rawValue)
+    }
+  }
+
+  /// The code of that name.
+  public init(stringLiteral: String) { self.init(rawValue: stringLiteral) }
+
+  /// ``rawValue``.
+  public var description: String { rawValue }
+
+  /// Whether both have the same raw value.
+  public static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+
+  /// Of the raw value.
+  public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+}
+
+extension RawRepresentable where RawValue == String {
+  fileprivate init?(_ text: String, after prefix: String) {
+    guard text.hasPrefix(prefix) else { return nil }
+    self.init(rawValue: String(text.dropFirst(prefix.count)))
+  }
+}

@@ -1,0 +1,72 @@
+import ReelCore
+
+/// What was read of one file. Its JSON is what `reel probe` prints of it (docs/probe.md):
+///
+/// `{"path": …, "ok": true, "media": {…}, "probe": {…}}` or `{"path": …, "ok": false, "error": {"code", "message"}}`;
+/// `pathBytes` (base64) beside `path` when that does not carry the bytes.
+public struct ProbedFile: Hashable, Sendable {
+  /// As the user or the walk named it.
+  public let path: SourcePath
+  /// Its facts, or why there are none.
+  public let result: Result<ProbeReport, FileFailure>
+
+  /// The answer for one file.
+  public init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
+    self.path = path
+    self.result = result
+  }
+}
+
+extension ProbedFile {
+  /// Whether the name claims another container than the file has.
+  public var extensionMismatch: Bool {
+    guard case .success(let report) = result else { return false }
+    return report.media.container.contradicts(claimedExtension: path.claimedExtension)
+  }
+}
+
+extension ProbedFile: Codable {
+  private enum CodingKeys: String, CodingKey { case ok, media, probe, error }
+  private enum ErrorKeys: String, CodingKey { case code, message }
+  private enum MediaKeys: String, CodingKey {
+    case contentType, extensionMismatch
+    case fileExtension = "extension"
+  }
+
+  /// Writes the facts, and what follows from them and from the name, or the error, whose message names the file.
+  public func encode(to encoder: any Encoder) throws {
+    var paths = encoder.container(keyedBy: SourcePathCoding.self)
+    try path.encode(into: &paths)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    switch result {
+    case .success(let report):
+      try container.encode(true, forKey: .ok)
+      let media = container.superEncoder(forKey: .media)
+      try report.media.encode(to: media)
+      var more = media.container(keyedBy: MediaKeys.self)
+      try more.encode(report.media.container.fileExtension, forKey: .fileExtension)
+      try more.encode(report.media.container.contentType, forKey: .contentType)
+      try more.encode(extensionMismatch, forKey: .extensionMismatch)
+      try container.encode(report.provenance, forKey: .probe)
+    case .failure(let failure):
+      try container.encode(false, forKey: .ok)
+      var error = container.nestedContainer(keyedBy: ErrorKeys.self, forKey: .error)
+      try error.encode(failure.code, forKey: .code)
+      try error.encode(Sentence.naming(path.text, failure.message), forKey: .message)
+    }
+  }
+
+  /// Reads what ``encode(to:)`` wrote.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    path = try SourcePath(from: try decoder.container(keyedBy: SourcePathCoding.self))
+    if try container.decode(Bool.self, forKey: .ok) {
+      result = .success(
+        ProbeReport(
+          media: try container.decode(MediaInfo.self, forKey: .media),
+          provenance: try container.decode(ProbeProvenance.self, forKey: .probe)))
+    } else {
+      result = .failure(try container.decode(FileFailure.self, forKey: .error))
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import ReelCore
+
+/// An uploader in front of another one, where a closure may wait or fail before each upload.
+public struct ScriptedUploader: Uploader {
+  private let base: any Uploader
+  private let isLatencyBound: Bool
+  private let onUpload: @Sendable (ObjectKey) async throws(UploadError) -> Void
+
+  /// - Parameters:
+  ///   - base: keeps what is uploaded, such as a `MemoryUploader`.
+  ///   - isLatencyBound: says so of the store, whatever `base` says.
+  public init(
+    base: any Uploader, isLatencyBound: Bool = false,
+    onUpload: @escaping @Sendable (ObjectKey) async throws(UploadError) -> Void
+  ) {
+    (self.base, self.isLatencyBound, self.onUpload) = (base, isLatencyBound, onUpload)
+  }
+
+  /// Those of the other uploader.
+  public var traits: UploadTraits {
+    var traits = base.traits
+    traits.isLatencyBound = isLatencyBound || traits.isLatencyBound
+    return traits
+  }
+  /// That of the other uploader.
+  public var destination: Destination { base.destination }
+
+  /// Prepares the other uploader.
+  public func prepare() async throws(UploadError) { try await base.prepare() }
+
+  /// Calls the closure, then uploads.
+  public func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    try await onUpload(key)
+    return try await base.upload(source, to: key, reporting: reporting)
+  }
+
+  /// As the other uploader.
+  public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+  /// As the other uploader.
+  public func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  /// As the other uploader.
+  public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    try await base.readBack(key)
+  }
+}

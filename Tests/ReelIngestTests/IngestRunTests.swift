@@ -1,0 +1,176 @@
+import Dispatch
+import ReelCore
+import ReelIngest
+import ReelLibrary
+import ReelSource
+import ReelStorage
+import ReelTestSupport
+import ReelTesting
+import Testing
+
+/// Runs without a view model, from an actor of the test's own: nothing of theirs waits for the main actor.
+@Suite("A run that no view watches", .shortTime)
+struct IngestRunTests {
+  let catalog = MemoryCatalog()
+  let store = MemoryUploader()
+
+  private func services(
+    _ prober: ScriptedProber = ScriptedProber(), uploader: (any Uploader)? = nil
+  ) -> IngestServices {
+    IngestServices(prober: prober, uploader: uploader ?? store, catalog: catalog)
+  }
+
+  /// A server, as it were: its methods hand out ordinary closures.
+  private actor Server {
+    let services: IngestServices
+    var types: [String] = []
+
+    init(_ services: IngestServices) { self.services = services }
+
+    func upload(_ file: SourceInput) async -> PublishResult {
+      await services.publish(file) { types.append($0.body.type) }
+    }
+
+    func takeIn(_ folder: SourceInput) async -> RunSummary {
+      let run = services.ingest([folder])
+      for await event in run { types.append(event.body.type) }
+      return await run.summary
+    }
+  }
+
+  @Test("one video, from an actor: its end is returned, its events come in order")
+  func publish() async throws {
+    let folder = ClipFolder(["a.mp4"])
+    let server = Server(services())
+    guard case .published(let post) = await server.upload(folder.file("a.mp4")) else {
+      Issue.record("not published")
+      return
+    }
+    let types = await server.types
+    #expect(types.first == "run.started" && types.contains("post.published") && types.last == "run.finished")
+    #expect(await services().publish(folder.file("a.mp4")) == .duplicate(post))
+    guard case .failed(let failure) = await services().publish(folder.input) else {
+      Issue.record("a folder was published")
+      return
+    }
+    #expect(failure.code == "isDirectory")
+  }
+
+  @Test("a batch, from an actor: every event, then the summary that the last one told")
+  func ingest() async {
+    let folder = ClipFolder(["a.mp4", "b.mp4"])
+    let server = Server(services())
+    let summary = await server.takeIn(folder.input)
+    #expect(summary.published == 2 && summary.outcome == .completed)
+    let types = await server.types
+    #expect(types.filter { $0 == "post.published" }.count == 2 && types.last == "run.finished")
+  }
+
+  @Test("who wants no events asks for the summary alone; a second one who asks gets the same")
+  func summaryAlone() async {
+    let folder = ClipFolder(["a.mp4"])
+    let run = services().ingest([folder.input])
+    #expect(run.state.phase == .idle)
+    async let other = run.summary
+    let summary = await run.summary
+    #expect(summary.published == 1 && run.state.phase == .finished(summary))
+    #expect(await other == summary)
+  }
+
+  @Test("cancelled before it begins, it ends as cancelled and takes nothing in")
+  func cancelledFirst() async {
+    let folder = ClipFolder(["a.mp4"])
+    let run = services().ingest([folder.input])
+    run.cancel()
+    let summary = await run.summary
+    #expect(summary.outcome == .cancelled && summary.published == 0 && store.keys.isEmpty)
+  }
+
+  @Test(
+    "a task that is cancelled in its loop gets every event to the last one, and what was in flight is rolled back"
+  )
+  func cancelledTask() async {
+    let folder = ClipFolder(["a.mp4"])
+    let begun = AsyncStream<Void>.makeStream()
+    let endless = ScriptedUploader(base: store) { _ throws(UploadError) in
+      begun.continuation.yield()
+      do { try await Task.sleep(for: .seconds(50)) } catch { throw UploadError(.cancelled, "cancelled") }
+    }
+    let server = Server(services(uploader: endless))
+    let input = folder.input
+    let task = Task { await server.takeIn(input) }
+    for await _ in begun.stream { break }
+    task.cancel()
+    #expect(await task.value.outcome == .cancelled)
+    #expect(await server.types.last == "run.finished")
+    #expect(store.keys.isEmpty)
+  }
+
+  @Test("no more files are in flight than asked for, whatever waits", arguments: [1, 3, 10, 40])
+  func inFlight(_ most: Int) async {
+    let folder = ClipFolder((0..<80).map { "\(100 + $0).mp4" })
+    let slow = ScriptedUploader(base: store, isLatencyBound: true) { _ throws(UploadError) in
+      for _ in 0..<10 { await Task.yield() }
+    }
+    var options = IngestOptions()
+    options.maxInFlight = most
+    let run = services(uploader: slow).ingest([folder.input], options: options)
+    var (begun, highest) = (0, 0)
+    for await event in run {
+      if case .fileStarted = event.body { begun += 1 }
+      if event.body.file != nil, event.body.isTerminal { begun -= 1 }
+      highest = max(highest, begun)
+    }
+    #expect(highest <= most && highest > 0)
+    #expect(await run.summary.published == 80)
+  }
+
+  @Test("facts come to an actor's ordinary closure, until it has enough")
+  func facts() async throws {
+    actor Reader {
+      var paths: [SourcePath] = []
+
+      func read(_ run: ProbeRun) async throws {
+        try await run.run { file in
+          paths.append(file.path)
+          return paths.count < 2
+        }
+      }
+    }
+    let folder = ClipFolder(["a.mp4", "b.mp4", "c.mp4"])
+    let reader = Reader()
+    try await reader.read(ProbeRun(inputs: [folder.input], prober: ScriptedProber(), width: 2))
+    #expect(await reader.paths.map(\.lastComponent.text) == ["a.mp4", "b.mp4"])
+  }
+
+  @Test("leaving the loop cancels the run; its summary waits for its end")
+  func left() async {
+    let folder = ClipFolder(["a.mp4"])
+    let begun = DispatchSemaphore(value: 0)
+    let prober = ScriptedProber(cancellable: { _, cancellation throws(ProbeError) in
+      let end = DispatchSemaphore(value: 0)
+      let waking = cancellation.onSet { end.signal() }
+      begun.signal()
+      _ = end.wait(timeout: .now() + 30)
+      cancellation.clear(waking)
+      throw ProbeError(.cancelled, "cancelled")
+    })
+    let run = services(prober).ingest([folder.input])
+    for await event in run where event.body.type == "run.scanned" {
+      await DispatchQueue(label: "test").run { begun.wait() }
+      break
+    }
+    #expect(await run.summary.outcome == .cancelled)
+  }
+}
+
+extension DispatchQueue {
+  fileprivate func run(_ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      async {
+        body()
+        continuation.resume()
+      }
+    }
+  }
+}
