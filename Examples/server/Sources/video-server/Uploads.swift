@@ -52,10 +52,12 @@ struct Uploads {
     case .duplicate(let post): EditedResponse(status: .ok, response: Answer(post: post))
     case .refused(let refusal):
       EditedResponse(
-        status: .unprocessableContent, response: Answer(code: refusal.code.rawValue, message: refusal.message))
+        status: .unprocessableContent, response: Answer(code: refusal.code.rawValue, message: refusal.message)
+      )
     case .failed(let failure):
       EditedResponse(
-        status: .unprocessableContent, response: Answer(code: failure.code.rawValue, message: failure.message))
+        status: .unprocessableContent, response: Answer(code: failure.code.rawValue, message: failure.message)
+      )
     case .planned: EditedResponse(status: .ok, response: Answer())
     case .cancelled: EditedResponse(status: .serviceUnavailable, response: Answer())
     }
