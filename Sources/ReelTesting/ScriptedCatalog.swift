@@ -18,7 +18,9 @@ public struct ScriptedCatalog: PostCatalog {
   private let base: any PostCatalog
   private let onCall: @Sendable (Call) throws(CatalogError) -> Void
 
-  /// - Parameter base: does what is asked, such as a `MemoryCatalog`.
+  /// - Parameters:
+  ///   - base: does what is asked, such as a `MemoryCatalog`.
+  ///   - onCall: called before each call is handed on; may fail.
   public init(
     base: any PostCatalog, onCall: @escaping @Sendable (Call) throws(CatalogError) -> Void
   ) {
@@ -43,7 +45,7 @@ extension ScriptedCatalog {
     return try base.claim(requests, noting: notes)
   }
 
-  /// ``Call/complete``.
+  /// ``Call/complete(_:)``.
   public func complete(
     _ intent: Intent, draft: PostDraft, stored: StoredObject
   ) async throws(CatalogError) -> Post {
@@ -51,7 +53,7 @@ extension ScriptedCatalog {
     return try await base.complete(intent, draft: draft, stored: stored)
   }
 
-  /// ``Call/complete``, unless there are only notes.
+  /// ``Call/complete(_:)``, unless there are only notes.
   public func complete(
     _ completions: [Completion], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Post, CatalogError>] {

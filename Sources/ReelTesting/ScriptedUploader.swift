@@ -9,6 +9,7 @@ public struct ScriptedUploader: Uploader {
   /// - Parameters:
   ///   - base: keeps what is uploaded, such as a `MemoryUploader`.
   ///   - isLatencyBound: says so of the store, whatever `base` says.
+  ///   - onUpload: called before each upload is handed on; may wait, or fail.
   public init(
     base: any Uploader, isLatencyBound: Bool = false,
     onUpload: @escaping @Sendable (ObjectKey) async throws(UploadError) -> Void
