@@ -15,21 +15,22 @@ package enum FeedTable {
   /// - Parameters:
   ///   - size: of the page, when it was asked for, so that the next one has it too.
   ///   - filter: the options by which posts were chosen, for the next page.
+  ///   - library: where posts were looked for; nil for a place that needs no name.
   ///   - hint: writes the command.
   package static func text(
     _ page: FeedPage, order: Order = .newest(before: nil), size: Int? = nil, filter: String = "",
-    hint: CommandHint = CommandHint(), _ traits: TerminalTraits
+    library: String? = nil, hint: CommandHint = CommandHint(), _ traits: TerminalTraits
   ) -> String {
     let posts =
       page.posts.isEmpty && !filter.isEmpty
-      ? traits.wrapped("No such posts.") : posts(page.posts, order, hint, traits)
+      ? traits.wrapped("No such posts.") : posts(page.posts, order, library, hint, traits)
     return (posts + footer(page, order, size, filter, hint, traits)).text(traits)
   }
 
-  private static func nothing(_ order: Order, _ hint: CommandHint) -> String {
+  private static func nothing(_ order: Order, _ library: String?, _ hint: CommandHint) -> String {
     switch order {
     case .newest(before: nil), .oldest(_, last: nil):
-      "No posts here. To make some: " + hint.text("ingest", "FOLDER")
+      "No posts \(library.map { "in " + $0 } ?? "here"). To make some: " + hint.text("ingest", "FOLDER")
     case .newest(let cursor?): "No posts before page number \(cursor.pageNumber)."
     case .oldest(let from, let last?) where from > last:
       "No posts from page number \(from) on: the last one is \(last)."
@@ -38,9 +39,9 @@ package enum FeedTable {
   }
 
   private static func posts(
-    _ posts: [Post], _ order: Order, _ hint: CommandHint, _ traits: TerminalTraits
+    _ posts: [Post], _ order: Order, _ library: String?, _ hint: CommandHint, _ traits: TerminalTraits
   ) -> [StyledLine] {
-    guard !posts.isEmpty else { return traits.wrapped(nothing(order, hint)) }
+    guard !posts.isEmpty else { return traits.wrapped(nothing(order, library, hint)) }
     let rows = posts.map { FeedRow($0, traits) }
     guard let columns = traits.columns, columns < narrowestTable else { return table(rows, traits) }
     return rows.flatMap { $0.stacked(columns) }

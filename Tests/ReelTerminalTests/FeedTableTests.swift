@@ -52,6 +52,9 @@ import Testing
     #expect(!last.contains("Next page"))
     let empty = FeedTable.text(FeedPage(posts: [], next: nil), TerminalTraits(columns: 80))
     #expect(empty == "No posts here. To make some: reel ingest FOLDER\n")
+    let named = FeedTable.text(
+      FeedPage(posts: [], next: nil), library: "/srv/\u{1B}lib", TerminalTraits(columns: 80))
+    #expect(named.hasPrefix("No posts in /srv/") && !named.contains("\u{1B}"))
     let hint = CommandHint(library: "lib")
     let next = FeedTable.text(try page(), size: 2, hint: hint, TerminalTraits(columns: 80))
     #expect(next.hasSuffix("Next page: reel feed --library lib --before 9 --size 2\n"))

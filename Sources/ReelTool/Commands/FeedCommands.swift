@@ -67,8 +67,8 @@ struct FeedCommand: AsyncParsableCommand {
       json
         ? FeedDocument(page).json(pretty: traits.isTerminal)
         : FeedTable.text(
-          page, order: order, size: size, filter: filter.text, hint: CommandHint(library: library.library),
-          traits))
+          page, order: order, size: size, filter: filter.text, library: try AppContext.libraryPath(settings),
+          hint: CommandHint(library: library.library), traits))
   }
 
   private func signed(
