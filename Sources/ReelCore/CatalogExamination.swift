@@ -132,10 +132,12 @@ public protocol StoreExamination: Sendable {
 
 /// A store, not a folder, that gives the bytes of its objects back.
 package protocol ReadableStore: Uploader {
-  /// Writes the bytes of the object under `key` into `file`, which is empty, and gives their digest; nil when there is no
-  /// such object.
+  /// Writes the bytes of the object under `key`, no more than `size`, into `file`, which is empty, and gives their digest;
+  /// nil when there is no object of that length.
   /// - Throws: also what ``StagedFile`` says of a write that failed.
-  func download(_ key: ObjectKey, into file: any StagedFile) async throws(UploadError) -> ContentDigest?
+  func download(
+    _ key: ObjectKey, size: Int64, into file: any StagedFile
+  ) async throws(UploadError) -> ContentDigest?
 }
 
 /// A store that can put an object in the place of a damaged one in a single step.

@@ -5,7 +5,7 @@ import Synchronization
 /// One run over files and folders, on no actor: a sequence of its events, and a summary.
 ///
 /// ```swift
-/// let run = services.ingest([SourceInput(path: "clips")])
+/// let run = services.ingest([SourceInput(path: SourcePath("clips"))])
 /// for await event in run { print(event.body.type) }
 /// let summary = await run.summary
 /// ```
@@ -53,6 +53,8 @@ public final class IngestRun: AsyncSequence, Sendable {
 
   deinit {
     cancel()
+    // Whoever observes one that never began must not wait for ever.
+    if progress.withLock({ $0.task == nil }) { pipeline.hub.finish() }
   }
 
   /// What the run looks like now.
@@ -79,7 +81,7 @@ public final class IngestRun: AsyncSequence, Sendable {
     task?.cancel()
   }
 
-  /// The events from now on, for one more observer. Dropping the stream changes nothing for the run.
+  /// The events from now on, for one more observer; does not begin the run. Dropping the stream changes nothing for the run.
   public func events() -> IngestEvents {
     IngestEvents(hub: pipeline.hub)
   }

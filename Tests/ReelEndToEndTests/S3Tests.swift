@@ -117,7 +117,7 @@ struct S3Tests {
       S3Request(.delete, ObjectKey(gone), task: "remove", permission: "s3:DeleteObject"))
     let made = try await bench.reel(
       "poster", "--missing", "--to", to, "--size", "64", "--jsonl", environment: Self.environment)
-    #expect(made.status == 3, "\(made)")
+    #expect(made.status == 3 && made.output.contains("does not have it any more"), "\(made)")
     let posts = try #require(try await bench.reel("feed", "--json").object()["posts"] as? [[String: Any]])
     let posters = posts.compactMap { $0["poster"] as? String }
     #expect(posters.count == 2 && posts.compactMap { $0["posterURL"] as? String }.count == 2)
@@ -126,6 +126,49 @@ struct S3Tests {
       try FileManager.default.contentsOfDirectory(
         atPath: bench.library.appendingPathComponent("tmp").path
       ).isEmpty)
+  }
+
+  @Test("no poster is made of something else that has the name of a post's video")
+  func missingPosterOfAnother() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    try bench.add("clips/faststart.mp4")
+    let library = bench.library
+    #expect(
+      try await bench.reel("ingest", "clips", "--to", bucket.address, environment: Self.environment).status
+        == 0)
+    let name = try #require(try await bucket.objects().first)
+    let size =
+      try FileManager.default.attributesOfItem(
+        atPath: bench.clips.appendingPathComponent("faststart.mp4").path)[.size] as? Int
+    let other = [UInt8](repeating: 7, count: try #require(size))
+    _ = try await bucket.client.send(
+      S3Request(.delete, ObjectKey(name), task: "remove", permission: "s3:DeleteObject"))
+    let source = UploadSource(other, contentType: "video/mp4")
+    _ = try await S3Uploader(
+      bucket.client.store, options: S3Options(), transport: try CurlTransport.patient(),
+      credentials: FixedCredentials(
+        S3Credentials(keyID: SwiftS3Server.key.id, secret: Secret(SwiftS3Server.key.secret)))
+    ).upload(source, to: try #require(ObjectKey(name))) { _ in }
+    let made = try await bench.reel(
+      "poster", "--missing", "--to", bucket.address, environment: Self.environment)
+    #expect(made.status == 3 && made.errors.contains("something else in its place"), "\(made)")
+    #expect(try LibraryInspection(library: library).posters.isEmpty)
+  }
+
+  @Test("a store that can't be used keeps no other one's posts from getting posters")
+  func missingPostersElsewhere() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    try bench.add("clips/faststart.mp4")
+    #expect(
+      try await bench.reel("ingest", "clips", "--to", bucket.address, environment: Self.environment).status
+        == 0)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    var environment = Self.environment
+    environment["REEL_TO"] = bucket.address
+    environment["AWS_SECRET_ACCESS_KEY"] = "wrong"
+    let made = try await bench.reel("poster", "--missing", environment: environment)
+    #expect(made.status == 3 && made.output.contains("1 poster made"), "\(made)")
+    #expect(made.errors.contains("127.0.0.1"), "\(made)")
   }
 
   @Test("`kill -9` in the middle of a large file costs the parts that were on their way, not the file")

@@ -38,6 +38,17 @@ struct IngestRunTests {
     }
   }
 
+  @Test("observers of a run that never begins are let go")
+  func neverBegun() async {
+    let events: IngestEvents
+    do {
+      let services = IngestServices(
+        prober: ScriptedProber(), uploader: MemoryUploader(), catalog: MemoryCatalog())
+      events = services.ingest([SourceInput(path: SourcePath("nothing"))]).events()
+    }
+    for await event in events { Issue.record("\(event)") }
+  }
+
   @Test("one video, from an actor: its end is returned, its events come in order")
   func publish() async throws {
     let folder = ClipFolder(["a.mp4"])

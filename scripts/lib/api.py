@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares the public API in symbol graphs with a list of it; ends with 1 if it differs.
 
-api.py [--accept] LIST GRAPH…: with --accept, LIST is written anew.
+api.py [--accept] LIST COMPILER GRAPH…: with --accept, LIST is written anew. A list that another COMPILER's graphs were
+written into is not compared: compilers print declarations in ways of their own.
 """
 
 import json
@@ -10,7 +11,8 @@ from pathlib import Path
 
 arguments = sys.argv[1:]
 accept = arguments[0] == "--accept"
-listed, *graphs = map(Path, arguments[accept:])
+listed, compiler, *graphs = arguments[accept:]
+listed, heading = Path(listed), f"# Swift {compiler}\n"
 
 
 def lines(graph):
@@ -23,10 +25,14 @@ def lines(graph):
         yield f"{owner}: {' '.join(declaration.split())}\n"
 
 
-found = {line for path in graphs for line in lines(json.loads(path.read_text(encoding="utf-8")))}
+found = {line for path in graphs for line in lines(json.loads(Path(path).read_text(encoding="utf-8")))}
 if accept:
-    listed.write_text("".join(sorted(found)), encoding="utf-8")
-known = set(listed.read_text(encoding="utf-8").splitlines(keepends=True))
+    listed.write_text(heading + "".join(sorted(found)), encoding="utf-8")
+first, *rest = listed.read_text(encoding="utf-8").splitlines(keepends=True)
+if first != heading:
+    print(f"The public API was not compared: {listed} was written with {first[2:].strip()}, and this is Swift {compiler}.")
+    sys.exit(0)
+known = set(rest)
 for mark, some in [("-", known - found), ("+", found - known)]:
     sys.stdout.writelines(f"{mark} {line}" for line in sorted(some))
 if known != found:

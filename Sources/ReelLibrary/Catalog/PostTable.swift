@@ -111,6 +111,14 @@ enum PostTable {
     ) { try Stored($0) }
   }
 
+  /// The first place of a post that was published at `time` or later: no number is as large where there is none.
+  static func first(since time: Date?, in db: Connection) throws -> Int {
+    guard let time else { return 0 }
+    let first = try db.number(
+      "SELECT min(pageNumber) FROM post WHERE createdAt >= ? HAVING count(*) > 0", [time.milliseconds])
+    return first.map { Int($0) } ?? .max
+  }
+
   /// The posts of a video, the oldest first.
   static func all(of digest: ContentDigest, in db: Connection) throws -> [Stored] {
     try db.rows(

@@ -52,18 +52,21 @@ enum PosterTable {
     // CROSS JOIN: else SQLite goes over all of the store's intents, and sorts them.
     try db.rows(
       """
-      SELECT postID, objectKey, pageNumber, json_extract(document, '$.videoURL') AS url
+      SELECT postID, objectKey, digest, size, pageNumber, json_extract(document, '$.videoURL') AS url
       FROM post CROSS JOIN intent ON intent.number = post.intent
       WHERE pageNumber > ? AND json_valid(document) AND destination = (SELECT id FROM destination WHERE name = ?)
         AND NOT EXISTS (SELECT 1 FROM poster WHERE poster.intent = post.intent AND poster.state = 1)
       ORDER BY pageNumber LIMIT ?
       """, [pageNumber, store.text, limit]
     ) { row in
-      guard let id = PostID(bytes: try row["postID"]), let video = ObjectKey(try row["objectKey"]) else {
-        throw SQLiteError(.corrupt, "an intent without a proper key")
+      guard let id = PostID(bytes: try row["postID"]), let video = ObjectKey(try row["objectKey"]),
+        let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
+      else {
+        throw SQLiteError(.corrupt, "an intent without a proper key or digest")
       }
       return PosterlessPost(
-        id: id, video: video, videoURL: place.told(try row["url"]), pageNumber: try row["pageNumber"])
+        id: id, video: video, digest: digest, size: try row["size"], videoURL: place.told(try row["url"]),
+        pageNumber: try row["pageNumber"])
     }
   }
 

@@ -5,6 +5,10 @@ import ReelCore
 package struct PosterlessPost: Sendable {
   package let id: PostID
   package let video: ObjectKey
+  /// The video's.
+  package let digest: ContentDigest
+  /// The video's, in bytes.
+  package let size: Int64
   /// As the post shows it.
   package let videoURL: String
   /// Its place in the feed.

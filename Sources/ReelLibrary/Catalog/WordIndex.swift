@@ -33,7 +33,7 @@ struct WordIndex {
 
   /// Opens the index at `path`, or makes an empty one.
   private init(_ path: String) throws {
-    db = try Failure.from {
+    db = try Failure.from(opening: true) {
       try CatalogFile.make(path)
       let db = try Connection(path, .readWrite)
       try CatalogBusyHandler(longest: 10).install(on: db)
@@ -58,14 +58,19 @@ struct WordIndex {
   /// Adds the words of the posts that came since. What a post says never changes, and none is removed; but the catalog
   /// may be another one than before, of a backup.
   private func catchUp(with catalog: Connection) throws {
-    var isDone = false
+    var (isDone, rebuilds) = (false, 0)
     while !isDone {
       // The catalog is read outside of what becomes a failure of the index.
       let found = try Failure.from { try newest() }
       var last = found?.pageNumber ?? 0
       let isKnown =
         try catalog.number("SELECT 1 FROM post WHERE pageNumber = ? AND id = ?", [last, found?.id]) != nil
-      if !isKnown { last = 0 }
+      if !isKnown {
+        last = 0
+        rebuilds += 1
+        // Another process keeps making it of another catalog.
+        if rebuilds > 3 { throw Failure(reason: SQLiteError(.busy)) }
+      }
       let added = try catalog.rows(
         """
         SELECT pageNumber, id, document FROM post WHERE pageNumber > ? ORDER BY pageNumber LIMIT ?
@@ -76,7 +81,7 @@ struct WordIndex {
       try Failure.from {
         try db.transaction(.immediate) {
           // Another process may have done the same meanwhile.
-          guard try newest().map(\.pageNumber) == found?.pageNumber else { return isDone = false }
+          guard try newest().map(\.id) == found?.id else { return isDone = false }
           if !isKnown { try db.run("INSERT INTO words (words) VALUES ('delete-all')") }
           for post in added {
             guard let said = Said(post.document) else { continue }
@@ -105,19 +110,21 @@ struct WordIndex {
   ) throws -> [PostTable.Stored] {
     let phrases = (filter.phrases ?? []).map { "\"\($0.joined(separator: " ").composed)\"*" }
     guard !phrases.isEmpty else { return [] }
-    var (found, place, count) = ([PostTable.Stored](), place, limit)
+    let first = try PostTable.first(since: filter.since, in: catalog)
+    var (found, place, count) = ([PostTable.Stored](), place, max(limit, 16))
     while found.count < limit {
       let places = try Failure.from {
         try db.values(
-          "SELECT rowid FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?",
-          [phrases.joined(separator: " "), place, count], as: Int.self)
+          """
+          SELECT rowid FROM words WHERE words MATCH ? AND rowid < ? AND rowid >= ? ORDER BY rowid DESC LIMIT ?
+          """, [phrases.joined(separator: " "), place, first, count], as: Int.self)
       }
       guard let last = places.last else { break }
       found += try PostTable.before(
         place, matching: filter, among: places, limit: limit - found.count, in: catalog)
       place = last
-      // Few of those with these words are wanted: look at more at a time.
-      count = min(count.multipliedReportingOverflow(by: 2).partialValue, max(limit, 4096))
+      // Few of those with these words are wanted: look at more at a time, as each look merges all of them anew.
+      count = min(count, 1 << 20) * 8
     }
     return found
   }
@@ -139,7 +146,7 @@ struct WordIndex {
   }
 
   private static func remove(_ path: String) {
-    for ending in ["", "-journal"] { try? FileManager.default.removeItem(atPath: path + ending) }
+    for ending in ["-journal", ""] { try? FileManager.default.removeItem(atPath: path + ending) }
   }
 
   /// What of a post is searched, by the names that it has in JSON; nil when it is damaged.
@@ -158,18 +165,21 @@ struct WordIndex {
   /// That the index can't be used, whatever the catalog is like.
   private struct Failure: Error {
     let reason: any Error
+    /// An SQLite that knows no such index fails at that, and a new file would not help.
+    var isOfOpening = false
 
     /// Whether the file has to be made anew.
     var isDamage: Bool {
       let code = (reason as? SQLiteError)?.code
-      return code == .corrupt || code == .notADatabase || code == .generic || code == .mismatch
+      return code == .corrupt || code == .notADatabase || code == .mismatch
+        || code == .generic && !isOfOpening
     }
 
-    static func from<Value>(_ body: () throws -> Value) throws(Failure) -> Value {
+    static func from<Value>(opening: Bool = false, _ body: () throws -> Value) throws(Failure) -> Value {
       do {
         return try body()
       } catch {
-        throw Failure(reason: error)
+        throw Failure(reason: error, isOfOpening: opening)
       }
     }
   }

@@ -69,7 +69,9 @@ extension S3Client {
   ) async throws(UploadError) -> ContentDigest? {
     var request = S3Request(.get, key, task: "read \(key)", permission: "s3:GetObject")
     request.patience += .seconds(size / (16 << 10))
-    let (outcome, read) = try await fetch(request, into: ReadObject(file)) { read, piece in read.add(piece) }
+    let (outcome, read) = try await fetch(request, into: ReadObject(file, size)) { read, piece in
+      read.add(piece)
+    }
     switch outcome {
     case .reply:
       if let file, let failure = read.failure { throw file.failure(failure.code, "write a copy of \(key)") }
@@ -90,17 +92,21 @@ extension S3Client {
 /// The bytes of an object, as far as they have come.
 private struct ReadObject: Sendable {
   let file: (any StagedFile)?
+  /// As many bytes as there should be; what a store sends beyond them goes nowhere.
+  let size: Int64
   var hash = SHA256()
   var count: Int64 = 0
   /// Why they are not all in the file.
   var failure: SystemError?
 
-  init(_ file: (any StagedFile)?) { self.file = file }
+  init(_ file: (any StagedFile)?, _ size: Int64) { (self.file, self.size) = (file, size) }
 
   mutating func add(_ piece: UnsafeRawBufferPointer) {
     hash.update(bufferPointer: piece)
     do throws(SystemError) {
-      if let file, failure == nil { try Self.write(piece, to: file.descriptor, at: count) }
+      if let file, failure == nil, count + Int64(piece.count) <= size {
+        try Self.write(piece, to: file.descriptor, at: count)
+      }
     } catch {
       failure = error
     }

@@ -89,10 +89,10 @@ public struct S3Uploader: Uploader {
 
 extension S3Uploader: ReadableStore {
   package func download(
-    _ key: ObjectKey, into file: any StagedFile
+    _ key: ObjectKey, size: Int64, into file: any StagedFile
   ) async throws(UploadError) -> ContentDigest? {
-    guard let object = try await find(key) else { return nil }
-    return try await client.readBack(key, size: object.size, into: file)
+    guard let object = try await find(key), object.size == size else { return nil }
+    return try await client.readBack(key, size: size, into: file)
   }
 }
 

@@ -75,14 +75,16 @@ struct DoctorCommand: AsyncParsableCommand {
     let diagnosis = try await session.diagnosis(fixing: fix)
     let view = DiagnosisView(diagnosis, library: try AppContext.libraryPath(settings), fixed: fix)
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
+    try OutputStream.standardOutput.write(
+      FlagNames.put(into: json ? try view.json(pretty: traits.isTerminal) : view.text(traits)))
     if !diagnosis.left.isEmpty { throw CommandExit(code: .someFailed) }
   }
 
   private func rebuild(_ settings: Settings) async throws {
     let view = try await LibraryRebuild(settings: settings, folders: to).run()
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
+    try OutputStream.standardOutput.write(
+      FlagNames.put(into: json ? try view.json(pretty: traits.isTerminal) : view.text(traits)))
     if !view.failures.isEmpty { throw CommandExit(code: .someFailed) }
   }
 }

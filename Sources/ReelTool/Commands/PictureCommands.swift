@@ -150,12 +150,17 @@ struct PosterCommand: AsyncParsableCommand {
       let sentence = TerminalTraits.standardOutput().sanitized(parts.joined(separator: ", "))
       try OutputStream.standardOutput.write(sentence + "\n")
     }
+    for problem in count.unusable {
+      try OutputStream.standardError.write(
+        TerminalTraits.standardError().sanitized("reel: " + problem) + "\n")
+    }
     for store in count.gone {
       try OutputStream.standardError.write(
         TerminalTraits.standardError().sanitized(
           "reel: \(store) is not there: mount it or bring it back, then run the same command again") + "\n")
     }
-    try (count.failed > 0 || !count.gone.isEmpty ? ReelExit.someFailed : .done).end()
+    try (count.failed > 0 || !count.gone.isEmpty || !count.unusable.isEmpty ? ReelExit.someFailed : .done)
+      .end()
   }
 
   private static func written(

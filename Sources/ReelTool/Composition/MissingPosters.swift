@@ -18,6 +18,8 @@ struct MissingPosters: Sendable {
     var elsewhere = 0
     /// Folders that are not there.
     var gone: [Destination] = []
+    /// Stores that could not be used, and why.
+    var unusable: [String] = []
   }
   private let options: PosterOptions
   /// `--to`; nil for every store.
@@ -71,28 +73,55 @@ struct MissingPosters: Sendable {
       }
     }
     for destination in destinations {
-      var last = 0
-      var store: Store?
-      let folder = Self.folder(destination)
-      while !Task.isCancelled {
-        let posts = try await page(of: destination, after: last, limit: store?.limit ?? Self.copiesAtOnce)
-        guard let end = posts.last else { break }
-        last = end.pageNumber
-        if let folder, !Self.isThere(folder) {
-          count.gone.append(destination)
-          break
-        }
-        if store == nil {
-          store = try await opened(destination, mode: folder.flatMap { Self.mode(of: posts, in: $0) })
-        }
-        if let store {
-          try await makePosters(of: posts, in: store, &count)
-        } else {
-          count.elsewhere += posts.count
-        }
+      do {
+        try await makePosters(in: destination, &count)
+      } catch let failure as StoreFailure where to == nil && failure.failure.code != .interrupted {
+        // The others may do.
+        count.unusable.append(failure.failure.message)
+      } catch let failure as StoreFailure {
+        throw failure.failure
       }
     }
     return count
+  }
+
+  private func makePosters(in destination: Destination, _ count: inout Count) async throws {
+    var last = 0
+    var store: Store?
+    var givesVideos = Self.mayGiveVideos(destination)
+    let folder = Self.folder(destination)
+    while !Task.isCancelled {
+      let limit = givesVideos ? store?.limit ?? Self.copiesAtOnce : Self.batch
+      let posts = try await page(of: destination, after: last, limit: limit)
+      guard let end = posts.last else { return }
+      last = end.pageNumber
+      if let folder, !Self.isThere(folder) {
+        count.gone.append(destination)
+        return
+      }
+      if store == nil, givesVideos {
+        store = try await opened(destination, mode: folder.flatMap { Self.mode(of: posts, in: $0) })
+        givesVideos = store != nil
+      }
+      if let store {
+        try await makePosters(of: posts, in: store, &count)
+      } else {
+        count.elsewhere += posts.count
+      }
+    }
+  }
+
+  /// What ends the work in one store.
+  private struct StoreFailure: Error {
+    let failure: CommandFailure
+  }
+
+  /// Whether a store of this kind gives its videos back.
+  private static func mayGiveVideos(_ destination: Destination) -> Bool {
+    switch try? DestinationAddress(parsing: destination.name) {
+    case .folder, .s3: true
+    default: false
+    }
   }
 
   private func page(
@@ -136,15 +165,19 @@ struct MissingPosters: Sendable {
   /// - Parameter mode: of the videos, in octal; nil for that of the settings.
   private func opened(_ destination: Destination, mode: String?) async throws -> Store? {
     let opened: Destinations.Opened
+    let uploader: any Uploader
+    let copies: (any ReadableStore)?
     do {
       opened = try await stores.open(destination, mode: mode)
+      copies = opened.uploader as? any ReadableStore
+      guard opened.folder != nil || copies != nil else { return nil }
+      uploader = copies == nil ? opened.uploader : try stores.decorated(opened)
+      try await orCommandFailure { () async throws(UploadError) in try await uploader.prepare() }
     } catch is SecretWithheld {
       return nil
+    } catch let failure as CommandFailure {
+      throw StoreFailure(failure: failure)
     }
-    let copies = opened.uploader as? any ReadableStore
-    guard opened.folder != nil || copies != nil else { return nil }
-    let uploader = copies == nil ? opened.uploader : try stores.decorated(opened)
-    try await orCommandFailure { () async throws(UploadError) in try await uploader.prepare() }
     return Store(uploader: uploader, copies: copies, place: opened.folder ?? destination.name)
   }
 
@@ -165,7 +198,7 @@ struct MissingPosters: Sendable {
   }
 
   private func makePosters(of posts: [PosterlessPost], in store: Store, _ count: inout Count) async throws {
-    let videos = await copied(
+    let videos = try await copied(
       posts.map { Video(post: $0, path: SourcePath(store.place + "/" + $0.video.rawValue)) },
       from: store.copies)
     var made: [Made] = []
@@ -196,32 +229,44 @@ struct MissingPosters: Sendable {
   }
 
   /// With the copies that `store` gives of them, all at once.
-  private func copied(_ videos: [Video], from store: (any ReadableStore)?) async -> [Video] {
+  /// - Throws: ``StoreFailure`` for what would end each of them alike.
+  private func copied(_ videos: [Video], from store: (any ReadableStore)?) async throws -> [Video] {
     guard let store else { return videos }
-    return await withTaskGroup(of: (Int, Video).self) { group in
+    return try await withThrowingTaskGroup(of: (Int, Video).self) { group in
       for (index, video) in videos.enumerated() {
         group.addTask {
           var video = video
-          video.copy = await copy(of: video, from: store)
+          video.copy = try await copy(of: video, from: store)
           return (index, video)
         }
       }
       var copied = videos
-      for await (index, video) in group { copied[index] = video }
+      for try await (index, video) in group { copied[index] = video }
       return copied
     }
   }
 
-  private func copy(of video: Video, from store: any ReadableStore) async -> Result<SourceFile, PosterError> {
+  private func copy(of video: Video, from store: any ReadableStore) async throws -> Result<
+    SourceFile, PosterError
+  > {
     do throws(UploadError) {
       let file = try TemporaryStaging(folder: library + "/tmp").makeFile()
-      guard try await store.download(video.post.video, into: file) != nil else {
-        return .failure(PosterError(.unreadable, "the store does not have it any more: run reel doctor"))
+      guard
+        try await store.download(video.post.video, size: video.post.size, into: file) == video.post.digest
+      else {
+        return .failure(
+          PosterError(
+            .unreadable,
+            "the store does not have it any more, or something else in its place: run reel verify --read"
+          ))
       }
       try file.seal()
       return Result { () throws(SourceError) in try OpenedFile.reading(file, as: video.path) }
         .mapError { PosterError(.unreadable, $0.message) }
     } catch {
+      if error.code.endsTheRun || error.code == .storeFull || error.code == .denied {
+        throw StoreFailure(failure: CommandFailure(error))
+      }
       return .failure(PosterError(error.code == .cancelled ? .cancelled : .unreadable, error.message))
     }
   }
