@@ -23,7 +23,8 @@ package enum FeedTable {
   ) -> String {
     let posts =
       page.posts.isEmpty && !filter.isEmpty
-      ? traits.wrapped("No such posts.") : posts(page.posts, order, library.map(traits.sanitized), hint, traits)
+      ? traits.wrapped("No such posts.")
+      : posts(page.posts, order, library.map(traits.sanitized), hint, traits)
     return (posts + footer(page, order, size, filter, hint, traits)).text(traits)
   }
 
