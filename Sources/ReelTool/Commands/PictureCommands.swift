@@ -135,7 +135,8 @@ struct PosterCommand: AsyncParsableCommand {
       }
     }
     if !printsJSON {
-      let isNothing = count.made + count.failed + count.elsewhere == 0 && count.gone.isEmpty
+      let isNothing =
+        count.made + count.failed + count.elsewhere == 0 && count.gone.isEmpty && count.unusable.isEmpty
       var parts = [
         isNothing
           ? "nothing to do: every post has a poster"
