@@ -93,11 +93,10 @@ enum PostTable {
         "intent IN (SELECT number FROM intent WHERE author IN (\(places)) AND author <> x'' AND state = 1)")
       values += forms.map { IntentTable.author($0) as any SQLiteValue }
     }
-    if let since = filter.since?.milliseconds {
+    if let since = filter.since {
       // The clock may have been set back in between: both are needed.
-      conditions.append("createdAt >= ?")
-      conditions.append("pageNumber >= (SELECT min(pageNumber) FROM post WHERE createdAt >= ?)")
-      values += [since, since]
+      conditions += ["createdAt >= ?", "pageNumber >= ?"]
+      values += [since.milliseconds, try first(since: since, in: db)]
     }
     if let places {
       conditions.append("pageNumber IN (SELECT value FROM json_each(?))")
@@ -111,12 +110,11 @@ enum PostTable {
     ) { try Stored($0) }
   }
 
-  /// The first place of a post that was published at `time` or later: no number is as large where there is none.
-  static func first(since time: Date?, in db: Connection) throws -> Int {
-    guard let time else { return 0 }
+  /// The first place of a post that was published at `time` or later; one beyond all where there is none.
+  static func first(since time: Date, in db: Connection) throws -> Int {
     let first = try db.number(
-      "SELECT min(pageNumber) FROM post WHERE createdAt >= ? HAVING count(*) > 0", [time.milliseconds])
-    return first.map { Int($0) } ?? .max
+      "SELECT ifnull(min(pageNumber), ?) FROM post WHERE createdAt >= ?", [Int.max, time.milliseconds])
+    return first.flatMap(Int.init(exactly:)) ?? .max
   }
 
   /// The posts of a video, the oldest first.

@@ -110,7 +110,7 @@ struct WordIndex {
   ) throws -> [PostTable.Stored] {
     let phrases = (filter.phrases ?? []).map { "\"\($0.joined(separator: " ").composed)\"*" }
     guard !phrases.isEmpty else { return [] }
-    let first = try PostTable.first(since: filter.since, in: catalog)
+    let first = try filter.since.map { try PostTable.first(since: $0, in: catalog) } ?? 0
     var (found, place, count) = ([PostTable.Stored](), place, max(limit, 16))
     while found.count < limit {
       let places = try Failure.from {
