@@ -135,8 +135,8 @@ struct MissingPosters: Sendable {
   /// Where the videos are.
   private struct Store: Sendable {
     let uploader: any Uploader
-    /// What gives copies of them; nil for a folder.
-    let copies: (any ReadableStore)?
+    /// Nil for a folder.
+    let copies: VideoCopies?
     /// Names them, with their keys behind it.
     let place: String
 
@@ -166,10 +166,12 @@ struct MissingPosters: Sendable {
   private func opened(_ destination: Destination, mode: String?) async throws -> Store? {
     let opened: Destinations.Opened
     let uploader: any Uploader
-    let copies: (any ReadableStore)?
+    let copies: VideoCopies?
     do {
       opened = try await stores.open(destination, mode: mode)
-      copies = opened.uploader as? any ReadableStore
+      copies = (opened.uploader as? any ReadableStore).map {
+        VideoCopies(store: $0, folder: library + "/tmp")
+      }
       guard opened.folder != nil || copies != nil else { return nil }
       uploader = copies == nil ? opened.uploader : try stores.decorated(opened)
       try await orCommandFailure { () async throws(UploadError) in try await uploader.prepare() }
@@ -194,13 +196,19 @@ struct MissingPosters: Sendable {
     let post: PosterlessPost
     let path: SourcePath
     /// Of what a store gave back; nil for one that is read where it lies.
-    var copy: Result<SourceFile, PosterError>?
+    let copy: Result<SourceFile, PosterError>?
   }
 
   private func makePosters(of posts: [PosterlessPost], in store: Store, _ count: inout Count) async throws {
-    let videos = try await copied(
-      posts.map { Video(post: $0, path: SourcePath(store.place + "/" + $0.video.rawValue)) },
-      from: store.copies)
+    var copies: [ObjectKey: Result<SourceFile, PosterError>] = [:]
+    do {
+      copies = try await store.copies?.files(of: posts) ?? [:]
+    } catch let error as UploadError {
+      throw StoreFailure(failure: CommandFailure(error))
+    }
+    let videos = posts.map { post in
+      Video(post: post, path: SourcePath(store.place + "/" + post.video.rawValue), copy: copies[post.video])
+    }
     var made: [Made] = []
     var failures: [(path: SourcePath, error: PosterError)] = []
     await threads.mapInOrder(videos.makeIterator()) { video, flag in
@@ -226,49 +234,6 @@ struct MissingPosters: Sendable {
         &count)
     }
     try await publish(made, in: store.uploader, at: store.place, &count)
-  }
-
-  /// With the copies that `store` gives of them, all at once.
-  /// - Throws: ``StoreFailure`` for what would end each of them alike.
-  private func copied(_ videos: [Video], from store: (any ReadableStore)?) async throws -> [Video] {
-    guard let store else { return videos }
-    return try await withThrowingTaskGroup(of: (Int, Video).self) { group in
-      for (index, video) in videos.enumerated() {
-        group.addTask {
-          var video = video
-          video.copy = try await copy(of: video, from: store)
-          return (index, video)
-        }
-      }
-      var copied = videos
-      for try await (index, video) in group { copied[index] = video }
-      return copied
-    }
-  }
-
-  private func copy(of video: Video, from store: any ReadableStore) async throws -> Result<
-    SourceFile, PosterError
-  > {
-    do throws(UploadError) {
-      let file = try TemporaryStaging(folder: library + "/tmp").makeFile()
-      guard
-        try await store.download(video.post.video, size: video.post.size, into: file) == video.post.digest
-      else {
-        return .failure(
-          PosterError(
-            .unreadable,
-            "the store does not have it any more, or something else in its place: run reel verify --read"
-          ))
-      }
-      try file.seal()
-      return Result { () throws(SourceError) in try OpenedFile.reading(file, as: video.path) }
-        .mapError { PosterError(.unreadable, $0.message) }
-    } catch {
-      if error.code.endsTheRun || error.code == .storeFull || error.code == .denied {
-        throw StoreFailure(failure: CommandFailure(error))
-      }
-      return .failure(PosterError(error.code == .cancelled ? .cancelled : .unreadable, error.message))
-    }
   }
 
   private func poster(of video: Video, _ flag: CancellationFlag) -> Result<Poster, PosterError> {
