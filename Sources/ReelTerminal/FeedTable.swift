@@ -15,23 +15,23 @@ package enum FeedTable {
   /// - Parameters:
   ///   - size: of the page, when it was asked for, so that the next one has it too.
   ///   - filter: the options by which posts were chosen, for the next page.
-  ///   - library: where posts were looked for; nil for a place that needs no name.
+  ///   - library: where posts were looked for.
   ///   - hint: writes the command.
   package static func text(
     _ page: FeedPage, order: Order = .newest(before: nil), size: Int? = nil, filter: String = "",
-    library: String? = nil, hint: CommandHint = CommandHint(), _ traits: TerminalTraits
+    in library: String, hint: CommandHint = CommandHint(), _ traits: TerminalTraits
   ) -> String {
     let posts =
       page.posts.isEmpty && !filter.isEmpty
       ? traits.wrapped("No such posts.")
-      : posts(page.posts, order, library.map(traits.sanitized), hint, traits)
+      : posts(page.posts, order, traits.sanitized(library), hint, traits)
     return (posts + footer(page, order, size, filter, hint, traits)).text(traits)
   }
 
-  private static func nothing(_ order: Order, _ library: String?, _ hint: CommandHint) -> String {
+  private static func nothing(_ order: Order, _ library: String, _ hint: CommandHint) -> String {
     switch order {
     case .newest(before: nil), .oldest(_, last: nil):
-      "No posts \(library.map { "in " + $0 } ?? "here"). To make some: " + hint.text("ingest", "FOLDER")
+      "No posts in \(library). To make some: " + hint.text("ingest", "FOLDER")
     case .newest(let cursor?): "No posts before page number \(cursor.pageNumber)."
     case .oldest(let from, let last?) where from > last:
       "No posts from page number \(from) on: the last one is \(last)."
@@ -40,7 +40,7 @@ package enum FeedTable {
   }
 
   private static func posts(
-    _ posts: [Post], _ order: Order, _ library: String?, _ hint: CommandHint, _ traits: TerminalTraits
+    _ posts: [Post], _ order: Order, _ library: String, _ hint: CommandHint, _ traits: TerminalTraits
   ) -> [StyledLine] {
     guard !posts.isEmpty else { return traits.wrapped(nothing(order, library, hint)) }
     let rows = posts.map { FeedRow($0, traits) }

@@ -68,7 +68,8 @@ import Testing
       ("report", report(state, events, &random).text(traits)),
       ("post", PostSummary.text(try Samples.post(metadata: words, media: media), title: .duplicate, traits)),
       ("plan", PlanSummary.text(FilePlanned(media: media, metadata: words), of: path, traits)),
-      ("feed", FeedTable.text(try page(&random), size: .max, traits)),
+      ("feed", FeedTable.text(try page(&random), size: .max, in: path.text, traits)),
+      ("empty feed", FeedTable.text(FeedPage(posts: [], next: nil), in: path.text, traits)),
       ("card", ProbeSummary.text(probed(path, media), traits)),
       (
         "failure",

@@ -11,8 +11,9 @@ import Testing
   }
 
   private func lines(_ columns: Int?) throws -> [String] {
-    FeedTable.text(try page(), size: 2, TerminalTraits(columns: columns)).split(separator: "\n").map(
-      String.init)
+    FeedTable.text(try page(), size: 2, in: "/lib", TerminalTraits(columns: columns)).split(separator: "\n")
+      .map(
+        String.init)
   }
 
   @Test func at80Columns() throws {
@@ -48,30 +49,29 @@ import Testing
   }
 
   @Test func theLastPageAndAnEmptyOne() throws {
-    let last = FeedTable.text(FeedPage(posts: [try Samples.post()], next: nil), TerminalTraits(columns: 80))
+    let last = FeedTable.text(
+      FeedPage(posts: [try Samples.post()], next: nil), in: "/lib", TerminalTraits(columns: 80))
     #expect(!last.contains("Next page"))
-    let empty = FeedTable.text(FeedPage(posts: [], next: nil), TerminalTraits(columns: 80))
-    #expect(empty == "No posts here. To make some: reel ingest FOLDER\n")
-    let named = FeedTable.text(
-      FeedPage(posts: [], next: nil), library: "/srv/\u{1B}lib", TerminalTraits(columns: 80))
-    #expect(named.hasPrefix("No posts in /srv/") && !named.contains("\u{1B}"))
+    let empty = FeedTable.text(FeedPage(posts: [], next: nil), in: "/lib", TerminalTraits(columns: 80))
+    #expect(empty == "No posts in /lib. To make some: reel ingest FOLDER\n")
     let hint = CommandHint(library: "lib")
-    let next = FeedTable.text(try page(), size: 2, hint: hint, TerminalTraits(columns: 80))
+    let next = FeedTable.text(try page(), size: 2, in: "/lib", hint: hint, TerminalTraits(columns: 80))
     #expect(next.hasSuffix("Next page: reel feed --library lib --before 9 --size 2\n"))
   }
 
   @Test func byPageNumber() throws {
     let hint = CommandHint(library: "lib")
     let text = FeedTable.text(
-      try page(), order: .oldest(from: 3, last: 30), size: 6, hint: hint, TerminalTraits(columns: 80))
+      try page(), order: .oldest(from: 3, last: 30), size: 6, in: "/lib", hint: hint,
+      TerminalTraits(columns: 80))
     #expect(text.hasSuffix("Next page: reel feed --library lib --from 9 --size 6\n"))
     let none = FeedPage(posts: [], next: nil)
     func told(_ order: FeedTable.Order) -> String {
-      FeedTable.text(none, order: order, TerminalTraits(columns: 80))
+      FeedTable.text(none, order: order, in: "/lib", TerminalTraits(columns: 80))
     }
     #expect(told(.oldest(from: 100, last: 30)) == "No posts from page number 100 on: the last one is 30.\n")
     #expect(told(.oldest(from: 3, last: 30)) == "No posts have these page numbers.\n")
-    #expect(told(.oldest(from: 3, last: nil)).hasPrefix("No posts here."))
+    #expect(told(.oldest(from: 3, last: nil)).hasPrefix("No posts in /lib."))
     #expect(told(.newest(before: FeedCursor(pageNumber: 1))) == "No posts before page number 1.\n")
   }
 
