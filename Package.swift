@@ -41,6 +41,7 @@ let package = Package(
         .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
         .linkedLibrary("swscale"),
       ]),
+    .target(name: "CPostgres"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -66,6 +67,7 @@ let package = Package(
     module("ReelRemoteStorage", ["CCurl", "CExpat", "ReelCore", "ReelCrypto", "ReelStorage", httpTypes]),
     module("ReelStorageTesting", ["ReelCore", "ReelCrypto"]),
     module("ReelLibrary", ["CSQLite", "CReel", "ReelCore"]),
+    module("ReelPostgres", ["CPostgres", "ReelCore"]),
 
     // Judging.
     module("ReelValidation", ["CYAML", "ReelCore"]),
@@ -177,6 +179,8 @@ let package = Package(
         "ReelFaultCampaign", httpTypes,
       ]),
     tests("ReelLibraryTests", ["CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelLibrary"]),
+    tests(
+      "ReelPostgresTests", ["CPostgres", "ReelCore", "ReelPostgres", "ReelTestServers"]),
     tests("ReelValidationTests", ["ReelCore", "ReelValidation", "ReelTerminal"]),
     tests(
       "ReelIngestTests",

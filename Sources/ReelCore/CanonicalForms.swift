@@ -15,6 +15,9 @@ extension String {
     }
   }
 
+  /// The text in normal form D: characters that are put together of several stand apart.
+  package var decomposed: String { utf8.allSatisfy { $0 < 0x80 } ? self : String(scalars: Array(_nfd)) }
+
   private init(scalars: [Unicode.Scalar]) {
     self.init()
     unicodeScalars.append(contentsOf: scalars)

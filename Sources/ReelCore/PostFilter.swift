@@ -37,7 +37,8 @@ extension PostFilter {
     return !phrases.isEmpty && phrases.allSatisfy { phrase in fields.contains { Self.holds($0, phrase) } }
   }
 
-  private static func words(_ text: some StringProtocol) -> [String] {
+  /// What is between all that is neither a letter nor a digit, in lower case.
+  package static func words(_ text: some StringProtocol) -> [String] {
     text.lowercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
   }
 

@@ -1,10 +1,12 @@
 import Foundation
 
-/// A server that says `ready PORT` when it answers, and ends when its standard input does: with this value, or with the
+/// A server that says `ready PORT` when it answers, and maybe more behind it, and ends when its standard input does: with this value, or with the
 /// process of the tests, however that ends.
 final class ServerProcess: Sendable {
   /// 127.0.0.1's port.
   let port: Int
+  /// What it says behind the port.
+  let words: [String]
 
   private let process: Process
   private let input: Pipe
@@ -21,16 +23,17 @@ final class ServerProcess: Sendable {
     let input = try Spawning.start(process)
     while process.isRunning {
       let said = String(decoding: try Data(contentsOf: output), as: UTF8.self)
-      if said.hasPrefix("ready "), said.hasSuffix("\n"), let port = Int(said.dropFirst(6).dropLast()) {
-        return ServerProcess(port: port, process, input)
+      let words = said.split { $0 == " " || $0 == "\n" }.map(String.init)
+      if words.first == "ready", said.hasSuffix("\n"), words.count > 1, let port = Int(words[1]) {
+        return ServerProcess(port: port, Array(words.dropFirst(2)), process, input)
       }
       try await Task.sleep(for: .milliseconds(20))
     }
     throw ServerError(description: "\(([program.path] + arguments).joined(separator: " ")) did not start")
   }
 
-  private init(port: Int, _ process: Process, _ input: Pipe) {
-    (self.port, self.process, self.input) = (port, process, input)
+  private init(port: Int, _ words: [String], _ process: Process, _ input: Pipe) {
+    (self.port, self.words, self.process, self.input) = (port, words, process, input)
   }
 
   deinit { try? input.fileHandleForWriting.close() }

@@ -21,6 +21,8 @@ test_packages=(
   shellcheck
   # Runs the fakes of servers, and installs the real ones from PyPI.
   python3 python3-venv
+  # A server for the catalog on PostgreSQL, what shares its connections, and the header that CPostgres is held against.
+  postgresql libpq-dev pgbouncer
   # Makes a file system that shares blocks.
   xfsprogs
 )

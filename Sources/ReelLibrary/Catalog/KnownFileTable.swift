@@ -61,37 +61,6 @@ enum ProbeResultTable {
   }
 }
 
-/// A reading as it is kept. What was kept with other facts, by an earlier build of the same version, is not
-/// understood, and so it is found out anew.
-struct StoredProbeResult: Codable {
-  /// Counts the changes of what ``MediaInfo`` and ``ProbeError`` say of the same bytes. Readings without a number
-  /// are of a time when warnings were sentences.
-  private static let facts = 2
-
-  let outcome: ProbeOutcome
-
-  private enum CodingKeys: String, CodingKey { case facts, outcome }
-
-  init(_ outcome: ProbeOutcome) {
-    self.outcome = outcome
-  }
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    guard try container.decode(Int.self, forKey: .facts) == Self.facts else {
-      throw DecodingError.dataCorruptedError(
-        forKey: .facts, in: container, debugDescription: "kept by another build")
-    }
-    outcome = try container.decode(ProbeOutcome.self, forKey: .outcome)
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(Self.facts, forKey: .facts)
-    try container.encode(outcome, forKey: .outcome)
-  }
-}
-
 /// Files that were not published, by path.
 enum FailureTable {
   /// Remembers the path's failure in place of an older one, or (nil) forgets it.

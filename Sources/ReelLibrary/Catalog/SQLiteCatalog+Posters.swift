@@ -1,22 +1,8 @@
 import FoundationEssentials
 import ReelCore
 
-/// A post that shows no poster.
-package struct PosterlessPost: Sendable {
-  package let id: PostID
-  package let video: ObjectKey
-  /// The video's.
-  package let digest: ContentDigest
-  /// The video's, in bytes.
-  package let size: Int64
-  /// As the post shows it.
-  package let videoURL: String
-  /// Its place in the feed.
-  package let pageNumber: Int
-}
-
 /// Posters for posts that were published without.
-extension SQLiteCatalog {
+extension SQLiteCatalog: PosterAdding {
   /// Up to `limit` posts of `destination` that show no poster, those behind `pageNumber`, in the order of the feed.
   package func postsWithoutPoster(
     in destination: Destination, after pageNumber: Int, limit: Int

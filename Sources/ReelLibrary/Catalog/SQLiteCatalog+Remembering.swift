@@ -51,34 +51,6 @@ extension SQLiteCatalog {
   }
 }
 
-extension FileIdentity {
-  /// Whether any change from now on is sure to show: file systems keep times in steps of up to 2 s.
-  func isSettled(at moment: Date) -> Bool {
-    let age = moment.timeIntervalSince1970 - Double(changedAt) / 1_000_000_000
-    return age >= 2
-  }
-}
-
-extension ProbeOutcome {
-  /// Whether the next reading of the same bytes would end alike.
-  var isWorthRemembering: Bool {
-    switch self {
-    case .media: true
-    case .failure(let error): error.code.isAboutTheBytes
-    }
-  }
-}
-
-extension ProbeOutcome {
-  /// Nil for what another build wrote and this one can't read: that is found out anew.
-  init?(document: String) {
-    guard let kept = try? JSONDecoder().decode(StoredProbeResult.self, from: Data(document.utf8)) else {
-      return nil
-    }
-    self = kept.outcome
-  }
-}
-
 /// Reads documents of which many are the same, as of files that are not videos: each of these once.
 private struct OutcomeReading {
   private var known: [String: ProbeOutcome?] = [:]

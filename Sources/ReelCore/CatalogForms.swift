@@ -1,0 +1,74 @@
+import FoundationEssentials
+
+// What every catalog keeps alike, whatever the database.
+
+extension Date {
+  /// Milliseconds since 1970, as the catalog keeps times.
+  package var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded(.down)) }
+
+  package init(milliseconds: Int64) {
+    self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
+  }
+
+  /// This moment as the catalog gives it back.
+  package var wholeMilliseconds: Date { Date(milliseconds: milliseconds) }
+}
+
+extension FileIdentity {
+  /// Whether any change from now on is sure to show: file systems keep times in steps of up to 2 s.
+  package func isSettled(at moment: Date) -> Bool {
+    let age = moment.timeIntervalSince1970 - Double(changedAt) / 1_000_000_000
+    return age >= 2
+  }
+}
+
+extension ProbeOutcome {
+  /// Whether the next reading of the same bytes would end alike.
+  package var isWorthRemembering: Bool {
+    switch self {
+    case .media: true
+    case .failure(let error): error.code.isAboutTheBytes
+    }
+  }
+}
+
+extension ProbeOutcome {
+  /// Nil for what another build wrote and this one can't read: that is found out anew.
+  package init?(document: String) {
+    guard let kept = try? JSONDecoder().decode(StoredProbeResult.self, from: Data(document.utf8)) else {
+      return nil
+    }
+    self = kept.outcome
+  }
+}
+
+/// A reading as it is kept. What was kept with other facts, by an earlier build of the same version, is not
+/// understood, and so it is found out anew.
+package struct StoredProbeResult: Codable {
+  /// Counts the changes of what ``MediaInfo`` and ``ProbeError`` say of the same bytes. Readings without a number
+  /// are of a time when warnings were sentences.
+  private static let facts = 2
+
+  package let outcome: ProbeOutcome
+
+  private enum CodingKeys: String, CodingKey { case facts, outcome }
+
+  package init(_ outcome: ProbeOutcome) {
+    self.outcome = outcome
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    guard try container.decode(Int.self, forKey: .facts) == Self.facts else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .facts, in: container, debugDescription: "kept by another build")
+    }
+    outcome = try container.decode(ProbeOutcome.self, forKey: .outcome)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(Self.facts, forKey: .facts)
+    try container.encode(outcome, forKey: .outcome)
+  }
+}

@@ -1,0 +1,273 @@
+import CPostgres
+import FoundationEssentials
+import Glibc
+
+/// A connection to a server. Every call blocks, and none for longer than it was told to: who has waited that long gets
+/// `disconnected`, and the connection is of no more use.
+///
+/// It keeps no state in the session: no prepared statements, no settings but those of a transaction (`SET LOCAL`). So it
+/// may be one of PgBouncer's, in its transaction mode.
+package final class PostgresConnection: @unchecked Sendable {
+  // Sendable: whoever has taken it from the pool is the only one to use it.
+  private let library: PostgresLibrary
+  private let connection: OpaquePointer
+
+  /// How long one statement may take.
+  package var timeout: Duration
+
+  /// False once nothing more can come of it.
+  package private(set) var isUsable = true
+
+  /// Connects.
+  /// - Throws: ``PostgresError`` (`disconnected`, or `refused` for a server that is too old).
+  package init(
+    _ address: PostgresAddress, library: PostgresLibrary, connectTimeout: Duration = .seconds(15),
+    timeout: Duration = .seconds(60)
+  ) throws {
+    let names = address.parameters.keys.sorted()
+    let keywords = CStrings(names)
+    let values = CStrings(names.map { address.parameters[$0] ?? "" })
+    let made = withExtendedLifetime((keywords, values)) {
+      reel_postgres_connect(library.table, keywords.pointers, values.pointers)
+    }
+    guard let made else { throw PostgresError(.disconnected, "there is no memory for a connection") }
+    connection = made
+    self.library = library
+    self.timeout = timeout
+    try connect(until: .now + connectTimeout)
+    let version = reel_postgres_server_version(library.table, connection)
+    guard version >= 130_000 else {
+      throw PostgresError(
+        .refused, "the server is PostgreSQL \(version / 10_000), and 13 is the oldest that will do")
+    }
+  }
+
+  deinit { reel_postgres_finish(library.table, connection) }
+
+  /// Whether no transaction is open.
+  var isOutsideTransaction: Bool {
+    reel_postgres_transaction_status(library.table, connection) == Int32(REEL_POSTGRES_IDLE)
+  }
+
+  // MARK: Statements
+
+  /// Sends `statements`, which have no values, in one message, and waits for the end of the last.
+  package func execute(_ statements: String) throws {
+    guard reel_postgres_send(library.table, connection, statements) == 1 else { throw lost() }
+    try finish { _ in }
+  }
+
+  /// Carries out one statement, and gives how many rows it changed or gave.
+  @discardableResult
+  package func run(_ statement: String, _ values: [PostgresValue] = []) throws -> Int {
+    var changed = 0
+    try send(statement, values)
+    try finish { result in
+      changed = Int(String(cString: reel_postgres_changed(library.table, result))) ?? 0
+    }
+    return changed
+  }
+
+  /// The rows of one statement's answer.
+  package func rows<Value>(
+    _ statement: String, _ values: [PostgresValue] = [], _ read: (PostgresRow) throws -> Value
+  ) throws -> [Value] {
+    var found: [Value] = []
+    var failure: (any Error)?
+    try send(statement, values)
+    try finish { result in
+      guard reel_postgres_result_status(library.table, result) == Int32(REEL_POSTGRES_ROWS) else { return }
+      let count = reel_postgres_rows(library.table, result)
+      var columns: [String: Int32] = [:]
+      for column in 0..<reel_postgres_columns(library.table, result) {
+        guard let name = reel_postgres_column_name(library.table, result, column) else { continue }
+        columns[String(cString: name)] = column
+      }
+      found.reserveCapacity(Int(count))
+      do {
+        for row in 0..<count {
+          found.append(try read(PostgresRow(library: library, result: result, row: row, columns: columns)))
+        }
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    return found
+  }
+
+  /// The first row of the answer; nil when there is none.
+  package func row<Value>(
+    _ statement: String, _ values: [PostgresValue] = [], _ read: (PostgresRow) throws -> Value
+  ) throws -> Value? {
+    try rows(statement, values, read).first
+  }
+
+  /// The first column of the first row; nil when there is no row, or NULL in it.
+  package func value<Value: PostgresReadable>(
+    _ statement: String, _ values: [PostgresValue] = [], as type: Value.Type = Value.self
+  ) throws -> Value? {
+    try row(statement, values) { try $0[0] as Value? } ?? nil
+  }
+
+  // MARK: Notifications
+
+  /// What was told to channels that this connection listens to, waiting no longer than `limit` for the first of it.
+  ///
+  /// For a connection of one's own, and to the server itself: one of PgBouncer's is shared, and hears nothing.
+  package func notifications(waiting limit: Duration) throws -> [(channel: String, said: String)] {
+    let end = ContinuousClock.now + limit
+    while true {
+      guard reel_postgres_consume(library.table, connection) == 1 else { throw lost() }
+      var heard: [(String, String)] = []
+      var (channel, said): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+      while let notification = reel_postgres_notification(library.table, connection, &channel, &said) {
+        heard.append((channel.map { String(cString: $0) } ?? "", said.map { String(cString: $0) } ?? ""))
+        reel_postgres_free(library.table, notification)
+      }
+      if !heard.isEmpty { return heard }
+      guard try wait(for: Int16(POLLIN), until: end) else { return [] }
+    }
+  }
+
+  // MARK: Waiting
+
+  private func connect(until end: ContinuousClock.Instant) throws {
+    // The first thing to wait for is that something can be written (libpq, "PQconnectStartParams").
+    var status = Int32(REEL_POSTGRES_WRITING)
+    while status != Int32(REEL_POSTGRES_OK) {
+      guard status != Int32(REEL_POSTGRES_FAILED),
+        reel_postgres_status(library.table, connection) != Int32(REEL_POSTGRES_BAD)
+      else { throw lost() }
+      let event = status == Int32(REEL_POSTGRES_READING) ? POLLIN : POLLOUT
+      guard try wait(for: Int16(event), until: end) else {
+        throw PostgresError(.disconnected, "the server did not answer in time")
+      }
+      status = reel_postgres_connect_poll(library.table, connection)
+    }
+  }
+
+  private func send(_ statement: String, _ values: [PostgresValue]) throws {
+    let types = values.map(\.type.rawValue)
+    let encoded = values.map(\.encoded)
+    let lengths = encoded.map { Int32($0?.count ?? 0) }
+    // One block for all values; each is followed by a zero, so that an empty one has an address, too.
+    var block: [UInt8] = []
+    block.reserveCapacity(encoded.reduce(0) { $0 + ($1?.count ?? 0) + 1 })
+    var offsets: [Int?] = []
+    for value in encoded {
+      offsets.append(value.map { _ in block.count })
+      if let value { block += value }
+      block.append(0)
+    }
+    let sent = block.withUnsafeBytes { bytes in
+      let block = bytes.assumingMemoryBound(to: CChar.self)
+      let pointers = offsets.map { offset in offset.flatMap { block.baseAddress?.advanced(by: $0) } }
+      return reel_postgres_send_values(
+        library.table, connection, statement, Int32(values.count), types, pointers, lengths)
+    }
+    guard sent == 1 else { throw lost() }
+  }
+
+  /// Sends what has not been sent, waits for the answers to it, and gives each that is none of an error to `body`.
+  /// - Throws: the first error, when all answers have been read.
+  private func finish(_ body: (OpaquePointer) -> Void) throws {
+    let end = ContinuousClock.now + timeout
+    try flush(until: end)
+    var failure: PostgresError?
+    while let result = try nextResult(until: end) {
+      defer { reel_postgres_clear(library.table, result) }
+      switch reel_postgres_result_status(library.table, result) {
+      case Int32(REEL_POSTGRES_COMMAND), Int32(REEL_POSTGRES_ROWS), Int32(REEL_POSTGRES_EMPTY): body(result)
+      default: failure = failure ?? error(of: result)
+      }
+    }
+    if reel_postgres_status(library.table, connection) == Int32(REEL_POSTGRES_BAD) {
+      isUsable = false
+      // What the server said last, such as that it is being shut down, may have come before the end.
+      throw failure.flatMap { $0.isOutage ? $0 : nil } ?? lost()
+    }
+    if let failure {
+      if failure.isOutage { isUsable = false }
+      throw failure
+    }
+  }
+
+  private func flush(until end: ContinuousClock.Instant) throws {
+    while true {
+      switch reel_postgres_flush(library.table, connection) {
+      case 0: return
+      case 1:
+        // A server may want its answers read before it reads on.
+        guard try wait(for: Int16(POLLIN | POLLOUT), until: end) else { throw late() }
+        guard reel_postgres_consume(library.table, connection) == 1 else { throw lost() }
+      default: throw lost()
+      }
+    }
+  }
+
+  private func nextResult(until end: ContinuousClock.Instant) throws -> OpaquePointer? {
+    while reel_postgres_is_busy(library.table, connection) != 0 {
+      guard try wait(for: Int16(POLLIN), until: end) else { throw late() }
+      guard reel_postgres_consume(library.table, connection) == 1 else { throw lost() }
+    }
+    return reel_postgres_result(library.table, connection)
+  }
+
+  /// False when `end` came first.
+  private func wait(for events: Int16, until end: ContinuousClock.Instant) throws -> Bool {
+    while true {
+      var file = pollfd(fd: reel_postgres_socket(library.table, connection), events: events, revents: 0)
+      guard file.fd >= 0 else { throw lost() }
+      let left = max(.zero, end - .now) / .milliseconds(1)
+      let count = poll(&file, 1, Int32(clamping: Int64(left.rounded(.up))))
+      if count > 0 { return true }
+      if count < 0, errno != EINTR { throw lost() }
+      if end <= .now { return false }
+    }
+  }
+
+  // MARK: Errors
+
+  private func lost() -> PostgresError {
+    isUsable = false
+    let said = String(cString: reel_postgres_error(library.table, connection))
+    return PostgresError(.disconnected, Self.sentence(said, or: "the connection was lost"))
+  }
+
+  private func late() -> PostgresError {
+    isUsable = false
+    return PostgresError(.disconnected, "the server did not answer within \(timeout.components.seconds) s")
+  }
+
+  private func error(of result: OpaquePointer) -> PostgresError {
+    func field(_ field: Int) -> String? {
+      reel_postgres_result_error(library.table, result, Int32(field)).map { String(cString: $0) }
+    }
+    let state = field(Int(REEL_POSTGRES_STATE))
+    guard let message = field(Int(REEL_POSTGRES_MESSAGE)) else { return lost() }
+    // libpq's own, such as that the server closed the connection, has no code.
+    return PostgresError(
+      state == nil ? .disconnected : .refused, state: state, constraint: field(Int(REEL_POSTGRES_CONSTRAINT)),
+      Self.sentence(message, or: "an error without a word"))
+  }
+
+  /// In one line, without the end of a sentence.
+  private static func sentence(_ text: String, or other: String) -> String {
+    let words = text.split { $0 == "\n" || $0 == "\t" || $0 == "\r" }.map { line in
+      line.drop { $0 == " " }
+    }.joined(separator: "; ")
+    return words.isEmpty ? other : words
+  }
+}
+
+/// Texts for C, ended by NULL, as long as this lives.
+private final class CStrings {
+  private(set) var pointers: [UnsafePointer<CChar>?]
+
+  init(_ texts: [String]) {
+    pointers = texts.map { UnsafePointer(strdup($0)) } + [nil]
+  }
+
+  deinit { for pointer in pointers { free(UnsafeMutablePointer(mutating: pointer)) } }
+}

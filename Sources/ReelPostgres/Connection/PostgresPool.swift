@@ -1,0 +1,225 @@
+import Dispatch
+import Glibc
+import ReelCore
+import Synchronization
+
+/// A few connections to one server, one for each thread that is at work, and what becomes of work when one is lost.
+package final class PostgresPool: Sendable {
+  /// How it goes about its work.
+  package struct Settings: Sendable {
+    /// The most connections at once; a thread that wants one more waits.
+    package var connections = 4
+    /// How long one statement may take, on either end.
+    package var statementTimeout = Duration.seconds(60)
+    /// How long to wait for what another transaction has locked.
+    package var lockTimeout = Duration.seconds(30)
+    /// How long a server that was there before may be gone (a restart, a failover) until work that waits for it fails.
+    package var patience = Duration.seconds(60)
+
+    package init() {}
+  }
+
+  /// The server.
+  package let address: PostgresAddress
+  package let settings: Settings
+  private let library: PostgresLibrary
+  private let places: DispatchSemaphore
+  private let state = Mutex(State())
+
+  private struct State {
+    var idle: [PostgresConnection] = []
+    /// Whether there has been a connection: then one that can't be made is an outage, not a mistake in the address.
+    var wasConnected = false
+    /// Whether the server does not wait for its disk by itself.
+    var isHasty: Bool?
+    var isClosed = false
+  }
+
+  package init(_ address: PostgresAddress, library: PostgresLibrary, settings: Settings = Settings()) {
+    self.address = address
+    self.library = library
+    self.settings = settings
+    places = DispatchSemaphore(value: max(1, settings.connections))
+  }
+
+  /// Closes what is idle; connections that are in use are closed as they come back. Nothing is begun any more.
+  package func close() {
+    let idle = state.withLock { state in
+      state.isClosed = true
+      defer { state.idle = [] }
+      return state.idle
+    }
+    _ = idle
+  }
+
+  // MARK: Work
+
+  /// Reads, outside of a transaction: each statement sees what was committed when it began. After an outage `body` is
+  /// run again from its beginning. Blocks.
+  package func read<Value>(_ body: (PostgresConnection) throws -> Value) throws -> Value {
+    try repeating { try withConnection(body) }
+  }
+
+  /// Runs `body` in a transaction, at `READ COMMITTED`, and commits it. Blocks.
+  ///
+  /// What another transaction is in the way of is tried again, and so is what was interrupted by an outage, from the
+  /// beginning of `body`. Where the connection was lost while the server was asked to commit, nobody knows whether it
+  /// has: then ``PostgresTransaction/mayBeDone`` is true, and `body` has to look. It can trust what it sees once it holds
+  /// a lock on a row that the earlier attempt has written, or was kept from writing a key that that one has written:
+  /// until that one has ended, it waits there.
+  @discardableResult
+  package func transaction<Value>(_ body: (PostgresTransaction) throws -> Value) throws -> Value {
+    var mayBeDone = false
+    return try repeating {
+      try withConnection { connection in
+        try connection.execute(begin(on: connection))
+        let value: Value
+        do {
+          value = try body(PostgresTransaction(connection: connection, mayBeDone: mayBeDone))
+        } catch {
+          if connection.isUsable { try? connection.execute("ROLLBACK") }
+          throw error
+        }
+        do {
+          try connection.execute("COMMIT")
+        } catch let error as PostgresError {
+          if !connection.isUsable { mayBeDone = true }
+          throw error
+        }
+        return value
+      }
+    }
+  }
+
+  /// Runs `body` with a connection that nobody else has meanwhile.
+  package func withConnection<Value>(_ body: (PostgresConnection) throws -> Value) throws -> Value {
+    places.wait()
+    defer { places.signal() }
+    let connection = try take()
+    defer { giveBack(connection) }
+    return try body(connection)
+  }
+
+  /// A connection beside those of the pool, such as for `LISTEN`, which is whoever asks for it to keep.
+  package func connect() throws -> PostgresConnection {
+    let connection = try PostgresConnection(address, library: library, timeout: settings.statementTimeout)
+    state.withLock { $0.wasConnected = true }
+    return connection
+  }
+
+  // MARK: Trying again
+
+  private func repeating<Value>(_ body: () throws -> Value) throws -> Value {
+    let end = ContinuousClock.now + settings.patience
+    var conflicts = 0
+    var outages = 0
+    while true {
+      do {
+        return try body()
+      } catch let error as PostgresError {
+        if error.isConflict, conflicts < 20 {
+          conflicts += 1
+          pause(.milliseconds(min(5 << min(conflicts, 6), 250)))
+        } else if error.isOutage, state.withLock({ $0.wasConnected && !$0.isClosed }), .now < end {
+          outages += 1
+          forgetIdle()
+          if outages > 1 { pause(.milliseconds(min(25 << min(outages, 6), 1000))) }
+        } else {
+          throw error
+        }
+      }
+    }
+  }
+
+  /// Between half of `limit` and all of it, so that many who were turned away at once don't come back at once.
+  private func pause(_ limit: Duration) {
+    let microseconds = limit / .microseconds(1)
+    usleep(UInt32(microseconds * Double.random(in: 0.5...1)))
+  }
+
+  // MARK: Connections
+
+  private func take() throws -> PostgresConnection {
+    let idle: PostgresConnection? = try state.withLock { state in
+      if state.isClosed { throw PostgresError(.unexpected, "the catalog has been closed") }
+      return state.idle.popLast()
+    }
+    return try idle ?? connect()
+  }
+
+  private func giveBack(_ connection: PostgresConnection) {
+    guard connection.isUsable, connection.isOutsideTransaction else { return }
+    state.withLock { state in
+      if !state.isClosed { state.idle.append(connection) }
+    }
+  }
+
+  /// What was idle when a connection was lost is lost as well, as a rule.
+  private func forgetIdle() {
+    let idle = state.withLock { state in
+      defer { state.idle = [] }
+      return state.idle
+    }
+    _ = idle
+  }
+
+  // MARK: Transactions
+
+  /// One message. The limits hold where the client is gone, too: what it had locked is free again then.
+  private func begin(on connection: PostgresConnection) throws -> String {
+    let (statement, lock) = (
+      Int(settings.statementTimeout / .milliseconds(1)), Int(settings.lockTimeout / .milliseconds(1))
+    )
+    var statements =
+      "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = \(statement); "
+      + "SET LOCAL lock_timeout = \(lock); SET LOCAL idle_in_transaction_session_timeout = \(statement); "
+      // Plans by index whatever the statistics say, and no compiling for a statement of a millisecond.
+      + "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; "
+      + "SET LOCAL jit = off"
+    if try isHasty(connection) { statements += "; SET LOCAL synchronous_commit = on" }
+    return statements
+  }
+
+  /// Whether a commit comes back before it is on disk unless told otherwise; asked once.
+  private func isHasty(_ connection: PostgresConnection) throws -> Bool {
+    if let known = state.withLock({ $0.isHasty }) { return known }
+    let isHasty =
+      try connection.value("SELECT current_setting('synchronous_commit')", as: String.self) == "off"
+    state.withLock { $0.isHasty = isHasty }
+    return isHasty
+  }
+}
+
+/// What is done in one transaction.
+package struct PostgresTransaction {
+  package let connection: PostgresConnection
+  /// Whether an earlier attempt at the same may have been committed, or be so in a moment.
+  package let mayBeDone: Bool
+
+  /// As ``PostgresConnection/run(_:_:)``.
+  @discardableResult
+  package func run(_ statement: String, _ values: [PostgresValue] = []) throws -> Int {
+    try connection.run(statement, values)
+  }
+
+  /// As ``PostgresConnection/rows(_:_:_:)``.
+  package func rows<Value>(
+    _ statement: String, _ values: [PostgresValue] = [], _ read: (PostgresRow) throws -> Value
+  ) throws -> [Value] {
+    try connection.rows(statement, values, read)
+  }
+
+  /// As ``PostgresConnection/row(_:_:_:)``.
+  package func row<Value>(
+    _ statement: String, _ values: [PostgresValue] = [], _ read: (PostgresRow) throws -> Value
+  ) throws -> Value? {
+    try connection.row(statement, values, read)
+  }
+
+  /// As ``PostgresConnection/value(_:_:as:)``.
+  package func value<Value: PostgresReadable>(
+    _ statement: String, _ values: [PostgresValue] = [], as type: Value.Type = Value.self
+  ) throws -> Value? {
+    try connection.value(statement, values, as: type)
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+/// PostgreSQL as Debian has it: on a port of 127.0.0.1, in a folder of its own, gone with the tests. One for all tests
+/// of a process, which takes a second to start; each takes a database of its own.
+package final class PostgresServer: Sendable {
+  /// 127.0.0.1's port.
+  package var port: Int { server.port }
+
+  private let server: ServerProcess
+
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+  private static let script = root.appending(path: "scripts/lib/postgres-server")
+
+  /// Whether it can be started here.
+  package static let isInstalled: Bool = {
+    let process = Process()
+    process.executableURL = script
+    process.arguments = ["programs"]
+    (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+    guard (try? Spawning.alone({ try process.run() })) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+
+  /// Said when it can't.
+  package static let absence: Comment = "SKIPPED: PostgreSQL's server is not installed (Debian: postgresql)"
+
+  /// Whether PgBouncer can be started here.
+  package static let hasBouncer = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].contains {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
+
+  /// Said when it can't.
+  package static let bouncerAbsence: Comment = "SKIPPED: PgBouncer is not installed (Debian: pgbouncer)"
+
+  /// The one that tests share. It ends with the process.
+  package static func shared() async throws -> PostgresServer { try await running.value }
+
+  private static let running = Task { try await PostgresServer.start() }
+
+  /// One of its own, such as to be killed.
+  package static func start() async throws -> PostgresServer {
+    PostgresServer(try await ServerProcess.start(script, ["run"]))
+  }
+
+  private init(_ server: ServerProcess) { self.server = server }
+
+  /// As a crash would end it. Blocks.
+  package func kill() throws { try control("kill") }
+
+  /// Starts it again after ``kill()``, on the same port. Blocks.
+  package func startAgain() throws { try control("start") }
+
+  /// Ends it, and waits until it is gone.
+  package func stop() async { await server.stop() }
+
+  private func control(_ command: String) throws {
+    let process = Process()
+    process.executableURL = Self.script
+    process.arguments = [command, try #require(server.words.first)]
+    try Spawning.alone { try process.run() }
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw ServerError(description: "\(Self.script.path) \(command) failed")
+    }
+  }
+
+  /// PgBouncer in its transaction mode before this server, with fewer connections than tests want.
+  package func startBouncer() async throws -> PostgresBouncer {
+    PostgresBouncer(try await ServerProcess.start(Self.script, ["bouncer", String(port)]))
+  }
+}
+
+/// PgBouncer before a server.
+package final class PostgresBouncer: Sendable {
+  /// 127.0.0.1's port.
+  package var port: Int { server.port }
+
+  private let server: ServerProcess
+
+  fileprivate init(_ server: ServerProcess) { self.server = server }
+
+  /// Ends it, and waits until it is gone.
+  package func stop() async { await server.stop() }
+}
