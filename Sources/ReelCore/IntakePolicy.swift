@@ -28,12 +28,25 @@ public struct PolicyViolation: Hashable, Sendable, Codable {
   /// The rule's stable id, such as `video.none`.
   public let rule: String
   /// What is wrong with the file and what to do about it; one sentence.
-  public let message: String
+  public let text: ErrorMessage
+  /// ``text``, with settings in backquotes.
+  public var message: String { text.description }
+
+  private enum CodingKeys: String, CodingKey {
+    case rule
+    case text = "message"
+  }
 
   /// A broken rule; `rule` is for programs and stays as it is, `message` is for people and may change.
-  public init(rule: String, message: String) {
+  public init(rule: String, message: ErrorMessage) {
     self.rule = rule
-    self.message = message
+    text = message
+  }
+
+  /// A broken rule, with a message that is text and names no setting.
+  @_disfavoredOverload
+  public init(rule: String, message: String) {
+    self.init(rule: rule, message: ErrorMessage(message))
   }
 }
 
@@ -64,7 +77,7 @@ public struct DefaultIntakePolicy: IntakePolicy {
       )
     }
     if media.external == true {
-      broken.append(PolicyViolation(rule: "media.external", message: ProbeError.externalMedia.message))
+      broken.append(PolicyViolation(rule: "media.external", message: ProbeError.externalMedia.text))
     }
     return broken
   }

@@ -225,18 +225,31 @@ public struct ProbeError: ReelError, Hashable, Sendable, Codable {
       }
     }
   }
+  private enum CodingKeys: String, CodingKey {
+    case code, found
+    case text = "message"
+  }
+
   /// What it is, for programs.
   public let code: Code
   /// What it is instead, as a noun with its article, where that is known: "an HLS playlist".
   public let found: String?
   /// What went wrong and what to do, without the file's name; one sentence for people.
-  public let message: String
+  public let text: ErrorMessage
+  /// ``text``, with settings in backquotes.
+  public var message: String { text.description }
 
   /// An error. `message` follows the file's name when it is shown: "clip.mp4: it is an HLS playlist …".
-  public init(_ code: Code, _ message: String, found: String? = nil) {
+  public init(_ code: Code, _ message: ErrorMessage, found: String? = nil) {
     self.code = code
-    self.message = message
+    text = message
     self.found = found
+  }
+
+  /// An error with a message that is text and names no setting.
+  @_disfavoredOverload
+  public init(_ code: Code, _ message: String, found: String? = nil) {
+    self.init(code, ErrorMessage(message), found: found)
   }
 }
 

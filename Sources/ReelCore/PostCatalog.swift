@@ -360,11 +360,19 @@ public struct CatalogError: ReelError, Hashable, Sendable {
   /// What it is, for programs.
   public let code: Code
   /// What went wrong, with which catalog, and what to do; one sentence for people.
-  public let message: String
+  public let text: ErrorMessage
+  /// ``text``, with settings in backquotes.
+  public var message: String { text.description }
 
   /// An error. `message` is shown to people as it stands.
-  public init(_ code: Code, _ message: String) {
+  public init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
-    self.message = message
+    text = message
+  }
+
+  /// An error with a message that is text and names no setting.
+  @_disfavoredOverload
+  public init(_ code: Code, _ message: String) {
+    self.init(code, ErrorMessage(message))
   }
 }

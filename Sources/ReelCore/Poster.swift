@@ -93,19 +93,32 @@ public struct PosterError: ReelError, Hashable, Sendable, Codable {
       }
     }
   }
+  private enum CodingKeys: String, CodingKey {
+    case code
+    case text = "message"
+  }
+
   /// What it is, for programs.
   public let code: Code
   /// What went wrong and what to do, without the file's name; one sentence for people.
-  public let message: String
+  public let text: ErrorMessage
+  /// ``text``, with settings in backquotes.
+  public var message: String { text.description }
 
   /// An error. `message` follows the file's name when it is shown: "clip.mp4: it has no video".
-  public init(_ code: Code, _ message: String) {
+  public init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
-    self.message = message
+    text = message
+  }
+
+  /// An error with a message that is text and names no setting.
+  @_disfavoredOverload
+  public init(_ code: Code, _ message: String) {
+    self.init(code, ErrorMessage(message))
   }
 
   /// The same as it is said of a file that can't be read.
   public init(_ error: ProbeError) {
-    self.init(Code(rawValue: error.code.rawValue) ?? .unreadable, error.message)
+    self.init(Code(rawValue: error.code.rawValue) ?? .unreadable, error.text)
   }
 }

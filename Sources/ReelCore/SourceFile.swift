@@ -74,12 +74,20 @@ public struct SourceError: ReelError, Hashable, Sendable {
   public let code: Code
   /// What went wrong and what to do, without the file's name, which the view puts in; one sentence for
   /// people.
-  public let message: String
+  public let text: ErrorMessage
+  /// ``text``, with settings in backquotes.
+  public var message: String { text.description }
 
   /// An error. `message` follows the file's name when it is shown: "clip.mp4: it is a folder".
-  public init(_ code: Code, _ message: String) {
+  public init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
-    self.message = message
+    text = message
+  }
+
+  /// An error with a message that is text and names no setting.
+  @_disfavoredOverload
+  public init(_ code: Code, _ message: String) {
+    self.init(code, ErrorMessage(message))
   }
 }
 

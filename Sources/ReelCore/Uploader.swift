@@ -194,7 +194,9 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
   /// What it is, for programs.
   public let code: Code
   /// What went wrong, with which store, and what to do; one sentence for people.
-  public let message: String
+  public let text: ErrorMessage
+  /// ``text``, with settings in backquotes.
+  public var message: String { text.description }
   /// How long the store asked us to wait, in seconds.
   public let retryAfter: Double?
   /// Seconds without any sign of life from the store (no byte taken, no answer) before it was given up; nil when that is
@@ -202,14 +204,28 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
   public private(set) var silence: Double?
 
   private enum CodingKeys: String, CodingKey {
-    case code, message, retryAfter
+    case code, retryAfter
+    case text = "message"
   }
 
   /// An error. `retryAfter` is in seconds, nil when the store asked for no pause; `silence` too, nil when it was none.
-  public init(_ code: Code, _ message: String, retryAfter: Double? = nil, silence: Double? = nil) {
+  public init(_ code: Code, _ message: ErrorMessage, retryAfter: Double? = nil, silence: Double? = nil) {
     self.code = code
-    self.message = message
+    text = message
     self.retryAfter = retryAfter
     self.silence = silence
+  }
+
+  /// An error with a message that is text and names no setting.
+  @_disfavoredOverload
+  public init(_ code: Code, _ message: String, retryAfter: Double? = nil, silence: Double? = nil) {
+    self.init(code, ErrorMessage(message), retryAfter: retryAfter, silence: silence)
+  }
+}
+
+extension UploadError {
+  /// The same, in the words that `wording` has for it.
+  package func worded(_ wording: (ErrorMessage) -> String) -> UploadError {
+    UploadError(code, ErrorMessage(wording(text)), retryAfter: retryAfter, silence: silence)
   }
 }

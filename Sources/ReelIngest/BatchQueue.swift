@@ -148,7 +148,7 @@ struct WantedFile: Sendable {
       try source.bytes.checkUnchanged()
     } catch {
       throw UploadError(
-        error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.message)
+        error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.text)
     }
   }
 }

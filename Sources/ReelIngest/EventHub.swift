@@ -16,12 +16,13 @@ final class EventHub: Sendable {
   }
   private let state = Mutex(State())
   private let clock: any WallClock
-  private let wording: (@Sendable (String) -> String)?
+  private let wording: (@Sendable (ErrorMessage) -> String)?
   private let patience: Duration
 
   /// - Parameter patience: an observer that has taken nothing for so long has stopped reading.
   init(
-    clock: any WallClock, wording: (@Sendable (String) -> String)? = nil, patience: Duration = .seconds(5)
+    clock: any WallClock, wording: (@Sendable (ErrorMessage) -> String)? = nil,
+    patience: Duration = .seconds(5)
   ) {
     (self.clock, self.wording, self.patience) = (clock, wording, patience)
   }

@@ -4,29 +4,29 @@ import ReelCore
 
 extension FileFailure {
   init(_ error: SourceError) {
-    self.init(code: .source(error.code), message: error.message, cause: error)
+    self.init(code: .source(error.code), message: error.text, cause: error)
   }
 
   init(_ error: ProbeError) {
-    self.init(code: .probe(error.code), message: error.message, cause: error)
+    self.init(code: .probe(error.code), message: error.text, cause: error)
   }
 
   init(_ error: PosterError) {
     self.init(
-      code: .poster(error.code), message: "no poster could be made: \(error.message)", cause: error)
+      code: .poster(error.code), message: "no poster could be made: \(error.text)", cause: error)
   }
 
   init(_ error: UploadError) {
-    self.init(code: .upload(error.code), message: error.message, cause: error)
+    self.init(code: .upload(error.code), message: error.text, cause: error)
   }
 
   init(_ error: CatalogError) {
-    self.init(code: .catalog(error.code), message: error.message, cause: error)
+    self.init(code: .catalog(error.code), message: error.text, cause: error)
   }
 
   package static let cancelled = FileFailure(
     code: .cancelled,
-    message: "interrupted before it was published; the same command again takes it in")
+    message: "interrupted before it was published; another run takes it in")
 
   /// Whether the file ended because the run did, not by any fault of its own.
   var isCancellation: Bool { code == .cancelled }
@@ -44,7 +44,7 @@ enum StepFailure: Error {
     switch self {
     case .refused(let refusal):
       FileFailure(
-        code: FileFailure.Code(rawValue: refusal.code.rawValue), message: refusal.message, cause: refusal)
+        code: FileFailure.Code(rawValue: refusal.code.rawValue), message: refusal.text, cause: refusal)
     case .failed(let failure), .endsTheRun(let failure): failure
     }
   }
@@ -62,7 +62,7 @@ enum StepFailure: Error {
     if let refusal = Self.refusals[error.code] {
       self = .refused(
         FileRefused(
-          code: refusal.code, violations: [PolicyViolation(rule: refusal.rule, message: error.message)]))
+          code: refusal.code, violations: [PolicyViolation(rule: refusal.rule, message: error.text)]))
     } else if error.code.isInstallation {
       self = .endsTheRun(FileFailure(error))
     } else {

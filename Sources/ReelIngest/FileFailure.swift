@@ -5,7 +5,9 @@ public struct FileFailure: ReelError, Codable {
   /// What it is, for programs.
   public let code: Code
   /// What went wrong and what to do; one sentence for people, without the file's path.
-  public let message: String
+  public let text: ErrorMessage
+  /// ``text``, with settings in backquotes.
+  public var message: String { text.description }
   /// The error of the layer that failed, such as an `UploadError`. Nil where there was none, and in an event that was read
   /// from JSON.
   public let cause: (any Error)?
@@ -13,18 +15,31 @@ public struct FileFailure: ReelError, Codable {
   private enum CodingKeys: String, CodingKey { case code, message }
 
   /// A failure. `message` is shown behind the file's path.
-  public init(code: Code, message: String, cause: (any Error)? = nil) {
+  public init(code: Code, message: ErrorMessage, cause: (any Error)? = nil) {
     self.code = code
-    self.message = message
+    text = message
     self.cause = cause
+  }
+
+  /// A failure with a message that is text and names no setting.
+  @_disfavoredOverload
+  public init(code: Code, message: String, cause: (any Error)? = nil) {
+    self.init(code: code, message: ErrorMessage(message), cause: cause)
   }
 
   /// Reads a code and a message.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     code = try container.decode(Code.self, forKey: .code)
-    message = try container.decode(String.self, forKey: .message)
+    text = try container.decode(ErrorMessage.self, forKey: .message)
     cause = nil
+  }
+
+  /// Writes what ``init(from:)`` reads.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(code, forKey: .code)
+    try container.encode(text, forKey: .message)
   }
 }
 

@@ -287,8 +287,8 @@ extension FilePublisher {
         .verificationFailed,
         "\(services.uploader.destination) holds something else than was sent as \(stored.key): "
           + (isGone
-            ? "it was removed; run the same command again, and look at the store if it stays so"
-            : "remove it there, then run the same command again"))
+            ? "it was removed; try again, and look at the store if it stays so"
+            : "remove it there, then try again"))
     }
   }
 

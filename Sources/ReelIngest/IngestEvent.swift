@@ -208,7 +208,11 @@ public struct FileRefused: ReelError, Hashable, Codable {
   }
 
   /// One sentence for people.
-  public var message: String { violations.map(\.message).joined(separator: "; ") }
+  public var message: String { text.description }
+  /// ``message``, with the settings that it names as values.
+  public var text: ErrorMessage {
+    violations.dropFirst().reduce(violations.first?.text ?? "") { "\($0); \($1.text)" }
+  }
 }
 
 /// How a run ended.

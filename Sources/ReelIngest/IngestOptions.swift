@@ -101,8 +101,8 @@ public struct IngestServices: Sendable {
   /// that it returns.
   ///
   /// Messages name settings in backquotes, as docs/settings.md does (`maxSize`): an app may put its own names in their
-  /// place, as the command line puts its flags.
-  public var wording: (@Sendable (String) -> String)?
+  /// place (``ErrorMessage/naming(_:)``), as the command line puts its flags.
+  public var wording: (@Sendable (ErrorMessage) -> String)?
   /// Called after each step of each file. For tests; does nothing by default.
   public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
   /// Called after each stage of a file or of a batch, with the time that it took. Stages of several files run side by
@@ -143,17 +143,18 @@ extension IngestContext {
     guard !violations.isEmpty else { return }
     let stored = (try? found.open())?.handle.storedBytes()
     let holes = SizeWords.holes(size, stored: stored)
-    let told = violations.map { PolicyViolation(rule: $0.rule, message: $0.message + (holes ?? "")) }
+    let told = violations.map { PolicyViolation(rule: $0.rule, message: "\($0.text)\(holes ?? "")") }
     if let refusal = FileRefused(told) { throw .refused(refusal) }
   }
 }
 
 /// What is said of a file that is too large.
 enum SizeWords {
-  static func tooLarge(_ size: Int64, most: Int64) -> String {
+  static func tooLarge(_ size: Int64, most: Int64) -> ErrorMessage {
     var texts = [size, most].map { Decimals.bytes($0) }
     if texts[0] == texts[1] { texts = ["\(size) bytes", "\(most) bytes"] }
-    return "it has \(texts[0]), more than the \(texts[1]) that are taken in; a larger `maxSize` lets it in"
+    return
+      "it has \(texts[0]), more than the \(texts[1]) that are taken in; a larger \(setting: .maxSize) lets it in"
   }
 
   /// To be put behind it; nil where most of it is really there, or nobody knows.

@@ -86,7 +86,7 @@ package struct PictureReader {
     of video: OpenedVideo, side: Int, mayTakeCover: Bool
   ) throws(PosterError) -> PictureDecoder {
     guard let stream = video.video else {
-      let advice = mayTakeCover && video.cover != nil ? "; its cover can be taken instead (--cover)" : ""
+      let advice = mayTakeCover && video.cover != nil ? "; its cover can be taken instead" : ""
       throw PosterError(.noPicture, "it has no video" + advice)
     }
     guard !video.isEncrypted else {

@@ -34,7 +34,7 @@ enum FirstBytes {
     do throws(SourceError) {
       return try handle.read(into: buffer, at: offset)
     } catch {
-      throw ProbeError(error.code == .sourceChanged ? .sourceChanged : .unreadable, error.message)
+      throw ProbeError(error.code == .sourceChanged ? .sourceChanged : .unreadable, error.text)
     }
   }
 }

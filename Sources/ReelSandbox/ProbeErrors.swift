@@ -15,8 +15,9 @@ extension ProbeError {
   static func lessIsolation(_ level: IsolationLevel) -> ProbeError {
     ProbeError(
       .isolationUnavailable,
-      "`isolation` strict needs Landlock and seccomp, and this system gives only \"\(level.rawValue)\";"
-        + " use a kernel with both (Linux 5.13 or newer, landlock among its LSMs), or `isolation` auto")
+      "\(setting: .isolation) strict needs Landlock and seccomp, and this system gives only \"\(level.rawValue)\";"
+        + " use a kernel with both (Linux 5.13 or newer, landlock among its LSMs), or \(setting: .isolation) auto"
+    )
   }
 
   static func late(_ deadline: Duration) -> ProbeError {
@@ -42,7 +43,7 @@ extension ProbeError {
       ProbeError(
         .tooManyOpenFiles,
         "it was not read, because no descriptor was left for its reader (\(error)); raise the limit (`ulimit -n`) "
-          + "or use fewer `jobs`, then run the same command again")
+          + "or use fewer \(setting: .jobs), then try again")
     case EAGAIN, ENOMEM, ENOBUFS: noReader("\(error)")
     default: nil
     }
@@ -52,8 +53,8 @@ extension ProbeError {
   static func noReader(_ reason: String) -> ProbeError {
     ProbeError(
       .noReader,
-      "it was not read, because this machine would not start a process for it (\(reason)); use fewer `jobs`, or raise "
-        + "the limits on processes and memory, then run the same command again")
+      "it was not read, because this machine would not start a process for it (\(reason)); use fewer \(setting: .jobs), or raise "
+        + "the limits on processes and memory, then try again")
   }
 }
 

@@ -25,7 +25,8 @@ public enum WorkerLocation: Hashable, Sendable {
         throw ProbeError(
           .workerMissing,
           "the program that reads media, \(Self.name), is looked for beside Reel, and where Reel lies can't be told: "
-            + "mount /proc, move Reel to a folder whose path is UTF-8, or name the program with `worker`")
+            + "mount /proc, move Reel to a folder whose path is UTF-8, or name the program with \(setting: .worker)"
+        )
       }
       return try Self.find(from: executable)
     }

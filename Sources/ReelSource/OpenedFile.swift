@@ -190,8 +190,9 @@ extension SourceError {
       self.init(.invalidName, "its name is too long for this file system; give it a shorter one")
     case EMFILE, ENFILE:
       self.init(
-        .tooManyOpenFiles, "too many files are open; raise the limit (`ulimit -n`) or use fewer `jobs`")
-    case EISDIR: self.init(.isDirectory, "it is a folder, not a file; `reel ingest` takes folders")
+        .tooManyOpenFiles,
+        "too many files are open; raise the limit (`ulimit -n`) or use fewer \(setting: .jobs)")
+    case EISDIR: self.init(.isDirectory, "it is a folder, not a file; ingest takes folders")
     case ENXIO, ENODEV: self = .notRegular("a device")
     default: self.init(.unreadable, "it could not be read (\(error)); check its disk")
     }
@@ -204,13 +205,13 @@ extension SourceError {
   }
 
   static let isLink = SourceError(
-    .isLink, "it is, or lies behind, a symbolic link; name the file itself, or say `followLinks`")
+    .isLink, "it is, or lies behind, a symbolic link; name the file itself, or say \(setting: .followLinks)")
 
   static let changed = SourceError(
     .sourceChanged, "it changed while Reel was at it; wait until whoever writes it is done, then try again")
 
   static let isDirectory = SourceError(
-    .isDirectory, "it is a folder, not a file; `reel ingest` takes folders")
+    .isDirectory, "it is a folder, not a file; ingest takes folders")
 
   static let nulInName = SourceError(
     .invalidName, "there is a NUL byte in its name; check where the name comes from")

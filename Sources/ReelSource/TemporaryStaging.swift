@@ -83,12 +83,12 @@ private final class UnnamedFile: StagedFile {
 
   static func failure(_ code: Int32, _ task: String, in folder: String) -> UploadError {
     let reason = SystemError(code: code, call: "").reason
-    let (kind, advice): (UploadError.Code, String) =
+    let (kind, advice): (UploadError.Code, ErrorMessage) =
       switch code {
-      case ENOSPC, EDQUOT: (.storeFull, "free some space there, then run the same command again")
+      case ENOSPC, EDQUOT: (.storeFull, "free some space there, then try again")
       case EFBIG: (.tooLarge, "the file is larger than that file system, or a limit of this process, allows")
       case EMFILE, ENFILE, ENOMEM, EAGAIN:
-        (.unavailable, "close other programs, raise the limit (ulimit -n), or use fewer `jobs`")
+        (.unavailable, "close other programs, raise the limit (ulimit -n), or use fewer \(setting: .jobs)")
       case EIO, ESTALE, ETIMEDOUT: (.interrupted, "look at the system's log for errors of that disk")
       default: (.storeUnusable, "check that the folder is there and writable for this user")
       }

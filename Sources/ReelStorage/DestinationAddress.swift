@@ -140,11 +140,13 @@ public struct DestinationAddressError: ReelError, Hashable {
   /// The kind of mistake.
   public let code: Code
   /// What is wrong and what to write instead; one sentence for people.
-  public let message: String
+  public let text: ErrorMessage
+  /// ``text``, with settings in backquotes.
+  public var message: String { text.description }
 
-  init(_ code: Code, _ message: String) {
+  init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
-    self.message = message
+    text = message
   }
 
   static func notAPath(_ text: String, _ reason: String) -> DestinationAddressError {

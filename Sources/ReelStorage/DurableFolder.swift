@@ -110,8 +110,8 @@ struct FolderFailure {
   var moved: UploadError {
     UploadError(
       .storeUnusable,
-      "the folder of the store \(store) was moved, removed or replaced during the run: put it back, then run the same "
-        + "command again")
+      "the folder of the store \(store) was moved, removed or replaced during the run: put it back, then try again"
+    )
   }
 
   private static func code(of number: Int32) -> UploadError.Code {
@@ -128,15 +128,15 @@ struct FolderFailure {
     }
   }
 
-  private func advice(_ code: UploadError.Code, _ number: Int32) -> String {
+  private func advice(_ code: UploadError.Code, _ number: Int32) -> ErrorMessage {
     switch code {
     case .storeUnusable where number == EROFS:
       "it is on a file system that is mounted read-only; mount it writable, or name another destination"
-    case .storeFull: "free some space there, then run the same command again"
+    case .storeFull: "free some space there, then try again"
     case .tooLarge: "the file is larger than that file system, or a limit of this process (ulimit -f), allows"
     case .alreadyExists: "something is there under that name already"
     case .storeUnusable: "check that the folder is there, mounted and writable for this user"
-    case .unavailable: "close other programs, raise the limit (ulimit -n), or use fewer `jobs`"
+    case .unavailable: "close other programs, raise the limit (ulimit -n), or use fewer \(setting: .jobs)"
     case .interrupted: "look at the system's log for errors of that disk"
     default: "check the folder and its file system"
     }

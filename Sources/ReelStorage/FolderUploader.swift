@@ -213,7 +213,7 @@ extension FolderUploader: DamagedObjectReplacing {
   private func isDamaged(_ key: ObjectKey, _ source: UploadSource) async throws(UploadError) -> Bool {
     guard let found = try await find(key) else {
       throw UploadError(
-        .conflict, "\(key) is not in the store \(rootPath) any more: run the same command again")
+        .conflict, "\(key) is not in the store \(rootPath) any more: try again")
     }
     if found.size != source.size { return true }
     return try await readBack(key) != source.digest

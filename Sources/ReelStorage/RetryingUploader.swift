@@ -92,7 +92,7 @@ extension RetryingUploader {
       return try await stored(source, key)
     } catch {
       guard error.silence != nil, failure.silence != nil else { throw error }
-      throw UploadError(.storeUnusable, error.message)
+      throw UploadError(.storeUnusable, error.text)
     }
   }
 

@@ -175,7 +175,7 @@ extension ContentDigest {
 extension UploadError {
   /// A failure of the source, seen while it was stored.
   public init(_ error: SourceError) {
-    self.init(error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.message)
+    self.init(error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.text)
   }
 
   /// The bytes are no longer those of the digest.
@@ -184,7 +184,7 @@ extension UploadError {
     UploadError(
       .sourceChanged,
       "the file changed while it was stored (\(how), from \(source.size) bytes): let whatever writes it "
-        + "finish, then run the same command again")
+        + "finish, then try again")
   }
 }
 
@@ -192,7 +192,7 @@ extension CancellationFlag {
   /// - Throws: `cancelled` once it is set.
   func check() throws(UploadError) {
     if isSet {
-      throw UploadError(.cancelled, "cancelled before it was stored; run the same command again to go on")
+      throw UploadError(.cancelled, "cancelled before it was stored; try again to go on")
     }
   }
 }

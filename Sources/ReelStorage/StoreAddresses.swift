@@ -25,7 +25,7 @@ public struct S3Address: Hashable, Sendable {
         "it holds an @, as if a key or a password came first: those stand in the environment or in a file")
     }
     guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else {
-      throw .notABucket("it holds a ? or a #: settings are given by options, such as `region`")
+      throw .notABucket("it holds a ? or a #: settings are given by options, such as \(setting: .region)")
     }
     var parts = rest.dropFirst(3).split(separator: "/", omittingEmptySubsequences: false)
     if scheme == "s3" {
@@ -46,7 +46,7 @@ public struct S3Address: Hashable, Sendable {
 
 extension DestinationAddressError {
   /// The address itself is not repeated: it may hold a password.
-  static func notABucket(_ reason: String) -> DestinationAddressError {
+  static func notABucket(_ reason: ErrorMessage) -> DestinationAddressError {
     DestinationAddressError(.notABucket, "the destination is not a bucket's address: \(reason)")
   }
 }
@@ -71,10 +71,11 @@ public struct FirebaseAddress: Hashable, Sendable {
     let rest = text.dropFirst(scheme.count)
     guard rest.hasPrefix("://") else { throw .notABucket("it is written like firebase://bucket/prefix") }
     guard !rest.contains("@") else {
-      throw .notABucket("it holds an @, as if a key or a password came first: `serviceAccount` names a file")
+      throw .notABucket(
+        "it holds an @, as if a key or a password came first: \(setting: .serviceAccount) names a file")
     }
     guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else {
-      throw .notABucket("it holds a ? or a #: settings are given by options, such as `project`")
+      throw .notABucket("it holds a ? or a #: settings are given by options, such as \(setting: .project)")
     }
     var parts = rest.dropFirst(3).split(separator: "/", omittingEmptySubsequences: false)
     if scheme == "firebase" {

@@ -105,7 +105,8 @@ extension DiagnosisView: Encodable {
 
 extension RepairFailure {
   fileprivate func lines(_ lead: String, _ traits: TerminalTraits) -> [StyledLine] {
-    traits.wrapped(lead, .warning, traits.sanitized(Sentence.naming(subject, message) + " [\(code)]"))
+    traits.wrapped(
+      lead, .warning, traits.sanitized(Sentence.naming(subject, message.description) + " [\(code)]"))
   }
 }
 

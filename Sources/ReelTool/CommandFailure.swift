@@ -8,19 +8,19 @@ struct CommandFailure: Error {
 
   init(_ code: ReelExit, _ message: String) {
     self.code = code
-    self.message = FlagNames.put(into: message)
+    self.message = message
   }
 
   init(_ error: CatalogError) {
-    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.message)
+    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.told)
   }
 
   init(_ error: UploadError) {
-    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.message)
+    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.told)
   }
 
   init(_ error: ProbeError) {
-    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.message)
+    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.told)
   }
 
   func tell() {
@@ -38,7 +38,7 @@ func orCommandFailure<Value>(
   do throws(SourceError) {
     return try body()
   } catch {
-    throw CommandFailure(.couldNotRun, "\(subject) can't be used: \(error.message)")
+    throw CommandFailure(.couldNotRun, "\(subject) can't be used: \(error.told)")
   }
 }
 

@@ -92,15 +92,17 @@ struct FailureTests {
   func wording() async throws {
     let folder = ClipFolder(["a.mp4"])
     let catalog = MemoryCatalog()
-    let prober = ScriptedProber { _ throws(ProbeError) in throw ProbeError(.noReader, "use fewer `jobs`") }
+    let prober = ScriptedProber { _ throws(ProbeError) in
+      throw ProbeError(.noReader, "`jobs`: use fewer \(setting: .jobs)")
+    }
     var services = IngestServices(prober: prober, uploader: MemoryUploader(), catalog: catalog)
-    services.wording = { $0 == "use fewer `jobs`" ? "reduce the load" : $0 }
+    services.wording = { $0.naming { "<\($0)>" } }
     guard case .failed(let failure) = await services.publish(folder.file("a.mp4")) else {
       Issue.record("not failed")
       return
     }
-    #expect(failure.message == "reduce the load")
-    #expect((failure.cause as? ProbeError)?.message == "use fewer `jobs`")
-    #expect(try await catalog.status().failures.map(\.failure.message) == ["reduce the load"])
+    #expect(failure.message == "`jobs`: use fewer <jobs>")
+    #expect((failure.cause as? ProbeError)?.message == "`jobs`: use fewer `jobs`")
+    #expect(try await catalog.status().failures.map(\.failure.message) == [failure.message])
   }
 }

@@ -170,7 +170,8 @@ struct IngestModelTests {
     ] as [(Int64, Int64?, String)])
   func sizeInWords(size: Int64, stored: Int64?, sentence: String) throws {
     let most = try #require(IngestOptions().maxSize)
-    let told = SizeWords.tooLarge(size, most: most) + (SizeWords.holes(size, stored: stored) ?? "")
+    let told =
+      SizeWords.tooLarge(size, most: most).description + (SizeWords.holes(size, stored: stored) ?? "")
     #expect(told == sentence)
   }
 

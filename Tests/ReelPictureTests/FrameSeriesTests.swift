@@ -38,6 +38,6 @@ struct FrameSeriesTests {
           + ["-preset", "ultrafast", "-pix_fmt", "yuv420p"]))
     #expect(try video.frames(count: 10, side: 2560).count == 10)
     let error = #expect(throws: PosterError.self) { try video.frames(count: 14, side: 2560) }
-    #expect(error?.code == .memoryLimit && error?.message.contains("--pictures") == true)
+    #expect(error?.code == .memoryLimit && error?.message.contains("ask for fewer") == true)
   }
 }

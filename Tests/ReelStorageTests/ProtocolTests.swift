@@ -18,7 +18,7 @@ import Testing
     ])
   func breach(_ line: String) {
     let error = #expect(throws: AdapterViolation.self) { try AdapterLine(parsing: Array(line.utf8)) }
-    let words = error?.words ?? ""
+    let words = error?.words.description ?? ""
     #expect(!words.isEmpty && words.utf8.count < 400)
     #expect(!words.unicodeScalars.contains { $0.properties.generalCategory == .control })
   }

@@ -3,7 +3,7 @@
 
 client.py ROOT FOLDER: a package in FOLDER whose targets are the pages' blocks of Swift.
 
-- The manifest's dependencies are those that docs/library.md shows.
+- The manifest's dependencies are those that docs/library.md shows, and swift-log for the pages that import it.
 - Each page's blocks, in their order, are one target; those from the first test on are its tests, with the page's
   imports.
 - What the DocC tutorial shows step by step is a program for each step, and so is Examples/watch.
@@ -43,12 +43,23 @@ shown = next(block for page in pages for block in blocks(page) if block.startswi
 # Up to the targets, which here are the pages.
 dependencies = shown.removeprefix(manifest_mark).split("targets:")[0].strip()
 
+# What a page may import beside the products: its package by address and version.
+others = {"Logging": ("swift-log", "https://github.com/apple/swift-log", "1.6.0")}
 targets = []
+
+
+def imported(code):
+    return [one for one in others if re.search(rf"^import {one}$", "\n".join(code), re.MULTILINE)]
+
+
+def product(name):
+    package = others[name][0] if name in others else "reel"
+    return f'.product(name: "{name}", package: "{package}")'
 
 
 def add(kind, name, depends, path):
     words = ", ".join(
-        f'"{one}"' if one in pages_made else f'.product(name: "{one}", package: "reel")' for one in depends
+        f'"{one}"' if one in pages_made else product(one) for one in depends
     )
     targets.append(
         f'    .{kind}(name: "{name}", dependencies: [{words}], path: "{path}", swiftSettings: settings),'
@@ -56,6 +67,7 @@ def add(kind, name, depends, path):
 
 
 pages_made = set()
+used = set()
 for product in products:
     write(folder / f"Only{product}/Import.swift", f"import {product}\n")
     add("target", f"Only{product}", [product], f"Only{product}")
@@ -63,7 +75,9 @@ for page in pages:
     name, code = name_of(page), [one for one in blocks(page) if not one.startswith(manifest_mark)]
     first_test = next((number for number, one in enumerate(code) if is_test(one)), len(code))
     write(folder / f"{name}/Page.swift", "\n".join(code[:first_test]))
-    add("target", name, ["Reel"], name)
+    depends = imported(code[:first_test])
+    used.update(depends)
+    add("target", name, ["Reel", *depends], name)
     if first_test < len(code):
         pages_made.add(name)
         imports = re.findall(r"^import .*\n", "\n".join(code[:first_test]), re.MULTILINE)
@@ -71,7 +85,7 @@ for page in pages:
             folder / f"{name}Tests/Page.swift",
             "".join([f"@testable import {name}\n", *imports, "\n".join(code[first_test:])]),
         )
-        add("testTarget", f"{name}Tests", [name, *products], f"{name}Tests")
+        add("testTarget", f"{name}Tests", [name, *products, *depends], f"{name}Tests")
 for step in steps:
     write(folder / f"{step.stem}/main.swift", step.read_text(encoding="utf-8"))
     add("executableTarget", step.stem, ["Reel", "reel-probe-worker"], step.stem)
@@ -89,7 +103,9 @@ lines = [
     "]",
     "let package = Package(",
     '  name: "client",',
-    dependencies,
+    dependencies.removesuffix("],"),
+    *[f'    , .package(url: "{address}", from: "{version}")' for _, address, version in map(others.get, sorted(used))],
+    "  ],",
     "  targets: [",
     *targets,
     "  ],",

@@ -20,7 +20,8 @@ public enum CatalogBackup {
           library, at: CatalogPlace(library), busyTimeout: timeout)
       else {
         throw CatalogError(
-          .unusable, "there is no catalog in \(library.path) yet: name another library with `library`")
+          .unusable,
+          "there is no catalog in \(library.path) yet: name another library with \(setting: .library)")
       }
       defer { try? CatalogDatabase.close(source, path: library.catalogPath) }
       try BackupFile(path: path).write(source, at: library.catalogPath)

@@ -204,7 +204,7 @@ enum CatalogTrace {
       throw CatalogError(
         isFull ? .diskFull : .unusable,
         "cannot write \(path(in: library)) (\(error.reason)): "
-          + (isFull ? "free some space, and run again" : "check its disk, its owner and its permissions"))
+          + (isFull ? "free some space, and try again" : "check its disk, its owner and its permissions"))
     }
   }
 

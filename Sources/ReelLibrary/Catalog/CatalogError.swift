@@ -27,7 +27,7 @@ extension CatalogError {
           + "move it away and make a new one of the stored objects (reel doctor --rebuild)")
     case .diskFull:
       return CatalogError(
-        .diskFull, "no space left on the disk of the \(noun) \(path): free some, and run again")
+        .diskFull, "no space left on the disk of the \(noun) \(path): free some, and try again")
     default:
       return CatalogError(
         .unusable,
@@ -92,7 +92,7 @@ extension CatalogError {
     CatalogError(
       .newerSchema,
       "the catalog \(path) was made by a newer Reel (schema \(found), this one knows schema \(known)): "
-        + "update Reel, or name another library with `library`")
+        + "update Reel, or name another library with \(setting: .library)")
   }
 
   /// It has to be brought up to date first, and this process may not write to it.
@@ -117,27 +117,28 @@ extension CatalogError {
     CatalogError(
       .unusable,
       "the catalog \(path) was moved, removed or replaced while it was in use, so nothing more is written into it: put "
-        + "it back, then run the same command again")
+        + "it back, then try again")
   }
 
   static func notACatalog(at path: String) -> CatalogError {
     CatalogError(
       .corrupt,
-      "\(path) is a database, but not one of Reel's: move it away, or name another library with `library`")
+      "\(path) is a database, but not one of Reel's: move it away, or name another library with \(setting: .library)"
+    )
   }
 
   static func leaseLost(_ intent: Intent, at path: String) -> CatalogError {
     CatalogError(
       .leaseLost,
       "attempt \(intent.attempt) at post \(intent.id) does not hold it any more in the catalog \(path), "
-        + "another run may have taken it over: run the command again")
+        + "another run may have taken it over: try again")
   }
 
   static func nameTaken(_ request: ClaimRequest, at path: String) -> CatalogError {
     CatalogError(
       .unusable,
       "the catalog \(path) already has a post \(request.newID) or an object \(request.newKey) in "
-        + "\(request.publication.destination): run the command again, it draws new names")
+        + "\(request.publication.destination): try again, it draws new names")
   }
 
   /// What to do about a failed call on a file, by its `errno`.
@@ -159,6 +160,6 @@ extension CatalogError {
   }
 
   static func cancelled(at path: String) -> CatalogError {
-    CatalogError(.cancelled, "the task was cancelled before the catalog \(path) answered: run it again")
+    CatalogError(.cancelled, "the task was cancelled before the catalog \(path) answered: try again")
   }
 }

@@ -55,7 +55,8 @@ enum CatalogFile {
       throw CatalogError(
         .notOurs,
         "the catalog \(path) belongs to another user, or others may write to it: look who has been there, "
-          + "then make it yours alone (`chown`, `chmod 600`), or name another library with `library`")
+          + "then make it yours alone (`chown`, `chmod 600`), or name another library with \(setting: .library)"
+      )
     }
   }
 
@@ -63,12 +64,12 @@ enum CatalogFile {
     switch code {
     case ENOSPC, EDQUOT:
       return CatalogError(
-        .diskFull, "no space left on the disk of the catalog \(path): free some, and run again")
+        .diskFull, "no space left on the disk of the catalog \(path): free some, and try again")
     case EISDIR:
       return CatalogError(
         .unusable,
         "\(path) is not a file, where the catalog should be: move it away, or name another library with "
-          + "`library`")
+          + "\(setting: .library)")
     default:
       let reason = SystemError(code: code, call: "open").reason
       return CatalogError(

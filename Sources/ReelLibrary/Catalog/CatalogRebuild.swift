@@ -187,7 +187,7 @@ public final class CatalogRebuild: Sendable {
         isFull ? .diskFull : .unusable,
         "the catalog could not be rebuilt (\(path): \(error.reason)): "
           + (isFull ? "free some space" : "check its disk, its owner and its permissions")
-          + ", and run it again")
+          + ", and try again")
     } catch {
       throw CatalogError.from(error, at: path)
     }

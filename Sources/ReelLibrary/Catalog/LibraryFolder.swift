@@ -99,7 +99,7 @@ enum FolderCheck {
       let real = SourcePath(bytes: UnsafeRawBufferPointer(start: settled, count: strlen(settled)))
       throw CatalogError(
         .unusable,
-        "the library's folder \(wanted) lies behind a path that is not UTF-8 (\(real)): name another with `library`"
+        "the library's folder \(wanted) lies behind a path that is not UTF-8 (\(real)): name another with \(setting: .library)"
       )
     }
     return text
@@ -109,19 +109,20 @@ enum FolderCheck {
   static func check(_ facts: stat, of path: String, user: uid_t = geteuid()) throws(CatalogError) {
     guard facts.st_mode & S_IFMT == S_IFDIR else {
       throw CatalogError(
-        .unusable, "\(path) is a file where the library's folder should be: name a folder with `library`")
+        .unusable,
+        "\(path) is a file where the library's folder should be: name a folder with \(setting: .library)")
     }
     guard facts.st_uid == user else {
       throw CatalogError(
         .notOurs,
         "the library's folder \(path) belongs to another user (\(facts.st_uid), you are \(user)): name one "
-          + "of your own with `library`")
+          + "of your own with \(setting: .library)")
     }
     guard facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
       throw CatalogError(
         .notOurs,
         "others may write to the library's folder \(path): look who has been there, then run "
-          + "`chmod go-w` on it, or name another with `library`")
+          + "`chmod go-w` on it, or name another with \(setting: .library)")
     }
   }
 
@@ -171,17 +172,20 @@ enum FolderCheck {
       return CatalogError(
         .unusable,
         "the library's folder \(path) is on a file system that is mounted read-only: name another with "
-          + "`library`")
+          + "\(setting: .library)")
     case EACCES, EPERM:
       return CatalogError(
-        .unusable, "no permission for the library's folder \(path): name one of your own with `library`")
+        .unusable,
+        "no permission for the library's folder \(path): name one of your own with \(setting: .library)")
     case ENOTDIR:
       return CatalogError(
         .unusable,
-        "the library's folder cannot be \(path), a part of that path is a file: name another with `library`")
+        "the library's folder cannot be \(path), a part of that path is a file: name another with \(setting: .library)"
+      )
     default:
       return CatalogError(
-        .unusable, "the library's folder \(path) cannot be used (\(reason)): name another with `library`")
+        .unusable,
+        "the library's folder \(path) cannot be used (\(reason)): name another with \(setting: .library)")
     }
   }
 }

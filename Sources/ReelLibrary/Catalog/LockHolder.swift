@@ -186,8 +186,8 @@ enum SharedFileSystem {
     throw CatalogError(
       .unusable,
       "the library \(path) is on a file system that several machines can share (\(name)), where its catalog could be "
-        + "damaged: name one on a disk of this machine with `library`, or move it there while no reel is running; what it "
-        + "stores may lie anywhere (`to`)")
+        + "damaged: name one on a disk of this machine with \(setting: .library), or move it there while no reel is running; what it "
+        + "stores may lie anywhere (\(setting: .to))")
   }
 
   /// Whether the file system has a device: those without one have the major number 0 (`set_anon_super` in Linux).

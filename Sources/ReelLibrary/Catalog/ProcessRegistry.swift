@@ -35,7 +35,7 @@ struct ProcessRegistry: Sendable {
       throw CatalogError(
         isFull ? .diskFull : .unusable,
         "cannot lock a file in \(library.temporaryPath) (\(error.reason)): "
-          + (isFull ? "free some space, and run again" : CatalogError.advice(error.code)))
+          + (isFull ? "free some space, and try again" : CatalogError.advice(error.code)))
     }
   }
 

@@ -245,11 +245,11 @@ extension SQLiteCatalog {
       for store in [from, found].compactMap(\.self) where try steps.isInUse(store, in: db) {
         throw CatalogError(
           .locked,
-          "a run is storing in \(old) or \(new): wait until it has ended, then run the same command again")
+          "a run is storing in \(old) or \(new): wait until it has ended, then try again")
       }
       guard try DestinationTable.objects(in: from, db: db) == objects else {
         throw CatalogError(
-          .unusable, "something was published in \(old) meanwhile: run the same command again")
+          .unusable, "something was published in \(old) meanwhile: try again")
       }
       if let found, duplicates == .skip {
         let both = try DestinationTable.publicationsShared(from, found, in: db)
@@ -257,7 +257,7 @@ extension SQLiteCatalog {
           throw CatalogError(
             .unusable,
             "videos that are posts both in \(old) and in \(new): \(both); nothing was changed: with "
-              + "`duplicates` allow they keep both posts")
+              + "\(setting: .duplicates) allow they keep both posts")
         }
       }
       guard try DestinationTable.rename(from, place.name(of: old), to: place.name(of: new), in: db) else {

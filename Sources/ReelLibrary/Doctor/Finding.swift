@@ -42,7 +42,7 @@ package struct Finding: Hashable, Sendable {
   /// What it is about: a path, an object's key, a lock's name.
   package let subject: String
   /// What is wrong, and what that means; a sentence.
-  package let meaning: String
+  package let meaning: ErrorMessage
   /// What `--fix` does about it, or what a person does; a sentence.
   package let remedy: String
   package let repair: Repair
@@ -50,7 +50,8 @@ package struct Finding: Hashable, Sendable {
   package let age: Duration?
 
   init(
-    _ kind: Kind, _ subject: String, _ repair: Repair, meaning: String, remedy: String, age: Duration? = nil
+    _ kind: Kind, _ subject: String, _ repair: Repair, meaning: ErrorMessage, remedy: String,
+    age: Duration? = nil
   ) {
     self.kind = kind
     self.subject = subject
@@ -62,6 +63,11 @@ package struct Finding: Hashable, Sendable {
 
   /// Whether `--fix --from` repairs it, where the bytes are found there.
   package var isRestorable: Bool { kind == .objectMissing || kind == .objectDiffers }
+
+  /// The same, in the words that `wording` has for what is wrong.
+  func worded(_ wording: (ErrorMessage) -> String) -> Finding {
+    Finding(kind, subject, repair, meaning: ErrorMessage(wording(meaning)), remedy: remedy, age: age)
+  }
 
   /// Two findings of one kind about one thing are the same, however they are told.
   var identity: String { kind.rawValue + " " + subject }
@@ -86,6 +92,13 @@ package struct Diagnosis: Sendable {
     self.failures = failures
     self.objects = objects
     self.wasRead = wasRead
+  }
+
+  /// The same, in the words that `wording` has for it.
+  package func worded(_ wording: (ErrorMessage) -> String) -> Diagnosis {
+    Diagnosis(
+      repaired: repaired.map { $0.worded(wording) }, left: left.map { $0.worded(wording) },
+      failures: failures.map { $0.worded(wording) }, objects: objects, wasRead: wasRead)
   }
 }
 
@@ -151,7 +164,7 @@ extension Finding {
   static func unreachable(_ destination: Destination, _ error: UploadError) -> Finding {
     Finding(
       .storeUnreachable, destination.name, .byHand,
-      meaning: "its objects were not looked at: \(error.message)",
+      meaning: "its objects were not looked at: \(error.text)",
       remedy: "mount it or bring it back, then run reel doctor again"
         + (destination.moved.map { "; " + $0 } ?? ""))
   }
@@ -166,7 +179,7 @@ extension Finding {
   }
 
   /// - Parameter remedy: the flags of `reel doctor` that find it again and put the right one in its place.
-  static func differs(_ object: ExaminedObject, _ how: String, remedy: String = "--fix") -> Finding {
+  static func differs(_ object: ExaminedObject, _ how: ErrorMessage, remedy: String = "--fix") -> Finding {
     Finding(
       .objectDiffers, object.key.rawValue, .byHand,
       meaning: "the \(object.noun) of post \(object.id) is not what was published: \(how)",
@@ -253,7 +266,7 @@ extension Finding {
         + " the name up; a later run with that file publishes it under another", age: age)
   }
 
-  private static func stored(_ isStored: Bool) -> String {
+  private static func stored(_ isStored: Bool) -> ErrorMessage {
     isStored ? "its object is stored" : "its object is not stored"
   }
 

@@ -171,7 +171,7 @@ struct StoreScan {
         findings.append(.differs(object, "its bytes are others", remedy: "--fix --read"))
       }
     } catch {
-      findings.append(.differs(object, "it can't be read: \(error.message)"))
+      findings.append(.differs(object, "it can't be read: \(error.text)"))
     }
   }
 }

@@ -165,14 +165,19 @@ package struct RepairFailure: Hashable, Sendable, Encodable {
   package let subject: String
   /// For programs: that of the error.
   package let code: String
-  package let message: String
+  package let message: ErrorMessage
 
-  package init(subject: String, code: String, message: String) {
+  package init(subject: String, code: String, message: ErrorMessage) {
     (self.subject, self.code, self.message) = (subject, code, message)
   }
 
   init(_ subject: String, _ error: UploadError) {
-    self.init(subject: subject, code: error.code.rawValue, message: error.message)
+    self.init(subject: subject, code: error.code.rawValue, message: error.text)
+  }
+
+  /// The same, in the words that `wording` has for it.
+  package func worded(_ wording: (ErrorMessage) -> String) -> RepairFailure {
+    RepairFailure(subject: subject, code: code, message: ErrorMessage(wording(message)))
   }
 }
 
@@ -238,7 +243,7 @@ struct ObjectReturn {
     // In two steps: whoever dies between them leaves an object that is missing, which the same command puts back.
     guard let found = try await store.find(object.key) else {
       throw UploadError(
-        .conflict, "\(object.key) is not in \(store.destination) any more: run the same command again")
+        .conflict, "\(object.key) is not in \(store.destination) any more: try again")
     }
     if found.size == object.size, try await store.readBack(object.key) == object.digest { return }
     try await store.remove(object.key)

@@ -68,7 +68,7 @@ package struct StoreVerification: Sendable {
           await tell(.verified(verified))
         }
       } catch {
-        if error.code == .cancelled { throw CatalogError(.cancelled, error.message) }
+        if error.code == .cancelled { throw CatalogError(.cancelled, error.text) }
         return await tell(.unreachable(destination, error))
       }
     }
@@ -202,6 +202,18 @@ package enum VerificationEvent: Hashable, Sendable {
   case unreachable(Destination, UploadError)
   /// A store that needs a secret, and none was given for it: nothing was asked of it.
   case notLookedAt(Destination)
+
+  /// The same, with errors in the words that `wording` has for them.
+  package func worded(_ wording: (ErrorMessage) -> String) -> VerificationEvent {
+    switch self {
+    case .unreachable(let store, let error): return .unreachable(store, error.worded(wording))
+    case .verified(let verified):
+      guard case .unknown(let error) = verified.verdict else { return self }
+      return .verified(
+        VerifiedObject(verified.object, in: verified.destination, verdict: .unknown(error.worded(wording))))
+    case .notLookedAt: return self
+    }
+  }
 }
 
 /// How many objects stand how.

@@ -88,7 +88,7 @@ package struct SiteSummary: Hashable, Sendable, Encodable {
 }
 
 /// Why a site can't be written.
-package struct SiteError: Error, Hashable, Sendable {
+package struct SiteError: ReelError, Hashable {
   /// For programs.
   package enum Code: String, Sendable, CaseIterable {
     /// Another run is writing it.
@@ -104,12 +104,13 @@ package struct SiteError: Error, Hashable, Sendable {
   }
   package let code: Code
   /// What went wrong and what to do; one sentence for people.
-  package let message: String
+  package let text: ErrorMessage
+  package var message: String { text.description }
 
-  init(_ code: Code, _ message: String) {
+  init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
-    self.message = message
+    text = message
   }
 
-  init(_ error: CatalogError) { self.init(.catalog, error.message) }
+  init(_ error: CatalogError) { self.init(.catalog, error.text) }
 }

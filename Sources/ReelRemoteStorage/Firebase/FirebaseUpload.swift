@@ -122,7 +122,7 @@ struct FirebaseUpload: Sendable {
     while true {
       let count = isLast ? waiting.count : waiting.count / StorageClient.granule * StorageClient.granule
       guard count > 0 else { return nil }
-      if Task.isCancelled { throw UploadError(.cancelled, "cancelled; run the same command again to go on") }
+      if Task.isCancelled { throw UploadError(.cancelled, "cancelled; try again to go on") }
       let bytes = count == waiting.count ? waiting : Array(waiting.prefix(count))
       switch try await append(bytes, state.offset, state) {
       case .whole(let object):
@@ -219,7 +219,7 @@ struct FirebaseUpload: Sendable {
   private func interrupted(_ what: String) -> UploadError {
     UploadError(
       .interrupted,
-      "the upload of \(key) to the store \(client.google.store) broke: \(what); run the same command again to go on"
+      "the upload of \(key) to the store \(client.google.store) broke: \(what); try again to go on"
     )
   }
 }

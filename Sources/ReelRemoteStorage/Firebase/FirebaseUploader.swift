@@ -59,7 +59,7 @@ public struct FirebaseUploader: Uploader {
     } catch {
       // Without it nobody can tell whether an object is there.
       throw error.code == .denied || error.code == .rejected
-        ? UploadError(.storeUnusable, error.message) : error
+        ? UploadError(.storeUnusable, error.text) : error
     }
   }
 

@@ -144,7 +144,7 @@ struct FirestoreClient: Sendable {
       return UploadError(
         .storeUnusable,
         "there is no Firestore database in the project \(database.project)\(words): make one (Firebase console, "
-          + "Firestore), or name the project with `project`")
+          + "Firestore), or name the project with \(setting: .project)")
     case (400, "FAILED_PRECONDITION"):
       return UploadError(
         .storeUnusable,

@@ -46,7 +46,7 @@ public struct FirestorePosts: PostRecorder {
       _ = try await number(in: client.read([counterName], in: nil))
     } catch {
       throw error.code == .denied || error.code == .rejected
-        ? UploadError(.storeUnusable, error.message) : error
+        ? UploadError(.storeUnusable, error.text) : error
     }
   }
 
@@ -68,7 +68,7 @@ public struct FirestorePosts: PostRecorder {
     throw UploadError(
       .unavailable,
       "the post \(post.id) could not be written into Firestore of the project \(client.database.project): others "
-        + "write there all the time; run the same command again")
+        + "write there all the time; try again")
   }
 
   /// The document's `video` and `poster`.

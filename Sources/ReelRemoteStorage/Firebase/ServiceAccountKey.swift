@@ -80,7 +80,7 @@ struct KeyFile {
       _ = try retryingInterrupts("fstat") { fstat(descriptor.rawValue, &status) }
     } catch {
       throw error.code == ENOENT
-        ? .badKey(path, "is not there: name another with `serviceAccount`") : unreadable(error)
+        ? .badKey(path, "is not there: name another with \(setting: .serviceAccount)") : unreadable(error)
     }
     if let objection = objection(to: status) { throw .badKey(path, objection) }
     do throws(SystemError) {
@@ -90,7 +90,7 @@ struct KeyFile {
     }
   }
 
-  private func objection(to status: stat) -> String? {
+  private func objection(to status: stat) -> ErrorMessage? {
     guard status.st_mode & S_IFMT == S_IFREG else { return "is not a regular file" }
     guard status.st_mode & 0o077 == 0 else {
       let mode = String(status.st_mode & 0o777, radix: 8)
@@ -106,7 +106,7 @@ struct KeyFile {
 
 extension UploadError {
   /// - Parameter reason: the end of a sentence that begins with the file; nothing of what is in it.
-  static func badKey(_ path: String, _ reason: String) -> UploadError {
+  static func badKey(_ path: String, _ reason: ErrorMessage) -> UploadError {
     UploadError(.storeUnusable, "the service account key \(path) \(reason)")
   }
 }

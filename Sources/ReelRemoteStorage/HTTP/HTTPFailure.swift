@@ -46,24 +46,24 @@ extension UploadError {
       self.init(
         .interrupted,
         "the store \(store) gives no answer (\(time.formatted) passed without any): check its address and the network, "
-          + "then run the same command again to go on", silence: time / .seconds(1))
+          + "then try again to go on", silence: time / .seconds(1))
     case .timedOut(let reason):
       self.init(
-        .interrupted, "the store \(store) was too slow (\(reason)): run the same command again to go on")
+        .interrupted, "the store \(store) was too slow (\(reason)): try again to go on")
     case .broken(let reason):
       self.init(
         .interrupted,
-        "the connection to the store \(store) broke (\(reason)): run the same command again to go on")
+        "the connection to the store \(store) broke (\(reason)): try again to go on")
     case .untrusted(let reason):
       self.init(
         .storeUnusable,
-        "the store \(store) can't be trusted (\(reason)): give the certificate of its authority with `caFile`, "
+        "the store \(store) can't be trusted (\(reason)): give the certificate of its authority with \(setting: .caFile), "
           + "or correct the address")
     case .plainHTTP(let origin):
       self.init(
         .storeUnusable,
         "\(origin) is not encrypted, so what is sent could be read and changed on its way: use https, or allow it "
-          + "with `insecureHTTP`")
+          + "with \(setting: .insecureHTTP)")
     case .misdirected(let origin):
       self.init(
         .rejected, "a credential of the store \(store) was to be sent to \(origin), and was not: report this")
@@ -71,12 +71,12 @@ extension UploadError {
       self.init(.rejected, "the store \(store) answered with more than \(limit) bytes: check its address")
     case .source(let error): self = error
     case .cancelled:
-      self.init(.cancelled, "cancelled before it was stored; run the same command again to go on")
+      self.init(.cancelled, "cancelled before it was stored; try again to go on")
     case .proxyRefused(let status) where status >= 500:
       self.init(
         .unavailable,
         "the store \(store) can't be reached (the proxy answered \(status)): check the proxy and the store's address, "
-          + "then run the same command again")
+          + "then try again")
     case .proxyRefused(let status):
       self.init(
         .storeUnusable,

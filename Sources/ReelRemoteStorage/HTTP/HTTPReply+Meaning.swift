@@ -52,11 +52,11 @@ extension HTTPReply {
     case .denied: "check the credentials, and what they are allowed to do"
     case .alreadyExists: "something is there under that name already"
     case .tooLarge: "the file is larger than the store takes"
-    case .storeFull: "free some space there, then run the same command again"
+    case .storeFull: "free some space there, then try again"
     case .unavailable:
       status.code == 409
-        ? "something else is at it; run the same command again later"
-        : "it is busy or down; run the same command again later"
+        ? "something else is at it; try again later"
+        : "it is busy or down; try again later"
     default:
       status.kind == .redirection
         ? "it sends us elsewhere, where nothing is sent; correct its address"

@@ -154,7 +154,7 @@ public struct EndpointCredentials: Sendable {
 
   private static func busy(_ who: String, _ why: String) -> UploadError {
     UploadError(
-      .unavailable, "no credentials for S3: \(who) was asked, and \(why): run the same command again")
+      .unavailable, "no credentials for S3: \(who) was asked, and \(why): try again")
   }
 
   private static func none(_ who: String, _ why: String) -> UploadError {

@@ -86,7 +86,7 @@ struct MultipartUpload: Sendable {
     ]
     guard let id = S3Documents.uploadID(try await client.send(request).body) else {
       throw UploadError(
-        .interrupted, "\(client.store.destination) began an upload without a name: run the same command again"
+        .interrupted, "\(client.store.destination) began an upload without a name: try again"
       )
     }
     return id
@@ -183,8 +183,8 @@ struct MultipartUpload: Sendable {
       else {
         throw UploadError(
           .interrupted,
-          "\(client.store.destination) took other bytes than were sent as part \(part.number) of \(key): run the same "
-            + "command again")
+          "\(client.store.destination) took other bytes than were sent as part \(part.number) of \(key): try again"
+        )
       }
       return .success(SentPart(number: part.number, etag: etag, sha256: part.sha256))
     } catch {
@@ -195,7 +195,7 @@ struct MultipartUpload: Sendable {
   private var lost: UploadError {
     UploadError(
       .interrupted,
-      "\(client.store.destination) no longer knows the upload of \(key): run the same command again")
+      "\(client.store.destination) no longer knows the upload of \(key): try again")
   }
 
   // MARK: Ending
@@ -224,14 +224,14 @@ struct MultipartUpload: Sendable {
     guard let head = try await client.head(key, size: source.size), let size = head.size else {
       throw UploadError(
         .interrupted,
-        "\(client.store.destination) did not say how storing \(key) ended: run the same command again")
+        "\(client.store.destination) did not say how storing \(key) ended: try again")
     }
     if size == source.size {
       if head.tells(source.digest, orParts: parts) { return }
       if let tag = head.etag, (try? await SourceTag(source, plan).matches(tag)) == true { return }
       guard let read = try await client.readBack(key, size: size) else {
         throw UploadError(
-          .interrupted, "\(key) is not in \(client.store.destination) any more: run the same command again")
+          .interrupted, "\(key) is not in \(client.store.destination) any more: try again")
       }
       if read == source.digest { return }
     }

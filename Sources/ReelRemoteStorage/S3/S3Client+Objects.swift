@@ -53,7 +53,7 @@ extension S3Client {
       guard head.etag != nil else {
         throw UploadError(
           .interrupted,
-          "what answers for \(store.destination) does not say what \(key) is: run the same command again")
+          "what answers for \(store.destination) does not say what \(key) is: try again")
       }
       return head
     case .failure(let failure):
@@ -78,7 +78,7 @@ extension S3Client {
       guard read.count == size else {
         throw UploadError(
           .interrupted,
-          "\(store.destination) gave \(read.count) of the \(size) bytes of \(key): run the same command again"
+          "\(store.destination) gave \(read.count) of the \(size) bytes of \(key): try again"
         )
       }
       return ContentDigest(sha256: read.hash.finalize())
@@ -140,7 +140,7 @@ extension S3Client {
       guard XMLNode(parsing: reply.body) != nil else {
         throw UploadError(
           .interrupted,
-          "\(store.destination) did not list its unfinished uploads: run the same command again")
+          "\(store.destination) did not list its unfinished uploads: try again")
       }
       return S3Documents.uploads(of: name, in: reply.body)
     case .failure(let failure):
@@ -162,11 +162,11 @@ extension S3Client {
 
   /// Removes an object that was just created and, as the store says itself, is not what was sent. Gives the sentence.
   func damaged(_ key: ObjectKey) async -> UploadError {
-    var advice = "it was removed; run the same command again, and look at the store if it stays so"
+    var advice = "it was removed; try again, and look at the store if it stays so"
     do throws(UploadError) {
       try await shielded { () async throws(UploadError) in try await self.removeObject(key) }
     } catch {
-      advice = "remove it there, then run the same command again"
+      advice = "remove it there, then try again"
     }
     return UploadError(
       .verificationFailed,
@@ -189,7 +189,7 @@ extension S3Client {
       guard !reply.isDone else { return }
       throw UploadError(
         .interrupted,
-        "\(store.destination) did not say that it did \(request.task): run the same command again, and check its "
+        "\(store.destination) did not say that it did \(request.task): try again, and check its "
           + "address if it stays so")
     case .failure(let failure):
       if !isGone(failure) { throw try await error(failure, request) }

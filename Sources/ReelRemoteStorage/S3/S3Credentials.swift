@@ -198,14 +198,14 @@ public struct LocalCredentials: Sendable {
       return UploadError(
         .storeUnusable,
         "the profile \(profile) gets its credentials by \(other), which Reel does not do: export them "
-          + "(aws configure export-credentials --format env), then run the same command again")
+          + "(aws configure export-credentials --format env), then try again")
     }
     let variables = !isNamed ? "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, " : ""
     let places = [credentialsPath, configPath].compactMap { $0 }.joined(separator: ", ")
     return UploadError(
       .storeUnusable,
       "no credentials for S3 were found; looked in: \(variables)the profile \(profile) in \(places)"
-        + "; the endpoints of containers and virtual machines are asked only with `credentials` container or instance"
+        + "; the endpoints of containers and virtual machines are asked only with \(setting: .credentials) container or instance"
     )
   }
 

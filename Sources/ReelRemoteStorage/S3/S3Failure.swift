@@ -78,7 +78,7 @@ struct S3ErrorMessages: Sendable {
     -> UploadError
   {
     let whole = "\(failure.reply.status.code) \(failure.code ?? failure.reply.status.reasonPhrase)"
-    func made(_ code: UploadError.Code, _ sentence: String) -> UploadError {
+    func made(_ code: UploadError.Code, _ sentence: ErrorMessage) -> UploadError {
       UploadError(
         code, sentence, retryAfter: code.isWorthARetry ? failure.reply.retryAfter(now: now) : nil)
     }
@@ -123,21 +123,22 @@ struct S3ErrorMessages: Sendable {
       "ConditionalRequestConflict", "OperationAborted":
       return made(
         .unavailable,
-        "\(store.destination) is busy (\(whole)) and did not \(task): run the same command again later")
+        "\(store.destination) is busy (\(whole)) and did not \(task): try again later")
     case "RequestTimeout", "IncompleteBody":
       return made(
-        .interrupted, "\(store.destination) waited too long for bytes (\(whole)): run the same command again")
+        .interrupted, "\(store.destination) waited too long for bytes (\(whole)): try again")
     default: break
     }
     if failure.isDamaged {
       return made(
         .interrupted,
-        "other bytes than were sent arrived at \(store.destination) (\(whole)): run the same command again")
+        "other bytes than were sent arrived at \(store.destination) (\(whole)): try again")
     }
     if failure.isWrongRegion {
       return made(
         .storeUnusable,
-        "the bucket \(store.bucket) is in the region \(failure.region ?? "?"): say so with `region`")
+        "the bucket \(store.bucket) is in the region \(failure.region ?? "?"): say so with \(setting: .region)"
+      )
     }
     let words = [failure.code, failure.words].compactMap { $0 }.joined(separator: ": ")
     return failure.reply.failure(

@@ -107,7 +107,7 @@ extension S3Files {
     guard let page = S3Documents.objects(try await client.send(request).body) else {
       throw UploadError(
         .interrupted,
-        "\(destination) did not list its objects: run the same command again, and check its address if it stays so"
+        "\(destination) did not list its objects: try again, and check its address if it stays so"
       )
     }
     return page
@@ -124,7 +124,7 @@ extension S3Files {
       guard try await client.send(request).fields[.eTag] != nil else {
         throw UploadError(
           .interrupted,
-          "\(destination) did not say how storing \(file.name) ended: run the same command again, and check its "
+          "\(destination) did not say how storing \(file.name) ended: try again, and check its "
             + "address if it stays so")
       }
     }
@@ -150,7 +150,7 @@ extension S3Files {
     } catch {
       guard !error.message.contains(name) else { throw error }
       throw UploadError(
-        error.code, "\(name): \(error.message)", retryAfter: error.retryAfter, silence: error.silence)
+        error.code, "\(name): \(error.text)", retryAfter: error.retryAfter, silence: error.silence)
     }
   }
 }

@@ -48,7 +48,7 @@ public struct S3Store: Hashable, Sendable {
     guard usesPaths != false || bucket.contains(".") || Self.isHostLabel(bucket) else {
       throw S3StoreError(
         "\"\(bucket)\" can't stand in a host's name, which has lower case letters, digits and dashes: leave out "
-          + "`noPathStyle`")
+          + "\(setting: .noPathStyle)")
     }
     self.usesPaths = usesPaths ?? (endpoint != nil || !Self.isHostLabel(bucket))
   }
@@ -89,9 +89,11 @@ extension S3Store {
 /// Why a store can't be named so; one sentence for people.
 public struct S3StoreError: ReelError, Hashable {
   /// What is wrong.
-  public let message: String
+  public let text: ErrorMessage
+  /// ``text``, with settings in backquotes.
+  public var message: String { text.description }
 
-  init(_ message: String) { self.message = message }
+  init(_ message: ErrorMessage) { text = message }
 }
 
 /// Where requests for a store go, in one region.

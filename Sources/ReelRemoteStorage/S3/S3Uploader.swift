@@ -45,7 +45,7 @@ public struct S3Uploader: Uploader {
     } catch {
       // Without it nobody can tell whether an object is there.
       throw error.code == .denied || error.code == .rejected
-        ? UploadError(.storeUnusable, error.message) : error
+        ? UploadError(.storeUnusable, error.text) : error
     }
   }
 
@@ -133,7 +133,7 @@ extension S3Uploader {
     guard reply.fields[.eTag] != nil else {
       throw UploadError(
         .interrupted,
-        "\(destination) did not say how storing \(key) ended: run the same command again, and check its address if "
+        "\(destination) did not say how storing \(key) ended: try again, and check its address if "
           + "it stays so")
     }
     guard let told = reply.fields[.checksumSHA256], told != Base64.text(source.digest.bytes) else { return }

@@ -123,7 +123,7 @@ struct TusClient: Sendable {
         guard length.map({ $0 == read.size }) ?? true else {
           throw HTTPFailure.source(
             UploadError(
-              .interrupted, "only \(read.size) bytes of \(key) came back: run the same command again"))
+              .interrupted, "only \(read.size) bytes of \(key) came back: try again"))
         }
         return (read.size, ContentDigest(sha256: read.hash.finalize()))
       }
@@ -147,7 +147,7 @@ struct TusClient: Sendable {
     UploadError(
       .rejected,
       "the tus server \(failure.store) gives nothing back, so \(key) can't be read: name the address that viewers "
-        + "use with `publicBaseURL`")
+        + "use with \(setting: .publicBaseURL)")
   }
 
   // MARK: Calls

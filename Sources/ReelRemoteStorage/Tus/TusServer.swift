@@ -133,7 +133,7 @@ struct TusFailure: Sendable {
 
   func interrupted(_ what: String) -> UploadError {
     UploadError(
-      .interrupted, "the upload to the store \(store) broke: \(what); run the same command again to go on")
+      .interrupted, "the upload to the store \(store) broke: \(what); try again to go on")
   }
 
   func transport(_ failure: HTTPFailure) -> UploadError { UploadError(failure, store: store) }

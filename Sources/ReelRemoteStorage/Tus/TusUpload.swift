@@ -163,7 +163,7 @@ struct TusUpload: Sendable {
       guard try await ledger.exchange(state.checkpoint, for: checkpoint) else { throw failure.taken(key) }
       (state.checkpoint, state.place) = (checkpoint, place)
     }
-    if Task.isCancelled { throw UploadError(.cancelled, "cancelled; run the same command again to go on") }
+    if Task.isCancelled { throw UploadError(.cancelled, "cancelled; try again to go on") }
     state.offset = try await client.append(
       bytes, at: through - Int64(bytes.count), to: place.url, checksum: server.checksum, key)
     guard state.offset == through else {

@@ -91,13 +91,13 @@ struct AdapterFields: Decodable, Hashable, Sendable {
 
 /// How an adapter broke the protocol; a part of a sentence.
 struct AdapterViolation: Error, Hashable {
-  let words: String
+  let words: ErrorMessage
   /// What the adapter wrote, whole: secrets are cut out of it before it is cut short.
   let quote: String?
 
-  init(_ words: String) { (self.words, quote) = (words, nil) }
+  init(_ words: ErrorMessage) { (self.words, quote) = (words, nil) }
 
-  init(_ words: String, quoting bytes: some Collection<UInt8>) {
+  init(_ words: ErrorMessage, quoting bytes: some Collection<UInt8>) {
     (self.words, quote) = (words, String(decoding: bytes, as: UTF8.self))
   }
 }

@@ -58,14 +58,14 @@ struct AdapterWording: Sendable {
     UploadError(
       .storeUnusable,
       "\(who) breaks the protocol: \(breach.words)\(quoted(breach.quote)); "
-        + "`reel uploader check` shows what it is to do")
+        + "reel uploader check shows what it is to do")
   }
 
   func silent(for time: Duration) -> UploadError {
     UploadError(
       .interrupted,
       "\(who) told nothing new for \(Int((time / .seconds(1)).rounded())) s and was ended: let it report its "
-        + "progress, or give it more time with `adapterDeadline`")
+        + "progress, or give it more time with \(setting: .adapterDeadline)")
   }
 
   var cancelled: UploadError {
@@ -91,7 +91,7 @@ struct AdapterWording: Sendable {
         "\(who) can't be started: this process ignores SIGCHLD, so that how an adapter ends would be lost; give that "
           + "signal its default disposition")
     case EMFILE, ENFILE, EAGAIN, ENOMEM:
-      UploadError(.unavailable, "\(who) can't be started (\(error)): use fewer `uploads`")
+      UploadError(.unavailable, "\(who) can't be started (\(error)): use fewer \(setting: .uploads)")
     default: UploadError(.storeUnusable, "\(who) can't be started (\(error))")
     }
   }
@@ -167,7 +167,8 @@ struct AdapterClaims: Sendable {
     if let base = publicBaseURL { return base + (base.hasSuffix("/") ? "" : "/") + key.rawValue }
     guard let claimed else {
       throw wording.breach(
-        AdapterViolation("it gives no \"url\" that viewers can open, and there is no `publicBaseURL`"))
+        AdapterViolation(
+          "it gives no \"url\" that viewers can open, and there is no \(setting: .publicBaseURL)"))
     }
     guard Self.isAddress(claimed) else {
       throw wording.wrong("the address it gives for \(key) is not an address", quoting: claimed)

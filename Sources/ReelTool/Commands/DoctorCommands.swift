@@ -73,10 +73,11 @@ struct DoctorCommand: AsyncParsableCommand {
       session.supply = FileRestoreSource(inputs: RawArguments.paths(from).map { SourceInput(path: $0) })
     }
     let diagnosis = try await session.diagnosis(fixing: fix)
-    let view = DiagnosisView(diagnosis, library: try AppContext.libraryPath(settings), fixed: fix)
+    let view = DiagnosisView(
+      diagnosis.worded(FlagNames.put), library: try AppContext.libraryPath(settings), fixed: fix)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
-      FlagNames.put(into: json ? try view.json(pretty: traits.isTerminal) : view.text(traits)))
+      json ? try view.json(pretty: traits.isTerminal) : view.text(traits))
     if !diagnosis.left.isEmpty { throw CommandExit(code: .someFailed) }
   }
 
@@ -84,7 +85,7 @@ struct DoctorCommand: AsyncParsableCommand {
     let view = try await LibraryRebuild(settings: settings, folders: to).run()
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
-      FlagNames.put(into: json ? try view.json(pretty: traits.isTerminal) : view.text(traits)))
+      json ? try view.json(pretty: traits.isTerminal) : view.text(traits))
     if !view.failures.isEmpty { throw CommandExit(code: .someFailed) }
   }
 }

@@ -75,7 +75,7 @@ struct PageCommand: AsyncParsableCommand {
       writer = try SiteWriter(at: path, from: catalog, options: options, width: AppContext.processors)
       summary = try await writer.run()
     } catch {
-      throw CommandFailure(.couldNotRun, error.message)
+      throw CommandFailure(.couldNotRun, error.told)
     }
     let traits = TerminalTraits.standardOutput()
     if !json { try tell(lines(summary, isUploaded: upload != nil), traits) }

@@ -41,7 +41,7 @@ struct AppContext: Sendable {
       prober: prober, posters: posters == .none ? nil : prober, uploader: try stores.decorated(store),
       recorder: try stores.decoratedRecorder(store),
       catalog: catalog, staging: TemporaryStaging(folder: path + "/tmp"))
-    services.wording = { FlagNames.put(into: $0) }
+    services.wording = FlagNames.put
     services.onStep = DebugSteps.observer()
     let times = StageTimes()
     if measures { services.onStage = { times.add($0, $1) } }

@@ -90,7 +90,7 @@ struct ContractTestSession: Sendable {
         try await promise.check(store)
         outcome.settle(nil)
       } catch {
-        outcome.settle(FlagNames.put(into: error.detail))
+        outcome.settle(error.detail)
       }
     }
     let seconds = deadline / .seconds(1)

@@ -33,7 +33,7 @@ extension Destinations {
         store: store, transport: try CurlTransport(rules, limiter: limiter),
         credentials: try credentials(local, environment))
     } catch {
-      throw CommandFailure(.couldNotRun, UploadError(error, store: store.destination).message)
+      throw CommandFailure(.couldNotRun, UploadError(error, store: store.destination).told)
     }
   }
 
@@ -43,7 +43,7 @@ extension Destinations {
       let region = try await (settings.store.region == nil ? local.region() : settings.store.region)
       return try made(address, endpoint: try endpoint.map(parsed), region: region)
     } catch {
-      throw CommandFailure(.couldNotRun, error.message)
+      throw CommandFailure(.couldNotRun, error.told)
     }
   }
 
@@ -86,7 +86,7 @@ extension Destinations {
         bucket: address.bucket, prefix: address.prefix, endpoint: endpoint, region: region ?? "us-east-1",
         usesPaths: settings.store.pathStyle)
     } catch {
-      throw UploadError(.storeUnusable, error.message)
+      throw UploadError(.storeUnusable, error.text)
     }
   }
 
@@ -106,7 +106,7 @@ extension Destinations {
     do throws(UploadError) {
       _ = try await local.find()
     } catch {
-      throw CommandFailure(.couldNotRun, error.message)
+      throw CommandFailure(.couldNotRun, error.told)
     }
   }
 

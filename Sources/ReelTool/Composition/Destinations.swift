@@ -117,7 +117,7 @@ struct Destinations: Sendable {
     do throws(DestinationAddressError) {
       return try DestinationAddress(parsing: text)
     } catch {
-      throw CommandFailure(.usage, error.message)
+      throw CommandFailure(.usage, error.told)
     }
   }
 

@@ -77,7 +77,8 @@ struct LibraryRebuild: Sendable {
       try await orCommandFailure { () async throws(CatalogError) in try await catalog.add(batch) }
     }
     try await orCommandFailure { () async throws(CatalogError) in try await catalog.finish() }
-    return RebuildView(library: library.path, posts: posts, failures: failures)
+    return RebuildView(
+      library: library.path, posts: posts, failures: failures.map { $0.worded(FlagNames.put) })
   }
 
   /// Objects that are open at once.
@@ -183,16 +184,16 @@ struct LibraryRebuild: Sendable {
     let isLasting = [.crashed, .sandboxViolation, .implausible].contains(error.code)
     guard error.code.isAboutTheBytes || isLasting else {
       if error.code.isInstallation || error.code == .cancelled { throw CommandFailure(error) }
-      throw CommandFailure(.couldNotRun, "\(key): \(error.message): " + again)
+      throw CommandFailure(.couldNotRun, "\(key): \(error.told): " + again)
     }
-    return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.told)
+    return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.text)
   }
 
   /// What is not a file was not stored by Reel.
   private static func leftOut(_ key: ObjectKey, _ error: SourceError) throws -> RepairFailure {
     guard [.isDirectory, .notRegular, .isLink].contains(error.code) else {
-      throw CommandFailure(.couldNotRun, "\(key): \(error.message): " + again)
+      throw CommandFailure(.couldNotRun, "\(key): \(error.told): " + again)
     }
-    return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.told)
+    return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.text)
   }
 }

@@ -140,6 +140,6 @@ struct PictureSession: Sendable {
 
 extension CommandFailure {
   init(_ error: PosterError) {
-    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.message)
+    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.told)
   }
 }

@@ -168,6 +168,6 @@ extension ObjectKey {
 
 extension RepairFailure {
   fileprivate init(_ path: SourcePath, _ error: SourceError) {
-    self.init(subject: path.text, code: error.code.rawValue, message: error.told)
+    self.init(subject: path.text, code: error.code.rawValue, message: error.text)
   }
 }

@@ -37,7 +37,7 @@ struct SiteUpload: Sendable {
     do throws(DestinationAddressError) {
       address = try DestinationAddress(parsing: to)
     } catch {
-      throw CommandFailure(.usage, error.message)
+      throw CommandFailure(.usage, error.told)
     }
     guard case .s3(let bucket) = address else {
       throw CommandFailure(
@@ -160,7 +160,7 @@ struct SiteUpload: Sendable {
       return try stores.decorated(
         Destinations.Opened(uploader: stores.uploader(bucket, store), folder: nil, keepsToRate: true))
     } catch {
-      let reason = (error as? CommandFailure)?.message ?? (error as? S3StoreError)?.message ?? "\(error)"
+      let reason = (error as? CommandFailure)?.message ?? (error as? S3StoreError)?.told ?? "\(error)"
       throw UploadError(.storeUnusable, "the site's folder \(folder) can't be put into a bucket: \(reason)")
     }
   }
@@ -185,7 +185,7 @@ struct SiteUpload: Sendable {
       }
       if let source { return source }
     } catch {
-      throw UploadError(.sourceUnreadable, "\(file.path): \(error.message)")
+      throw UploadError(.sourceUnreadable, "\(file.path): \(error.text)")
     }
     throw UploadError(.cancelled, "cancelled while \(file.path) was read")
   }
@@ -194,7 +194,7 @@ struct SiteUpload: Sendable {
     do throws(SiteError) {
       return try body()
     } catch {
-      throw UploadError(.sourceUnreadable, error.message)
+      throw UploadError(.sourceUnreadable, error.text)
     }
   }
 }

@@ -126,7 +126,7 @@ private actor VerificationPrinter {
   func tell(_ event: VerificationEvent) async {
     guard problem == nil else { return }
     do {
-      let text = FlagNames.put(into: try view.text(event))
+      let text = try view.text(event.worded(FlagNames.put))
       if !text.isEmpty { try await write(text) }
     } catch {
       problem = error

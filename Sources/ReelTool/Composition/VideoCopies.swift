@@ -30,10 +30,10 @@ struct VideoCopies: Sendable {
       try file.seal()
       return Result { () throws(SourceError) in
         try OpenedFile.reading(file, as: SourcePath(store.destination.name + "/" + post.video.rawValue))
-      }.mapError { PosterError(.unreadable, $0.message) }
+      }.mapError { PosterError(.unreadable, $0.text) }
     } catch {
       if error.code.endsTheRun || error.code == .storeFull || error.code == .denied { throw error }
-      return .failure(PosterError(error.code == .cancelled ? .cancelled : .unreadable, error.message))
+      return .failure(PosterError(error.code == .cancelled ? .cancelled : .unreadable, error.text))
     }
   }
 }

@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+/// What strangers called like a setting is told as it is; only what Reel itself says of a setting is told as its flag.
+@Suite struct NamedLikeSettingsTests {
+  @Test func filesAndCaptions() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let folder = bench.clips.appendingPathComponent("`to`")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try Data("not a video".utf8).write(to: folder.appendingPathComponent("`jobs`.mp4"))
+    let video = folder.appendingPathComponent("`library`.mp4")
+    let first = try #require(
+      FileManager.default.contentsOfDirectory(atPath: bench.clips.path).first { $0.hasSuffix(".mp4") })
+    try FileManager.default.copyItem(at: bench.clips.appendingPathComponent(first), to: video)
+    try Data(#"{"`worker`": 1, "caption": "`duplicates`"}"#.utf8).write(
+      to: folder.appendingPathComponent("`library`.mp4.json"))
+
+    let run = try await bench.reel("ingest", "clips", "--max-size", "100")
+    #expect(run.status == 3 || run.status == 4, "\(run.errors)")
+    let told = run.output + run.errors
+    #expect(told.contains("`to`/`jobs`.mp4") && told.contains("`to`/`library`.mp4"))
+    // What is said of the size names the setting.
+    #expect(told.contains("a larger --max-size lets it in"))
+    #expect(!told.contains("--to/") && !told.contains("--jobs.mp4") && !told.contains("--library.mp4"))
+    let status = try await bench.reel("status")
+    #expect(status.output.contains("a larger --max-size lets it in") && status.output.contains("`to`/"))
+  }
+
+  @Test func stores() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let store = bench.folder.appendingPathComponent("`to`")
+    #expect(try await bench.reel("ingest", "clips", "--to", store.path).status == 0)
+    let object = try #require(FileManager.default.contentsOfDirectory(atPath: store.path).first)
+    try FileManager.default.removeItem(at: store.appendingPathComponent(object))
+    for (command, flag) in [
+      ("verify", "--read"), ("verify", "--json"), ("doctor", "--read"), ("doctor", "--json"),
+    ] {
+      let told = try await bench.reel(command, flag)
+      #expect(told.status == 3)
+      #expect(told.output.contains("`to`") && !told.output.contains("/--to"), "\(told.output)")
+    }
+    try FileManager.default.moveItem(at: store, to: bench.folder.appendingPathComponent("elsewhere"))
+    let gone = try await bench.reel("verify")
+    #expect(gone.output.contains("`to`") && !gone.output.contains("/--to"), "\(gone.output)")
+  }
+}
