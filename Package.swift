@@ -128,7 +128,8 @@ let package = Package(
       name: "ReelFakeGoogle",
       dependencies: ["COpenSSL", "ReelCore", "ReelCrypto", "ReelRemoteStorage", "ReelHTTPFakes"],
       path: "Tests/FakeGoogle", swiftSettings: strict),
-    .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
+    .target(
+      name: "ReelTestServers", dependencies: ["ReelPostgres"], path: "Tests/Servers", swiftSettings: strict),
     .target(
       name: "ReelFaultCampaign",
       dependencies: [
@@ -178,7 +179,11 @@ let package = Package(
         "ReelLibrary", "ReelHTTPFakes", "ReelFakeGoogle", "ReelTestServers",
         "ReelFaultCampaign", httpTypes,
       ]),
-    tests("ReelLibraryTests", ["CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelLibrary"]),
+    tests(
+      "ReelLibraryTests",
+      [
+        "CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelLibrary", "ReelPostgres", "ReelTestServers",
+      ]),
     tests(
       "ReelPostgresTests", ["CPostgres", "ReelCore", "ReelPostgres", "ReelTestServers"]),
     tests("ReelValidationTests", ["ReelCore", "ReelValidation", "ReelTerminal"]),

@@ -26,6 +26,9 @@ package final class PostgresPool: Sendable {
   private let places: DispatchSemaphore
   private let state = Mutex(State())
 
+  /// What is said of a pool that was closed.
+  static let closed = "it has been closed"
+
   private struct State {
     var idle: [PostgresConnection] = []
     /// Whether there has been a connection: then one that can't be made is an outage, not a mistake in the address.
@@ -141,7 +144,7 @@ package final class PostgresPool: Sendable {
 
   private func take() throws -> PostgresConnection {
     let idle: PostgresConnection? = try state.withLock { state in
-      if state.isClosed { throw PostgresError(.unexpected, "the catalog has been closed") }
+      if state.isClosed { throw PostgresError(.unexpected, Self.closed) }
       return state.idle.popLast()
     }
     return try idle ?? connect()
