@@ -68,12 +68,20 @@ struct MemoryStage: CatalogStage {
   func kill(_ catalog: any PostCatalog) { (catalog as? MemoryCatalog)?.die() }
 }
 
-struct PostgresStage: CatalogStage {
+final class PostgresStage: CatalogStage {
   let clock = SettableClock()
   let schemaVersion = 1
   let database: TestDatabase
+  /// Of what stands before the server; nil for itself.
+  let port: Int?
 
-  init() async throws { database = try await TestDatabase() }
+  /// - Parameter port: nil for the server's.
+  init(port: Int? = nil) async throws {
+    database = try await TestDatabase()
+    self.port = port
+  }
+
+  deinit { database.drop() }
 
   func open() async throws -> any PostCatalog { try await openPostgres() }
 
@@ -82,7 +90,8 @@ struct PostgresStage: CatalogStage {
     host: String? = nil, lease: Duration = .seconds(3600), heartbeat: Duration = .seconds(86_400)
   ) async throws -> PostgresCatalog {
     try await PostgresCatalog.open(
-      try database.pool(), clock: clock, postClock: clock, lease: lease, heartbeat: heartbeat, host: host)
+      try database.pool(port: port), clock: clock, postClock: clock, lease: lease, heartbeat: heartbeat,
+      host: host)
   }
 
   func kill(_ catalog: any PostCatalog) async throws { try await (catalog as? PostgresCatalog)?.die() }

@@ -30,6 +30,12 @@ package struct TestDatabase: Sendable {
     try PostgresConnection(try address(), library: try PostgresLibrary())
   }
 
+  /// Makes room for others: several hundred databases take gigabytes.
+  package func drop() {
+    try? PostgresConnection(try address("postgres"), library: try PostgresLibrary()).execute(
+      "DROP DATABASE \(name) WITH (FORCE)")
+  }
+
   package func pool(
     port: Int? = nil, _ change: (inout PostgresPool.Settings) -> Void = { _ in }
   ) throws -> PostgresPool {

@@ -44,11 +44,17 @@ extension CatalogError {
         .corrupt, "the catalog \(server) is damaged (\(error.message)): put a backup in its place")
     default: break
     }
+    if error.state == nil, error.message.contains("FATAL:") {
+      return CatalogError(
+        .unusable,
+        "the server of the catalog \(server) does not let Reel in (\(error.message)): see to its user, its password and its "
+          + "database, then try again")
+    }
     if error.isOutage {
       return CatalogError(
         .unusable,
-        "the catalog \(server) can't be reached (\(error.message)): see to the server and the way to it, then run the "
-          + "same command again")
+        "the catalog \(server) can't be reached (\(error.message)): see to the server and the way to it, then "
+          + "try again")
     }
     return CatalogError(.unusable, "the catalog \(server) can't be used (\(error.description))")
   }

@@ -19,7 +19,12 @@ enum PostgresSchema {
 
   /// The version of the catalog; 0 when there is none. Only reads.
   static func found(in db: PostgresConnection) throws -> Int {
-    let isThere = try db.value("SELECT to_regclass('reel.schema_version') IS NOT NULL", as: Bool.self)
+    // Not by to_regclass: in one transaction it goes on saying that there is none when another has made it.
+    let isThere = try db.value(
+      """
+      SELECT true FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = 'reel' AND c.relname = 'schema_version'
+      """, as: Bool.self)
     guard isThere == true else { return 0 }
     return try db.value("SELECT version FROM reel.schema_version", as: Int.self) ?? 0
   }
