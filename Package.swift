@@ -98,7 +98,7 @@ let package = Package(
       name: "ReelTool",
       dependencies: [
         "CProcess", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
-        "ReelStorageTesting", "ReelLibrary", "ReelValidation", "ReelIngest", "ReelTerminal",
+        "ReelStorageTesting", "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest", "ReelTerminal",
         "ReelPage", argumentParser,
       ],
       swiftSettings: strict),
@@ -204,8 +204,8 @@ let package = Package(
     tests(
       "ReelEndToEndTests",
       [
-        "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelRemoteStorage", "ReelLibrary", "ReelValidation",
-        "ReelIngest", "ReelTool", "reel-sabotaged-worker", "ReelHTTPFakes",
+        "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelRemoteStorage", "ReelLibrary", "ReelPostgres",
+        "ReelValidation", "ReelIngest", "ReelTool", "reel-sabotaged-worker", "ReelHTTPFakes",
         "ReelFakeGoogle", "ReelTestServers", httpTypes,
       ]),
   ],

@@ -88,7 +88,7 @@ struct IngestCommand: AsyncParsableCommand {
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
-      hint: CommandHint(library: library.library))
+      hint: library.hint)
     let walk = WalkOptions(
       followLinks: reading.followLinks,
       filter: filter, skippedDirectories: appContext.ownDirectories)
@@ -145,7 +145,7 @@ struct PublishCommand: AsyncParsableCommand {
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
-      hint: CommandHint(library: library.library))
+      hint: library.hint)
     let exit = try await session.publish(
       SourceInput(path: RawArguments.path(file)),
       walk: WalkOptions(followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories),

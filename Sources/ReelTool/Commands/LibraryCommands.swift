@@ -15,9 +15,8 @@ struct StatusCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let path = try AppContext.libraryPath(settings)
     let status = try await status(try await AppContext.reading(settings)) ?? .empty
-    let view = StatusView(status, library: path)
+    let view = StatusView(status, library: try CatalogPlace(settings).name)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
@@ -57,7 +56,8 @@ struct BackupCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let path = try AppContext.libraryPath(settings)
+    let path = try CatalogPlace(settings).needingLibrary(
+      "copy its database with pg_dump, or a running copy of it")
     try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else {
         throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
