@@ -137,7 +137,7 @@ extension PostgresCatalog {
       JOIN reel.post p ON p.intent = i.number
       LEFT JOIN reel.outbox x ON x.page_number = p.page_number
       LEFT JOIN reel.owner o ON o.id = x.owner
-      WHERE i.digest = r.digest AND i.destination = d.id AND i.author = r.author AND i.ordinal IS NOT NULL
+      WHERE i.digest = r.digest AND i.destination + 0 = d.id AND i.author = r.author AND i.ordinal IS NOT NULL
       ORDER BY i.ordinal LIMIT 1
     ) f ON true
     """

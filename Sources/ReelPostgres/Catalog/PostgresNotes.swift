@@ -45,8 +45,13 @@ struct PostgresNotes: Sendable {
     if told.isEmpty { return }
     try tx.run(
       """
-      DELETE FROM reel.outbox x USING unnest($1::bytea[]) AS r(id), reel.intent i, reel.post p
-      WHERE i.post_id = r.id AND p.intent = i.number AND x.page_number = p.page_number AND x.owner = $2
+      DELETE FROM reel.outbox x
+      USING (
+        SELECT p.page_number FROM unnest($1::bytea[]) AS r(id)
+        JOIN reel.intent i ON i.post_id = r.id JOIN reel.post p ON p.intent = i.number
+        OFFSET 0
+      ) q
+      WHERE x.page_number = q.page_number AND x.owner = $2
       """, [.byteStrings(told.map(\.bytes)), .int(me)])
   }
 

@@ -218,6 +218,7 @@ struct PostgresPublishing {
     }
   }
 
+  /// `+ 0`: without statistics, as in a new catalog, the planner would look through all of a destination.
   private func candidates(_ publications: [Publication], in stores: [Int64]) throws -> [[Candidate]] {
     let rows = try tx.rows(
       """
@@ -227,7 +228,7 @@ struct PostgresPublishing {
         coalesce(t.lease_until > \(PostgresSchema.now), false) AS teller_lives
       FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) WITH ORDINALITY AS r(digest, store, author, n)
       JOIN reel.intent i
-        ON i.digest = r.digest AND i.destination = r.store AND i.author = r.author AND i.ordinal IS NOT NULL
+        ON i.digest = r.digest AND i.destination + 0 = r.store AND i.author = r.author AND i.ordinal IS NOT NULL
       LEFT JOIN reel.attempt a ON a.intent = i.number
       LEFT JOIN reel.owner o ON o.id = a.owner
       LEFT JOIN reel.post p ON p.intent = i.number
@@ -440,11 +441,16 @@ struct PostgresPublishing {
     let rows = try tx.rows(
       """
       DELETE FROM reel.attempt a
-      USING unnest($1::bytea[], $2::bigint[], $3::text[]) WITH ORDINALITY AS r(id, attempt, poster, n), reel.intent i
-      WHERE i.post_id = r.id AND a.intent = i.number AND a.attempt = r.attempt AND a.owner = $4
-        AND (r.poster IS NULL OR EXISTS (
-          SELECT 1 FROM reel.poster p WHERE p.intent = i.number AND p.object_key = r.poster AND p.state = 0))
-      RETURNING r.n, i.number, i.destination
+      USING (
+        SELECT i.number, i.destination, r.attempt, r.poster, r.n
+        FROM unnest($1::bytea[], $2::bigint[], $3::text[]) WITH ORDINALITY AS r(id, attempt, poster, n)
+        JOIN reel.intent i ON i.post_id = r.id
+        OFFSET 0
+      ) q
+      WHERE a.intent = q.number AND a.attempt = q.attempt AND a.owner = $4
+        AND (q.poster IS NULL OR EXISTS (
+          SELECT 1 FROM reel.poster p WHERE p.intent = q.number AND p.object_key = q.poster AND p.state = 0))
+      RETURNING q.n, q.number, q.destination
       """,
       [
         .byteStrings(finishing.map(\.intent.id.bytes)), .ints(finishing.map { Int64($0.intent.attempt) }),
