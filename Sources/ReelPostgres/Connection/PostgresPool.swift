@@ -173,9 +173,12 @@ package final class PostgresPool: Sendable {
     let (statement, lock) = (
       Int(settings.statementTimeout / .milliseconds(1)), Int(settings.lockTimeout / .milliseconds(1))
     )
+    // One that is stopped in the middle (SIGSTOP, a suspended machine) is cut off long before those who wait for what it
+    // has locked give up.
+    let idle = lock / 3
     var statements =
       "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = \(statement); "
-      + "SET LOCAL lock_timeout = \(lock); SET LOCAL idle_in_transaction_session_timeout = \(statement); "
+      + "SET LOCAL lock_timeout = \(lock); SET LOCAL idle_in_transaction_session_timeout = \(idle); "
       // Plans by index whatever the statistics say, and no compiling for a statement of a millisecond.
       + "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; "
       + "SET LOCAL jit = off"
