@@ -74,7 +74,7 @@ let package = Package(
 
     // A run, and how it is shown.
     module("ReelIngest", ["ReelCore", "ReelSource"]),
-    module("ReelTerminal", ["ReelCore", "ReelLibrary", "ReelValidation", "ReelIngest"]),
+    module("ReelTerminal", ["ReelCore", "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest"]),
 
     // What a browser shows.
     .target(

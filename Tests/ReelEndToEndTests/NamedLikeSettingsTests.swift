@@ -30,16 +30,19 @@ import Testing
   @Test func libraries() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    let library = bench.folder.appendingPathComponent("`to`").path
-    #expect(try await bench.reel("ingest", "clips", "--library", library).status == 0)
-    let media = bench.folder.appendingPathComponent("`to`/media")
+    let library = bench.folder.appendingPathComponent("`to`")
+    func reel(_ arguments: String...) async throws -> ReelBinary.Outcome {
+      try await ReelBinary.run(arguments + ["--library", library.path], in: bench.folder)
+    }
+    #expect(try await reel("ingest", "clips").status == 0)
+    let media = library.appendingPathComponent("media")
     let object = try #require(
       FileManager.default.contentsOfDirectory(atPath: media.path).first { $0.hasSuffix(".mp4") })
     try FileManager.default.removeItem(at: media.appendingPathComponent(object))
     for (command, flag) in [
       ("verify", "--read"), ("verify", "--json"), ("doctor", "--read"), ("doctor", "--json"),
     ] {
-      let told = try await bench.reel(command, flag, "--library", library)
+      let told = try await reel(command, flag)
       #expect(told.status == 3)
       #expect(told.output.contains("/`to`") && !told.output.contains("/--to"), "\(told.output)")
     }

@@ -71,7 +71,7 @@ struct IngestCommand: AsyncParsableCommand {
     let filter = NameFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
     var inputs = RawArguments.paths(paths).map { SourceInput(path: $0) }
-    if let filesFrom { inputs += try readList(filesFrom) }
+    if let filesFrom { inputs += try FileListArgument.inputs(filesFrom) }
 
     var options = intake.ingestOptions(settings)
     options.captions = try captions.map { name in
@@ -95,8 +95,11 @@ struct IngestCommand: AsyncParsableCommand {
     let exit = try await session.ingest(inputs, walk: walk, options: options, page: page)
     try exit.end()
   }
+}
 
-  private func readList(_ name: String) throws -> [SourceInput] {
+/// `--files0-from`
+enum FileListArgument {
+  static func inputs(_ name: String) throws -> [SourceInput] {
     let path = RawArguments.path(name)
     let subject = name == "-" ? "the list of files on standard input" : "the list of files \(path)"
     return try orCommandFailure(reading: subject) { () throws(SourceError) in

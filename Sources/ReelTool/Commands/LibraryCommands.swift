@@ -1,6 +1,7 @@
 import ArgumentParser
 import ReelCore
 import ReelLibrary
+import ReelPostgres
 import ReelTerminal
 
 /// `reel status`
@@ -17,9 +18,24 @@ struct StatusCommand: AsyncParsableCommand {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     let status = try await status(try await AppContext.reading(settings)) ?? .empty
     let view = StatusView(status, library: try CatalogPlace(settings).name)
+    let queue = try await queue(settings).map { QueueView($0, at: SystemWallClock().now()) }
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
-      json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
+      json
+        ? JSONOutput.text(StatusDocument(catalog: view, queue: queue), pretty: traits.isTerminal)
+        : view.text(traits) + (queue?.text(traits) ?? ""))
+  }
+
+  /// How the queue of a shared catalog stands; nil where there is none.
+  private func queue(_ settings: Settings) async throws -> QueueStatus? {
+    guard case .server = try CatalogPlace(settings) else { return nil }
+    let pool = try QueuePlace.pool(settings)
+    defer { pool.close() }
+    return try await orCommandFailure { () async throws(CatalogError) in
+      try await BlockingQueue(label: "reel.status", width: 1).run { () throws(CatalogError) in
+        try WorkQueue.status(pool)
+      }
+    }
   }
 
   private func status(_ catalog: (any PostCatalog)?) async throws -> CatalogStatus? {
