@@ -193,7 +193,7 @@ let package = Package(
         "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelStorage", "ReelLibrary", "ReelIngest",
         "Reel", "ReelTesting",
       ]),
-    tests("ReelTerminalTests", ["ReelCore", "ReelLibrary", "ReelIngest", "ReelTerminal"]),
+    tests("ReelTerminalTests", ["ReelCore", "ReelLibrary", "ReelPostgres", "ReelIngest", "ReelTerminal"]),
     tests(
       "ReelPageTests",
       [

@@ -25,9 +25,8 @@ package struct EnqueuedView: Encodable, Sendable {
 /// How the queue stands, for `reel status`.
 package struct QueueView: Sendable {
   private let status: QueueStatus
-  private let now: Date
 
-  package init(_ status: QueueStatus, at now: Date) { (self.status, self.now) = (status, now) }
+  package init(_ status: QueueStatus) { self.status = status }
 
   package func text(_ traits: TerminalTraits) -> String {
     var sheet = FactSheet(traits)

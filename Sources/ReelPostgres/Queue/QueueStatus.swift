@@ -15,6 +15,14 @@ package struct QueueStatus: Sendable {
     package let holds: Int
     package let finished: Int
     package let failed: Int
+
+    package init(
+      host: String, pid: Int, destination: String, startedAt: Date, isOverdue: Bool, holds: Int,
+      finished: Int, failed: Int
+    ) {
+      (self.host, self.pid, self.destination, self.startedAt) = (host, pid, destination, startedAt)
+      (self.isOverdue, self.holds, self.finished, self.failed) = (isOverdue, holds, finished, failed)
+    }
   }
 
   /// Why items ended as they did.
@@ -25,6 +33,11 @@ package struct QueueStatus: Sendable {
     /// The newest of them, and what was said of it.
     package let address: SourcePath
     package let message: String
+
+    package init(state: ItemState, code: String, count: Int, address: SourcePath, message: String) {
+      (self.state, self.code, self.count) = (state, code, count)
+      (self.address, self.message) = (address, message)
+    }
   }
 
   /// Items in each state; a state without any is not in it.
@@ -34,6 +47,14 @@ package struct QueueStatus: Sendable {
   package let endedInLastMinute: Int
   package let oldestWaiting: Date?
   package let reasons: [Reason]
+
+  package init(
+    items: [ItemState: Int], workers: [Worker], endedInLastMinute: Int, oldestWaiting: Date?,
+    reasons: [Reason]
+  ) {
+    (self.items, self.workers, self.endedInLastMinute) = (items, workers, endedInLastMinute)
+    (self.oldestWaiting, self.reasons) = (oldestWaiting, reasons)
+  }
 }
 
 extension WorkQueue {

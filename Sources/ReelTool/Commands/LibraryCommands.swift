@@ -18,7 +18,7 @@ struct StatusCommand: AsyncParsableCommand {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     let status = try await status(try await AppContext.reading(settings)) ?? .empty
     let view = StatusView(status, library: try CatalogPlace(settings).name)
-    let queue = try await queue(settings).map { QueueView($0, at: SystemWallClock().now()) }
+    let queue = try await queue(settings).map { QueueView($0) }
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json

@@ -171,6 +171,10 @@ struct WorkCommand: AsyncParsableCommand {
     if intake.dryRun {
       throw ValidationError("--dry-run is for reel ingest: what is taken from the queue is published.")
     }
+    if intake.duplicates == .allow {
+      throw ValidationError(
+        "--duplicates allow is for reel ingest: an item may be taken twice, after a crash.")
+    }
   }
 
   func run() async throws {
