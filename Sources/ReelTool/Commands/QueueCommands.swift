@@ -27,7 +27,7 @@ struct EnqueueCommand: AsyncParsableCommand {
     completion: .file())
   var filesFrom: String?
 
-  @Option(help: ArgumentHelp("Files of a higher priority are taken first (default: 0).", valueName: "n"))
+  @Option(help: ArgumentHelp("Files of a higher priority are taken first.", valueName: "n"))
   var priority: Int = 0
 
   @Flag(help: "Put back what failed or was set aside, to be tried again.")
@@ -159,7 +159,7 @@ struct WorkCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How long a signal waits for what is being finished before it ends this all the same (default: 25).",
+      "How long a signal waits for what is being finished before it ends this all the same.",
       valueName: "seconds"))
   var grace: Double = 25
 
