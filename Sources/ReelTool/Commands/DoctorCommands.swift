@@ -74,7 +74,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
     let diagnosis = try await session.diagnosis(fixing: fix)
     let view = DiagnosisView(
-      diagnosis.worded(FlagNames.put), library: try AppContext.libraryPath(settings), fixed: fix)
+      diagnosis.worded(FlagNames.put), library: try CatalogPlace(settings).name, fixed: fix)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json ? try view.json(pretty: traits.isTerminal) : view.text(traits))

@@ -71,7 +71,7 @@ struct IngestCommand: AsyncParsableCommand {
     let filter = NameFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
     var inputs = RawArguments.paths(paths).map { SourceInput(path: $0) }
-    if let filesFrom { inputs += try readList(filesFrom) }
+    if let filesFrom { inputs += try FileListArgument.inputs(filesFrom) }
 
     var options = intake.ingestOptions(settings)
     options.captions = try captions.map { name in
@@ -88,15 +88,18 @@ struct IngestCommand: AsyncParsableCommand {
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
-      hint: CommandHint(library: library.library))
+      hint: library.hint)
     let walk = WalkOptions(
       followLinks: reading.followLinks,
       filter: filter, skippedDirectories: appContext.ownDirectories)
     let exit = try await session.ingest(inputs, walk: walk, options: options, page: page)
     try exit.end()
   }
+}
 
-  private func readList(_ name: String) throws -> [SourceInput] {
+/// `--files0-from`
+enum FileListArgument {
+  static func inputs(_ name: String) throws -> [SourceInput] {
     let path = RawArguments.path(name)
     let subject = name == "-" ? "the list of files on standard input" : "the list of files \(path)"
     return try orCommandFailure(reading: subject) { () throws(SourceError) in
@@ -145,7 +148,7 @@ struct PublishCommand: AsyncParsableCommand {
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
-      hint: CommandHint(library: library.library))
+      hint: library.hint)
     let exit = try await session.publish(
       SourceInput(path: RawArguments.path(file)),
       walk: WalkOptions(followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories),

@@ -16,11 +16,27 @@ struct LibraryOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "A catalog that several machines share, in the library's place: postgres://USER@HOST/DATABASE.",
+      valueName: "postgres://…"), transform: RawArguments.text)
+  var catalog: String?
+
+  @Option(
+    help: ArgumentHelp(
       "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, if it exists.",
       valueName: "file"), completion: .file(), transform: RawArguments.place)
   var config: String?
 
   @OptionGroup var terminal: TerminalOptions
+
+  func validate() throws {
+    if library != nil, catalog != nil {
+      throw ValidationError(
+        "--library and --catalog exclude each other: the catalog is in the one or on the other.")
+    }
+  }
+
+  /// For commands that may come next.
+  var hint: CommandHint { CommandHint(library: library, catalog: catalog) }
 }
 
 /// How text is shown.
@@ -236,7 +252,9 @@ extension Settings {
     output: RunOutputOptions? = nil, store: StoreOptions? = nil, jobs: Int? = nil
   ) {
     self.init(
-      library: library.library, to: intake?.to, author: intake?.author, authorName: intake?.authorName,
+      library: library.library,
+      catalog: library.catalog.map { CatalogSetting(address: $0, isArgument: true) },
+      to: intake?.to, author: intake?.author, authorName: intake?.authorName,
       publicBaseURL: store?.publicBaseURL, mode: intake?.mode, jobs: jobs, worker: reading?.worker,
       deadline: reading?.deadline, isolation: reading?.isolation?.rawValue,
       progress: output?.progress?.rawValue, logLevel: output?.logLevel?.rawValue,

@@ -25,7 +25,8 @@ struct SettingsReader {
 
   private func settings() throws -> Settings {
     Settings(
-      library: text(.library), to: text(.to), author: text(.author),
+      library: text(.library), catalog: text(.catalog).map { CatalogSetting(address: $0, isArgument: false) },
+      to: text(.to), author: text(.author),
       authorName: text(.authorName), publicBaseURL: try publicBaseURL(),
       mode: text(.mode), jobs: try number(.jobs, within: 1...64),
       nameLength: try number(.nameLength, within: 16...64), worker: text(.worker),
