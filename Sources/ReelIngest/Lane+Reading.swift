@@ -57,7 +57,8 @@ extension Lane {
       return nil
     }
     try context.checkSize(of: found)
-    let source = try StepFailure.convert { () throws(SourceError) in try found.open() }
+    let source = try StepFailure.convert { () throws(SourceError) in try found.open(context.stop.cancellation)
+    }
     context.services.onStep(.opened)
     let now = context.services.clock.now()
     let copy = try copy(source)

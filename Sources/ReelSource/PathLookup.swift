@@ -136,8 +136,9 @@ struct ParentDirectories {
     let name = path.lastComponent.bytes
     return FoundFile(
       path: path, identity: located.status.identity, wasNamed: true,
-      directory: try directory(of: Array(path.bytes.dropLast(name.count))),
-      place: links == .refuse ? .name(name) : .followed(name))
+      origin: .local(
+        try directory(of: Array(path.bytes.dropLast(name.count))),
+        links == .refuse ? .name(name) : .followed(name)))
   }
 
   /// - Parameter path: ends with a slash, or is empty for the working directory.
