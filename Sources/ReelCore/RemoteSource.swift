@@ -96,3 +96,21 @@ public struct SourceTransfer: Hashable, Sendable, Codable {
     self.requests = requests
   }
 }
+
+extension SourcePath {
+  /// The schemes of addresses that a source is named by.
+  private static let schemes = ["s3", "s3+https", "s3+http", "https", "http"]
+
+  /// The scheme of an address (`s3://…`, `https://…`), in lower case; nil for a path of this machine. `./` before a name
+  /// that looks like an address makes a path of it.
+  package var scheme: String? {
+    guard let colon = bytes.prefix(9).firstIndex(of: UInt8(ascii: ":")),
+      bytes[colon...].starts(with: "://".utf8)
+    else { return nil }
+    let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
+    return Self.schemes.contains(scheme) ? scheme : nil
+  }
+
+  /// Whether it is one.
+  package var isAddress: Bool { scheme != nil }
+}

@@ -58,7 +58,7 @@ struct BucketWalk: Sendable {
     _ file: RemoteFile, _ options: WalkOptions, _ cancellation: CancellationFlag
   ) -> WalkItem? {
     let relative = Array(file.path.bytes.dropFirst(source.path.bytes.count)).drop { $0 == UInt8(ascii: "/") }
-    guard entersFolders(of: relative, options) else { return .ignored(file.path) }
+    guard entersFolders(of: relative, options), !options.skips(file.path) else { return .ignored(file.path) }
     let claim = ExtensionHint(of: file.path.lastComponent.bytes)
     guard claim != .ignored, claim != .unfinished, options.filter.takesFile(Array(relative)) else {
       return .ignored(file.path)

@@ -168,6 +168,9 @@ public struct SourceInput: Hashable, Sendable {
     remote = nil
   }
 
+  /// Whether it lies elsewhere.
+  package var isRemote: Bool { remote != nil }
+
   /// What lies at an address.
   package init(_ remote: any RemoteSource) {
     path = remote.path

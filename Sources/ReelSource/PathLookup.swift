@@ -160,6 +160,10 @@ struct AbsolutePath: Hashable, Sendable {
 
   /// - Parameter base: where a path begins that does not begin with a slash.
   init(_ path: [UInt8], from base: AbsolutePath) {
+    guard !SourcePath(bytes: path).isAddress else {
+      components = [path]
+      return
+    }
     var components = path.first == UInt8(ascii: "/") ? [] : base.components
     for component in path.split(separator: UInt8(ascii: "/")) where !component.elementsEqual(".".utf8) {
       if component.elementsEqual("..".utf8) {

@@ -55,6 +55,8 @@ public struct WalkOptions: Sendable {
   public var otherExtensions: Set<String> = []
   /// Whether a Git LFS pointer is a candidate whatever its name.
   public var takesPointers = false
+  /// Addresses below which nothing is taken in: the destination's.
+  package var skippedAddresses: [String] = []
   /// What files that lie elsewhere are read for.
   package var remoteUse = RemoteUse.copying
 
@@ -65,6 +67,16 @@ public struct WalkOptions: Sendable {
     self.followLinks = followLinks
     self.filter = filter
     self.skippedDirectories = skippedDirectories
+  }
+}
+
+extension WalkOptions {
+  /// Whether `path` is, or lies below, an address that is not taken in.
+  func skips(_ path: SourcePath) -> Bool {
+    skippedAddresses.contains { address in
+      let folder = Array((address.hasSuffix("/") ? address : address + "/").utf8)
+      return path.bytes.starts(with: folder) || path.bytes == Array(folder.dropLast())
+    }
   }
 }
 
@@ -164,6 +176,7 @@ struct WalkState: Sendable {
 extension WalkState {
   private mutating func begin(_ remote: any RemoteSource) -> WalkItem? {
     guard addresses.insert(remote.path).inserted else { return nil }
+    guard !options.skips(remote.path) else { return .failed(remote.path, ExcludedDirectories.error) }
     if remote.isFolder {
       guard options.entersFolders else { return .failed(remote.path, .isDirectory) }
       bucket = BucketWalk(remote)

@@ -241,7 +241,7 @@ import Testing
     ("s3+https://host/bucket", "bucket", "https://host", ""),
   ])
   func bucketAddress(_ text: String, _ bucket: String, _ endpoint: String?, _ name: String) throws {
-    guard case .s3(let address, let found) = try SourceAddress(parsing: Array(text.utf8)) else {
+    guard case .s3(let address, let found) = try SourceAddress(parsing: SourcePath(text)) else {
       Issue.record("not a bucket")
       return
     }
@@ -253,13 +253,13 @@ import Testing
     "s3://", "s3:///a", "s3+https://host", "s3+https:///bucket/a", "s3://key:word@bucket/a", "s3://b/../a",
   ])
   func noBucketAddress(_ text: String) {
-    #expect(SourceAddress.isOne(Array(text.utf8)))
-    #expect(throws: SourceAddressError.self) { try SourceAddress(parsing: Array(text.utf8)) }
+    #expect(SourcePath(text).isAddress)
+    #expect(throws: SourceAddressError.self) { try SourceAddress(parsing: SourcePath(text)) }
   }
 
   @Test(arguments: ["clip.mp4", "./s3://x", "s3:bucket", "/https://x", "file:///x", "tus+https://x/", ""])
   func pathsAreNoAddresses(_ text: String) {
-    #expect(!SourceAddress.isOne(Array(text.utf8)))
+    #expect(!SourcePath(text).isAddress)
   }
 
   // MARK: States

@@ -97,10 +97,11 @@ package struct S3Source: RemoteSource {
 
 /// How many bytes are fetched to open a file.
 enum RemoteFirst {
-  /// As many as the sniffer looks at; of one that is copied more, so that a small one takes a single request.
+  /// As many as the sniffer looks at; of one that is copied more, so that a small one takes a single request. One that
+  /// is copied and is on no list may be known already, which is seen by its ETag: a byte will do.
   static func bytes(of file: RemoteFile?, for use: RemoteUse) -> Int64 {
-    guard let size = file?.identity.size, use == .copying else { return Int64(Sniffer.headLength) }
-    return max(1, min(size, 1 << 20))
+    guard use == .copying else { return Int64(Sniffer.headLength) }
+    return file.map { max(1, min($0.identity.size, 1 << 20)) } ?? 1
   }
 }
 
@@ -117,7 +118,7 @@ private struct S3Ranges: RangeFetcher {
     var request = S3Request(.get, name: name, task: "read \(name)", permission: "s3:GetObject")
     request.fields = .asking(for: range, of: pin)
     request.replyLimit = range.count
-    request.patience = .seconds(60)
+    request.patience = .seconds(60 + range.count / (16 << 10))
     let answer = RangeAnswer(range: range, pin: pin, server: server)
     switch try await client.outcome(of: request) {
     case .reply(let reply):

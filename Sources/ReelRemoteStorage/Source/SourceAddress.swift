@@ -8,23 +8,10 @@ package enum SourceAddress: Sendable {
   /// A file on the web.
   case web(WebAddress)
 
-  private static let schemes = ["s3", "s3+https", "s3+http", "https", "http"]
-
-  /// Whether `bytes` are meant as an address, and not as a path: write `./` before a file that is really called so.
-  package static func isOne(_ bytes: [UInt8]) -> Bool { scheme(of: bytes) != nil }
-
-  private static func scheme(of bytes: [UInt8]) -> String? {
-    guard let colon = bytes.prefix(9).firstIndex(of: UInt8(ascii: ":")),
-      bytes[colon...].starts(with: "://".utf8)
-    else { return nil }
-    let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
-    return schemes.contains(scheme) ? scheme : nil
-  }
-
   /// - Throws: ``SourceAddressError`` when it is none that can be used.
-  package init(parsing bytes: [UInt8]) throws(SourceAddressError) {
-    guard let scheme = Self.scheme(of: bytes) else { throw SourceAddressError("it names no kind of source") }
-    guard let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0) else {
+  package init(parsing path: SourcePath) throws(SourceAddressError) {
+    guard let scheme = path.scheme else { throw SourceAddressError("it names no kind of source") }
+    guard let text = String(validating: path.bytes, as: UTF8.self), !text.utf8.contains(0) else {
       throw SourceAddressError("it is not UTF-8")
     }
     do {
@@ -66,9 +53,6 @@ package enum SourceAddress: Sendable {
     else { throw SourceAddressError("it holds . or .. as a folder, which means nothing in a bucket") }
     return .s3(S3Address(bucket: String(bucket), prefix: "", endpoint: endpoint), name: name)
   }
-
-  /// As it may be told: without what may be secret.
-  package static func shown(_ bytes: [UInt8]) -> String { "\(scheme(of: bytes) ?? "")://…" }
 }
 
 /// Why an address can't be used as a source. The address is not repeated: it may hold a password.

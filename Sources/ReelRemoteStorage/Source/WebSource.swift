@@ -28,6 +28,9 @@ package struct WebAddress: Sendable {
     query = Secret(halves.count > 1 ? "?" + halves[1] : "")
   }
 
+  /// What is asked for, secrets and all.
+  var target: String { path + query.revealed }
+
   /// As it is told.
   package var shown: String { origin.description + path }
 }
@@ -40,14 +43,18 @@ package struct WebSource: RemoteSource {
   private let transport: any HTTPTransport
   private let retries: RetryBudget
   private let limits: RemoteLimits
+  /// Where a file goes that is given only as a whole; nil where none is taken.
+  private let staging: (any StagingArea)?
   private let clock: any WallClock
 
   package init(
     _ address: WebAddress, transport: any HTTPTransport, limits: RemoteLimits = RemoteLimits(),
+    staging: (any StagingArea)? = nil,
     clock: any WallClock = SystemWallClock(), policy: RetryPolicy = RetryPolicy(),
     waiting: any Clock<Duration> = ContinuousClock(), randomness: any Randomness = SystemRandomness()
   ) {
     (self.address, self.transport, self.limits, self.clock) = (address, transport, limits, clock)
+    self.staging = staging
     path = SourcePath(address.shown)
     retries = RetryBudget(
       policy, of: Destination(address.origin.description), clock: waiting, randomness: randomness)
@@ -64,10 +71,40 @@ package struct WebSource: RemoteSource {
   package func open(
     _ file: RemoteFile?, for use: RemoteUse, cancellation: CancellationFlag
   ) throws(SourceError) -> SourceFile {
-    let fetcher = RetryingFetcher(
-      base: WebRanges(address: address, transport: transport, clock: clock), retries: retries)
-    return try RemoteFileHandle.open(
-      path, fetcher, listed: nil, first: RemoteFirst.bytes(of: nil, for: use), for: use, limits, cancellation)
+    let ranges = WebRanges(address: address, transport: transport, clock: clock)
+    do throws(SourceError) {
+      return try RemoteFileHandle.open(
+        path, RetryingFetcher(base: ranges, retries: retries), listed: nil,
+        first: RemoteFirst.bytes(of: nil, for: use), for: use, limits, cancellation)
+    } catch {
+      // To copy it, no ranges are needed.
+      guard use == .copying, error == ranges.noRanges, let staging, let whole = try head(cancellation) else {
+        throw error
+      }
+      let identity = RemoteIdentity.of(path, size: whole.size ?? 0, tag: whole.tag, modified: whole.modified)
+      return SourceFile(
+        path: path, identity: identity,
+        handle: WholeFileHandle(
+          address, transport: transport, pin: whole, identity: identity, requests: 2, in: staging,
+          cancellation))
+    }
+  }
+
+  /// What the server says of the file; nil when it does not say how long it is.
+  private func head(_ cancellation: CancellationFlag) throws(SourceError) -> FilePin? {
+    let call = BlockingCall { [address, transport] () async -> Result<HTTPReply, HTTPFailure> in
+      do throws(HTTPFailure) {
+        return .success(try await transport.send(HTTPCall(.head, address.origin, address.target)))
+      } catch {
+        return .failure(error)
+      }
+    }
+    let registration = cancellation.onSet { call.cancel() }
+    defer { cancellation.clear(registration) }
+    guard case .success(let reply)? = call.wait(), reply.isSuccess,
+      let size = reply.fields[.contentLength].flatMap({ Int64($0) }), size >= 0
+    else { return nil }
+    return FilePin(size: size, tag: reply.fields[.eTag], modified: reply.fields[.lastModified])
   }
 }
 
@@ -79,13 +116,16 @@ private struct WebRanges: RangeFetcher {
 
   var server: String { address.origin.description }
 
+  /// What is said of a server that knows no ranges.
+  var noRanges: SourceError { RangeAnswer(range: 0..<1, pin: FilePin(), server: server).noRanges }
+
   func fetch(
     _ range: Range<Int64>, of pin: FilePin
   ) async throws(UploadError) -> Result<FetchedRange, SourceError> {
     var call = HTTPCall(
-      .get, address.origin, address.path + address.query.revealed, fields: .asking(for: range, of: pin))
+      .get, address.origin, address.target, fields: .asking(for: range, of: pin))
     call.replyLimit = range.count
-    call.patience = .seconds(60)
+    call.patience = .seconds(60 + range.count / (16 << 10))
     let answer = RangeAnswer(range: range, pin: pin, server: server)
     let reply: HTTPReply
     do throws(HTTPFailure) {
@@ -106,7 +146,7 @@ private struct WebRanges: RangeFetcher {
 
 extension HTTPFailure {
   /// What it means for a file that is read from `server`.
-  fileprivate func ofSource(_ server: String) -> UploadError {
+  func ofSource(_ server: String) -> UploadError {
     switch self {
     case .unreachable(let reason):
       UploadError(

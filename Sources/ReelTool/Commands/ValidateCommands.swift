@@ -3,7 +3,6 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 import ReelPage
-import ReelRemoteStorage
 import ReelTerminal
 import ReelValidation
 
@@ -129,7 +128,7 @@ struct LockCommand: AsyncParsableCommand {
   var paths: [String]
 
   func run() async throws {
-    guard !RawArguments.paths(paths).contains(where: { SourceAddress.isOne($0.bytes) }) else {
+    guard !RawArguments.paths(paths).contains(where: \.isAddress) else {
       throw CommandFailure(
         .usage, "a lock is of files of this machine; download what lies at an address first")
     }

@@ -7,6 +7,9 @@ import ReelStorage
 /// Where what the user names becomes a source: a path of this machine, or an address. Buckets and servers share their
 /// connections.
 struct Sources {
+  /// Files that are downloaded at once where nobody says how many.
+  static let downloads = 16
+
   private let settings: Settings
   private var buckets: [S3Address: S3Source] = [:]
   private var web: CurlTransport?
@@ -22,13 +25,13 @@ struct Sources {
   }
 
   private mutating func input(_ path: SourcePath) async throws -> SourceInput {
-    guard SourceAddress.isOne(path.bytes) else { return SourceInput(path: path) }
+    guard let scheme = path.scheme else { return SourceInput(path: path) }
     let address: SourceAddress
     do throws(SourceAddressError) {
-      address = try SourceAddress(parsing: path.bytes)
+      address = try SourceAddress(parsing: path)
     } catch {
       throw CommandFailure(
-        .usage, "the source \(SourceAddress.shown(path.bytes)) can't be used: \(error.reason)")
+        .usage, "the source \(scheme)://… can't be used: \(error.reason)")
     }
     switch address {
     case .s3(let bucket, let name): return SourceInput(try await source(bucket).named(name))
@@ -55,11 +58,11 @@ struct Sources {
       do throws(HTTPFailure) {
         web = try CurlTransport(rules)
       } catch {
-        throw CommandFailure(.couldNotRun, UploadError(error, store: address.shown).message)
+        throw CommandFailure(.couldNotRun, UploadError(error, store: address.shown).told)
       }
     }
     guard let web else { throw CommandFailure(.couldNotRun, "no connection can be made") }
-    return WebSource(address, transport: web, limits: limits)
+    return WebSource(address, transport: web, limits: limits, staging: TemporaryStaging())
   }
 
   /// What waits for a network is no time of a reader's, and has its own limit: six times as long.
