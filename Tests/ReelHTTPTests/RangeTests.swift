@@ -41,6 +41,7 @@ import Testing
           Step(offset: 500 * mib, count: 16, expected: 900_000, range: 500 * mib..<500 * mib + 900_000),
           Step(offset: 64 * kib, count: 16, expected: 100_000, range: 64 * kib..<64 * kib + 100_000),
           Step(offset: 500 * mib, count: 16, expected: 1 << 40, range: 500 * mib..<504 * mib),
+        Step(offset: 504 * mib, count: 16, range: 504 * mib..<504 * mib + 64 * kib),
         ]
       ),
       // What is there is not fetched again.

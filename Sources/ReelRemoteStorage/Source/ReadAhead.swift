@@ -36,6 +36,8 @@ struct ReadAhead: Sendable {
     if let end, end > offset { upper = min(upper, max(end, offset + 1)) }
     upper = min(upper, size)
     last = upper
+    // What follows something that was read as a whole is something else.
+    if expected > count { piece = Self.smallest / 2 }
     return offset..<upper
   }
 }
