@@ -41,7 +41,7 @@ import Testing
           Step(offset: 500 * mib, count: 16, expected: 900_000, range: 500 * mib..<500 * mib + 900_000),
           Step(offset: 64 * kib, count: 16, expected: 100_000, range: 64 * kib..<64 * kib + 100_000),
           Step(offset: 500 * mib, count: 16, expected: 1 << 40, range: 500 * mib..<504 * mib),
-        Step(offset: 504 * mib, count: 16, range: 504 * mib..<504 * mib + 64 * kib),
+          Step(offset: 504 * mib, count: 16, range: 504 * mib..<504 * mib + 64 * kib),
         ]
       ),
       // What is there is not fetched again.
@@ -88,6 +88,7 @@ import Testing
     #expect(read(cache: &cache, at: 10, 5) == [])
     #expect(cache.next(after: 10) == 50 && cache.next(after: 50) == 100 && cache.next(after: 100) == nil)
     #expect(read(cache: &cache, at: 50, 2) == [50, 51])
+    #expect(cache.end(before: 55) == 60 && cache.end(before: 70) == 60 && cache.end(before: 0) == nil)
     cache.add(Array(200..<210), at: 200)
     // The one at 100 was used least recently.
     #expect(read(cache: &cache, at: 100, 1) == [])

@@ -7,6 +7,8 @@ struct ReadAhead: Sendable {
   static let largest = 512 << 10
   /// What is fetched at most because whoever reads expects to read it.
   static let mostExpected = 4 << 20
+  /// What may lie between bytes that are there and those that are wanted, to be fetched with them.
+  static let gap: Int64 = 128 << 10
   /// The end of a file is fetched as a whole: what lies there (an index, the last times) is read to the end.
   static let tail: Int64 = 256 << 10
 
@@ -72,6 +74,9 @@ struct RangeCache: Sendable {
     }
     return count
   }
+
+  /// Where the last piece that begins before `offset` ends; nil where none does.
+  func end(before offset: Int64) -> Int64? { pieces.last { $0.start < offset }?.end }
 
   /// Where the first piece behind `offset` begins.
   func next(after offset: Int64) -> Int64? { pieces.first { $0.start > offset }?.start }

@@ -135,11 +135,15 @@ final class RemoteFileHandle: RemoteHandle {
     at offset: Int64, count: Int, expected: Int, _ state: inout State
   ) throws(SourceError) {
     if use == .copying, offset == state.copied { return try copy(from: offset, &state) }
-    let planned = state.ahead.range(
+    var planned = state.ahead.range(
       at: offset, count: count, expected: expected, before: state.cache.next(after: offset))
+    // Of what will be read as a whole, a little that was skipped is not worth a request of its own.
+    if expected > count, let held = state.cache.end(before: offset), offset - held <= ReadAhead.gap {
+      planned = held..<planned.upperBound
+    }
     let left = use == .probing ? limits.bytes - state.transfer.bytes : .max
     guard left > 0 else { throw overBudget }
-    let range = offset..<offset + min(left, Int64(planned.count))
+    let range = planned.lowerBound..<planned.lowerBound + min(left, Int64(planned.count))
     let patience = use == .probing ? limits.patience - state.waited : nil
     let (attempted, waited) = try Self.waiting(within: patience, cancellation) { [fetcher, pin] in
       await fetcher.fetch(range, of: pin)
