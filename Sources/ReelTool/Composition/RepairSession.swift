@@ -69,7 +69,7 @@ struct RepairSession: Sendable {
     return LibraryExamination(catalog: catalog, grace: grace, readsObjects: readsObjects) {
       destination async throws(UploadError) in
       switch try? DestinationAddress(parsing: destination.name) {
-      case .folder, .firebase:
+      case .folder, .firebase, .s3:
         try await Self.opened(destination, stores).uploader as? any Uploader & StoreExamination
       default: nil
       }

@@ -76,6 +76,17 @@ enum IsolationChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, strict, none
 }
 
+/// How files at addresses are looked into.
+struct AddressOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "How much of a file at an address may be read to find out what it is, such as 64MiB (default) or 1GB.",
+      valueName: "size"))
+  var maxRead: ReadLimit?
+
+  @OptionGroup var bucket: BucketOptions
+}
+
 /// What goes where while a run is on.
 struct RunOutputOptions: ParsableArguments {
   @Option(
@@ -245,11 +256,23 @@ struct SizeLimit: ExpressibleByArgument, Hashable, Sendable {
   }
 }
 
+/// How much of a file may be read, as people write it: `64MiB`, `1GB`.
+struct ReadLimit: ExpressibleByArgument, Hashable, Sendable {
+  /// At least 64 KiB: less says of no file what it is.
+  let bytes: Int64
+
+  init?(argument: String) {
+    guard let bytes = Quantity.bytes(argument), bytes >= 64 << 10 else { return nil }
+    self.bytes = bytes
+  }
+}
+
 extension Settings {
   /// What the command line says.
   init(
     _ library: LibraryOptions, reading: ReadingOptions? = nil, intake: IntakeOptions? = nil,
-    output: RunOutputOptions? = nil, store: StoreOptions? = nil, jobs: Int? = nil
+    output: RunOutputOptions? = nil, store: StoreOptions? = nil, addresses: AddressOptions? = nil,
+    jobs: Int? = nil
   ) {
     self.init(
       library: library.library,
@@ -260,7 +283,8 @@ extension Settings {
       progress: output?.progress?.rawValue, logLevel: output?.logLevel?.rawValue,
       limitRate: intake?.limitRate, maxSize: intake?.maxSize,
       uploads: intake?.uploads, posters: intake?.posters?.rawValue, posterSize: intake?.posterSize,
-      store: store.map { StoreSettings($0) } ?? StoreSettings())
+      maxRead: addresses?.maxRead,
+      store: store.map { StoreSettings($0) } ?? addresses.map { StoreSettings($0.bucket) } ?? StoreSettings())
   }
 }
 

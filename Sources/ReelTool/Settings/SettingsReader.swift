@@ -38,6 +38,7 @@ struct SettingsReader {
       uploads: try number(.uploads, within: 1...64),
       posters: try choice(.posters, PostersChoice.allCases.map(\.rawValue)),
       posterSize: try number(.posterSize, within: PosterOptions.sizes),
+      maxRead: try readLimit(.maxRead),
       store: try store())
   }
 
@@ -89,6 +90,16 @@ struct SettingsReader {
     guard let limit = SizeLimit(argument: text) else {
       throw CommandFailure(
         .couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it is a size like 20GB or 512MiB, or none")
+    }
+    return limit
+  }
+
+  private func readLimit(_ key: SettingKey) throws -> ReadLimit? {
+    guard let text = text(key) else { return nil }
+    guard let limit = ReadLimit(argument: text) else {
+      throw CommandFailure(
+        .couldNotRun,
+        "the setting \(key.rawValue) is \"\(text)\"; it is a size like 64MiB or 1GB, at least 64KiB")
     }
     return limit
   }
