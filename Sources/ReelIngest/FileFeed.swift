@@ -4,8 +4,13 @@ import ReelSource
 package protocol FileFeed: Sendable {
   /// The next files, at least one and at most `count`; none at the end, or when `isOver` says that the run ends. Blocks.
   func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem]
+
+  /// Ends what a call of ``next(upTo:until:)`` waits for, where `isOver` alone would not: a request over a network.
+  func cancel()
 }
 
 extension SourceWalk: FileFeed {
   package func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] { next(upTo: count) }
+
+  package func cancel() { cancellation.set() }
 }

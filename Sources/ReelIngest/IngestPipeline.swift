@@ -56,8 +56,8 @@ struct IngestPipeline: Sendable {
       return stop.ending ?? (stop.cancellation.isSet ? .cancelled : .completed)
     } onCancel: {
       stop.cancellation.set()
-      walk.cancellation.set()
-      ahead?.cancellation.set()
+      walk.cancel()
+      ahead?.cancel()
       queue.close()
     }
   }

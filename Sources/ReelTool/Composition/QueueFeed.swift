@@ -52,6 +52,9 @@ final class QueueFeed: FileFeed {
 
   // MARK: Taking
 
+  /// Nothing to do: no wait for the queue is longer than it takes to ask `isOver` again.
+  func cancel() {}
+
   func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
     do throws(CatalogError) {
       while !isOver() {
