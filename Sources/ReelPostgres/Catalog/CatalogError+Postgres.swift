@@ -23,7 +23,7 @@ extension CatalogError {
     case "53100":
       return CatalogError(
         .diskFull,
-        "no space left on the disk of the server of the catalog \(server): free some, and run again")
+        "no space left on the disk of the server of the catalog \(server): free some, then try again")
     case "55P03":
       return CatalogError(
         .locked,
@@ -69,39 +69,12 @@ extension CatalogError {
   static func needsWriter(at server: String) -> CatalogError {
     CatalogError(
       .unusable,
-      "the catalog \(server) was made by an older Reel: open it once as a user who may change its tables (`reel status "
-        + "--catalog …` as the one who publishes)")
-  }
-
-  static func leaseLost(_ intent: Intent, at server: String) -> CatalogError {
-    CatalogError(
-      .leaseLost,
-      "attempt \(intent.attempt) at post \(intent.id) does not hold it any more in the catalog \(server), "
-        + "another run may have taken it over: run the command again")
-  }
-
-  static func nameTaken(_ request: ClaimRequest, at server: String) -> CatalogError {
-    CatalogError(
-      .unusable,
-      "the catalog \(server) already has a post \(request.newID) or an object \(request.newKey) in "
-        + "\(request.publication.destination): run the command again, it draws new names")
+      "the catalog \(server) was made by an older Reel: open it once as a role that may change its tables (`reel status` "
+        + "as the one who publishes)")
   }
 
   static func authorTooLong(at server: String) -> CatalogError {
     CatalogError(
       .unusable, "the author's id is longer than the 2000 bytes that the catalog \(server) can look up")
-  }
-
-  static func closed(at server: String) -> CatalogError {
-    CatalogError(.unusable, "the catalog \(server) has been closed: open it again")
-  }
-
-  static func readOnly(at server: String) -> CatalogError {
-    CatalogError(
-      .unusable, "the catalog \(server) was opened for reading only: open it for writing to publish")
-  }
-
-  static func cancelled(at server: String) -> CatalogError {
-    CatalogError(.cancelled, "the task was cancelled before the catalog \(server) answered: run it again")
   }
 }

@@ -79,7 +79,7 @@ struct PostgresPublishing {
         ?? .failure(
           CatalogError(
             .locked,
-            "others keep claiming \(requests[index].publication.digest) in the catalog \(server): run the command again"
+            "others keep claiming \(requests[index].publication.digest) in the catalog \(server): try again"
           ))
     }
   }
