@@ -387,7 +387,8 @@ struct MotoBinaryTests {
     )
     let outcome = try await bench.reel(
       "uploader", "check", bucket.address, environment: Self.environment)
-    let broken = outcome.output.split(separator: "\n").filter { !$0.hasPrefix("pass") }.joined(separator: "\n")
+    let broken = outcome.output.split(separator: "\n").filter { !$0.hasPrefix("pass") }.joined(
+      separator: "\n")
     #expect(outcome.status == 0, "\(broken) \(outcome.errors)")
     #expect(try await bucket.objects().isEmpty)
   }
