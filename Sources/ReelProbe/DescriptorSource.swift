@@ -3,9 +3,9 @@ import Glibc
 /// A file read by position through its descriptor, within a budget of bytes and of time.
 ///
 /// A class because FFmpeg's C callbacks hold it by address; used by one thread only.
-final class DescriptorSource: ByteReading {
+package final class DescriptorSource: ByteReading {
   /// Why no more bytes are given.
-  enum Stop: Hashable {
+  package enum Stop: Hashable {
     case deadline
     case budget
     /// The file is shorter than it was said to be.
@@ -14,10 +14,12 @@ final class DescriptorSource: ByteReading {
     case failed(Int32)
   }
 
-  let size: Int64
+  /// Bytes in all, as it was said.
+  package let size: Int64
   /// Where FFmpeg's next read begins.
   var position: Int64 = 0
-  private(set) var stop: Stop?
+  /// Why reading has stopped; nil as long as it goes on.
+  package private(set) var stop: Stop?
   private(set) var bytesRead: Int64 = 0
   /// How many bytes there are until the file seems to end; nil for all of it.
   var allowance: Int64?
@@ -26,7 +28,8 @@ final class DescriptorSource: ByteReading {
   private let deadline: UInt64
   private let halfTime: UInt64
 
-  init(descriptor: Int32, size: Int64, limits: ReadingLimits) {
+  /// - Parameter descriptor: neither moved nor closed.
+  package init(descriptor: Int32, size: Int64, limits: ReadingLimits) {
     self.descriptor = descriptor
     self.size = size
     budget = limits.bytes
@@ -39,14 +42,14 @@ final class DescriptorSource: ByteReading {
   var isPastHalfTime: Bool { Self.now() >= halfTime }
 
   /// Whether the deadline has passed; remembered as the reason when nothing else had stopped it.
-  func isOverdue() -> Bool {
+  package func isOverdue() -> Bool {
     guard Self.now() >= deadline else { return false }
     if stop == nil { stop = .deadline }
     return true
   }
 
   /// Fills `buffer` from `offset` on; gives how many bytes, 0 at the end, nil when reading has stopped.
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
     guard stop == nil, !isOverdue() else { return nil }
     guard offset >= 0, offset < size else { return 0 }
     if let allowance, allowance <= 0 { return 0 }
@@ -60,7 +63,7 @@ final class DescriptorSource: ByteReading {
     return count
   }
 
-  func bytes(at offset: Int64, count: Int) -> [UInt8] {
+  package func bytes(at offset: Int64, count: Int) -> [UInt8] {
     guard count > 0, offset >= 0 else { return [] }
     if !holds(offset, count) { fillAhead(from: offset, count: max(count, Self.readAhead)) }
     let start = Int(offset - aheadStart)

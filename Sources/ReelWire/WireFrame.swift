@@ -25,6 +25,9 @@ package enum WireFrame {
     case pictureRequest = 8
     case pictureReply = 9
     case pictureBytes = 10
+    case mendRequest = 20
+    case mendOutput = 21
+    case mendReply = 22
   }
 
   /// The frame of what `body` writes.
