@@ -19,7 +19,7 @@ struct MendTests {
     ])
   func everyAnswer(_ flags: [String]) throws {
     let set = try Bench.hostileSet().files.filter { !$0.answers.contains("timeout") }
-    let bench = try Bench(Bench.some(set, oneIn: 6))
+    let bench = try Bench(Bench.some(set, oneIn: 12))
     let run = try ReelRun.run(
       ["mend", "--jsonl", bench.files.path, "--to", "mended"] + flags, in: bench.folder)
     #expect([0, 3].contains(run.status), "\(run.errorText)")

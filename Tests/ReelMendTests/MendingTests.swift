@@ -188,7 +188,8 @@ struct MendSample: CustomTestStringConvertible {
   @Test(.enabled(if: MendCorpus.files.count > 0, "needs ../shared/corpus or REEL_CORPUS"))
   func everyFileOfTheCorpusHoldsTheSameMended() throws {
     var (mended, refused) = (0, 0)
-    for path in MendCorpus.files {
+    let files = MendCorpus.files.enumerated().filter { TestForm.isLong || $0.offset % 3 == 0 }.map(\.element)
+    for path in files {
       for options in [
         MendOptions([.unfragment, .faststart]), MendOptions([.privateTags]), MendOptions(rotation: 90),
       ] {
