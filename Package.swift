@@ -76,7 +76,7 @@ let package = Package(
 
     // A run, and how it is shown.
     module("ReelIngest", ["ReelCore", "ReelSource"]),
-    module("ReelTerminal", ["ReelCore", "ReelLibrary", "ReelValidation", "ReelIngest"]),
+    module("ReelTerminal", ["ReelCore", "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest"]),
 
     // What a browser shows.
     .target(
@@ -100,7 +100,7 @@ let package = Package(
       name: "ReelTool",
       dependencies: [
         "CProcess", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
-        "ReelStorageTesting", "ReelLibrary", "ReelValidation", "ReelIngest", "ReelTerminal",
+        "ReelStorageTesting", "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest", "ReelTerminal",
         "ReelPage", argumentParser,
       ],
       swiftSettings: strict),
@@ -130,7 +130,8 @@ let package = Package(
       name: "ReelFakeGoogle",
       dependencies: ["COpenSSL", "ReelCore", "ReelCrypto", "ReelRemoteStorage", "ReelHTTPFakes"],
       path: "Tests/FakeGoogle", swiftSettings: strict),
-    .target(name: "ReelTestServers", path: "Tests/Servers", swiftSettings: strict),
+    .target(
+      name: "ReelTestServers", dependencies: ["ReelPostgres"], path: "Tests/Servers", swiftSettings: strict),
     .target(
       name: "ReelFaultCampaign",
       dependencies: [
@@ -181,7 +182,11 @@ let package = Package(
         "ReelLibrary", "ReelHTTPFakes", "ReelFakeGoogle", "ReelTestServers",
         "ReelFaultCampaign", httpTypes,
       ]),
-    tests("ReelLibraryTests", ["CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelLibrary"]),
+    tests(
+      "ReelLibraryTests",
+      [
+        "CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelLibrary", "ReelPostgres", "ReelTestServers",
+      ]),
     tests(
       "ReelPostgresTests", ["CPostgres", "ReelCore", "ReelPostgres", "ReelTestServers"]),
     tests("ReelValidationTests", ["ReelCore", "ReelValidation", "ReelTerminal"]),
@@ -191,7 +196,7 @@ let package = Package(
         "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelStorage", "ReelLibrary", "ReelIngest",
         "Reel", "ReelTesting",
       ]),
-    tests("ReelTerminalTests", ["ReelCore", "ReelLibrary", "ReelIngest", "ReelTerminal"]),
+    tests("ReelTerminalTests", ["ReelCore", "ReelLibrary", "ReelPostgres", "ReelIngest", "ReelTerminal"]),
     tests(
       "ReelPageTests",
       [
@@ -202,8 +207,8 @@ let package = Package(
     tests(
       "ReelEndToEndTests",
       [
-        "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelRemoteStorage", "ReelLibrary", "ReelValidation",
-        "ReelIngest", "ReelTool", "reel-sabotaged-worker", "ReelHTTPFakes",
+        "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelRemoteStorage", "ReelLibrary", "ReelPostgres",
+        "ReelValidation", "ReelIngest", "ReelTool", "reel-sabotaged-worker", "ReelHTTPFakes",
         "ReelFakeGoogle", "ReelTestServers", httpTypes,
       ]),
   ],

@@ -72,3 +72,33 @@ package struct StoredProbeResult: Codable {
     try container.encode(outcome, forKey: .outcome)
   }
 }
+
+/// - Parameter catalog: its path, or its server.
+extension CatalogError {
+  package static func leaseLost(_ intent: Intent, at catalog: String) -> CatalogError {
+    CatalogError(
+      .leaseLost,
+      "attempt \(intent.attempt) at post \(intent.id) does not hold it any more in the catalog \(catalog), "
+        + "another run may have taken it over: try again")
+  }
+
+  package static func nameTaken(_ request: ClaimRequest, at catalog: String) -> CatalogError {
+    CatalogError(
+      .unusable,
+      "the catalog \(catalog) already has a post \(request.newID) or an object \(request.newKey) in "
+        + "\(request.publication.destination): try again, it draws new names")
+  }
+
+  package static func closed(at catalog: String) -> CatalogError {
+    CatalogError(.unusable, "the catalog \(catalog) has been closed: open it again")
+  }
+
+  package static func readOnly(at catalog: String) -> CatalogError {
+    CatalogError(
+      .unusable, "the catalog \(catalog) was opened for reading only: open it for writing to publish")
+  }
+
+  package static func cancelled(at catalog: String) -> CatalogError {
+    CatalogError(.cancelled, "the task was cancelled before the catalog \(catalog) answered: try again")
+  }
+}

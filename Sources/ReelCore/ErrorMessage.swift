@@ -11,6 +11,8 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
     case caFile
     /// Where the credentials of an S3 store come from.
     case credentials
+    /// How long reading one file may take.
+    case deadline
     /// What becomes of a video that is a post already.
     case duplicates
     /// Whether links are followed.
@@ -23,6 +25,8 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
     case jobs
     /// Where the library is.
     case library
+    /// How much of a file at an address may be read to find out what it is.
+    case maxRead
     /// The size above which a file is refused.
     case maxSize
     /// That an S3 store has the bucket in its host name.

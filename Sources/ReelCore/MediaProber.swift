@@ -206,6 +206,8 @@ public struct ProbeError: ReelError, Hashable, Sendable, Codable {
     case noReader
     /// Nothing in it can be shown: it only points at other files, which hold the pictures and the sound.
     case externalMedia
+    /// To say what it is, more of a file that lies elsewhere would have to be read than may be (`--max-read`).
+    case readLimit
 
     /// Whether this says something about the file itself, so that it may be remembered for the same bytes.
     public var isAboutTheBytes: Bool {

@@ -81,7 +81,7 @@ public struct PosterError: ReelError, Hashable, Sendable, Codable {
     /// As of a file that can't be read; no other file will fare better.
     case workerMissing, workerBroken, isolationUnavailable
     /// As of a file that can't be read; it says nothing of the file.
-    case tooManyOpenFiles, noReader
+    case tooManyOpenFiles, noReader, readLimit
     /// The run was cancelled.
     case cancelled
 

@@ -23,7 +23,7 @@ public struct SourceFile: Sendable {
 /// An open file, read by position only, so that several readers share it without a cursor between them.
 public protocol SourceHandle: Sendable {
   /// The descriptor, for code that passes it to the kernel or to another process; it stays open as long as
-  /// this handle lives. Nil for a double that has none.
+  /// this handle lives. Nil for what lies elsewhere, or in memory.
   var descriptor: Int32? { get }
 
   /// Reads up to `buffer.count` bytes at `offset`. Returns 0 at the end. Blocks: call it off the
@@ -69,6 +69,8 @@ public struct SourceError: ReelError, Hashable, Sendable {
     case invalidName
     /// A sidecar or caption list that is not what it should be.
     case sidecarInvalid
+    /// To say what it is, more of a file that lies elsewhere would have to be read than may be.
+    case readLimit
   }
   /// What it is, for programs.
   public let code: Code

@@ -31,6 +31,11 @@ public final class IngestModel {
     ingest = IngestRun(inputs: inputs, walkOptions: walkOptions, options: options, services: services)
   }
 
+  /// Takes in what `feed` hands out, for as long as it does.
+  package init(feed: any FileFeed, options: IngestOptions, services: IngestServices) {
+    ingest = IngestRun(feed: feed, options: options, services: services)
+  }
+
   /// A stream of the run's events from now on, one for each observer. Dropping it changes nothing for the run
   /// or for others.
   public func events() -> IngestEvents {

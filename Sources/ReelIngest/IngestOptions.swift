@@ -72,7 +72,7 @@ public struct IngestOptions: Sendable {
 extension IngestOptions {
   /// As `path` is remembered.
   func absolute(_ path: SourcePath) -> SourcePath {
-    guard let workingDirectory, path.bytes.first != UInt8(ascii: "/") else { return path }
+    guard let workingDirectory, path.bytes.first != UInt8(ascii: "/"), !path.isAddress else { return path }
     return workingDirectory.appending(path.bytes)
   }
 }

@@ -16,7 +16,7 @@ struct IngestPipeline: Sendable {
   /// last.
   ///
   /// - Parameter makeWalk: begins the walk; called again to count ahead.
-  func run(_ makeWalk: @Sendable () -> SourceWalk) async -> RunSummary {
+  func run(_ makeWalk: @Sendable () -> any FileFeed) async -> RunSummary {
     let start = ContinuousClock.now
     hub.emit(.runStarted(RunStarted(destination: services.uploader.destination, dryRun: options.dryRun)))
     let ending = await takeAllIn(makeWalk)
@@ -38,7 +38,7 @@ struct IngestPipeline: Sendable {
     if !told.isEmpty { services.catalog.note([.announced(told)]) }
   }
 
-  private func takeAllIn(_ makeWalk: () -> SourceWalk) async -> RunEnding {
+  private func takeAllIn(_ makeWalk: () -> any FileFeed) async -> RunEnding {
     do throws(StepFailure) {
       try await prepare()
     } catch {
@@ -56,6 +56,8 @@ struct IngestPipeline: Sendable {
       return stop.ending ?? (stop.cancellation.isSet ? .cancelled : .completed)
     } onCancel: {
       stop.cancellation.set()
+      walk.cancel()
+      ahead?.cancel()
       queue.close()
     }
   }
@@ -81,13 +83,13 @@ struct IngestPipeline: Sendable {
 
   // MARK: The walk
 
-  private func scan(_ walk: SourceWalk, into queue: BatchQueue<[NumberedItem]>, _ stop: StopSignal) async {
+  private func scan(_ walk: any FileFeed, into queue: BatchQueue<[NumberedItem]>, _ stop: StopSignal) async {
     defer { queue.close() }
     let thread = DispatchQueue(label: "reel.walk")
     var cutter = BatchCutter(jobs: jobs, most: mostInBatch)
     var scan = ScanCount()
     while !stop.isSet, !scan.isComplete {
-      let items = await thread.run { walk.next(upTo: BatchCutter.most) }
+      let items = await thread.run { walk.next(upTo: BatchCutter.most) { stop.isSet } }
       scan.isComplete = items.isEmpty
       let numbered = items.compactMap { scan.count($0) }
       await warn(items.compactMap { MetadataWarning($0) })
@@ -127,11 +129,11 @@ struct IngestPipeline: Sendable {
   private static let mostPosterPixels = BatchCutter.most * 1024 * 1024
 
   /// Tells how much there is, while others work on it.
-  private func count(_ walk: SourceWalk, _ stop: StopSignal) async {
+  private func count(_ walk: any FileFeed, _ stop: StopSignal) async {
     let thread = DispatchQueue(label: "reel.count")
     var scan = ScanCount()
     while !stop.isSet {
-      let items = await thread.run { walk.next(upTo: 256) }
+      let items = await thread.run { walk.next(upTo: 256) { stop.isSet } }
       for item in items { _ = scan.count(item) }
       scan.isComplete = items.isEmpty
       hub.emit(.runScanned(scan.facts))

@@ -25,7 +25,7 @@ public final class IngestRun: AsyncSequence, Sendable {
     var isCancelled = false
   }
   private let progress = Mutex(Progress())
-  private let makeWalk: @Sendable () -> SourceWalk
+  private let makeWalk: @Sendable () -> any FileFeed
   private let pipeline: IngestPipeline
 
   /// A run that has not begun.
@@ -37,6 +37,17 @@ public final class IngestRun: AsyncSequence, Sendable {
     options: IngestOptions = IngestOptions(), services: IngestServices
   ) {
     makeWalk = { SourceWalk(inputs: inputs, options: walkOptions) }
+    pipeline = IngestPipeline(
+      services: services, options: options, hub: EventHub(clock: services.clock, wording: services.wording))
+  }
+
+  /// A run over what `feed` hands out, for as long as it does. It is not counted ahead.
+  package init(feed: any FileFeed, options: IngestOptions, services: IngestServices) {
+    makeWalk = { feed }
+    var options = options
+    options.countsAhead = false
+    // The number it would be, said: slow files are not left for the end, which may never come.
+    options.maxInFlight = options.maxInFlight ?? 64 * Swift.max(1, options.jobs)
     pipeline = IngestPipeline(
       services: services, options: options, hub: EventHub(clock: services.clock, wording: services.wording))
   }

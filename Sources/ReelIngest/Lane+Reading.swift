@@ -20,7 +20,9 @@ extension Lane {
         if let file = try hash(one, beginning) { hashed.append(file) }
       } catch {
         tell(beginning)
-        end(error, one.item.file)
+        end(
+          context.stop.cancellation.isSet && error.isOfWhatLiesElsewhere(one.item)
+            ? .failed(.cancelled) : error, one.item.file)
       }
     }
     return judge(unpublished(hashed))
@@ -57,7 +59,8 @@ extension Lane {
       return nil
     }
     try context.checkSize(of: found)
-    let source = try StepFailure.convert { () throws(SourceError) in try found.open() }
+    let source = try StepFailure.convert { () throws(SourceError) in try found.open(context.stop.cancellation)
+    }
     context.services.onStep(.opened)
     let now = context.services.clock.now()
     let copy = try copy(source)
@@ -232,5 +235,13 @@ extension Lane {
       note(file.notes(of: error, by: reader))
       throw StepFailure(error)
     }
+  }
+}
+
+extension StepFailure {
+  /// Whether a file at an address could not be read: where the run was cancelled, that is why.
+  fileprivate func isOfWhatLiesElsewhere(_ item: NumberedItem) -> Bool {
+    guard case .failed(let failure) = self, let error = failure.cause as? SourceError else { return false }
+    return error.code == .unreadable && item.file.path.isAddress
   }
 }

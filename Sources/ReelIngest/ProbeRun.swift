@@ -12,6 +12,8 @@ public struct ProbeRun: Sendable {
   public init(
     inputs: [SourceInput], walkOptions: WalkOptions = WalkOptions(), prober: any MediaProber, width: Int
   ) {
+    var walkOptions = walkOptions
+    walkOptions.remoteUse = .probing
     walk = SourceWalk(inputs: inputs, options: walkOptions)
     self.prober = prober
     self.width = max(1, width)
@@ -25,10 +27,14 @@ public struct ProbeRun: Sendable {
     isolation: isolated (any Actor)? = #isolation, _ report: (ProbedFile) async -> Bool
   ) async throws(ProbeError) {
     var problem: ProbeError?
-    await queue.mapInOrder(ItemSource(walk: walk), probe) { file in
-      problem = file.installationProblem
-      guard problem == nil else { return false }
-      return await report(file)
+    await withTaskCancellationHandler {
+      await queue.mapInOrder(ItemSource(walk: walk), probe) { file in
+        problem = file.installationProblem
+        guard problem == nil else { return false }
+        return await report(file)
+      }
+    } onCancel: {
+      walk.cancellation.set()
     }
     if let problem { throw problem }
   }
@@ -42,15 +48,19 @@ public struct ProbeRun: Sendable {
     reporting report: @escaping @Sendable (Prepared) -> Bool
   ) async throws(ProbeError) {
     let problem = Mutex<ProbeError?>(nil)
-    await queue.mapInOrder(ItemSource(walk: walk)) { item, flag in
-      let file = probe(item, flag)
-      return Answer(prepared: prepare(file), installation: file.installationProblem)
-    } blocking: { answer in
-      if let found = answer.installation {
-        problem.withLock { $0 = found }
-        return false
+    await withTaskCancellationHandler {
+      await queue.mapInOrder(ItemSource(walk: walk)) { item, flag in
+        let file = probe(item, flag)
+        return Answer(prepared: prepare(file), installation: file.installationProblem)
+      } blocking: { answer in
+        if let found = answer.installation {
+          problem.withLock { $0 = found }
+          return false
+        }
+        return report(answer.prepared)
       }
-      return report(answer.prepared)
+    } onCancel: {
+      walk.cancellation.set()
     }
     if let problem = problem.withLock({ $0 }) { throw problem }
   }
@@ -62,21 +72,23 @@ public struct ProbeRun: Sendable {
     let path = item.file.path
     let source: SourceFile
     do throws(StepFailure) {
-      source = try opened(item)
+      source = try opened(item, flag)
     } catch {
       return ProbedFile(path: path, result: .failure(error.failure))
     }
+    let result: Result<ProbeReport, FileFailure>
     do throws(ProbeError) {
-      return ProbedFile(path: path, result: .success(try prober.probe(source, cancellation: flag)))
+      result = .success(try prober.probe(source, cancellation: flag))
     } catch {
-      return ProbedFile(path: path, result: .failure(FileFailure(error)))
+      result = .failure(FileFailure(error))
     }
+    return ProbedFile(path: path, result: result, read: (source.handle as? any RemoteHandle)?.transfer)
   }
 
-  private func opened(_ item: NumberedItem) throws(StepFailure) -> SourceFile {
+  private func opened(_ item: NumberedItem, _ flag: CancellationFlag) throws(StepFailure) -> SourceFile {
     let found = try item.candidate()
     do throws(SourceError) {
-      return try found.open()
+      return try found.open(flag)
     } catch {
       throw StepFailure(error)
     }

@@ -3,17 +3,21 @@ import ReelCore
 /// What was read of one file. Its JSON is what `reel probe` prints of it (docs/probe.md):
 ///
 /// `{"path": …, "ok": true, "media": {…}, "probe": {…}}` or `{"path": …, "ok": false, "error": {"code", "message"}}`;
-/// `pathBytes` (base64) beside `path` when that does not carry the bytes.
+/// `pathBytes` (base64) beside `path` when that does not carry the bytes, and `read` beside the rest for what lies at an
+/// address.
 public struct ProbedFile: Hashable, Sendable {
   /// As the user or the walk named it.
   public let path: SourcePath
   /// Its facts, or why there are none.
   public let result: Result<ProbeReport, FileFailure>
+  /// How much of it was read, where it lies at an address; nil for a file of this machine.
+  public let read: SourceTransfer?
 
   /// The answer for one file.
-  public init(path: SourcePath, result: Result<ProbeReport, FileFailure>) {
+  public init(path: SourcePath, result: Result<ProbeReport, FileFailure>, read: SourceTransfer? = nil) {
     self.path = path
     self.result = result
+    self.read = read
   }
 }
 
@@ -26,7 +30,7 @@ extension ProbedFile {
 }
 
 extension ProbedFile: Codable {
-  private enum CodingKeys: String, CodingKey { case ok, media, probe, error }
+  private enum CodingKeys: String, CodingKey { case ok, media, probe, error, read }
   private enum ErrorKeys: String, CodingKey { case code, message }
   private enum MediaKeys: String, CodingKey {
     case contentType, extensionMismatch
@@ -38,6 +42,7 @@ extension ProbedFile: Codable {
     var paths = encoder.container(keyedBy: SourcePathCoding.self)
     try path.encode(into: &paths)
     var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encodeIfPresent(read, forKey: .read)
     switch result {
     case .success(let report):
       try container.encode(true, forKey: .ok)
@@ -60,6 +65,7 @@ extension ProbedFile: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     path = try SourcePath(from: try decoder.container(keyedBy: SourcePathCoding.self))
+    read = try container.decodeIfPresent(SourceTransfer.self, forKey: .read)
     if try container.decode(Bool.self, forKey: .ok) {
       result = .success(
         ProbeReport(

@@ -32,7 +32,7 @@ package struct FileMender {
     descriptor: Int32, size: Int64, container: MediaContainer, options: MendOptions, output: Int32
   ) throws(MendError) -> Outcome {
     guard size > 0 else { throw MendError(.empty, "it is empty") }
-    let source = DescriptorSource(descriptor: descriptor, size: size, limits: limits)
+    let source = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
     let file: MendedFile
     let done: Set<Mend>
     do throws(MendError) {
@@ -47,7 +47,7 @@ package struct FileMender {
   }
 
   private func plan(
-    _ source: DescriptorSource, _ container: MediaContainer, _ options: MendOptions
+    _ source: BoundedSource, _ container: MediaContainer, _ options: MendOptions
   ) throws(MendError) -> (MendedFile, Set<Mend>) {
     var options = options
     let isRenamed = options.mends.remove(.fileExtension) != nil
@@ -65,7 +65,7 @@ package struct FileMender {
     return (MendedFile(parts: [.source(0..<source.size)]), [.fileExtension])
   }
 
-  private func stopped(_ source: DescriptorSource) -> MendError? {
+  private func stopped(_ source: BoundedSource) -> MendError? {
     switch source.stop {
     case .deadline: MendError(.timeout, "reading it took too long; it may be damaged")
     case .failed(let code):
@@ -73,7 +73,8 @@ package struct FileMender {
     case .shrunk:
       MendError(.sourceChanged, "it became shorter while it was read; try again when nothing writes to it")
     case .budget: MendError(.corrupt, "its header asks for more than \(limits.bytes) bytes to be read")
-    case nil: nil
+    // Bytes are not asked for here, but read.
+    case .withheld, nil: nil
     }
   }
 }

@@ -39,7 +39,7 @@ package struct PacketDigests {
   ) throws(MendError) -> [StreamDigest] {
     reel_log_capture()
     av_max_alloc(max(0, limits.largestAllocation))
-    let source = DescriptorSource(descriptor: descriptor, size: size, limits: limits)
+    let source = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
     let option = mediaTimeOnly ? ("ignore_editlist", "1") : ("advanced_editlist", "0")
     let options = container.isISO ? [option.0: option.1] : [:]
     let input: OpenedInput
@@ -53,7 +53,7 @@ package struct PacketDigests {
     return try digests(of: input, source, exclusion, most)
   }
 
-  private static func unreadable(_ source: DescriptorSource) -> MendError {
+  private static func unreadable(_ source: BoundedSource) -> MendError {
     if source.stop == .deadline { return MendError(.timeout, "reading it took too long; it may be damaged") }
     let said = String(cString: reel_log_last_error())
     return MendError(.corrupt, "it can't be read" + (said.isEmpty ? "" : " (FFmpeg: \(said))"))
@@ -62,7 +62,7 @@ package struct PacketDigests {
   private static let noMemory = MendError(.memoryLimit, "there is no memory left to read it")
 
   private func digests(
-    of input: borrowing OpenedInput, _ source: DescriptorSource, _ exclusion: Exclusion, _ most: [Int64]?
+    of input: borrowing OpenedInput, _ source: BoundedSource, _ exclusion: Exclusion, _ most: [Int64]?
   ) throws(MendError) -> [StreamDigest] {
     var streams: [StreamHash?] = []
     var counted = 0

@@ -5,9 +5,15 @@ package protocol ByteReading {
 
   /// Up to `count` bytes at `offset`; fewer at the end, none beyond it or when reading has failed.
   func bytes(at offset: Int64, count: Int) -> [UInt8]
+
+  /// Says that all of `range` will most likely be read, so that what lies far away is fetched at once.
+  func willRead(_ range: Range<Int64>)
 }
 
 extension ByteReading {
+  /// Means nothing where every byte is as near as the others.
+  func willRead(_ range: Range<Int64>) {}
+
   /// The big-endian number in `width` bytes (at most 8) at `offset`; nil when they are not all there.
   package func bigEndian(at offset: Int64, width: Int) -> UInt64? {
     let found = bytes(at: offset, count: width)

@@ -26,18 +26,18 @@ package struct FFmpegReader {
   /// Reads a file as `container`, and as nothing else.
   ///
   /// - Parameters:
-  ///   - descriptor: open for reading; read by position, neither moved nor closed.
+  ///   - file: where its bytes come from.
   ///   - size: the file's size in bytes.
   ///   - container: what the first bytes showed; the brand within its family is looked at again.
   /// - Throws: `empty`, `truncated`, `corrupt`, `unsupported`, `externalMedia`, `timeout`, `memoryLimit`,
   ///   `sourceChanged` or `unreadable`.
   package func read(
-    descriptor: Int32, size: Int64, container: MediaContainer
+    _ file: FileBytes, size: Int64, container: MediaContainer
   ) throws(ProbeError) -> Reading {
     guard size > 0 else { throw ProbeError(.empty, "it is empty") }
     reel_log_capture()
     av_max_alloc(max(0, limits.largestAllocation))
-    let source = DescriptorSource(descriptor: descriptor, size: size, limits: limits)
+    let source = BoundedSource(file, size: size, limits: limits)
     let structure = FileStructure(source, sniffed: container)
     let failure = ReadFailure(container: structure.container, limits: limits)
     if let cut = failure.indexIsCut(structure) { throw cut }

@@ -3,7 +3,7 @@ import ReelCore
 
 /// The reading of one opened file.
 struct FileReading {
-  let source: DescriptorSource
+  let source: BoundedSource
   let structure: FileStructure
   let failure: ReadFailure
   let limits: ReadingLimits

@@ -1,7 +1,7 @@
 import CFFmpeg
 import Glibc
 
-/// A file that FFmpeg has opened with the one demuxer it was told to use, over a ``DescriptorSource``: no name,
+/// A file that FFmpeg has opened with the one demuxer it was told to use, over a ``BoundedSource``: no name,
 /// no protocol, no other file.
 package struct OpenedInput: ~Copyable {
   /// FFmpeg's own error code.
@@ -13,11 +13,11 @@ package struct OpenedInput: ~Copyable {
   package let context: UnsafeMutablePointer<AVFormatContext>
   private let input: UnsafeMutablePointer<AVIOContext>
   /// Held because the callbacks know only its address.
-  private let source: DescriptorSource
+  private let source: BoundedSource
 
   private init(
     adopting context: UnsafeMutablePointer<AVFormatContext>, _ input: UnsafeMutablePointer<AVIOContext>,
-    _ source: DescriptorSource
+    _ source: BoundedSource
   ) {
     self.context = context
     self.input = input
@@ -27,7 +27,7 @@ package struct OpenedInput: ~Copyable {
   /// - Parameter options: the demuxer's own.
   /// - Throws: ``Failure`` when the demuxer does not take the file, or memory is short.
   package static func open(
-    _ source: DescriptorSource, demuxer: String, decoding video: CodecAllowList.Video, limits: ReadingLimits,
+    _ source: BoundedSource, demuxer: String, decoding video: CodecAllowList.Video, limits: ReadingLimits,
     options: [String: String] = [:]
   ) throws(Failure) -> OpenedInput {
     guard let input = makeInput(over: source) else { throw Failure(code: reel_error_no_memory) }
@@ -65,7 +65,7 @@ package struct OpenedInput: ~Copyable {
   /// FFmpeg reads ahead in pieces of this size.
   private static let bufferSize = 32_768
 
-  private static func makeInput(over source: DescriptorSource) -> UnsafeMutablePointer<AVIOContext>? {
+  private static func makeInput(over source: BoundedSource) -> UnsafeMutablePointer<AVIOContext>? {
     guard let buffer = av_malloc(bufferSize) else { return nil }
     let address = Unmanaged.passUnretained(source).toOpaque()
     let input = avio_alloc_context(
@@ -76,7 +76,7 @@ package struct OpenedInput: ~Copyable {
   }
 
   private static func prepare(
-    _ input: UnsafeMutablePointer<AVIOContext>, _ source: DescriptorSource,
+    _ input: UnsafeMutablePointer<AVIOContext>, _ source: BoundedSource,
     _ format: UnsafePointer<AVInputFormat>, _ decoders: String, _ limits: ReadingLimits
   ) -> UnsafeMutablePointer<AVFormatContext>? {
     guard let context = avformat_alloc_context() else { return nil }
@@ -100,8 +100,8 @@ package struct OpenedInput: ~Copyable {
   }
 }
 
-private func source(at address: UnsafeMutableRawPointer) -> DescriptorSource {
-  Unmanaged<DescriptorSource>.fromOpaque(address).takeUnretainedValue()
+private func source(at address: UnsafeMutableRawPointer) -> BoundedSource {
+  Unmanaged<BoundedSource>.fromOpaque(address).takeUnretainedValue()
 }
 
 private func readCallback(

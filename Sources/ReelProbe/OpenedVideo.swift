@@ -20,7 +20,7 @@ package final class OpenedVideo {
   /// Whether times are searched for in the bytes, as there is no index: the beginning is found by its place only.
   package let isMPEG: Bool
   private let input: OpenedInput
-  private let source: DescriptorSource
+  private let source: BoundedSource
   private let failure: ReadFailure
 
   /// - Parameters: as ``FFmpegReader/read(descriptor:size:container:)``.
@@ -31,7 +31,7 @@ package final class OpenedVideo {
     guard size > 0 else { throw ProbeError(.empty, "it is empty") }
     reel_log_capture()
     av_max_alloc(max(0, limits.largestAllocation))
-    source = DescriptorSource(descriptor: descriptor, size: size, limits: limits)
+    source = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
     let structure = FileStructure(source, sniffed: container)
     isMPEG = structure.container.isMPEG
     failure = ReadFailure(container: structure.container, limits: limits)

@@ -7,7 +7,7 @@ struct ReadFailure {
   let limits: ReadingLimits
 
   /// The end that the file's own bytes, disk or clock put to the reading; nil when it may go on.
-  func stopped(_ stop: DescriptorSource.Stop?) -> ProbeError? {
+  func stopped(_ stop: BoundedSource.Stop?) -> ProbeError? {
     switch stop {
     case .deadline:
       ProbeError(
@@ -16,12 +16,13 @@ struct ReadFailure {
       ProbeError(.unreadable, "it could not be read (system error \(code)); check the disk it is on")
     case .shrunk:
       ProbeError(.sourceChanged, "it became shorter while it was read; try again when nothing writes to it")
+    case .withheld: ProbeError(.unreadable, "its bytes could not be had")
     case .budget, nil: nil
     }
   }
 
   /// FFmpeg did not open the file.
-  func notOpened(_ code: Int32, _ structure: FileStructure, _ source: DescriptorSource) -> ProbeError {
+  func notOpened(_ code: Int32, _ structure: FileStructure, _ source: BoundedSource) -> ProbeError {
     if let stopped = stopped(source.stop) { return stopped }
     if reel_log_met_stream_limit() {
       return ProbeError(.unsupported, "it has more than \(limits.streams) streams, which no video has")

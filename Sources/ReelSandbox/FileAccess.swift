@@ -4,7 +4,20 @@ import ReelCore
 /// What a file's first bytes say, before any other program sees it.
 enum FirstBytes {
   /// The container.
-  /// - Throws: the sniffer's refusal; `notMedia` for bytes that it does not know; `unreadable`, `sourceChanged`.
+  /// - Throws: the sniffer's refusal; `notMedia` for bytes that it does not know; `unreadable`, `sourceChanged`,
+  ///   `readLimit`, `cancelled`.
+  static func container(
+    of file: SourceFile, _ cancellation: CancellationFlag
+  ) throws(ProbeError) -> MediaContainer {
+    do throws(ProbeError) {
+      return try container(of: file)
+    } catch {
+      // What lies elsewhere says only that it can't be had.
+      throw cancellation.isSet ? .cancelled : error
+    }
+  }
+
+  /// As ``container(of:_:)``.
   static func container(of file: SourceFile) throws(ProbeError) -> MediaContainer {
     switch Sniffer.verdict(head: try head(of: file), size: file.size) {
     case .container(let container): return container
@@ -34,8 +47,21 @@ enum FirstBytes {
     do throws(SourceError) {
       return try handle.read(into: buffer, at: offset)
     } catch {
-      throw ProbeError(error.code == .sourceChanged ? .sourceChanged : .unreadable, error.text)
+      throw ProbeError(error)
     }
+  }
+}
+
+extension ProbeError {
+  /// What became of the bytes of a file that is being read.
+  init(_ error: SourceError) {
+    let code: Code =
+      switch error.code {
+      case .sourceChanged: .sourceChanged
+      case .readLimit: .readLimit
+      default: .unreadable
+      }
+    self.init(code, error.text)
   }
 }
 

@@ -69,9 +69,10 @@ public final class SandboxedProber: MediaProber {
     cancellation: CancellationFlag
   ) throws(ProbeError) -> ProbeProgress {
     // Before it has a slot: no worker waits for that.
-    let container = if let container { container } else { try FirstBytes.container(of: file) }
+    let container =
+      if let container { container } else { try FirstBytes.container(of: file, cancellation) }
     let job = ReadJob(
-      size: file.size, container: container, descriptor: try .reopening(file.handle),
+      size: file.size, container: container, bytes: try ReadBytes(of: file.handle),
       cancellation: CancellationFlag(parent: cancellation))
     let report = try pool.read(job, for: patience) { postponed.take() }
     if let report { return .done(report) }

@@ -36,6 +36,12 @@ final class Worker {
     return send(request, rawDescriptor: descriptor.rawValue)
   }
 
+  /// Sends a request about a file that it gets no descriptor of; false as above.
+  func send(fileWithoutDescriptor request: [UInt8]) -> Bool {
+    files += 1
+    return send(request, rawDescriptor: -1)
+  }
+
   /// Sends what it can take only once it has given back the file that was sent before; false as above.
   func send(_ receipt: IssuedReceipt) -> Bool {
     guard let request = try? ReceiptRequest().encoded() else { return false }

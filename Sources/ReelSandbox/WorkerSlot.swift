@@ -63,6 +63,9 @@ final class WorkerSlot: @unchecked Sendable {
       case .report(let report):
         source.takeBack(current.reader, sound: current.attempt != .suspect)
         return report
+      case .withheld(let error):
+        source.takeBack(current.reader, sound: current.attempt != .suspect)
+        throw error
       case .failure(let error) where current.worker.files == 1:
         source.takeBack(current.reader, sound: current.attempt != .suspect)
         throw error

@@ -63,6 +63,8 @@ public struct CaptionList: Sendable {
   package func missing(among indices: Range<Int>) -> [Entry] {
     indices.clamped(to: 0..<rows.count).compactMap { index in
       guard let entry = rows.entry(index) else { return nil }
+      // To look there is a request for each.
+      if entry.path.isAddress { return nil }
       return AbsolutePath(entry.path.bytes, from: folder).namesNothing ? entry : nil
     }
   }

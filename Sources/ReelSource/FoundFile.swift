@@ -8,21 +8,42 @@ public struct FoundFile: Sendable {
   public let identity: FileIdentity
   /// Whether the user named the file itself, and not a folder around it.
   public let wasNamed: Bool
-  /// Where it lies.
-  let directory: DirectoryHandle
-  /// How to find it again.
-  let place: FilePlace
+  /// Where it lies, and how to find it again.
+  let origin: Origin
+
+  enum Origin: Sendable {
+    case local(DirectoryHandle, FilePlace)
+    case remote(RemoteOrigin)
+  }
+
+  /// The directory of a file of this machine.
+  var directory: DirectoryHandle? {
+    if case .local(let directory, _) = origin { directory } else { nil }
+  }
+
+  /// Whether it lies elsewhere.
+  package var isRemote: Bool { directory == nil }
 
   /// Opens the file for reading. Blocks.
   ///
   /// - Throws: `sourceChanged` when there is another file by now, or it was written to; `notFound` when it is
   ///   gone; `isLink` or `notRegular` when something else stands in its place; `denied`, `tooManyOpenFiles`,
   ///   `unreadable`.
-  public func open() throws(SourceError) -> SourceFile {
-    let located = try place.find(in: directory)
-    let file = try located.openRegular()
-    guard located.status.identity == identity else { throw .changed }
-    return SourceFile(path: path, identity: identity, handle: file)
+  public func open() throws(SourceError) -> SourceFile { try open(CancellationFlag()) }
+
+  /// As ``open()``; what lies elsewhere is neither opened nor read any more once the flag is set.
+  package func open(_ cancellation: CancellationFlag) throws(SourceError) -> SourceFile {
+    switch origin {
+    case .local(let directory, let place):
+      let located = try place.find(in: directory)
+      let file = try located.openRegular()
+      guard located.status.identity == identity else { throw .changed }
+      return SourceFile(path: path, identity: identity, handle: file)
+    case .remote(let origin):
+      let file = try origin.open(cancellation)
+      guard file.identity == identity else { throw .changed }
+      return file
+    }
   }
 }
 
@@ -136,11 +157,31 @@ public struct NameFilter: Hashable, Sendable {
 
 /// A file or folder that the user named.
 public struct SourceInput: Hashable, Sendable {
-  /// As the user wrote it.
+  /// As the user wrote it; of an address without what is secret in it.
   public let path: SourcePath
+  /// What lies elsewhere; nil for a path of this machine.
+  let remote: (any RemoteSource)?
 
   /// - Parameter path: any bytes; whether they name something is for the walk to find out.
   public init(path: SourcePath) {
     self.path = path
+    remote = nil
   }
+
+  /// Whether it lies elsewhere.
+  package var isRemote: Bool { remote != nil }
+
+  /// What lies at an address.
+  package init(_ remote: any RemoteSource) {
+    path = remote.path
+    self.remote = remote
+  }
+
+  /// Whether both name the same.
+  public static func == (left: SourceInput, right: SourceInput) -> Bool {
+    left.path == right.path && (left.remote == nil) == (right.remote == nil)
+  }
+
+  /// Of what ``==(_:_:)`` compares.
+  public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 }

@@ -136,8 +136,9 @@ struct ParentDirectories {
     let name = path.lastComponent.bytes
     return FoundFile(
       path: path, identity: located.status.identity, wasNamed: true,
-      directory: try directory(of: Array(path.bytes.dropLast(name.count))),
-      place: links == .refuse ? .name(name) : .followed(name))
+      origin: .local(
+        try directory(of: Array(path.bytes.dropLast(name.count))),
+        links == .refuse ? .name(name) : .followed(name)))
   }
 
   /// - Parameter path: ends with a slash, or is empty for the working directory.
@@ -159,6 +160,10 @@ struct AbsolutePath: Hashable, Sendable {
 
   /// - Parameter base: where a path begins that does not begin with a slash.
   init(_ path: [UInt8], from base: AbsolutePath) {
+    guard !SourcePath(bytes: path).isAddress else {
+      components = [path]
+      return
+    }
     var components = path.first == UInt8(ascii: "/") ? [] : base.components
     for component in path.split(separator: UInt8(ascii: "/")) where !component.elementsEqual(".".utf8) {
       if component.elementsEqual("..".utf8) {

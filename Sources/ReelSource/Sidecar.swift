@@ -31,9 +31,7 @@ public enum Sidecar {
   /// As ``metadata(beside:trustAuthor:)``, and what of it means nothing.
   package static func contents(beside file: FoundFile, trustAuthor: Bool) throws(SourceError) -> Contents? {
     let name = name(for: file.path.lastComponent.bytes)
-    guard name != file.path.lastComponent.bytes, let bytes = try read(name, in: file.directory) else {
-      return nil
-    }
+    guard name != file.path.lastComponent.bytes, let bytes = try read(name, of: file) else { return nil }
     var contents = try contents(in: bytes)
     if !trustAuthor { (contents.metadata.authorID, contents.metadata.authorName) = (nil, nil) }
     return contents
@@ -57,9 +55,15 @@ public enum Sidecar {
     return (dot > 0 ? Array(video[..<dot]) : video) + Array(".json".utf8)
   }
 
-  private static func read(_ name: [UInt8], in directory: DirectoryHandle) throws(SourceError) -> [UInt8]? {
+  private static func read(_ name: [UInt8], of file: FoundFile) throws(SourceError) -> [UInt8]? {
     do throws(SourceError) {
-      let bytes = try directory.find(name).openRegular().head(largest + 1)
+      let bytes: [UInt8]
+      switch file.origin {
+      case .local(let directory, _): bytes = try directory.find(name).openRegular().head(largest + 1)
+      case .remote(let origin):
+        guard let found = try origin.sidecar() else { return nil }
+        bytes = found
+      }
       guard bytes.count <= largest else { throw SourceError(.sidecarInvalid, "it is larger than 64 KB") }
       return bytes
     } catch {

@@ -15,10 +15,12 @@ public final class SourceWalk: Sendable {
   private static let foldersInABatch = 32
 
   private let state: Mutex<WalkState>
+  /// Ends every wait for what lies elsewhere.
+  package let cancellation = CancellationFlag()
 
   /// Does nothing yet: the first call of ``next(upTo:)`` begins.
   public init(inputs: [SourceInput], options: WalkOptions = WalkOptions()) {
-    state = Mutex(WalkState(inputs: inputs, options: options))
+    state = Mutex(WalkState(inputs: inputs, options: options, cancellation))
   }
 
   /// The next items, at least one and at most `count`; none at the end. Blocks, for as long as it takes to
@@ -29,7 +31,9 @@ public final class SourceWalk: Sendable {
       var folders: Set<DirectoryIdentity> = []
       while items.count < count, folders.count < Self.foldersInABatch, let item = state.next() {
         items.append(item)
-        if case .candidate(let file) = item { folders.insert(file.directory.identity) }
+        if case .candidate(let file) = item, let directory = file.directory {
+          folders.insert(directory.identity)
+        }
       }
       return items
     }
@@ -51,6 +55,10 @@ public struct WalkOptions: Sendable {
   public var otherExtensions: Set<String> = []
   /// Whether a Git LFS pointer is a candidate whatever its name.
   public var takesPointers = false
+  /// Addresses below which nothing is taken in: the destination's.
+  package var skippedAddresses: [String] = []
+  /// What files that lie elsewhere are read for.
+  package var remoteUse = RemoteUse.copying
 
   /// By default no link is followed, every name is looked at, and nothing is skipped.
   public init(
@@ -59,6 +67,16 @@ public struct WalkOptions: Sendable {
     self.followLinks = followLinks
     self.filter = filter
     self.skippedDirectories = skippedDirectories
+  }
+}
+
+extension WalkOptions {
+  /// Whether `path` is, or lies below, an address that is not taken in.
+  func skips(_ path: SourcePath) -> Bool {
+    skippedAddresses.contains { address in
+      let folder = Array((address.hasSuffix("/") ? address : address + "/").utf8)
+      return path.bytes.starts(with: folder) || path.bytes == Array(folder.dropLast())
+    }
   }
 }
 
@@ -80,12 +98,17 @@ struct WalkState: Sendable {
   let options: WalkOptions
   var inputs: ArraySlice<SourceInput>
   var folder: FolderWalk?
+  var bucket: BucketWalk?
+  let cancellation: CancellationFlag
+  /// Addresses that were named.
+  private var addresses: Set<SourcePath> = []
   var parents: ParentDirectories
   var seen: SeenSources
   var skipped: ExcludedDirectories
 
-  init(inputs: [SourceInput], options: WalkOptions) {
+  init(inputs: [SourceInput], options: WalkOptions, _ cancellation: CancellationFlag = CancellationFlag()) {
     self.inputs = inputs[...]
+    self.cancellation = cancellation
     self.options = options
     parents = ParentDirectories(followLinks: options.followLinks)
     seen = SeenSources(isNeeded: inputs.count > 1 || options.followLinks)
@@ -97,8 +120,14 @@ struct WalkState: Sendable {
     while true {
       if folder != nil {
         if let item = stepInFolder() { return item }
+      } else if bucket != nil {
+        if let item = stepInBucket() { return item }
       } else if let input = inputs.popFirst() {
-        if let item = begin(input.path) { return item }
+        if let remote = input.remote {
+          if let item = begin(remote) { return item }
+        } else if let item = begin(input.path) {
+          return item
+        }
       } else {
         return nil
       }
@@ -112,10 +141,11 @@ struct WalkState: Sendable {
       let located = try PathLookup.find(path.bytes, from: nil, links: options.followLinks ? .follow : .refuse)
       if located.status.kind == .directory, options.entersFolders { return try beginFolder(path, located) }
       let file = try parents.foundFile(path, located)
-      guard !skipped.covers(file.directory.descriptor, file.directory.identity) else {
+      guard let directory = file.directory else { return .candidate(file) }
+      guard !skipped.covers(directory.descriptor, directory.identity) else {
         throw ExcludedDirectories.error
       }
-      return isNew(file) ? .candidate(file) : nil
+      return isNew(file, in: directory.identity) ? .candidate(file) : nil
     } catch {
       return .failed(path, error)
     }
@@ -133,12 +163,41 @@ struct WalkState: Sendable {
 
   /// Whether it was neither named before, nor surely found in a folder that was walked before. Where that
   /// isn't sure it comes twice, and its digest tells.
-  private mutating func isNew(_ file: FoundFile) -> Bool {
+  private mutating func isNew(_ file: FoundFile, in directory: DirectoryIdentity) -> Bool {
     let name = file.path.lastComponent.bytes
-    guard seen.names(name, in: file.directory.identity) else { return false }
+    guard seen.names(name, in: directory) else { return false }
     let wasFound =
-      seen.hasEntered(file.directory.identity) && ExtensionHint(of: name) == .media && options.filter.takesAll
+      seen.hasEntered(directory) && ExtensionHint(of: name) == .media && options.filter.takesAll
     return !wasFound
+  }
+}
+
+// What lies elsewhere.
+extension WalkState {
+  private mutating func begin(_ remote: any RemoteSource) -> WalkItem? {
+    guard addresses.insert(remote.path).inserted else { return nil }
+    guard !options.skips(remote.path) else { return .failed(remote.path, ExcludedDirectories.error) }
+    if remote.isFolder {
+      guard options.entersFolders else { return .failed(remote.path, .isDirectory) }
+      bucket = BucketWalk(remote)
+      return nil
+    }
+    do throws(SourceError) {
+      return .candidate(try RemoteOrigin.named(remote, for: options.remoteUse, cancellation))
+    } catch {
+      return .failed(remote.path, error)
+    }
+  }
+
+  private mutating func stepInBucket() -> WalkItem? {
+    guard var walk = bucket.take() else { return nil }
+    do throws(SourceError) {
+      guard let item = try walk.next(options, cancellation) else { return nil }
+      bucket = walk
+      return item
+    } catch {
+      return .failed(walk.source.path, error)
+    }
   }
 }
 
@@ -182,7 +241,8 @@ extension WalkState {
     guard !seen.hasNamed(entry.name, in: entry.directory.identity) else { return nil }
     guard options.filter.takesFile(entry.relativePath) else { return .ignored(entry.path) }
     let file = FoundFile(
-      path: entry.path, identity: status.identity, wasNamed: false, directory: entry.directory, place: place)
+      path: entry.path, identity: status.identity, wasNamed: false,
+      origin: .local(entry.directory, place))
     if claim == .shared { return try isAmbiguousExtension(file) ? .ignored(entry.path) : .candidate(file) }
     if claim == .media || claimsOtherwise(entry) { return .candidate(file) }
     if try isCandidateByBytes(file) { return .candidate(file) }

@@ -90,14 +90,21 @@ extension SourcePath {
 /// is named by it again.
 package struct CommandHint: Hashable, Sendable {
   private let library: String?
+  private let catalog: String?
 
-  /// - Parameter library: what `--library` was given; nil when it was not, for then the next command finds the
-  ///   library the same way.
-  package init(library: String? = nil) { self.library = library }
+  /// What `--library` and `--catalog` were given; nil when they were not, for then the next command finds the same
+  /// catalog by itself.
+  package init(library: String? = nil, catalog: String? = nil) {
+    (self.library, self.catalog) = (library, catalog)
+  }
 
   /// `arguments` behind the program's name, with the library behind the first of them, the command's name.
   package func text(_ command: String, _ arguments: String = "") -> String {
-    let place = library.map { " --library " + ShellWord.quoted(Array($0.utf8)) } ?? ""
+    let options = [("--library", library), ("--catalog", catalog)]
+    let place = options.compactMap { name, value in
+      value.map { " \(name) " + ShellWord.quoted(Array($0.utf8)) }
+    }
+    .joined()
     return "reel \(command)\(place)" + (arguments.isEmpty ? "" : " " + arguments)
   }
 }

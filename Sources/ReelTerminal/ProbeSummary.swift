@@ -26,6 +26,11 @@ package enum ProbeSummary {
     }
     for warning in report.media.warnings { sheet.add("warning", warning.message, .warning) }
     sheet.add("read by", provenance(report.provenance))
+    if let read = document.read {
+      sheet.add(
+        "read",
+        "\(HumanNumber.bytes(read.bytes)) in \(HumanNumber.count(read.requests, "request", "requests"))")
+    }
     return traits.wrapped(traits.sanitized(document.path.shown), .strong) + sheet.lines()
   }
 

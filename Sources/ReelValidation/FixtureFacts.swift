@@ -71,7 +71,7 @@ extension ProbeError.Code {
   package var leavesFileUnjudged: Bool {
     switch self {
     case .timeout, .crashed, .memoryLimit, .sandboxViolation, .implausible, .sourceChanged, .workerMissing,
-      .workerBroken, .isolationUnavailable, .cancelled, .tooManyOpenFiles, .noReader:
+      .workerBroken, .isolationUnavailable, .cancelled, .tooManyOpenFiles, .noReader, .readLimit:
       true
     case .notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .unreadable, .empty,
       .lfsPointer, .externalMedia:

@@ -28,7 +28,7 @@ extension ProbeError.Code {
       .implausible, .sourceChanged, .unreadable, .empty, .externalMedia:
       true
     case .lfsPointer, .crashed, .sandboxViolation, .workerMissing, .workerBroken, .isolationUnavailable,
-      .cancelled, .tooManyOpenFiles, .noReader:
+      .cancelled, .tooManyOpenFiles, .noReader, .readLimit:
       false
     }
   }

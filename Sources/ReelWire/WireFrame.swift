@@ -8,7 +8,7 @@ package enum WireFrame {
   package static let largest = 128 << 10
 
   /// The version of the format.
-  static let version: UInt8 = 5
+  static let version: UInt8 = 7
 
   /// What every frame begins with.
   static let magic: [UInt8] = Array("REEL".utf8)
@@ -25,6 +25,9 @@ package enum WireFrame {
     case pictureRequest = 8
     case pictureReply = 9
     case pictureBytes = 10
+    case rangedRequest = 11
+    case rangeRequest = 12
+    case rangeReply = 13
     case mendRequest = 20
     case mendOutput = 21
     case mendReply = 22

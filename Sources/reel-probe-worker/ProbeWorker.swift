@@ -22,9 +22,17 @@ struct FFmpegFileReader: FileReader {
   var version: String { FFmpegReader.version }
 
   func read(_ descriptor: Int32, _ request: ReadRequest) -> ReadReply {
+    read(.descriptor(descriptor), request)
+  }
+
+  func read(_ bytes: AskedBytes, _ request: ReadRequest) -> ReadReply {
+    read(.asking { bytes.read(into: $0, at: $1, expecting: $2) }, request)
+  }
+
+  private func read(_ file: FileBytes, _ request: ReadRequest) -> ReadReply {
     do throws(ProbeError) {
       let reading = try FFmpegReader(limits: ReadingLimits(request))
-        .read(descriptor: descriptor, size: request.size, container: request.container)
+        .read(file, size: request.size, container: request.container)
       return .facts(reading.media, reading.method, reason: reading.reason)
     } catch {
       return .failure(error)

@@ -11,7 +11,7 @@ public func fuzzWire(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
   decodeAsEverything(bytes)
   if let kind = bytes.first {
     let length = withUnsafeBytes(of: UInt32(bytes.count - 1).littleEndian) { Array($0) }
-    decodeAsEverything(Array("REEL".utf8) + [3, 1 + kind % 7] + length + bytes.dropFirst())
+    decodeAsEverything(Array("REEL".utf8) + [6, 1 + kind % 13] + length + bytes.dropFirst())
   }
   return 0
 }
@@ -28,6 +28,11 @@ private func decodeAsEverything(_ frame: [UInt8]) {
   if let start = try? WorkerStart(decoding: frame) { precondition((try? start.encoded()) == frame) }
   if let request = try? ReadRequest(decoding: frame) { precondition((try? request.encoded()) == frame) }
   if let notice = try? ForkReply(decoding: frame) { precondition((try? notice.encoded()) == frame) }
+  if let ranged = try? RangedRequest(decoding: frame) { precondition((try? ranged.encoded()) == frame) }
+  if let range = try? RangeRequest(decoding: frame) { precondition((try? range.encoded()) == frame) }
+  if case .bytes(let bytes)? = try? RangeReply(decoding: frame) {
+    precondition(bytes.count <= RangeRequest.largest)
+  }
   _ = try? ForkRequest(decoding: frame)
   _ = try? ReceiptRequest(decoding: frame)
 }

@@ -22,6 +22,8 @@ enum WireSeeds {
       try ForkRequest(isForPictures: false).encoded(), try ForkReply.forked(4711).encoded(),
       try ForkReply.failed(11).encoded(),
       try ReceiptRequest().encoded(),
+      try RangeRequest(position: 4096, count: 1024, expected: 300_000).encoded(),
+      try RangeReply.bytes([1, 2, 3]).encoded(), try RangeReply.failure.encoded(),
       try ReadReply.failure(ProbeError(.corrupt, "it is damaged; get it again", found: "a video")).encoded(),
       try ReadReply.facts(MediaInfo(container: .webm, size: 1000), .header).encoded(),
       try ReadReply.facts(full, .full, reason: "no size").encoded(),

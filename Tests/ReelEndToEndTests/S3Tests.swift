@@ -9,7 +9,7 @@ import Testing
 @testable import ReelRemoteStorage
 
 /// A bucket of its own at the suite's server, and what is in it.
-private struct TestBucket {
+struct TestBucket {
   let name = "b\(UUID().uuidString.lowercased())"
   let port: Int
   let client: S3Client
@@ -40,6 +40,16 @@ private struct TestBucket {
 
   /// As `--to` names it.
   var address: String { "s3+http://127.0.0.1:\(port)/\(name)" }
+
+  func put(_ bytes: [UInt8], as name: String) async throws {
+    var request = S3Request(.put, name: name, task: "put", permission: "s3:PutObject")
+    request.body = .bytes(bytes)
+    _ = try await client.send(request)
+  }
+
+  func remove(_ name: String) async throws {
+    _ = try await client.send(S3Request(.delete, name: name, task: "remove", permission: "s3:DeleteObject"))
+  }
 
   /// Names of all objects.
   func objects() async throws -> Set<String> {

@@ -56,7 +56,7 @@ import Testing
     let sources = Page.folder("Sources")
     let modules = [
       "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
-      "ReelIngest",
+      "ReelPostgres", "ReelIngest",
     ]
     // Whole commands to be run, of other programs or of `reel doctor`, and the beginning of a PEM file.
     let commands = ["swift build", "aws configure", "reel status", "--rebuild", "Doctor/", "-----begin"]

@@ -1,10 +1,15 @@
 import ReelCore
+import ReelTestServers
 
 @testable import ReelLibrary
+@testable import ReelPostgres
 
 /// A library on which a check plays several processes.
 protocol CatalogStage: Sendable {
   var clock: SettableClock { get }
+
+  /// Of the tables that the catalog keeps.
+  var schemaVersion: Int { get }
 
   /// One more process.
   func open() async throws -> any PostCatalog
@@ -15,18 +20,23 @@ protocol CatalogStage: Sendable {
 
 /// The catalogs that keep the promises.
 enum CatalogKind: String, CaseIterable, Sendable {
-  case sqlite, memory
+  case sqlite, memory, postgres
+
+  /// Those that need nothing that may not be installed.
+  static let local: [CatalogKind] = [.sqlite, .memory]
 
   func stage() async throws -> any CatalogStage {
     switch self {
     case .sqlite: try await SQLiteStage()
     case .memory: MemoryStage()
+    case .postgres: try await PostgresStage()
     }
   }
 }
 
 struct SQLiteStage: CatalogStage {
   let clock = SettableClock()
+  let schemaVersion = 5
   let temporary: TemporaryLibrary
 
   init() async throws { temporary = try await TemporaryLibrary() }
@@ -45,6 +55,7 @@ struct SQLiteStage: CatalogStage {
 
 struct MemoryStage: CatalogStage {
   let clock: SettableClock
+  let schemaVersion = 5
   private let first: MemoryCatalog
 
   init() {
@@ -55,4 +66,33 @@ struct MemoryStage: CatalogStage {
   func open() async throws -> any PostCatalog { first.another() }
 
   func kill(_ catalog: any PostCatalog) { (catalog as? MemoryCatalog)?.die() }
+}
+
+final class PostgresStage: CatalogStage {
+  let clock = SettableClock()
+  let schemaVersion = 2
+  let database: TestDatabase
+  /// Of what stands before the server; nil for itself.
+  let port: Int?
+
+  /// - Parameter port: nil for the server's.
+  init(port: Int? = nil) async throws {
+    database = try await TestDatabase()
+    self.port = port
+  }
+
+  deinit { database.drop() }
+
+  func open() async throws -> any PostCatalog { try await openPostgres() }
+
+  /// Leases go by the server's clock, which nobody can set.
+  func openPostgres(
+    host: String? = nil, lease: Duration = .seconds(3600), heartbeat: Duration = .seconds(86_400)
+  ) async throws -> PostgresCatalog {
+    try await PostgresCatalog.open(
+      try database.pool(port: port), clock: clock, postClock: clock, lease: lease, heartbeat: heartbeat,
+      host: host)
+  }
+
+  func kill(_ catalog: any PostCatalog) async throws { try await (catalog as? PostgresCatalog)?.die() }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import ReelCore
+import ReelTestServers
 import Testing
 
 @testable import ReelLibrary
@@ -7,7 +8,10 @@ import Testing
 /// What ``UploadCheckpoints`` promises, over both implementations.
 @Suite struct CheckpointTests {
   enum Kind: String, CaseIterable, Sendable {
-    case memory, sqlite
+    case memory, sqlite, postgres
+
+    /// That a server is missing is said by the catalog's contract.
+    static var installed: [Kind] { allCases.filter { $0 != .postgres || PostgresServer.isInstalled } }
   }
 
   /// Checkpoints, and how another process sees them.
@@ -25,6 +29,10 @@ import Testing
         let stage = try await SQLiteStage()
         checkpoints = try await stage.openSQLite()
         another = { try await stage.openSQLite() }
+      case .postgres:
+        let stage = try await PostgresStage()
+        checkpoints = try await stage.openPostgres()
+        another = { try await stage.openPostgres() }
       }
     }
   }
@@ -39,7 +47,7 @@ import Testing
 
   private func key(_ name: String) throws -> ObjectKey { try #require(ObjectKey(name)) }
 
-  @Test(arguments: Kind.allCases) func whatIsKeptIsThereForEverybodyUntilItIsForgotten(_ kind: Kind)
+  @Test(arguments: Kind.installed) func whatIsKeptIsThereForEverybodyUntilItIsForgotten(_ kind: Kind)
     async throws
   {
     let stage = try await Stage(kind)
@@ -54,7 +62,7 @@ import Testing
     try await stage.checkpoints.forget(first, of: key, in: here)
   }
 
-  @Test(arguments: Kind.allCases) func eachObjectInEachDestinationHasItsOwn(_ kind: Kind) async throws {
+  @Test(arguments: Kind.installed) func eachObjectInEachDestinationHasItsOwn(_ kind: Kind) async throws {
     let stage = try await Stage(kind)
     let (one, two) = (try key("a.mp4"), try key("A.mp4"))
     let first = try checkpoint("first")
@@ -67,7 +75,7 @@ import Testing
     #expect(try await stage.checkpoints.checkpoint(of: one, in: here) == first)
   }
 
-  @Test(arguments: Kind.allCases) func theLastOneCountsAndOnlyItIsForgotten(_ kind: Kind) async throws {
+  @Test(arguments: Kind.installed) func theLastOneCountsAndOnlyItIsForgotten(_ kind: Kind) async throws {
     let stage = try await Stage(kind)
     let key = try key("a.mp4")
     let (old, new) = (try checkpoint("old"), try checkpoint("new"))
@@ -79,7 +87,7 @@ import Testing
     #expect(try await stage.checkpoints.checkpoint(of: key, in: here) == new)
   }
 
-  @Test(arguments: Kind.allCases) func ofSeveralThatBeginOnlyOneIsKept(_ kind: Kind) async throws {
+  @Test(arguments: Kind.installed) func ofSeveralThatBeginOnlyOneIsKept(_ kind: Kind) async throws {
     let stage = try await Stage(kind)
     let key = try key("a.mp4")
     let another = try await stage.another()
@@ -101,7 +109,7 @@ import Testing
     #expect(try await stage.checkpoints.checkpoint(of: key, in: here) == second)
   }
 
-  @Test(arguments: Kind.allCases) func keysComeInOrderAndInPages(_ kind: Kind) async throws {
+  @Test(arguments: Kind.installed) func keysComeInOrderAndInPages(_ kind: Kind) async throws {
     let stage = try await Stage(kind)
     let names = ["B.mp4", "a-.mp4", "a.mp4", "a0.mp4", "b.mp4"]
     for name in names.shuffled() {
@@ -119,7 +127,7 @@ import Testing
     #expect(try await stage.checkpoints.keys(in: Destination("none"), after: nil, limit: 9) == [])
   }
 
-  @Test(arguments: Kind.allCases) func aCancelledTaskKeepsAndForgetsAndDoesNotRead(_ kind: Kind) async throws
+  @Test(arguments: Kind.installed) func aCancelledTaskKeepsAndForgetsAndDoesNotRead(_ kind: Kind) async throws
   {
     let stage = try await Stage(kind)
     let (key, first) = (try key("a.mp4"), try checkpoint("first"))
@@ -138,7 +146,7 @@ import Testing
     #expect(try await checkpoints.checkpoint(of: key, in: here) == nil)
   }
 
-  @Test(arguments: Kind.allCases) func theLongestIsKeptWhole(_ kind: Kind) async throws {
+  @Test(arguments: Kind.installed) func theLongestIsKeptWhole(_ kind: Kind) async throws {
     let stage = try await Stage(kind)
     let key = try key("a.mp4")
     let long = try checkpoint(String(repeating: "x", count: UploadCheckpoint.longest))

@@ -1,4 +1,5 @@
 import ReelCore
+import ReelTestServers
 import Testing
 
 /// Something that every catalog promises.
@@ -21,9 +22,14 @@ enum PostCatalogContractTests {
 }
 
 @Suite struct PostCatalogPromiseTests {
-  @Test(arguments: CatalogKind.allCases, PostCatalogContractTests.all)
+  @Test(arguments: CatalogKind.local, PostCatalogContractTests.all)
   func keeps(_ kind: CatalogKind, _ promise: CatalogContractTest) async throws {
     try await promise.check(try await kind.stage())
+  }
+
+  @Test(.besidePostgres, arguments: PostCatalogContractTests.all)
+  func keepsOverPostgres(_ promise: CatalogContractTest) async throws {
+    try await promise.check(try await CatalogKind.postgres.stage())
   }
 }
 

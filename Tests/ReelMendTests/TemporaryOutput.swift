@@ -56,7 +56,7 @@ func digests(
 func facts(of path: String, as container: MediaContainer) throws -> MediaInfo {
   let file = open(path, O_RDONLY | O_CLOEXEC)
   defer { close(file) }
-  return try FFmpegReader().read(descriptor: file, size: fileSize(path), container: container).media
+  return try FFmpegReader().read(.descriptor(file), size: fileSize(path), container: container).media
 }
 
 func fileSize(_ path: String) -> Int64 {

@@ -56,6 +56,6 @@ final class OpenFile {
     by ways: Set<ProbeMethod>? = nil
   ) throws(ProbeError) -> Reading {
     try FFmpegReader(limits: limits, ways: ways ?? (alwaysFull ? [.full] : Set(ProbeMethod.allCases))).read(
-      descriptor: descriptor, size: size, container: container)
+      .descriptor(descriptor), size: size, container: container)
   }
 }

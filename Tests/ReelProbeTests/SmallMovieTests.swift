@@ -308,13 +308,13 @@ struct SmallMovieTests {
   @Test func aFileThatShrinksIsSaid() throws {
     let file = try #require(OpenFile(holding: Array(SmallMovie().bytes.prefix(200))))
     #expect(throws: ProbeError.self) {
-      _ = try FFmpegReader().read(descriptor: file.descriptor, size: 5000, container: .mp4)
+      _ = try FFmpegReader().read(.descriptor(file.descriptor), size: 5000, container: .mp4)
     }
   }
 
   @Test func aDescriptorThatCannotBeReadIsSaid() {
     let error = #expect(throws: ProbeError.self) {
-      _ = try FFmpegReader().read(descriptor: -1, size: 5000, container: .mp4)
+      _ = try FFmpegReader().read(.descriptor(-1), size: 5000, container: .mp4)
     }
     #expect(error?.code == .unreadable)
   }

@@ -44,7 +44,7 @@ import Testing
     report.media.warnings = [MediaWarning(.truncated, "it was cut off")]
     let odd = SourcePath(bytes: [0xFF])
     let documents = [
-      ProbedFile(path: odd, result: .success(report)),
+      ProbedFile(path: odd, result: .success(report), read: SourceTransfer(bytes: 1000, requests: 2)),
       ProbedFile(path: odd, result: .failure(FileFailure(code: "corrupt", message: "it is broken"))),
     ]
     let written = try documents.reduce(into: Set<String>()) { keys, document in

@@ -2,6 +2,7 @@ import FoundationEssentials
 import ReelCore
 import ReelIngest
 import ReelLibrary
+import ReelPostgres
 import ReelTerminal
 import ReelTestSupport
 import Testing
@@ -76,6 +77,7 @@ import Testing
         ProbeSummary.text(ProbedFile(path: path, result: .failure(RandomValues.failure(&random))), traits)
       ),
       ("status", StatusView(status(&random), library: HostileText.draw(&random)).text(traits)),
+      ("queue", QueueView(queue(&random)).text(traits)),
       (
         "versions",
         VersionView(worker: HostileText.draw(&random), isolation: nil, ffmpeg: nil, sqlite: nil).text(traits)
@@ -158,6 +160,22 @@ import Testing
         media: RandomValues.media(&random))
     }
     return FeedPage(posts: posts, next: FeedCursor(pageNumber: .max))
+  }
+
+  private func queue(_ random: inout SplitMix64) -> QueueStatus {
+    let workers = (0..<Int.random(in: 0...30, using: &random)).map { number in
+      QueueStatus.Worker(
+        host: HostileText.draw(&random), pid: .max, destination: HostileText.draw(&random),
+        startedAt: Samples.moment, isOverdue: number % 2 == 0, holds: number, finished: .max, failed: number)
+    }
+    let reasons = ItemState.allCases.map { state in
+      QueueStatus.Reason(
+        state: state, code: HostileText.draw(&random), count: .max, address: RandomValues.path(&random),
+        message: HostileText.draw(&random))
+    }
+    return QueueStatus(
+      items: Dictionary(uniqueKeysWithValues: ItemState.allCases.map { ($0, .max) }), workers: workers,
+      endedInLastMinute: .max, oldestWaiting: nil, reasons: reasons)
   }
 
   private func status(_ random: inout SplitMix64) -> CatalogStatus {

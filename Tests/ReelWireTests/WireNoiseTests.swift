@@ -31,7 +31,7 @@ import Testing
   @Test(arguments: 0..<200)
   func randomPayloads(seed: UInt64) throws {
     var chance = Chance(seed: seed)
-    for kind in 0...10 as ClosedRange<UInt8> {
+    for kind in 0...13 as ClosedRange<UInt8> {
       let payload = (0..<chance.number(0...600)).map { _ in
         UInt8(truncatingIfNeeded: chance.pick([0, 0, 1, 1, chance.number(0...255)]))
       }
@@ -73,6 +73,11 @@ import Testing
     if let start = try? WorkerStart(decoding: bytes) { _ = try start.encoded() }
     if let request = try? ReadRequest(decoding: bytes) { _ = try request.encoded() }
     if let notice = try? ForkReply(decoding: bytes) { _ = try notice.encoded() }
+    if let ranged = try? RangedRequest(decoding: bytes) { #expect(try ranged.encoded() == bytes) }
+    if let range = try? RangeRequest(decoding: bytes) { #expect(try range.encoded() == bytes) }
+    if let reply = try? RangeReply(decoding: bytes) {
+      #expect(try RangeReply(decoding: reply.encoded()) == reply)
+    }
     _ = try? ForkRequest(decoding: bytes)
   }
 }

@@ -32,6 +32,24 @@ final class HijackedReader: FileReader {
     return .facts(MediaInfo(container: request.container, size: request.size), .header)
   }
 
+  func read(_ bytes: AskedBytes, _ request: ReadRequest) -> ReadReply {
+    files += 1
+    var read = [UInt8](repeating: 0, count: 256)
+    let count = read.withUnsafeMutableBytes { bytes.read(into: $0, at: 32, expecting: 256) }
+    let order = String(decoding: read.prefix(count ?? 0).prefix { $0 != 0 }, as: UTF8.self)
+    let words = order.split(separator: " ", maxSplits: 1).map(String.init)
+    switch words.first ?? "" {
+    case "ask": RangeSabotage.perform(words.last ?? "", bytes, request, bytes.receipt)
+    case "lie": return Lie.reply(words.last ?? "", request)
+    case "fail":
+      return .failure(ProbeError(ProbeError.Code(rawValue: words.last ?? "") ?? .corrupt, "as told"))
+    case "video": return Self.video(request)
+    case "report": return report(words.last ?? "", request)
+    default: Sabotage.perform(order)
+    }
+    return .facts(MediaInfo(container: request.container, size: request.size), .header)
+  }
+
   func prepareForPictures() {}
 
   func pictures(_ descriptor: Int32, _ request: PictureRequest) -> (PictureReply, [UInt8]) {

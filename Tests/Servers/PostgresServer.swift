@@ -47,21 +47,21 @@ package final class PostgresServer: Sendable {
 
   private init(_ server: ServerProcess) { self.server = server }
 
-  /// As a crash would end it. Blocks.
-  package func kill() throws { try control("kill") }
+  /// As a crash would end it.
+  package func kill() async throws { try await control("kill") }
 
-  /// Starts it again after ``kill()``, on the same port. Blocks.
-  package func startAgain() throws { try control("start") }
+  /// Starts it again after ``kill()``, on the same port.
+  package func startAgain() async throws { try await control("start") }
 
   /// Ends it, and waits until it is gone.
   package func stop() async { await server.stop() }
 
-  private func control(_ command: String) throws {
+  private func control(_ command: String) async throws {
     let process = Process()
     process.executableURL = Self.script
     process.arguments = [command, try #require(server.words.first)]
     try Spawning.alone { try process.run() }
-    process.waitUntilExit()
+    while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
     guard process.terminationStatus == 0 else {
       throw ServerError(description: "\(Self.script.path) \(command) failed")
     }

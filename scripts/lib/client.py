@@ -52,14 +52,14 @@ def imported(code):
     return [one for one in others if re.search(rf"^import {one}$", "\n".join(code), re.MULTILINE)]
 
 
-def product(name):
+def dependency(name):
     package = others[name][0] if name in others else "reel"
     return f'.product(name: "{name}", package: "{package}")'
 
 
 def add(kind, name, depends, path):
     words = ", ".join(
-        f'"{one}"' if one in pages_made else product(one) for one in depends
+        f'"{one}"' if one in pages_made else dependency(one) for one in depends
     )
     targets.append(
         f'    .{kind}(name: "{name}", dependencies: [{words}], path: "{path}", swiftSettings: settings),'

@@ -127,20 +127,6 @@ extension CatalogError {
     )
   }
 
-  static func leaseLost(_ intent: Intent, at path: String) -> CatalogError {
-    CatalogError(
-      .leaseLost,
-      "attempt \(intent.attempt) at post \(intent.id) does not hold it any more in the catalog \(path), "
-        + "another run may have taken it over: try again")
-  }
-
-  static func nameTaken(_ request: ClaimRequest, at path: String) -> CatalogError {
-    CatalogError(
-      .unusable,
-      "the catalog \(path) already has a post \(request.newID) or an object \(request.newKey) in "
-        + "\(request.publication.destination): try again, it draws new names")
-  }
-
   /// What to do about a failed call on a file, by its `errno`.
   static func advice(_ code: Int32) -> String {
     switch code {
@@ -148,18 +134,5 @@ extension CatalogError {
     case EFBIG: "it would be larger than the files of this process may be (`ulimit -f`); raise that limit"
     default: "check its disk, its owner and its permissions"
     }
-  }
-
-  static func closed(at path: String) -> CatalogError {
-    CatalogError(.unusable, "the catalog \(path) has been closed: open it again")
-  }
-
-  static func readOnly(at path: String) -> CatalogError {
-    CatalogError(
-      .unusable, "the catalog \(path) was opened for reading only: open it for writing to publish")
-  }
-
-  static func cancelled(at path: String) -> CatalogError {
-    CatalogError(.cancelled, "the task was cancelled before the catalog \(path) answered: try again")
   }
 }

@@ -106,6 +106,8 @@ struct StoreScan {
   private(set) var findings: [Finding] = []
   private(set) var count = 0
   private var names: Set<String> = []
+  /// Bytes of the objects, where the list tells them.
+  private var sizes: [String: Int64] = [:]
 
   init(store: LibraryExamination.Store, now: Date, grace: Duration, readsObjects: Bool) {
     self.store = store
@@ -117,7 +119,12 @@ struct StoreScan {
   /// Lists the store. Before the rows are read: an object that comes later has its row then, too.
   mutating func begin() async throws(UploadError) {
     findings += try await store.leftovers().map(Finding.leftOver)
-    names = Set(try await store.names())
+    if let listing = store as? any StoreListing {
+      sizes = try await listing.sizes()
+      names = Set(sizes.keys)
+    } else {
+      names = Set(try await store.names())
+    }
   }
 
   mutating func compare(_ object: ExaminedObject) async {
@@ -158,12 +165,15 @@ struct StoreScan {
 
   private mutating func compareBytes(of object: ExaminedObject) async {
     do throws(UploadError) {
-      guard let stored = try await store.find(object.key) else {
+      // What is not on the list may have come since.
+      let listed = sizes[object.key.rawValue]
+      let found = if let listed { listed } else { try await store.find(object.key)?.size }
+      guard let size = found else {
         findings.append(.missing(object, in: store.destination))
         return
       }
-      guard stored.size == object.size else {
-        findings.append(.differs(object, "it has \(stored.size) bytes, not \(object.size)"))
+      guard size == object.size else {
+        findings.append(.differs(object, "it has \(size) bytes, not \(object.size)"))
         return
       }
       guard readsObjects, let digest = try await store.readBack(object.key) else { return }

@@ -23,7 +23,7 @@ struct Fragments {
   private static let damaged = MendError(.corrupt, "a fragment of it contradicts itself; get a complete copy")
 
   /// All fragments that are whole.
-  init(of file: MovieFile, _ source: DescriptorSource) throws(MendError) {
+  init(of file: MovieFile, _ source: BoundedSource) throws(MendError) {
     var defaults: [UInt32: Defaults] = [:]
     for box in file.movie["mvex"]?.boxes ?? [] where box.type == "trex" && box.bytes.count >= 24 {
       defaults[box.bytes.bigEndian32(at: 4)] = Defaults(

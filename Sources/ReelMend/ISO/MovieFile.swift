@@ -25,7 +25,7 @@ struct MovieFile {
   private static let mostBoxes = 1_000_000
 
   /// - Throws: `indexMissing`, `notMendable`, `corrupt`, and what stops the reading.
-  init(_ source: DescriptorSource) throws(MendError) {
+  init(_ source: BoundedSource) throws(MendError) {
     size = source.size
     boxes = Array(ISOBoxes(source, in: 0..<source.size, atMost: Self.mostBoxes))
     guard let index = boxes.firstIndex(where: { $0.type == "moov" }) else {

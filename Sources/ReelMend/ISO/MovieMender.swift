@@ -6,13 +6,13 @@ import ReelProbe
 /// libavformat's own muxer would write another index: other timescales, edit lists, brands and durations, and only those
 /// tags that it knows.
 struct MovieMender {
-  private let source: DescriptorSource
+  private let source: BoundedSource
   private let options: MendOptions
   private var file: MovieFile
   private(set) var done: Set<Mend> = []
 
   /// - Throws: as ``MovieFile/init(_:)``.
-  init(_ source: DescriptorSource, _ options: MendOptions) throws(MendError) {
+  init(_ source: BoundedSource, _ options: MendOptions) throws(MendError) {
     self.source = source
     self.options = options
     file = try MovieFile(source)

@@ -153,6 +153,7 @@ package struct SourceLinks: Sendable {
   /// A relative reference, or a `file:` URL; nil when there is no way to tell.
   func address(of path: SourcePath) -> String? {
     let slash = UInt8(ascii: "/")
+    guard !path.isAddress else { return nil }
     guard path.bytes.first == slash || workingFolder != nil else { return nil }
     let whole = path.bytes.first == slash ? path.bytes : (workingFolder ?? []) + [slash] + path.bytes
     let plain = whole.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }

@@ -26,6 +26,9 @@ package final class PostgresPool: Sendable {
   private let places: DispatchSemaphore
   private let state = Mutex(State())
 
+  /// What is said of a pool that was closed.
+  static let closed = "it has been closed"
+
   private struct State {
     var idle: [PostgresConnection] = []
     /// Whether there has been a connection: then one that can't be made is an outage, not a mistake in the address.
@@ -141,7 +144,7 @@ package final class PostgresPool: Sendable {
 
   private func take() throws -> PostgresConnection {
     let idle: PostgresConnection? = try state.withLock { state in
-      if state.isClosed { throw PostgresError(.unexpected, "the catalog has been closed") }
+      if state.isClosed { throw PostgresError(.unexpected, Self.closed) }
       return state.idle.popLast()
     }
     return try idle ?? connect()
@@ -170,9 +173,12 @@ package final class PostgresPool: Sendable {
     let (statement, lock) = (
       Int(settings.statementTimeout / .milliseconds(1)), Int(settings.lockTimeout / .milliseconds(1))
     )
+    // One that is stopped in the middle (SIGSTOP, a suspended machine) is cut off long before those who wait for what it
+    // has locked give up.
+    let idle = lock / 3
     var statements =
       "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = \(statement); "
-      + "SET LOCAL lock_timeout = \(lock); SET LOCAL idle_in_transaction_session_timeout = \(statement); "
+      + "SET LOCAL lock_timeout = \(lock); SET LOCAL idle_in_transaction_session_timeout = \(idle); "
       // Plans by index whatever the statistics say, and no compiling for a statement of a millisecond.
       + "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; "
       + "SET LOCAL jit = off"

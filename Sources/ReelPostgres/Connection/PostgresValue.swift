@@ -3,7 +3,10 @@ import CPostgres
 /// A value for a statement's `$1`, `$2`, …: sent in PostgreSQL's binary format with its type, so that nothing has to be
 /// quoted.
 package enum PostgresValue: Hashable, Sendable {
+  /// Of a type that the statement tells.
   case null
+  /// NULL where a number may stand.
+  case missingInt
   case bool(Bool)
   case int(Int64)
   case text(String)
@@ -14,7 +17,7 @@ package enum PostgresValue: Hashable, Sendable {
   case byteStrings([[UInt8]?])
 
   /// NULL for nil.
-  package static func int(_ value: Int64?) -> PostgresValue { value.map { .int($0) } ?? .null }
+  package static func int(_ value: Int64?) -> PostgresValue { value.map { .int($0) } ?? .missingInt }
   /// NULL for nil.
   package static func text(_ value: String?) -> PostgresValue { value.map { .text($0) } ?? .null }
   /// NULL for nil.
@@ -43,7 +46,7 @@ extension PostgresValue {
     switch self {
     case .null: .unknown
     case .bool: .bool
-    case .int: .int8
+    case .int, .missingInt: .int8
     case .text: .text
     case .bytes: .bytes
     case .bools: .bools
@@ -56,7 +59,7 @@ extension PostgresValue {
   /// Nil for NULL.
   var encoded: [UInt8]? {
     switch self {
-    case .null: nil
+    case .null, .missingInt: nil
     case .bool(let value): [value ? 1 : 0]
     case .int(let value): Self.bigEndian(value)
     case .text(let value): Array(value.utf8)

@@ -72,6 +72,8 @@ struct ISOFileMap: Hashable {
     case "moov" where movie == nil:
       movie = box
       movieIsCut = endsBeyondFile
+      // FFmpeg reads all of it.
+      file.willRead(box.start..<box.end)
       descend(into: box, of: file)
     case "mdat" where firstMediaData == nil: firstMediaData = box.start
     case "moof": fragments += 1

@@ -40,8 +40,7 @@ extension UploadError {
     case .unreachable(let reason):
       self.init(
         .unavailable,
-        "the store \(store) can't be reached (\(reason)): check its address and the network, then run the same "
-          + "command again")
+        "the store \(store) can't be reached (\(reason)): check its address and the network, then try again")
     case .silent(let time):
       self.init(
         .interrupted,

@@ -14,6 +14,8 @@ struct S3Failure: Sendable {
   /// Nil when `reply` is a success. A success whose body is an error is none: CompleteMultipartUpload and CopyObject
   /// answer 200 before they know how it ends.
   init?(_ reply: HTTPReply) {
+    // Bytes of an object, whatever they look like.
+    if reply.status.code == 206 { return nil }
     let document = reply.body.isEmpty ? nil : XMLNode(parsing: reply.body)
     let error = document?.name == "Error" ? document : nil
     guard !reply.isSuccess || error != nil else { return nil }

@@ -8,7 +8,7 @@ import Synchronization
 /// Small objects are put in one request, large ones in parts side by side; both only where nothing has that name
 /// (`If-None-Match: *`), both signed with the SHA-256 of what is sent, which the store holds against what arrives.
 public struct S3Uploader: Uploader {
-  private let client: S3Client
+  let client: S3Client
   private let options: S3Options
 
   /// - Parameters:

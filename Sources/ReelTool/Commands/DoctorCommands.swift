@@ -45,8 +45,9 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "With --rebuild: another folder that only this library stored in; can be repeated.",
-      valueName: "folder"), completion: .directory, transform: RawArguments.place)
+      "The store that the credentials at hand are for; with --rebuild another folder that only this library stored in, "
+        + "which can be repeated.",
+      valueName: "destination"), completion: .directory, transform: RawArguments.place)
   var to: [String] = []
 
   @Flag(help: "Print JSON.")
@@ -62,19 +63,22 @@ struct DoctorCommand: AsyncParsableCommand {
     if rebuild, fix || read {
       throw ValidationError("--rebuild is for a catalog that is gone: run reel doctor again after it.")
     }
-    if !to.isEmpty, !rebuild { throw ValidationError("--to says what --rebuild reads: give both.") }
+    if to.count > 1, !rebuild {
+      throw ValidationError("--to names one store; several are for --rebuild.")
+    }
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
+    var settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
     if rebuild { return try await rebuild(settings) }
+    if let named = to.first { settings.to = named }
     var session = RepairSession(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
     if !from.isEmpty {
-      session.supply = FileRestoreSource(inputs: RawArguments.paths(from).map { SourceInput(path: $0) })
+      session.supply = FileRestoreSource(inputs: try await Sources.inputs(RawArguments.paths(from), settings))
     }
     let diagnosis = try await session.diagnosis(fixing: fix)
     let view = DiagnosisView(
-      diagnosis.worded(FlagNames.put), library: try AppContext.libraryPath(settings), fixed: fix)
+      diagnosis.worded(FlagNames.put), library: try CatalogPlace(settings).name, fixed: fix)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json ? try view.json(pretty: traits.isTerminal) : view.text(traits))

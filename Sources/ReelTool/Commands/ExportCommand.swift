@@ -42,8 +42,7 @@ struct ExportCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     guard let catalog = try await AppContext.reading(settings) else {
-      let path = try AppContext.libraryPath(settings)
-      throw CommandFailure(.couldNotRun, "there is no library at \(path): name another with --library")
+      throw CommandFailure(.couldNotRun, try CatalogPlace(settings).absence)
     }
     let export = PostExport(catalog: catalog, table: PostTable(form ?? .jsonl, raw: raw))
     // Where nothing is to be cleaned up, a signal ends the process as it does others.
@@ -74,7 +73,7 @@ struct ExportCommand: AsyncParsableCommand {
 
 /// All posts of a catalog, written down.
 private struct PostExport: Sendable {
-  let catalog: SQLiteCatalog
+  let catalog: any PostCatalog
   let table: PostTable
 
   /// Writes them into the file at `path`, which has its name when it is whole. Gives their number.

@@ -66,12 +66,12 @@ struct FeedCommand: AsyncParsableCommand {
       json
         ? FeedDocument(page).json(pretty: traits.isTerminal)
         : FeedTable.text(
-          page, order: order, size: size, filter: filter.text, in: try AppContext.libraryPath(settings),
-          hint: CommandHint(library: library.library), traits))
+          page, order: order, size: size, filter: filter.text, in: try CatalogPlace(settings).name,
+          hint: library.hint, traits))
   }
 
   private func signed(
-    _ page: FeedPage, _ signing: PostSigning, _ catalog: SQLiteCatalog
+    _ page: FeedPage, _ signing: PostSigning, _ catalog: any PosterAdding
   ) async throws -> FeedPage {
     let (signed, elsewhere) = try await signing.signed(page, catalog)
     guard elsewhere > 0 else { return signed }

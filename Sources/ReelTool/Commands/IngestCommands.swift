@@ -29,7 +29,8 @@ struct IngestCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Files processed at once (default: twice the processors, at least 4).", valueName: "n")
+      "Files processed at once (default: twice the processors, at least 4; with addresses at least 16).",
+      valueName: "n")
   )
   var jobs: Int?
 
@@ -54,7 +55,8 @@ struct IngestCommand: AsyncParsableCommand {
       "Write what became of each file to an HTML file that needs nothing else.", valueName: "html=file"))
   var report: RunReportTarget?
 
-  @Argument(help: "Files and folders.", completion: .file())
+  @Argument(
+    help: "Files and folders, by path or address (s3://bucket/folder/, https://…).", completion: .file())
   var paths: [String] = []
 
   func validate() throws {
@@ -70,10 +72,15 @@ struct IngestCommand: AsyncParsableCommand {
       file: library.config)
     let filter = NameFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
-    var inputs = RawArguments.paths(paths).map { SourceInput(path: $0) }
-    if let filesFrom { inputs += try readList(filesFrom) }
+    var named = RawArguments.paths(paths)
+    if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
+    let inputs = try await Sources.inputs(named, settings)
 
     var options = intake.ingestOptions(settings)
+    // A file that is downloaded mostly waits.
+    if settings.jobs == nil, inputs.contains(where: \.isRemote) {
+      options.jobs = max(options.jobs, min(Sources.downloads, DescriptorLimit.jobs))
+    }
     options.captions = try captions.map { name in
       let path = RawArguments.path(name)
       return try orCommandFailure(reading: "the caption list \(path)") { () throws(SourceError) in
@@ -88,15 +95,19 @@ struct IngestCommand: AsyncParsableCommand {
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
-      hint: CommandHint(library: library.library))
-    let walk = WalkOptions(
+      hint: library.hint)
+    var walk = WalkOptions(
       followLinks: reading.followLinks,
       filter: filter, skippedDirectories: appContext.ownDirectories)
+    walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let exit = try await session.ingest(inputs, walk: walk, options: options, page: page)
     try exit.end()
   }
+}
 
-  private func readList(_ name: String) throws -> [SourceInput] {
+/// `--files0-from`
+enum FileListArgument {
+  static func inputs(_ name: String) throws -> [SourceInput] {
     let path = RawArguments.path(name)
     let subject = name == "-" ? "the list of files on standard input" : "the list of files \(path)"
     return try orCommandFailure(reading: subject) { () throws(SourceError) in
@@ -129,7 +140,7 @@ struct PublishCommand: AsyncParsableCommand {
   @OptionGroup var output: RunOutputOptions
   @OptionGroup var library: LibraryOptions
 
-  @Argument(help: "The video.", completion: .file())
+  @Argument(help: "The video, by path or address (s3://bucket/name, https://…).", completion: .file())
   var file: String
 
   func run() async throws {
@@ -137,6 +148,8 @@ struct PublishCommand: AsyncParsableCommand {
       flags: Settings(library, reading: reading, intake: intake, output: output, store: store),
       file: library.config)
     var options = intake.ingestOptions(settings)
+    let inputs = try await Sources.inputs([RawArguments.path(file)], settings)
+    guard let input = inputs.first else { throw CommandFailure(.usage, "name the video") }
     options.metadata.caption = caption
     options.metadata.music = music
     let target = try EventTarget.open(output.events)
@@ -145,11 +158,11 @@ struct PublishCommand: AsyncParsableCommand {
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
-      hint: CommandHint(library: library.library))
+      hint: library.hint)
+    var walk = WalkOptions(followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
+    walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let exit = try await session.publish(
-      SourceInput(path: RawArguments.path(file)),
-      walk: WalkOptions(followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories),
-      options: options)
+      input, walk: walk, options: options)
     try exit.end()
   }
 }

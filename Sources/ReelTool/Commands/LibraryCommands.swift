@@ -1,6 +1,7 @@
 import ArgumentParser
 import ReelCore
 import ReelLibrary
+import ReelPostgres
 import ReelTerminal
 
 /// `reel status`
@@ -15,12 +16,26 @@ struct StatusCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let path = try AppContext.libraryPath(settings)
     let status = try await status(try await AppContext.reading(settings)) ?? .empty
-    let view = StatusView(status, library: path)
+    let view = StatusView(status, library: try CatalogPlace(settings).name)
+    let queue = try await queue(settings).map { QueueView($0) }
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
-      json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
+      json
+        ? JSONOutput.text(StatusDocument(catalog: view, queue: queue), pretty: traits.isTerminal)
+        : view.text(traits) + (queue?.text(traits) ?? ""))
+  }
+
+  /// How the queue of a shared catalog stands; nil where there is none.
+  private func queue(_ settings: Settings) async throws -> QueueStatus? {
+    guard case .server = try CatalogPlace(settings) else { return nil }
+    let pool = try QueuePlace.pool(settings)
+    defer { pool.close() }
+    return try await orCommandFailure { () async throws(CatalogError) in
+      try await BlockingQueue(label: "reel.status", width: 1).run { () throws(CatalogError) in
+        try WorkQueue.status(pool)
+      }
+    }
   }
 
   private func status(_ catalog: (any PostCatalog)?) async throws -> CatalogStatus? {
@@ -57,7 +72,8 @@ struct BackupCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let path = try AppContext.libraryPath(settings)
+    let path = try CatalogPlace(settings).needingLibrary(
+      "copy its database with pg_dump, or a running copy of it")
     try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else {
         throw CatalogError(.unusable, "there is no library at \(path): name another with --library")

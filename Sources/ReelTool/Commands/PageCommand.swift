@@ -58,8 +58,8 @@ struct PageCommand: AsyncParsableCommand {
       flags: Settings(library, store: store), file: library.config)
     let path = CanonicalPath(resolving: site)
     if let problem = path.problem { throw CommandFailure(.couldNotRun, "\(site) can't be used: \(problem)") }
-    let own = CanonicalPath(resolving: try AppContext.libraryPath(settings)).text
-    guard path.text != own, !path.text.hasPrefix(own + "/") else {
+    let own = try CatalogPlace(settings).library.map { CanonicalPath(resolving: $0).text }
+    if let own, path.text == own || path.text.hasPrefix(own + "/") {
       throw CommandFailure(
         .usage, "\(path.text) is inside the library, which belongs to Reel alone; name another folder")
     }

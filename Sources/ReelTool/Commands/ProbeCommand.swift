@@ -12,6 +12,7 @@ struct ProbeCommand: AsyncParsableCommand {
     abstract: "Show what each file really is: container, display size, duration, complete or cut off.")
 
   @OptionGroup var reading: ReadingOptions
+  @OptionGroup var addresses: AddressOptions
   @OptionGroup var library: LibraryOptions
 
   @Flag(help: "Print JSON: one object for one file, a list for several.")
@@ -28,7 +29,9 @@ struct ProbeCommand: AsyncParsableCommand {
     var why = false
   #endif
 
-  @Argument(help: "The files; a folder means the videos in it.", completion: .file())
+  @Argument(
+    help: "The files, by path or address (s3://bucket/name, https://…); a folder means the videos in it.",
+    completion: .file())
   var files: [String]
 
   func validate() throws {
@@ -37,12 +40,12 @@ struct ProbeCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(
-      flags: Settings(library, reading: reading), file: library.config)
+      flags: Settings(library, reading: reading, addresses: addresses), file: library.config)
     let paths = RawArguments.paths(files)
     let workers = settings.jobs ?? (isOneFile(paths) ? 1 : AppContext.processors)
     let prober = try AppContext.prober(settings, workers: workers)
     let run = ProbeRun(
-      inputs: paths.map { SourceInput(path: $0) },
+      inputs: try await Sources.inputs(paths, settings),
       walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: workers)
     let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
     let (problem, wasInterrupted) = await Interruption().cancelling(Task { await probe(run, printer) })

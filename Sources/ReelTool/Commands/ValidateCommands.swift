@@ -40,7 +40,7 @@ struct ValidateCommand: AsyncParsableCommand {
     transform: RawArguments.text)
   var explain: String?
 
-  @Argument(help: "Files and folders.", completion: .file())
+  @Argument(help: "Files and folders, by path or address (s3://bucket/name, https://…).", completion: .file())
   var paths: [String] = []
 
   func validate() throws {
@@ -128,6 +128,10 @@ struct LockCommand: AsyncParsableCommand {
   var paths: [String]
 
   func run() async throws {
+    guard !RawArguments.paths(paths).contains(where: \.isAddress) else {
+      throw CommandFailure(
+        .usage, "a lock is of files of this machine; download what lies at an address first")
+    }
     let place = LockPlace(path: try path())
     let old = try place.read()
     let session = try await options.session(paths)

@@ -28,19 +28,20 @@ struct AppContext: Sendable {
     let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
     let prober = try prober(
       settings, workers: min(jobs, processors), makesPosters: posters != .none && jobs > 1)
-    let path = try libraryPath(settings)
+    let place = try CatalogPlace(settings)
+    let path = place.library
     // Before the catalog: a destination that is none makes no library.
     let planned = Destinations(settings: settings, library: path, checkpoints: MemoryCheckpoints())
     let opened = try await planned.open(settings.to)
     _ = try planned.decorated(opened)
     _ = try planned.decoratedRecorder(opened)
-    let (catalog, checkpoints) = try await catalog(settings, at: path, dryRun: dryRun)
+    let (catalog, checkpoints) = try await catalog(at: place, dryRun: dryRun)
     let stores = Destinations(settings: settings, library: path, checkpoints: checkpoints)
     let store = try await stores.open(settings.to)
     var services = IngestServices(
       prober: prober, posters: posters == .none ? nil : prober, uploader: try stores.decorated(store),
       recorder: try stores.decoratedRecorder(store),
-      catalog: catalog, staging: TemporaryStaging(folder: path + "/tmp"))
+      catalog: catalog, staging: TemporaryStaging(folder: path.map { $0 + "/tmp" }))
     services.wording = FlagNames.put
     services.onStep = DebugSteps.observer()
     let times = StageTimes()
@@ -79,37 +80,30 @@ struct AppContext: Sendable {
   }
 
   /// The catalog for a command that only reads; nil when there is none yet.
-  static func reading(_ settings: Settings) async throws -> SQLiteCatalog? {
-    let path = try libraryPath(settings)
-    return try await orCommandFailure { () async throws(CatalogError) in
-      guard let library = try await LibraryFolder.existing(at: path) else { return nil }
-      return try await SQLiteCatalog.openReadOnly(library: library)
-    }
+  static func reading(_ settings: Settings) async throws -> (any WholeCatalog)? {
+    let place = try CatalogPlace(settings)
+    return try await orCommandFailure { () async throws(CatalogError) in try await place.reading() }
   }
 
   /// The catalog for a command that changes what is there; nil when there is none yet.
   static func existing(_ settings: Settings) async throws -> (any PostCatalog)? {
-    guard try await reading(settings) != nil else { return nil }
-    return try await writing(at: try libraryPath(settings))
+    let place = try CatalogPlace(settings)
+    return try await orCommandFailure { () async throws(CatalogError) in
+      guard try await place.reading() != nil else { return nil }
+      return try await place.writing()
+    }
   }
 
   private static func catalog(
-    _ settings: Settings, at path: String, dryRun: Bool
+    at place: CatalogPlace, dryRun: Bool
   ) async throws -> (any PostCatalog, any UploadCheckpoints) {
-    if dryRun {
-      guard let catalog = try await reading(settings) else { return (MemoryCatalog(), MemoryCheckpoints()) }
-      return (catalog, MemoryCheckpoints())
-    }
-    let catalog = try await writing(at: path)
-    return (catalog, catalog)
-  }
-
-  static func writing(at path: String) async throws -> SQLiteCatalog {
     try await orCommandFailure { () async throws(CatalogError) in
-      let lease = DebugSteps.lease ?? .seconds(60)
-      return try await SQLiteCatalog.open(
-        library: try await LibraryFolder.prepare(at: path), lease: lease, heartbeat: lease / 6,
-        onWait: { hold in LongWait.tell(hold) })
+      if dryRun {
+        guard let catalog = try await place.reading() else { return (MemoryCatalog(), MemoryCheckpoints()) }
+        return (catalog, MemoryCheckpoints())
+      }
+      let catalog = try await place.writing()
+      return (catalog, catalog)
     }
   }
 

@@ -16,7 +16,7 @@ struct ContractTestSession: Sendable {
   /// Checks each promise and tells how it stands, one after the other.
   /// - Throws: ``CommandFailure`` when the destination can't be made ready.
   func run() async throws -> ReelExit {
-    let path = (try? AppContext.libraryPath(settings)) ?? ""
+    let path = try? AppContext.libraryPath(settings)
     let stores = Destinations(settings: settings, library: path, checkpoints: MemoryCheckpoints())
     let uploader = try await stores.open(destination).uploader
     do throws(UploadError) {

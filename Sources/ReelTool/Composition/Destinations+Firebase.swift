@@ -18,7 +18,7 @@ extension Destinations {
       for emulator in [bucket.emulator, firestore] { if let emulator { try rules.check(emulator) } }
       transport = try CurlTransport(rules, limiter: limiter)
     } catch {
-      throw CommandFailure(.couldNotRun, UploadError(error, store: bucket.destination).message)
+      throw CommandFailure(.couldNotRun, UploadError(error, store: bucket.destination).told)
     }
     guard bucket.emulator != nil || firestore == nil else {
       throw CommandFailure(

@@ -149,7 +149,7 @@ extension Destinations {
         checkpoints: checkpoints,
         addresses: TusAddresses(publicBaseURL: settings.publicBaseURL))
     } catch {
-      throw CommandFailure(.couldNotRun, UploadError(error, store: endpoint.destination).message)
+      throw CommandFailure(.couldNotRun, UploadError(error, store: endpoint.destination).told)
     }
   }
 }

@@ -7,15 +7,16 @@ import ReelStorage
 /// Where an address becomes an uploader: the one place that knows every kind of store.
 struct Destinations: Sendable {
   let settings: Settings
-  /// The library folder's path: the default destination and its temporaries lie in it.
-  let library: String
+  /// The library folder's path: the default destination and its temporaries lie in it. Nil without one, where the
+  /// catalog is on a server.
+  let library: String?
   /// What uploads go on from.
   let checkpoints: any UploadCheckpoints
   /// The destination that the secrets at hand were given for, as the user named it: `--to`, or that of the settings; nil
   /// when nobody said.
   var secretsAreFor: String?
 
-  init(settings: Settings, library: String, checkpoints: any UploadCheckpoints) {
+  init(settings: Settings, library: String?, checkpoints: any UploadCheckpoints) {
     self.settings = settings
     self.library = library
     self.checkpoints = checkpoints
@@ -39,8 +40,14 @@ struct Destinations: Sendable {
   /// The store at `to` (`--to`), or the library's own.
   /// - Throws: ``CommandFailure`` when that is not a destination, or a setting can't be used with it.
   func open(_ to: String?) async throws -> Opened {
-    guard let to else { return try folder(library + "/media", temporaries: library + "/tmp") }
-    return try await open(try Self.address(to))
+    if let to { return try await open(try Self.address(to)) }
+    guard let library else {
+      throw CommandFailure(
+        .usage,
+        "with a catalog on a server there is no library to store in: name a store that all machines reach with --to, such "
+          + "as s3://bucket/prefix")
+    }
+    return try folder(library + "/media", temporaries: library + "/tmp")
   }
 
   /// A store that the catalog names. Its temporaries are in the library when it is the library's own.
@@ -51,7 +58,7 @@ struct Destinations: Sendable {
     guard await mayHaveSecrets(address, destination) else { throw SecretWithheld() }
     let opened =
       if case .folder(let root) = address {
-        try folder(root, temporaries: library + "/tmp")
+        try folder(root, temporaries: library.map { $0 + "/tmp" })
       } else {
         try await open(address)
       }
@@ -86,7 +93,7 @@ struct Destinations: Sendable {
   }
 
   /// The store that `to` names, by its address or as the catalog does, which has posts; nil, for all, where that is nil.
-  func known(_ to: String?, in catalog: SQLiteCatalog) async throws -> [Destination]? {
+  func known(_ to: String?, in catalog: any CatalogExamination) async throws -> [Destination]? {
     guard let to else { return nil }
     let known = try await orCommandFailure { () async throws(CatalogError) in
       try await catalog.destinations()

@@ -30,6 +30,7 @@ struct FixtureScan: Sendable {
     var options = WalkOptions(followLinks: followLinks, filter: filter)
     options.otherExtensions = VideoNames.extensions.union([Self.sidecarExtension])
     options.takesPointers = true
+    options.remoteUse = .probing
     self.options = options
   }
 
@@ -49,17 +50,21 @@ struct FixtureScan: Sendable {
   private func gather() async throws(ProbeError) -> [FixtureFacts] {
     var gathered: [FixtureFacts] = []
     var problem: ProbeError?
-    // As many again open and hash files while the others wait for their readers.
-    await BlockingQueue(label: "reel.scan", width: 2 * width).mapInOrder(
-      FoundItems(walk: SourceWalk(inputs: inputs, options: options))
-    ) { item, flag in
-      Result { () throws(ProbeError) in try facts(of: item, flag) }
-    } _: { facts in
-      switch facts {
-      case .success(let facts): gathered += [facts].compactMap(\.self)
-      case .failure(let error): problem = error
+    let walk = SourceWalk(inputs: inputs, options: options)
+    await withTaskCancellationHandler {
+      // As many again open and hash files while the others wait for their readers.
+      await BlockingQueue(label: "reel.scan", width: 2 * width).mapInOrder(FoundItems(walk: walk)) {
+        item, flag in
+        Result { () throws(ProbeError) in try facts(of: item, flag) }
+      } _: { facts in
+        switch facts {
+        case .success(let facts): gathered += [facts].compactMap(\.self)
+        case .failure(let error): problem = error
+        }
+        return problem == nil
       }
-      return problem == nil
+    } onCancel: {
+      walk.cancellation.set()
     }
     if let problem { throw problem }
     if Task.isCancelled { throw ProbeError(.cancelled, "interrupted") }
@@ -82,7 +87,7 @@ struct FixtureScan: Sendable {
     let pattern = patternPath(found.path)
     let source: SourceFile
     do throws(SourceError) {
-      source = try found.open()
+      source = try found.open(flag)
     } catch {
       return FixtureFacts(path: found.path, patternPath: pattern, reading: .unreachable(error))
     }

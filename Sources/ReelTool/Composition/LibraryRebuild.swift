@@ -37,7 +37,7 @@ struct LibraryRebuild: Sendable {
   /// - Throws: ``CommandFailure`` when there is a catalog, when somebody is at work on the library, or when an object
   ///   can't be read just now. The catalog is still lost then.
   func run() async throws -> RebuildView {
-    let path = try AppContext.libraryPath(settings)
+    let path = try CatalogPlace(settings).needingLibrary("put a backup of the database back (pg_restore)")
     let library = try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path) else {
         throw CatalogError(.unusable, "there is no library at \(path): name another with --library")

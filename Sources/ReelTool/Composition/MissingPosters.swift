@@ -24,8 +24,9 @@ struct MissingPosters: Sendable {
   private let options: PosterOptions
   /// `--to`; nil for every store.
   private let to: String?
-  private let library: String
-  private let catalog: SQLiteCatalog
+  /// Nil where the catalog is on a server.
+  private let library: String?
+  private let catalog: any WholeCatalog
   private let stores: Destinations
   private let prober: SandboxedProber
   private let threads: BlockingQueue
@@ -42,17 +43,17 @@ struct MissingPosters: Sendable {
     _ settings: Settings, _ options: PosterOptions, to: String?,
     report: @escaping @Sendable (PosterDocument) throws -> Void
   ) async throws -> Count {
-    let path = try AppContext.libraryPath(settings)
+    let place = try CatalogPlace(settings)
     guard try await AppContext.reading(settings) != nil else {
-      throw CommandFailure(.couldNotRun, "there is no library at \(path): name another with --library")
+      throw CommandFailure(.couldNotRun, place.absence)
     }
     let width = settings.jobs ?? AppContext.processors
     let prober = try AppContext.prober(settings, workers: width, makesPosters: true)
-    let catalog = try await AppContext.writing(at: path)
-    var stores = Destinations(settings: settings, library: path, checkpoints: catalog)
+    let catalog = try await orCommandFailure { () async throws(CatalogError) in try await place.writing() }
+    var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
     if let to { stores.secretsAreFor = to }
     let missing = MissingPosters(
-      options: options, to: to, library: path, catalog: catalog, stores: stores, prober: prober,
+      options: options, to: to, library: place.library, catalog: catalog, stores: stores, prober: prober,
       threads: BlockingQueue(label: "reel.posters", width: width), report: report)
     let task = Task { () -> Result<Count, any Error> in
       do { return .success(try await missing.run()) } catch { return .failure(error) }
@@ -170,7 +171,7 @@ struct MissingPosters: Sendable {
     do {
       opened = try await stores.open(destination, mode: mode)
       copies = (opened.uploader as? any ReadableStore).map {
-        VideoCopies(store: $0, folder: library + "/tmp")
+        VideoCopies(store: $0, folder: library.map { $0 + "/tmp" })
       }
       guard opened.folder != nil || copies != nil else { return nil }
       uploader = copies == nil ? opened.uploader : try stores.decorated(opened)

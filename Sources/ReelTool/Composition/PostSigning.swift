@@ -1,6 +1,5 @@
 import ReelCore
 import ReelIngest
-import ReelLibrary
 import ReelRemoteStorage
 
 /// `reel feed --presign`: gives the posts of a bucket addresses that are signed now.
@@ -17,7 +16,7 @@ struct PostSigning {
         .usage, "--presign signs for one bucket: name it with --to s3://bucket/prefix, as for reel ingest")
     }
     let stores = Destinations(
-      settings: settings, library: try AppContext.libraryPath(settings), checkpoints: MemoryCheckpoints())
+      settings: settings, library: try CatalogPlace(settings).library, checkpoints: MemoryCheckpoints())
     guard let bucket = try await stores.open(to).uploader as? S3Uploader else {
       throw CommandFailure(
         .usage, "--presign is for S3 (s3://bucket/prefix): the addresses of \(to) have no end")
@@ -27,7 +26,8 @@ struct PostSigning {
   }
 
   /// The page, and how many of its posts are in other stores and were left as they are.
-  func signed(_ page: FeedPage, _ catalog: SQLiteCatalog) async throws -> (page: FeedPage, elsewhere: Int) {
+  func signed(_ page: FeedPage, _ catalog: any PosterAdding) async throws -> (page: FeedPage, elsewhere: Int)
+  {
     let here = try await orCommandFailure { () async throws(CatalogError) in
       try await catalog.posts(page.posts.map(\.id), in: destination)
     }

@@ -15,7 +15,8 @@ struct RelocationSession: Sendable {
   /// Looks for every object first; only then the catalog is changed, in one transaction.
   /// - Throws: ``CommandFailure`` when it can't be done; the catalog is as it was then.
   func run() async throws -> ReelExit {
-    let path = try AppContext.libraryPath(settings)
+    let place = try CatalogPlace(settings)
+    let path = try place.needingLibrary("a store that has moved can't be told to it yet")
     let reading = try await orCommandFailure { () async throws(CatalogError) in
       guard let library = try await LibraryFolder.existing(at: path),
         let catalog = try await SQLiteCatalog.openReadOnly(library: library)
@@ -50,7 +51,10 @@ struct RelocationSession: Sendable {
       try write("nothing was changed: not every object of \(from) is in \(to)")
       return ReelExit(count)
     }
-    let catalog = try await AppContext.writing(at: path)
+    let catalog = try await orCommandFailure { () async throws(CatalogError) in
+      try await SQLiteCatalog.open(
+        library: try await LibraryFolder.prepare(at: path), onWait: { LongWait.tell($0) })
+    }
     do throws(CatalogError) {
       try await catalog.relocate(from, to: to, holding: count.objects, duplicates: duplicates)
       try await catalog.close()

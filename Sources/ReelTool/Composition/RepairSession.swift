@@ -17,29 +17,27 @@ struct RepairSession: Sendable {
   /// Looks and, when `fixing`, repairs and looks again.
   /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
   func diagnosis(fixing: Bool) async throws -> Diagnosis {
-    let path = try AppContext.libraryPath(settings)
+    let place = try CatalogPlace(settings)
     return try await orCommandFailure { () async throws(CatalogError) in
-      guard let library = try await LibraryFolder.existing(at: path) else {
-        throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
-      }
-      let before = try await look(at: library)
+      try await place.checkIsThere()
+      let before = try await look(at: place)
       let isWorthIt = before.findings.contains {
         $0.repair == .byFix || supply != nil && $0.isRestorable
       }
       guard fixing, isWorthIt else {
         return Diagnosis(before: before.findings, after: before, wasRead: readsObjects)
       }
-      let failures = try await repair(library, before.findings)
+      let failures = try await repair(place, before.findings)
       return Diagnosis(
-        before: before.findings, after: try await look(at: library), failures: failures,
+        before: before.findings, after: try await look(at: place), failures: failures,
         wasRead: readsObjects)
     }
   }
 
-  private func look(at library: LibraryFolder) async throws(CatalogError) -> Look {
+  private func look(at place: CatalogPlace) async throws(CatalogError) -> Look {
     do throws(CatalogError) {
-      guard let catalog = try await SQLiteCatalog.openReadOnly(library: library) else { return ([], 0) }
-      let look = try await examination(of: library, catalog).run()
+      guard let catalog = try await place.reading() else { return ([], 0) }
+      let look = try await examination(of: place, catalog).run()
       try await catalog.close()
       return look
     } catch  where error.code == .corrupt {
@@ -48,13 +46,13 @@ struct RepairSession: Sendable {
   }
 
   private func repair(
-    _ library: LibraryFolder, _ findings: [Finding]
+    _ place: CatalogPlace, _ findings: [Finding]
   ) async throws(CatalogError) -> [RepairFailure] {
-    guard let looking = try await SQLiteCatalog.openReadOnly(library: library) else { return [] }
-    let writing = try await SQLiteCatalog.open(library: library)
-    let stores = Destinations(settings: settings, library: library.path, checkpoints: writing)
+    guard let looking = try await place.reading() else { return [] }
+    let writing = try await place.writing()
+    let stores = Destinations(settings: settings, library: place.library, checkpoints: writing)
     let failures = try await LibraryRepair(
-      catalog: writing, examination: examination(of: library, looking, checkpoints: writing), supply: supply,
+      catalog: writing, examination: examination(of: place, looking, checkpoints: writing), supply: supply,
       damaged: Set(findings.filter { $0.kind == .objectDiffers }.map(\.subject)),
       recorders: { destination async throws(UploadError) in try await Self.recorder(destination, stores) }
     ).run()
@@ -64,14 +62,14 @@ struct RepairSession: Sendable {
   }
 
   private func examination(
-    of library: LibraryFolder, _ catalog: SQLiteCatalog,
+    of place: CatalogPlace, _ catalog: any WholeCatalog,
     checkpoints: any UploadCheckpoints = MemoryCheckpoints()
   ) -> LibraryExamination {
-    let stores = Destinations(settings: settings, library: library.path, checkpoints: checkpoints)
+    let stores = Destinations(settings: settings, library: place.library, checkpoints: checkpoints)
     return LibraryExamination(catalog: catalog, grace: grace, readsObjects: readsObjects) {
       destination async throws(UploadError) in
       switch try? DestinationAddress(parsing: destination.name) {
-      case .folder, .firebase:
+      case .folder, .firebase, .s3:
         try await Self.opened(destination, stores).uploader as? any Uploader & StoreExamination
       default: nil
       }

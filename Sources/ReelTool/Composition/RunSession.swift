@@ -42,7 +42,8 @@ struct RunSession: Sendable {
     options.countsAhead = style == .bar
     // Bars and lines only count them.
     options.tellsKnownPosts = target != nil
-    let (end, exit) = try await run(inputs, walk, options, wantsResult: false, listsFiles: page != nil)
+    let (end, exit) = try await run(
+      .files(inputs, walk), options, wantsResult: false, listsFiles: page != nil)
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
     if let page {
@@ -57,13 +58,26 @@ struct RunSession: Sendable {
     return exit
   }
 
+  /// `reel work`
+  func work(_ work: WorkSession, options: IngestOptions) async throws -> ReelExit {
+    var options = options
+    options.tellsKnownPosts = target != nil
+    let (end, exit) = try await run(.queue(work), options, wantsResult: false)
+    var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
+    report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
+    try write(
+      json: { try RunDocument(report).json(pretty: $0) },
+      text: { report.text($0, listing: wereProblemsShown ? 0 : 20, hint: hint) })
+    return exit
+  }
+
   /// `reel publish`
   func publish(_ file: SourceInput, walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
     var options = options
     options.jobs = 1
     var walk = walk
     walk.entersFolders = false
-    let (end, exit) = try await run([file], walk, options, wantsResult: true)
+    let (end, exit) = try await run(.files([file], walk), options, wantsResult: true)
     let failure = end.summary.error ?? .cancelledBeforeItsTurn
     let outcome = PublishOutcome(path: file.path, result: end.result ?? .failed(failure))
     // The log has told it, where this would.
@@ -77,17 +91,31 @@ struct RunSession: Sendable {
 
   // MARK: Running
 
+  /// What is taken in.
+  private enum Inputs {
+    case files([SourceInput], WalkOptions)
+    case queue(WorkSession)
+
+    var work: WorkSession? {
+      if case .queue(let work) = self { work } else { nil }
+    }
+  }
+
   private func run(
-    _ inputs: [SourceInput], _ walk: WalkOptions, _ options: IngestOptions, wantsResult: Bool,
-    listsFiles: Bool = false
+    _ inputs: Inputs, _ options: IngestOptions, wantsResult: Bool, listsFiles: Bool = false
   ) async throws -> (End, ReelExit) {
     var options = options
     options.isAcknowledged = target != nil
-    let model = await IngestModel(
-      inputs: inputs, walkOptions: walk, options: options, services: appContext.services)
+    let services = appContext.services
+    let model =
+      switch inputs {
+      case .files(let inputs, let walk):
+        await IngestModel(inputs: inputs, walkOptions: walk, options: options, services: services)
+      case .queue(let work): await IngestModel(feed: work.feed, options: options, services: services)
+      }
     let end: End
     do {
-      end = try await watch(model, wantsResult: wantsResult, listsFiles: listsFiles)
+      end = try await watch(model, of: inputs.work, wantsResult: wantsResult, listsFiles: listsFiles)
     } catch {
       // What went wrong first is what is told.
       try? await appContext.close()
@@ -103,7 +131,9 @@ struct RunSession: Sendable {
     return (end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted))
   }
 
-  private func watch(_ model: IngestModel, wantsResult: Bool, listsFiles: Bool) async throws -> End {
+  private func watch(
+    _ model: IngestModel, of work: WorkSession?, wantsResult: Bool, listsFiles: Bool
+  ) async throws -> End {
     // The one file's end is the outcome, which is told once.
     let display = ProgressDisplay(style: style, showsProblems: !wantsResult || output.json)
     let (log, metrics) = (log, metrics)
@@ -119,12 +149,21 @@ struct RunSession: Sendable {
     async let logging: Void = Self.write(logged, to: log)
     async let result = Self.result(in: read)
     async let files = Self.files(in: listed)
+    let items = work == nil ? nil : await model.events()
     let interruption = Interruption()
-    let run = Task { await model.run() }
+    let run = Task {
+      await withTaskCancellationHandler {
+        await model.run()
+      } onCancel: {
+        work?.limitGrace()
+      }
+    }
+    async let noted: Void = Self.note(items, of: work) { run.cancel() }
     let drawing = Task { await display.draw(model) }
     let measuring = Task { await metrics?.write(model) }
     async let closed = Self.write(written, of: model, to: target) { run.cancel() }
     let (summary, wasInterrupted) = await interruption.cancelling(run)
+    try await noted
     await listening
     await logging
     drawing.cancel()
@@ -135,6 +174,17 @@ struct RunSession: Sendable {
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, files: await files,
       result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed)
+  }
+
+  private static func note(
+    _ events: IngestEvents?, of work: WorkSession?, orEnd end: @escaping @Sendable () -> Void
+  ) async throws {
+    guard let events, let work else { return }
+    do throws(CatalogError) {
+      try await work.note(events, orEnd: end)
+    } catch {
+      throw CommandFailure(error)
+    }
   }
 
   /// The last file's end.

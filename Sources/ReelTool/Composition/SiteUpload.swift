@@ -19,9 +19,9 @@ struct SiteUpload: Sendable {
 
   /// - Parameters:
   ///   - to: as the user wrote it.
-  ///   - library: the library's path.
+  ///   - library: the library's path; nil where the catalog is on a server.
   /// - Throws: ``CommandFailure`` when that is not a bucket, or a setting can't be used with it.
-  init(_ to: String, _ settings: Settings, library: String) async throws {
+  init(_ to: String, _ settings: Settings, library: String?) async throws {
     var stores = Destinations(settings: settings, library: library, checkpoints: MemoryCheckpoints())
     stores.secretsAreFor = to
     bucket = try await stores.bucket(try Self.address(to))

@@ -15,19 +15,17 @@ struct VerificationSession: Sendable {
   /// Looks, and tells as it goes.
   /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
   func run() async throws -> ReelExit {
-    let path = try AppContext.libraryPath(settings)
+    let place = try CatalogPlace(settings)
     let catalog = try await orCommandFailure { () async throws(CatalogError) in
-      guard let library = try await LibraryFolder.existing(at: path) else {
-        throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
-      }
-      return try await SQLiteCatalog.openReadOnly(library: library)
+      try await place.checkIsThere()
+      return try await place.reading()
     }
-    guard let catalog else { return try nothing(path) }
-    var stores = Destinations(settings: settings, library: path, checkpoints: catalog)
+    guard let catalog else { return try nothing(place.name) }
+    var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
     if let to { stores.secretsAreFor = to }
     let exit: ReelExit
     do {
-      exit = try await verify(catalog, stores, path)
+      exit = try await verify(catalog, stores, place.name)
     } catch {
       try? await catalog.close()
       throw error
@@ -37,7 +35,7 @@ struct VerificationSession: Sendable {
   }
 
   private func verify(
-    _ catalog: SQLiteCatalog, _ stores: Destinations, _ path: String
+    _ catalog: any WholeCatalog, _ stores: Destinations, _ path: String
   ) async throws -> ReelExit {
     let destinations = try await stores.known(to, in: catalog)
     let verification = StoreVerification(catalog: catalog, width: width, readsObjects: readsObjects) {

@@ -5,8 +5,8 @@ import ReelSource
 /// Copies of posts' videos that their store gives back: files without a name, which go when nobody reads them any more.
 struct VideoCopies: Sendable {
   let store: any ReadableStore
-  /// Where the copies lie.
-  let folder: String
+  /// Where the copies lie; nil for `TMPDIR`, or `/tmp`.
+  let folder: String?
 
   /// Copies of exactly the bytes that were published, all at once.
   /// - Throws: ``UploadError`` for what would end each of them alike.

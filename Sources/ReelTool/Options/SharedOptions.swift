@@ -16,11 +16,27 @@ struct LibraryOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "A catalog that several machines share, in the library's place: postgres://USER@HOST/DATABASE.",
+      valueName: "postgres://…"), transform: RawArguments.text)
+  var catalog: String?
+
+  @Option(
+    help: ArgumentHelp(
       "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, if it exists.",
       valueName: "file"), completion: .file(), transform: RawArguments.place)
   var config: String?
 
   @OptionGroup var terminal: TerminalOptions
+
+  func validate() throws {
+    if library != nil, catalog != nil {
+      throw ValidationError(
+        "--library and --catalog exclude each other: the catalog is in the one or on the other.")
+    }
+  }
+
+  /// For commands that may come next.
+  var hint: CommandHint { CommandHint(library: library, catalog: catalog) }
 }
 
 /// How text is shown.
@@ -58,6 +74,17 @@ struct ReadingOptions: ParsableArguments {
 
 enum IsolationChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, strict, none
+}
+
+/// How files at addresses are looked into.
+struct AddressOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "How much of a file at an address may be read to find out what it is, such as 64MiB (default) or 1GB.",
+      valueName: "size"))
+  var maxRead: ReadLimit?
+
+  @OptionGroup var bucket: BucketOptions
 }
 
 /// What goes where while a run is on.
@@ -229,20 +256,35 @@ struct SizeLimit: ExpressibleByArgument, Hashable, Sendable {
   }
 }
 
+/// How much of a file may be read, as people write it: `64MiB`, `1GB`.
+struct ReadLimit: ExpressibleByArgument, Hashable, Sendable {
+  /// At least 64 KiB: less says of no file what it is.
+  let bytes: Int64
+
+  init?(argument: String) {
+    guard let bytes = Quantity.bytes(argument), bytes >= 64 << 10 else { return nil }
+    self.bytes = bytes
+  }
+}
+
 extension Settings {
   /// What the command line says.
   init(
     _ library: LibraryOptions, reading: ReadingOptions? = nil, intake: IntakeOptions? = nil,
-    output: RunOutputOptions? = nil, store: StoreOptions? = nil, jobs: Int? = nil
+    output: RunOutputOptions? = nil, store: StoreOptions? = nil, addresses: AddressOptions? = nil,
+    jobs: Int? = nil
   ) {
     self.init(
-      library: library.library, to: intake?.to, author: intake?.author, authorName: intake?.authorName,
+      library: library.library,
+      catalog: library.catalog.map { CatalogSetting(address: $0, isArgument: true) },
+      to: intake?.to, author: intake?.author, authorName: intake?.authorName,
       publicBaseURL: store?.publicBaseURL, mode: intake?.mode, jobs: jobs, worker: reading?.worker,
       deadline: reading?.deadline, isolation: reading?.isolation?.rawValue,
       progress: output?.progress?.rawValue, logLevel: output?.logLevel?.rawValue,
       limitRate: intake?.limitRate, maxSize: intake?.maxSize,
       uploads: intake?.uploads, posters: intake?.posters?.rawValue, posterSize: intake?.posterSize,
-      store: store.map { StoreSettings($0) } ?? StoreSettings())
+      maxRead: addresses?.maxRead,
+      store: store.map { StoreSettings($0) } ?? addresses.map { StoreSettings($0.bucket) } ?? StoreSettings())
   }
 }
 

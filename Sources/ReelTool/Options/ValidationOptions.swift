@@ -20,6 +20,7 @@ struct ValidationOptions: ParsableArguments {
   var exclude: [String] = []
 
   @OptionGroup var reading: ReadingOptions
+  @OptionGroup var addresses: AddressOptions
 
   @Option(
     help: ArgumentHelp(
@@ -32,14 +33,15 @@ struct ValidationOptions: ParsableArguments {
   /// Everything for reading and judging `paths`.
   func session(_ paths: [String]) async throws -> ValidationSession {
     let flags = Settings(
-      worker: reading.worker, deadline: reading.deadline, isolation: reading.isolation?.rawValue)
+      worker: reading.worker, deadline: reading.deadline, isolation: reading.isolation?.rawValue,
+      maxRead: addresses.maxRead, store: StoreSettings(addresses.bucket))
     let settings = try SettingsReader.read(flags: flags, file: config)
     let policy = try PolicyFiles.policy(self.policy ?? PolicyLibrary.sanity)
     let filter = FixtureFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
     let workers = settings.jobs ?? AppContext.processors
     return ValidationSession(
-      inputs: RawArguments.paths(paths).map { SourceInput(path: $0) }, followLinks: reading.followLinks,
+      inputs: try await Sources.inputs(RawArguments.paths(paths), settings), followLinks: reading.followLinks,
       filter: filter, policy: policy,
       prober: try AppContext.prober(settings, workers: workers), width: workers * 2,
       illustration: ReportIllustration(settings: settings, followLinks: reading.followLinks))

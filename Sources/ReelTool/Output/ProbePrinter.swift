@@ -28,7 +28,8 @@ final class ProbePrinter: Sendable {
   func prepare(_ file: ProbedFile) -> PreparedAnswer {
     let file = ProbedFile(
       path: file.path,
-      result: file.result.mapError { FileFailure(code: $0.code, message: $0.told, cause: $0.cause) })
+      result: file.result.mapError { FileFailure(code: $0.code, message: $0.told, cause: $0.cause) },
+      read: file.read)
     let text = Result {
       switch format {
       case .cards: ProbeSummary.text(file, .standardOutput())

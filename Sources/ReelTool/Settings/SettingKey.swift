@@ -1,7 +1,8 @@
 /// Every setting, by its name in the configuration file; the variable of `publicBaseURL` is `REEL_PUBLIC_BASE_URL`.
 enum SettingKey: String, CaseIterable {
-  case library, to, author, authorName, publicBaseURL, mode, jobs, nameLength, worker, deadline, isolation
-  case progress, logLevel, limitRate, maxSize, uploads, posters, posterSize
+  case library, catalog, to, author, authorName, publicBaseURL, mode, jobs, nameLength
+  case worker, deadline, isolation
+  case progress, logLevel, limitRate, maxSize, uploads, posters, posterSize, maxRead
   case endpoint, region, pathStyle, profile, credentials, serviceAccount, project, caFile, proxy, insecureHTTP
   case presign, adapterEnv, adapterDeadline
 

@@ -7,6 +7,8 @@ import ReelCore
 struct Settings: Sendable {
   /// The library folder.
   var library: String?
+  /// A catalog that several machines share, in the library's place.
+  var catalog: CatalogSetting?
   /// The destination, as `--to` takes it.
   var to: String?
   var author: String?
@@ -36,8 +38,18 @@ struct Settings: Sendable {
   var posters: String?
   /// Pixels of a poster's longer side.
   var posterSize: Int?
+  /// How much of a file at an address may be read to find out what it is.
+  var maxRead: ReadLimit?
   /// How a store that is not a folder is reached.
   var store = StoreSettings()
+}
+
+/// Where a catalog is that several machines share.
+struct CatalogSetting: Sendable {
+  /// Such as `postgres://reel@db.example/reel`. It may hold a password.
+  let address: String
+  /// Whether it stands on the command line, which everybody on the machine can read.
+  let isArgument: Bool
 }
 
 /// How a store that is not a folder is reached, and what viewers are given of it.
@@ -73,7 +85,8 @@ extension Settings {
   /// These settings, and `other`'s where these say nothing.
   func completed(by other: Settings) -> Settings {
     Settings(
-      library: library ?? other.library, to: to ?? other.to, author: author ?? other.author,
+      library: library ?? other.library, catalog: catalog ?? other.catalog, to: to ?? other.to,
+      author: author ?? other.author,
       authorName: authorName ?? other.authorName, publicBaseURL: publicBaseURL ?? other.publicBaseURL,
       mode: mode ?? other.mode, jobs: jobs ?? other.jobs, nameLength: nameLength ?? other.nameLength,
       worker: worker ?? other.worker, deadline: deadline ?? other.deadline,
@@ -81,7 +94,7 @@ extension Settings {
       logLevel: logLevel ?? other.logLevel,
       limitRate: limitRate ?? other.limitRate, maxSize: maxSize ?? other.maxSize,
       uploads: uploads ?? other.uploads, posters: posters ?? other.posters,
-      posterSize: posterSize ?? other.posterSize,
+      posterSize: posterSize ?? other.posterSize, maxRead: maxRead ?? other.maxRead,
       store: store.completed(by: other.store))
   }
 }

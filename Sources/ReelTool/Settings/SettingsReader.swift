@@ -25,7 +25,8 @@ struct SettingsReader {
 
   private func settings() throws -> Settings {
     Settings(
-      library: text(.library), to: text(.to), author: text(.author),
+      library: text(.library), catalog: text(.catalog).map { CatalogSetting(address: $0, isArgument: false) },
+      to: text(.to), author: text(.author),
       authorName: text(.authorName), publicBaseURL: try publicBaseURL(),
       mode: text(.mode), jobs: try number(.jobs, within: 1...64),
       nameLength: try number(.nameLength, within: 16...64), worker: text(.worker),
@@ -37,6 +38,7 @@ struct SettingsReader {
       uploads: try number(.uploads, within: 1...64),
       posters: try choice(.posters, PostersChoice.allCases.map(\.rawValue)),
       posterSize: try number(.posterSize, within: PosterOptions.sizes),
+      maxRead: try readLimit(.maxRead),
       store: try store())
   }
 
@@ -88,6 +90,16 @@ struct SettingsReader {
     guard let limit = SizeLimit(argument: text) else {
       throw CommandFailure(
         .couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it is a size like 20GB or 512MiB, or none")
+    }
+    return limit
+  }
+
+  private func readLimit(_ key: SettingKey) throws -> ReadLimit? {
+    guard let text = text(key) else { return nil }
+    guard let limit = ReadLimit(argument: text) else {
+      throw CommandFailure(
+        .couldNotRun,
+        "the setting \(key.rawValue) is \"\(text)\"; it is a size like 64MiB or 1GB, at least 64KiB")
     }
     return limit
   }

@@ -2,15 +2,20 @@ import CReel
 import Glibc
 import ReelCore
 
-/// Reads one file after the other until the parent is gone, or makes pictures of one and ends. It holds one file's descriptor at a time, and has given it
-/// back when it answers.
+/// Reads one file after the other until the parent is gone, or makes pictures of one and ends. It holds one file's
+/// descriptor at a time, and has given it back when it answers; of a file that lies elsewhere it gets none.
 struct ReadingLoop<Reader: FileReader> {
   let channel: WorkerChannel
   let reader: Reader
 
   func run() {
     var isFresh = true
-    while case .frame(let frame, let descriptor?) = channel.receive() {
+    while case .frame(let frame, let descriptor) = channel.receive() {
+      guard let descriptor else {
+        isFresh = false
+        guard answer(frame) else { return }
+        continue
+      }
       if isFresh, let request = try? PictureRequest(decoding: frame) {
         // One that has decoded a stranger's pictures does nothing else.
         return answer(request, descriptor)
@@ -22,6 +27,13 @@ struct ReadingLoop<Reader: FileReader> {
       close(descriptor)
       guard let receipt = receipt(), channel.send(receipt.with(Self.frame(of: reply))) else { return }
     }
+  }
+
+  /// Reads a file whose bytes are asked for; false when nobody asked for that, or listens.
+  private func answer(_ frame: [UInt8]) -> Bool {
+    guard let request = try? RangedRequest(decoding: frame) else { return false }
+    let reply = reader.read(AskedBytes(channel: channel, receipt: request.receipt), request.file)
+    return channel.send(request.receipt.with(Self.frame(of: reply)))
   }
 
   private func answer(_ request: PictureRequest, _ descriptor: Int32) {

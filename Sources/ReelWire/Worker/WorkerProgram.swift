@@ -15,6 +15,9 @@ package protocol FileReader {
   /// - Parameter descriptor: the file; neither moved nor closed.
   func read(_ descriptor: Int32, _ request: ReadRequest) -> ReadReply
 
+  /// Reads one file whose bytes the parent gives when it is asked for them. Called in such a process.
+  func read(_ bytes: AskedBytes, _ request: ReadRequest) -> ReadReply
+
   /// Makes pictures. Called in such a process, which has read nothing else and reads nothing afterwards.
   /// - Parameter descriptor: as above.
   /// - Returns: the answer, and the bytes that it announces.

@@ -1,9 +1,18 @@
 import Glibc
 
-/// A file read by position through its descriptor, within a budget of bytes and of time.
+/// Where the bytes of a file come from.
+package enum FileBytes {
+  /// An open file; it is read by position, neither moved nor closed.
+  case descriptor(Int32)
+  /// Whatever this gives: it puts bytes from an offset on into the buffer, of as many as are expected to be read from
+  /// there on, and tells how many; 0 at the end, nil when there are none to be had. What it waits for costs no time.
+  case asking((UnsafeMutableRawBufferPointer, Int64, Int) -> Int?)
+}
+
+/// A file read by position, within a budget of bytes and of time.
 ///
 /// A class because FFmpeg's C callbacks hold it by address; used by one thread only.
-package final class DescriptorSource: ByteReading {
+package final class BoundedSource: ByteReading {
   /// Why no more bytes are given.
   package enum Stop: Hashable {
     case deadline
@@ -12,6 +21,8 @@ package final class DescriptorSource: ByteReading {
     case shrunk
     /// `pread` failed with this `errno`.
     case failed(Int32)
+    /// Who was asked for bytes gives none any more.
+    case withheld
   }
 
   /// Bytes in all, as it was said.
@@ -23,14 +34,15 @@ package final class DescriptorSource: ByteReading {
   private(set) var bytesRead: Int64 = 0
   /// How many bytes there are until the file seems to end; nil for all of it.
   var allowance: Int64?
-  private let descriptor: Int32
+  /// What will most likely be read as a whole.
+  private var expected: Range<Int64>?
+  private let file: FileBytes
   private let budget: Int64
-  private let deadline: UInt64
-  private let halfTime: UInt64
+  private var deadline: UInt64
+  private var halfTime: UInt64
 
-  /// - Parameter descriptor: neither moved nor closed.
-  package init(descriptor: Int32, size: Int64, limits: ReadingLimits) {
-    self.descriptor = descriptor
+  package init(_ file: FileBytes, size: Int64, limits: ReadingLimits) {
+    self.file = file
     self.size = size
     budget = limits.bytes
     let (start, nanoseconds) = (Self.now(), UInt64(max(0, min(limits.seconds, 1e9)) * 1e9))
@@ -55,8 +67,15 @@ package final class DescriptorSource: ByteReading {
     if let allowance, allowance <= 0 { return 0 }
     guard bytesRead < budget else { return halt(.budget) }
     let wanted = Int(min(Int64(buffer.count), size - offset, budget - bytesRead))
-    let count = uninterrupted(buffer, wanted, offset)
-    if count < 0 { return halt(.failed(errno)) }
+    let count: Int
+    switch file {
+    case .descriptor(let descriptor):
+      count = Self.uninterrupted(descriptor, buffer, wanted, offset)
+      if count < 0 { return halt(.failed(errno)) }
+    case .asking(let ask):
+      guard let given = asked(ask, buffer, wanted, offset) else { return halt(.withheld) }
+      count = given
+    }
     if count == 0, wanted > 0 { return halt(.shrunk) }
     bytesRead += Int64(count)
     allowance = allowance.map { $0 - Int64(count) }
@@ -70,6 +89,8 @@ package final class DescriptorSource: ByteReading {
     guard start >= 0, start < ahead.count else { return [] }
     return Array(ahead[start..<min(ahead.count, start + count)])
   }
+
+  package func willRead(_ range: Range<Int64>) { expected = range.clamped(to: 0..<size) }
 
   /// Structures are read in small steps that lie close together.
   private static let readAhead = 1024
@@ -91,7 +112,26 @@ package final class DescriptorSource: ByteReading {
     }
   }
 
-  private func uninterrupted(_ buffer: UnsafeMutableRawBufferPointer, _ count: Int, _ offset: Int64) -> Int {
+  private func asked(
+    _ ask: (UnsafeMutableRawBufferPointer, Int64, Int) -> Int?, _ buffer: UnsafeMutableRawBufferPointer,
+    _ count: Int, _ offset: Int64
+  ) -> Int? {
+    let begin = Self.now()
+    defer {
+      let waited = Self.now() &- begin
+      deadline &+= waited
+      halfTime &+= waited
+    }
+    var whole = count
+    if let expected, expected.contains(offset) {
+      whole = max(whole, Int(clamping: expected.upperBound - offset))
+    }
+    return ask(UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)), offset, whole)
+  }
+
+  private static func uninterrupted(
+    _ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ count: Int, _ offset: Int64
+  ) -> Int {
     while true {
       let result = pread(descriptor, buffer.baseAddress, count, off_t(offset))
       if result >= 0 || errno != EINTR { return result }

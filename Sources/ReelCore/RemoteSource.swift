@@ -1,0 +1,116 @@
+/// What lies at an address: an object in a bucket, a file behind a URL, or, like a folder, everything below a prefix.
+///
+/// Its calls block, for as long as the network takes: they are for threads that may.
+package protocol RemoteSource: Sendable {
+  /// The address as people are told it: without what is secret in it.
+  var path: SourcePath { get }
+
+  /// Whether it stands for the files below it.
+  var isFolder: Bool { get }
+
+  /// The file of that name beside the one that this names, whether or not it is there; nil where none can be.
+  func sibling(_ name: [UInt8]) -> (any RemoteSource)?
+
+  /// A page of the files below it, in the byte order of their names.
+  /// - Parameter token: where the page before said that this one begins; nil for the first.
+  /// - Throws: `notFound`, `denied`, `unreadable`.
+  func page(
+    after token: String?, cancellation: CancellationFlag
+  ) throws(SourceError) -> RemotePage
+
+  /// Opens a file for reading by range; with its first bytes, so that there is one.
+  ///
+  /// - Parameters:
+  ///   - file: of a page; nil for the one that the address names.
+  ///   - use: what the file is read for.
+  /// - Throws: `notFound`, `denied`, `unreadable`; `sourceChanged` when it is not the listed one any more.
+  func open(
+    _ file: RemoteFile?, for use: RemoteUse, cancellation: CancellationFlag
+  ) throws(SourceError) -> SourceFile
+}
+
+/// What a file from elsewhere is read for.
+package enum RemoteUse: Sendable {
+  /// Some places of it: within a budget of bytes and of time.
+  case probing
+  /// All of it, in order.
+  case copying
+}
+
+/// Some of the files below an address.
+package struct RemotePage: Sendable {
+  /// In the byte order of their names.
+  package var files: [RemoteFile]
+  /// Where the next page begins; nil at the end.
+  package var next: String?
+
+  /// - Parameters: as the properties.
+  package init(files: [RemoteFile], next: String?) {
+    self.files = files
+    self.next = next
+  }
+}
+
+/// A file as a list of a store tells it.
+package struct RemoteFile: Hashable, Sendable {
+  /// Its address.
+  package let path: SourcePath
+  /// Its name in the store.
+  package let name: String
+  /// Tells this state of it from any other.
+  package let identity: FileIdentity
+  /// What the store calls this state; nil where it says nothing.
+  package let tag: String?
+
+  /// - Parameters: as the properties.
+  package init(path: SourcePath, name: String, identity: FileIdentity, tag: String?) {
+    self.path = path
+    self.name = name
+    self.identity = identity
+    self.tag = tag
+  }
+}
+
+/// A file that lies elsewhere, open for reading by range.
+package protocol RemoteHandle: SourceHandle {
+  /// As ``SourceHandle/read(into:at:)``.
+  /// - Parameter expected: how many bytes will be read from `offset` on, as far as that can be told.
+  func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, expecting expected: Int
+  ) throws(SourceError) -> Int
+
+  /// What was read of it so far.
+  var transfer: SourceTransfer { get }
+}
+
+/// What was read of a file that lies elsewhere.
+public struct SourceTransfer: Hashable, Sendable, Codable {
+  /// Bytes of it that were received, each time that one came.
+  public var bytes: Int64
+  /// Requests that were sent for it.
+  public var requests: Int
+
+  /// So many bytes, by so many requests.
+  public init(bytes: Int64 = 0, requests: Int = 0) {
+    self.bytes = bytes
+    self.requests = requests
+  }
+}
+
+extension SourcePath {
+  /// The schemes of addresses that a source is named by.
+  private static let schemes = ["s3", "s3+https", "s3+http", "https", "http"]
+
+  /// The scheme of an address (`s3://…`, `https://…`), in lower case; nil for a path of this machine. `./` before a name
+  /// that looks like an address makes a path of it.
+  package var scheme: String? {
+    guard let colon = bytes.prefix(9).firstIndex(of: UInt8(ascii: ":")),
+      bytes[colon...].starts(with: "://".utf8)
+    else { return nil }
+    let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
+    return Self.schemes.contains(scheme) ? scheme : nil
+  }
+
+  /// Whether it is one.
+  package var isAddress: Bool { scheme != nil }
+}

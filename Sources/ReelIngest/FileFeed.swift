@@ -1,0 +1,16 @@
+import ReelSource
+
+/// Where the files of a run come from: a walk, or somebody who hands them out as they come.
+package protocol FileFeed: Sendable {
+  /// The next files, at least one and at most `count`; none at the end, or when `isOver` says that the run ends. Blocks.
+  func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem]
+
+  /// Ends what a call of ``next(upTo:until:)`` waits for, where `isOver` alone would not: a request over a network.
+  func cancel()
+}
+
+extension SourceWalk: FileFeed {
+  package func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] { next(upTo: count) }
+
+  package func cancel() { cancellation.set() }
+}

@@ -1,0 +1,80 @@
+import ReelCore
+
+extension CatalogError {
+  /// What `error`, thrown while working with the catalog on `server`, means for people.
+  static func from(_ error: any Error, at server: String) -> CatalogError {
+    switch error {
+    case let known as CatalogError: known
+    case let failure as PostgresError: from(failure, at: server)
+    default: CatalogError(.unusable, "the catalog \(server) gave an error that Reel does not know: \(error)")
+    }
+  }
+
+  private static func from(_ error: PostgresError, at server: String) -> CatalogError {
+    switch error.kind {
+    case .noLibrary, .badAddress: return CatalogError(.unusable, error.message)
+    case .unexpected where error.message == PostgresPool.closed: return closed(at: server)
+    case .unexpected:
+      return CatalogError(
+        .corrupt, "the catalog \(server) holds what Reel does not understand (\(error.message))")
+    case .disconnected, .refused: break
+    }
+    switch error.state {
+    case "53100":
+      return CatalogError(
+        .diskFull,
+        "no space left on the disk of the server of the catalog \(server): free some, then try again")
+    case "55P03":
+      return CatalogError(
+        .locked,
+        "somebody else keeps rows of the catalog \(server) locked (\(error.message)): wait until they are done, or end "
+          + "their session, and try again")
+    case "25006":
+      return CatalogError(
+        .unusable,
+        "the server of the catalog \(server) takes no writes: name the one that does, or several with "
+          + "target_session_attrs=read-write")
+    case "42501":
+      return CatalogError(
+        .notOurs,
+        "the catalog \(server) does not let this user do that (\(error.message)): grant what docs/fleet.md lists"
+      )
+    case "XX001", "XX002":
+      return CatalogError(
+        .corrupt, "the catalog \(server) is damaged (\(error.message)): put a backup in its place")
+    default: break
+    }
+    if error.state == nil, error.message.contains("FATAL:") {
+      return CatalogError(
+        .unusable,
+        "the server of the catalog \(server) does not let Reel in (\(error.message)): see to its user, its password and its "
+          + "database, then try again")
+    }
+    if error.isOutage {
+      return CatalogError(
+        .unusable,
+        "the catalog \(server) can't be reached (\(error.message)): see to the server and the way to it, then "
+          + "try again")
+    }
+    return CatalogError(.unusable, "the catalog \(server) can't be used (\(error.description))")
+  }
+
+  static func newerSchema(_ found: Int, at server: String) -> CatalogError {
+    CatalogError(
+      .newerSchema,
+      "the catalog \(server) was made by a newer Reel (schema \(found), this one knows schema "
+        + "\(PostgresSchema.version)): update Reel, or name another catalog")
+  }
+
+  static func needsWriter(at server: String) -> CatalogError {
+    CatalogError(
+      .unusable,
+      "the catalog \(server) was made by an older Reel: open it once as a role that may change its tables (`reel status` "
+        + "as the one who publishes)")
+  }
+
+  static func authorTooLong(at server: String) -> CatalogError {
+    CatalogError(
+      .unusable, "the author's id is longer than the 2000 bytes that the catalog \(server) can look up")
+  }
+}

@@ -1,0 +1,256 @@
+import FoundationEssentials
+import ReelCore
+
+extension PostgresCatalog: CatalogExamination {
+  private static let rules: [(rows: String, sentence: String)] = [
+    (
+      """
+      reel.intent i WHERE ordinal IS NOT NULL AND NOT EXISTS (SELECT 1 FROM reel.post p WHERE p.intent = i.number)
+        AND NOT EXISTS (SELECT 1 FROM reel.attempt a WHERE a.intent = i.number)
+      """, "intents that are neither unfinished nor published nor given up"
+    ),
+    (
+      "reel.attempt a JOIN reel.post p ON p.intent = a.intent", "intents that are unfinished and published"
+    ),
+    (
+      "reel.attempt a WHERE NOT EXISTS (SELECT 1 FROM reel.intent i WHERE i.number = a.intent)",
+      "attempts at no intent"
+    ),
+    (
+      """
+      reel.post p WHERE NOT EXISTS (
+        SELECT 1 FROM reel.intent i WHERE i.number = p.intent AND i.ordinal IS NOT NULL)
+      """, "posts of something that is not published"
+    ),
+    (
+      """
+      reel.poster s JOIN reel.intent i ON i.number = s.intent
+      WHERE s.state = 1 AND NOT EXISTS (SELECT 1 FROM reel.post p WHERE p.intent = i.number)
+        OR s.destination <> i.destination
+      """, "posters of something that is not published, or stored elsewhere than its video"
+    ),
+    (
+      "reel.outbox x WHERE NOT EXISTS (SELECT 1 FROM reel.post p WHERE p.page_number = x.page_number)",
+      "events of no post"
+    ),
+    (
+      "reel.intent i WHERE NOT EXISTS (SELECT 1 FROM reel.destination d WHERE d.id = i.destination)",
+      "intents without a destination"
+    ),
+    (
+      """
+      reel.feed f WHERE last_page_number <> (SELECT count(*) FROM reel.post)
+        OR last_page_number <> (SELECT coalesce(max(page_number), 0) FROM reel.post)
+      """, "feeds whose pages have holes, or whose counter is not that of its posts"
+    ),
+    (
+      """
+      reel.destination d WHERE posts <> (
+        SELECT count(*) FROM reel.post p JOIN reel.intent i ON i.number = p.intent WHERE i.destination = d.id)
+      """, "destinations whose count of posts is not that of its posts"
+    ),
+  ]
+
+  /// What always holds between rows, and what each post says. (The server's own pages: `pg_amcheck`, and checksums.)
+  package func damage() async throws(CatalogError) -> [String] {
+    if Task.isCancelled { throw .cancelled(at: server) }
+    // Long, and in one snapshot: what is published meanwhile is no contradiction.
+    let found = try await blocking { pool in
+      try pool.withConnection { db in
+        db.timeout = .seconds(3600)
+        defer { db.timeout = pool.settings.statementTimeout }
+        try db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '1h'")
+        defer { if db.isUsable { try? db.execute("COMMIT") } }
+        return try Self.rules.compactMap { rule in
+          let count: Int = try db.value("SELECT count(*) FROM \(rule.rows)") ?? 0
+          return count == 0 ? nil : "\(count) \(rule.sentence)"
+        }
+      }
+    }
+    return found + (try await unreadablePosts())
+  }
+
+  private func unreadablePosts() async throws(CatalogError) -> [String] {
+    var (last, count) = (0, 0)
+    while true {
+      let (from, batch) = (last, 1000)
+      let found = try await look { db in
+        try db.rows(
+          """
+          SELECT page_number, created_at, document FROM reel.post WHERE page_number > $1 ORDER BY page_number LIMIT $2
+          """, [.int(Int64(from)), .int(Int64(batch))]
+        ) { try PostgresPublishing.StoredPost($0) }
+      }
+      count += found.filter { (try? post($0)) == nil }.count
+      guard let newest = found.last else { break }
+      last = newest.pageNumber
+    }
+    return count == 0 ? [] : ["\(count) posts that can't be read"]
+  }
+
+  package func owners() async throws(CatalogError) -> [ExaminedOwner] {
+    try await look { db in
+      try db.rows(
+        """
+        SELECT name, pid, lease_until, lease_until > \(PostgresSchema.now) AS lives FROM reel.owner ORDER BY id
+        """
+      ) { row in
+        ExaminedOwner(
+          name: try row["name"], pid: try row["pid"], leaseUntil: Date(milliseconds: try row["lease_until"]),
+          life: try row["lives"] ? .alive : .dead)
+      }
+    }
+  }
+
+  package func destinations() async throws(CatalogError) -> [Destination] {
+    try await look { db in
+      try db.rows("SELECT name FROM reel.destination ORDER BY name") { Destination(try $0[0]) }
+    }
+  }
+
+  /// Found by place, however many there are.
+  package func objects(
+    in destination: Destination, after key: ObjectKey?, limit: Int
+  ) async throws(CatalogError) -> [ExaminedObject] {
+    try await look { db in
+      try db.rows(
+        """
+        WITH d AS (SELECT id FROM reel.destination WHERE name = $1)
+        (
+          SELECT i.post_id, i.object_key, i.size, i.digest, i.ordinal IS NULL AS is_given_up, p.intent AS post,
+            a.owner, coalesce(o.lease_until > \(PostgresSchema.now), false) AS lives, NULL::bigint AS poster_state,
+            coalesce(p.created_at, a.changed_at, i.given_up_at, i.created_at) AS changed_at
+          FROM reel.intent i LEFT JOIN reel.attempt a ON a.intent = i.number
+          LEFT JOIN reel.owner o ON o.id = a.owner LEFT JOIN reel.post p ON p.intent = i.number
+          WHERE i.destination = (SELECT id FROM d) AND i.object_key > $2 ORDER BY i.object_key LIMIT $3
+        ) UNION ALL (
+          SELECT i.post_id, s.object_key, s.size, s.digest, i.ordinal IS NULL, p.intent, s.owner,
+            coalesce(o.lease_until > \(PostgresSchema.now), false), s.state, s.changed_at
+          FROM reel.poster s JOIN reel.intent i ON i.number = s.intent
+          LEFT JOIN reel.owner o ON o.id = s.owner LEFT JOIN reel.post p ON p.intent = i.number
+          WHERE s.destination = (SELECT id FROM d) AND s.object_key > $2 ORDER BY s.object_key LIMIT $3
+        ) ORDER BY object_key LIMIT $3
+        """, [.text(destination.name), .text(key?.rawValue ?? ""), .int(Int64(limit))]
+      ) { try ExaminedObject($0) }
+    }
+  }
+}
+
+extension ExaminedObject {
+  fileprivate init(_ row: PostgresRow) throws {
+    guard let id = PostID(bytes: try row["post_id"]), let key = ObjectKey(try row["object_key"]),
+      let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
+    else { throw PostgresError(.unexpected, "an intent without a proper key or digest") }
+    let (poster, owner, post): (Int?, Int64?, Int64?) = (
+      try row["poster_state"], try row["owner"], try row["post"]
+    )
+    let (lives, isGivenUp): (Bool, Bool) = (try row["lives"], try row["is_given_up"])
+    let state: State =
+      if let poster {
+        if poster == 1 {
+          .published
+        } else if poster == 0, post == nil, !isGivenUp {
+          .held
+        } else {
+          lives ? .held : .unneeded
+        }
+      } else if post != nil {
+        .published
+      } else if isGivenUp {
+        .givenUp
+      } else if owner != nil {
+        lives ? .held : .abandoned
+      } else {
+        .waiting
+      }
+    self.init(
+      kind: poster == nil ? .video : .poster, id: id, key: key, size: try row["size"], digest: digest,
+      state: state, changedAt: Date(milliseconds: try row["changed_at"]))
+  }
+}
+
+extension PostgresCatalog: CatalogRepair {
+  /// One transaction; who is alive, or may be, keeps what it has.
+  package func releaseWhatTheDeadHold() async throws(CatalogError) {
+    try await change { tx, _ in
+      try tx.run("DELETE FROM reel.owner WHERE lease_until <= \(PostgresSchema.now)")
+      for table in ["attempt", "poster"] {
+        try tx.run(
+          """
+          UPDATE reel.\(table) SET owner = NULL
+          WHERE owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM reel.owner o WHERE o.id = \(table).owner)
+          """)
+      }
+    }
+  }
+
+  /// Held by this process from then on, with an attempt of its own.
+  package func takeOver(_ id: PostID) async throws(CatalogError) -> Intent? {
+    let token = Int64.random(in: .min ... .max)
+    return try await change { tx, me in
+      try tx.run(
+        """
+        UPDATE reel.attempt a SET attempt = a.attempt + 1, owner = $2, claim = $3, changed_at = \(PostgresSchema.now)
+        FROM reel.intent i
+        WHERE i.post_id = $1 AND a.intent = i.number AND (a.owner IS NULL OR a.owner <> $2)
+          AND NOT EXISTS (SELECT 1 FROM reel.owner o WHERE o.id = a.owner AND o.lease_until > \(PostgresSchema.now))
+        """, [.bytes(id.bytes), .int(me), .int(token)])
+      return try tx.row(
+        """
+        SELECT i.object_key, i.digest, i.author, d.name, a.attempt
+        FROM reel.intent i JOIN reel.attempt a ON a.intent = i.number JOIN reel.destination d ON d.id = i.destination
+        WHERE i.post_id = $1 AND a.owner = $2 AND a.claim = $3
+        """, [.bytes(id.bytes), .int(me), .int(token)]
+      ) { row in
+        guard let key = ObjectKey(try row["object_key"]),
+          let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
+        else { throw PostgresError(.unexpected, "an intent without a proper key or digest") }
+        let author = String(decoding: try row["author"] as [UInt8], as: UTF8.self)
+        let publication = Publication(
+          digest: digest, destination: Destination(try row["name"]),
+          authorID: author.isEmpty ? nil : String(author.dropFirst()))
+        return Intent(id: id, key: key, publication: publication, attempt: try row["attempt"])
+      }
+    }
+  }
+
+  /// Renews this process's lease in the same transaction.
+  package func holds(_ intent: Intent) async throws(CatalogError) -> Bool {
+    let owner = try writable().owner
+    return try await change { tx, me in
+      try owner.renew(in: tx)
+      return try tx.value(
+        """
+        SELECT true FROM reel.attempt a JOIN reel.intent i ON i.number = a.intent
+        WHERE i.post_id = $1 AND a.attempt = $2 AND a.owner = $3
+        """, [.bytes(intent.id.bytes), .int(Int64(intent.attempt)), .int(me)], as: Bool.self) == true
+    }
+  }
+
+  /// The next claim for the same video draws another key.
+  package func giveUp(_ intent: Intent) async throws(CatalogError) {
+    try await release(intent, because: .keyUnusable)
+  }
+
+  /// Its row goes on naming the object.
+  package func giveUpPoster(
+    _ key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) -> Bool {
+    try await change { tx, me in
+      let changed = try tx.run(
+        """
+        UPDATE reel.poster p SET state = 2, owner = NULL, changed_at = \(PostgresSchema.now)
+        WHERE p.destination = (SELECT id FROM reel.destination WHERE name = $1) AND p.object_key = $2 AND p.state = 0
+          AND NOT EXISTS (SELECT 1 FROM reel.attempt a WHERE a.intent = p.intent)
+          AND (p.owner = $3 OR NOT EXISTS (
+            SELECT 1 FROM reel.owner o WHERE o.id = p.owner AND o.lease_until > \(PostgresSchema.now)))
+        """, [.text(destination.name), .text(key.rawValue), .int(me)])
+      if changed > 0 { return true }
+      return try tx.value(
+        """
+        SELECT true FROM reel.poster
+        WHERE destination = (SELECT id FROM reel.destination WHERE name = $1) AND object_key = $2 AND state = 2
+        """, [.text(destination.name), .text(key.rawValue)], as: Bool.self) == true
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import FoundationEssentials
+import ReelCore
+
+extension PostgresCatalog {
+  /// T1. Cancelled only if the task was cancelled before the call.
+  package func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim {
+    let writing = try writable()
+    if Task.isCancelled { throw .cancelled(at: server) }
+    let answer = try await writing.writer.claim(request)
+    Failpoint.claimCommitted.pass()
+    return try claim(answer)
+  }
+
+  /// T1 for all of them.
+  package func claim(
+    _ requests: [ClaimRequest], noting notes: [CatalogNote]
+  ) throws(CatalogError) -> [Result<Claim, CatalogError>] {
+    let answers = try writable().writer.claim(requests, noting: notes)
+    for _ in answers { Failpoint.claimCommitted.pass() }
+    return answers.map { answer in
+      answer.flatMap { answer in Result { () throws(CatalogError) in try claim(answer) } }
+    }
+  }
+
+  private func claim(_ answer: PostgresPublishing.Answer) throws(CatalogError) -> Claim {
+    switch answer {
+    case .granted(let intent): .granted(intent)
+    case .held: .held
+    case .published(let stored, let announced):
+      .published(PublishedPost(post: try post(stored), announced: announced))
+    }
+  }
+
+  /// T2, also in a cancelled task: what has been stored is better recorded than stored again.
+  package func complete(
+    _ intent: Intent, draft: PostDraft, stored: StoredObject
+  ) async throws(CatalogError) -> Post {
+    let writing = try writable()
+    let (post, finishing) = try finishing(Completion(intent: intent, draft: draft, stored: stored))
+    let place = try await writing.writer.complete(finishing)
+    Failpoint.completeCommitted.pass()
+    return post.placed(place)
+  }
+
+  /// T2 for all of them.
+  package func complete(
+    _ completions: [Completion], noting notes: [CatalogNote]
+  ) throws(CatalogError) -> [Result<Post, CatalogError>] {
+    if completions.isEmpty, notes.isEmpty { return [] }
+    let writing = try writable()
+    let prepared = try completions.map { one throws(CatalogError) in try finishing(one) }
+    let places = try writing.writer.complete(prepared.map(\.finishing), noting: notes)
+    for _ in places { Failpoint.completeCommitted.pass() }
+    return zip(prepared, places).map { one, place in place.map { one.post.placed($0) } }
+  }
+
+  private func finishing(
+    _ one: Completion
+  ) throws(CatalogError) -> (post: Post, finishing: PostgresPublishing.Finishing) {
+    var post = Post(
+      draft: one.draft, intent: one.intent, stored: one.stored, pageNumber: 0,
+      createdAt: Date(timeIntervalSince1970: 0))
+    post.pageNumber = nil
+    post.createdAt = nil
+    let finishing = PostgresPublishing.Finishing(
+      intent: one.intent, document: try document(of: post), poster: one.draft.poster?.key,
+      bytes: one.stored.size,
+      words: PostgresWords.vector(of: post))
+    return (post, finishing)
+  }
+
+  /// Gives the intent up, also in a cancelled task. One that is not held any more stays as it is.
+  package func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
+    try await writable().writer.release(intent, because: reason)
+  }
+
+  /// Handed in at once, and committed soon.
+  package func note(_ notes: [CatalogNote]) {
+    if notes.isEmpty { return }
+    writableIfAny?.writer.enqueue(notes)
+  }
+
+  // MARK: Posts and their documents
+
+  /// The post without what the columns say.
+  func document(of post: Post) throws(CatalogError) -> String {
+    var bare = post
+    bare.pageNumber = nil
+    bare.createdAt = nil
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    do {
+      return String(decoding: try encoder.encode(bare), as: UTF8.self)
+    } catch {
+      throw CatalogError(.unusable, "post \(post.id) cannot be written into the catalog \(server): \(error)")
+    }
+  }
+
+  func post(_ stored: PostgresPublishing.StoredPost) throws(CatalogError) -> Post {
+    do {
+      var post = try JSONDecoder().decode(Post.self, from: Data(stored.document.utf8))
+      post.pageNumber = stored.pageNumber
+      post.createdAt = Date(milliseconds: stored.createdAt)
+      return post
+    } catch {
+      throw CatalogError(
+        .corrupt,
+        "post \(stored.pageNumber) in the catalog \(server) is damaged (\(error)): put a backup in its place")
+    }
+  }
+
+  func posts(_ stored: [PostgresPublishing.StoredPost]) throws(CatalogError) -> [Post] {
+    var posts: [Post] = []
+    for one in stored { posts.append(try post(one)) }
+    return posts
+  }
+}
+
+extension Post {
+  fileprivate func placed(_ place: PostgresPublishing.Place) -> Post {
+    var post = self
+    post.pageNumber = place.pageNumber
+    post.createdAt = Date(milliseconds: place.createdAt)
+    return post
+  }
+}
+
+extension PostgresPublishing.StoredPost {
+  /// From the columns `page_number`, `created_at` and `document`.
+  init(_ row: PostgresRow) throws {
+    self.init(
+      pageNumber: try row["page_number"], createdAt: try row["created_at"], document: try row["document"])
+  }
+}

@@ -1,0 +1,334 @@
+import FoundationEssentials
+import ReelCore
+
+extension PostgresCatalog {
+  private typealias StoredPost = PostgresPublishing.StoredPost
+
+  /// The post with this id.
+  package func post(_ id: PostID) async throws(CatalogError) -> Post? {
+    try await look { db in
+      try db.row(
+        """
+        SELECT p.page_number, p.created_at, p.document
+        FROM reel.intent i JOIN reel.post p ON p.intent = i.number WHERE i.post_id = $1
+        """, [.bytes(id.bytes)]
+      ) { try StoredPost($0) }
+    }.map { stored throws(CatalogError) in try post(stored) }
+  }
+
+  /// One page, the newest posts first. Found by place, however far down the feed it is.
+  package func newestPosts(
+    matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
+  ) async throws(CatalogError) -> FeedPage {
+    let phrases = filter.phrases
+    guard limit > 0, phrases?.isEmpty != true else {
+      if Task.isCancelled { throw .cancelled(at: server) }
+      return FeedPage(posts: [], next: nil)
+    }
+    let (start, count) = (cursor?.pageNumber ?? .max, limit == .max ? limit : limit + 1)
+    let found = try await look { db in
+      var (joins, conditions) = ("", ["p.page_number < $1"])
+      var values: [PostgresValue] = [.int(Int64(start)), .int(Int64(count))]
+      func place(_ value: PostgresValue) -> String {
+        values.append(value)
+        return "$\(values.count)"
+      }
+      if let author = filter.authorID {
+        joins += " JOIN reel.intent i ON i.number = p.intent"
+        let authors = author.canonicalForms.map { PostgresPublishing.author($0) }
+        conditions.append("i.author = ANY(\(place(.byteStrings(authors)))) AND i.author <> ''::bytea")
+      }
+      if let since = filter.since {
+        let since = place(.int(since.milliseconds))
+        // The clock may have been set back in between: both are needed.
+        conditions.append(
+          """
+          p.created_at >= \(since) AND p.page_number >=
+            (SELECT coalesce(min(page_number), \(Int64.max)) FROM reel.post WHERE created_at >= \(since))
+          """)
+      }
+      if let phrases {
+        joins += " JOIN reel.said w ON w.intent = p.intent"
+        conditions.append("w.words @@ \(place(.text(PostgresWords.query(phrases))))::tsquery")
+      }
+      return try db.rows(
+        """
+        SELECT p.page_number, p.created_at, p.document FROM reel.post p\(joins)
+        WHERE \(conditions.joined(separator: " AND ")) ORDER BY p.page_number DESC LIMIT $2
+        """, values
+      ) { try StoredPost($0) }
+    }
+    let next = found.count > limit ? found[limit - 1].pageNumber : nil
+    return FeedPage(
+      posts: try posts(Array(found.prefix(limit))), next: next.map(FeedCursor.init(pageNumber:)))
+  }
+
+  /// The posts with `pageNumber` in `from ..< from + count`.
+  package func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post] {
+    guard count > 0 else { return [] }
+    let end = pageNumber.addingReportingOverflow(count)
+    let found = try await look { db in
+      try db.rows(
+        """
+        SELECT page_number, created_at, document FROM reel.post
+        WHERE page_number >= $1 AND page_number < $2 ORDER BY page_number
+        """, [.int(Int64(pageNumber)), .int(Int64(end.overflow ? .max : end.partialValue))]
+      ) { try StoredPost($0) }
+    }
+    return try posts(found)
+  }
+
+  /// The posts of a video, the oldest first.
+  package func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post] {
+    let found = try await look { db in
+      try db.rows(
+        """
+        SELECT p.page_number, p.created_at, p.document
+        FROM reel.intent i JOIN reel.post p ON p.intent = i.number WHERE i.digest = $1 ORDER BY p.page_number
+        """, [.bytes(digest.bytes)]
+      ) { try StoredPost($0) }
+    }
+    return try posts(found)
+  }
+
+  /// Another number than before when posts have changed that were in the feed already.
+  package func feedRevision() async throws(CatalogError) -> Int {
+    try await look { db in try db.value("SELECT revision FROM reel.feed WHERE id = 1") ?? 0 }
+  }
+
+  /// What the catalog holds, after all that was handed in before.
+  package func status() async throws(CatalogError) -> CatalogStatus {
+    try await writableIfAny?.writer.flush()
+    return try await look { db in
+      let stores = try db.rows(
+        "SELECT name, posts, bytes FROM reel.destination WHERE posts > 0 ORDER BY name"
+      ) { row in
+        (name: try row[0] as String, posts: try row[1] as Int, bytes: try row[2] as Int64)
+      }
+      let failures = try db.rows(
+        "SELECT path, code, message, refused, at FROM reel.failure ORDER BY at DESC, path LIMIT 1000"
+      ) { row in
+        (
+          path: SourcePath(bytes: try row["path"] as [UInt8]),
+          failure: FailureRecord(
+            code: try row["code"], message: try row["message"], refused: try row["refused"],
+            at: Date(milliseconds: try row["at"]))
+        )
+      }
+      return CatalogStatus(
+        posts: stores.reduce(0) { $0 + $1.posts }, bytes: stores.reduce(0) { $0 + $1.bytes },
+        destinations: stores.map { (destination: Destination($0.name), posts: $0.posts) },
+        unfinished: try db.value("SELECT count(*) FROM reel.attempt") ?? 0, failures: failures,
+        failureCount: try db.value("SELECT count(*) FROM reel.failure") ?? 0,
+        schemaVersion: try PostgresSchema.found(in: db))
+    }
+  }
+}
+
+// MARK: What is known
+
+extension PostgresCatalog {
+  /// The first post of a publication `r`, of the destination `d`: a look-up for each row, whatever the statistics say.
+  private static let firstPost = """
+    LEFT JOIN LATERAL (
+      SELECT p.page_number, p.created_at, p.document, x.owner AS teller,
+        coalesce(o.lease_until > \(PostgresSchema.now), false) AS teller_lives
+      FROM reel.intent i
+      JOIN reel.post p ON p.intent = i.number
+      LEFT JOIN reel.outbox x ON x.page_number = p.page_number
+      LEFT JOIN reel.owner o ON o.id = x.owner
+      WHERE i.digest = r.digest AND i.destination + 0 = d.id AND i.author = r.author AND i.ordinal IS NOT NULL
+      ORDER BY i.ordinal LIMIT 1
+    ) f ON true
+    """
+
+  private struct Found: Sendable {
+    let post: PostgresPublishing.StoredPost
+    /// Who is to tell its event; nil where that is told, or somebody alive is about to.
+    let deadTeller: Int64?
+  }
+
+  /// What columns of ``firstPost`` say; who only reads tells nothing.
+  private static func found(_ row: PostgresRow, me: Int64?) throws -> Found? {
+    guard try row["page_number"] as Int? != nil else { return nil }
+    let (teller, lives): (Int64?, Bool) = (try row["teller"], try row["teller_lives"])
+    let isToBeTold = me != nil && teller != nil && teller != me && !lives
+    return Found(post: try PostgresPublishing.StoredPost(row), deadTeller: isToBeTold ? teller : nil)
+  }
+
+  /// Two reads for all. An event that a dead process left untold makes it write.
+  package func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
+    if questions.isEmpty { return [] }
+    let me = writableIfAny?.owner.id
+    let (found, readings) = try readNow { db in
+      (try published(questions, me: me, in: db), try Self.readings(of: questions.map(\.digest), in: db))
+    }
+    var contents: [KnownContent] = []
+    for (index, found) in found.enumerated() {
+      var post: PublishedPost?
+      if let found {
+        var announced = true
+        if let teller = found.deadTeller { announced = try !hand(found.post, from: teller) }
+        post = PublishedPost(post: try self.post(found.post), announced: announced)
+      }
+      contents.append(KnownContent(post: post, readings: readings[index]))
+    }
+    return contents
+  }
+
+  private func published(
+    _ questions: [ContentQuestion], me: Int64?, in db: PostgresConnection
+  ) throws -> [Found?] {
+    var found = [Found?](repeating: nil, count: questions.count)
+    let asked = questions.enumerated().compactMap { index, question in
+      question.publication.map { (index: index, publication: $0) }
+    }
+    if asked.isEmpty { return found }
+    for (place, post) in try db.rows(
+      """
+      SELECT r.n, f.* FROM unnest($1::bytea[], $2::text[], $3::bytea[]) WITH ORDINALITY AS r(digest, store, author, n)
+      JOIN reel.destination d ON d.name = r.store
+      \(Self.firstPost)
+      """,
+      [
+        .byteStrings(asked.map(\.publication.digest.bytes)),
+        .texts(asked.map(\.publication.destination.name)),
+        .byteStrings(asked.map { PostgresPublishing.author($0.publication.authorID) }),
+      ], { (try $0[0] as Int - 1, try Self.found($0, me: me)) })
+    { found[asked[place].index] = post }
+    return found
+  }
+
+  private static func readings(
+    of digests: [ContentDigest], in db: PostgresConnection
+  ) throws -> [[ReaderVersion: ProbeOutcome]] {
+    var readings = [[ReaderVersion: ProbeOutcome]](repeating: [:], count: digests.count)
+    for (place, reader, document) in try db.rows(
+      """
+      SELECT r.n, k.reel, k.ffmpeg, k.outcome FROM unnest($1::bytea[]) WITH ORDINALITY AS r(digest, n)
+      CROSS JOIN LATERAL (SELECT reel, ffmpeg, outcome FROM reel.reading WHERE digest = r.digest OFFSET 0) k
+      """, [.byteStrings(digests.map(\.bytes))],
+      { row in
+        (
+          try row[0] as Int - 1, ReaderVersion(reel: try row[1], ffmpeg: try row[2]), try row[3] as String
+        )
+      })
+    {
+      if let outcome = ProbeOutcome(document: document) { readings[place][reader] = outcome }
+    }
+    return readings
+  }
+
+  /// Whether the event is this process's to tell from now on.
+  private func hand(
+    _ post: PostgresPublishing.StoredPost, from teller: Int64
+  ) throws(CatalogError) -> Bool {
+    let owner = try writable().owner.id
+    var call = PostgresPublishing.ClaimCall()
+    do {
+      return try pool.transaction { tx in
+        let steps = PostgresPublishing(tx: tx, me: owner, server: server)
+        if try steps.hand(post, from: teller, call: &call) { return true }
+        // Nobody was told whether an earlier attempt at the same was committed.
+        let now = try tx.value(
+          "SELECT owner FROM reel.outbox WHERE page_number = $1", [.int(Int64(post.pageNumber))],
+          as: Int64.self)
+        return tx.mayBeDone && now == owner && call.handed.contains(post.pageNumber)
+      }
+    } catch {
+      throw CatalogError.from(error, at: server)
+    }
+  }
+
+  /// What is known of each of these. A failure is told beside a post, too: it is an older one then, to be forgotten.
+  ///
+  /// A post whose event is still to be told is left to ``contents(of:)``, which sees to that.
+  package func recall(
+    _ files: [RecalledFile], readingPosts: Bool
+  ) throws(CatalogError) -> [CachedRecord?] {
+    if files.isEmpty { return [] }
+    let me = writableIfAny?.owner.id
+    let rows = try readNow { db in
+      try db.rows(
+        """
+        SELECT r.n, k.digest, g.code AS failure_code, f.*
+        FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[],
+          $9::text[], $10::bytea[]) WITH ORDINALITY
+          AS r(device, inode, size, modified_at, changed_at, store, author, failure_host, path, n)
+        CROSS JOIN LATERAL (
+          SELECT digest FROM reel.known_file k
+          WHERE k.host = $1 AND k.device = r.device AND k.inode = r.inode AND k.size = r.size
+            AND k.modified_at = r.modified_at AND k.changed_at = r.changed_at
+          OFFSET 0
+        ) k
+        LEFT JOIN reel.destination d ON d.name = r.store
+        LEFT JOIN LATERAL (
+          SELECT code FROM reel.failure g WHERE g.host = r.failure_host AND g.path_digest = sha256(r.path) OFFSET 0
+        ) g ON true
+        \(Self.firstPost.replacing("r.digest", with: "k.digest"))
+        """,
+        [.text(host)] + PostgresNotes.columns(files.map(\.identity)) + [
+          .texts(files.map(\.destination.name)),
+          .byteStrings(files.map { PostgresPublishing.author($0.authorID) }),
+          .texts(files.map { PostgresNotes.host($0.path, here: host) }),
+          .byteStrings(files.map(\.path.bytes)),
+        ]
+      ) { row in
+        (
+          place: try row["n"] as Int - 1, digest: try row["digest"] as [UInt8],
+          failure: try row["failure_code"] as String?, found: try Self.found(row, me: me)
+        )
+      }
+    }
+    var records = [CachedRecord?](repeating: nil, count: files.count)
+    for row in rows {
+      guard let digest = ContentDigest(sha256: row.digest) else { continue }
+      let told = row.found.flatMap { $0.deadTeller == nil ? $0.post : nil }
+      records[row.place] = CachedRecord(
+        digest: digest, isPublished: told != nil,
+        post: readingPosts ? try told.map { stored throws(CatalogError) in try post(stored) } : nil,
+        failureCode: row.failure)
+    }
+    return records
+  }
+
+  /// What `reader` found in each of these.
+  package func probeOutcomes(
+    of digests: [ContentDigest], by reader: ReaderVersion
+  ) throws(CatalogError) -> [ProbeOutcome?] {
+    try readNow { db in try Self.readings(of: digests, in: db) }.map { $0[reader] }
+  }
+
+  /// How much is remembered, after all that was handed in before.
+  package func cacheStatus() async throws(CatalogError) -> CacheStatus {
+    try await writableIfAny?.writer.flush()
+    return try await look { try Self.cacheStatus(in: $0) }
+  }
+
+  /// Forgets digests and readings. The server gives the space back in its own time (VACUUM).
+  package func clearCache() async throws(CatalogError) -> CacheStatus {
+    try await writable().writer.flush()
+    return try await change { tx, _ in
+      let before = try Self.cacheStatus(in: tx.connection)
+      try tx.run("DELETE FROM reel.known_file")
+      try tx.run("DELETE FROM reel.reading")
+      return before
+    }
+  }
+
+  /// Bytes of a known file's row, and of a reading's without its JSON, with their index.
+  private static let rowBytes: Int64 = 200
+
+  private static func cacheStatus(in db: PostgresConnection) throws -> CacheStatus {
+    let counts = try db.row(
+      """
+      SELECT (SELECT count(*) FROM reel.known_file), count(*), coalesce(sum(length(outcome)), 0)::bigint
+      FROM reel.reading
+      """
+    ) { (files: try $0[0] as Int, readings: try $0[1] as Int, bytes: try $0[2] as Int64) }
+    guard let counts else { throw PostgresError(.unexpected, "no counts of what is remembered") }
+    return CacheStatus(
+      files: counts.files, readings: counts.readings,
+      bytes: Int64(counts.files + counts.readings) * rowBytes + counts.bytes)
+  }
+}

@@ -1,0 +1,180 @@
+import FoundationEssentials
+import ReelCore
+import Synchronization
+
+/// The catalog of several machines, in PostgreSQL 13 or newer.
+///
+/// Who lives is told by leases, renewed by a heartbeat and measured by the server's clock. What is written is committed
+/// when a call returns; where a connection is lost meanwhile, it is looked up over another whether it was. No call blocks
+/// a thread of Swift's cooperative pool, those aside that say so.
+///
+/// Cancellation: a cancelled task reads nothing and claims nothing; ``complete(_:draft:stored:)``,
+/// ``release(_:because:)`` and ``close()`` do their work in one, too.
+package final class PostgresCatalog: PostCatalog, Sendable {
+  let pool: PostgresPool
+  let clock: any WallClock
+  /// Names this machine, for what is remembered of its files.
+  let host: String
+  private let writing: Writing?
+  private let queue = BlockingQueue(label: "reel.postgres.read", width: 4)
+
+  /// What a catalog that may write has besides connections.
+  struct Writing: Sendable {
+    let owner: PostgresOwner
+    let writer: PostgresWriter
+    let heartbeat: Task<Void, Never>
+  }
+
+  private init(_ pool: PostgresPool, clock: any WallClock, host: String, writing: Writing?) {
+    (self.pool, self.clock, self.host, self.writing) = (pool, clock, host, writing)
+  }
+
+  deinit { writing?.heartbeat.cancel() }
+
+  /// Opens the catalog of the database, makes it when there is none, and takes a place among its owners.
+  ///
+  /// - Parameters:
+  ///   - clock: this machine's, for the times of its files.
+  ///   - postClock: for the times of posts; nil for the server's. Tests set it.
+  ///   - lease: how long others leave this owner's intents alone after its last sign of life.
+  ///   - heartbeat: how often it gives one.
+  ///   - host: names this machine; nil for what it calls itself.
+  /// - Throws: ``CatalogError``.
+  package static func open(
+    _ pool: PostgresPool, clock: any WallClock = SystemWallClock(), postClock: (any WallClock)? = nil,
+    randomness: some Randomness = SystemRandomness(), lease: Duration = .seconds(60),
+    heartbeat: Duration = .seconds(10), host: String? = nil
+  ) async throws(CatalogError) -> PostgresCatalog {
+    let (name, host) = (randomness.name(length: 16), host ?? MachineName.current())
+    let writing = try await BlockingQueue(label: "reel.postgres.open", width: 1).run {
+      () throws(CatalogError) in
+      do {
+        try PostgresSchema.prepare(pool)
+        let owner = try PostgresOwner(pool, name: name, host: host, lease: lease)
+        let writer = PostgresWriter(pool, owner: owner, host: host, clock: clock, postClock: postClock)
+        return Writing(owner: owner, writer: writer, heartbeat: owner.heartbeat(every: heartbeat))
+      } catch {
+        throw CatalogError.from(error, at: pool.address.name)
+      }
+    }
+    return PostgresCatalog(pool, clock: clock, host: host, writing: writing)
+  }
+
+  /// Opens the catalog for reading, or gives nil when there is none yet; makes nothing, and needs no more than the right
+  /// to read. Methods that write throw `unusable`, those that remember do nothing.
+  /// - Throws: ``CatalogError``.
+  package static func openReadOnly(
+    _ pool: PostgresPool, clock: any WallClock = SystemWallClock(), host: String? = nil
+  ) async throws(CatalogError) -> PostgresCatalog? {
+    let found = try await BlockingQueue(label: "reel.postgres.open", width: 1).run {
+      () throws(CatalogError) in
+      do {
+        return try pool.read { db in try PostgresSchema.found(in: db) }
+      } catch {
+        throw CatalogError.from(error, at: pool.address.name)
+      }
+    }
+    if found == 0 { return nil }
+    if found > PostgresSchema.version { throw CatalogError.newerSchema(found, at: pool.address.name) }
+    if found < PostgresSchema.version { throw CatalogError.needsWriter(at: pool.address.name) }
+    return PostgresCatalog(pool, clock: clock, host: host ?? MachineName.current(), writing: nil)
+  }
+
+  /// Commits what is pending, gives up what this owner holds, and closes, also in a cancelled task. What was completed
+  /// and not announced is told by whoever meets it next.
+  package func close() async throws(CatalogError) {
+    guard let writing else { return pool.close() }
+    var failure: CatalogError?
+    writing.heartbeat.cancel()
+    do throws(CatalogError) {
+      try await writing.writer.flush()
+    } catch {
+      // It was closed before.
+      if error == .closed(at: server) { return }
+      failure = error
+    }
+    writing.writer.close()
+    await writing.heartbeat.value
+    do throws(CatalogError) {
+      try await blocking { _ in try writing.owner.retire() }
+    } catch {
+      failure = failure ?? error
+    }
+    pool.close()
+    if let failure { throw failure }
+  }
+
+  /// Stops living without a word, as a process that was killed more than a lease ago: for tests.
+  func die() async throws {
+    writing?.heartbeat.cancel()
+    await writing?.heartbeat.value
+    try await blocking { [writing] _ in try writing?.owner.die() }
+  }
+
+  /// Renews the lease now: for tests.
+  func renew() async throws { try await blocking { [writing] _ in try writing?.owner.renew() } }
+
+  // MARK: For the extensions
+
+  /// Named in messages.
+  var server: String { pool.address.name }
+
+  /// - Throws: `unusable` when this was opened for reading only.
+  func writable() throws(CatalogError) -> Writing {
+    guard let writing else { throw .readOnly(at: server) }
+    return writing
+  }
+
+  var writableIfAny: Writing? { writing }
+
+  /// Runs `body` on a thread that may block.
+  func blocking<Value: Sendable>(
+    _ body: @escaping @Sendable (PostgresPool) throws -> Value
+  ) async throws(CatalogError) -> Value {
+    try await queue.run { [pool, server] () throws(CatalogError) in
+      do {
+        return try body(pool)
+      } catch {
+        throw CatalogError.from(error, at: server)
+      }
+    }
+  }
+
+  /// Reads on a thread that may block, unless the task has been cancelled.
+  func look<Value: Sendable>(
+    _ body: @escaping @Sendable (PostgresConnection) throws -> Value
+  ) async throws(CatalogError) -> Value {
+    if Task.isCancelled { throw .cancelled(at: server) }
+    return try await blocking { pool in try pool.read(body) }
+  }
+
+  /// Reads on this thread.
+  func readNow<Value>(_ body: (PostgresConnection) throws -> Value) throws(CatalogError) -> Value {
+    do {
+      return try pool.read(body)
+    } catch {
+      throw CatalogError.from(error, at: server)
+    }
+  }
+
+  /// Writes on a thread that may block, in a transaction of its own.
+  @discardableResult
+  func change<Value: Sendable>(
+    _ body: @escaping @Sendable (PostgresTransaction, Int64) throws -> Value
+  ) async throws(CatalogError) -> Value {
+    let me = try writable().owner.id
+    return try await blocking { pool in try pool.transaction { tx in try body(tx, me) } }
+  }
+}
+
+/// What a machine calls itself.
+enum MachineName {
+  /// Its id, and its name: containers of one image may share the former, and machines that are copies of one another.
+  static func current() -> String {
+    func line(of path: String) -> String {
+      (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n").first.map(String.init)
+        ?? ""
+    }
+    return line(of: "/etc/machine-id") + " " + line(of: "/proc/sys/kernel/hostname")
+  }
+}

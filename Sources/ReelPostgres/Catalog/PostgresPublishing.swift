@@ -1,0 +1,529 @@
+import FoundationEssentials
+import ReelCore
+
+/// The steps of publishing, each inside a transaction, in the name of one owner: a handful of statements for a batch,
+/// however many files it has.
+struct PostgresPublishing {
+  let tx: PostgresTransaction
+  /// The owner in whose name.
+  let me: Int64
+  /// Named in messages.
+  let server: String
+
+  /// A post as its row has it, not yet read.
+  struct StoredPost: Sendable {
+    let pageNumber: Int
+    let createdAt: Int64
+    let document: String
+  }
+
+  /// The answer to a claim, its post not yet read.
+  enum Answer: Sendable {
+    case granted(Intent)
+    case published(StoredPost, announced: Bool)
+    case held
+  }
+
+  /// What a call of ``claim(_:of:)`` has to remember in case that nobody hears whether it was committed.
+  struct ClaimCall {
+    /// Drawn for the call: what it was granted is found by it.
+    let token = Int64.random(in: .min ... .max)
+    /// Posts whose event became ours to tell.
+    var handed: Set<Int> = []
+  }
+
+  /// Empty for nobody, else "=" and the author's id.
+  static func author(_ id: String?) -> [UInt8] { id.map { Array(("=" + $0).utf8) } ?? [] }
+
+  /// The longest author that the index takes.
+  private static let longestAuthor = 2001
+
+  // MARK: T1
+
+  /// Claims for all of `requests`, in their order, each as if it came alone behind those before it.
+  func claim(_ requests: [ClaimRequest], of call: inout ClaimCall) throws -> [Result<Answer, CatalogError>] {
+    var answers = [Result<Answer, CatalogError>?](repeating: nil, count: requests.count)
+    for index in requests.indices
+    where Self.author(requests[index].publication.authorID).count > Self.longestAuthor {
+      answers[index] = .failure(.authorTooLong(at: server))
+    }
+    var granted: Set<Int64> = []
+    // Who loses a race looks again; each round somebody gets through.
+    for round in 0..<50 {
+      var turn: [Int] = []
+      var seen: [Publication: Int] = [:]
+      for index in requests.indices where answers[index] == nil {
+        let publication = requests[index].publication
+        // Of one publication's requests each has its turn when the one before it has been answered.
+        guard seen[publication] == nil else { continue }
+        seen[publication] = index
+        turn.append(index)
+      }
+      if turn.isEmpty { break }
+      try claim(turn, of: requests, call: &call, mayBeTaken: round > 0, answers: &answers, granted: &granted)
+      // Of the same publication in the same batch there is one answer to those who want no second post.
+      for index in requests.indices where answers[index] == nil && requests[index].duplicates == .skip {
+        guard let first = seen[requests[index].publication], first != index, let answer = answers[first]
+        else {
+          continue
+        }
+        switch answer {
+        case .success(.granted), .success(.held): answers[index] = .success(.held)
+        case .success(.published(let post, _)): answers[index] = .success(.published(post, announced: true))
+        case .failure: break
+        }
+      }
+    }
+    return answers.enumerated().map { index, answer in
+      answer
+        ?? .failure(
+          CatalogError(
+            .locked,
+            "others keep claiming \(requests[index].publication.digest) in the catalog \(server): try again"
+          ))
+    }
+  }
+
+  /// An intent of a publication that is asked for.
+  private struct Candidate {
+    let number: Int64
+    let id: PostID
+    let key: ObjectKey
+    let ordinal: Int64
+    /// Nil where it is no longer unfinished.
+    let attempt: Int?
+    let owner: Int64?
+    let claim: Int64?
+    let isOwnerAlive: Bool
+    let post: StoredPost?
+    /// Who is to tell the post's event; nil when it has been told.
+    let teller: Int64?
+    let isTellerAlive: Bool
+  }
+
+  private struct Start {
+    let index: Int
+    let destination: Int64
+    let ordinal: Int64
+  }
+
+  private struct TakeOver {
+    let index: Int
+    let candidate: Candidate
+  }
+
+  /// One round, over publications that differ. Who lost a race stays without an answer.
+  private func claim(
+    _ turn: [Int], of requests: [ClaimRequest], call: inout ClaimCall, mayBeTaken: Bool,
+    answers: inout [Result<Answer, CatalogError>?], granted numbersGranted: inout Set<Int64>
+  ) throws {
+    let stores = try destinations(of: turn.map { requests[$0].publication.destination })
+    let candidates = try candidates(turn.map { requests[$0].publication }, in: stores)
+    let posterTaken = try takenPosters(turn.map { requests[$0] }, in: stores)
+    let namesTaken =
+      mayBeTaken
+      ? try takenNames(turn.map { requests[$0] }, in: stores) : [Bool](repeating: false, count: turn.count)
+    var (starts, takeOvers, handing): ([Start], [TakeOver], [(index: Int, post: StoredPost, teller: Int64)]) =
+      ([], [], [])
+    var granted: [(index: Int, number: Int64, isNew: Bool)] = []
+    for (place, index) in turn.enumerated() {
+      let (request, found) = (requests[index], candidates[place])
+      if let mine = found.first(where: { candidate in
+        candidate.owner == me && candidate.claim == call.token && !numbersGranted.contains(candidate.number)
+      }), let attempt = mine.attempt {
+        // What an earlier attempt of this very call was granted, and never heard of.
+        answers[index] = .success(.granted(intent(mine, attempt, request)))
+        granted.append((index, mine.number, false))
+        continue
+      }
+      if request.duplicates == .skip, let published = found.first(where: { $0.post != nil }),
+        let post = published.post
+      {
+        if let teller = published.teller, teller != me, !published.isTellerAlive {
+          handing.append((index, post, teller))
+        } else {
+          let isOurs = published.teller == me && call.handed.contains(post.pageNumber)
+          answers[index] = .success(.published(post, announced: !isOurs))
+        }
+        continue
+      }
+      let unfinished = found.filter { $0.attempt != nil }
+      let free = unfinished.filter { candidate in
+        guard let owner = candidate.owner else { return true }
+        return owner != me && !candidate.isOwnerAlive
+      }
+      if request.duplicates == .skip, free.count < unfinished.count {
+        answers[index] = .success(.held)
+      } else if posterTaken[place] {
+        answers[index] = .failure(.nameTaken(request, at: server))
+      } else if let first = free.first {
+        takeOvers.append(TakeOver(index: index, candidate: first))
+      } else if namesTaken[place] {
+        answers[index] = .failure(.nameTaken(request, at: server))
+      } else {
+        let last = found.map(\.ordinal).max() ?? -1
+        starts.append(Start(index: index, destination: stores[place], ordinal: last + 1))
+      }
+    }
+    for (index, post, teller) in handing where try hand(post, from: teller, call: &call) {
+      answers[index] = .success(.published(post, announced: false))
+    }
+    for (index, post, _) in handing where answers[index] == nil {
+      // Another got it first, and tells it.
+      answers[index] = .success(.published(post, announced: true))
+    }
+    let taken = try takeOver(takeOvers.map(\.candidate), token: call.token)
+    for one in takeOvers where taken.contains(one.candidate.number) {
+      answers[one.index] = .success(
+        .granted(intent(one.candidate, (one.candidate.attempt ?? 0) + 1, requests[one.index])))
+      granted.append((one.index, one.candidate.number, false))
+    }
+    let numbers = try begin(starts, requests, token: call.token)
+    for start in starts {
+      let request = requests[start.index]
+      guard let number = numbers[request.newID] else { continue }
+      answers[start.index] = .success(
+        .granted(
+          Intent(id: request.newID, key: request.newKey, publication: request.publication, attempt: 1)))
+      granted.append((start.index, number, true))
+    }
+    numbersGranted.formUnion(granted.map(\.number))
+    try namePosters(granted, requests, answers: &answers)
+  }
+
+  private func intent(_ candidate: Candidate, _ attempt: Int, _ request: ClaimRequest) -> Intent {
+    Intent(id: candidate.id, key: candidate.key, publication: request.publication, attempt: attempt)
+  }
+
+  /// The destinations' ids, in their order; given now to those that have none.
+  private func destinations(of names: [Destination]) throws -> [Int64] {
+    let texts = Array(Set(names.map(\.name))).sorted()
+    var ids: [String: Int64] = [:]
+    for _ in 0..<2 {
+      for (name, id) in try tx.rows(
+        "SELECT name, id FROM reel.destination WHERE name = ANY($1)", [.texts(texts)],
+        { (try $0[0] as String, try $0[1] as Int64) })
+      { ids[name] = id }
+      let missing = texts.filter { ids[$0] == nil }
+      if missing.isEmpty { break }
+      try tx.run(
+        "INSERT INTO reel.destination (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING",
+        [.texts(missing)])
+    }
+    return try names.map { name in
+      guard let id = ids[name.name] else {
+        throw PostgresError(.unexpected, "no id for the destination \(name)")
+      }
+      return id
+    }
+  }
+
+  /// `+ 0`: without statistics, as in a new catalog, the planner would look through all of a destination.
+  private func candidates(_ publications: [Publication], in stores: [Int64]) throws -> [[Candidate]] {
+    let rows = try tx.rows(
+      """
+      SELECT r.n, i.number, i.post_id, i.object_key, i.ordinal, a.attempt, a.owner, a.claim,
+        coalesce(o.lease_until > \(PostgresSchema.now), false) AS owner_lives,
+        p.page_number, p.created_at, p.document, x.owner AS teller,
+        coalesce(t.lease_until > \(PostgresSchema.now), false) AS teller_lives
+      FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) WITH ORDINALITY AS r(digest, store, author, n)
+      JOIN reel.intent i
+        ON i.digest = r.digest AND i.destination + 0 = r.store AND i.author = r.author AND i.ordinal IS NOT NULL
+      LEFT JOIN reel.attempt a ON a.intent = i.number
+      LEFT JOIN reel.owner o ON o.id = a.owner
+      LEFT JOIN reel.post p ON p.intent = i.number
+      LEFT JOIN reel.outbox x ON x.page_number = p.page_number
+      LEFT JOIN reel.owner t ON t.id = x.owner
+      ORDER BY r.n, i.ordinal
+      """,
+      [
+        .byteStrings(publications.map(\.digest.bytes)), .ints(stores),
+        .byteStrings(publications.map { Self.author($0.authorID) }),
+      ]
+    ) { row in
+      guard let key = ObjectKey(try row["object_key"]), let id = PostID(bytes: try row["post_id"]) else {
+        throw PostgresError(.unexpected, "an intent without a proper key")
+      }
+      let place: Int? = try row["page_number"]
+      let post = try place.map {
+        StoredPost(pageNumber: $0, createdAt: try row["created_at"], document: try row["document"])
+      }
+      return (
+        place: try row["n"] as Int,
+        candidate: Candidate(
+          number: try row["number"], id: id, key: key, ordinal: try row["ordinal"],
+          attempt: try row["attempt"],
+          owner: try row["owner"], claim: try row["claim"], isOwnerAlive: try row["owner_lives"], post: post,
+          teller: try row["teller"], isTellerAlive: try row["teller_lives"])
+      )
+    }
+    var candidates = [[Candidate]](repeating: [], count: publications.count)
+    for row in rows { candidates[row.place - 1].append(row.candidate) }
+    return candidates
+  }
+
+  /// Whether each request's new names are another's already.
+  private func takenNames(_ requests: [ClaimRequest], in stores: [Int64]) throws -> [Bool] {
+    try tx.rows(
+      """
+      SELECT EXISTS (SELECT 1 FROM reel.intent i WHERE i.post_id = r.id)
+        OR EXISTS (SELECT 1 FROM reel.intent i WHERE i.destination = r.store AND i.object_key = r.key)
+      FROM unnest($1::bytea[], $2::bigint[], $3::text[]) WITH ORDINALITY AS r(id, store, key, n) ORDER BY r.n
+      """,
+      [
+        .byteStrings(requests.map(\.newID.bytes)), .ints(stores), .texts(requests.map(\.newKey.rawValue)),
+      ]
+    ) { try $0[0] }
+  }
+
+  private func takenPosters(_ requests: [ClaimRequest], in stores: [Int64]) throws -> [Bool] {
+    if requests.allSatisfy({ $0.poster == nil }) { return requests.map { _ in false } }
+    var seen: Set<String> = []
+    let taken: [Bool] = try tx.rows(
+      """
+      SELECT EXISTS (SELECT 1 FROM reel.poster p WHERE p.destination = r.store AND p.object_key = r.key)
+      FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS r(store, key, n) ORDER BY r.n
+      """, [.ints(stores), .texts(requests.map { $0.poster?.newKey.rawValue })]
+    ) { try $0[0] }
+    return zip(zip(requests, stores), taken).map { request, taken in
+      guard let poster = request.0.poster else { return false }
+      return !seen.insert("\(request.1) \(poster.newKey)").inserted || taken
+    }
+  }
+
+  /// The numbers of those that are ours from now on; another may have been faster with the rest.
+  private func takeOver(_ candidates: [Candidate], token: Int64) throws -> Set<Int64> {
+    if candidates.isEmpty { return [] }
+    let sorted = candidates.sorted { $0.number < $1.number }
+    return Set(
+      try tx.rows(
+        """
+        UPDATE reel.attempt a SET attempt = a.attempt + 1, owner = $4, claim = $5, changed_at = \(PostgresSchema.now)
+        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS r(number, attempt, owner)
+        WHERE a.intent = r.number AND a.attempt = r.attempt AND a.owner IS NOT DISTINCT FROM r.owner
+        RETURNING a.intent
+        """,
+        [
+          .ints(sorted.map(\.number)), .ints(sorted.map { $0.attempt.map(Int64.init) }),
+          .ints(sorted.map(\.owner)),
+          .int(me), .int(token),
+        ]
+      ) { try $0[0] as Int64 })
+  }
+
+  /// The numbers of the new intents, by their posts. One whose place or name another has taken is not among them.
+  private func begin(
+    _ starts: [Start], _ requests: [ClaimRequest], token: Int64
+  ) throws -> [PostID: Int64] {
+    if starts.isEmpty { return [:] }
+    // In one order for all, so that two batches of the same videos don't wait for each other.
+    let sorted = starts.sorted {
+      requests[$0.index].publication.digest.bytes.lexicographicallyPrecedes(
+        requests[$1.index].publication.digest.bytes)
+    }
+    let asked = sorted.map { requests[$0.index] }
+    let rows = try tx.rows(
+      """
+      WITH made AS (
+        INSERT INTO reel.intent (post_id, destination, object_key, digest, author, ordinal, size, created_at)
+        SELECT r.id, r.store, r.key, r.digest, r.author, r.ordinal, r.size, \(PostgresSchema.now)
+        FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[], $7::bigint[])
+          AS r(id, store, key, digest, author, ordinal, size)
+        ON CONFLICT DO NOTHING
+        RETURNING number, post_id
+      ), begun AS (
+        INSERT INTO reel.attempt (intent, attempt, owner, claim, changed_at)
+        SELECT number, 1, $8, $9, \(PostgresSchema.now) FROM made
+      )
+      SELECT post_id, number FROM made
+      """,
+      [
+        .byteStrings(asked.map(\.newID.bytes)), .ints(sorted.map(\.destination)),
+        .texts(asked.map(\.newKey.rawValue)), .byteStrings(asked.map(\.publication.digest.bytes)),
+        .byteStrings(asked.map { Self.author($0.publication.authorID) }), .ints(sorted.map(\.ordinal)),
+        .ints(asked.map(\.size)), .int(me), .int(token),
+      ]
+    ) { (try $0[0] as [UInt8], try $0[1] as Int64) }
+    var numbers: [PostID: Int64] = [:]
+    for (bytes, number) in rows { if let id = PostID(bytes: bytes) { numbers[id] = number } }
+    return numbers
+  }
+
+  /// Each poster's name is that of an earlier attempt of the same bytes, else the new one.
+  private func namePosters(
+    _ granted: [(index: Int, number: Int64, isNew: Bool)], _ requests: [ClaimRequest],
+    answers: inout [Result<Answer, CatalogError>?]
+  ) throws {
+    let asked = granted.compactMap { one in
+      requests[one.index].poster.map { (index: one.index, number: one.number, poster: $0) }
+    }
+    if asked.isEmpty { return }
+    let keys = try PostgresPosters(tx: tx).name(asked.map { ($0.number, $0.poster) }, owner: nil)
+    for (one, key) in zip(asked, keys) {
+      guard case .success(.granted(let intent)) = answers[one.index] else { continue }
+      answers[one.index] = .success(
+        .granted(
+          Intent(
+            id: intent.id, key: intent.key, publication: intent.publication, attempt: intent.attempt,
+            poster: key)))
+    }
+  }
+
+  /// Makes this owner tell the post's event; false when another was faster.
+  func hand(_ post: StoredPost, from teller: Int64, call: inout ClaimCall) throws -> Bool {
+    let isOurs =
+      try tx.run(
+        "UPDATE reel.outbox SET owner = $1 WHERE page_number = $2 AND owner = $3",
+        [.int(me), .int(Int64(post.pageNumber)), .int(teller)]) > 0
+    if isOurs { call.handed.insert(post.pageNumber) }
+    return isOurs
+  }
+
+  // MARK: The end of an intent
+
+  /// Gives intents up, those that their attempts still hold.
+  func release(_ releases: [(intent: Intent, reason: ReleaseReason)]) throws {
+    for (intent, reason) in releases {
+      let held = "post_id = $1) AND attempt = $2 AND owner = $3"
+      let values: [PostgresValue] = [.bytes(intent.id.bytes), .int(Int64(intent.attempt)), .int(me)]
+      if case .posterUnusable = reason, let poster = intent.poster {
+        try tx.run(
+          """
+          UPDATE reel.poster SET state = 2, changed_at = \(PostgresSchema.now)
+          WHERE object_key = $4 AND state = 0 AND intent IN (
+            SELECT intent FROM reel.attempt WHERE intent = (SELECT number FROM reel.intent WHERE \(held))
+          """, values + [.text(poster.rawValue)])
+      }
+      switch reason {
+      case .retryLater, .posterUnusable:
+        try tx.run(
+          """
+          UPDATE reel.attempt SET owner = NULL, changed_at = \(PostgresSchema.now)
+          WHERE intent = (SELECT number FROM reel.intent WHERE \(held)
+          """, values)
+      case .keyUnusable:
+        try tx.run(
+          """
+          WITH gone AS (
+            DELETE FROM reel.attempt WHERE intent = (SELECT number FROM reel.intent WHERE \(held) RETURNING intent
+          )
+          UPDATE reel.intent SET ordinal = NULL, given_up_at = \(PostgresSchema.now)
+          WHERE number IN (SELECT intent FROM gone)
+          """, values)
+      }
+    }
+  }
+
+  // MARK: T2
+
+  /// What becomes a post.
+  struct Finishing: Sendable {
+    let intent: Intent
+    let document: String
+    let poster: ObjectKey?
+    let bytes: Int64
+    /// What is searched of it; nil when it says nothing.
+    let words: String?
+  }
+
+  /// Where a post got its place, and when.
+  struct Place: Sendable {
+    let pageNumber: Int
+    let createdAt: Int64
+  }
+
+  /// Publishes all of `finishing` that their attempts still hold. The last statement takes the feed's counter, which
+  /// nobody else has from then on until this transaction has ended: so page numbers have no holes, and are in the order
+  /// of commits.
+  /// - Parameter moment: nil for the server's clock.
+  func complete(_ finishing: [Finishing], at moment: Int64?) throws -> [Result<Place, CatalogError>] {
+    if finishing.isEmpty { return [] }
+    let rows = try tx.rows(
+      """
+      DELETE FROM reel.attempt a
+      USING (
+        SELECT i.number, i.destination, r.attempt, r.poster, r.n
+        FROM unnest($1::bytea[], $2::bigint[], $3::text[]) WITH ORDINALITY AS r(id, attempt, poster, n)
+        JOIN reel.intent i ON i.post_id = r.id
+        OFFSET 0
+      ) q
+      WHERE a.intent = q.number AND a.attempt = q.attempt AND a.owner = $4
+        AND (q.poster IS NULL OR EXISTS (
+          SELECT 1 FROM reel.poster p WHERE p.intent = q.number AND p.object_key = q.poster AND p.state = 0))
+      RETURNING q.n, q.number, q.destination
+      """,
+      [
+        .byteStrings(finishing.map(\.intent.id.bytes)), .ints(finishing.map { Int64($0.intent.attempt) }),
+        .texts(finishing.map { $0.poster?.rawValue }), .int(me),
+      ]
+    ) { (place: try $0[0] as Int - 1, number: try $0[1] as Int64, destination: try $0[2] as Int64) }
+    let held = rows.sorted { $0.place < $1.place }
+    var results: [Result<Place, CatalogError>] = finishing.map { .failure(.leaseLost($0.intent, at: server)) }
+    if tx.mayBeDone, held.count < finishing.count {
+      for (index, place) in try published(finishing) { results[index] = .success(place) }
+    }
+    if held.isEmpty { return results }
+    let posters = held.compactMap { one in finishing[one.place].poster.map { (one.number, $0) } }
+    if !posters.isEmpty { try PostgresPosters(tx: tx).show(posters, owner: nil) }
+    try keepWords(held.compactMap { one in finishing[one.place].words.map { (one.number, $0) } })
+    let done = held.map { finishing[$0.place] }
+    let place = try tx.row(
+      """
+      WITH counter AS (
+        UPDATE reel.feed SET last_page_number = last_page_number + $4 WHERE id = 1
+        RETURNING last_page_number - $4 AS before, coalesce($5, \(PostgresSchema.now)) AS moment
+      ), made AS (
+        INSERT INTO reel.post (page_number, intent, attempt, created_at, document)
+        SELECT c.before + r.n, r.intent, r.attempt, c.moment, r.document
+        FROM counter c
+        CROSS JOIN unnest($1::bigint[], $2::bigint[], $3::text[]) WITH ORDINALITY AS r(intent, attempt, document, n)
+      ), told AS (
+        INSERT INTO reel.outbox (page_number, owner)
+        SELECT c.before + n, $6 FROM counter c CROSS JOIN generate_series(1, $4) AS n
+      ), counted AS (
+        UPDATE reel.destination d SET posts = d.posts + s.posts, bytes = d.bytes + s.bytes
+        FROM (
+          SELECT destination, count(*) AS posts, sum(bytes)::bigint AS bytes
+          FROM unnest($7::bigint[], $8::bigint[]) AS r(destination, bytes) GROUP BY destination
+        ) s, counter
+        WHERE d.id = s.destination
+      )
+      SELECT before, moment FROM counter
+      """,
+      [
+        .ints(held.map(\.number)), .ints(done.map { Int64($0.intent.attempt) }), .texts(done.map(\.document)),
+        .int(Int64(held.count)), .int(moment), .int(me), .ints(held.map(\.destination)),
+        .ints(done.map(\.bytes)),
+      ]
+    ) { (before: try $0[0] as Int, moment: try $0[1] as Int64) }
+    guard let place else { throw PostgresError(.unexpected, "the feed's counter is missing") }
+    for (number, one) in held.enumerated() {
+      results[one.place] = .success(Place(pageNumber: place.before + number + 1, createdAt: place.moment))
+    }
+    return results
+  }
+
+  /// Those that these very attempts have published.
+  private func published(_ finishing: [Finishing]) throws -> [(index: Int, place: Place)] {
+    try tx.rows(
+      """
+      SELECT r.n, p.page_number, p.created_at
+      FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY AS r(id, attempt, n)
+      JOIN reel.intent i ON i.post_id = r.id
+      JOIN reel.post p ON p.intent = i.number AND p.attempt = r.attempt
+      """,
+      [
+        .byteStrings(finishing.map(\.intent.id.bytes)), .ints(finishing.map { Int64($0.intent.attempt) }),
+      ]
+    ) { (try $0[0] as Int - 1, Place(pageNumber: try $0[1], createdAt: try $0[2])) }
+  }
+
+  private func keepWords(_ said: [(number: Int64, words: String)]) throws {
+    if said.isEmpty { return }
+    try tx.run(
+      """
+      INSERT INTO reel.said (intent, words)
+      SELECT r.intent, r.words::tsvector FROM unnest($1::bigint[], $2::text[]) AS r(intent, words)
+      """, [.ints(said.map(\.number)), .texts(said.map(\.words))])
+  }
+}

@@ -1,0 +1,68 @@
+import FoundationEssentials
+import ReelCore
+
+/// Something that is to be enqueued.
+package struct NewItem: Hashable, Sendable {
+  /// A URL, or an absolute path.
+  package let address: SourcePath
+  /// What changes when its bytes do: an ETag or a version of its store, or size and time of modification.
+  package let version: String
+  /// Bytes; nil when nobody has said.
+  package let size: Int64?
+
+  package init(address: SourcePath, version: String, size: Int64?) {
+    (self.address, self.version, self.size) = (address, version, size)
+  }
+
+  /// What tells it from every other: SHA-256 of the address, a zero and the version, computed by the server.
+  var identified: [UInt8] { address.bytes + [0] + Array(version.utf8) }
+}
+
+/// An item that this worker has taken.
+package struct TakenItem: Hashable, Sendable {
+  package let id: Int64
+  package let address: SourcePath
+  package let version: String
+  /// How many workers died with it in their hands.
+  package let deaths: Int
+  /// How often it has failed.
+  package let failures: Int
+}
+
+/// How an item stands.
+package enum ItemState: Int64, Sendable, CaseIterable {
+  case waiting = 0, taken, later, done, refused, failed, setAside
+
+  /// As `reel status --json` names it.
+  package var name: String {
+    switch self {
+    case .waiting: "waiting"
+    case .taken: "taken"
+    case .later: "later"
+    case .done: "done"
+    case .refused: "refused"
+    case .failed: "failed"
+    case .setAside: "setAside"
+    }
+  }
+}
+
+/// What became of a taken item.
+package struct ItemOutcome: Sendable {
+  package enum Ending: Sendable {
+    case done
+    case refused(code: String, message: String)
+    /// It is not tried again.
+    case failed(code: String, message: String)
+    /// It is tried again after a while, up to a number of times.
+    case failedForNow(code: String, message: String)
+    /// Nothing was done about it: others may take it at once.
+    case givenBack
+  }
+  package let item: Int64
+  package let ending: Ending
+
+  package init(_ item: Int64, _ ending: Ending) {
+    (self.item, self.ending) = (item, ending)
+  }
+}

@@ -1,0 +1,117 @@
+import Glibc
+import ReelCore
+import Synchronization
+
+/// The items of a catalog on PostgreSQL, as somebody who fills the queue or looks at it has them. Every call blocks.
+package struct WorkQueue: Sendable {
+  /// The channel on which workers are told that there is something to take.
+  static let channel = "reel_queue"
+
+  let pool: PostgresPool
+
+  /// Makes the tables where there are none.
+  /// - Throws: ``CatalogError``.
+  package init(_ pool: PostgresPool) throws(CatalogError) {
+    self.pool = pool
+    try catalogErrors { try PostgresSchema.prepare(pool) }
+  }
+
+  /// What `body` throws, as of the catalog that the queue is in.
+  func catalogErrors<Value>(_ body: () throws -> Value) throws(CatalogError) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw CatalogError.from(error, at: pool.address.name)
+    }
+  }
+
+  /// How many were enqueued, and how many there had been before.
+  package struct Enqueued: Hashable, Sendable {
+    package var new = 0
+    package var known = 0
+
+    package init() {}
+  }
+
+  /// Puts items into the queue, those that it never had. The priority of the others stays as it is.
+  /// - Parameter priority: the higher, the earlier.
+  package func enqueue(_ items: [NewItem], priority: Int = 0) throws(CatalogError) -> Enqueued {
+    guard !items.isEmpty else { return Enqueued() }
+    return try catalogErrors {
+      try pool.transaction { tx in
+        // In the order of the list, which is that of their numbers. Two who enqueue the same at once may wait for each
+        // other in a circle: the server ends one of them, which is tried again.
+        let new = try tx.rows(
+          """
+          WITH listed AS (
+            SELECT DISTINCT ON (identity) sha256(identified) AS identity, address, version, size, place
+            FROM unnest($1::bytea[], $2::bytea[], $3::text[], $4::bigint[]) WITH ORDINALITY
+              AS given(identified, address, version, size, place)
+            ORDER BY identity, place
+          ), made AS (
+            INSERT INTO reel.item (identity, address, version, size, enqueued_at)
+            SELECT identity, address, version, size, \(PostgresSchema.now) FROM listed ORDER BY place
+            ON CONFLICT (identity) DO NOTHING
+            RETURNING id
+          )
+          INSERT INTO reel.work (item, priority, changed_at)
+          SELECT id, $5, \(PostgresSchema.now) FROM made RETURNING item
+          """,
+          [
+            .byteStrings(items.map(\.identified)), .byteStrings(items.map(\.address.bytes)),
+            .texts(items.map(\.version)), .ints(items.map(\.size)), .int(Int64(priority)),
+          ]
+        ) { try $0[0] as Int64 }
+        if !new.isEmpty { try notify(tx) }
+        var count = Enqueued()
+        count.new = new.count
+        count.known = items.count - new.count
+        return count
+      }
+    }
+  }
+
+  /// Puts back what ended in one of `states`, as if it had never been tried.
+  /// - Returns: how many.
+  package func putBack(_ states: [ItemState]) throws(CatalogError) -> Int {
+    try catalogErrors {
+      try pool.transaction { tx in
+        let count = try tx.run(
+          """
+          UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, changed_at = \(PostgresSchema.now)
+          WHERE state = ANY($1) AND state > 2
+          """, [.ints(states.map(\.rawValue))])
+        if count > 0 { try notify(tx) }
+        return count
+      }
+    }
+  }
+
+  /// Forgets what was done longer than `age` ago. It would be enqueued again if it is listed again, and then found to be a
+  /// post already.
+  /// - Returns: how many.
+  package func forget(doneBefore age: Duration) throws(CatalogError) -> Int {
+    var count = 0
+    while true {
+      let some = try catalogErrors {
+        try pool.transaction { tx in
+          try tx.run(
+            """
+            WITH old AS (
+              SELECT item FROM reel.work WHERE state = 3 AND changed_at < \(PostgresSchema.now) - $1
+              ORDER BY changed_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+            ), gone AS (DELETE FROM reel.work USING old WHERE work.item = old.item RETURNING work.item)
+            DELETE FROM reel.item USING gone WHERE item.id = gone.item
+            """, [.int(Int64(age / .milliseconds(1)))])
+        }
+      }
+      count += some
+      if some == 0 { return count }
+    }
+  }
+
+  /// Wakes who waits for something to take. Those who hear nothing, behind PgBouncer, look every few seconds.
+  func notify(_ tx: PostgresTransaction) throws {
+    _ = try tx.row("SELECT pg_notify($1, '')", [.text(Self.channel)]) { _ in true }
+  }
+}

@@ -1,0 +1,180 @@
+import HTTPTypes
+import ReelCore
+
+/// What tells one state of a file from another, by what its server says of it.
+struct FilePin: Hashable, Sendable {
+  /// Bytes in all; nil before the first reply.
+  var size: Int64?
+  /// The ETag as it came; nil where there is none.
+  var tag: String?
+  /// Last-Modified as it came.
+  var modified: String?
+
+  /// What has the server answer only as long as the file is the same: a strong ETag (RFC 9110, 13.1.1), else the time.
+  var conditions: HTTPFields {
+    if let tag, !tag.hasPrefix("W/") { return [.ifMatch: tag] }
+    if tag == nil, let modified { return [.ifUnmodifiedSince: modified] }
+    return [:]
+  }
+}
+
+/// Bytes of a file, and what was said of all of it.
+struct FetchedRange: Hashable, Sendable {
+  let bytes: [UInt8]
+  /// With its size.
+  let pin: FilePin
+}
+
+/// Reads a server's reply to a question for a range (RFC 9110, 14).
+struct RangeAnswer: Sendable {
+  /// What was asked for; begins within the file, and may end behind it.
+  let range: Range<Int64>
+  /// What is known of the file.
+  let pin: FilePin
+  /// Who answers, for sentences: without anything secret.
+  let server: String
+
+  /// - Throws: `notFound`, `denied`, `unreadable`; `sourceChanged` when the file is not what `pin` says any more.
+  func read(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
+    switch reply.status.code {
+    case 206: return try part(reply)
+    case 200: return try whole(reply)
+    case 412: throw Self.changed
+    case 416: return try unsatisfiable(reply)
+    case 300...399: throw redirect(reply)
+    case 404, 410: throw SourceError(.notFound, "\(server) has nothing under this address; check it")
+    case 401, 403, 407:
+      throw SourceError(
+        .denied,
+        "\(server) does not let it be read (status \(reply.status.code)); check that the address is whole, and its "
+          + "signature, if it has one, has not expired")
+    default:
+      throw SourceError(
+        .unreadable, "\(server) does not give it (status \(reply.status.code)); check the address")
+    }
+  }
+
+  private func part(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
+    guard let text = reply.fields[.contentRange], let told = ContentRange(parsing: text),
+      let part = told.range
+    else { throw unexpected("does not say which bytes it sends") }
+    guard let size = told.size else { throw unexpected("does not say how long the file is") }
+    let found = try pinned(reply, size: size)
+    guard part.lowerBound == range.lowerBound, part.upperBound <= range.upperBound else {
+      throw unexpected("sends other bytes than were asked for")
+    }
+    guard part.upperBound == min(range.upperBound, size), reply.body.count == part.count else {
+      throw unexpected("sends fewer bytes than were asked for")
+    }
+    try checkEncoding(reply)
+    return FetchedRange(bytes: reply.body, pin: found)
+  }
+
+  /// A server that knows no ranges sends all of the file, which serves as well as long as it is small.
+  private func whole(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
+    let length = reply.fields[.contentLength].flatMap { Int64($0) }
+    guard range.lowerBound == 0, reply.body.count <= range.count else { throw noRanges }
+    guard length == nil || length == Int64(reply.body.count) else {
+      throw unexpected("sends fewer bytes than it says")
+    }
+    try checkEncoding(reply)
+    return FetchedRange(bytes: reply.body, pin: try pinned(reply, size: Int64(reply.body.count)))
+  }
+
+  /// Of an empty file there is no range.
+  private func unsatisfiable(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
+    let told = reply.fields[.contentRange].flatMap { ContentRange(parsing: $0) }
+    guard pin.size == nil || pin.size == 0, range.lowerBound == 0, told?.size ?? 0 == 0 else {
+      throw Self.changed
+    }
+    return FetchedRange(bytes: [], pin: try pinned(reply, size: 0))
+  }
+
+  /// What the reply says of the file, which is what was known of it.
+  private func pinned(_ reply: HTTPReply, size: Int64) throws(SourceError) -> FilePin {
+    let found = FilePin(size: size, tag: reply.fields[.eTag], modified: reply.fields[.lastModified])
+    if let known = pin.size, known != size { throw Self.changed }
+    if let known = pin.tag, let tag = found.tag, known != tag { throw Self.changed }
+    if pin.tag == nil, let known = pin.modified, let modified = found.modified, known != modified {
+      throw Self.changed
+    }
+    return FilePin(size: size, tag: pin.tag ?? found.tag, modified: pin.modified ?? found.modified)
+  }
+
+  private func checkEncoding(_ reply: HTTPReply) throws(SourceError) {
+    let encoding = reply.fields[.contentEncoding]?.lowercased() ?? "identity"
+    guard ["identity", "", "aws-chunked"].contains(encoding) else {
+      throw unexpected("sends it compressed, though it was asked not to")
+    }
+  }
+
+  /// The new address may be secret, too: its origin alone is told.
+  private func redirect(_ reply: HTTPReply) -> SourceError {
+    let place = reply.fields[.location].flatMap { try? WebAddress(parsing: $0).origin.description }
+    let target = place.map { " to another one at \($0)" } ?? ""
+    return SourceError(
+      .unreadable,
+      "\(server) redirects this address\(target), and Reel follows no redirect; give the final address")
+  }
+
+  private func unexpected(_ what: String) -> SourceError {
+    SourceError(
+      .unreadable, "\(server) \(what), so it can't be read by range; download it, then give the file")
+  }
+
+  /// More came than was asked for.
+  var noRanges: SourceError {
+    SourceError(
+      .unreadable,
+      "\(server) gives this file only as a whole, not by range; download it, then give the file")
+  }
+
+  static let changed = SourceError(
+    .sourceChanged, "it changed while Reel was at it; wait until whoever writes it is done, then try again")
+}
+
+/// The field of that name (RFC 9110, 14.4), in bytes.
+struct ContentRange: Hashable, Sendable {
+  /// Nil for `bytes */…`.
+  let range: Range<Int64>?
+  /// Nil for `…/*`.
+  let size: Int64?
+
+  /// Nil when `text` is none, or can't be.
+  init?(parsing text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: true)
+    guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+    let halves = words[1].split(separator: "/", omittingEmptySubsequences: false)
+    guard halves.count == 2 else { return nil }
+    if halves[1] == "*" {
+      size = nil
+    } else {
+      guard let number = Self.number(halves[1]) else { return nil }
+      size = number
+    }
+    if halves[0] == "*" {
+      guard size != nil else { return nil }
+      range = nil
+      return
+    }
+    let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
+    guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last,
+      last < size ?? .max
+    else { return nil }
+    range = first..<last + 1
+  }
+
+  private static func number(_ text: Substring) -> Int64? {
+    text.utf8.allSatisfy(\.isASCIIDigit) ? Int64(text) : nil
+  }
+}
+
+extension HTTPFields {
+  /// Asks for `range`, as it is.
+  static func asking(for range: Range<Int64>, of pin: FilePin) -> HTTPFields {
+    var fields = pin.conditions
+    fields[.range] = "bytes=\(range.lowerBound)-\(range.upperBound - 1)"
+    fields[.acceptEncoding] = "identity"
+    return fields
+  }
+}

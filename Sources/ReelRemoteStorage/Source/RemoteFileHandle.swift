@@ -1,0 +1,262 @@
+import ReelCore
+import ReelCrypto
+import ReelStorage
+import Synchronization
+
+/// Asks for a range of one file.
+protocol RangeFetcher: Sendable {
+  /// Who answers, for sentences: without anything secret.
+  var server: String { get }
+
+  /// One request.
+  /// - Throws: what may pass; what stays is the result.
+  func fetch(
+    _ range: Range<Int64>, of pin: FilePin
+  ) async throws(UploadError) -> Result<FetchedRange, SourceError>
+}
+
+/// How much may be read of a file that lies elsewhere.
+package struct RemoteLimits: Hashable, Sendable {
+  /// Bytes that may be fetched of a file that is only looked into.
+  package var bytes: Int64
+  /// How long may be waited for these, all requests together.
+  package var patience: Duration
+
+  /// 64 MiB, and a minute.
+  package init(bytes: Int64 = 64 << 20, patience: Duration = .seconds(60)) {
+    self.bytes = bytes
+    self.patience = patience
+  }
+}
+
+/// A file of a store or a server, read by range. Its state is that of the first reply: each request says which one it is
+/// about, and a reply about another is `sourceChanged`.
+final class RemoteFileHandle: RemoteHandle {
+  private struct State {
+    var cache: RangeCache
+    var ahead: ReadAhead
+    var transfer: SourceTransfer
+    var waited: Duration
+    /// How far it was read in order.
+    var copied: Int64
+    /// What is fetched before it is asked for.
+    var prefetched: Prefetched?
+  }
+  private struct Prefetched {
+    let range: Range<Int64>
+    let task: Task<Attempted, Never>
+  }
+  typealias Attempted = (result: Result<FetchedRange, SourceError>, requests: Int)
+
+  private let fetcher: RetryingFetcher
+  private let identity: FileIdentity
+  private let pin: FilePin
+  private let use: RemoteUse
+  private let limits: RemoteLimits
+  private let cancellation: CancellationFlag
+  private let state: Mutex<State>
+
+  /// Bytes of a file that is looked into, which stay.
+  private static let cached = 8 << 20
+  /// Bytes that are fetched at once of a file that is copied; two such pieces are held.
+  private static let copied: Int64 = 4 << 20
+
+  /// Opens a file by its first bytes.
+  /// - Parameters:
+  ///   - listed: what is known of it, by a list.
+  ///   - first: how many bytes are fetched for a start.
+  static func open(
+    _ path: SourcePath, _ fetcher: RetryingFetcher, listed: RemoteFile?, first: Int64, for use: RemoteUse,
+    _ limits: RemoteLimits, _ cancellation: CancellationFlag
+  ) throws(SourceError) -> SourceFile {
+    let known = FilePin(size: listed?.identity.size, tag: listed?.tag)
+    let (attempted, waited) = try waiting(within: use == .probing ? limits.patience : nil, cancellation) {
+      await fetcher.fetch(0..<max(1, first), of: known)
+    }
+    let fetched = try attempted.result.get()
+    let size = fetched.pin.size ?? Int64(fetched.bytes.count)
+    let identity = RemoteIdentity.of(path, size: size, tag: fetched.pin.tag, modified: fetched.pin.modified)
+    var state = State(
+      cache: RangeCache(capacity: Self.cached),
+      ahead: ReadAhead(size: size, fetched: Int64(fetched.bytes.count)),
+      transfer: SourceTransfer(bytes: Int64(fetched.bytes.count), requests: attempted.requests),
+      waited: waited,
+      copied: Int64(fetched.bytes.count))
+    state.cache.add(fetched.bytes, at: 0)
+    let handle = RemoteFileHandle(
+      fetcher: fetcher, identity: identity, pin: fetched.pin, use: use, limits: limits, cancellation, state)
+    return SourceFile(path: path, identity: identity, handle: handle)
+  }
+
+  private init(
+    fetcher: RetryingFetcher, identity: FileIdentity, pin: FilePin, use: RemoteUse, limits: RemoteLimits,
+    _ cancellation: CancellationFlag, _ state: sending State
+  ) {
+    (self.fetcher, self.identity, self.pin, self.use) = (fetcher, identity, pin, use)
+    (self.limits, self.cancellation) = (limits, cancellation)
+    self.state = Mutex(state)
+  }
+
+  deinit { state.withLock { $0.prefetched?.task.cancel() } }
+
+  var descriptor: Int32? { nil }
+
+  var transfer: SourceTransfer { state.withLock { $0.transfer } }
+
+  /// The one that all bytes are of: a reply about another ends the reading.
+  func currentIdentity() throws(SourceError) -> FileIdentity { identity }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    try read(into: buffer, at: offset, expecting: buffer.count)
+  }
+
+  /// As many as there are at `offset`, up to the buffer's size, in as many requests as that takes.
+  func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, expecting expected: Int
+  ) throws(SourceError) -> Int {
+    guard offset >= 0, offset < identity.size else { return 0 }
+    let wanted = Int(min(Int64(buffer.count), identity.size - offset))
+    var filled = 0
+    while filled < wanted {
+      let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<wanted])
+      // One reader at a time: a worker asks one question after the other, and a copy is made in order.
+      filled += try state.withLock { state throws(SourceError) in
+        let place = offset + Int64(filled)
+        let held = state.cache.copy(from: place, into: room)
+        if held > 0 { return held }
+        try fetch(at: place, count: room.count, expected: expected - filled, &state)
+        return state.cache.copy(from: place, into: room)
+      }
+    }
+    return filled
+  }
+
+  private func fetch(
+    at offset: Int64, count: Int, expected: Int, _ state: inout State
+  ) throws(SourceError) {
+    if use == .copying, offset == state.copied { return try copy(from: offset, &state) }
+    var planned = state.ahead.range(
+      at: offset, count: count, expected: expected, before: state.cache.next(after: offset))
+    // Of what will be read as a whole, a little that was skipped is not worth a request of its own.
+    if expected > count, let held = state.cache.end(before: offset), offset - held <= ReadAhead.gap {
+      planned = held..<planned.upperBound
+    }
+    let left = use == .probing ? limits.bytes - state.transfer.bytes : .max
+    guard left > 0 else { throw overBudget }
+    let range = planned.lowerBound..<planned.lowerBound + min(left, Int64(planned.count))
+    let patience = use == .probing ? limits.patience - state.waited : nil
+    let (attempted, waited) = try Self.waiting(within: patience, cancellation) { [fetcher, pin] in
+      await fetcher.fetch(range, of: pin)
+    }
+    state.waited += waited
+    try take(attempted, range, &state)
+  }
+
+  /// The next piece, and the one behind it meanwhile.
+  private func copy(from offset: Int64, _ state: inout State) throws(SourceError) {
+    let range = offset..<min(identity.size, offset + Self.copied)
+    let task =
+      if let ready = state.prefetched, ready.range == range { ready.task } else { begin(range) }
+    state.prefetched = nil
+    let (attempted, _) = try Self.waiting(within: nil, cancellation) {
+      await withTaskCancellationHandler {
+        await task.value
+      } onCancel: {
+        task.cancel()
+      }
+    }
+    // What was copied is not read again.
+    state.cache = RangeCache(capacity: Self.cached)
+    try take(attempted, range, &state)
+    state.copied = range.upperBound
+    let next = range.upperBound..<min(identity.size, range.upperBound + Self.copied)
+    if !next.isEmpty { state.prefetched = Prefetched(range: next, task: begin(next)) }
+  }
+
+  private func begin(_ range: Range<Int64>) -> Task<Attempted, Never> {
+    Task.detached { [fetcher, pin] in await fetcher.fetch(range, of: pin) }
+  }
+
+  private func take(
+    _ attempted: Attempted, _ range: Range<Int64>, _ state: inout State
+  ) throws(SourceError) {
+    state.transfer.requests += attempted.requests
+    let fetched = try attempted.result.get()
+    state.transfer.bytes += Int64(fetched.bytes.count)
+    guard !fetched.bytes.isEmpty else { throw RangeAnswer.changed }
+    state.cache.add(fetched.bytes, at: range.lowerBound)
+  }
+
+  private var overBudget: SourceError {
+    SourceError(
+      .readLimit,
+      "\(limits.bytes) bytes of it were read (\(setting: .maxRead)), and that is not enough to say what it is; allow more, or "
+        + "download it, then give the file")
+  }
+
+  /// Blocks for `body`, which is cancelled with the flag, and at the end of the time that there is.
+  private static func waiting(
+    within patience: Duration?, _ cancellation: CancellationFlag,
+    _ body: @escaping @Sendable () async -> Attempted
+  ) throws(SourceError) -> (Attempted, Duration) {
+    let begin = ContinuousClock.now
+    let call = BlockingCall(body)
+    let registration = cancellation.onSet { call.cancel() }
+    defer { cancellation.clear(registration) }
+    let attempted = call.wait(for: patience)
+    guard !cancellation.isSet else { throw SourceError(.unreadable, "cancelled before it was read") }
+    guard let attempted else {
+      throw SourceError(
+        .unreadable,
+        "what was asked for did not come within the time that there is for it; try again when the server or the "
+          + "network is faster, or give the reading more time (\(setting: .deadline))")
+    }
+    return (attempted, begin.duration(to: .now))
+  }
+}
+
+/// Asks again after what may pass, and counts.
+struct RetryingFetcher: Sendable {
+  let base: any RangeFetcher
+  let retries: RetryBudget
+
+  var server: String { base.server }
+
+  func fetch(_ range: Range<Int64>, of pin: FilePin) async -> RemoteFileHandle.Attempted {
+    let requests = Mutex(0)
+    do throws(UploadError) {
+      let result = try await retries.run { () async throws(UploadError) in
+        requests.withLock { $0 += 1 }
+        return try await base.fetch(range, of: pin)
+      }
+      return (result, requests.withLock { $0 })
+    } catch {
+      return (.failure(SourceError(error)), requests.withLock { $0 })
+    }
+  }
+}
+
+extension SourceError {
+  /// What a store says of something that is read from it.
+  init(_ error: UploadError) {
+    self.init(error.code == .denied ? .denied : .unreadable, error.text)
+  }
+}
+
+/// What tells a state of a file that lies elsewhere from any other, where a file of this machine has an inode and times.
+enum RemoteIdentity {
+  /// By its address, and by the ETag where there is one; else by when it was changed last.
+  static func of(_ path: SourcePath, size: Int64, tag: String?, modified: String? = nil) -> FileIdentity {
+    var text = path.bytes
+    text.append(0)
+    text += Array((tag.map { "tag " + $0 } ?? "time \(modified ?? "")").utf8)
+    let hash = Array(SHA256.hash(data: text))
+    let number = { (bytes: ArraySlice<UInt8>) in bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
+    // One that nothing is said of may have changed just now.
+    let seconds =
+      tag != nil ? 0 : modified.flatMap(HTTPDate.parse)?.timeIntervalSince1970 ?? 9_000_000_000
+    let time = Int64(seconds) * 1_000_000_000
+    return FileIdentity(
+      device: number(hash[0..<8]), inode: number(hash[8..<16]), size: size, modifiedAt: time, changedAt: time)
+  }
+}

@@ -1,0 +1,180 @@
+import HTTPTypes
+import ReelCore
+import ReelStorage
+
+/// Objects of a bucket, as a source: one by its name, or all whose names begin alike.
+package struct S3Source: RemoteSource {
+  package let path: SourcePath
+  package let isFolder: Bool
+  /// The object's, or what the objects' begin with.
+  private let name: String
+  private let client: S3Client
+  private let retries: RetryBudget
+  private let limits: RemoteLimits
+
+  /// - Parameters:
+  ///   - store: the bucket, without a prefix.
+  ///   - name: an object's, or, with a slash at its end or empty, what the names of objects begin with.
+  package init(
+    _ store: S3Store, name: String, transport: any HTTPTransport, credentials: any CredentialSource,
+    limits: RemoteLimits = RemoteLimits(), clock: any WallClock = SystemWallClock(),
+    policy: RetryPolicy = RetryPolicy(), waiting: any Clock<Duration> = ContinuousClock(),
+    randomness: any Randomness = SystemRandomness()
+  ) {
+    self.init(
+      S3Client(store, transport: transport, credentials: credentials, clock: clock), name: name,
+      limits: limits,
+      RetryBudget(policy, of: store.destination, clock: waiting, randomness: randomness))
+  }
+
+  private init(_ client: S3Client, name: String, limits: RemoteLimits, _ retries: RetryBudget) {
+    (self.client, self.name, self.limits, self.retries) = (client, name, limits, retries)
+    isFolder = name.isEmpty || name.hasSuffix("/")
+    path = SourcePath(Self.address(client.store, name))
+  }
+
+  /// Another name of the same bucket, over the same connections.
+  package func named(_ name: String) -> S3Source { S3Source(client, name: name, limits: limits, retries) }
+
+  package func sibling(_ name: [UInt8]) -> (any RemoteSource)? {
+    guard !isFolder, let name = String(validating: name, as: UTF8.self) else { return nil }
+    let folder = self.name.lastIndex(of: "/").map { self.name[...$0] } ?? ""
+    return named(folder + name)
+  }
+
+  private static func address(_ store: S3Store, _ name: String) -> String {
+    "\(store.destination)/\(name)"
+  }
+
+  package func page(
+    after token: String?, cancellation: CancellationFlag
+  ) throws(SourceError) -> RemotePage {
+    let call = BlockingCall { () async -> Result<S3Documents.Page, UploadError> in
+      do throws(UploadError) {
+        return .success(
+          try await retries.run { () async throws(UploadError) in
+            try await client.page(of: name, after: token)
+          })
+      } catch {
+        return .failure(error)
+      }
+    }
+    let registration = cancellation.onSet { call.cancel() }
+    defer { cancellation.clear(registration) }
+    guard let outcome = call.wait(), !cancellation.isSet else {
+      throw SourceError(.unreadable, "cancelled before it was listed")
+    }
+    switch outcome {
+    case .failure(let error): throw SourceError(error)
+    case .success(let page):
+      guard page.next == nil || page.next != token else {
+        throw SourceError(
+          .unreadable, "\(client.store.destination) does not say how its list of objects goes on")
+      }
+      // What ends with a slash stands for a folder in some tools, and is no file.
+      let files = page.objects.filter { $0.name.hasPrefix(name) && !$0.name.hasSuffix("/") }
+      return RemotePage(files: files.map(file), next: page.next)
+    }
+  }
+
+  private func file(_ object: ListedObject) -> RemoteFile {
+    let path = SourcePath(Self.address(client.store, object.name))
+    let tag = object.etag.isEmpty ? nil : "\"\(object.etag)\""
+    return RemoteFile(
+      path: path, name: object.name,
+      identity: RemoteIdentity.of(path, size: object.size, tag: tag), tag: tag)
+  }
+
+  package func open(
+    _ file: RemoteFile?, for use: RemoteUse, cancellation: CancellationFlag
+  ) throws(SourceError) -> SourceFile {
+    let fetcher = RetryingFetcher(base: S3Ranges(client: client, name: file?.name ?? name), retries: retries)
+    let first = RemoteFirst.bytes(of: file, for: use)
+    return try RemoteFileHandle.open(
+      file?.path ?? path, fetcher, listed: file, first: first, for: use, limits, cancellation)
+  }
+}
+
+/// How many bytes are fetched to open a file.
+enum RemoteFirst {
+  /// As many as the sniffer looks at; of one that is copied more, so that a small one takes a single request. One that
+  /// is copied and is on no list may be known already, which is seen by its ETag: a byte will do.
+  static func bytes(of file: RemoteFile?, for use: RemoteUse) -> Int64 {
+    guard use == .copying else { return Int64(Sniffer.headLength) }
+    return file.map { max(1, min($0.identity.size, 1 << 20)) } ?? 1
+  }
+}
+
+/// Ranges of an object.
+private struct S3Ranges: RangeFetcher {
+  let client: S3Client
+  let name: String
+
+  var server: String { client.store.destination.name }
+
+  func fetch(
+    _ range: Range<Int64>, of pin: FilePin
+  ) async throws(UploadError) -> Result<FetchedRange, SourceError> {
+    var request = S3Request(.get, name: name, task: "read \(name)", permission: "s3:GetObject")
+    request.fields = .asking(for: range, of: pin)
+    request.replyLimit = range.count
+    request.patience = .seconds(60 + range.count / (16 << 10))
+    let answer = RangeAnswer(range: range, pin: pin, server: server)
+    switch try await client.outcome(of: request) {
+    case .reply(let reply):
+      return Result { () throws(SourceError) in try answer.read(reply) }
+    case .failure(let failure):
+      if failure.isMissing {
+        return .failure(
+          SourceError(
+            .notFound, "there is no object of this name in the bucket; a folder's name ends with a slash"))
+      }
+      if failure.reply.status.code == 412 || failure.reply.status.code == 416 {
+        return Result { () throws(SourceError) in try answer.read(failure.reply) }
+      }
+      throw try await client.error(failure, request)
+    }
+  }
+}
+
+extension S3Client {
+  /// A page of the objects whose names begin with `beginning`, in the order of the store.
+  func page(of beginning: String, after token: String?) async throws(UploadError) -> S3Documents.Page {
+    var request = S3Request(
+      .get, nil,
+      // A name may hold what XML can't.
+      query: [("list-type", "2"), ("prefix", beginning), ("encoding-type", "url")], task: "list the objects",
+      permission: "s3:ListBucket")
+    if let token { request.query.append(("continuation-token", token)) }
+    request.replyLimit = 8 << 20
+    guard let page = S3Documents.page(try await send(request).body) else {
+      throw UploadError(
+        .interrupted,
+        "\(store.destination) did not list its objects: try again, and check its address if it stays so"
+      )
+    }
+    return page
+  }
+}
+
+extension S3Documents {
+  /// Some of a bucket's objects, and where the next page begins.
+  struct Page: Sendable, Hashable {
+    var objects: [ListedObject]
+    var next: String?
+  }
+
+  /// An answer to ListObjectsV2, whose names may be percent-encoded; nil when it is none.
+  static func page(_ body: [UInt8]) -> Page? {
+    guard let (objects, isWhole, next) = objects(body), let list = XMLNode(parsing: body) else { return nil }
+    guard isWhole || next != nil else { return nil }
+    let isEncoded = list["EncodingType"] == "url"
+    var page = Page(objects: [], next: isWhole ? nil : next)
+    for object in objects {
+      let name = isEncoded ? PercentEncoding.decode(object.name.replacing("+", with: " ")[...]) : object.name
+      guard let name else { return nil }
+      page.objects.append(ListedObject(name: name, size: object.size, etag: object.etag))
+    }
+    return page
+  }
+}

@@ -1,0 +1,175 @@
+import FoundationEssentials
+import HTTPTypes
+import ReelCore
+import ReelStorage
+
+/// The address of a file on the web: `https://host/path?query`. What stands behind the question mark may be a signature:
+/// it is sent, and told to nobody.
+package struct WebAddress: Sendable {
+  /// Where to connect.
+  let origin: HTTPOrigin
+  /// Percent-encoded; begins with a slash.
+  let path: String
+  /// With its question mark; empty where there is none.
+  let query: Secret
+
+  /// - Throws: ``HTTPAddressError`` when it is something else, or holds a password or a fragment. The address is not repeated.
+  package init(parsing text: String) throws(HTTPAddressError) {
+    let halves = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
+      throw HTTPAddressError("it holds white space or a control character: write it percent-encoded")
+    }
+    guard !text.contains("#") else { throw HTTPAddressError("it holds a fragment (#): leave it out") }
+    let address = try HTTPAddress(parsing: String(halves[0]))
+    origin = address.origin
+    // A slash at the end belongs to the name.
+    let path = URLComponents(string: String(halves[0]))?.percentEncodedPath ?? ""
+    self.path = path.isEmpty ? "/" : path
+    query = Secret(halves.count > 1 ? "?" + halves[1] : "")
+  }
+
+  /// What is asked for, secrets and all.
+  var target: String { path + query.revealed }
+
+  /// As it is told.
+  package var shown: String { origin.description + path }
+}
+
+/// A file on the web, as a source.
+package struct WebSource: RemoteSource {
+  package let path: SourcePath
+  package var isFolder: Bool { false }
+  private let address: WebAddress
+  private let transport: any HTTPTransport
+  private let retries: RetryBudget
+  private let limits: RemoteLimits
+  /// Where a file goes that is given only as a whole; nil where none is taken.
+  private let staging: (any StagingArea)?
+  private let clock: any WallClock
+
+  package init(
+    _ address: WebAddress, transport: any HTTPTransport, limits: RemoteLimits = RemoteLimits(),
+    staging: (any StagingArea)? = nil,
+    clock: any WallClock = SystemWallClock(), policy: RetryPolicy = RetryPolicy(),
+    waiting: any Clock<Duration> = ContinuousClock(), randomness: any Randomness = SystemRandomness()
+  ) {
+    (self.address, self.transport, self.limits, self.clock) = (address, transport, limits, clock)
+    self.staging = staging
+    path = SourcePath(address.shown)
+    retries = RetryBudget(
+      policy, of: Destination(address.origin.description), clock: waiting, randomness: randomness)
+  }
+
+  /// What stands beside a file on the web, nobody knows.
+  package func sibling(_ name: [UInt8]) -> (any RemoteSource)? { nil }
+
+  /// There is nothing below it.
+  package func page(after token: String?, cancellation: CancellationFlag) throws(SourceError) -> RemotePage {
+    RemotePage(files: [], next: nil)
+  }
+
+  package func open(
+    _ file: RemoteFile?, for use: RemoteUse, cancellation: CancellationFlag
+  ) throws(SourceError) -> SourceFile {
+    let ranges = WebRanges(address: address, transport: transport, clock: clock)
+    do throws(SourceError) {
+      return try RemoteFileHandle.open(
+        path, RetryingFetcher(base: ranges, retries: retries), listed: nil,
+        first: RemoteFirst.bytes(of: nil, for: use), for: use, limits, cancellation)
+    } catch {
+      // To copy it, no ranges are needed.
+      guard use == .copying, error == ranges.noRanges, let staging, let whole = try head(cancellation) else {
+        throw error
+      }
+      let identity = RemoteIdentity.of(path, size: whole.size ?? 0, tag: whole.tag, modified: whole.modified)
+      return SourceFile(
+        path: path, identity: identity,
+        handle: WholeFileHandle(
+          address, transport: transport, pin: whole, identity: identity, requests: 2, in: staging,
+          cancellation))
+    }
+  }
+
+  /// What the server says of the file; nil when it does not say how long it is.
+  private func head(_ cancellation: CancellationFlag) throws(SourceError) -> FilePin? {
+    let call = BlockingCall { [address, transport] () async -> Result<HTTPReply, HTTPFailure> in
+      do throws(HTTPFailure) {
+        return .success(try await transport.send(HTTPCall(.head, address.origin, address.target)))
+      } catch {
+        return .failure(error)
+      }
+    }
+    let registration = cancellation.onSet { call.cancel() }
+    defer { cancellation.clear(registration) }
+    guard case .success(let reply)? = call.wait(), reply.isSuccess,
+      let size = reply.fields[.contentLength].flatMap({ Int64($0) }), size >= 0
+    else { return nil }
+    return FilePin(size: size, tag: reply.fields[.eTag], modified: reply.fields[.lastModified])
+  }
+}
+
+/// Ranges of a file on the web.
+private struct WebRanges: RangeFetcher {
+  let address: WebAddress
+  let transport: any HTTPTransport
+  let clock: any WallClock
+
+  var server: String { address.origin.description }
+
+  /// What is said of a server that knows no ranges.
+  var noRanges: SourceError { RangeAnswer(range: 0..<1, pin: FilePin(), server: server).noRanges }
+
+  func fetch(
+    _ range: Range<Int64>, of pin: FilePin
+  ) async throws(UploadError) -> Result<FetchedRange, SourceError> {
+    var call = HTTPCall(
+      .get, address.origin, address.target, fields: .asking(for: range, of: pin))
+    call.replyLimit = range.count
+    call.patience = .seconds(60 + range.count / (16 << 10))
+    let answer = RangeAnswer(range: range, pin: pin, server: server)
+    let reply: HTTPReply
+    do throws(HTTPFailure) {
+      reply = try await transport.send(call)
+    } catch {
+      if case .replyTooLarge(limit: range.count) = error { return .failure(answer.noRanges) }
+      throw error.ofSource(server)
+    }
+    if HTTPReply.code(of: reply.status) == .unavailable, reply.status.code != 409 {
+      throw UploadError(
+        .unavailable,
+        "\(server) is busy or down (status \(reply.status.code)): try again later",
+        retryAfter: reply.retryAfter(now: clock.now()))
+    }
+    return Result { () throws(SourceError) in try answer.read(reply) }
+  }
+}
+
+extension HTTPFailure {
+  /// What it means for a file that is read from `server`.
+  func ofSource(_ server: String) -> UploadError {
+    switch self {
+    case .unreachable(let reason):
+      UploadError(
+        .unavailable,
+        "\(server) can't be reached (\(reason)): check the address and the network, then try again"
+      )
+    case .silent(let time):
+      UploadError(
+        .interrupted, "\(server) gives no answer: try again later",
+        silence: time / .seconds(1))
+    case .timedOut(let reason), .broken(let reason):
+      UploadError(.interrupted, "the connection to \(server) broke (\(reason)): try again")
+    case .untrusted(let reason):
+      UploadError(
+        .rejected,
+        "\(server) can't be trusted (\(reason)): give the certificate of its authority with \(setting: .caFile), or correct the "
+          + "address")
+    case .plainHTTP:
+      UploadError(
+        .rejected,
+        "\(server) is not encrypted, so what is read could be changed on its way: use https, or allow it with "
+          + "\(setting: .insecureHTTP)")
+    default: UploadError(self, store: server)
+    }
+  }
+}

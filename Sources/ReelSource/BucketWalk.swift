@@ -1,0 +1,185 @@
+import ReelCore
+import Synchronization
+
+/// The walk through what lies below an address: page by page, in the order of the store, which is that of the names'
+/// bytes. Two pages are held at a time.
+struct BucketWalk: Sendable {
+  let source: any RemoteSource
+  private var page: ArraySlice<RemoteFile> = []
+  /// The page behind it, which is fetched early: a video and its sidecar may be on two.
+  private var following: RemotePage?
+  private var hasBegun = false
+  /// Names of sidecars on the page before, on this one and on the one behind it.
+  private var sidecars: [Set<String>] = []
+  private var files: [String: RemoteFile] = [:]
+
+  init(_ source: any RemoteSource) { self.source = source }
+
+  /// The next item; nil at the end. Blocks.
+  mutating func next(_ options: WalkOptions, _ cancellation: CancellationFlag) throws(SourceError)
+    -> WalkItem?
+  {
+    while true {
+      while let file = page.popFirst() {
+        if let item = visit(file, options, cancellation) { return item }
+      }
+      guard try turn(cancellation) else { return nil }
+    }
+  }
+
+  /// Goes on to the next page; false when there is none.
+  private mutating func turn(_ cancellation: CancellationFlag) throws(SourceError) -> Bool {
+    if !hasBegun {
+      hasBegun = true
+      following = try load(after: nil, cancellation)
+    }
+    guard let current = following else { return false }
+    page = current.files[...]
+    following = nil
+    if let token = current.next { following = try load(after: token, cancellation) }
+    return true
+  }
+
+  private mutating func load(
+    after token: String?, _ cancellation: CancellationFlag
+  ) throws(SourceError) -> RemotePage {
+    let page = try source.page(after: token, cancellation: cancellation)
+    let found = page.files.filter { $0.name.hasSuffix(".json") }
+    if sidecars.count == 3 {
+      for name in sidecars.removeFirst() { files[name] = nil }
+    }
+    sidecars.append(Set(found.map(\.name)))
+    for file in found { files[file.name] = file }
+    return page
+  }
+
+  /// Nil for a sidecar, which is none of the files.
+  private func visit(
+    _ file: RemoteFile, _ options: WalkOptions, _ cancellation: CancellationFlag
+  ) -> WalkItem? {
+    let relative = Array(file.path.bytes.dropFirst(source.path.bytes.count)).drop { $0 == UInt8(ascii: "/") }
+    guard entersFolders(of: relative, options), !options.skips(file.path) else { return .ignored(file.path) }
+    let claim = ExtensionHint(of: file.path.lastComponent.bytes)
+    guard claim != .ignored, claim != .unfinished, options.filter.takesFile(Array(relative)) else {
+      return .ignored(file.path)
+    }
+    let claimed = file.path.lastComponent.claimedExtension
+    if claim == .media || claimed.map(options.otherExtensions.contains) ?? false {
+      return .candidate(found(file, nil, options.remoteUse, cancellation))
+    }
+    // To look at its bytes is a request: of what bears another trade's extension nobody expects a video.
+    guard claim == .shared || claimed == nil, file.identity.size > 0 else { return .ignored(file.path) }
+    return byBytes(file, claim, options, cancellation)
+  }
+
+  private func byBytes(
+    _ file: RemoteFile, _ claim: ExtensionHint, _ options: WalkOptions, _ cancellation: CancellationFlag
+  ) -> WalkItem {
+    do throws(SourceError) {
+      let opened = try source.open(file, for: options.remoteUse, cancellation: cancellation)
+      let head = try opened.handle.head(Sniffer.headLength)
+      let isWanted: Bool
+      if claim == .shared {
+        isWanted = !AmbiguousExtension.isOne(
+          head: head, size: opened.size, claimed: file.path.claimedExtension ?? "")
+      } else if case .container = Sniffer.verdict(head: head, size: opened.size) {
+        isWanted = true
+      } else {
+        isWanted = false
+      }
+      return isWanted
+        ? .candidate(found(file, opened, options.remoteUse, cancellation)) : .ignored(file.path)
+    } catch {
+      return claim == .shared ? .failed(file.path, error) : .ignored(file.path)
+    }
+  }
+
+  private func found(
+    _ file: RemoteFile, _ opened: SourceFile?, _ use: RemoteUse, _ cancellation: CancellationFlag
+  ) -> FoundFile {
+    let folder = file.name.lastIndex(of: "/").map { file.name[...$0] } ?? ""
+    let name = Sidecar.name(for: Array(file.name.dropFirst(folder.count).utf8))
+    let sidecar = files[folder + String(decoding: name, as: UTF8.self)]
+    return FoundFile(
+      path: file.path, identity: file.identity, wasNamed: false,
+      origin: .remote(
+        RemoteOrigin(
+          source: source, file: file, use: use, sidecar: sidecar.map { .listed($0) } ?? .none, opened,
+          cancellation)))
+  }
+
+  private func entersFolders(of path: ArraySlice<UInt8>, _ options: WalkOptions) -> Bool {
+    var end = path.startIndex
+    while let slash = path[end...].firstIndex(of: UInt8(ascii: "/")) {
+      let folder = Array(path[..<slash])
+      let name = Array(path[end..<slash])
+      guard ExtensionHint(of: name) != .ignored, options.filter.entersFolder(folder) else { return false }
+      end = slash + 1
+    }
+    return true
+  }
+}
+
+/// How a file that lies elsewhere is opened.
+struct RemoteOrigin: Sendable {
+  /// What says something about it.
+  enum SidecarPlace: Sendable {
+    case none
+    /// As the list told.
+    case listed(RemoteFile)
+    /// Nobody knows whether it is there.
+    case beside(any RemoteSource)
+  }
+  private let source: any RemoteSource
+  private let file: RemoteFile?
+  private let use: RemoteUse
+  private let sidecarPlace: SidecarPlace
+  /// Opened already, to look at its first bytes; for the first who opens it.
+  private let opened: Opened
+  private let cancellation: CancellationFlag
+
+  private final class Opened: Sendable {
+    private let file: Mutex<SourceFile?>
+    init(_ file: SourceFile?) { self.file = Mutex(file) }
+    func take() -> SourceFile? { file.withLock { $0.take() } }
+  }
+
+  init(
+    source: any RemoteSource, file: RemoteFile?, use: RemoteUse, sidecar: SidecarPlace, _ opened: SourceFile?,
+    _ cancellation: CancellationFlag
+  ) {
+    (self.source, self.file, self.use, sidecarPlace) = (source, file, use, sidecar)
+    self.cancellation = cancellation
+    self.opened = Opened(opened)
+  }
+
+  /// The file that an address names. Blocks: that there is one is seen by its first bytes.
+  static func named(
+    _ source: any RemoteSource, for use: RemoteUse, _ cancellation: CancellationFlag
+  ) throws(SourceError) -> FoundFile {
+    let opened = try source.open(nil, for: use, cancellation: cancellation)
+    let sidecar = source.sibling(Sidecar.name(for: source.path.lastComponent.bytes))
+    return FoundFile(
+      path: source.path, identity: opened.identity, wasNamed: true,
+      origin: .remote(
+        RemoteOrigin(
+          source: source, file: nil, use: use, sidecar: sidecar.map { .beside($0) } ?? .none, opened,
+          cancellation)))
+  }
+
+  func open(_ cancellation: CancellationFlag) throws(SourceError) -> SourceFile {
+    if let ready = opened.take() { return ready }
+    return try source.open(file, for: use, cancellation: cancellation)
+  }
+
+  /// The bytes of what says something about it, up to one more than may be; nil when there is nothing.
+  func sidecar() throws(SourceError) -> [UInt8]? {
+    let opened: SourceFile
+    switch sidecarPlace {
+    case .none: return nil
+    case .listed(let file): opened = try source.open(file, for: .probing, cancellation: cancellation)
+    case .beside(let other): opened = try other.open(nil, for: .probing, cancellation: cancellation)
+    }
+    return try opened.handle.head(Sidecar.largest + 1)
+  }
+}

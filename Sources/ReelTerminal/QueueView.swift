@@ -1,0 +1,151 @@
+import FoundationEssentials
+import ReelCore
+import ReelPostgres
+
+/// What `reel enqueue` did.
+package struct EnqueuedView: Encodable, Sendable {
+  private let new: Int
+  private let known: Int
+  private let putBack: Int
+  private let failed: Int
+
+  package init(new: Int, known: Int, putBack: Int, failed: Int) {
+    (self.new, self.known, self.putBack, self.failed) = (new, known, putBack, failed)
+  }
+
+  package func text(_ traits: TerminalTraits) -> String {
+    var parts = [HumanNumber.count(new, "file", "files") + " enqueued"]
+    if known > 0 { parts.append("\(known) had been before") }
+    if putBack > 0 { parts.append("\(putBack) put back") }
+    if failed > 0 { parts.append("\(failed) can't be used") }
+    return traits.wrapped(parts.joined(separator: ", ")).text(traits)
+  }
+}
+
+/// How the queue stands, for `reel status`.
+package struct QueueView: Sendable {
+  private let status: QueueStatus
+
+  package init(_ status: QueueStatus) { self.status = status }
+
+  package func text(_ traits: TerminalTraits) -> String {
+    var sheet = FactSheet(traits)
+    sheet.add("queue", queue, .strong)
+    sheet.add("rate", rate)
+    if status.workers.isEmpty { sheet.add("workers", "none") }
+    for worker in status.workers.prefix(Self.mostWorkers) {
+      sheet.add("worker", told(worker), worker.isOverdue ? .warning : nil)
+    }
+    if status.workers.count > Self.mostWorkers {
+      sheet.add("workers", "\(status.workers.count - Self.mostWorkers) more: --json lists all")
+    }
+    let reasons = traits.listed(status.reasons, rest: ": --json lists all") { reason in
+      traits.wrapped(
+        "\(reason.count) \(words(reason.state)):", reason.state == .later ? nil : .warning,
+        traits.sanitized(Sentence.naming(reason.address.shown, reason.message) + " [\(reason.code)]"))
+    }
+    return (sheet.lines(indent: 0) + reasons).text(traits)
+  }
+
+  private static let mostWorkers = 20
+
+  private var queue: String {
+    let parts = ItemState.allCases.compactMap { state in
+      status.items[state].map { "\($0) \(words(state))" }
+    }
+    return parts.isEmpty ? "nothing was ever enqueued" : parts.joined(separator: ", ")
+  }
+
+  private var rate: String? {
+    guard status.endedInLastMinute > 0 else { return nil }
+    return "\(HumanNumber.count(status.endedInLastMinute, "item", "items")) ended within the last minute"
+  }
+
+  private func told(_ worker: QueueStatus.Worker) -> String {
+    var parts = ["\(worker.holds) in hand", "\(worker.finished) ended"]
+    let since = Date(timeIntervalSince1970: worker.startedAt.timeIntervalSince1970.rounded(.down))
+    if worker.failed > 0 { parts.append("\(worker.failed) of these without a post") }
+    if worker.isOverdue { parts.append("not heard of for longer than its lease") }
+    return
+      "\(worker.host), process \(worker.pid), since \(ISOTime.text(since, .secondsOrMilliseconds)): "
+      + parts.joined(separator: ", ")
+  }
+
+  private func words(_ state: ItemState) -> String {
+    switch state {
+    case .waiting: "waiting"
+    case .taken: "taken"
+    case .later: "to be tried again"
+    case .done: "done"
+    case .refused: "refused"
+    case .failed: "failed"
+    case .setAside: "set aside"
+    }
+  }
+}
+
+extension QueueView: Encodable {
+  private enum CodingKeys: String, CodingKey {
+    case items, workers, endedInLastMinute, oldestWaiting, reasons
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    let items = ItemState.allCases.map { ($0.name, status.items[$0] ?? 0) }
+    try container.encode(Dictionary(uniqueKeysWithValues: items), forKey: .items)
+    try container.encode(status.workers.map(WorkerEntry.init), forKey: .workers)
+    try container.encode(status.endedInLastMinute, forKey: .endedInLastMinute)
+    try container.encode(
+      status.oldestWaiting.map { ISOTime.text($0, .milliseconds) }, forKey: .oldestWaiting)
+    try container.encode(status.reasons.map(ReasonEntry.init), forKey: .reasons)
+  }
+
+  private struct WorkerEntry: Encodable {
+    let host: String
+    let pid: Int
+    let destination: String
+    let startedAt: String
+    let overdue: Bool
+    let holds: Int
+    let ended: Int
+    let withoutPost: Int
+
+    init(_ worker: QueueStatus.Worker) {
+      (host, pid, destination) = (worker.host, worker.pid, worker.destination)
+      startedAt = ISOTime.text(worker.startedAt, .milliseconds)
+      (overdue, holds, ended, withoutPost) = (
+        worker.isOverdue, worker.holds, worker.finished, worker.failed
+      )
+    }
+  }
+
+  private struct ReasonEntry: Encodable {
+    private enum CodingKeys: String, CodingKey { case state, code, count, message }
+    let reason: QueueStatus.Reason
+
+    func encode(to encoder: any Encoder) throws {
+      var paths = encoder.container(keyedBy: SourcePathCoding.self)
+      try reason.address.encode(into: &paths)
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(reason.state.name, forKey: .state)
+      try container.encode(reason.code, forKey: .code)
+      try container.encode(reason.count, forKey: .count)
+      try container.encode(reason.message, forKey: .message)
+    }
+  }
+}
+
+/// `reel status --json`: what is said of the catalog, with the queue beside it where there is one.
+package struct StatusDocument: Encodable, Sendable {
+  private enum CodingKeys: String, CodingKey { case queue }
+  private let catalog: StatusView
+  private let queue: QueueView?
+
+  package init(catalog: StatusView, queue: QueueView?) { (self.catalog, self.queue) = (catalog, queue) }
+
+  package func encode(to encoder: any Encoder) throws {
+    try catalog.encode(to: encoder)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encodeIfPresent(queue, forKey: .queue)
+  }
+}

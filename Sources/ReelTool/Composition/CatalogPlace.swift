@@ -1,0 +1,109 @@
+import ReelCore
+import ReelLibrary
+import ReelPostgres
+
+/// All that commands ask of a catalog.
+typealias WholeCatalog = PosterAdding & CatalogExamination & CatalogRepair & UploadCheckpoints
+
+/// Where a command's catalog is.
+enum CatalogPlace: Sendable {
+  /// In this library folder.
+  case library(String)
+  /// On a server that several machines share.
+  case server(PostgresAddress, PostgresLibrary)
+
+  /// What `--catalog` says, else the library.
+  /// - Throws: ``CommandFailure``, which repeats no password.
+  init(_ settings: Settings) throws {
+    guard let catalog = settings.catalog else {
+      self = .library(try AppContext.libraryPath(settings))
+      return
+    }
+    guard PostgresAddress.isOne(catalog.address) else {
+      throw CommandFailure(
+        .usage,
+        "the catalog's address is written like postgres://reel@db.example/reel; a library in a folder is named by --library"
+      )
+    }
+    let environment = ProcessEnvironment.current()
+    // libpq reads variables by itself; these are looked at for what they leave to be decided.
+    let variables = try environment.texts { $0.hasPrefix("PG") }
+    do {
+      let library = try PostgresLibrary()
+      let address = try PostgresAddress(
+        catalog.address, passwords: catalog.isArgument ? .elsewhere : .inAddress, library: library,
+        environment: { name in variables[name].flatMap { $0.isEmpty ? nil : $0 } })
+      self = .server(address, library)
+    } catch let error as PostgresError {
+      throw CommandFailure(error.kind == .badAddress ? .usage : .couldNotRun, error.message)
+    }
+  }
+
+  /// As it is named to people.
+  var name: String {
+    switch self {
+    case .library(let path): path
+    case .server(let address, _): address.name
+    }
+  }
+
+  /// The library folder; nil where there is none.
+  var library: String? {
+    switch self {
+    case .library(let path): path
+    case .server: nil
+    }
+  }
+
+  /// Said of a command that has nothing to look at.
+  var absence: String {
+    switch self {
+    case .library(let path): "there is no library at \(path): name another with --library"
+    case .server(let address, _):
+      "there is no catalog in \(address.name): name another with --catalog, or publish something, which makes one"
+    }
+  }
+
+  /// - Throws: ``CatalogError`` where there is no library; one that has no catalog yet is a library.
+  func checkIsThere() async throws(CatalogError) {
+    guard case .library(let path) = self else { return }
+    if try await LibraryFolder.existing(at: path) == nil { throw CatalogError(.unusable, absence) }
+  }
+
+  /// The catalog for reading; nil when there is none yet.
+  func reading() async throws(CatalogError) -> (any WholeCatalog)? {
+    switch self {
+    case .library(let path):
+      guard let library = try await LibraryFolder.existing(at: path) else { return nil }
+      return try await SQLiteCatalog.openReadOnly(library: library)
+    case .server(let address, let library):
+      return try await PostgresCatalog.openReadOnly(PostgresPool(address, library: library))
+    }
+  }
+
+  /// The catalog for writing, made when there is none.
+  func writing() async throws(CatalogError) -> any WholeCatalog {
+    let lease = DebugSteps.lease ?? .seconds(60)
+    switch self {
+    case .library(let path):
+      return try await SQLiteCatalog.open(
+        library: try await LibraryFolder.prepare(at: path), lease: lease, heartbeat: lease / 6,
+        onWait: { hold in LongWait.tell(hold) })
+    case .server(let address, let library):
+      return try await PostgresCatalog.open(
+        PostgresPool(address, library: library), lease: lease, heartbeat: lease / 6)
+    }
+  }
+
+  /// The library folder of a command that is about one.
+  /// - Parameter instead: what to do where the catalog is on a server, as the end of a sentence.
+  /// - Throws: ``CommandFailure``.
+  func needingLibrary(_ instead: String) throws -> String {
+    guard let library else {
+      throw CommandFailure(
+        .usage,
+        "the catalog \(name) is on a server, and this command is about a library in a folder: \(instead)")
+    }
+    return library
+  }
+}

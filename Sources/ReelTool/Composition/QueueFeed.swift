@@ -1,0 +1,191 @@
+import Dispatch
+import ReelCore
+import ReelIngest
+import ReelPostgres
+import ReelSource
+import Synchronization
+
+/// Hands a run the items of the queue, and writes down what becomes of them.
+///
+/// It holds no more than it ends in some seconds, so that what is left is shared with others, and enough to keep every job
+/// at work.
+final class QueueFeed: FileFeed {
+  private struct State {
+    /// What is held, by the numbers that the files have in the run.
+    var items: [Int: Int64] = [:]
+    /// The last number.
+    var count = 0
+    /// Items that ended lately, and when.
+    var ended: [(at: ContinuousClock.Instant, count: Int)] = []
+    var problem: CatalogError?
+  }
+
+  private let worker: QueueWorker
+  private let listener: QueueListener
+  private let input: @Sendable (SourcePath) -> SourceInput
+  private let walk: WalkOptions
+  private let jobs: Int
+  private let staysForMore: Bool
+  private let state = Mutex(State())
+  private let endings = DispatchSemaphore(value: 0)
+
+  /// For how long work is held ahead.
+  private static let ahead = Duration.seconds(10)
+  /// How long it waits for word of something to take, at most: nobody hears any behind PgBouncer.
+  private static let longestWait = Duration.seconds(10)
+
+  /// - Parameters:
+  ///   - staysForMore: whether to wait for more when the queue is empty; else its end is the run's.
+  ///   - input: what an address stands for.
+  init(
+    _ worker: QueueWorker, listener: QueueListener, jobs: Int, staysForMore: Bool, walk: WalkOptions,
+    input: @escaping @Sendable (SourcePath) -> SourceInput
+  ) {
+    (self.worker, self.listener, self.jobs, self.staysForMore) = (worker, listener, jobs, staysForMore)
+    var walk = walk
+    walk.entersFolders = false
+    (self.walk, self.input) = (walk, input)
+  }
+
+  /// Why nothing more was taken; nil where nothing is wrong.
+  var problem: CatalogError? { state.withLock { $0.problem } }
+
+  // MARK: Taking
+
+  /// Nothing to do: no wait for the queue is longer than it takes to ask `isOver` again.
+  func cancel() {}
+
+  func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
+    do throws(CatalogError) {
+      while !isOver() {
+        let room = room()
+        if room == 0 {
+          _ = endings.wait(timeout: .now() + .milliseconds(250))
+          continue
+        }
+        let taken = try worker.take(upTo: min(count, room))
+        if !taken.isEmpty { return taken.map(found) }
+        if try isDone() { return [] }
+        wait(isOver)
+      }
+    } catch {
+      state.withLock { $0.problem = error }
+    }
+    return []
+  }
+
+  /// How many more to take; 0 unless it is worth a transaction.
+  private func room() -> Int {
+    state.withLock { state in
+      let now = ContinuousClock.now
+      state.ended.removeAll { now - $0.at > Self.ahead }
+      let lately = state.ended.reduce(0) { $0 + $1.count }
+      let most = min(max(2 * jobs, lately), 32 * jobs)
+      let room = most - state.items.count
+      return room >= max(1, most / 4) ? room : 0
+    }
+  }
+
+  private func isDone() throws(CatalogError) -> Bool {
+    guard !staysForMore, state.withLock({ $0.items.isEmpty }) else { return false }
+    return try worker.isQueueEmpty()
+  }
+
+  /// Until something may have come. What others hold may be free again without anybody saying so.
+  private func wait(_ isOver: () -> Bool) {
+    let held = state.withLock { $0.items.count }
+    if held > 0 {
+      // The end of the last one may be the end of all.
+      listener.wait(atMost: .seconds(1)) { isOver() || state.withLock { $0.items.count } != held }
+    } else {
+      listener.wait(atMost: staysForMore ? Self.longestWait : .seconds(2), until: isOver)
+    }
+  }
+
+  private func found(_ item: TakenItem) -> WalkItem {
+    state.withLock { state in
+      state.count += 1
+      state.items[state.count] = item.id
+    }
+    for found in SourceWalk(inputs: [input(item.address)], options: walk).next(upTo: 2) {
+      switch found {
+      case .candidate, .failed: return found
+      case .ignored, .orphanSidecar: continue
+      }
+    }
+    return .failed(item.address, SourceError(.notFound, "there is no such file"))
+  }
+
+  // MARK: What becomes of them
+
+  /// Writes down what `events` say of items. What they tell is true already: a post that an item became is durable.
+  /// Blocks.
+  func note(_ events: [IngestEvent]) throws(CatalogError) {
+    var outcomes: [ItemOutcome] = []
+    state.withLock { state in
+      for event in events {
+        guard let file = event.body.file, let ending = PublishResult(event.body)?.ofItem,
+          let item = state.items.removeValue(forKey: file.number)
+        else { continue }
+        outcomes.append(ItemOutcome(item, ending))
+      }
+      if !outcomes.isEmpty { state.ended.append((.now, outcomes.count)) }
+    }
+    try worker.finish(outcomes)
+    if !outcomes.isEmpty { endings.signal() }
+  }
+}
+
+extension PublishResult {
+  /// What it means for the item; what says nothing of the file gives it back.
+  fileprivate var ofItem: ItemOutcome.Ending {
+    switch self {
+    case .published, .duplicate: .done
+    case .planned, .cancelled: .givenBack
+    case .refused(let refusal): .refused(code: refusal.code.rawValue, message: refusal.message)
+    case .failed(let failure):
+      switch failure.chance {
+      case .none: .failed(code: failure.code.rawValue, message: failure.message)
+      case .later: .failedForNow(code: failure.code.rawValue, message: failure.message)
+      case .elsewhere: .givenBack
+      }
+    }
+  }
+}
+
+extension FileFailure {
+  /// Whether another try may succeed.
+  fileprivate enum Chance {
+    case none, later
+    /// It says nothing of the file: the run ends.
+    case elsewhere
+  }
+
+  fileprivate var chance: Chance {
+    switch code {
+    case .source(let code):
+      [.sourceChanged, .unreadable, .tooManyOpenFiles].contains(code) ? .later : .none
+    case .probe(let code):
+      if code.isInstallation {
+        .elsewhere
+      } else {
+        [.sourceChanged, .unreadable, .tooManyOpenFiles, .noReader].contains(code) ? .later : .none
+      }
+    case .upload(let code):
+      switch code {
+      case .denied, .rejected, .tooLarge: .none
+      case .storeUnusable: .elsewhere
+      default: .later
+      }
+    case .poster(let code):
+      if code.isInstallation {
+        .elsewhere
+      } else {
+        [.sourceChanged, .unreadable, .tooManyOpenFiles, .noReader].contains(code) ? .later : .none
+      }
+    case .catalog(let code): code == .leaseLost ? .later : .elsewhere
+    case .cancelled: .elsewhere
+    case .other: .none
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import ReelCore
+import ReelRemoteStorage
+import ReelSandbox
+import ReelSource
+import ReelStorage
+
+/// Where what the user names becomes a source: a path of this machine, or an address. Buckets and servers share their
+/// connections.
+struct Sources {
+  /// Files that are downloaded at once where nobody says how many.
+  static let downloads = 16
+
+  private let settings: Settings
+  private var buckets: [S3Address: S3Source] = [:]
+  private var web: CurlTransport?
+
+  init(_ settings: Settings) { self.settings = settings }
+
+  /// - Throws: ``CommandFailure`` when an address is none, or a setting can't be used with it.
+  static func inputs(_ paths: [SourcePath], _ settings: Settings) async throws -> [SourceInput] {
+    var sources = Sources(settings)
+    var inputs: [SourceInput] = []
+    for path in paths { inputs.append(try await sources.input(path)) }
+    return inputs
+  }
+
+  private mutating func input(_ path: SourcePath) async throws -> SourceInput {
+    guard let scheme = path.scheme else { return SourceInput(path: path) }
+    let address: SourceAddress
+    do throws(SourceAddressError) {
+      address = try SourceAddress(parsing: path)
+    } catch {
+      throw CommandFailure(
+        .usage, "the source \(scheme)://… can't be used: \(error.reason)")
+    }
+    switch address {
+    case .s3(let bucket, let name): return SourceInput(try await source(bucket).named(name))
+    case .web(let address): return SourceInput(try source(address))
+    }
+  }
+
+  private mutating func source(_ address: S3Address) async throws -> S3Source {
+    if let known = buckets[address] { return known }
+    // The command's settings, but for what they say of objects that are stored.
+    let access = try await Destinations(settings: settings, library: "", checkpoints: MemoryCheckpoints())
+      .bucket(
+        address)
+    let source = S3Source(
+      access.store, name: "", transport: access.transport, credentials: access.credentials, limits: limits)
+    buckets[address] = source
+    return source
+  }
+
+  private mutating func source(_ address: WebAddress) throws -> WebSource {
+    if web == nil {
+      let destinations = Destinations(settings: settings, library: "", checkpoints: MemoryCheckpoints())
+      let rules = try destinations.httpRules()
+      do throws(HTTPFailure) {
+        web = try CurlTransport(rules)
+      } catch {
+        throw CommandFailure(.couldNotRun, UploadError(error, store: address.shown).told)
+      }
+    }
+    guard let web else { throw CommandFailure(.couldNotRun, "no connection can be made") }
+    return WebSource(address, transport: web, limits: limits, staging: TemporaryStaging())
+  }
+
+  /// What waits for a network is no time of a reader's, and has its own limit: six times as long.
+  private var limits: RemoteLimits {
+    var limits = RemoteLimits()
+    if let bytes = settings.maxRead?.bytes { limits.bytes = bytes }
+    let deadline: Duration = settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline
+    limits.patience = deadline * 6
+    return limits
+  }
+}

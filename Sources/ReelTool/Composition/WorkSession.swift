@@ -1,0 +1,94 @@
+import Dispatch
+import Glibc
+import ReelCore
+import ReelIngest
+import ReelPostgres
+import ReelSource
+
+/// A worker of the queue, as long as its run goes on.
+struct WorkSession: Sendable {
+  let feed: QueueFeed
+  private let worker: QueueWorker
+  private let pool: PostgresPool
+  private let heartbeat: Task<Void, Never>
+  private let grace: Duration
+  private let queue: BlockingQueue
+
+  /// Takes a place among the workers, and gives signs of life from now on.
+  static func begin(
+    _ pool: PostgresPool, destination: String, jobs: Int, walk: WalkOptions, staysForMore: Bool,
+    grace: Duration
+  ) async throws -> WorkSession {
+    var settings = QueueWorker.Settings()
+    if let lease = DebugSteps.lease { settings.lease = lease }
+    let beat = settings.lease / 3
+    let blocking = BlockingQueue(label: "reel.work", width: 1)
+    let (worker, listener) = try await orCommandFailure { [settings] () async throws(CatalogError) in
+      try await blocking.run { () throws(CatalogError) in
+        let queue = try WorkQueue(pool)
+        let worker = try QueueWorker(
+          queue, host: Self.host, destination: destination, settings: settings)
+        try worker.freeWhatIsDue()
+        return (worker, QueueListener(queue))
+      }
+    }
+    // A thread of its own: it must not wait for those that publish.
+    let beating = BlockingQueue(label: "reel.work.heartbeat", width: 1)
+    let heartbeat = Task {
+      while (try? await Task.sleep(for: beat, clock: .continuous)) != nil {
+        // One that fails is made good by the next.
+        await beating.run {
+          _ = try? worker.renew()
+          _ = try? worker.freeWhatIsDue()
+        }
+      }
+    }
+    return WorkSession(
+      feed: QueueFeed(
+        worker, listener: listener, jobs: jobs, staysForMore: staysForMore, walk: walk,
+        input: { SourceInput(path: $0) }),
+      worker: worker, pool: pool, heartbeat: heartbeat, grace: grace, queue: blocking)
+  }
+
+  /// This machine, for people.
+  private static var host: String {
+    var names = utsname()
+    guard uname(&names) == 0 else { return "?" }
+    return withUnsafeBytes(of: &names.nodename) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+  }
+
+  /// Writes down what becomes of items, to the end of the run.
+  /// - Parameter end: ends the run, where nothing can be written down.
+  func note(_ events: IngestEvents, orEnd end: @escaping @Sendable () -> Void) async throws(CatalogError) {
+    for await batch in events.batches() {
+      try await queue.run { [feed] () throws(CatalogError) in
+        do throws(CatalogError) {
+          try feed.note(batch)
+        } catch {
+          end()
+          throw error
+        }
+      }
+    }
+  }
+
+  /// A signal came: what takes longer than the grace is given back, and the process ends.
+  func limitGrace() {
+    let (worker, seconds) = (worker, grace / .seconds(1))
+    DispatchQueue(label: "reel.work.grace").asyncAfter(deadline: .now() + seconds) {
+      try? worker.retire()
+      _exit(ReelExit.interrupted.rawValue)
+    }
+  }
+
+  /// Gives back what is held.
+  func end() async throws {
+    heartbeat.cancel()
+    await heartbeat.value
+    defer { pool.close() }
+    try await orCommandFailure { [worker] () async throws(CatalogError) in
+      try await queue.run { () throws(CatalogError) in try worker.retire() }
+    }
+    if let problem = feed.problem { throw CommandFailure(problem) }
+  }
+}

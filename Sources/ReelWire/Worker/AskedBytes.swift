@@ -1,0 +1,40 @@
+import Glibc
+
+/// The bytes of a file that the worker has no descriptor of: it asks its parent for them, one question at a time.
+package struct AskedBytes {
+  let channel: WorkerChannel
+  package let receipt: Receipt
+
+  /// Puts up to `buffer.count` bytes from `offset` on into `buffer`.
+  /// - Parameter expected: how many will be read from there on, as far as that can be told.
+  /// - Returns: how many there were, 0 at the end; nil when the parent gives none any more.
+  package func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, expecting expected: Int
+  ) -> Int? {
+    var filled = 0
+    while filled < buffer.count {
+      let request = RangeRequest(
+        position: offset + Int64(filled), count: buffer.count - filled, expected: expected - filled)
+      guard let bytes = answer(to: request) else { return nil }
+      guard bytes.count <= request.count else { return nil }
+      bytes.withUnsafeBytes { buffer.baseAddress.map { $0 + filled }?.copyMemory(from: $0) }
+      filled += bytes.count
+      if bytes.count < request.count { break }
+    }
+    return filled
+  }
+
+  private func answer(to request: RangeRequest) -> ArraySlice<UInt8>? {
+    guard let question = try? request.encoded(), channel.send(receipt.with(question)),
+      case .frame(let frame, nil) = channel.receive(),
+      case .bytes(let bytes)? = try? RangeReply(decoding: frame)
+    else { return nil }
+    return bytes
+  }
+}
+
+extension UnsafeMutableRawPointer {
+  fileprivate func copyMemory(from bytes: UnsafeRawBufferPointer) {
+    if let start = bytes.baseAddress { copyMemory(from: start, byteCount: bytes.count) }
+  }
+}

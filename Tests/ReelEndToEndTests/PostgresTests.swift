@@ -1,0 +1,111 @@
+import Foundation
+import ReelPostgres
+import ReelTestServers
+import Testing
+
+/// Commands over a catalog on a server.
+@Suite(.besidePostgres) struct PostgresTests {
+  private func reel(_ arguments: [String], in bench: Workbench) async throws -> ReelBinary.Outcome {
+    try await ReelBinary.run(arguments, in: bench.folder, environment: bench.environment)
+  }
+
+  @Test func aCatalogOnAServerServesEveryCommandThatNeedsNoFolder() async throws {
+    let (database, bench) = (try await TestDatabase(), try Workbench())
+    try bench.addDistinct(5)
+    try bench.add("clips/phone-portrait.mov")
+    let catalog = ["--catalog", database.url()]
+    let store = bench.folder.appendingPathComponent("store").path
+    let none = try await reel(["status"] + catalog, in: bench)
+    #expect(none.status == 0 && none.output.contains("posts          0"))
+
+    let homeless = try await reel(["ingest", bench.clips.path] + catalog, in: bench)
+    #expect(homeless.status == 64 && homeless.errors.contains("--to"))
+
+    let dry = try await reel(["ingest", bench.clips.path, "--dry-run", "--to", store] + catalog, in: bench)
+    #expect(dry.status == 0)
+    #expect(try database.connect().value("SELECT to_regclass('reel.post') IS NULL", as: Bool.self) == true)
+
+    let first = try await reel(["ingest", bench.clips.path, "--to", store, "--posters"] + catalog, in: bench)
+    #expect(first.status == 0 && first.output.contains("published 6 videos"))
+    let again = try await reel(["ingest", bench.clips.path, "--to", store] + catalog, in: bench)
+    #expect(again.status == 0 && again.output.contains("nothing new"))
+
+    let feed = try await reel(["feed", "--json", "--size", "100"] + catalog, in: bench)
+    let posts = try #require(try feed.object()["posts"] as? [[String: Any]])
+    #expect(posts.compactMap { $0["pageNumber"] as? Int } == [6, 5, 4, 3, 2, 1])
+    let search = try await reel(["feed", "--json", "--search", "phone"] + catalog, in: bench)
+    #expect((try search.object()["posts"] as? [Any])?.count == 1)
+    let shown = try await reel(["show", bench.clips.path + "/phone-portrait.mov"] + catalog, in: bench)
+    #expect(shown.status == 0)
+    let export = try await reel(["export", "-"] + catalog, in: bench)
+    #expect(export.output.split(separator: "\n").count == 6)
+    let page = try await reel(
+      ["page", bench.folder.appendingPathComponent("site").path] + catalog, in: bench)
+    #expect(page.status == 0 && page.output.contains("6 posts"))
+    #expect(try await reel(["verify", "--read"] + catalog, in: bench).status == 0)
+    #expect(try await reel(["doctor"] + catalog, in: bench).status == 0)
+
+    let video = try #require(posts[0]["video"] as? String)
+    try FileManager.default.removeItem(atPath: store + "/" + video)
+    #expect(try await reel(["verify"] + catalog, in: bench).status == 3)
+    let mended = try await reel(["doctor", "--fix", "--from", bench.clips.path] + catalog, in: bench)
+    #expect(mended.status == 0)
+    #expect(try await reel(["verify", "--read"] + catalog, in: bench).status == 0)
+    // No library came about.
+    let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
+    #expect(Set(names) == ["clips", "store", "site"])
+  }
+
+  @Test func postersAreMadeForPostsThatHaveNone() async throws {
+    let (database, bench) = (try await TestDatabase(), try Workbench())
+    try bench.addDistinct(2)
+    let catalog = ["--catalog", database.url()]
+    let store = bench.folder.appendingPathComponent("store").path
+    _ = try await reel(["ingest", bench.clips.path, "--to", store] + catalog, in: bench)
+    let made = try await reel(["poster", "--missing"] + catalog, in: bench)
+    #expect(made.status == 0)
+    let feed = try await reel(["feed", "--json"] + catalog, in: bench)
+    let posts = try #require(try feed.object()["posts"] as? [[String: Any]])
+    #expect(posts.count == 2 && posts.allSatisfy { $0["posterURL"] is String && $0["blurHash"] is String })
+    #expect(try await reel(["verify", "--read"] + catalog, in: bench).status == 0)
+  }
+
+  @Test func severalProcessesPublishEachVideoOnce() async throws {
+    let (database, bench) = (try await TestDatabase(), try Workbench(reader: .fake))
+    try bench.addDistinct(30)
+    let store = bench.folder.appendingPathComponent("store").path
+    let arguments = ["ingest", bench.clips.path, "--to", store, "--json", "--catalog", database.url()]
+    let published = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<3 {
+        group.addTask {
+          let run = try await reel(arguments, in: bench)
+          #expect(run.status == 0)
+          let summary = try run.object()["summary"] as? [String: Any]
+          return summary?["published"] as? Int ?? -1
+        }
+      }
+      return try await group.reduce(0, +)
+    }
+    #expect(published == 30)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: store).filter { !$0.hasPrefix(".") }.count == 30)
+  }
+
+  @Test func aPasswordIsTakenFromWhereItIsNotSeen() async throws {
+    let bench = try Workbench()
+    let address = "postgres://reel:hunter2@127.0.0.1:1/reel"
+    let shown = try await reel(["status", "--catalog", address], in: bench)
+    #expect(shown.status == 64 && shown.errors.contains("PGPASSWORD"))
+    let hidden = try await ReelBinary.run(
+      ["status"], in: bench.folder, environment: ["REEL_CATALOG": address])
+    #expect(hidden.status == 1 && hidden.errors.contains("postgres://reel@127.0.0.1:1/reel"))
+    for run in [shown, hidden] { #expect(!(run.output + run.errors).contains("hunter2")) }
+  }
+
+  @Test(arguments: [["backup", "copy"], ["relocate", "old", "new"], ["doctor", "--rebuild"]])
+  func aCommandThatIsAboutAFolderSaysSo(_ arguments: [String]) async throws {
+    let bench = try Workbench()
+    let run = try await reel(arguments + ["--catalog", "postgres://reel@127.0.0.1:1/reel"], in: bench)
+    #expect(run.status == 64 && run.errors.contains("on a server"))
+  }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import Glibc
+import ReelPostgres
+import ReelTestServers
+import ReelTestSupport
+import Testing
+
+/// The queue on the command line: `reel enqueue`, `reel work`, `reel status`.
+@Suite(.besidePostgres) struct WorkTests {
+  /// A queue, and a store that workers share.
+  private struct Fleet {
+    let database: TestDatabase
+    let bench: Workbench
+    var store: String { bench.folder.appendingPathComponent("store").path }
+
+    init(_ count: Int) async throws {
+      database = try await TestDatabase()
+      bench = try Workbench(reader: .fake)
+      try bench.addDistinct(count)
+    }
+
+    func start(_ arguments: [String], environment: [String: String] = [:]) throws -> ReelBinary.Running {
+      try ReelBinary.start(
+        arguments + ["--catalog", database.url()], in: bench.folder,
+        environment: bench.environment.merging(environment) { $1 })
+    }
+
+    func reel(_ arguments: String...) async throws -> ReelBinary.Outcome {
+      try await start(arguments).outcome()
+    }
+
+    func work(_ more: [String] = [], environment: [String: String] = [:]) throws -> ReelBinary.Running {
+      try start(["work", "--to", store, "--jobs", "2"] + more, environment: environment)
+    }
+
+    /// Whatever the time is, `process` has not been heard of for longer than its lease.
+    func endLease(of process: Int32) throws {
+      let db = try database.connect()
+      for table in ["worker", "owner"] {
+        try db.run("UPDATE reel.\(table) SET lease_until = 0 WHERE pid = $1", [.int(Int64(process))])
+      }
+    }
+
+    /// Asked of the tables and the folder, by nothing that Reel shares.
+    func checkEachIsOnePost(_ count: Int) throws {
+      let db = try database.connect()
+      func number(_ query: String) throws -> Int? { try db.value(query, as: Int.self) }
+      #expect(try number("SELECT count(*) FROM reel.post") == count)
+      #expect(
+        try number("SELECT count(DISTINCT digest) FROM reel.intent JOIN reel.post ON intent = number")
+          == count)
+      #expect(try number("SELECT max(page_number) FROM reel.post") == count)
+      #expect(try number("SELECT count(*) FROM reel.work WHERE state <> 3") == 0)
+      #expect(try number("SELECT count(*) FROM reel.item") == count)
+      let keys = try db.rows("SELECT object_key FROM reel.intent JOIN reel.post ON intent = number") {
+        try $0[0] as String
+      }
+      let names = try FileManager.default.contentsOfDirectory(atPath: store).filter { !$0.hasPrefix(".") }
+      #expect(Set(names) == Set(keys))
+    }
+  }
+
+  @Test func whatIsEnqueuedIsPublishedOnce() async throws {
+    let fleet = try await Fleet(40)
+    try Data("not a video".utf8).write(to: fleet.bench.clips.appendingPathComponent("bad.mp4"))
+    let first = try await fleet.reel("enqueue", "clips", "--json")
+    #expect(try first.status == 0 && first.object()["new"] as? Int == 41, "\(first.errors)")
+    let again = try await fleet.reel("enqueue", "clips", "--json")
+    #expect(try again.object()["new"] as? Int == 0 && again.object()["known"] as? Int == 41)
+    let work = try await fleet.work().outcome()
+    #expect(work.status == 3 && work.output.contains("published 40 videos"), "\(work.errors)")
+
+    let status = try await fleet.reel("status", "--json")
+    let queue = try #require(try status.object()["queue"] as? [String: Any])
+    let items = try #require(queue["items"] as? [String: Int])
+    #expect(items["done"] == 40 && items["failed"] == 1 && items["waiting"] == 0)
+    let reasons = try #require(queue["reasons"] as? [[String: Any]])
+    #expect(reasons.count == 1 && reasons[0]["code"] as? String == "notMedia")
+    #expect((reasons[0]["path"] as? String)?.hasSuffix("/clips/bad.mp4") == true)
+    let told = try await fleet.reel("status")
+    #expect(told.output.contains("40 done, 1 failed") && told.output.contains("[notMedia]"))
+
+    // Mended, and tried again.
+    try FileManager.default.removeItem(at: fleet.bench.clips.appendingPathComponent("bad.mp4"))
+    try fleet.bench.addDistinct(41)
+    try FileManager.default.moveItem(
+      at: fleet.bench.clips.appendingPathComponent("clip-00040.mp4"),
+      to: fleet.bench.clips.appendingPathComponent("bad.mp4"))
+    let retried = try await fleet.reel("enqueue", "--retry")
+    #expect(retried.status == 0 && retried.output.contains("1 put back"))
+    #expect(try await fleet.work().outcome().status == 0)
+    try fleet.checkEachIsOnePost(41)
+  }
+
+  @Test func withoutASharedCatalogThereIsNoQueue() async throws {
+    let bench = try Workbench()
+    for command in [["enqueue", "clips"], ["work"]] {
+      let run = try await ReelBinary.run(command, in: bench.folder)
+      #expect(run.status == 64 && run.errors.contains("--catalog postgres://"))
+    }
+  }
+
+  @Test func whoStaysIsWokenAndGivesUpItsPlaceWhenToldTo() async throws {
+    let fleet = try await Fleet(3)
+    let worker = try fleet.work(["--forever", "--quiet"])
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    let db = try fleet.database.connect()
+    while try db.value("SELECT count(*) FROM reel.work WHERE state = 3", as: Int.self) != 3,
+      worker.process.isRunning
+    {
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    worker.send(SIGTERM)
+    let end = try await worker.outcome()
+    #expect(end.status == 130, "\(end.errors)")
+    #expect(try db.value("SELECT count(*) FROM reel.worker", as: Int.self) == 0)
+    try fleet.checkEachIsOnePost(3)
+  }
+
+  @Test(arguments: ["intended", "uploaded", "published"])
+  func oneThatWasStoppedAndWokenUpTooLateIsFencedOff(step: String) async throws {
+    let fleet = try await Fleet(12)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    let late = try fleet.work(environment: ["REEL_FAILPOINT": "\(step)=stop"])
+    try await late.untilStopped()
+    try fleet.endLease(of: late.process.processIdentifier)
+    let other = try await fleet.work().outcome()
+    #expect(other.status == 0, "\(other.errors)")
+    try fleet.checkEachIsOnePost(12)
+    late.send(SIGCONT)
+    _ = try await late.outcome()
+    try fleet.checkEachIsOnePost(12)
+  }
+
+  @Test(.notQuick, .shortTime) func killedAtRandomEachVideoIsOnePost() async throws {
+    let count = TestForm.isLong ? 10_000 : 60
+    let kills = TestForm.isLong ? 100 : 6
+    var random = SplitMix64(seed: TestSeed.drawn())
+    let fleet = try await Fleet(count)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    var workers: [ReelBinary.Running] = []
+    for round in 0..<kills {
+      while workers.count < 3 { workers.append(try fleet.work(["--quiet"])) }
+      try await Task.sleep(for: .milliseconds(Int(random.next() % 400)))
+      // One at a time, and sometimes all at once.
+      let victims = round % 3 == 2 ? workers : [workers[Int(random.next() % 3)]]
+      for victim in victims { victim.send(SIGKILL) }
+      for victim in victims {
+        _ = try await victim.outcome()
+        try fleet.endLease(of: victim.process.processIdentifier)
+      }
+      workers.removeAll { worker in victims.contains { $0 === worker } }
+    }
+    for worker in workers { _ = try await worker.outcome() }
+    #expect(try await fleet.work(["--quiet"]).outcome().status == 0)
+    // What three died of is set aside, whoever was to blame.
+    #expect(try await fleet.reel("enqueue", "--retry").status == 0)
+    #expect(try await fleet.work(["--quiet"]).outcome().status == 0)
+    try fleet.checkEachIsOnePost(count)
+  }
+}

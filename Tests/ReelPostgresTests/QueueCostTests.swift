@@ -1,0 +1,90 @@
+import Foundation
+import ReelCore
+import ReelPostgres
+import ReelTestServers
+import ReelTestSupport
+import Testing
+
+/// What an item costs the database, with few and with many in the queue: a million in the long form.
+@Suite(.besidePostgres, .notQuick) struct QueueCostTests {
+  @Test(.shortTime) func anItemCostsTheSameWhateverTheQueueHolds() async throws {
+    let (few, many) = TestForm.isLong ? (20_000, 1_000_000) : (2_000, 10_000)
+    // One connection: its server process does all the work.
+    let pool = try await TestDatabase().pool { $0.connections = 1 }
+    let queue = try WorkQueue(pool)
+    let server = try #require(
+      try pool.withConnection { try $0.value("SELECT pg_backend_pid()", as: Int.self) })
+    let worker = try QueueWorker(queue, host: "host", destination: "file:///media")
+    var cost = Cost(server: server, queue: queue, worker: worker)
+    let early = try cost.enqueue(few)
+    let earlyWork = try cost.work(few)
+    var late = early
+    while cost.enqueued < many { late = try cost.enqueue(few) }
+    // As autovacuum does within a minute.
+    try pool.withConnection { try $0.execute("VACUUM ANALYZE reel.item, reel.work") }
+    var lateWork = try cost.work(few)
+    print("in a queue of \(many), first items:", lateWork)
+    while cost.worked < many { lateWork = try cost.work(few) }
+    print("enqueued: early \(early), late \(late); taken and finished: early \(earlyWork), last \(lateWork)")
+    #expect(early.server <= 1 && late.server <= 1 && earlyWork.server <= 1 && lateWork.server <= 1)
+    if TestForm.isLong { #expect(lateWork.server <= earlyWork.server * 4 / 3) }
+  }
+
+  /// Milliseconds for each item: by the client's clock, and of the processor's time in the server, which other work on
+  /// this machine leaves as it is.
+  private struct Milliseconds: CustomStringConvertible {
+    let elapsed: Double
+    let server: Double
+
+    var description: String {
+      func text(_ value: Double) -> String { "\((value * 1000).rounded() / 1000) ms" }
+      return "\(text(elapsed)) (\(text(server)) of the server's processor)"
+    }
+  }
+
+  private struct Cost {
+    let server: Int
+    let queue: WorkQueue
+    let worker: QueueWorker
+    var enqueued = 0
+    var worked = 0
+
+    mutating func enqueue(_ count: Int) throws -> Milliseconds {
+      let batches = stride(from: enqueued, to: enqueued + count, by: 500).map { start in
+        (start..<start + 500).map {
+          NewItem(address: SourcePath("s3://uploads/2026/clip-\($0).mp4"), version: "etag-\($0)", size: 1)
+        }
+      }
+      enqueued += count
+      return try milliseconds(count) { for batch in batches { _ = try queue.enqueue(batch) } }
+    }
+
+    mutating func work(_ count: Int) throws -> Milliseconds {
+      worked += count
+      return try milliseconds(count) {
+        var left = count
+        while left > 0 {
+          let taken = try worker.take(upTo: min(32, left))
+          try #require(!taken.isEmpty)
+          try worker.finish(taken.map { ItemOutcome($0.id, .done) })
+          left -= taken.count
+        }
+      }
+    }
+
+    private func milliseconds(_ count: Int, _ body: () throws -> Void) throws -> Milliseconds {
+      let before = try processorTime()
+      let time = try ContinuousClock().measure(body)
+      return Milliseconds(
+        elapsed: time / .milliseconds(1) / Double(count),
+        server: (try processorTime() - before) / Double(count))
+    }
+
+    /// Milliseconds that the server's process has had of the processor (proc(5): ticks, of which there are 100 a second).
+    private func processorTime() throws -> Double {
+      let stat = try String(contentsOfFile: "/proc/\(server)/stat", encoding: .utf8)
+      let fields = try #require(stat.split(separator: ")").last).split(separator: " ")
+      return try [11, 12].reduce(0) { $0 + (try #require(Double(fields[$1]))) * 10 }
+    }
+  }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import ReelCore
+import ReelPostgres
+import ReelTestServers
+import Testing
+
+@Suite(.besidePostgres) struct QueueTests {
+  private struct Bench {
+    let pool: PostgresPool
+    let queue: WorkQueue
+
+    init() async throws {
+      let database = try await TestDatabase()
+      pool = try database.pool()
+      queue = try WorkQueue(pool)
+    }
+
+    func worker(_ change: (inout QueueWorker.Settings) -> Void = { _ in }) throws -> QueueWorker {
+      var settings = QueueWorker.Settings()
+      change(&settings)
+      return try QueueWorker(queue, host: "host", destination: "file:///media", settings: settings)
+    }
+
+    func enqueue(_ names: [String], priority: Int = 0) throws -> WorkQueue.Enqueued {
+      try queue.enqueue(names.map { item($0) }, priority: priority)
+    }
+
+    func item(_ name: String, version: String = "1") -> NewItem {
+      NewItem(address: SourcePath("/uploads/\(name)"), version: version, size: 7)
+    }
+
+    /// As if the lease of every worker had run out, whatever the time is.
+    func killAll() throws {
+      try pool.transaction { tx in try tx.run("UPDATE reel.worker SET lease_until = 0") }
+    }
+
+    /// By the tables alone.
+    func states() throws -> [String: Int64] {
+      let rows = try pool.read { db in
+        try db.rows("SELECT address, state FROM reel.item JOIN reel.work ON work.item = item.id") {
+          (String(decoding: try $0[0] as [UInt8], as: UTF8.self), try $0[1] as Int64)
+        }
+      }
+      return Dictionary(
+        uniqueKeysWithValues: rows.map { ($0.0.split(separator: "/").last.map(String.init) ?? "", $0.1) })
+    }
+  }
+
+  private func names(_ items: [TakenItem]) -> [String] {
+    items.map { String($0.address.text.split(separator: "/").last ?? "") }
+  }
+
+  @Test func whatIsListedOftenIsEnqueuedOnce() async throws {
+    let bench = try await Bench()
+    var count = try bench.enqueue(["a", "b", "a"])
+    #expect(count.new == 2 && count.known == 1)
+    count = try bench.queue.enqueue([bench.item("a"), bench.item("a", version: "2"), bench.item("c")])
+    #expect(count.new == 2 && count.known == 1)
+    #expect(try bench.queue.enqueue([]) == WorkQueue.Enqueued())
+  }
+
+  @Test func anAddressMayBeAnyBytes() async throws {
+    let bench = try await Bench()
+    let address = SourcePath(bytes: [0x2F, 0xFF, 0xFE, 0x0A])
+    _ = try bench.queue.enqueue([NewItem(address: address, version: "", size: nil)])
+    #expect(try bench.worker().take(upTo: 1).map(\.address) == [address])
+  }
+
+  @Test func theMostUrgentAndOldestFirstAndNobodyTwice() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a", "b"])
+    _ = try bench.enqueue(["c"], priority: 1)
+    let (one, other) = (try bench.worker(), try bench.worker())
+    let first = try one.take(upTo: 2)
+    #expect(names(first) == ["c", "a"])
+    #expect(names(try other.take(upTo: 2)) == ["b"])
+    #expect(try one.take(upTo: 2).isEmpty)
+    #expect(try one.isQueueEmpty() == false)
+  }
+
+  @Test func whatBecameOfItemsIsWrittenDown() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a", "b", "c", "d", "e"])
+    let worker = try bench.worker { $0.pause = .zero }
+    let taken = try worker.take(upTo: 5)
+    let endings: [ItemOutcome.Ending] = [
+      .done, .refused(code: "policy", message: "too long"), .failed(code: "corrupt", message: "a\0b"),
+      .failedForNow(code: "unavailable", message: "busy"), .givenBack,
+    ]
+    try worker.finish(zip(taken, endings).map { ItemOutcome($0.id, $1) })
+    #expect(try bench.states() == ["a": 3, "b": 4, "c": 5, "d": 2, "e": 0])
+    #expect(worker.held.isEmpty)
+    let status = try #require(try WorkQueue.status(bench.pool))
+    #expect(status.items == [.done: 1, .refused: 1, .failed: 1, .later: 1, .waiting: 1])
+    #expect(status.reasons.map(\.code).sorted() == ["corrupt", "policy", "unavailable"])
+    #expect(status.reasons.first { $0.code == "corrupt" }?.message == "a\u{FFFD}b")
+    #expect(status.workers.count == 1 && status.workers[0].finished == 3 && status.workers[0].failed == 2)
+    #expect(status.endedInLastMinute == 3)
+    // What is to be tried again waits for its time, which is now.
+    #expect(try worker.freeWhatIsDue() == 1)
+    #expect(names(try worker.take(upTo: 5)) == ["d", "e"])
+  }
+
+  @Test func whatFailsForReasonsThatMayPassFailsInTheEnd() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a"])
+    let worker = try bench.worker { ($0.pause, $0.mostFailures) = (.zero, 3) }
+    for attempt in 1...3 {
+      let taken = try worker.take(upTo: 1)
+      #expect(taken.map(\.failures) == [attempt - 1])
+      try worker.finish(taken.map { ItemOutcome($0.id, .failedForNow(code: "unavailable", message: "busy")) })
+      try worker.freeWhatIsDue()
+    }
+    #expect(try bench.states() == ["a": 5])
+    #expect(try worker.isQueueEmpty())
+    #expect(try bench.queue.putBack([.failed, .setAside]) == 1)
+    #expect(try worker.take(upTo: 1).map(\.failures) == [0])
+  }
+
+  @Test func whatADeadWorkerHeldIsFreeAgainAndItsLateWordDoesNotCount() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a", "b"])
+    let (late, next) = (try bench.worker(), try bench.worker())
+    let taken = try late.take(upTo: 2)
+    try late.finish([ItemOutcome(taken[0].id, .done)])
+    try bench.killAll()
+    #expect(try next.freeWhatIsDue() == 1)
+    let again = try next.take(upTo: 2)
+    // Its own lease was over, too: it takes as somebody new.
+    let taking = again.isEmpty ? try next.take(upTo: 2) : again
+    #expect(names(taking) == ["b"] && taking[0].deaths == 1)
+    try late.finish([ItemOutcome(taken[1].id, .failed(code: "corrupt", message: "late"))])
+    #expect(try bench.states() == ["a": 3, "b": 1])
+    #expect(try late.renew() == false)
+    #expect(late.held.isEmpty)
+    try next.finish([ItemOutcome(taking[0].id, .done)])
+    #expect(try bench.states() == ["a": 3, "b": 3])
+  }
+
+  @Test func whoStopsGivesBack() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a", "b"])
+    let (one, other) = (try bench.worker(), try bench.worker())
+    #expect(try one.take(upTo: 2).count == 2)
+    try one.retire()
+    let taken = try other.take(upTo: 2)
+    #expect(names(taken) == ["a", "b"] && taken.allSatisfy { $0.deaths == 0 })
+    #expect(try WorkQueue.status(bench.pool)?.workers.count == 1)
+  }
+
+  @Test func anItemThatThreeWorkersDiedOfIsSetAsideAloneAndWithWhatIsKnown() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["deadly", "a", "b"])
+    for _ in 1...2 {
+      let victim = try bench.worker()
+      #expect(try victim.take(upTo: 10).count == 3)
+      try bench.killAll()
+      try bench.worker().freeWhatIsDue()
+    }
+    // Each is taken alone now: the third death is of the one that causes it.
+    let victim = try bench.worker()
+    #expect(names(try victim.take(upTo: 10)) == ["deadly"])
+    #expect(try victim.take(upTo: 10).isEmpty)
+    try bench.killAll()
+    try bench.worker().freeWhatIsDue()
+    let survivor = try bench.worker()
+    for name in ["a", "b"] {
+      let taken = try survivor.take(upTo: 10)
+      #expect(names(taken) == [name])
+      try survivor.finish(taken.map { ItemOutcome($0.id, .done) })
+    }
+    #expect(try bench.states() == ["deadly": 6, "a": 3, "b": 3])
+    let reason = try #require(try WorkQueue.status(bench.pool)?.reasons.first)
+    #expect(reason.state == .setAside && reason.code == "workerDied" && reason.message.contains("host"))
+  }
+
+  @Test func whoWaitsIsWokenByWhatIsEnqueued() async throws {
+    let bench = try await Bench()
+    let listener = QueueListener(bench.queue)
+    // The first one only begins to listen.
+    listener.wait(atMost: .milliseconds(1), until: { false })
+    _ = try bench.enqueue(["a"])
+    let start = ContinuousClock.now
+    listener.wait(atMost: .seconds(60), until: { false })
+    #expect(ContinuousClock.now - start < .seconds(30))
+    // And by who stops it.
+    listener.wait(atMost: .seconds(60), until: { true })
+  }
+
+  @Test func whatIsDoneIsForgottenByAge() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a", "b"])
+    let worker = try bench.worker()
+    try worker.finish(try worker.take(upTo: 1).map { ItemOutcome($0.id, .done) })
+    #expect(try bench.queue.forget(doneBefore: .seconds(3600)) == 0)
+    #expect(try bench.queue.forget(doneBefore: .seconds(-1)) == 1)
+    #expect(try bench.states() == ["b": 0])
+    #expect(try bench.enqueue(["a", "b"]).new == 1)
+  }
+
+  @Test func manyAtOnceTakeEachItemOnce() async throws {
+    let bench = try await Bench()
+    let most = 400
+    _ = try bench.enqueue((0..<most).map { "item-\($0)" })
+    let taken = try await withThrowingTaskGroup(of: [Int64].self) { group in
+      for _ in 0..<4 {
+        let worker = try bench.worker()
+        group.addTask {
+          try await Task.detached {
+            var mine: [Int64] = []
+            while true {
+              let items = try worker.take(upTo: 7)
+              if items.isEmpty { return mine }
+              mine += items.map(\.id)
+              try worker.finish(items.map { ItemOutcome($0.id, .done) })
+            }
+          }.value
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(taken.count == most && Set(taken).count == most)
+    #expect(try bench.states().values.allSatisfy { $0 == 3 })
+  }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+/// Stands between a client and PostgreSQL, on a port of 127.0.0.1, and cuts the connection around a COMMIT when it is
+/// told to.
+package final class CuttingProxy: Sendable {
+  /// What happens around the next COMMIT, once.
+  package enum Fault: CaseIterable, Sendable {
+    /// The server never hears of it.
+    case before
+    /// The server does it, and the client never hears of that.
+    case after
+    /// The client is cut off; the server hears of it only when ``release()`` is called.
+    case late
+  }
+
+  private struct State {
+    var fault: Fault?
+    var held: (bytes: [UInt8], server: Int32)?
+    var cuts = 0
+    var isRefusing = false
+  }
+
+  package let port: Int
+  private let listener: Int32
+  private let server: Int
+  private let state = Mutex(State())
+  private static let commit = Array("COMMIT\0".utf8)
+
+  /// - Parameter server: the port of the server.
+  package init(to server: Int) throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    var address = Self.address(0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        bind(listener, pointer, length) == 0 && listen(listener, 128) == 0
+          && getsockname(listener, pointer, &length) == 0
+      }
+    }
+    try #require(bound)
+    (self.listener, self.server) = (listener, server)
+    port = Int(UInt16(bigEndian: address.sin_port))
+    Thread.detachNewThread { [self] in accept() }
+  }
+
+  /// How many connections were cut by a fault.
+  package var cuts: Int { state.withLock { $0.cuts } }
+
+  /// The next COMMIT meets this.
+  package func arm(_ fault: Fault) { state.withLock { $0.fault = fault } }
+
+  /// Sends the COMMIT that was held back; false when there is none.
+  package func release() -> Bool {
+    let held = state.withLock { state in state.held.take() }
+    guard let held else { return false }
+    _ = Self.write(held.bytes, to: held.server)
+    // Its answer goes nowhere; the server's end is closed when that has been read.
+    Thread.detachNewThread {
+      while Self.read(held.server) != nil {}
+      close(held.server)
+    }
+    // The server ends the session when the client does, after what it was sent before.
+    shutdown(held.server, Int32(SHUT_WR))
+    return true
+  }
+
+  /// No connection gets through from now on, or all do again.
+  package func refuse(_ isRefusing: Bool) { state.withLock { $0.isRefusing = isRefusing } }
+
+  /// Takes no more connections.
+  package func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+
+  private static func address(_ port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+  }
+
+  private func accept() {
+    while true {
+      let client = Glibc.accept(listener, nil, nil)
+      if client < 0 { break }
+      _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+      if state.withLock({ $0.isRefusing }) {
+        close(client)
+        continue
+      }
+      let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      var address = Self.address(self.server)
+      let connected = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+      }
+      guard connected else {
+        close(client)
+        close(server)
+        continue
+      }
+      let pair = Pair(client: client, server: server)
+      Thread.detachNewThread { [self] in forward(pair) }
+      Thread.detachNewThread {
+        while let bytes = Self.read(pair.server), !pair.isCut.load(ordering: .acquiring) {
+          if !Self.write(bytes, to: pair.client) { break }
+        }
+        shutdown(pair.client, Int32(SHUT_RDWR))
+        pair.leave()
+      }
+    }
+    close(listener)
+  }
+
+  /// Two sockets that are closed when both directions have ended.
+  private final class Pair: Sendable {
+    let client: Int32
+    let server: Int32
+    let isCut = Atomic(false)
+    /// Whether the server's end goes on without the client's.
+    let keepsServer = Atomic(false)
+    private let left = Atomic(2)
+
+    init(client: Int32, server: Int32) { (self.client, self.server) = (client, server) }
+
+    func leave() {
+      guard left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
+      close(client)
+      if !keepsServer.load(ordering: .acquiring) { close(server) }
+    }
+  }
+
+  private func forward(_ pair: Pair) {
+    while let bytes = Self.read(pair.client) {
+      let isCommit = bytes.indices.contains { bytes[$0...].starts(with: Self.commit) }
+      let fault = isCommit ? state.withLock { state in state.fault.take() } : nil
+      guard let fault else {
+        if !Self.write(bytes, to: pair.server) { break }
+        continue
+      }
+      pair.isCut.store(true, ordering: .releasing)
+      switch fault {
+      case .before: break
+      case .after:
+        _ = Self.write(bytes, to: pair.server)
+      // The answer is what the other direction reads last.
+      case .late:
+        // The other direction has to let go of the server's end first: a copy stays.
+        let server = dup(pair.server)
+        state.withLock { $0.held = (bytes, server) }
+        state.withLock { $0.cuts += 1 }
+        shutdown(pair.client, Int32(SHUT_RDWR))
+        pair.leave()
+        return
+      }
+      state.withLock { $0.cuts += 1 }
+      if fault == .before { shutdown(pair.server, Int32(SHUT_RDWR)) }
+      shutdown(pair.client, Int32(SHUT_RDWR))
+      pair.leave()
+      return
+    }
+    shutdown(pair.server, Int32(SHUT_WR))
+    pair.leave()
+  }
+
+  private static func read(_ file: Int32) -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let count = recv(file, &buffer, buffer.count, 0)
+    return count > 0 ? Array(buffer[..<count]) : nil
+  }
+
+  private static func write(_ bytes: [UInt8], to file: Int32) -> Bool {
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes {
+        send(file, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      if count <= 0 { return false }
+      sent += count
+    }
+    return true
+  }
+}
