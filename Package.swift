@@ -57,8 +57,10 @@ let package = Package(
     module("ReelWire", ["CReel", "ReelCore"]),
     module("ReelProbe", ["CFFmpeg", "ReelCore"]),
     module("ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),
+    module("ReelMend", ["CFFmpeg", "CReel", "ReelCore", "ReelProbe"]),
     .executableTarget(
-      name: "reel-probe-worker", dependencies: ["ReelCore", "ReelWire", "ReelProbe", "ReelPicture"],
+      name: "reel-probe-worker",
+      dependencies: ["ReelCore", "ReelWire", "ReelProbe", "ReelPicture", "ReelMend"],
       swiftSettings: strict),
     module("ReelSandbox", ["CReel", "ReelCore", "ReelWire"]),
 
@@ -144,6 +146,7 @@ let package = Package(
     tests("ReelSourceTests", ["ReelCore", "ReelSource"]),
     tests("ReelWireTests", ["ReelCore", "ReelWire"]),
     tests("ReelProbeTests", ["ReelCore", "ReelProbe"]),
+    tests("ReelMendTests", ["ReelCore", "ReelProbe", "ReelMend"]),
     tests("ReelPictureTests", ["CFFmpeg", "ReelCore", "ReelProbe", "ReelPicture"]),
     tests(
       "ReelSandboxTests",

@@ -116,15 +116,26 @@ struct AppContext: Sendable {
   static func prober(
     _ settings: Settings, workers: Int, makesPosters: Bool = false
   ) throws -> SandboxedProber {
+    SandboxedProber(
+      worker: settings.worker.map { .path($0) } ?? .installed, isolation: try isolation(settings),
+      workers: max(1, workers),
+      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
+      makesPosters: makesPosters)
+  }
+
+  static func mender(_ settings: Settings) throws -> SandboxedMender {
+    SandboxedMender(
+      worker: settings.worker.map { .path($0) } ?? .installed, isolation: try isolation(settings),
+      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline)
+  }
+
+  private static func isolation(_ settings: Settings) throws -> IsolationRequest {
     guard let isolation = IsolationRequest(rawValue: settings.isolation ?? "auto") else {
       throw CommandFailure(
         .couldNotRun,
         "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
     }
-    return SandboxedProber(
-      worker: settings.worker.map { .path($0) } ?? .installed, isolation: isolation, workers: max(1, workers),
-      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
-      makesPosters: makesPosters)
+    return isolation
   }
 }
 
