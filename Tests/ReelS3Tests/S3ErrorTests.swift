@@ -59,15 +59,17 @@ struct S3ErrorTests {
       try await failure(HTTPReply(status: .badGateway, body: Array("<html><p>".utf8)))?.code == .unavailable)
   }
 
-  @Test("a clock that is wrong is made up for by the store's, once")
-  func skew() async throws {
+  @Test(
+    "a clock that is wrong is made up for by the store's, once, whatever the store calls it",
+    arguments: [(403, "RequestTimeTooSkewed"), (400, "AccessDenied"), (403, "SignatureDoesNotMatch")])
+  func skew(_ status: Int, _ code: String) async throws {
     let ahead = StoppedClock().now().addingTimeInterval(3600)
     let date = HTTPDateText.text(ahead)
     let isFixed = Mutex(false)
     let fake = FakeS3 { sent in
       let isRight = sent.call.fields[.amzDate] == SignatureV4.stamp(ahead)
       isFixed.withLock { $0 = $0 || isRight }
-      return isRight ? nil : FakeS3.error(403, "RequestTimeTooSkewed", fields: [.date: date])
+      return isRight ? nil : FakeS3.error(status, code, fields: [.date: date])
     }
     let transport = fake.transport()
     let uploader = try uploader(transport)
@@ -76,6 +78,15 @@ struct S3ErrorTests {
     // What was learned is kept.
     _ = try await uploader.upload(TestSource(size: 5).upload, to: try #require(ObjectKey("b.mp4"))) { _ in }
     #expect(transport.calls.count == 3)
+  }
+
+  @Test("a refusal by a store whose clock is right is a refusal")
+  func noSkew() async throws {
+    let date = HTTPDateText.text(StoppedClock().now().addingTimeInterval(200))
+    let fake = FakeS3 { _ in FakeS3.error(403, "AccessDenied", fields: [.date: date]) }
+    let transport = fake.transport()
+    let error = await #expect(throws: UploadError.self) { try await uploader(transport).prepare() }
+    #expect(transport.calls.count == 1 && error?.message.contains("AccessDenied") == true)
   }
 
   @Test("a store that is never content with the time is not asked for ever")

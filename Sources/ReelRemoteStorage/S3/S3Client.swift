@@ -148,12 +148,16 @@ final class S3Client: Sendable {
         return learned.region != region
       }
     }
-    if failure.isSkewed, let date = failure.reply.date {
+    if failure.maySkew, let date = failure.reply.date {
       let skew = date.timeIntervalSince(clock.now())
-      return learned.withLock { learned in
-        defer { learned.skew = skew }
-        return abs(skew - learned.skew) > 1
+      // Whoever does not say that it is the time takes a signature that is some minutes old.
+      let least: TimeInterval = failure.isSkewed ? 1 : 300
+      let isNew = learned.withLock { learned in
+        guard abs(skew - learned.skew) > least else { return false }
+        learned.skew = skew
+        return true
       }
+      if isNew || failure.isSkewed { return isNew }
     }
     if failure.isExpired {
       await source.forget()
