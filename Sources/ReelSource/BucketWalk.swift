@@ -141,6 +141,8 @@ struct RemoteOrigin: Sendable {
   private let source: any RemoteSource
   private let file: RemoteFile?
   private let use: RemoteUse
+  /// What is known of its state.
+  let state: RemoteState
   private let sidecarPlace: SidecarPlace
   /// Opened already, to look at its first bytes; for the first who opens it.
   private let opened: Opened
@@ -157,6 +159,7 @@ struct RemoteOrigin: Sendable {
     _ cancellation: CancellationFlag
   ) {
     (self.source, self.file, self.use, sidecarPlace) = (source, file, use, sidecar)
+    state = file?.state ?? (opened?.handle as? any RemoteHandle)?.state ?? RemoteState()
     self.cancellation = cancellation
     self.opened = Opened(opened)
   }
@@ -166,13 +169,25 @@ struct RemoteOrigin: Sendable {
     _ source: any RemoteSource, for use: RemoteUse, _ cancellation: CancellationFlag
   ) throws(SourceError) -> FoundFile {
     let opened = try source.open(nil, for: use, cancellation: cancellation)
-    let sidecar = source.sibling(Sidecar.name(for: source.path.lastComponent.bytes))
     return FoundFile(
       path: source.path, identity: opened.identity, wasNamed: true,
       origin: .remote(
         RemoteOrigin(
-          source: source, file: nil, use: use, sidecar: sidecar.map { .beside($0) } ?? .none, opened,
-          cancellation)))
+          source: source, file: nil, use: use, sidecar: besides(source), opened, cancellation)))
+  }
+
+  /// The file that an address names, in a state that was seen earlier. Asks for nothing.
+  static func listed(
+    _ file: RemoteFile, of source: any RemoteSource, for use: RemoteUse, _ cancellation: CancellationFlag
+  ) -> FoundFile {
+    FoundFile(
+      path: file.path, identity: file.identity, wasNamed: true,
+      origin: .remote(
+        RemoteOrigin(source: source, file: file, use: use, sidecar: besides(source), nil, cancellation)))
+  }
+
+  private static func besides(_ source: any RemoteSource) -> SidecarPlace {
+    source.sibling(Sidecar.name(for: source.path.lastComponent.bytes)).map { .beside($0) } ?? .none
   }
 
   func open(_ cancellation: CancellationFlag) throws(SourceError) -> SourceFile {

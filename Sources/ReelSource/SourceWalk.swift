@@ -131,7 +131,7 @@ struct WalkState: Sendable {
         return item
       } else if let input = inputs.popFirst() {
         if let remote = input.remote {
-          if let item = begin(remote) { return item }
+          if let item = begin(remote, input.listed) { return item }
         } else if let item = begin(input.path) {
           return item
         }
@@ -181,9 +181,12 @@ struct WalkState: Sendable {
 
 // What lies elsewhere.
 extension WalkState {
-  private mutating func begin(_ remote: any RemoteSource) -> WalkItem? {
+  private mutating func begin(_ remote: any RemoteSource, _ listed: RemoteFile?) -> WalkItem? {
     guard addresses.insert(remote.identifier).inserted else { return nil }
     guard !options.skips(remote.path) else { return .failed(remote.path, ExcludedDirectories.error) }
+    if let listed {
+      return .candidate(RemoteOrigin.listed(listed, of: remote, for: options.remoteUse, cancellation))
+    }
     if remote.isFolder {
       guard options.entersFolders else { return .failed(remote.path, .isDirectory) }
       bucket = BucketWalk(remote)

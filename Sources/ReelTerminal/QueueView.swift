@@ -8,15 +8,18 @@ package struct EnqueuedView: Encodable, Sendable {
   private let known: Int
   private let putBack: Int
   private let failed: Int
+  /// Whether nothing was changed.
+  private let dryRun: Bool
 
-  package init(new: Int, known: Int, putBack: Int, failed: Int) {
+  package init(new: Int, known: Int, putBack: Int, failed: Int, dryRun: Bool) {
     (self.new, self.known, self.putBack, self.failed) = (new, known, putBack, failed)
+    self.dryRun = dryRun
   }
 
   package func text(_ traits: TerminalTraits) -> String {
-    var parts = [HumanNumber.count(new, "file", "files") + " enqueued"]
+    var parts = [HumanNumber.count(new, "file", "files") + (dryRun ? " would be enqueued" : " enqueued")]
     if known > 0 { parts.append("\(known) had been before") }
-    if putBack > 0 { parts.append("\(putBack) put back") }
+    if putBack > 0 { parts.append("\(putBack) \(dryRun ? "would be put back" : "put back")") }
     if failed > 0 { parts.append("\(failed) can't be used") }
     return traits.wrapped(parts.joined(separator: ", ")).text(traits)
   }

@@ -55,7 +55,7 @@ struct IngestAddressTests {
     #expect(try Self.summary(first)["published"] as? Int == 10, "\(first)")
     let posts = try await Self.posts(bench)
     #expect(posts.count == 10 && posts.contains { $0["caption"] as? String == "the third" })
-    #expect(posts.contains { $0["sourceName"] as? String == address + "a/clip 3.mp4" })
+    #expect(posts.contains { $0["sourceName"] as? String == "clip 3.mp4" })
     let stored = try bench.objects().map { try Data(contentsOf: bench.media.appending(path: $0)).count }
     #expect(stored.max() == (try Self.video(100, padding: 10 << 20)).size)
     let events = try String(contentsOf: bench.folder.appending(path: "events.jsonl"), encoding: .utf8)

@@ -144,7 +144,7 @@ import Testing
     Reply(status: 206, fields: [.contentRange: "bytes 95-99/100"], body: 5, range: 95..<105),
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "\"a\""], body: 10,
-      pin: FilePin(size: 100, tag: "\"a\"")),
+      pin: FilePin(size: 100, state: RemoteState(tag: "\"a\""))),
     // All of a small file, from a server that knows no ranges.
     Reply(status: 200, fields: [.contentLength: "7"], body: 7),
     // An empty one.
@@ -179,14 +179,14 @@ import Testing
       code: .sourceChanged),
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "\"b\""], body: 10,
-      pin: FilePin(size: 100, tag: "\"a\""), code: .sourceChanged),
+      pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"")), code: .sourceChanged),
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .lastModified: "later"], body: 10,
-      pin: FilePin(size: 100, modified: "earlier"), code: .sourceChanged),
+      pin: FilePin(size: 100, state: RemoteState(modified: "earlier")), code: .sourceChanged),
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "W/\"a\"", .lastModified: "later"],
       body: 10,
-      pin: FilePin(size: 100, tag: "W/\"a\"", modified: "earlier"), code: .sourceChanged),
+      pin: FilePin(size: 100, state: RemoteState(tag: "W/\"a\"", modified: "earlier")), code: .sourceChanged),
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/9223372036854775807"], body: 10, code: .unreadable,
       words: "can't be"),
@@ -216,11 +216,12 @@ import Testing
   @Test func aRequestIsAboutTheOneThatWasSeenFirst() {
     let asked = { (pin: FilePin) in HTTPFields.asking(for: 5..<10, of: pin) }
     #expect(asked(FilePin())[.range] == "bytes=5-9" && asked(FilePin())[.acceptEncoding] == "identity")
-    #expect(asked(FilePin(tag: "\"a\"", modified: "then"))[.ifMatch] == "\"a\"")
+    #expect(asked(FilePin(state: RemoteState(tag: "\"a\"", modified: "then")))[.ifMatch] == "\"a\"")
     // A weak one matches nothing (RFC 9110, 13.1.1).
-    #expect(asked(FilePin(tag: "W/\"a\""))[.ifMatch] == nil)
-    #expect(asked(FilePin(tag: "W/\"a\"", modified: "then"))[.ifUnmodifiedSince] == "then")
-    #expect(asked(FilePin(modified: "then"))[.ifUnmodifiedSince] == "then")
+    #expect(asked(FilePin(state: RemoteState(tag: "W/\"a\"")))[.ifMatch] == nil)
+    #expect(
+      asked(FilePin(state: RemoteState(tag: "W/\"a\"", modified: "then")))[.ifUnmodifiedSince] == "then")
+    #expect(asked(FilePin(state: RemoteState(modified: "then")))[.ifUnmodifiedSince] == "then")
   }
 
   // MARK: Addresses
@@ -296,21 +297,34 @@ import Testing
   // MARK: States
 
   @Test func anIdentityIsOfOneStateOfOneAddress() {
-    let path = SourcePath("s3://bucket/a")
-    let one = RemoteIdentity.of(path.bytes, size: 5, tag: "\"a\"")
-    #expect(one == RemoteIdentity.of(path.bytes, size: 5, tag: "\"a\"", modified: "then"))
-    #expect(one != RemoteIdentity.of(path.bytes, size: 5, tag: "\"b\""))
-    #expect(one != RemoteIdentity.of(path.bytes, size: 6, tag: "\"a\""))
-    #expect(one != RemoteIdentity.of(SourcePath("s3://bucket/b").bytes, size: 5, tag: "\"a\""))
+    let address = SourcePath("s3://bucket/a").bytes
+    let one = RemoteIdentity.of(address, size: 5, RemoteState(tag: "\"a\""))
+    #expect(one == RemoteIdentity.of(address, size: 5, RemoteState(tag: "\"a\"", modified: "then")))
+    #expect(one != RemoteIdentity.of(address, size: 5, RemoteState(tag: "\"b\"")))
+    #expect(one != RemoteIdentity.of(address, size: 6, RemoteState(tag: "\"a\"")))
+    #expect(one != RemoteIdentity.of(SourcePath("s3://bucket/b").bytes, size: 5, RemoteState(tag: "\"a\"")))
     // An ETag is of the bytes; without one, only what was left alone for a while is remembered.
     #expect(one.changedAt == 0)
-    let timed = RemoteIdentity.of(path.bytes, size: 5, tag: nil, modified: "Sun, 06 Nov 1994 08:49:37 GMT")
+    let timed = RemoteIdentity.of(address, size: 5, RemoteState(modified: "Sun, 06 Nov 1994 08:49:37 GMT"))
     #expect(timed.changedAt == 784_111_777_000_000_000)
-    #expect(RemoteIdentity.of(path.bytes, size: 5, tag: nil).changedAt > 8_000_000_000_000_000_000)
+    #expect(RemoteIdentity.of(address, size: 5, RemoteState()).changedAt > 8_000_000_000_000_000_000)
     // Times that nanoseconds since 1970 can't hold.
     for year in ["9999", "1601"] {
-      let odd = RemoteIdentity.of(path.bytes, size: 5, tag: nil, modified: "Fri, 31 Dec \(year) 23:59:59 GMT")
+      let odd = RemoteIdentity.of(
+        address, size: 5, RemoteState(modified: "Fri, 31 Dec \(year) 23:59:59 GMT"))
       #expect([0, 9_000_000_000_000_000_000].contains(odd.changedAt))
     }
+  }
+
+  @Test(arguments: [
+    RemoteState(tag: "\"a b\""), RemoteState(tag: "W/\"time\""),
+    RemoteState(modified: "Sun, 06 Nov 1994 08:49:37 GMT"),
+    RemoteState(),
+  ])
+  func aStateIsATextAndBack(_ state: RemoteState) { #expect(RemoteState(text: state.text) == state) }
+
+  @Test func whatHasAnETagIsToldByItAlone() {
+    #expect(RemoteState(text: RemoteState(tag: "\"a\"", modified: "then").text) == RemoteState(tag: "\"a\""))
+    #expect(RemoteState(text: "size 5") == RemoteState())
   }
 }

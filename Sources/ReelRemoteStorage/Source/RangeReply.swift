@@ -5,17 +5,20 @@ import ReelCore
 struct FilePin: Hashable, Sendable {
   /// Bytes in all; nil before the first reply.
   var size: Int64?
-  /// The ETag as it came; nil where there is none.
-  var tag: String?
-  /// Last-Modified as it came.
-  var modified: String?
+  /// What else tells one from another.
+  var state = RemoteState()
 
   /// What has the server answer only as long as the file is the same: a strong ETag (RFC 9110, 13.1.1), else the time.
   var conditions: HTTPFields {
-    if let tag, !tag.hasPrefix("W/") { return [.ifMatch: tag] }
-    if let modified { return [.ifUnmodifiedSince: modified] }
+    if let tag = state.tag, !tag.hasPrefix("W/") { return [.ifMatch: tag] }
+    if let modified = state.modified { return [.ifUnmodifiedSince: modified] }
     return [:]
   }
+}
+
+extension RemoteState {
+  /// What a reply says.
+  init(_ fields: HTTPFields) { self.init(tag: fields[.eTag], modified: fields[.lastModified]) }
 }
 
 /// Bytes of a file, and what was said of all of it.
@@ -107,11 +110,13 @@ struct RangeAnswer: Sendable {
   /// What the reply says of the file, which is what was known of it.
   private func pinned(_ reply: HTTPReply, size: Int64) throws(SourceError) -> FilePin {
     guard size <= Self.largest else { throw unexpected("says that it has \(size) bytes, which can't be") }
-    let found = FilePin(size: size, tag: reply.fields[.eTag], modified: reply.fields[.lastModified])
+    let (known, found) = (pin.state, RemoteState(reply.fields))
     if let known = pin.size, known != size { throw Self.changed }
-    if let known = pin.tag, let tag = found.tag, known != tag { throw Self.changed }
-    if let known = pin.modified, let modified = found.modified, known != modified { throw Self.changed }
-    return FilePin(size: size, tag: pin.tag ?? found.tag, modified: pin.modified ?? found.modified)
+    if let known = known.tag, let tag = found.tag, known != tag { throw Self.changed }
+    if let known = known.modified, let modified = found.modified, known != modified { throw Self.changed }
+    return FilePin(
+      size: size,
+      state: RemoteState(tag: known.tag ?? found.tag, modified: known.modified ?? found.modified))
   }
 
   private func checkEncoding(_ reply: HTTPReply) throws(SourceError) {

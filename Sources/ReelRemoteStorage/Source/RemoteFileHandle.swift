@@ -54,7 +54,7 @@ final class RemoteFileHandle: RemoteHandle {
   private let use: RemoteUse
   private let limits: RemoteLimits
   private let cancellation: CancellationFlag
-  private let state: Mutex<State>
+  private let progress: Mutex<State>
 
   /// Bytes of a file that is looked into, which stay.
   private static let cached = 8 << 20
@@ -72,7 +72,7 @@ final class RemoteFileHandle: RemoteHandle {
     _ path: SourcePath, _ identifier: [UInt8], _ fetcher: RetryingFetcher, listed: RemoteFile?, first: Int64,
     for use: RemoteUse, _ limits: RemoteLimits, _ cancellation: CancellationFlag
   ) throws(SourceError) -> SourceFile {
-    let known = FilePin(size: listed?.identity.size, tag: listed?.tag)
+    let known = FilePin(size: listed?.identity.size, state: listed?.state ?? RemoteState())
     // What is on no list is opened while others wait to be found.
     let patience = use == .probing || listed == nil ? limits.patience : nil
     let (attempted, waited) = try waiting(within: patience, cancellation) {
@@ -80,10 +80,10 @@ final class RemoteFileHandle: RemoteHandle {
     }
     let fetched = try attempted.result.get()
     let size = fetched.pin.size ?? Int64(fetched.bytes.count)
-    // Where the list told no ETag, the size alone was known.
+    // Where the list told no state, the size alone was known.
     let identity =
-      if let listed, listed.tag == nil { listed.identity } else {
-        RemoteIdentity.of(identifier, size: size, tag: fetched.pin.tag, modified: fetched.pin.modified)
+      if let listed, listed.state == RemoteState() { listed.identity } else {
+        RemoteIdentity.of(identifier, size: size, fetched.pin.state)
       }
     var state = State(
       cache: RangeCache(capacity: Self.cached),
@@ -103,14 +103,16 @@ final class RemoteFileHandle: RemoteHandle {
   ) {
     (self.fetcher, self.identity, self.pin, self.use) = (fetcher, identity, pin, use)
     (self.limits, self.cancellation) = (limits, cancellation)
-    self.state = Mutex(state)
+    progress = Mutex(state)
   }
 
-  deinit { state.withLock { $0.prefetched?.task.cancel() } }
+  deinit { progress.withLock { $0.prefetched?.task.cancel() } }
 
   var descriptor: Int32? { nil }
 
-  var transfer: SourceTransfer { state.withLock { $0.transfer } }
+  var transfer: SourceTransfer { progress.withLock { $0.transfer } }
+
+  var state: RemoteState { pin.state }
 
   /// The one that all bytes are of: a reply about another ends the reading.
   func currentIdentity() throws(SourceError) -> FileIdentity { identity }
@@ -129,7 +131,7 @@ final class RemoteFileHandle: RemoteHandle {
     while filled < wanted {
       let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<wanted])
       // One reader at a time: a worker asks one question after the other, and a copy is made in order.
-      filled += try state.withLock { state throws(SourceError) in
+      filled += try progress.withLock { state throws(SourceError) in
         let place = offset + Int64(filled)
         let held = state.cache.copy(from: place, into: room)
         if held > 0 { return held }
@@ -139,7 +141,7 @@ final class RemoteFileHandle: RemoteHandle {
     }
     // A copy is made of it, and read in its place: the last piece need not be held as long as that is.
     if use == .copying, offset + Int64(filled) == identity.size, identity.size > Self.kept {
-      state.withLock { $0.cache = RangeCache(capacity: Self.cached) }
+      progress.withLock { $0.cache = RangeCache(capacity: Self.cached) }
     }
     return filled
   }
@@ -259,7 +261,8 @@ extension SourceError {
 /// What tells a state of a file that lies elsewhere from any other, where a file of this machine has an inode and times.
 enum RemoteIdentity {
   /// By its address, and by the ETag where there is one; else by when it was changed last.
-  static func of(_ address: [UInt8], size: Int64, tag: String?, modified: String? = nil) -> FileIdentity {
+  static func of(_ address: [UInt8], size: Int64, _ state: RemoteState) -> FileIdentity {
+    let (tag, modified) = (state.tag, state.modified)
     var text = address
     text.append(0)
     text += Array((tag.map { "tag " + $0 } ?? "time \(modified ?? "")").utf8)

@@ -42,6 +42,10 @@ package struct S3Source: RemoteSource {
     return named((folder.map { String($0) } ?? "") + name)
   }
 
+  package func file(size: Int64, in state: RemoteState) -> RemoteFile {
+    RemoteFile(path, identifier, name: name, size: size, state)
+  }
+
   private static func address(_ store: S3Store, _ name: String) -> String {
     "\(store.destination)/\(name)"
   }
@@ -78,9 +82,7 @@ package struct S3Source: RemoteSource {
   private func file(_ object: ListedObject) -> RemoteFile {
     let path = SourcePath(Self.address(client.store, object.name))
     let tag = object.etag.isEmpty ? nil : "\"\(object.etag)\""
-    return RemoteFile(
-      path: path, name: object.name,
-      identity: RemoteIdentity.of(path.bytes, size: object.size, tag: tag), tag: tag)
+    return RemoteFile(path, path.bytes, name: object.name, size: object.size, RemoteState(tag: tag))
   }
 
   package func open(
@@ -94,13 +96,24 @@ package struct S3Source: RemoteSource {
   }
 }
 
+extension RemoteFile {
+  /// - Parameter identifier: its address's.
+  init(_ path: SourcePath, _ identifier: [UInt8], name: String, size: Int64, _ state: RemoteState) {
+    self.init(
+      path: path, name: name, identity: RemoteIdentity.of(identifier, size: size, state), state: state)
+  }
+}
+
 /// How many bytes are fetched to open a file.
 enum RemoteFirst {
   /// As many as the sniffer looks at; of one that is copied more, so that a small one takes a single request. One that
   /// is copied and is on no list may be known already, which is seen by its ETag: a byte will do.
   static func bytes(of file: RemoteFile?, for use: RemoteUse) -> Int64 {
-    guard use == .copying else { return Int64(Sniffer.headLength) }
-    return file.map { max(1, min($0.identity.size, 1 << 20)) } ?? 1
+    switch use {
+    case .probing: Int64(Sniffer.headLength)
+    case .copying: file.map { max(1, min($0.identity.size, 1 << 20)) } ?? 1
+    case .finding: file == nil ? 1 : Int64(Sniffer.headLength)
+    }
   }
 }
 

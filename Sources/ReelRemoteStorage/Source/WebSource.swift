@@ -94,21 +94,24 @@ package struct WebSource: RemoteSource {
     RemotePage(files: [], next: nil)
   }
 
+  package func file(size: Int64, in state: RemoteState) -> RemoteFile {
+    RemoteFile(path, identifier, name: address.path, size: size, state)
+  }
+
   package func open(
     _ file: RemoteFile?, for use: RemoteUse, cancellation: CancellationFlag
   ) throws(SourceError) -> SourceFile {
     let ranges = WebRanges(address: address, transport: transport, clock: clock)
     do throws(SourceError) {
       return try RemoteFileHandle.open(
-        path, identifier, RetryingFetcher(base: ranges, retries: retries), listed: nil,
-        first: RemoteFirst.bytes(of: nil, for: use), for: use, limits, cancellation)
+        path, identifier, RetryingFetcher(base: ranges, retries: retries), listed: file,
+        first: RemoteFirst.bytes(of: file, for: use), for: use, limits, cancellation)
     } catch {
       // To copy it, no ranges are needed.
-      guard use == .copying, error == ranges.noRanges, let staging, let whole = try head(cancellation) else {
+      guard use != .probing, error == ranges.noRanges, let staging, let whole = try head(cancellation) else {
         throw error
       }
-      let identity = RemoteIdentity.of(
-        identifier, size: whole.size ?? 0, tag: whole.tag, modified: whole.modified)
+      let identity = RemoteIdentity.of(identifier, size: whole.size ?? 0, whole.state)
       return SourceFile(
         path: path, identity: identity,
         handle: WholeFileHandle(
@@ -129,7 +132,7 @@ package struct WebSource: RemoteSource {
     guard let reply = call.wait().flatMap(\.self), reply.isSuccess,
       let size = reply.fields[.contentLength].flatMap({ Int64($0) }), size >= 0
     else { return nil }
-    return FilePin(size: size, tag: reply.fields[.eTag], modified: reply.fields[.lastModified])
+    return FilePin(size: size, state: RemoteState(reply.fields))
   }
 }
 

@@ -19,7 +19,7 @@ final class WholeFileHandle: RemoteHandle {
   private let identity: FileIdentity
   private let staging: any StagingArea
   private let cancellation: CancellationFlag
-  private let state: Mutex<State>
+  private let progress: Mutex<State>
 
   /// - Parameter requests: that were sent to find out what it is.
   init(
@@ -31,12 +31,14 @@ final class WholeFileHandle: RemoteHandle {
     self.staging = staging
     (self.address, self.transport, self.pin, self.identity) = (address, transport, pin, identity)
     self.cancellation = cancellation
-    state = Mutex(State(copy: nil, transfer: SourceTransfer(requests: requests)))
+    progress = Mutex(State(copy: nil, transfer: SourceTransfer(requests: requests)))
   }
 
   var descriptor: Int32? { nil }
 
-  var transfer: SourceTransfer { state.withLock { $0.transfer } }
+  var transfer: SourceTransfer { progress.withLock { $0.transfer } }
+
+  var state: RemoteState { pin.state }
 
   func currentIdentity() throws(SourceError) -> FileIdentity { identity }
 
@@ -47,7 +49,7 @@ final class WholeFileHandle: RemoteHandle {
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, expecting expected: Int
   ) throws(SourceError) -> Int {
-    try state.withLock { state throws(SourceError) in
+    try progress.withLock { state throws(SourceError) in
       if state.copy == nil { state.copy = try fetch(&state.transfer) }
       guard let copy = state.copy else { return 0 }
       var filled = 0
