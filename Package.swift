@@ -102,7 +102,7 @@ let package = Package(
     .executableTarget(
       name: "ReelTool",
       dependencies: [
-        "CProcess", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
+        "CProcess", "CReel", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
         "ReelStorageTesting", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation",
         "ReelIngest", "ReelTerminal", "ReelPage", argumentParser,
       ],

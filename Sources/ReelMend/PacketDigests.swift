@@ -80,14 +80,16 @@ package struct PacketDigests {
     guard let packet = av_packet_alloc() else { throw Self.noMemory }
     var freed: UnsafeMutablePointer<AVPacket>? = packet
     defer { av_packet_free(&freed) }
-    // A file that was cut off has no bytes for some packets, and goes on with those of another stream.
+    // A packet that can't be read, of a file that was cut off or has a damaged index, is not the last one; and the end of
+    // the file is told of it as well.
     var failures = 0
-    while failures <= (most == nil ? 0 : 100_000), !streams.allSatisfy({ $0?.isFull ?? (most != nil) }) {
+    while failures <= (most == nil ? 10_000 : 100_000), !streams.allSatisfy({ $0?.isFull ?? (most != nil) }) {
       guard av_read_frame(input.context, packet) >= 0 else {
         if source.stop != nil { throw Self.unreadable(source) }
         failures += 1
         continue
       }
+      if most == nil { failures = 0 }
       let index = Int(packet.pointee.stream_index)
       if streams.indices.contains(index) { streams[index]?.add(packet) }
       av_packet_unref(packet)

@@ -145,10 +145,20 @@ package enum MendReply: Hashable, Sendable {
               digest: Array(try reader.take(StreamDigest.length)))
           })
       case .failure:
-        return .failure(
-          MendError(
-            try reader.code(MendError.Code.self, "code"), try reader.text(limit: .sentence, "message")))
+        let code = try reader.code(MendError.Code.self, "code")
+        guard code.isForAWorkerToSay else { throw .field("code") }
+        return .failure(MendError(code, try reader.text(limit: .sentence, "message")))
       }
+    }
+  }
+}
+
+extension MendError.Code {
+  /// As of a ``ProbeError/Code``.
+  fileprivate var isForAWorkerToSay: Bool {
+    switch self {
+    case .notMendable, .notWritten: true
+    default: ProbeError.Code(rawValue: rawValue)?.isForAWorkerToSay ?? false
     }
   }
 }

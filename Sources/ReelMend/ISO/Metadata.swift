@@ -13,7 +13,7 @@ enum MetadataRemoval {
     [
       "nam", "ART", "alb", "day", "cmt", "des", "gen", "wrt", "grp", "lyr", "cpy", "dir", "prd", "inf", "key",
       "prf",
-      "com", "too", "trk", "dis", "st3", "dsk", "isr",
+      "com", "aut", "too", "trk", "dis", "st3", "dsk", "isr",
     ].map { FourCharacterCode([0xA9] + Array($0.utf8)) } + [
       "titl", "dscp", "cprt", "perf", "auth", "gnre", "albm", "yrrc", "kywd", "rtng", "clsf", "name", "chpl",
       "hnti", "hinf", "tsel", "kind", "strk", "ludt", "elng", "meta", "aART", "desc", "ldes", "covr", "trkn",
@@ -50,6 +50,12 @@ enum MetadataRemoval {
     case .location: return box.type == "GPS " || box.type == "gps "
     case .privateTags: return !Self.known.contains(box.type)
     }
+  }
+
+  /// Whether a `meta` box of the file goes as a whole: what it says in XML (Sony's cameras: model, serial number, places)
+  /// is not taken apart, nor what items it lists.
+  func takesAll(of metadata: MovieBox) -> Bool {
+    self == .privateTags || metadata["xml "] != nil || metadata["bxml"] != nil
   }
 
   /// Whether metadata of this name goes.
@@ -94,7 +100,9 @@ extension MovieBox {
   /// Of an index or a track.
   private mutating func removeMetadata(_ removal: MetadataRemoval) {
     let hadEmpty = self["udta"]?.boxes.isEmpty ?? false
-    boxes.removeAll { ($0.type == "uuid" || $0.type == "XMP_") && removal.takes($0) }
+    // A dashcam's table of places is one of the index's own boxes.
+    let own: Set<FourCharacterCode> = ["uuid", "XMP_", "gps ", "GPS "]
+    boxes.removeAll { own.contains($0.type) && removal.takes($0) }
     changeEach("udta") { data in
       data.boxes.removeAll { removal.takes($0) }
       data.changeEach("meta") { $0.removeItems(removal) }

@@ -75,21 +75,6 @@ struct MovieFile {
     return true
   }
 
-  /// Writes zeros over what lies in boxes that count as free.
-  mutating func clearFreeBoxes() -> Bool {
-    var isChanged = false
-    for place in items.indices where items[place].type == "free" || items[place].type == "skip" {
-      guard case .source(let range)? = items[place].parts.first, items[place].parts.count == 1,
-        let box = boxes.first(where: { $0.start == range.lowerBound }), box.contents <= range.upperBound
-      else { continue }
-      items[place].parts = [
-        .source(box.start..<box.contents), .zeros(range.upperBound - box.contents),
-      ]
-      isChanged = true
-    }
-    return isChanged
-  }
-
   /// The file, with every place that the index names where it is then.
   /// - Throws: `notMendable`.
   func mended() throws(MendError) -> MendedFile {

@@ -182,30 +182,62 @@ struct MovieMender {
 
   private mutating func remove(_ removal: MetadataRemoval) throws(MendError) -> Bool {
     var isChanged = file.movie.remove(removal)
-    for place in file.items.indices {
+    for place in file.items.indices where !Self.media.contains(file.items[place].type) {
       let item = file.items[place]
-      guard item.type == "uuid" || item.type == "meta", case .source(let range)? = item.parts.first else {
+      guard case .source(let range)? = item.parts.first, range.upperBound - range.lowerBound >= 8 else {
         continue
       }
-      let length = Int(min(range.upperBound - range.lowerBound, Int64(MetadataRemoval.looked)))
-      let bytes = source.bytes(at: range.lowerBound, count: length)
-      guard let box = MovieBox.children(of: bytes[...]).0.first else { continue }
+      if Self.unused.contains(item.type) {
+        // What was freed by other programs may be what they were to take out, and cameras hide their way there.
+        guard !isBlank(range.lowerBound + 8..<range.upperBound) else { continue }
+        file.items[place].parts = Self.free(range)
+        isChanged = true
+        continue
+      }
+      let length = min(range.upperBound - range.lowerBound, Int64(MetadataRemoval.looked) + 1)
+      let bytes = source.bytes(at: range.lowerBound, count: Int(length))
+      let box = length > MetadataRemoval.looked ? nil : MovieBox.children(of: bytes[...]).0.first
       switch item.type {
-      case "uuid" where removal.takes(box): file.items[place].parts = Self.free(range)
+      case "uuid":
+        // One that is too large to be looked through is no profile and no mark of a sphere.
+        guard box.map(removal.takes) ?? true else { continue }
+        file.items[place].parts = Self.free(range)
       case "meta":
+        guard let box, !removal.takesAll(of: box) else {
+          file.items[place].parts = Self.free(range)
+          break
+        }
         var changed = box
         changed.removeItems(removal)
         // It names places in the file: it keeps its size.
         guard changed != box, box.size - changed.size >= 8 else { continue }
         let left = Int64(box.size - changed.size)
         file.items[place].parts = [.bytes(changed.serialized)] + Self.free(0..<left)
-      default: continue
+      // What no player knows: that is where cameras keep what is their own.
+      default: file.items[place].parts = Self.free(range)
       }
       isChanged = true
     }
-    // What was freed by other programs may be what they were to take out.
-    if isChanged { _ = file.clearFreeBoxes() }
     return isChanged
+  }
+
+  /// Boxes of a file that hold no metadata.
+  private static let media: Set<FourCharacterCode> = [
+    "ftyp", "styp", "moov", "moof", "mdat", "mfra", "sidx", "ssix", "prft", "emsg", "pdin",
+  ]
+  /// Those that stand for nothing.
+  private static let unused: Set<FourCharacterCode> = ["free", "skip", "wide"]
+
+  /// Whether there is nothing but zeros; of more than 64 MiB nobody looks.
+  private func isBlank(_ range: Range<Int64>) -> Bool {
+    guard range.upperBound - range.lowerBound <= 64 << 20 else { return false }
+    var start = range.lowerBound
+    while start < range.upperBound {
+      let bytes = source.bytes(at: start, count: Int(min(1 << 20, range.upperBound - start)))
+      guard !bytes.isEmpty, bytes.allSatisfy({ $0 == 0 }) else { return false }
+      start += Int64(bytes.count)
+    }
+    return true
   }
 
   /// A free box as large as `range`, which has at least 8 bytes.

@@ -5,6 +5,7 @@ import ReelSandbox
 import ReelSource
 import ReelTerminal
 import ReelValidation
+import Synchronization
 
 /// Mends files, several at once, and tells of them in the order of the files.
 struct MendSession: Sendable {
@@ -18,6 +19,7 @@ struct MendSession: Sendable {
   private let inputs: [SourceInput]
   private let walk: WalkOptions
   private let width: Int
+  private let claimed = ClaimedPlaces()
 
   /// - Throws: ``CommandFailure``.
   init(
@@ -38,6 +40,7 @@ struct MendSession: Sendable {
       followLinks: followLinks,
       skippedDirectories: [target.folder.flatMap { DirectoryIdentity(at: $0) }].compactMap(\.self))
     width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
+    if target.replaces { claimed.protect(paths) }
     prober = try AppContext.prober(settings, workers: width)
     mender = try AppContext.mender(settings)
   }
@@ -126,6 +129,7 @@ struct MendSession: Sendable {
     let name = target.path(
       for: file.path, below: inputs,
       extension: options.mends.contains(.fileExtension) ? before?.container : nil)
+    try claim(name)
     let draft = try MendDraft(at: name, source: file.identity, replaces: target.replaces)
     let outcome = try mender.mend(file, options, into: draft.output, cancellation: flag)
     guard !outcome.done.isEmpty else { return MendDocument.Made(done: [], file: nil) }
@@ -142,6 +146,19 @@ struct MendSession: Sendable {
     guard !flag.isSet else { throw MendError(.cancelled, "it was cancelled before it was mended") }
     try draft.finish()
     return MendDocument.Made(done: outcome.done, file: name)
+  }
+
+  /// - Throws: `notWritten` where another file of this run goes there, or the user named what is there.
+  private func claim(_ name: SourcePath) throws(MendError) {
+    guard !claimed.isProtected(name) else {
+      throw MendError(
+        .notWritten, "\(name.text) is one of the files that were named, and these are never replaced")
+    }
+    guard claimed.claim(name) else {
+      throw MendError(
+        .notWritten,
+        "another file of this run is mended to \(name.text); mend one of them by itself, to another place")
+    }
   }
 
   /// Nil for a file that was cut off so that only ``Mend/salvage`` may open it.
@@ -211,4 +228,23 @@ enum MendNeeds {
       return path.claimedExtension.map { media.container.contradicts(claimedExtension: $0) } ?? false
     }
   }
+}
+
+/// Where the files of one run go, which must not meet.
+private final class ClaimedPlaces: Sendable {
+  private let places = Mutex<Set<SourcePath>>([])
+  private let files = Mutex<Set<DirectoryIdentity>>([])
+
+  /// What the user named is not replaced.
+  func protect(_ paths: [SourcePath]) {
+    let found = Set(paths.compactMap { DirectoryIdentity(at: $0) })
+    files.withLock { $0 = found }
+  }
+
+  func isProtected(_ path: SourcePath) -> Bool {
+    files.withLock { files in !files.isEmpty && DirectoryIdentity(at: path).map(files.contains) ?? false }
+  }
+
+  /// Whether nobody had it.
+  func claim(_ path: SourcePath) -> Bool { places.withLock { $0.insert(path).inserted } }
 }

@@ -1,3 +1,4 @@
+import CReel
 import Glibc
 import ReelCore
 import ReelSource
@@ -173,7 +174,14 @@ final class MendDraft: SourceHandle {
     guard result != 0 else { return }
     let error = SystemError.last("link")
     guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
-    // A file system without second names; that nothing is there was seen above.
+    // A file system without second names.
+    let renamed = temporary.withCString { from in
+      path.withCString { reel_rename_without_replacing(AT_FDCWD, from, AT_FDCWD, $0) }
+    }
+    guard renamed != 0 else { return }
+    let refused = SystemError.last("rename")
+    guard [EINVAL, ENOSYS].contains(refused.code) else { throw refused }
+    // Nor with this; that nothing is there was seen above.
     try rename()
   }
 
