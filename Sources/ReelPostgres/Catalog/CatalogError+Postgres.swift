@@ -37,23 +37,38 @@ extension CatalogError {
     case "42501":
       return CatalogError(
         .notOurs,
-        "the catalog \(server) does not let this user do that (\(error.message)): grant what docs/fleet.md lists"
+        "the catalog \(server) does not allow that (\(error.message)): docs/fleet.md lists what to grant for reading and for "
+          + "publishing"
       )
     case "XX001", "XX002":
       return CatalogError(
         .corrupt, "the catalog \(server) is damaged (\(error.message)): put a backup in its place")
     default: break
     }
+    if error.state == nil, error.message.contains("no password supplied") {
+      return CatalogError(
+        .unusable,
+        "the catalog \(server) asks for a password, and none was found (\(error.message)): set PGPASSWORD, or write it into "
+          + "~/.pgpass (a line HOST:PORT:DATABASE:USER:PASSWORD, mode 600)")
+    }
+    let ofTLS = ["SSL", "certificate"]
+    if error.state == nil, ofTLS.contains(where: error.message.contains), !error.message.contains("FATAL:") {
+      return CatalogError(
+        .unusable,
+        "the catalog \(server) can't be trusted (\(error.message)): on another machine Reel wants a server with TLS and a "
+          + "certificate that can be checked; name its authority with ?sslrootcert=FILE, or, in a network that you "
+          + "trust, say ?sslmode=disable")
+    }
     if error.state == nil, error.message.contains("FATAL:") {
       return CatalogError(
         .unusable,
-        "the server of the catalog \(server) does not let Reel in (\(error.message)): see to its user, its password and its "
+        "the server of the catalog \(server) does not let Reel in (\(error.message)): check the user, the password and the "
           + "database, then try again")
     }
     if error.isOutage {
       return CatalogError(
         .unusable,
-        "the catalog \(server) can't be reached (\(error.message)): see to the server and the way to it, then "
+        "the catalog \(server) can't be reached (\(error.message)): check the server and the network, then "
           + "try again")
     }
     return CatalogError(.unusable, "the catalog \(server) can't be used (\(error.description))")
@@ -69,8 +84,8 @@ extension CatalogError {
   static func needsWriter(at server: String) -> CatalogError {
     CatalogError(
       .unusable,
-      "the catalog \(server) was made by an older Reel: open it once as a role that may change its tables (`reel status` "
-        + "as the one who publishes)")
+      "the catalog \(server) was made by an older Reel: publish once as the role that owns its tables"
+        + ", which brings them up to date")
   }
 
   static func authorTooLong(at server: String) -> CatalogError {

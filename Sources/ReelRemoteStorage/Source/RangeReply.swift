@@ -44,7 +44,8 @@ struct RangeAnswer: Sendable {
   func read(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
     switch reply.status.code {
     case 206: return try part(reply)
-    case 200: return try whole(reply)
+    // Some servers give a range and call it the whole (rclone serve s3 does).
+    case 200: return reply.fields[.contentRange] == nil ? try whole(reply) : try part(reply)
     case 412: throw Self.changed
     case 416: return try unsatisfiable(reply)
     case 300...399: throw redirect(reply)
@@ -79,7 +80,7 @@ struct RangeAnswer: Sendable {
   /// Checks the reply to a question for all of the file, whose `size` bytes went elsewhere.
   /// - Throws: as ``read(_:)``.
   func check(whole reply: HTTPReply, size: Int64) throws(SourceError) {
-    guard reply.status.code == 200 else {
+    guard reply.status.code == 200, reply.fields[.contentRange] == nil else {
       _ = try read(reply)
       throw unexpected("sends a part, though it was asked for all of it")
     }
@@ -151,7 +152,8 @@ struct RangeAnswer: Sendable {
   }
 
   static let changed = SourceError(
-    .sourceChanged, "it changed while Reel was at it; wait until whoever writes it is done, then try again")
+    .sourceChanged,
+    "it changed while Reel was reading it; wait until whoever writes it is done, then try again")
 }
 
 /// The field of that name (RFC 9110, 14.4), in bytes.

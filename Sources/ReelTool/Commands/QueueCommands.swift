@@ -182,8 +182,8 @@ struct WorkCommand: AsyncParsableCommand {
     abstract: "Publish what is in the queue of a shared catalog, until it is empty.",
     discussion: """
       As many as you like may work on one queue, anywhere. A signal (SIGTERM) ends it: what is stored is finished, the rest \
-      is given back at once. What one held that died is free again after a minute; what three died of is set aside \
-      (reel status).
+      is given back at once. What a worker held when it died is free again after a minute; what was in the hands of three \
+      workers when they died is set aside (see reel status). Exit codes are those of reel ingest.
       """)
 
   @OptionGroup var intake: IntakeOptions
@@ -199,7 +199,7 @@ struct WorkCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How long a signal waits for what is being finished before it ends this all the same.",
+      "After a signal: how long to wait for files in progress before ending anyway.",
       valueName: "seconds"))
   var grace: Double = 25
 

@@ -31,7 +31,7 @@ struct LibraryOptions: ParsableArguments {
   func validate() throws {
     if library != nil, catalog != nil {
       throw ValidationError(
-        "--library and --catalog exclude each other: the catalog is in the one or on the other.")
+        "Use either --library or --catalog, not both.")
     }
   }
 
