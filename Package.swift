@@ -68,15 +68,18 @@ let package = Package(
     module("ReelStorage", ["CReel", "ReelCore", "ReelCrypto"]),
     module("ReelRemoteStorage", ["CCurl", "CExpat", "ReelCore", "ReelCrypto", "ReelStorage", httpTypes]),
     module("ReelStorageTesting", ["ReelCore", "ReelCrypto"]),
-    module("ReelLibrary", ["CSQLite", "CReel", "ReelCore"]),
-    module("ReelPostgres", ["CPostgres", "ReelCore"]),
+    module("ReelCatalogCopy", ["ReelCore", "ReelCrypto"]),
+    module("ReelLibrary", ["CSQLite", "CReel", "ReelCore", "ReelCatalogCopy"]),
+    module("ReelPostgres", ["CPostgres", "ReelCore", "ReelCatalogCopy"]),
 
     // Judging.
     module("ReelValidation", ["CYAML", "ReelCore"]),
 
     // A run, and how it is shown.
     module("ReelIngest", ["ReelCore", "ReelSource"]),
-    module("ReelTerminal", ["ReelCore", "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest"]),
+    module(
+      "ReelTerminal",
+      ["ReelCore", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest"]),
 
     // What a browser shows.
     .target(
@@ -100,8 +103,8 @@ let package = Package(
       name: "ReelTool",
       dependencies: [
         "CProcess", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
-        "ReelStorageTesting", "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest", "ReelTerminal",
-        "ReelPage", argumentParser,
+        "ReelStorageTesting", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation",
+        "ReelIngest", "ReelTerminal", "ReelPage", argumentParser,
       ],
       swiftSettings: strict),
 
@@ -185,7 +188,8 @@ let package = Package(
     tests(
       "ReelLibraryTests",
       [
-        "CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelLibrary", "ReelPostgres", "ReelTestServers",
+        "CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelCatalogCopy", "ReelLibrary",
+        "ReelPostgres", "ReelTestServers",
       ]),
     tests(
       "ReelPostgresTests", ["CPostgres", "ReelCore", "ReelPostgres", "ReelTestServers"]),

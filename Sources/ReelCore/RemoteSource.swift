@@ -5,6 +5,9 @@ package protocol RemoteSource: Sendable {
   /// The address as people are told it: without what is secret in it.
   var path: SourcePath { get }
 
+  /// Tells this address from any other, also by what ``path`` leaves out; nothing secret can be read from it.
+  var identifier: [UInt8] { get }
+
   /// Whether it stands for the files below it.
   var isFolder: Bool { get }
 
@@ -95,6 +98,10 @@ public struct SourceTransfer: Hashable, Sendable, Codable {
     self.bytes = bytes
     self.requests = requests
   }
+}
+
+extension RemoteSource {
+  package var identifier: [UInt8] { path.bytes }
 }
 
 extension SourcePath {

@@ -179,7 +179,7 @@ public struct SourceInput: Hashable, Sendable {
 
   /// Whether both name the same.
   public static func == (left: SourceInput, right: SourceInput) -> Bool {
-    left.path == right.path && (left.remote == nil) == (right.remote == nil)
+    left.path == right.path && left.remote?.identifier == right.remote?.identifier
   }
 
   /// Of what ``==(_:_:)`` compares.

@@ -21,6 +21,7 @@ struct ReelTool: AsyncParsableCommand {
       FeedCommand.self, ShowCommand.self, ExportCommand.self,
       StatusCommand.self, ValidateCommand.self, LockCommand.self, PolicyCommand.self, CacheCommand.self,
       DoctorCommand.self, VerifyCommand.self, RelocateCommand.self, UploaderCommand.self, BackupCommand.self,
+      CatalogCommand.self,
       PageCommand.self,
       VersionCommand.self,
     ])

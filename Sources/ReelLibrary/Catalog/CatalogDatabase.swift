@@ -81,6 +81,19 @@ enum CatalogDatabase {
     return try readable(place, busyTimeout: busyTimeout)?.database
   }
 
+  /// Opens the catalog for reading as it is; nil when there is none yet.
+  /// - Throws: `unusable` where it would have to be brought up to date first.
+  static func openAsItIs(
+    _ library: LibraryFolder, at place: CatalogPlace, busyTimeout: Double
+  ) throws(CatalogError) -> Database? {
+    guard let (database, found) = try existing(library, at: place, busyTimeout: busyTimeout) else {
+      return nil
+    }
+    if found.isUpToDate { return database }
+    try close(database, path: place.path)
+    throw CatalogError.needsWriter(at: place.path, library: library.path)
+  }
+
   private static func mayWrite(_ library: LibraryFolder, at place: CatalogPlace) -> Bool {
     access(library.path, W_OK) == 0 && access(place.path, W_OK) == 0
   }

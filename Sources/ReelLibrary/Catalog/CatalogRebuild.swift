@@ -1,4 +1,3 @@
-import CReel
 import FoundationEssentials
 import Glibc
 import ReelCore
@@ -32,25 +31,18 @@ public struct RebuiltObject: Sendable {
 /// It grows under another name and gets its own when it is whole, in one step: whoever dies on the way leaves a library
 /// whose catalog is still lost. Nobody else opens the library meanwhile.
 public final class CatalogRebuild: Sendable {
-  private let library: LibraryFolder
   private let alone: FolderLock
-  private let database: Database
+  private let unfinished: UnfinishedCatalog
   private let queue: BlockingQueue
   /// Where the catalog grows.
-  private let place: CatalogPlace
-  private var unfinished: String { place.path }
+  private var place: CatalogPlace { unfinished.place }
 
-  private init(_ library: LibraryFolder, alone: FolderLock, _ database: Database, _ queue: BlockingQueue) {
-    self.library = library
+  private init(
+    alone: FolderLock, _ unfinished: UnfinishedCatalog, _ queue: BlockingQueue
+  ) {
     self.alone = alone
-    self.database = database
+    self.unfinished = unfinished
     self.queue = queue
-    place = Self.unfinished(in: library)
-  }
-
-  private static func unfinished(in library: LibraryFolder) -> CatalogPlace {
-    CatalogPlace(
-      path: library.catalogPath + ".unfinished", media: CanonicalPath(resolving: library.mediaPath))
   }
 
   /// Begins a catalog without posts.
@@ -72,37 +64,24 @@ public final class CatalogRebuild: Sendable {
           "there is a catalog in \(library.path), so none is rebuilt: reel doctor looks at it; to rebuild it all the "
             + "same, move \(library.catalogPath) and what stands beside it under that name away first")
       }
-      let owners = ProcessRegistry(library: library, clock: SystemWallClock(), host: "", lease: .zero)
-      if owners.lockNames().contains(where: owners.holdsLock) {
+      if UnfinishedCatalog.isInUse(library) {
         throw CatalogError(
           .locked,
           "another process is at work on the library \(library.path), with the catalog that is gone: wait until it is "
             + "done, or end it, and try again")
       }
-      return CatalogRebuild(library, alone: alone, try emptyCatalog(in: library), queue)
-    }
-  }
-
-  private static func emptyCatalog(in library: LibraryFolder) throws(CatalogError) -> Database {
-    let place = unfinished(in: library)
-    let path = place.path
-    // Of one who died.
-    for ending in ["", "-journal"] { unlink(path + ending) }
-    try CatalogFile.make(path)
-    return try reporting(path) {
-      let connection = try Connection(path, .readWrite)
-      // It is synced as a whole before it counts.
-      try connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = OFF")
-      try CatalogSchema.migrate(connection, at: place)
-      return Database(connection)
+      let unfinished = try reporting(UnfinishedCatalog.place(in: library).path) {
+        try UnfinishedCatalog(in: library)
+      }
+      return CatalogRebuild(alone: alone, unfinished, queue)
     }
   }
 
   /// Gives each object a post, in this order.
   public func add(_ objects: [RebuiltObject]) async throws(CatalogError) {
     try await queue.run { [self] () throws(CatalogError) in
-      try Self.reporting(unfinished) {
-        try database.write { db in
+      try Self.reporting(place.path) {
+        try unfinished.database.write { db in
           try db.transaction(.immediate) {
             for object in objects { try add(object, in: db) }
           }
@@ -140,38 +119,10 @@ public final class CatalogRebuild: Sendable {
   public func finish() async throws(CatalogError) {
     try await queue.run { [self] () throws(CatalogError) in
       defer { alone.end() }
-      try Self.reporting(unfinished) {
-        let damage = try database.read { db in try DamageQuery.damage(in: db) }
+      try Self.reporting(place.path) {
+        let damage = try unfinished.database.read { db in try DamageQuery.damage(in: db) }
         if let first = damage.first { throw SQLiteError(.corrupt, first) }
-        try database.close()
-        try syncUnfinished()
-        try putRemainsAside()
-        if reel_rename_without_replacing(AT_FDCWD, unfinished, AT_FDCWD, library.catalogPath) != 0 {
-          throw SystemError.last("rename")
-        }
-        try CatalogTrace.syncFolder(library.path)
-        try CatalogTrace.leave(in: library)
-      }
-    }
-  }
-
-  private func syncUnfinished() throws(SystemError) {
-    let raw = try retryingInterrupts("open") { open(unfinished, O_RDWR | O_CLOEXEC) }
-    let file = Descriptor(adopting: raw)
-    _ = try retryingInterrupts("fsync") { fsync(file.rawValue) }
-  }
-
-  /// A write-ahead log of another database would be the end of the new one.
-  private func putRemainsAside() throws(SystemError) {
-    let aside = library.path + "/catalog.lost-\(Date().milliseconds).sqlite"
-    for ending in ["-wal", "-journal", "-shm", ""] {
-      let path = library.catalogPath + ending
-      var facts = stat()
-      guard lstat(path, &facts) == 0 else { continue }
-      if facts.st_size == 0 || ending == "-shm" {
-        _ = try retryingInterrupts("unlink") { unlink(path) }
-      } else {
-        _ = try retryingInterrupts("rename") { rename(path, aside + ending) }
+        try unfinished.finish()
       }
     }
   }

@@ -35,11 +35,16 @@ public struct LibraryFolder: Hashable, Sendable {
   ///   the way.
   public static func prepare(at path: String) async throws(CatalogError) -> LibraryFolder {
     try await BlockingQueue(label: "reel.library", width: 1).run { () throws(CatalogError) in
-      try FolderCheck.make(path)
-      let library = try checked(path)
-      try FolderCheck.make(library.temporaryPath)
-      return library
+      try prepareNow(at: path)
     }
+  }
+
+  /// The same on this thread. Blocks.
+  static func prepareNow(at path: String) throws(CatalogError) -> LibraryFolder {
+    try FolderCheck.make(path)
+    let library = try checked(path)
+    try FolderCheck.make(library.temporaryPath)
+    return library
   }
 
   /// The library at `path`, or nil when there is none; makes nothing.

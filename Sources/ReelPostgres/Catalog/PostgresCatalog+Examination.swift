@@ -61,13 +61,18 @@ extension PostgresCatalog: CatalogExamination {
         defer { db.timeout = pool.settings.statementTimeout }
         try db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '1h'")
         defer { if db.isUsable { try? db.execute("COMMIT") } }
-        return try Self.rules.compactMap { rule in
-          let count: Int = try db.value("SELECT count(*) FROM \(rule.rows)") ?? 0
-          return count == 0 ? nil : "\(count) \(rule.sentence)"
-        }
+        return try Self.contradictions(in: db)
       }
     }
     return found + (try await unreadablePosts())
+  }
+
+  /// The rules that do not hold, a sentence each.
+  static func contradictions(in db: PostgresConnection) throws -> [String] {
+    try rules.compactMap { rule in
+      let count: Int = try db.value("SELECT count(*) FROM \(rule.rows)") ?? 0
+      return count == 0 ? nil : "\(count) \(rule.sentence)"
+    }
   }
 
   private func unreadablePosts() async throws(CatalogError) -> [String] {

@@ -168,9 +168,9 @@ package final class PostgresCatalog: PostCatalog, Sendable {
 }
 
 /// What a machine calls itself.
-enum MachineName {
+package enum MachineName {
   /// Its id, and its name: containers of one image may share the former, and machines that are copies of one another.
-  static func current() -> String {
+  package static func current() -> String {
     func line(of path: String) -> String {
       (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n").first.map(String.init)
         ?? ""

@@ -128,12 +128,7 @@ struct PostgresNotes: Sendable {
 
   /// Where a path means something: on one machine, or, if it is an address, everywhere.
   static func host(_ path: SourcePath, here: String) -> String {
-    let scheme = path.bytes.prefix { byte in
-      let letter = byte | 0x20
-      return letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "z")
-        || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-    }
-    return !scheme.isEmpty && path.bytes.dropFirst(scheme.count).starts(with: Array("://".utf8)) ? "" : here
+    path.isAddress ? "" : here
   }
 
   /// PostgreSQL keeps no NUL in a text.

@@ -36,7 +36,7 @@ struct PostgresPublishing {
   static func author(_ id: String?) -> [UInt8] { id.map { Array(("=" + $0).utf8) } ?? [] }
 
   /// The longest author that the index takes.
-  private static let longestAuthor = 2001
+  static let longestAuthor = 2001
 
   // MARK: T1
 
@@ -498,7 +498,8 @@ struct PostgresPublishing {
     if held.isEmpty { return results }
     let posters = held.compactMap { one in finishing[one.place].poster.map { (one.number, $0) } }
     if !posters.isEmpty { try PostgresPosters(tx: tx).show(posters, owner: nil) }
-    try keepWords(held.compactMap { one in finishing[one.place].words.map { (one.number, $0) } })
+    try Self.keepWords(
+      held.compactMap { one in finishing[one.place].words.map { (one.number, $0) } }, in: tx.connection)
     let done = held.map { finishing[$0.place] }
     let place = try tx.row(
       """
@@ -551,9 +552,9 @@ struct PostgresPublishing {
     ) { (try $0[0] as Int - 1, Place(pageNumber: try $0[1], createdAt: try $0[2])) }
   }
 
-  private func keepWords(_ said: [(number: Int64, words: String)]) throws {
+  static func keepWords(_ said: [(number: Int64, words: String)], in db: PostgresConnection) throws {
     if said.isEmpty { return }
-    try tx.run(
+    try db.run(
       """
       INSERT INTO reel.said (intent, words)
       SELECT r.intent, r.words::tsvector FROM unnest($1::bigint[], $2::text[]) AS r(intent, words)

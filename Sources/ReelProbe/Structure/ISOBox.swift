@@ -45,7 +45,8 @@ package struct ISOBoxes<Bytes: ByteReading>: Sequence, IteratorProtocol {
       let long = header[8..<16].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       guard long >= 16, long <= UInt64(Int64.max - start) else { return nil }
       return ISOBox(type: type, start: start, contents: start + 16, end: start + Int64(long))
-    case 8...: return ISOBox(type: type, start: start, contents: start + 8, end: start + short)
+    case 8...(Int64.max - start):
+      return ISOBox(type: type, start: start, contents: start + 8, end: start + short)
     default: return nil
     }
   }

@@ -13,7 +13,7 @@ struct FilePin: Hashable, Sendable {
   /// What has the server answer only as long as the file is the same: a strong ETag (RFC 9110, 13.1.1), else the time.
   var conditions: HTTPFields {
     if let tag, !tag.hasPrefix("W/") { return [.ifMatch: tag] }
-    if tag == nil, let modified { return [.ifUnmodifiedSince: modified] }
+    if let modified { return [.ifUnmodifiedSince: modified] }
     return [:]
   }
 }
@@ -33,6 +33,9 @@ struct RangeAnswer: Sendable {
   let pin: FilePin
   /// Who answers, for sentences: without anything secret.
   let server: String
+
+  /// Bytes: 4096 TiB, more than any store takes.
+  static let largest: Int64 = 1 << 52
 
   /// - Throws: `notFound`, `denied`, `unreadable`; `sourceChanged` when the file is not what `pin` says any more.
   func read(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
@@ -70,6 +73,17 @@ struct RangeAnswer: Sendable {
     return FetchedRange(bytes: reply.body, pin: found)
   }
 
+  /// Checks the reply to a question for all of the file, whose `size` bytes went elsewhere.
+  /// - Throws: as ``read(_:)``.
+  func check(whole reply: HTTPReply, size: Int64) throws(SourceError) {
+    guard reply.status.code == 200 else {
+      _ = try read(reply)
+      throw unexpected("sends a part, though it was asked for all of it")
+    }
+    try checkEncoding(reply)
+    _ = try pinned(reply, size: size)
+  }
+
   /// A server that knows no ranges sends all of the file, which serves as well as long as it is small.
   private func whole(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
     let length = reply.fields[.contentLength].flatMap { Int64($0) }
@@ -92,12 +106,11 @@ struct RangeAnswer: Sendable {
 
   /// What the reply says of the file, which is what was known of it.
   private func pinned(_ reply: HTTPReply, size: Int64) throws(SourceError) -> FilePin {
+    guard size <= Self.largest else { throw unexpected("says that it has \(size) bytes, which can't be") }
     let found = FilePin(size: size, tag: reply.fields[.eTag], modified: reply.fields[.lastModified])
     if let known = pin.size, known != size { throw Self.changed }
     if let known = pin.tag, let tag = found.tag, known != tag { throw Self.changed }
-    if pin.tag == nil, let known = pin.modified, let modified = found.modified, known != modified {
-      throw Self.changed
-    }
+    if let known = pin.modified, let modified = found.modified, known != modified { throw Self.changed }
     return FilePin(size: size, tag: pin.tag ?? found.tag, modified: pin.modified ?? found.modified)
   }
 
@@ -121,6 +134,9 @@ struct RangeAnswer: Sendable {
     SourceError(
       .unreadable, "\(server) \(what), so it can't be read by range; download it, then give the file")
   }
+
+  /// Bytes of a reply: the range, or what is said when it is not given.
+  static func replyLimit(for range: Range<Int64>) -> Int { max(range.count, 256 << 10) }
 
   /// More came than was asked for.
   var noRanges: SourceError {

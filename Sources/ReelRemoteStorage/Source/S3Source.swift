@@ -38,8 +38,8 @@ package struct S3Source: RemoteSource {
 
   package func sibling(_ name: [UInt8]) -> (any RemoteSource)? {
     guard !isFolder, let name = String(validating: name, as: UTF8.self) else { return nil }
-    let folder = self.name.lastIndex(of: "/").map { self.name[...$0] } ?? ""
-    return named(folder + name)
+    let folder = self.name.unicodeScalars.lastIndex(of: "/").map { self.name.unicodeScalars[...$0] }
+    return named((folder.map { String($0) } ?? "") + name)
   }
 
   private static func address(_ store: S3Store, _ name: String) -> String {
@@ -67,12 +67,10 @@ package struct S3Source: RemoteSource {
     switch outcome {
     case .failure(let error): throw SourceError(error)
     case .success(let page):
-      guard page.next == nil || page.next != token else {
-        throw SourceError(
-          .unreadable, "\(client.store.destination) does not say how its list of objects goes on")
-      }
       // What ends with a slash stands for a folder in some tools, and is no file.
-      let files = page.objects.filter { $0.name.hasPrefix(name) && !$0.name.hasSuffix("/") }
+      let files = page.objects.filter {
+        $0.name.utf8.starts(with: name.utf8) && $0.name.utf8.last != UInt8(ascii: "/")
+      }
       return RemotePage(files: files.map(file), next: page.next)
     }
   }
@@ -82,7 +80,7 @@ package struct S3Source: RemoteSource {
     let tag = object.etag.isEmpty ? nil : "\"\(object.etag)\""
     return RemoteFile(
       path: path, name: object.name,
-      identity: RemoteIdentity.of(path, size: object.size, tag: tag), tag: tag)
+      identity: RemoteIdentity.of(path.bytes, size: object.size, tag: tag), tag: tag)
   }
 
   package func open(
@@ -91,7 +89,8 @@ package struct S3Source: RemoteSource {
     let fetcher = RetryingFetcher(base: S3Ranges(client: client, name: file?.name ?? name), retries: retries)
     let first = RemoteFirst.bytes(of: file, for: use)
     return try RemoteFileHandle.open(
-      file?.path ?? path, fetcher, listed: file, first: first, for: use, limits, cancellation)
+      file?.path ?? path, (file?.path ?? path).bytes, fetcher, listed: file, first: first, for: use, limits,
+      cancellation)
   }
 }
 
@@ -117,7 +116,7 @@ private struct S3Ranges: RangeFetcher {
   ) async throws(UploadError) -> Result<FetchedRange, SourceError> {
     var request = S3Request(.get, name: name, task: "read \(name)", permission: "s3:GetObject")
     request.fields = .asking(for: range, of: pin)
-    request.replyLimit = range.count
+    request.replyLimit = RangeAnswer.replyLimit(for: range)
     request.patience = .seconds(60 + range.count / (16 << 10))
     let answer = RangeAnswer(range: range, pin: pin, server: server)
     switch try await client.outcome(of: request) {

@@ -38,10 +38,12 @@ struct AppContext: Sendable {
     let (catalog, checkpoints) = try await catalog(at: place, dryRun: dryRun)
     let stores = Destinations(settings: settings, library: path, checkpoints: checkpoints)
     let store = try await stores.open(settings.to)
+    // A dry run makes no library.
+    let copies = dryRun ? nil : path.map { $0 + "/tmp" }
     var services = IngestServices(
       prober: prober, posters: posters == .none ? nil : prober, uploader: try stores.decorated(store),
       recorder: try stores.decoratedRecorder(store),
-      catalog: catalog, staging: TemporaryStaging(folder: path.map { $0 + "/tmp" }))
+      catalog: catalog, staging: TemporaryStaging(folder: copies))
     if settings.mend?.mends.isEmpty == false { services.mender = try mender(settings) }
     services.wording = FlagNames.put
     services.onStep = DebugSteps.observer()

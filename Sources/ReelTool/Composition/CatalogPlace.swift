@@ -1,3 +1,4 @@
+import ReelCatalogCopy
 import ReelCore
 import ReelLibrary
 import ReelPostgres
@@ -25,6 +26,25 @@ enum CatalogPlace: Sendable {
         "the catalog's address is written like postgres://reel@db.example/reel; a library in a folder is named by --library"
       )
     }
+    try self.init(server: catalog)
+  }
+
+  /// What an argument names: an address, or a library folder.
+  /// - Throws: ``CommandFailure``, which repeats no password.
+  init(named text: String) throws {
+    if PostgresAddress.isOne(text) {
+      try self.init(server: CatalogSetting(address: text, isArgument: true))
+    } else if text.contains("://") {
+      throw CommandFailure(
+        .usage,
+        "a catalog is in a library folder, or at an address that is written like postgres://reel@db.example/reel"
+      )
+    } else {
+      self = .library(text)
+    }
+  }
+
+  private init(server catalog: CatalogSetting) throws {
     let environment = ProcessEnvironment.current()
     // libpq reads variables by itself; these are looked at for what they leave to be decided.
     let variables = try environment.texts { $0.hasPrefix("PG") }
@@ -92,6 +112,38 @@ enum CatalogPlace: Sendable {
     case .server(let address, let library):
       return try await PostgresCatalog.open(
         PostgresPool(address, library: library), lease: lease, heartbeat: lease / 6)
+    }
+  }
+
+  /// Whether both are one catalog, as far as their names tell.
+  func isSame(as other: CatalogPlace) async throws -> Bool {
+    if name == other.name { return true }
+    guard let path = library, let otherPath = other.library else { return false }
+    return try await orCommandFailure { () async throws(CatalogError) in
+      guard let one = try await LibraryFolder.existing(at: path) else { return false }
+      return try await LibraryFolder.existing(at: otherPath) == one
+    }
+  }
+
+  /// The catalog as one that is copied.
+  /// - Throws: ``CatalogError`` where there is none.
+  func copySource() async throws(CatalogError) -> any CatalogCopySource {
+    switch self {
+    case .library(let path):
+      guard let library = try await LibraryFolder.existing(at: path) else {
+        throw CatalogError(.unusable, "there is no library at \(path): name another")
+      }
+      return LibraryCopySource(library, host: MachineName.current())
+    case .server(let address, let library):
+      return PostgresCopySource(PostgresPool(address, library: library))
+    }
+  }
+
+  /// The place as one where a copy is made.
+  func copyTarget() -> any CatalogCopyTarget {
+    switch self {
+    case .library(let path): LibraryCopyTarget(path, host: MachineName.current())
+    case .server(let address, let library): PostgresCopyTarget(PostgresPool(address, library: library))
     }
   }
 

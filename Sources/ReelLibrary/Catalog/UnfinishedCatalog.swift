@@ -1,0 +1,80 @@
+import CReel
+import FoundationEssentials
+import Glibc
+import ReelCore
+
+/// A catalog that grows under another name, and gets its own when it is whole, in one step: whoever dies on the way leaves
+/// a library without one. Nobody else opens the library meanwhile: whoever has this holds its ``FolderLock``. Everything
+/// here blocks.
+struct UnfinishedCatalog: Sendable {
+  let library: LibraryFolder
+  /// Where it grows.
+  let place: CatalogPlace
+  let database: Database
+
+  /// An empty one, in the place of what one who died has left.
+  init(in library: LibraryFolder) throws {
+    self.library = library
+    place = Self.place(in: library)
+    for ending in ["", "-journal"] { unlink(place.path + ending) }
+    try CatalogFile.make(place.path)
+    let connection = try Connection(place.path, .readWrite)
+    try connection.execute("PRAGMA auto_vacuum = INCREMENTAL; \(Self.unsynced)")
+    try CatalogSchema.migrate(connection, at: place)
+    database = Database(connection)
+  }
+
+  /// It is synced as a whole before it counts.
+  private static let unsynced = "PRAGMA synchronous = OFF"
+
+  /// Another connection to it.
+  func connect() throws -> Connection {
+    let connection = try Connection(place.path, .readWrite)
+    try connection.execute(Self.unsynced)
+    return connection
+  }
+
+  static func place(in library: LibraryFolder) -> CatalogPlace {
+    CatalogPlace(
+      path: library.catalogPath + ".unfinished", media: CanonicalPath(resolving: library.mediaPath))
+  }
+
+  /// Puts it in its place. What was left of a lost one is kept beside it, as `catalog.lost-….sqlite`.
+  func finish() throws {
+    try database.close()
+    try sync()
+    try putRemainsAside()
+    if reel_rename_without_replacing(AT_FDCWD, place.path, AT_FDCWD, library.catalogPath) != 0 {
+      throw SystemError.last("rename")
+    }
+    try CatalogTrace.syncFolder(library.path)
+    try CatalogTrace.leave(in: library)
+  }
+
+  private func sync() throws(SystemError) {
+    let raw = try retryingInterrupts("open") { open(place.path, O_RDWR | O_CLOEXEC) }
+    let file = Descriptor(adopting: raw)
+    _ = try retryingInterrupts("fsync") { fsync(file.rawValue) }
+  }
+
+  /// A write-ahead log of another database would be the end of the new one.
+  private func putRemainsAside() throws(SystemError) {
+    let aside = library.path + "/catalog.lost-\(Date().milliseconds).sqlite"
+    for ending in ["-wal", "-journal", "-shm", ""] {
+      let path = library.catalogPath + ending
+      var facts = stat()
+      guard lstat(path, &facts) == 0 else { continue }
+      if facts.st_size == 0 || ending == "-shm" {
+        _ = try retryingInterrupts("unlink") { unlink(path) }
+      } else {
+        _ = try retryingInterrupts("rename") { rename(path, aside + ending) }
+      }
+    }
+  }
+
+  /// Whether a process has the library open, with a catalog that is gone.
+  static func isInUse(_ library: LibraryFolder) -> Bool {
+    let owners = ProcessRegistry(library: library, clock: SystemWallClock(), host: "", lease: .zero)
+    return owners.lockNames().contains(where: owners.holdsLock)
+  }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import ReelCatalogCopy
+import ReelCore
+import ReelTerminal
+
+/// `reel catalog …`
+struct CatalogCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "catalog", abstract: "Moves catalogs.", subcommands: [CopyCommand.self])
+
+  /// `reel catalog copy FROM TO`
+  struct CopyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "copy",
+      abstract:
+        "Copies a whole catalog from a library folder to a PostgreSQL server, back, or between two of a kind.",
+      discussion: """
+        Posts with their page numbers, intents, posters, events not told yet, upload states and everything that is \
+        remembered of files are copied, and then read from both and compared. FROM is only read, and refused while a \
+        process is at work with it. TO has to be empty, and has the copy when all of it is there and the same; whatever \
+        comes in between, the same command starts again. No object is copied or moved. docs/fleet.md has more. \
+        Exit codes: 0 copied, and the same · 1 not copied.
+        """)
+
+    @OptionGroup var terminal: TerminalOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Argument(
+      help: "The catalog to copy: a library folder, or postgres://USER@HOST/DATABASE.",
+      completion: .directory,
+      transform: RawArguments.place)
+    var from: String
+
+    @Argument(
+      help: "Where to: a folder without a catalog, or an empty database.", completion: .directory,
+      transform: RawArguments.place)
+    var to: String
+
+    func run() async throws {
+      let (source, target) = (try CatalogPlace(named: from), try CatalogPlace(named: to))
+      guard try await !source.isSame(as: target) else {
+        throw CommandFailure(.usage, "both are the catalog \(source.name): name another place for the copy")
+      }
+      let result = try await orCommandFailure { () async throws(CatalogError) in
+        let copy = CatalogCopy(from: try await source.copySource(), to: target.copyTarget())
+        return try await BlockingQueue(label: "reel.catalog.copy", width: 1).run { () throws(CatalogError) in
+          try copy.run()
+        }
+      }
+      let view = CatalogCopyView(
+        result, from: source.name, to: target.name, isShared: target.library == nil)
+      let traits = TerminalTraits.standardOutput()
+      try OutputStream.standardOutput.write(
+        json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
+    }
+  }
+}

@@ -1,0 +1,410 @@
+import Foundation
+import ReelCatalogCopy
+import ReelCore
+import ReelTestServers
+import ReelTestSupport
+import Synchronization
+import Testing
+
+@testable import ReelLibrary
+@testable import ReelPostgres
+
+@Suite(.besidePostgres) struct CatalogCopyTests {
+  private static let host = "this machine"
+
+  private func copy(_ source: any CatalogCopySource, _ target: any CatalogCopyTarget) throws
+    -> CatalogCopy.Result
+  {
+    try CatalogCopy(from: source, to: target).run()
+  }
+
+  private func source(_ library: LibraryFolder) -> LibraryCopySource {
+    LibraryCopySource(library, host: Self.host)
+  }
+
+  /// A library of some dozens of posts whose processes are gone.
+  private func randomLibrary(
+    _ seed: UInt64, steps: Int = 60
+  ) async throws -> (stage: SQLiteStage, made: RandomCatalog) {
+    let stage = try await SQLiteStage()
+    var made = RandomCatalog(seed: seed)
+    let catalog = try await stage.openSQLite(host: Self.host)
+    let own = Destination(CanonicalPath(resolving: stage.temporary.library.mediaPath).fileURL)
+    try await made.fill(
+      catalog, steps: steps,
+      stores: [own, Destination("s3://bucket/prefix"), Destination("file:///elsewhere")])
+    _ = try await catalog.status()
+    try await catalog.die()
+    return (stage, made)
+  }
+
+  @Test func thereAndBackAgainIsTheSameCatalog() async throws {
+    let seed = TestSeed.drawn()
+    for round in 0..<UInt64(TestForm.isLong ? 40 : 3) {
+      let (stage, made) = try await randomLibrary(seed &+ round)
+      let (database, back) = (try await TestDatabase(), try await TemporaryLibrary())
+      defer { database.drop() }
+      let here = source(stage.temporary.library)
+      let before = try here.everything()
+      let result = try copy(here, PostgresCopyTarget(try database.pool()))
+      let there = PostgresCopySource(try database.pool())
+      let onServer = try there.everything()
+      for section in CatalogSection.common {
+        #expect(onServer[section] == before[section], "seed \(seed), round \(round): \(section)")
+        #expect(result.rows(section) == before[section]?.count ?? 0)
+      }
+      let folder = back.folder.appendingPathComponent("back").path
+      _ = try copy(there, LibraryCopyTarget(folder, host: Self.host))
+      let again = try await LibraryFolder.prepare(at: folder)
+      #expect(try source(again).everything() == before, "seed \(seed), round \(round)")
+      // The source is as it was.
+      #expect(try here.everything() == before)
+      for section in CatalogSection.common where section != .checkpoints {
+        #expect(before[section]?.isEmpty == false, "seed \(seed), round \(round): no \(section) to be copied")
+      }
+      try await bothAreOfUse(stage, try database.pool(), again, made)
+    }
+  }
+
+  /// Posts are found, searched and known; what was begun goes on under its name, by the next attempt.
+  private func bothAreOfUse(
+    _ stage: SQLiteStage, _ pool: PostgresPool, _ folder: LibraryFolder, _ made: RandomCatalog
+  ) async throws {
+    let old = try #require(try await SQLiteCatalog.openReadOnly(library: stage.temporary.library))
+    let posts = try await old.newestPosts(matching: PostFilter(), before: nil, limit: 1000).posts
+    let found = try await old.newestPosts(
+      matching: PostFilter(text: "beach"), before: nil, limit: 1000
+    ).posts
+    let (status, revision) = (try await old.status(), try await old.feedRevision())
+    try await old.close()
+    let sketch = Sketch(seed: 99)
+    let server = try await PostgresCatalog.open(pool, host: Self.host)
+    let library = try await SQLiteCatalog.open(library: folder, host: Self.host)
+    let catalogs: [any PostCatalog & CatalogExamination] = [server, library]
+    for catalog in catalogs {
+      #expect(try await catalog.damage().isEmpty)
+      #expect(try await catalog.newestPosts(matching: PostFilter(), before: nil, limit: 1000).posts == posts)
+      #expect(
+        try await catalog.newestPosts(matching: PostFilter(text: "beach"), before: nil, limit: 1000).posts
+          == found)
+      #expect(try await catalog.feedRevision() == revision)
+      let copied = try await catalog.status()
+      #expect(copied.posts == status.posts && copied.bytes == status.bytes)
+      #expect(copied.unfinished == status.unfinished && copied.failureCount == status.failureCount)
+      for publication in made.published.prefix(10) {
+        let claim = try await catalog.claim(sketch.request(publication))
+        #expect(claim.post != nil)
+      }
+      let open = made.unfinished.filter { !made.published.contains($0.publication) }
+      for intent in open.prefix(5) {
+        let request = sketch.request(intent.publication)
+        let granted = try #require(try await catalog.claim(request).intent)
+        #expect(open.contains { $0.id == granted.id && $0.key == granted.key })
+        #expect(granted.attempt > 1)
+        // It is numbered behind everything that was copied.
+        let new = try #require(try await catalog.publish(sketch.request(sketch.publication()), with: sketch))
+        #expect(new.pageNumber ?? 0 > posts.count)
+      }
+      try await catalog.close()
+    }
+  }
+
+  @Test func betweenTwoServersTheQueueGoesAlong() async throws {
+    let (one, two) = (try await TestDatabase(), try await TestDatabase())
+    let catalog = try await PostgresCatalog.open(try one.pool(), host: Self.host)
+    var made = RandomCatalog(seed: 7)
+    try await made.fill(catalog, steps: 30, stores: [Destination("s3://bucket")])
+    try await catalog.close()
+    try await unpublished(in: one)
+    let queue = try WorkQueue(try one.pool())
+    _ = try queue.enqueue(
+      ["a", "b", "c"].map { NewItem(address: SourcePath("/uploads/\($0)"), version: "1", size: nil) },
+      priority: 3)
+    let worker = try QueueWorker(
+      queue, host: "host", destination: "s3://bucket", settings: QueueWorker.Settings())
+    #expect(try worker.take(upTo: 2).count == 2)
+
+    let folder = try await TemporaryLibrary().folder.appendingPathComponent("copy").path
+    let refused = #expect(throws: CatalogError.self) {
+      try copy(PostgresCopySource(try one.pool()), LibraryCopyTarget(folder, host: Self.host))
+    }
+    #expect(refused?.message.contains("3 items of the queue") == true)
+
+    let result = try copy(PostgresCopySource(try one.pool()), PostgresCopyTarget(try two.pool()))
+    #expect(result.rows(.items) == 3 && result.rows(.workers) == 1)
+    #expect(
+      try PostgresCopySource(try two.pool()).everything() == PostgresCopySource(try one.pool()).everything())
+    // Its worker is not one of the copy: what it had in its hands is free, and counts as a death.
+    let another = try QueueWorker(
+      WorkQueue(try two.pool()), host: "host", destination: "s3://bucket", settings: QueueWorker.Settings())
+    #expect(try another.freeWhatIsDue() == 2)
+    #expect(try another.take(upTo: 3).map(\.deaths).sorted() == [0, 1, 1])
+  }
+
+  /// What is left at `close()` is released; what a dead process held is there all the same.
+  private func unpublished(in database: TestDatabase) async throws {
+    try database.connect().execute("DELETE FROM reel.owner")
+  }
+
+  @Test func aLibraryIsCopiedToAnother() async throws {
+    let (stage, _) = try await randomLibrary(3)
+    let folder = stage.temporary.folder.appendingPathComponent("other").path
+    _ = try copy(source(stage.temporary.library), LibraryCopyTarget(folder, host: Self.host))
+    let other = try await LibraryFolder.prepare(at: folder)
+    #expect(try source(other).everything() == source(stage.temporary.library).everything())
+    let catalog = try await SQLiteCatalog.open(library: other, host: Self.host)
+    // The objects stay in the first library's folder, which is not the second's own.
+    let stores = try await catalog.destinations().map(\.name)
+    #expect(stores.contains(CanonicalPath(resolving: stage.temporary.library.mediaPath).fileURL))
+    try await catalog.close()
+  }
+
+  @Test func whatIsRememberedOfOtherMachinesStaysOnTheServer() async throws {
+    let (stage, _) = try await randomLibrary(5)
+    let database = try await TestDatabase()
+    _ = try copy(source(stage.temporary.library), PostgresCopyTarget(try database.pool()))
+    let folder = stage.temporary.folder.appendingPathComponent("other").path
+    let result = try copy(
+      PostgresCopySource(try database.pool()), LibraryCopyTarget(folder, host: "another machine"))
+    let left = result.parts.filter { $0.leftBehind > 0 }
+    #expect(left.map(\.section) == [.files, .failures])
+    let addresses = try source(stage.temporary.library).everything()[.failures]?.filter { $0[1] == .text("") }
+    #expect(result.rows(.failures) == addresses?.count && result.rows(.files) == 0)
+  }
+
+  // MARK: Refusals
+
+  @Test func nothingIsCopiedOverAnotherCatalog() async throws {
+    let (stage, _) = try await randomLibrary(11)
+    let database = try await TestDatabase()
+    _ = try copy(source(stage.temporary.library), PostgresCopyTarget(try database.pool()))
+    let twice = #expect(throws: CatalogError.self) {
+      try copy(source(stage.temporary.library), PostgresCopyTarget(try database.pool()))
+    }
+    #expect(twice?.message.contains("is not empty (destination, intent") == true)
+    let other = try await SQLiteStage()
+    try await other.openSQLite().close()
+    let over = #expect(throws: CatalogError.self) {
+      try copy(
+        source(stage.temporary.library), LibraryCopyTarget(other.temporary.library.path, host: Self.host))
+    }
+    #expect(over?.message.contains("a copy never replaces one") == true)
+  }
+
+  @Test func nobodyMayBeAtWork() async throws {
+    let (stage, _) = try await randomLibrary(12)
+    let database = try await TestDatabase()
+    let target = PostgresCopyTarget(try database.pool())
+    let living = try await stage.openSQLite(host: Self.host)
+    #expect(throws: CatalogError.self) { try copy(source(stage.temporary.library), target) }
+    try await living.close()
+    let publisher = try await PostgresCatalog.open(try database.pool(), host: Self.host)
+    let busy = #expect(throws: CatalogError.self) { try copy(source(stage.temporary.library), target) }
+    #expect(busy?.code == .locked)
+    #expect(throws: CatalogError.self) {
+      try copy(PostgresCopySource(try database.pool()), LibraryCopyTarget("/nowhere", host: Self.host))
+    }
+    try await publisher.close()
+    #expect(try copy(source(stage.temporary.library), target).rows(.posts) > 0)
+  }
+
+  @Test func whatIsPublishedMeanwhileEndsTheCopy() async throws {
+    let database = try await TestDatabase()
+    let first = try await PostgresCatalog.open(try database.pool(), host: Self.host)
+    let sketch = Sketch(seed: 3)
+    _ = try await first.publish(sketch.request(sketch.publication()), with: sketch)
+    try await first.close()
+    let source = PostgresCopySource(try database.pool())
+    let folder = try await TemporaryLibrary()
+    let path = folder.folder.appendingPathComponent("copy").path
+    let meanwhile = InterruptedSource(base: source, after: 1) {
+      // As a process that came and went.
+      try database.connect().execute("UPDATE reel.feed SET revision = revision + 1")
+    }
+    let error = #expect(throws: CatalogError.self) {
+      try copy(meanwhile, LibraryCopyTarget(path, host: Self.host))
+    }
+    #expect(error?.code == .locked)
+  }
+
+  @Test func onlyCatalogsOfThisVersionAreCopied() async throws {
+    let (stage, _) = try await randomLibrary(13, steps: 5)
+    let database = try await TestDatabase()
+    let target = PostgresCopyTarget(try database.pool())
+    let none = #expect(throws: CatalogError.self) {
+      try copy(PostgresCopySource(try database.pool()), LibraryCopyTarget("/nowhere", host: Self.host))
+    }
+    #expect(none?.message.contains("there is no catalog") == true)
+    try PostgresSchema.prepare(try database.pool())
+    for (version, code) in [(PostgresSchema.version + 1, CatalogError.Code.newerSchema), (1, .unusable)] {
+      try database.connect().execute("UPDATE reel.schema_version SET version = \(version)")
+      let error = #expect(throws: CatalogError.self) {
+        try copy(PostgresCopySource(try database.pool()), LibraryCopyTarget("/nowhere", host: Self.host))
+      }
+      #expect(error?.code == code)
+      if version > 1 {
+        let newer = #expect(throws: CatalogError.self) { try copy(source(stage.temporary.library), target) }
+        #expect(newer?.code == .newerSchema)
+      }
+    }
+    try database.connect().execute("UPDATE reel.schema_version SET version = \(PostgresSchema.version)")
+    for (version, code) in [(CatalogSchema.version + 1, CatalogError.Code.newerSchema), (4, .unusable)] {
+      let connection = try Connection(stage.temporary.library.catalogPath, .readWrite)
+      try connection.execute("PRAGMA user_version = \(version)")
+      try connection.close()
+      let error = #expect(throws: CatalogError.self) { try copy(source(stage.temporary.library), target) }
+      #expect(error?.code == code)
+      // It is as it was.
+      let looked = try Connection(stage.temporary.library.catalogPath, .readOnly)
+      #expect(try looked.value("PRAGMA user_version") == version)
+      try looked.close()
+    }
+  }
+
+  @Test func aReaderMayCopyAndAnotherMayNot() async throws {
+    let (stage, _) = try await randomLibrary(14)
+    let (database, other) = (try await TestDatabase(), try await TestDatabase())
+    _ = try copy(source(stage.temporary.library), PostgresCopyTarget(try database.pool()))
+    let role = "reader_\(database.name)"
+    try database.connect().execute(
+      """
+      CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA reel TO \(role);
+      GRANT SELECT ON ALL TABLES IN SCHEMA reel TO \(role); REVOKE SELECT ON reel.checkpoint FROM \(role)
+      """)
+    let address = try PostgresAddress(
+      database.url().replacing("postgres@", with: "\(role)@"), passwords: .elsewhere,
+      library: try PostgresLibrary(), environment: { _ in nil })
+    let reader = PostgresCopySource(PostgresPool(address, library: try PostgresLibrary()))
+    let refused = #expect(throws: CatalogError.self) {
+      try copy(reader, PostgresCopyTarget(try other.pool()))
+    }
+    #expect(refused?.code == .notOurs && refused?.message.contains("checkpoint") == true)
+    try database.connect().execute("GRANT SELECT ON reel.checkpoint TO \(role)")
+    #expect(try copy(reader, PostgresCopyTarget(try other.pool())).rows(.posts) > 0)
+  }
+
+  // MARK: Interruptions
+
+  @Test func aCopyThatEndsEarlyIsNone() async throws {
+    let (stage, _) = try await randomLibrary(15)
+    let database = try await TestDatabase()
+    let here = source(stage.temporary.library)
+    let batches = try here.read { rows in
+      var count = 0
+      for section in rows.sections { try rows.each(of: section) { _ in count += 1 } }
+      return count
+    }
+    let folder = stage.temporary.folder.appendingPathComponent("copy").path
+    let targets: [any CatalogCopyTarget] = [
+      PostgresCopyTarget(try database.pool()), LibraryCopyTarget(folder, host: Self.host),
+    ]
+    // Also while it is read again.
+    for target in targets {
+      for end in 1...(2 * batches) {
+        #expect(throws: CatalogError.self) {
+          try copy(
+            InterruptedSource(base: here, after: end) { throw CatalogError(.unusable, "the end") }, target)
+        }
+        let catalog = try await PostgresCatalog.openReadOnly(try database.pool())
+        #expect(try await catalog?.status().posts ?? 0 == 0)
+        try await catalog?.close()
+        let library = try #require(try await LibraryFolder.existing(at: stage.temporary.library.path))
+        _ = library
+        if let made = try await LibraryFolder.existing(at: folder) {
+          #expect(try await SQLiteCatalog.openReadOnly(library: made) == nil)
+        }
+      }
+    }
+    for target in targets { #expect(try copy(here, target).rows(.posts) > 0) }
+  }
+
+  @Test func aCopyThatIsNotTheSameIsNone() async throws {
+    let (stage, _) = try await randomLibrary(16)
+    let database = try await TestDatabase()
+    let here = source(stage.temporary.library)
+    for section in CatalogSection.common where section != .checkpoints {
+      let error = #expect(throws: CatalogError.self) {
+        try copy(here, LossyTarget(base: PostgresCopyTarget(try database.pool()), section: section))
+      }
+      #expect(error?.code == .corrupt, "\(section): \(String(describing: error))")
+    }
+    let catalog = try #require(try await PostgresCatalog.openReadOnly(try database.pool()))
+    #expect(try await catalog.status().posts == 0)
+    try await catalog.close()
+  }
+}
+
+/// Does something before it gives the batch with that number.
+private struct InterruptedSource: CatalogCopySource {
+  let base: any CatalogCopySource
+  let after: Int
+  let interruption: @Sendable () throws -> Void
+
+  var name: String { base.name }
+
+  func read<Value: Sendable>(_ body: @Sendable (any CatalogRows) throws -> Value) throws -> Value {
+    let count = Mutex(0)
+    return try base.read { rows in
+      try body(
+        Rows(base: rows) {
+          let isDue = count.withLock { count in
+            count += 1
+            return count == after
+          }
+          if isDue { try interruption() }
+        })
+    }
+  }
+
+  private struct Rows: CatalogRows {
+    let base: any CatalogRows
+    let before: () throws -> Void
+
+    var sections: [CatalogSection] { base.sections }
+
+    func each(of section: CatalogSection, _ body: ([CatalogRow]) throws -> Void) throws {
+      try base.each(of: section) { rows in
+        try before()
+        try body(rows)
+      }
+    }
+  }
+}
+
+/// Keeps all but the last row of a section, or another value in it.
+private struct LossyTarget: CatalogCopyTarget {
+  let base: any CatalogCopyTarget
+  let section: CatalogSection
+
+  var name: String { base.name }
+
+  func fill<Value>(_ body: (any CatalogFilling) throws -> Value) throws -> Value {
+    try base.fill { try body(Filling(base: $0, section: section)) }
+  }
+
+  private struct Filling: CatalogFilling {
+    let base: any CatalogFilling
+    let section: CatalogSection
+
+    var sections: [CatalogSection] { base.sections }
+    func takes(_ row: CatalogRow, of section: CatalogSection) -> Bool { base.takes(row, of: section) }
+
+    func add(_ rows: [CatalogRow], to section: CatalogSection) throws {
+      var rows = rows
+      if section == self.section, let last = rows.indices.last, let place = rows[last].indices.last {
+        switch rows[last][place] {
+        case .int(let value): rows[last][place] = .int(value + 1)
+        case .text(let value): rows[last][place] = .text(value + " ")
+        case .bytes(let value): rows[last][place] = .bytes(value.map { $0 ^ 1 })
+        case .null: rows.removeLast()
+        }
+      }
+      try base.add(rows, to: section)
+    }
+
+    func settle() throws { try base.settle() }
+    func each(of section: CatalogSection, _ body: ([CatalogRow]) throws -> Void) throws {
+      try base.each(of: section, body)
+    }
+  }
+}
