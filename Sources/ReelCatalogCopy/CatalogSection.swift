@@ -5,7 +5,7 @@ import ReelCore
 ///
 /// Processes at work are no part of it: nobody holds anything in a copy.
 package enum CatalogSection: String, CaseIterable, Sendable {
-  case destinations, intents, posters, feed, posts, events, checkpoints, readings, files, failures
+  case destinations, intents, arrivals, posters, feed, posts, events, checkpoints, readings, files, failures
   // The queue, which only a catalog on a server has.
   case items, work, workers
 
@@ -24,6 +24,7 @@ package enum CatalogSection: String, CaseIterable, Sendable {
         "author": .bytes, "ordinal": .int, "size": .int, "state": .int, "attempt": .int, "createdAt": .int,
         "changedAt": .int,
       ]
+    case .arrivals: ["digest": .bytes, "intent": .int]
     case .posters:
       [
         "number": .int, "intent": .int, "destination": .int, "objectKey": .text, "digest": .bytes,

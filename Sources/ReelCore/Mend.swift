@@ -43,6 +43,64 @@ package struct MendOptions: Hashable, Sendable {
   }
 }
 
+extension MendOptions {
+  /// Those of them that a file of these facts may need; whoever mends looks closer.
+  /// - Parameter media: nil where nothing is known.
+  package func needed(by media: MediaInfo?, at path: SourcePath) -> MendOptions {
+    guard let media else { return self }
+    var needed = self
+    needed.mends = mends.filter { isNeeded($0, by: media, at: path) }
+    return needed
+  }
+
+  private func isNeeded(_ mend: Mend, by media: MediaInfo, at path: SourcePath) -> Bool {
+    let isISO = [.mp4, .mov, .m4v, .threeGP, .threeG2].contains(media.container)
+    switch mend {
+    case .faststart: return isISO && (media.fastStart != true || mends.contains(.unfragment))
+    case .unfragment: return isISO && media.fragmented == true
+    case .location: return isISO || media.hasLocation == true
+    case .privateTags, .data: return true
+    case .duration: return media.duration == nil || media.durationSource == .packets
+    case .salvage: return media.truncated != false
+    case .rotation:
+      return media.video != nil
+        && (media.video?.rotation ?? 0, media.video?.mirrored ?? false) != (rotation ?? 0, false)
+    case .sampleAspectRatio:
+      return media.video.map { $0.sampleAspectRatio?.ratio != sampleAspectRatio?.ratio } ?? false
+    case .fileExtension:
+      return path.claimedExtension.map { media.container.contradicts(claimedExtension: $0) } ?? false
+    }
+  }
+}
+
+/// Mends files, and proves each time that nothing else has become of them.
+package protocol MediaMender: Sendable {
+  /// Has `file` mended. Blocks.
+  /// - Parameter output: an empty file, open for reading and writing, that stays open. What is in it when this throws is of
+  ///   no use.
+  /// - Throws: `notMendable`, `notProven`, `notWritten`, what is said of files that can't be read, `cancelled`.
+  func mend(
+    _ file: SourceFile, _ options: MendOptions, into output: Int32, cancellation: CancellationFlag
+  ) throws(MendError) -> MendOutcome
+}
+
+/// What was done to a file.
+package struct MendOutcome: Hashable, Sendable {
+  /// Nothing, where there was nothing to mend; nothing was written then.
+  package let done: Set<Mend>
+  /// Bytes of the mended file.
+  package let size: Int64
+  /// Packets of the streams of video that are in it.
+  package let pictures: Int64
+
+  /// - Parameters: as the properties.
+  package init(done: Set<Mend>, size: Int64, pictures: Int64) {
+    self.done = done
+    self.size = size
+    self.pictures = pictures
+  }
+}
+
 /// What proves that a stream is the same in two files: how many packets it has, and a digest of its parameters and of
 /// each packet's times, flags and bytes, in their order.
 package struct StreamDigest: Hashable, Sendable {

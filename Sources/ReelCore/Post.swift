@@ -66,6 +66,10 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
   /// it was not to be kept.
   @ExplicitNull public var sourceName: String?
 
+  /// What was put right in the file before it was stored, without touching a picture or a sound, such as `faststart`, in
+  /// the order of the words; nil when it was stored as it came in.
+  @ExplicitNull public var mended: [String]?
+
   enum CodingKeys: String, CodingKey {
     case id, video, videoURL, videoFileExtension, videoHeight, videoWidth
     case authorID = "author"
@@ -73,7 +77,7 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     case caption, music, likeCount, shareCount, commentID
     case duration, contentType, digest, size, createdAt, pageNumber, probe
     case poster, posterURL, posterWidth, posterHeight, blurHash
-    case videoCodec, sourceName
+    case videoCodec, sourceName, mended
   }
 
   /// A post from its parts; pure.
@@ -106,6 +110,7 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     probe = draft.provenance
     videoCodec = draft.media.video?.codec
     sourceName = draft.sourceName
+    mended = draft.mended
     show(draft.poster)
   }
 
@@ -197,6 +202,8 @@ public struct PostDraft: Hashable, Sendable, Codable {
   public var poster: PostPoster?
   /// The file's name without its folder; nil when it is not to be kept.
   public var sourceName: String?
+  /// What was put right in the file; nil when it is as it came in.
+  public var mended: [String]?
 
   /// A draft from its parts.
   public init(

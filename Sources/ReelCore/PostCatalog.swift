@@ -86,6 +86,9 @@ public protocol PostCatalog: Sendable {
 }
 
 /// What must be unique: at most one post for each.
+///
+/// A video that was mended before it was stored has two digests: that of what is stored is its publication's. A catalog
+/// finds its post by the other one, too (``ClaimRequest/arrived``).
 public struct Publication: Hashable, Sendable, Codable {
   /// What the bytes are: the same video under another file name is the same publication.
   public let digest: ContentDigest
@@ -139,11 +142,14 @@ public struct ClaimRequest: Sendable {
   public let newKey: ObjectKey
   /// The poster that the post is to have; nil for none.
   public let poster: PosterRequest?
+  /// What the file was when it came in, where it was mended before it is published: its digest is remembered, so that the
+  /// same file is found to be a post when it comes again. Nil for one that is published as it came in.
+  public let arrived: ContentDigest?
 
   /// A request; `newID` and `newKey` are drawn by the caller, so that a test can fix them.
   public init(
     publication: Publication, duplicates: DuplicateHandling, size: Int64, newID: PostID, newKey: ObjectKey,
-    poster: PosterRequest? = nil
+    poster: PosterRequest? = nil, arrived: ContentDigest? = nil
   ) {
     self.publication = publication
     self.duplicates = duplicates
@@ -151,6 +157,7 @@ public struct ClaimRequest: Sendable {
     self.newID = newID
     self.newKey = newKey
     self.poster = poster
+    self.arrived = arrived
   }
 }
 

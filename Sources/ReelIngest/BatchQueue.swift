@@ -112,6 +112,10 @@ struct HashedFile: Sendable {
   /// What is said of it, and what is wrong with its sidecar: it counts only if the file goes on.
   let metadata: Result<PostMetadata, SourceError>
   let publication: Publication
+  /// What it was when it came in, where it has been mended since; `digest` is that of the mended one then.
+  var arrived: ContentDigest?
+  /// What was done to it, in the order of the words; empty for nothing.
+  var mended: [String] = []
   /// Whether no earlier run has hashed the file in this state.
   let isNew: Bool
   /// The event that begins it, where that is still to be told: it is not begun if the run ends first.
@@ -120,6 +124,15 @@ struct HashedFile: Sendable {
   /// What is to be remembered of a failure to read it.
   func notes(of error: ProbeError, by reader: ReaderVersion) -> [CatalogNote] {
     error.code.isAboutTheBytes ? [.outcome(.failure(error), of: digest, by: reader)] : []
+  }
+
+  /// The same file, mended.
+  /// - Parameter publication: what it is to be published as.
+  func mended(_ copy: PrivateCopy, _ done: Set<Mend>, as publication: Publication) -> HashedFile {
+    HashedFile(
+      file: file, source: copy.source, digest: copy.digest, bytes: copy, firstLook: firstLook,
+      metadata: metadata, publication: publication, arrived: digest,
+      mended: done.map(\.rawValue).sorted(), isNew: isNew, beginning: beginning)
   }
 }
 
@@ -131,6 +144,8 @@ struct WantedFile: Sendable {
   let source: UploadSource
   var draft: PostDraft
   let publication: Publication
+  /// What it was when it came in, where it was mended.
+  var arrived: ContentDigest?
   /// What was read of it, where a reader has read it just now: remembered if it does not become a post after all. One
   /// that does is never read again for the same destination.
   let reading: CatalogNote?
@@ -168,6 +183,8 @@ struct MadePoster: Sendable {
 enum LoneFile: Sendable {
   /// Its reader takes long.
   case reading(HashedFile, any PendingProbe, by: ReaderVersion)
+  /// It is to be mended; read just now by that reader, or nil where that is remembered.
+  case mending(HashedFile, ProbeReport, MendOptions, by: ReaderVersion?)
   /// Somebody else holds the intent for the same video.
   case waiting(WantedFile)
   case intended(WantedFile, Intent)
@@ -178,7 +195,7 @@ enum LoneFile: Sendable {
 
   var file: FileReference {
     switch self {
-    case .reading(let hashed, _, _): hashed.file
+    case .reading(let hashed, _, _), .mending(let hashed, _, _, _): hashed.file
     case .waiting(let wanted), .intended(let wanted, _), .notStored(let wanted, _, _),
       .notCompleted(let wanted, _, _):
       wanted.file

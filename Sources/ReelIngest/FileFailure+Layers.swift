@@ -16,6 +16,12 @@ extension FileFailure {
       code: .poster(error.code), message: "no poster could be made: \(error.text)", cause: error)
   }
 
+  init(_ error: MendError) {
+    self.init(
+      code: Code(rawValue: error.code.rawValue), message: "it could not be mended: \(error.text)",
+      cause: error)
+  }
+
   init(_ error: UploadError) {
     self.init(code: .upload(error.code), message: error.text, cause: error)
   }
@@ -70,6 +76,14 @@ enum StepFailure: Error {
     }
   }
 
+  init(_ error: MendError) {
+    switch error.code {
+    case .cancelled: self = .failed(.cancelled)
+    case let code where code.isInstallation: self = .endsTheRun(FileFailure(error))
+    default: self = .failed(FileFailure(error))
+    }
+  }
+
   init(_ error: PosterError) {
     switch error.code {
     case .cancelled: self = .failed(.cancelled)
@@ -117,6 +131,22 @@ extension FileRefused {
 extension StepFailure {
   static func convert<Value>(_ body: () throws(SourceError) -> Value) throws(StepFailure) -> Value {
     do throws(SourceError) {
+      return try body()
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  static func convert<Value>(_ body: () throws(UploadError) -> Value) throws(StepFailure) -> Value {
+    do throws(UploadError) {
+      return try body()
+    } catch {
+      throw StepFailure(error)
+    }
+  }
+
+  static func convert<Value>(_ body: () throws(MendError) -> Value) throws(StepFailure) -> Value {
+    do throws(MendError) {
       return try body()
     } catch {
       throw StepFailure(error)

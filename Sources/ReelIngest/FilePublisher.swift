@@ -42,11 +42,19 @@ struct FilePublisher: Sendable {
       case .ended(let ending): return ending
       case .wanted(let judged): wanted = judged
       }
+    case .mending(let hashed, let report, let mends, let reader):
+      switch try await judge(hashed, report, mending: mends, reader, noting: &notes) {
+      case .ended(let ending): return ending
+      case .wanted(let judged): wanted = judged
+      }
     case .waiting(let one), .intended(let one, _), .notStored(let one, _, _), .notCompleted(let one, _, _):
       wanted = one
     }
     do throws(StepFailure) {
-      if case .reading = file { wanted = try await withPoster(wanted) }
+      switch file {
+      case .reading, .mending: wanted = try await withPoster(wanted)
+      default: break
+      }
       return try await publish(wanted, under: try await intent(of: file))
     } catch {
       if let reading = wanted.reading { notes.append(reading) }
@@ -67,7 +75,29 @@ struct FilePublisher: Sendable {
       throw StepFailure(error)
     }
     context.hub.emit(.fileProbed(file.file, report))
-    return try context.judge(file, report, readBy: reader, noting: &notes)
+    guard let mends = context.mends(of: report.media, at: file.source.path) else {
+      return try context.judge(file, report, readBy: reader, noting: &notes)
+    }
+    return try await judge(file, report, mending: mends, reader, noting: &notes)
+  }
+
+  /// Mends it first: what is judged is what would be published.
+  private func judge(
+    _ file: HashedFile, _ report: ProbeReport, mending mends: MendOptions, _ reader: ReaderVersion?,
+    noting notes: inout [CatalogNote]
+  ) async throws(StepFailure) -> IngestContext.Decision {
+    // What was read of the file as it came in spares reading it again when it does not become a post.
+    let reading = reader.map { CatalogNote.outcome(.media(report), of: file.digest, by: $0) }
+    do throws(StepFailure) {
+      let (mended, facts) = try await threads.run { [context] () throws(StepFailure) in
+        try context.mend(file, report, mends)
+      }
+      return try context.judge(
+        mended, facts, readBy: mended.arrived == nil ? reader : nil, noting: &notes)
+    } catch {
+      if let reading { notes.append(reading) }
+      throw error
+    }
   }
 
   private func withPoster(_ wanted: WantedFile) async throws(StepFailure) -> WantedFile {
@@ -83,7 +113,7 @@ struct FilePublisher: Sendable {
   /// The intent that the file's next attempt goes on with; nil when it has to claim one.
   private func intent(of file: LoneFile) async throws(StepFailure) -> Intent? {
     switch file {
-    case .reading, .waiting: return nil
+    case .reading, .mending, .waiting: return nil
     case .intended(_, let intent): return intent
     case .notStored(_, let intent, let error):
       if error.code.isWorthARetry || error.code == .alreadyExists { return intent }

@@ -53,6 +53,64 @@ struct IngestContext: Sendable {
     1000 + Int(services.randomness.number(below: 99_001))
   }
 
+  // MARK: Mending
+
+  /// What is to be mended in a file of these facts before it is judged; nil for nothing. A dry run writes nothing.
+  func mends(of media: MediaInfo, at path: SourcePath) -> MendOptions? {
+    guard services.mender != nil, !options.dryRun else { return nil }
+    let needed = options.mends.needed(by: media, at: path)
+    return needed.mends.isEmpty ? nil : needed
+  }
+
+  /// The file as it is to be published, and its facts: a mended copy, which is proved to hold the same, or `file` itself
+  /// where there was nothing to mend after all. Blocks.
+  func mend(
+    _ file: HashedFile, _ report: ProbeReport, _ mends: MendOptions
+  ) throws(StepFailure) -> (HashedFile, ProbeReport) {
+    guard let mender = services.mender else { return (file, report) }
+    let watch = watch(.mend)
+    defer { watch.end() }
+    let staging = services.uploader.staging ?? services.staging
+    let draft = try StepFailure.convert { () throws(UploadError) in try staging.makeFile() }
+    let outcome = try StepFailure.convert { () throws(MendError) in
+      try mender.mend(file.source, mends, into: draft.descriptor, cancellation: stop.cancellation)
+    }
+    guard !outcome.done.isEmpty else { return (file, report) }
+    let copy: PrivateCopy?
+    do throws(PrivateCopy.Failure) {
+      copy = try PrivateCopy.mended(draft, size: outcome.size, of: file.source) { stop.cancellation.isSet }
+    } catch {
+      switch error {
+      case .source(let error): throw StepFailure(error)
+      case .staging(let error): throw StepFailure(error)
+      }
+    }
+    guard let copy else { throw .failed(.cancelled) }
+    let facts = try StepFailure.convert { () throws(MendError) in
+      try self.facts(of: copy, report, mends, outcome.done)
+    }
+    services.onStep(.mended)
+    let publication = Publication(
+      digest: copy.digest, destination: file.publication.destination, authorID: file.publication.authorID)
+    return (file.mended(copy, outcome.done, as: publication), facts)
+  }
+
+  private func facts(
+    of copy: PrivateCopy, _ before: ProbeReport, _ mends: MendOptions, _ done: Set<Mend>
+  ) throws(MendError) -> ProbeReport {
+    let after: ProbeReport
+    do throws(ProbeError) {
+      after = try services.prober.probe(copy.source, cancellation: stop.cancellation)
+    } catch {
+      let isItsFault = error.code != .cancelled && !error.code.isInstallation
+      throw isItsFault
+        ? MendError(.notProven, "mended, it could not be read (\(error.text)); the source is as it was")
+        : MendError(error)
+    }
+    try MendValidation.check(before.media, after.media, mends, done: done)
+    return after
+  }
+
   // MARK: Judging
 
   /// What is to become of a file whose facts are known.
@@ -76,7 +134,8 @@ struct IngestContext: Sendable {
     }
     services.onStep(.judged)
     let metadata = try StepFailure.convert { () throws(SourceError) in try file.metadata.get() }
-    let draft = draft(report, of: file.source.path, metadata: metadata)
+    var draft = draft(report, of: file.source.path, metadata: metadata)
+    draft.mended = file.mended.isEmpty ? nil : file.mended
     if options.dryRun { return .ended(plan(draft, file.publication)) }
     let source = UploadSource(
       size: file.source.size, digest: file.digest, contentType: draft.media.container.contentType,
@@ -84,7 +143,7 @@ struct IngestContext: Sendable {
     return .wanted(
       WantedFile(
         file: file.file, video: file.source, source: source, draft: draft, publication: file.publication,
-        reading: reading))
+        arrived: file.arrived, reading: reading))
   }
 
   // MARK: Posters
@@ -148,7 +207,7 @@ struct IngestContext: Sendable {
         PosterRequest(
           digest: made.source.digest, size: made.source.size,
           newKey: ObjectKey(posterNamedBy: randomness, length: length))
-      })
+      }, arrived: wanted.arrived)
   }
 
   /// A post whose publishing process died before it could tell is told now, once.

@@ -30,6 +30,8 @@ public struct IngestOptions: Sendable {
   public var posters = Posters.none
   /// What kind of posters.
   public var poster = PosterOptions()
+  /// What is mended in files before they are judged and published.
+  package var mends = MendOptions()
   /// Whether a post remembers the name of its file, without the folder.
   public var keepsSourceName = true
   /// Characters of an object's name before the dot, 16 ... 64.
@@ -83,6 +85,8 @@ public struct IngestServices: Sendable {
   public var prober: any MediaProber
   /// Makes posters; nil where none are wanted.
   public var posters: (any PosterMaker)?
+  /// Mends files; nil where nothing is to be mended.
+  package var mender: (any MediaMender)?
   /// Puts videos into the store.
   public var uploader: any Uploader
   /// Writes posts down beside their objects; nil for a store that keeps none.
@@ -171,6 +175,8 @@ public enum IntakeStep: String, Sendable, CaseIterable {
   case opened
   /// A private copy was made and hashed.
   case hashed
+  /// What was to be put right in it was, in a copy of it, and that is proved to hold the same.
+  case mended
   /// Its facts are known.
   case probed
   /// The policy wants it.

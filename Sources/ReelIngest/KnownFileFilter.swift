@@ -114,6 +114,8 @@ struct KnownFileFilter: Sendable {
     switch outcome {
     case .failure(let error): failure = StepFailure(error)
     case .media(let report):
+      // Mended, it may be another.
+      if context.mends(of: report.media, at: item.file.path) != nil { return nil }
       let violations = context.services.policy.violations(in: report.media, of: item.file.path)
       guard let refusal = FileRefused(violations) else { return nil }
       events.append(.fileProbed(item.file, report))

@@ -186,6 +186,10 @@ extension Lane {
     let (report, reader) = try probe(file, content.readings)
     guard let report else { return nil }
     events.append(.fileProbed(file.file, report))
+    if let mends = context.mends(of: report.media, at: file.source.path) {
+      letGo(.mending(file, report, mends, by: reader))
+      return nil
+    }
     switch try context.judge(file, report, readBy: reader, noting: &notes) {
     case .wanted(let wanted): return wanted
     case .ended(let ending):

@@ -8,6 +8,8 @@ public enum IntakeStage: String, Sendable, CaseIterable {
   case copy
   /// Waiting for a reader's answer.
   case probe
+  /// Mending files, and proving it.
+  case mend
   /// Making posters.
   case poster
   /// Writing intents (T1), and waiting for others who hold them.

@@ -9,7 +9,7 @@ import Synchronization
 /// Three processes have a part in it, each of which is handed one file and ends with its answer: one writes the mended
 /// file, one reads the source, and one reads what was written. Only where the last two say the same of every packet is the
 /// mended file believed.
-package struct SandboxedMender: Sendable {
+package struct SandboxedMender: MediaMender {
   private let settings: WorkerSettings
   private let starter: WorkerStarter
   private let proving: WorkerStarter
@@ -33,22 +33,13 @@ package struct SandboxedMender: Sendable {
     self.proving = WorkerStarter(settings: proving, thread: thread, breaker: StartCircuitBreaker())
   }
 
-  /// What was done to a file.
-  package struct Outcome: Hashable, Sendable {
-    /// Nothing, where there was nothing to mend; nothing was written then.
-    package let done: Set<Mend>
-    /// Bytes of the mended file.
-    package let size: Int64
-    /// Packets of the streams of video that are in it.
-    package let pictures: Int64
-  }
-
   /// Has `file` mended, and proves it. Blocks.
-  /// - Parameter output: an empty file, open for reading and writing. What is in it when this throws is of no use.
+  /// - Parameter output: an empty file, open for reading and writing, that stays open. What is in it when this throws is of
+  ///   no use.
   /// - Throws: `notMendable`, `notProven`, `notWritten`, what is said of files that can't be read, `cancelled`.
   package func mend(
-    _ file: SourceFile, _ options: MendOptions, into output: Descriptor, cancellation: CancellationFlag
-  ) throws(MendError) -> Outcome {
+    _ file: SourceFile, _ options: MendOptions, into output: Int32, cancellation: CancellationFlag
+  ) throws(MendError) -> MendOutcome {
     let container = try orMendError { () throws(ProbeError) in try FirstBytes.container(of: file) }
     let source = try orMendError { () throws(ProbeError) in try Descriptor.reopening(file.handle) }
     // Holes cost nothing, and earn nothing.
@@ -60,19 +51,19 @@ package struct SandboxedMender: Sendable {
     guard case .mended(let done, let size) = reply else {
       throw MendError(.garbled("another kind of answer"))
     }
-    guard !done.isEmpty else { return Outcome(done: [], size: 0, pictures: 0) }
+    guard !done.isEmpty else { return MendOutcome(done: [], size: 0, pictures: 0) }
     guard done.isSubset(of: options.mends.union([.unfragment])), try Self.size(of: output) == size, size > 0
     else { throw MendError(.garbled("it did not write what it said")) }
     let result = try prove(file, container, options, output, size, stored, cancellation)
     let pictures = result.filter { $0.kind == .video }.reduce(0) { $0 + $1.packets }
-    return Outcome(done: done, size: size, pictures: pictures)
+    return MendOutcome(done: done, size: size, pictures: pictures)
   }
 
   // MARK: Proof
 
   /// The digests of what was written, which are those of the source.
   private func prove(
-    _ file: SourceFile, _ container: MediaContainer, _ options: MendOptions, _ output: Descriptor,
+    _ file: SourceFile, _ container: MediaContainer, _ options: MendOptions, _ output: Int32,
     _ size: Int64, _ stored: Int64, _ cancellation: CancellationFlag
   ) throws(MendError) -> [StreamDigest] {
     let exclusion: MendRequest.DigestOptions.Exclusion =
@@ -173,28 +164,28 @@ package struct SandboxedMender: Sendable {
     return settings.request(size: size, container: container)
   }
 
-  private static func writable(_ output: Descriptor) throws(MendError) -> Descriptor {
+  private static func writable(_ output: Int32) throws(MendError) -> Descriptor {
     try reopened(output, O_WRONLY)
   }
 
-  private static func readable(_ output: Descriptor) throws(MendError) -> Descriptor {
+  private static func readable(_ output: Int32) throws(MendError) -> Descriptor {
     try reopened(output, O_RDONLY)
   }
 
-  private static func reopened(_ output: Descriptor, _ mode: Int32) throws(MendError) -> Descriptor {
+  private static func reopened(_ output: Int32, _ mode: Int32) throws(MendError) -> Descriptor {
     do throws(SystemError) {
       return Descriptor(
         adopting: try retryingInterrupts("open") {
-          open("/proc/self/fd/\(output.rawValue)", mode | O_CLOEXEC | O_NOCTTY)
+          open("/proc/self/fd/\(output)", mode | O_CLOEXEC | O_NOCTTY)
         })
     } catch {
       throw MendError(.notWritten, "the mended file could not be handed to its writer (\(error.reason))")
     }
   }
 
-  private static func size(of output: Descriptor) throws(MendError) -> Int64 {
+  private static func size(of output: Int32) throws(MendError) -> Int64 {
     var status = stat()
-    guard fstat(output.rawValue, &status) == 0 else {
+    guard fstat(output, &status) == 0 else {
       throw MendError(
         .notWritten, "the mended file could not be looked at (\(SystemError.last("fstat").reason))")
     }

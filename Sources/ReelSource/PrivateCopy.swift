@@ -9,10 +9,29 @@ public struct PrivateCopy: SourceHandle, ByteSource {
   public let digest: ContentDigest
   private let original: SourceFile
   private let file: any StagedFile
+  /// Bytes of the copy, where it was mended and may have others than the original.
+  private let mendedSize: Int64?
 
-  /// The copy, as the source that it is: its path and its state are the original's.
+  private init(
+    digest: ContentDigest, original: SourceFile, file: any StagedFile, mendedSize: Int64? = nil
+  ) {
+    self.digest = digest
+    self.original = original
+    self.file = file
+    self.mendedSize = mendedSize
+  }
+
+  /// The copy, as the source that it is: its path and its state are the original's, but for the size of one that was
+  /// mended.
   public var source: SourceFile {
-    SourceFile(path: original.path, identity: original.identity, handle: self)
+    SourceFile(path: original.path, identity: resized(original.identity), handle: self)
+  }
+
+  private func resized(_ identity: FileIdentity) -> FileIdentity {
+    guard let mendedSize, identity == original.identity else { return identity }
+    return FileIdentity(
+      device: identity.device, inode: identity.inode, size: mendedSize, modifiedAt: identity.modifiedAt,
+      changedAt: identity.changedAt)
   }
 
   /// The copy's.
@@ -31,13 +50,15 @@ public struct PrivateCopy: SourceHandle, ByteSource {
     }
   }
 
-  /// The original's state. Blocks.
-  public func currentIdentity() throws(SourceError) -> FileIdentity { try original.handle.currentIdentity() }
+  /// The original's state, but for the size of a copy that was mended. Blocks.
+  public func currentIdentity() throws(SourceError) -> FileIdentity {
+    resized(try original.handle.currentIdentity())
+  }
 
   /// Throws `sourceChanged` when the original shows that it was changed since it was opened: whoever writes to it may not
   /// have been done when it was copied. Blocks.
   public func checkUnchanged() throws(SourceError) {
-    guard try currentIdentity() == original.identity else { throw .changed }
+    guard try original.handle.currentIdentity() == original.identity else { throw .changed }
   }
 }
 
@@ -82,6 +103,27 @@ extension PrivateCopy {
       throw .source(error)
     }
     return copy
+  }
+
+  /// What was made of `original` in `file`: nobody writes to it from here on. Hashes it. Blocks, for as long as the disk
+  /// takes.
+  /// - Parameters:
+  ///   - size: bytes of the file.
+  ///   - isCancelled: asked before each chunk.
+  /// - Returns: nil when it was cancelled.
+  /// - Throws: ``Failure``.
+  package static func mended(
+    _ file: any StagedFile, size: Int64, of original: SourceFile, isCancelled: () -> Bool = { false }
+  ) throws(Failure) -> PrivateCopy? {
+    do throws(UploadError) {
+      try file.seal()
+    } catch {
+      throw .staging(error)
+    }
+    guard let digest = try CopyPass(original: original, file: file).hash(staged: size, isCancelled) else {
+      return nil
+    }
+    return PrivateCopy(digest: digest, original: original, file: file, mendedSize: size)
   }
 
   /// The bytes read, fewer than fit only at the end.
@@ -138,6 +180,24 @@ extension PrivateCopy {
       if isCancelled() { return nil }
       guard offset == original.size, let digest = ContentDigest(sha256: hash.finalize()) else {
         throw .source(.changed)
+      }
+      return digest
+    }
+
+    /// Of the file as it lies there, `size` bytes long.
+    func hash(staged size: Int64, _ isCancelled: () -> Bool) throws(Failure) -> ContentDigest? {
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 4096)
+      defer { buffer.deallocate() }
+      var (hash, offset) = (SHA256(), Int64(0))
+      while !isCancelled() {
+        let count = try readClone(into: buffer, at: offset)
+        if count == 0 { break }
+        hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        offset += Int64(count)
+      }
+      if isCancelled() { return nil }
+      guard offset == size, let digest = ContentDigest(sha256: hash.finalize()) else {
+        throw .staging(file.failure(EIO, "read the mended file"))
       }
       return digest
     }

@@ -33,6 +33,7 @@ package struct CatalogCopyView: Sendable {
     switch section {
     case .destinations: "stores"
     case .intents: "intents"
+    case .arrivals: "files that were mended"
     case .posters: "posters"
     case .feed: "counters"
     case .posts: "posts"

@@ -29,6 +29,7 @@ package enum PostSummary {
     sheet.add("music", post.music)
     sheet.add("author", author(post))
     sheet.add("file", post.sourceName)
+    sheet.add("mended", post.mended?.joined(separator: ", "))
     sheet.add("video", video(post, traits))
     sheet.add("url", post.videoURL)
     sheet.add("poster", post.posterURL)

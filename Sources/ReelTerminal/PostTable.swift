@@ -94,6 +94,7 @@ package struct PostTable: Sendable {
     .text("probe.method") { $0.probe?.method.rawValue },
     .text("probe.isolation") { $0.probe?.isolation.rawValue },
     .text("probe.ffmpeg") { $0.probe?.ffmpeg },
+    .text("mended") { $0.mended?.joined(separator: ",") },
   ]
 
   /// With an apostrophe before what a spreadsheet takes for a formula (OWASP, "CSV Injection").

@@ -38,7 +38,7 @@ struct PostTests {
     ]
     let own: Set<String> = [
       "duration", "contentType", "digest", "size", "createdAt", "pageNumber", "probe", "poster", "posterURL",
-      "posterWidth", "posterHeight", "blurHash", "videoCodec", "sourceName",
+      "posterWidth", "posterHeight", "blurHash", "videoCodec", "sourceName", "mended",
     ]
     #expect(object == apps.union(own))
     let post = try JSONDecoder().decode(Post.self, from: json)

@@ -28,9 +28,10 @@ struct ReleaseFailpointTests {
     /// `REEL_ROUNDS` makes another number of them.
     static let rounds =
       ProcessInfo.processInfo.environment["REEL_ROUNDS"].flatMap { Int($0) } ?? (TestForm.isLong ? 100 : 1)
-    /// All, or those that `REEL_PLACES` names, with commas between them.
+    /// All, or those that `REEL_PLACES` names, with commas between them. Those of mending are `MendedPostTests`'.
     static let places =
-      (Failpoint.allCases.map { "\($0)" } + IntakeStep.allCases.map(\.rawValue)).filter { place in
+      (Failpoint.allCases.map { "\($0)" } + IntakeStep.allCases.filter { $0 != .mended }.map(\.rawValue))
+      .filter { place in
         ProcessInfo.processInfo.environment["REEL_PLACES"]?.split(separator: ",").contains(Substring(place))
           ?? true
       }

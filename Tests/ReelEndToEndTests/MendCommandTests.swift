@@ -34,6 +34,20 @@ struct MendCommandTests {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
   }
 
+  @Test("a file that was named is not replaced by another one, nor one of this run by the next")
+  func namesThatMeet() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/moov-at-end.mp4", as: "x/a.mp4")
+    try bench.add("clips/moov-at-end.mp4", as: "y/a.mp4")
+    let arguments = ["mend", "clips/x/a.mp4", "clips/y/a.mp4", "--faststart", "--force"]
+    let source = try Data(contentsOf: bench.clips.appendingPathComponent("y/a.mp4"))
+    let named = try await ReelBinary.run(arguments + ["--to", "clips/y"], in: bench.folder)
+    #expect(named.status == 3 && named.errors.contains("never replaced"), "\(named.errors)")
+    #expect(try Data(contentsOf: bench.clips.appendingPathComponent("y/a.mp4")) == source)
+    let met = try await ReelBinary.run(arguments + ["--to", "out"], in: bench.folder)
+    #expect(met.status == 3 && met.errors.contains("another file of this run"), "\(met.errors)")
+  }
+
   @Test("a folder is mended into another one, each file in its place; what is well is not written")
   func folder() async throws {
     let bench = try Workbench()

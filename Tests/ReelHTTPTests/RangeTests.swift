@@ -170,6 +170,11 @@ import Testing
     Reply(status: 200, body: 11, code: .unreadable, words: "as a whole"),
     Reply(status: 200, body: 10, range: 5..<15, code: .unreadable, words: "as a whole"),
     Reply(status: 200, fields: [.contentLength: "9"], body: 5, code: .unreadable, words: "fewer bytes"),
+    // A range, called the whole (rclone serve s3).
+    Reply(status: 200, fields: [.contentRange: "bytes 0-9/100"], body: 10),
+    Reply(
+      status: 200, fields: [.contentRange: "bytes 0-9/100"], body: 10, pin: FilePin(size: 99),
+      code: .sourceChanged),
     // It is another one now.
     Reply(status: 412, code: .sourceChanged),
     Reply(status: 416, pin: FilePin(size: 100), code: .sourceChanged),

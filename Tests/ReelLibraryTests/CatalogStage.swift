@@ -36,7 +36,7 @@ enum CatalogKind: String, CaseIterable, Sendable {
 
 struct SQLiteStage: CatalogStage {
   let clock = SettableClock()
-  let schemaVersion = 5
+  let schemaVersion = 6
   let temporary: TemporaryLibrary
 
   init() async throws { temporary = try await TemporaryLibrary() }
@@ -55,7 +55,7 @@ struct SQLiteStage: CatalogStage {
 
 struct MemoryStage: CatalogStage {
   let clock: SettableClock
-  let schemaVersion = 5
+  let schemaVersion = 6
   private let first: MemoryCatalog
 
   init() {
@@ -70,7 +70,7 @@ struct MemoryStage: CatalogStage {
 
 final class PostgresStage: CatalogStage {
   let clock = SettableClock()
-  let schemaVersion = 2
+  let schemaVersion = 3
   let database: TestDatabase
   /// Of what stands before the server; nil for itself.
   let port: Int?

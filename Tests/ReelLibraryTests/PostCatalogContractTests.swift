@@ -18,7 +18,8 @@ struct CatalogContractTest: Sendable, CustomTestStringConvertible {
 /// What ``PostCatalog`` promises, as named checks.
 enum PostCatalogContractTests {
   static let all =
-    claiming + completing + posters + telling + feed + filters + remembering + recalling + batches + ending
+    claiming + completing + posters + telling + feed + filters + remembering + recalling + batches + mended
+    + ending
 }
 
 @Suite struct PostCatalogPromiseTests {

@@ -37,7 +37,8 @@ struct RandomCatalog {
         digest, to: store.name, by: Self.authors.randomElement(using: &random) ?? nil)
       let request = sketch.request(
         publication, Bool.random(using: &random) ? .allow : .skip,
-        poster: Bool.random(using: &random) ? sketch.poster() : nil)
+        poster: Bool.random(using: &random) ? sketch.poster() : nil,
+        arrived: Bool.random(using: &random) ? sketch.digest() : nil)
       guard let intent = try await catalog.claim(request).intent else { continue }
       switch Int.random(in: 0..<10, using: &random) {
       case 0:

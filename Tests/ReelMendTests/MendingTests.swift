@@ -118,6 +118,47 @@ struct MendSample: CustomTestStringConvertible {
     #expect(!text.contains("ISO6709") && !text.contains("+37"))
   }
 
+  /// Where cameras keep what is their own: boxes that no player knows, boxes that stand for nothing, XML (Sony), and what
+  /// is too large to be looked through.
+  @Test(arguments: [
+    ("GPS ", 40, false), ("free", 40, false), ("skip", 70_000, false), ("abcd", 8, false),
+    ("uuid", (1 << 20) + 100, false), ("meta", (1 << 20) + 100, false), ("free", 0, true), ("emsg", 40, true),
+  ])
+  func whatIsBehindTheMediaDataLeavesNoTrace(_ type: String, _ size: Int, _ isHarmless: Bool) throws {
+    let sample = MendSample.named("clips/faststart.mp4")
+    let content = Array("Model=X GPSLatitude=37.33".utf8).prefix(size)
+    let box = Self.box(type, content + [UInt8](repeating: 7, count: max(0, size - content.count)))
+    let folder = try TemporaryFolder()
+    try folder.write(contents(of: sample.path) + box, to: "own.mp4")
+    for mend in [Mend.location, .privateTags] {
+      let copy = try MendedCopy(of: folder.path(of: "own.mp4"), as: .mp4, MendOptions([mend]))
+      if isHarmless, mend == .location {
+        #expect(copy.done.isEmpty, "\(mend)")
+      } else if !isHarmless {
+        #expect(copy.done == [mend], "\(mend)")
+        let written = contents(of: copy.path)
+        #expect(
+          !String(decoding: written, as: UTF8.self).contains("GPSLat") && !written.suffix(40).contains(7))
+        #expect(fileSize(copy.path) == fileSize(folder.path(of: "own.mp4")))
+        #expect(try digests(of: copy.path, as: .mp4) == digests(of: sample.path, as: .mp4))
+      }
+    }
+  }
+
+  @Test func whatIsSaidInXMLGoesAsAWhole() throws {
+    let sample = MendSample.named("clips/faststart.mp4")
+    let xml = Self.box("xml ", [0, 0, 0, 0] + Array("<Device serialNo=\"123\"/>".utf8))
+    let folder = try TemporaryFolder()
+    try folder.write(contents(of: sample.path) + Self.box("meta", [0, 0, 0, 0] + xml), to: "sony.mp4")
+    let copy = try MendedCopy(of: folder.path(of: "sony.mp4"), as: .mp4, MendOptions([.location]))
+    #expect(copy.done == [.location])
+    #expect(!String(decoding: contents(of: copy.path), as: UTF8.self).contains("serialNo"))
+  }
+
+  private static func box(_ type: String, _ content: some Collection<UInt8>) -> [UInt8] {
+    withUnsafeBytes(of: UInt32(content.count + 8).bigEndian) { Array($0) } + Array(type.utf8) + content
+  }
+
   // MARK: Files that were cut off
 
   /// Wherever it was cut off behind its index, what is there is played, and no more.

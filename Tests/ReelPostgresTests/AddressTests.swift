@@ -50,6 +50,17 @@ struct AddressTests {
     #expect(error?.kind == .badAddress && error?.message.contains("hunter2") == false)
   }
 
+  /// libpq would take a part of the password for the host.
+  @Test(arguments: [
+    "postgres://reel:hun@ter2@db/reel", "postgres://reel:hun/ter2@db/reel",
+    "postgres://reel:hunter2/@db/reel",
+  ])
+  func aPasswordThatIsNotEncodedIsRefusedAndNotRepeated(_ text: String) {
+    let error = #expect(throws: PostgresError.self) { try address(text, passwords: .inAddress) }
+    #expect(error?.kind == .badAddress && error?.message.contains("percent-encoded") == true)
+    #expect(error?.message.contains("ter2") == false)
+  }
+
   @Test func aPasswordInTheEnvironmentIsNeverInTheName() throws {
     let address = try address("postgres://reel:hunter2@db/reel", passwords: .inAddress)
     #expect(address.name == "postgres://reel@db/reel" && address.parameters["password"] == "hunter2")

@@ -21,10 +21,10 @@ import Testing
 
   private func mend(
     _ mender: SandboxedMender, _ file: SourceFile, _ options: MendOptions = MendOptions([.faststart])
-  ) throws -> Result<SandboxedMender.Outcome, MendError> {
+  ) throws -> Result<MendOutcome, MendError> {
     let output = try output()
     return Result { () throws(MendError) in
-      try mender.mend(file, options, into: output, cancellation: CancellationFlag())
+      try mender.mend(file, options, into: output.rawValue, cancellation: CancellationFlag())
     }
   }
 

@@ -35,6 +35,15 @@ import Testing
     #expect(try MendReply(decoding: reply.encoded()) == reply)
   }
 
+  /// One lying worker must not end a run.
+  @Test(arguments: MendError.Code.allCases)
+  func aWorkerSpeaksOfTheFileAlone(_ code: MendError.Code) throws {
+    let frame = try MendReply.failure(MendError(code, "no")).encoded()
+    let isRead = (try? MendReply(decoding: frame)) != nil
+    #expect(!isRead || !code.isInstallation && ![.cancelled, .notProven, .tooManyOpenFiles].contains(code))
+    #expect(isRead || ![.notMendable, .notWritten, .corrupt, .truncated].contains(code))
+  }
+
   @Test func output() throws {
     #expect(try MendOutputRequest(decoding: MendOutputRequest().encoded()) == MendOutputRequest())
     let start = WorkerStart(role: .mender, memory: 512 << 20, processorSeconds: 10, outputSize: 1 << 40)

@@ -9,7 +9,7 @@ enum CatalogSchema {
   static let applicationID = 0x5265_656C
 
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [version1, version2, version3, version4, version5]
+  static let migrations = [version1, version2, version3, version4, version5, version6]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
@@ -225,5 +225,18 @@ extension CatalogSchema {
 
     CREATE INDEX intentByAuthor ON intent (author) WHERE author <> x'' AND state = 1;
     CREATE INDEX postByTime ON post (createdAt);
+    """
+}
+
+extension CatalogSchema {
+  /// Remembers what files were before they were mended.
+  static let version6 = """
+    -- What came in of a video that was mended before it was stored: the digest of the file, and the intent of what was
+    -- made of it. Of one intent there may be several: files that differ only in what was taken out.
+    CREATE TABLE arrival (
+      digest BLOB NOT NULL CHECK (length(digest) = 32),
+      intent INTEGER NOT NULL REFERENCES intent (number),
+      PRIMARY KEY (digest, intent)
+    ) STRICT, WITHOUT ROWID;
     """
 }

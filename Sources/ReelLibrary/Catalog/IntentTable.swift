@@ -42,6 +42,29 @@ enum IntentTable {
     ) { try Unfinished($0) }
   }
 
+  /// Unfinished intents, of the same destination and author, for what becomes of the same file when it is mended, or for
+  /// that file as it is.
+  /// - Parameter arrived: what the file was when it came in, where `key` is of a mended one.
+  static func related(
+    to key: PublicationKey, arrived: ContentDigest?, in db: Connection
+  ) throws -> [Unfinished] {
+    try db.rows(
+      """
+      SELECT number, postID, objectKey, attempt, owner FROM intent
+      WHERE digest = ?4 AND digest <> ?1 AND destination = ?2 AND author = ?3 AND state = 0
+      UNION
+      SELECT number, postID, objectKey, attempt, owner FROM arrival
+      JOIN intent ON intent.number = arrival.intent
+      WHERE arrival.digest IN (?1, ?4) AND intent.digest <> ?1 AND destination = ?2 AND author = ?3 AND state = 0
+      """, key.arguments + [arrived?.bytes ?? key.digest]
+    ) { try Unfinished($0) }
+  }
+
+  /// Remembers what the file was from which the intent's object comes.
+  static func remember(_ arrived: ContentDigest, of intent: Int64, in db: Connection) throws {
+    try db.run("INSERT OR IGNORE INTO arrival (digest, intent) VALUES (?, ?)", [arrived.bytes, intent])
+  }
+
   /// The unfinished intent of that post, and what it is for.
   static func unfinished(
     _ id: PostID, at place: CatalogPlace, in db: Connection

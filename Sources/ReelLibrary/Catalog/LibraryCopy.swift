@@ -134,6 +134,7 @@ private struct LibraryRows: CatalogFilling {
         CASE WHEN state <> 2 THEN attempt END, intent.createdAt, ifnull(post.createdAt, changedAt)
       FROM intent LEFT JOIN post ON post.intent = intent.number ORDER BY number
       """
+    case .arrivals: "SELECT digest, intent FROM arrival ORDER BY digest, intent"
     case .posters:
       "SELECT number, intent, destination, objectKey, digest, size, state, changedAt FROM poster ORDER BY number"
     case .feed: "SELECT lastPageNumber, revision FROM feed"
@@ -207,6 +208,7 @@ private struct LibraryRows: CatalogFilling {
         INSERT INTO intent (number, postID, destination, objectKey, digest, author, ordinal, size, state, attempt,
           createdAt, changedAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ifnull(?, 1), ?, ?)
         """, row)
+    case .arrivals: try db.run("INSERT INTO arrival (digest, intent) VALUES (?, ?)", row)
     case .posters:
       try db.run(
         """

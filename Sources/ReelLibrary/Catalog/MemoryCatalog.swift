@@ -109,7 +109,7 @@ public final class MemoryCatalog: PostCatalog, Sendable {
 
   /// The posts of a video, the oldest first.
   public func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post] {
-    try look { library in library.posts.filter { $0.digest == digest } }
+    try look { library in library.posts(of: digest) }
   }
 
   /// Posts in memory do not change.

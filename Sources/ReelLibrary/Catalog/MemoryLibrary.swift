@@ -13,6 +13,8 @@ struct MemoryLibrary {
     var state = State.unfinished
     var owner: Int?
     var posters: [PosterRequest] = []
+    /// What the files were that were mended to this.
+    var arrived: Set<ContentDigest> = []
   }
 
   struct StoredName: Hashable {
@@ -68,22 +70,41 @@ struct MemoryLibrary {
   // MARK: Intents
 
   mutating func claim(_ request: ClaimRequest, by owner: Int) throws(CatalogError) -> Claim {
-    if request.duplicates == .skip, let post = published(request.publication, by: owner) {
-      return .published(post)
-    }
+    if request.duplicates == .skip, let post = published(request, by: owner) { return .published(post) }
     let unfinished = (ofPublication[request.publication] ?? []).filter { rows[$0].state == .unfinished }
     let free = unfinished.filter { index in
       guard let holder = rows[index].owner else { return true }
       return holder != owner && !alive.contains(holder)
     }
-    if request.duplicates == .skip, free.count < unfinished.count { return .held }
+    if request.duplicates == .skip,
+      free.count < unfinished.count || related(to: request).contains(where: { isHeld(rows[$0]) })
+    {
+      return .held
+    }
     if let poster = request.poster, names.contains(StoredName(request.publication, poster.newKey)) {
       throw CatalogError.nameTaken(request, at: Self.path)
     }
     guard let index = free.first else { return .granted(try begin(request, by: owner)) }
     rows[index].owner = owner
     rows[index].attempt += 1
+    if let arrived = request.arrived { rows[index].arrived.insert(arrived) }
     return .granted(intent(of: index, with: request.poster))
+  }
+
+  private func isHeld(_ row: Row) -> Bool {
+    row.state == .unfinished && row.owner.map(alive.contains) == true
+  }
+
+  /// Intents for what becomes of the same file when it is mended, or for that file as it is.
+  private func related(to request: ClaimRequest) -> [Int] {
+    let publication = request.publication
+    let digests = Set([publication.digest, request.arrived].compactMap(\.self))
+    return rows.indices.filter { index in
+      let row = rows[index]
+      return row.publication != publication && row.publication.destination == publication.destination
+        && row.publication.authorID == publication.authorID
+        && (row.publication.digest == request.arrived || !row.arrived.isDisjoint(with: digests))
+    }
   }
 
   /// The poster's name is that of an earlier attempt of the same bytes, else a new one.
@@ -106,7 +127,8 @@ struct MemoryLibrary {
       throw CatalogError.nameTaken(request, at: Self.path)
     }
     let row = Row(
-      intent: request.newID, key: request.newKey, publication: request.publication, owner: owner)
+      intent: request.newID, key: request.newKey, publication: request.publication, owner: owner,
+      arrived: Set([request.arrived].compactMap(\.self)))
     ofPublication[request.publication, default: []].append(rows.count)
     ofIntent[request.newID] = rows.count
     names.insert(name)
@@ -172,6 +194,13 @@ struct MemoryLibrary {
     stores[destination] = (posts: store.posts + 1, bytes: store.bytes + (post.size ?? 0))
   }
 
+  /// By what is stored, or by what came in.
+  func posts(of digest: ContentDigest) -> [Post] {
+    posts.filter { post in
+      post.digest == digest || ofIntent[post.id].map { rows[$0].arrived.contains(digest) } == true
+    }
+  }
+
   func post(_ id: PostID) -> Post? {
     places[id].map { posts[$0] }
   }
@@ -186,6 +215,22 @@ struct MemoryLibrary {
       failureCode: failures[file.path]?.code)
   }
 
+  /// By what would be stored, or by what came in.
+  private mutating func published(_ request: ClaimRequest, by owner: Int) -> PublishedPost? {
+    let publication = request.publication
+    if let found = published(publication, by: owner) {
+      if let arrived = request.arrived, let index = ofIntent[found.post.id] {
+        rows[index].arrived.insert(arrived)
+      }
+      return found
+    }
+    return request.arrived.flatMap { arrived in
+      published(
+        Publication(digest: arrived, destination: publication.destination, authorID: publication.authorID),
+        by: owner)
+    }
+  }
+
   mutating func published(_ publication: Publication, by owner: Int) -> PublishedPost? {
     let found = look(for: publication, by: owner)
     if let found, !found.announced { untold[found.post.id] = owner }
@@ -193,7 +238,13 @@ struct MemoryLibrary {
   }
 
   private func look(for publication: Publication, by owner: Int) -> PublishedPost? {
-    let index = ofPublication[publication]?.first { rows[$0].state == .published }
+    let index =
+      ofPublication[publication]?.first { rows[$0].state == .published }
+      ?? rows.firstIndex { row in
+        row.state == .published && row.arrived.contains(publication.digest)
+          && row.publication.destination == publication.destination
+          && row.publication.authorID == publication.authorID
+      }
     guard let index, let post = post(rows[index].intent) else { return nil }
     guard let teller = untold[post.id], teller != owner, !alive.contains(teller) else {
       return PublishedPost(post: post, announced: true)

@@ -8,6 +8,14 @@ enum PostTable {
     let pageNumber: Int
     let createdAt: Int64
     let document: String
+
+    /// The intent that became this post.
+    func intent(in db: Connection) throws -> Int64 {
+      guard
+        let intent = try db.number("SELECT intent FROM post WHERE pageNumber = ?", [Int64(pageNumber)])
+      else { throw SQLiteError(.corrupt, "a post that is gone") }
+      return intent
+    }
   }
 
   /// The post without what the columns say.
@@ -60,23 +68,39 @@ enum PostTable {
     try db.row("SELECT pageNumber, createdAt, document FROM post WHERE id = ?", [id.bytes]) { try Stored($0) }
   }
 
-  /// The first post of `publication`, and the owner that is to tell its event, if it has not been told.
+  /// The first post of `publication`, or of what a file with its digest was mended to, and the owner that is to tell its event, if it has not been told.
   static func find(
     _ publication: Publication, in store: StoreName, db: Connection
   ) throws -> (post: Stored, teller: Int64?)? {
-    try db.row(
+    let values: [any SQLiteValue] = [
+      store.text, publication.digest.bytes, IntentTable.author(of: publication),
+    ]
+    let columns = "SELECT post.pageNumber, post.createdAt, post.document, outbox.owner AS teller"
+    let post =
+      "JOIN post ON post.intent = intent.number LEFT JOIN outbox ON outbox.pageNumber = post.pageNumber"
+    let found = try db.row(
       """
-      SELECT post.pageNumber, post.createdAt, post.document, outbox.owner AS teller
+      \(columns)
       FROM destination
       JOIN intent ON intent.destination = destination.id
-      JOIN post ON post.intent = intent.number
-      LEFT JOIN outbox ON outbox.pageNumber = post.pageNumber
+      \(post)
       WHERE destination.name = ? AND intent.digest = ? AND intent.author = ?
         AND intent.state = 1 AND intent.ordinal IS NOT NULL
       ORDER BY intent.ordinal LIMIT 1
-      """,
-      [store.text, publication.digest.bytes, IntentTable.author(of: publication)]
-    ) { row in (try Stored(row), try row["teller"]) }
+      """, values
+    ) { row in (try Stored(row), try row["teller"] as Int64?) }
+    return try found
+      ?? db.row(
+        """
+        \(columns)
+        FROM arrival
+        CROSS JOIN intent ON intent.number = arrival.intent
+        JOIN destination ON destination.id = intent.destination
+        \(post)
+        WHERE destination.name = ? AND arrival.digest = ? AND intent.author = ? AND intent.state = 1
+        ORDER BY arrival.intent LIMIT 1
+        """, values
+      ) { row in (try Stored(row), try row["teller"] as Int64?) }
   }
 
   /// The `limit` posts before `place` that `filter` lets through, its text aside, the newest first.
@@ -117,12 +141,13 @@ enum PostTable {
     return first.flatMap(Int.init(exactly:)) ?? .max
   }
 
-  /// The posts of a video, the oldest first.
+  /// The posts of a video, by what is stored or by what came in, the oldest first.
   static func all(of digest: ContentDigest, in db: Connection) throws -> [Stored] {
     try db.rows(
       """
-      SELECT pageNumber, post.createdAt, document FROM intent JOIN post ON post.intent = intent.number
-      WHERE digest = ? ORDER BY pageNumber
+      SELECT pageNumber, createdAt, document FROM post WHERE intent IN (
+        SELECT number FROM intent WHERE digest = ?1 UNION SELECT intent FROM arrival WHERE digest = ?1
+      ) ORDER BY pageNumber
       """, [digest.bytes]
     ) { try Stored($0) }
   }

@@ -26,19 +26,24 @@ struct PublishingSteps: Sendable {
 
   func claim(_ request: ClaimRequest, in db: Connection) throws -> Answer {
     let publication = request.publication
-    if request.duplicates == .skip, let found = try published(publication, in: db) {
+    if request.duplicates == .skip, let found = try published(request, in: db) {
       return .published(found)
     }
     let key = IntentTable.PublicationKey(
       publication, destination: try DestinationTable.id(of: place.name(of: publication.destination), in: db))
     let unfinished = try IntentTable.unfinished(key, in: db)
     let free = try unfinished.filter { try !isHeld($0, in: db) }
-    if request.duplicates == .skip, free.count < unfinished.count { return .held }
+    if request.duplicates == .skip {
+      if free.count < unfinished.count { return .held }
+      let related = try IntentTable.related(to: key, arrived: request.arrived, in: db)
+      if try related.contains(where: { try isHeld($0, in: db) }) { return .held }
+    }
     // Before anything is written: the other requests of the transaction stay.
     if let poster = request.poster, try PosterTable.isNamed(poster.newKey, in: key.destination, db: db) {
       throw CatalogError.nameTaken(request, at: path)
     }
     if let first = free.first {
+      if let arrived = request.arrived { try IntentTable.remember(arrived, of: first.number, in: db) }
       return .granted(try takeOver(first, publication, request.poster, in: db))
     }
     return .granted(try begin(request, key, in: db))
@@ -88,6 +93,7 @@ struct PublishingSteps: Sendable {
     } catch let error as SQLiteError where error.isUniqueViolation {
       throw CatalogError.nameTaken(request, at: path)
     }
+    if let arrived = request.arrived { try IntentTable.remember(arrived, of: number, in: db) }
     let poster = try request.poster.map { try PosterTable.name($0, for: number, at: now, in: db) }
     try Failpoint.claimWritten.reachInDatabase()
     return Intent(
@@ -120,6 +126,21 @@ struct PublishingSteps: Sendable {
   }
 
   // MARK: What is published already
+
+  /// The post of what is asked for, by what would be stored or by what came in. That both are the same is remembered.
+  private func published(_ request: ClaimRequest, in db: Connection) throws -> Found? {
+    if let found = try published(request.publication, in: db) {
+      if let arrived = request.arrived {
+        try IntentTable.remember(arrived, of: found.stored.intent(in: db), in: db)
+      }
+      return found
+    }
+    guard let arrived = request.arrived else { return nil }
+    let publication = request.publication
+    return try published(
+      Publication(digest: arrived, destination: publication.destination, authorID: publication.authorID),
+      in: db)
+  }
 
   /// The post of `publication`. An event that a dead process did not tell becomes ours to tell.
   func published(_ publication: Publication, in db: Connection) throws -> Found? {

@@ -84,7 +84,9 @@ extension PostgresCatalog {
       try db.rows(
         """
         SELECT p.page_number, p.created_at, p.document
-        FROM reel.intent i JOIN reel.post p ON p.intent = i.number WHERE i.digest = $1 ORDER BY p.page_number
+        FROM (
+          SELECT number FROM reel.intent WHERE digest = $1 UNION SELECT intent FROM reel.arrival WHERE digest = $1
+        ) i JOIN reel.post p ON p.intent = i.number ORDER BY p.page_number
         """, [.bytes(digest.bytes)]
       ) { try StoredPost($0) }
     }
@@ -128,17 +130,22 @@ extension PostgresCatalog {
 // MARK: What is known
 
 extension PostgresCatalog {
-  /// The first post of a publication `r`, of the destination `d`: a look-up for each row, whatever the statistics say.
+  /// The first post of a publication `r`, or of what a file with its digest was mended to, of the destination `d`: a look-up for each row, whatever the statistics say.
   private static let firstPost = """
     LEFT JOIN LATERAL (
       SELECT p.page_number, p.created_at, p.document, x.owner AS teller,
         coalesce(o.lease_until > \(PostgresSchema.now), false) AS teller_lives
-      FROM reel.intent i
+      FROM (
+        SELECT i.number, i.ordinal, 0 AS way FROM reel.intent i
+        WHERE i.digest = r.digest AND i.destination + 0 = d.id AND i.author = r.author AND i.ordinal IS NOT NULL
+        UNION ALL
+        SELECT i.number, i.ordinal, 1 FROM reel.arrival v JOIN reel.intent i ON i.number = v.intent
+        WHERE v.digest = r.digest AND i.destination + 0 = d.id AND i.author = r.author AND i.ordinal IS NOT NULL
+      ) i
       JOIN reel.post p ON p.intent = i.number
       LEFT JOIN reel.outbox x ON x.page_number = p.page_number
       LEFT JOIN reel.owner o ON o.id = x.owner
-      WHERE i.digest = r.digest AND i.destination + 0 = d.id AND i.author = r.author AND i.ordinal IS NOT NULL
-      ORDER BY i.ordinal LIMIT 1
+      ORDER BY i.way, i.ordinal LIMIT 1
     ) f ON true
     """
 

@@ -180,6 +180,7 @@ struct PostgresRows: CatalogFilling {
       FROM reel.intent i LEFT JOIN reel.attempt a ON a.intent = i.number LEFT JOIN reel.post p ON p.intent = i.number
       ORDER BY i.number
       """
+    case .arrivals: "SELECT digest, intent FROM reel.arrival ORDER BY digest, intent"
     case .posters:
       """
       SELECT number, intent, destination, object_key, digest, size, state, changed_at FROM reel.poster ORDER BY number
@@ -215,7 +216,8 @@ struct PostgresRows: CatalogFilling {
 
   /// All that rows are copied into, the feed's counter aside.
   private static let filledTables = [
-    "destination", "intent", "attempt", "poster", "post", "outbox", "said", "checkpoint", "reading",
+    "destination", "intent", "attempt", "arrival", "poster", "post", "outbox", "said", "checkpoint",
+    "reading",
     "known_file",
     "failure", "item", "work", "worker",
   ]
@@ -297,6 +299,7 @@ struct PostgresRows: CatalogFilling {
       SELECT number, "postID", destination, "objectKey", digest, author, ordinal, size, "createdAt",
         CASE WHEN state = 2 THEN "changedAt" END FROM r
       """
+    case .arrivals: "INSERT INTO reel.arrival (digest, intent) SELECT * FROM r"
     case .posters:
       """
       INSERT INTO reel.poster (number, intent, destination, object_key, digest, size, state, changed_at)

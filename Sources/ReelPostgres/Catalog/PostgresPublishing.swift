@@ -95,6 +95,9 @@ struct PostgresPublishing {
     let owner: Int64?
     let claim: Int64?
     let isOwnerAlive: Bool
+    /// Whether it is not of the publication itself, but of what became of the same file when it was mended, or of that
+    /// file as it is.
+    let isRelated: Bool
     let post: StoredPost?
     /// Who is to tell the post's event; nil when it has been told.
     let teller: Int64?
@@ -118,7 +121,7 @@ struct PostgresPublishing {
     answers: inout [Result<Answer, CatalogError>?], granted numbersGranted: inout Set<Int64>
   ) throws {
     let stores = try destinations(of: turn.map { requests[$0].publication.destination })
-    let candidates = try candidates(turn.map { requests[$0].publication }, in: stores)
+    let candidates = try candidates(turn.map { requests[$0] }, in: stores)
     let posterTaken = try takenPosters(turn.map { requests[$0] }, in: stores)
     let namesTaken =
       mayBeTaken
@@ -126,8 +129,10 @@ struct PostgresPublishing {
     var (starts, takeOvers, handing): ([Start], [TakeOver], [(index: Int, post: StoredPost, teller: Int64)]) =
       ([], [], [])
     var granted: [(index: Int, number: Int64, isNew: Bool)] = []
+    var arrivals: [(index: Int, number: Int64)] = []
     for (place, index) in turn.enumerated() {
-      let (request, found) = (requests[index], candidates[place])
+      let (request, known) = (requests[index], candidates[place])
+      let found = known.filter { !$0.isRelated }
       if let mine = found.first(where: { candidate in
         candidate.owner == me && candidate.claim == call.token && !numbersGranted.contains(candidate.number)
       }), let attempt = mine.attempt {
@@ -136,9 +141,10 @@ struct PostgresPublishing {
         granted.append((index, mine.number, false))
         continue
       }
-      if request.duplicates == .skip, let published = found.first(where: { $0.post != nil }),
+      if request.duplicates == .skip, let published = known.first(where: { $0.post != nil }),
         let post = published.post
       {
+        if !published.isRelated { arrivals.append((index, published.number)) }
         if let teller = published.teller, teller != me, !published.isTellerAlive {
           handing.append((index, post, teller))
         } else {
@@ -152,7 +158,10 @@ struct PostgresPublishing {
         guard let owner = candidate.owner else { return true }
         return owner != me && !candidate.isOwnerAlive
       }
-      if request.duplicates == .skip, free.count < unfinished.count {
+      let isHeld =
+        free.count < unfinished.count
+        || known.contains { $0.isRelated && $0.attempt != nil && ($0.owner == me || $0.isOwnerAlive) }
+      if request.duplicates == .skip, isHeld {
         answers[index] = .success(.held)
       } else if posterTaken[place] {
         answers[index] = .failure(.nameTaken(request, at: server))
@@ -188,7 +197,21 @@ struct PostgresPublishing {
       granted.append((start.index, number, true))
     }
     numbersGranted.formUnion(granted.map(\.number))
+    try remember(arrivals + granted.map { ($0.index, $0.number) }, of: requests)
     try namePosters(granted, requests, answers: &answers)
+  }
+
+  /// Remembers what the files were from which the intents' objects come.
+  private func remember(_ arrivals: [(index: Int, number: Int64)], of requests: [ClaimRequest]) throws {
+    let known = arrivals.compactMap { one in
+      requests[one.index].arrived.map { (digest: $0.bytes, number: one.number) }
+    }.sorted { ($0.number, $0.digest[0]) < ($1.number, $1.digest[0]) }
+    if known.isEmpty { return }
+    try tx.run(
+      """
+      INSERT INTO reel.arrival (digest, intent) SELECT unnest($1::bytea[]), unnest($2::bigint[])
+      ON CONFLICT DO NOTHING
+      """, [.byteStrings(known.map(\.digest)), .ints(known.map(\.number))])
   }
 
   private func intent(_ candidate: Candidate, _ attempt: Int, _ request: ClaimRequest) -> Intent {
@@ -219,26 +242,35 @@ struct PostgresPublishing {
   }
 
   /// `+ 0`: without statistics, as in a new catalog, the planner would look through all of a destination.
-  private func candidates(_ publications: [Publication], in stores: [Int64]) throws -> [[Candidate]] {
+  private func candidates(_ requests: [ClaimRequest], in stores: [Int64]) throws -> [[Candidate]] {
+    let mine = "i.destination + 0 = r.store AND i.author = r.author AND i.ordinal IS NOT NULL"
     let rows = try tx.rows(
       """
       SELECT r.n, i.number, i.post_id, i.object_key, i.ordinal, a.attempt, a.owner, a.claim,
         coalesce(o.lease_until > \(PostgresSchema.now), false) AS owner_lives,
-        p.page_number, p.created_at, p.document, x.owner AS teller,
+        p.page_number, p.created_at, p.document, x.owner AS teller, i.is_related,
         coalesce(t.lease_until > \(PostgresSchema.now), false) AS teller_lives
-      FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) WITH ORDINALITY AS r(digest, store, author, n)
-      JOIN reel.intent i
-        ON i.digest = r.digest AND i.destination + 0 = r.store AND i.author = r.author AND i.ordinal IS NOT NULL
+      FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[]) WITH ORDINALITY
+        AS r(digest, store, author, arrived, n)
+      CROSS JOIN LATERAL (
+        SELECT i.*, false AS is_related FROM reel.intent i WHERE i.digest = r.digest AND \(mine)
+        UNION ALL
+        SELECT i.*, true FROM reel.intent i WHERE i.digest = r.arrived AND i.digest <> r.digest AND \(mine)
+        UNION ALL
+        SELECT i.*, true FROM reel.arrival v JOIN reel.intent i ON i.number = v.intent
+        WHERE v.digest IN (r.digest, r.arrived) AND i.digest <> r.digest AND \(mine)
+      ) i
       LEFT JOIN reel.attempt a ON a.intent = i.number
       LEFT JOIN reel.owner o ON o.id = a.owner
       LEFT JOIN reel.post p ON p.intent = i.number
       LEFT JOIN reel.outbox x ON x.page_number = p.page_number
       LEFT JOIN reel.owner t ON t.id = x.owner
-      ORDER BY r.n, i.ordinal
+      ORDER BY r.n, i.is_related, i.ordinal
       """,
       [
-        .byteStrings(publications.map(\.digest.bytes)), .ints(stores),
-        .byteStrings(publications.map { Self.author($0.authorID) }),
+        .byteStrings(requests.map(\.publication.digest.bytes)), .ints(stores),
+        .byteStrings(requests.map { Self.author($0.publication.authorID) }),
+        .byteStrings(requests.map { $0.arrived?.bytes }),
       ]
     ) { row in
       guard let key = ObjectKey(try row["object_key"]), let id = PostID(bytes: try row["post_id"]) else {
@@ -253,11 +285,12 @@ struct PostgresPublishing {
         candidate: Candidate(
           number: try row["number"], id: id, key: key, ordinal: try row["ordinal"],
           attempt: try row["attempt"],
-          owner: try row["owner"], claim: try row["claim"], isOwnerAlive: try row["owner_lives"], post: post,
+          owner: try row["owner"], claim: try row["claim"], isOwnerAlive: try row["owner_lives"],
+          isRelated: try row["is_related"], post: post,
           teller: try row["teller"], isTellerAlive: try row["teller_lives"])
       )
     }
-    var candidates = [[Candidate]](repeating: [], count: publications.count)
+    var candidates = [[Candidate]](repeating: [], count: requests.count)
     for row in rows { candidates[row.place - 1].append(row.candidate) }
     return candidates
   }

@@ -6,7 +6,7 @@ import ReelCore
 /// as it was, so that an older Reel which has the catalog open goes on.
 enum PostgresSchema {
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [catalog, queue]
+  static let migrations = [catalog, queue, arrivals]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
@@ -216,6 +216,19 @@ extension PostgresSchema {
       secret text NOT NULL,
       changed_at bigint NOT NULL,
       PRIMARY KEY (destination, object_key)
+    );
+    """
+}
+
+extension PostgresSchema {
+  /// Remembers what files were before they were mended.
+  fileprivate static let arrivals = """
+    -- What came in of a video that was mended before it was stored: the digest of the file, and the intent of what was
+    -- made of it. Of one intent there may be several: files that differ only in what was taken out.
+    CREATE TABLE reel.arrival (
+      digest bytea NOT NULL CHECK (length(digest) = 32),
+      intent bigint NOT NULL,
+      PRIMARY KEY (digest, intent)
     );
     """
 }

@@ -67,11 +67,9 @@ package struct PostgresAddress: Hashable, Sendable {
   /// Whether a password may have been taken for something else: libpq would tell it to the resolver of names, and
   /// in messages.
   private static func holdsStrayCharacters(_ text: String) -> Bool {
-    guard let start = text.range(of: "://")?.upperBound else { return true }
-    let place = text[start...].prefix { $0 != "?" }
-    let ats = place.indices.filter { place[$0] == "@" }
-    guard let at = ats.first else { return false }
-    return ats.count > 1 || place[..<at].contains("/")
+    let place = text.drop { $0 != ":" }.dropFirst("://".count).prefix { $0 != "?" }
+    let parts = place.split(separator: "@", omittingEmptySubsequences: false)
+    return parts.count > 2 || parts.count == 2 && parts[0].contains("/")
   }
 
   /// Another database of the same server.

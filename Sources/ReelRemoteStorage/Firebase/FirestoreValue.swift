@@ -10,6 +10,7 @@ indirect enum FirestoreValue: Hashable, Sendable {
   case timestamp(Date)
   case string(String)
   case map([String: FirestoreValue])
+  case array([FirestoreValue])
   /// Of a kind that Reel reads nowhere.
   case other
 
@@ -26,10 +27,13 @@ indirect enum FirestoreValue: Hashable, Sendable {
 
 extension FirestoreValue: Codable {
   private enum Key: String, CodingKey {
-    case nullValue, integerValue, doubleValue, timestampValue, stringValue, mapValue
+    case nullValue, integerValue, doubleValue, timestampValue, stringValue, mapValue, arrayValue
   }
   private struct Map: Codable {
     let fields: [String: FirestoreValue]?
+  }
+  private struct List: Codable {
+    let values: [FirestoreValue]?
   }
 
   init(from decoder: any Decoder) throws {
@@ -42,6 +46,7 @@ extension FirestoreValue: Codable {
       // NaN and the infinities are strings.
       self = (try? container.decode(Double.self, forKey: .doubleValue)).map { .double($0) } ?? .other
     case .stringValue: self = .string(try container.decode(String.self, forKey: .stringValue))
+    case .arrayValue: self = .array(try container.decode(List.self, forKey: .arrayValue).values ?? [])
     case .mapValue: self = .map(try container.decode(Map.self, forKey: .mapValue).fields ?? [:])
     case .timestampValue, nil: self = .other
     }
@@ -59,6 +64,7 @@ extension FirestoreValue: Codable {
         date.addingTimeInterval(0.0005).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
         forKey: .timestampValue)
     case .string(let text): try container.encode(text, forKey: .stringValue)
+    case .array(let values): try container.encode(List(values: values), forKey: .arrayValue)
     case .map(let fields): try container.encode(Map(fields: fields), forKey: .mapValue)
     }
   }
@@ -82,6 +88,7 @@ enum PostDocument {
       "digest": .text(post.digest.map(\.description)), "size": post.size.map { .integer($0) } ?? .null,
       "createdAt": post.createdAt.map { .timestamp($0) } ?? .null, "pageNumber": .number(pageNumber),
       "probe": post.probe.map(value) ?? .null,
+      "mended": post.mended.map { .array($0.map { .string($0) }) } ?? .null,
     ].merging(posterFields(of: post)) { first, _ in first }
   }
 

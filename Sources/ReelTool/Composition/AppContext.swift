@@ -44,6 +44,7 @@ struct AppContext: Sendable {
       prober: prober, posters: posters == .none ? nil : prober, uploader: try stores.decorated(store),
       recorder: try stores.decoratedRecorder(store),
       catalog: catalog, staging: TemporaryStaging(folder: copies))
+    if settings.mend?.mends.isEmpty == false { services.mender = try mender(settings) }
     services.wording = FlagNames.put
     services.onStep = DebugSteps.observer()
     let times = StageTimes()

@@ -123,15 +123,14 @@ struct MendSession: Sendable {
       throw MendError(MendError.Code(rawValue: error.code.rawValue) ?? .unreadable, error.text)
     }
     let before = try facts(of: file, flag)
-    var options = wanted(file, before)
-    options.mends = options.mends.filter { MendNeeds.mayNeed($0, options, before, file.path) }
+    let options = wanted(file, before).needed(by: before, at: file.path)
     guard !options.mends.isEmpty else { return MendDocument.Made(done: [], file: nil) }
     let name = target.path(
       for: file.path, below: inputs,
       extension: options.mends.contains(.fileExtension) ? before?.container : nil)
     try claim(name)
     let draft = try MendDraft(at: name, source: file.identity, replaces: target.replaces)
-    let outcome = try mender.mend(file, options, into: draft.output, cancellation: flag)
+    let outcome = try mender.mend(file, options, into: draft.output.rawValue, cancellation: flag)
     guard !outcome.done.isEmpty else { return MendDocument.Made(done: [], file: nil) }
     let after: ProbeReport
     do throws(ProbeError) { after = try prober.probe(draft.sourceFile(), cancellation: flag) } catch {
@@ -192,7 +191,7 @@ struct MendSession: Sendable {
   }
 }
 
-/// Which mends a file may need, by what is known of it.
+/// What mends put right.
 enum MendNeeds {
   /// What puts right that a file breaks a rule; nil where nothing does without loss, or without leaving something out that
   /// is shown.
@@ -203,29 +202,6 @@ enum MendNeeds {
     case "privacy.location": .location
     case "ext.mismatch": .fileExtension
     default: nil
-    }
-  }
-
-  /// Whether there may be something to do; the mender looks closer.
-  static func mayNeed(_ mend: Mend, _ options: MendOptions, _ media: MediaInfo?, _ path: SourcePath) -> Bool {
-    guard let media else { return true }
-    let isISO = [.mp4, .mov, .m4v, .threeGP, .threeG2].contains(media.container)
-    switch mend {
-    case .faststart:
-      return isISO && (media.fastStart != true || options.mends.contains(.unfragment))
-    case .unfragment: return isISO && media.fragmented == true
-    case .location: return isISO || media.hasLocation == true
-    case .privateTags, .data: return true
-    case .duration: return media.duration == nil || media.durationSource == .packets
-    case .salvage: return media.truncated != false
-    case .rotation:
-      return media.video != nil
-        && (media.video?.rotation ?? 0, media.video?.mirrored ?? false) != (options.rotation ?? 0, false)
-    case .sampleAspectRatio:
-      guard let video = media.video else { return false }
-      return video.sampleAspectRatio?.ratio != options.sampleAspectRatio?.ratio
-    case .fileExtension:
-      return path.claimedExtension.map { media.container.contradicts(claimedExtension: $0) } ?? false
     }
   }
 }

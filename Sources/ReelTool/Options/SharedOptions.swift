@@ -170,6 +170,12 @@ struct IntakeOptions: ParsableArguments {
     help: ArgumentHelp("Pixels of a poster's longer side, 16 to 4096 (default: 512).", valueName: "pixels"))
   var posterSize: Int?
 
+  @Option(
+    help: ArgumentHelp(
+      "Put files right before they are published, as reel mend does: \(MendList.names), with commas between them; or "
+        + "none (default).", valueName: "list"))
+  var mend: MendList?
+
   @Option(help: ArgumentHelp("The author's id.", valueName: "id"), transform: RawArguments.text)
   var author: String?
 
@@ -234,6 +240,34 @@ enum PostersChoice: String, ExpressibleByArgument, CaseIterable {
   case wanted, required, none
 }
 
+/// What is mended before it is published, as people write it: `faststart,location`, or `none`.
+struct MendList: ExpressibleByArgument, Hashable, Sendable {
+  /// What can be done to any file that needs it, without a value and without leaving out what is shown.
+  static let possible: [Mend] = [.faststart, .unfragment, .location, .privateTags, .data]
+  static let names = possible.map(\.rawValue).joined(separator: ", ")
+  /// For messages.
+  static let choices = "none, or of \(names) one or several, with commas between them"
+
+  let mends: Set<Mend>
+
+  init?(argument: String) {
+    if argument == "none" {
+      mends = []
+      return
+    }
+    let words = argument.split(separator: ",", omittingEmptySubsequences: false)
+    let found = words.compactMap { word in
+      Mend(rawValue: word.trimmingPrefix(" ").description).flatMap {
+        Self.possible.contains($0) ? $0 : nil
+      }
+    }
+    guard found.count == words.count else { return nil }
+    mends = Set(found)
+  }
+
+  static var allValueStrings: [String] { possible.map(\.rawValue) + ["none"] }
+}
+
 enum DuplicatesChoice: String, ExpressibleByArgument, CaseIterable {
   case skip, allow
 }
@@ -296,7 +330,7 @@ extension Settings {
       progress: output?.progress?.rawValue, logLevel: output?.logLevel?.rawValue,
       limitRate: intake?.limitRate, maxSize: intake?.maxSize,
       uploads: intake?.uploads, posters: intake?.posters?.rawValue, posterSize: intake?.posterSize,
-      maxRead: addresses?.maxRead,
+      mend: intake?.mend, maxRead: addresses?.maxRead,
       store: store.map { StoreSettings($0) } ?? (addresses?.bucket ?? bucket).map { StoreSettings($0) }
         ?? StoreSettings())
   }
@@ -335,6 +369,7 @@ extension IntakeOptions {
     if let limit = settings.maxSize { options.maxSize = limit.bytes }
     options.posters = settings.posters.flatMap { IngestOptions.Posters(rawValue: $0) } ?? .none
     if let size = settings.posterSize { options.poster.size = size }
+    options.mends = MendOptions(settings.mend?.mends ?? [])
     options.nameLength = settings.nameLength ?? 22
     options.keepsSourceName = !noSourceName
     options.demoCounts = demoCounts

@@ -2,7 +2,7 @@
 enum SettingKey: String, CaseIterable {
   case library, catalog, to, author, authorName, publicBaseURL, mode, jobs, nameLength
   case worker, deadline, isolation
-  case progress, logLevel, limitRate, maxSize, uploads, posters, posterSize, maxRead
+  case progress, logLevel, limitRate, maxSize, uploads, posters, posterSize, mend, maxRead
   case endpoint, region, pathStyle, profile, credentials, serviceAccount, project, caFile, proxy, insecureHTTP
   case presign, adapterEnv, adapterDeadline
 

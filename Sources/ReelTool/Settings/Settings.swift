@@ -38,6 +38,8 @@ struct Settings: Sendable {
   var posters: String?
   /// Pixels of a poster's longer side.
   var posterSize: Int?
+  /// What is mended in files before they are published.
+  var mend: MendList?
   /// How much of a file at an address may be read to find out what it is.
   var maxRead: ReadLimit?
   /// How a store that is not a folder is reached.
@@ -94,7 +96,8 @@ extension Settings {
       logLevel: logLevel ?? other.logLevel,
       limitRate: limitRate ?? other.limitRate, maxSize: maxSize ?? other.maxSize,
       uploads: uploads ?? other.uploads, posters: posters ?? other.posters,
-      posterSize: posterSize ?? other.posterSize, maxRead: maxRead ?? other.maxRead,
+      posterSize: posterSize ?? other.posterSize, mend: mend ?? other.mend,
+      maxRead: maxRead ?? other.maxRead,
       store: store.completed(by: other.store))
   }
 }

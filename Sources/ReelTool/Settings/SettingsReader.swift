@@ -41,7 +41,7 @@ struct SettingsReader {
       uploads: try number(.uploads, within: 1...64),
       posters: try choice(.posters, PostersChoice.allCases.map(\.rawValue)),
       posterSize: try number(.posterSize, within: PosterOptions.sizes),
-      maxRead: try readLimit(.maxRead),
+      mend: try mendList(.mend), maxRead: try readLimit(.maxRead),
       store: try store())
   }
 
@@ -95,6 +95,15 @@ struct SettingsReader {
         .couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it is a size like 20GB or 512MiB, or none")
     }
     return limit
+  }
+
+  private func mendList(_ key: SettingKey) throws -> MendList? {
+    guard let text = text(key) else { return nil }
+    guard let list = MendList(argument: text) else {
+      throw CommandFailure(
+        .couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it is \(MendList.choices)")
+    }
+    return list
   }
 
   private func readLimit(_ key: SettingKey) throws -> ReadLimit? {

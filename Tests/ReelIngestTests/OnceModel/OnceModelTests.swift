@@ -50,7 +50,7 @@ struct OnceModelTests {
 
   @Test("the code's steps are the model's", arguments: IntakeStep.allCases)
   func names(step: IntakeStep) {
-    let before: Set<IntakeStep> = [.opened, .hashed, .probed]
+    let before: Set<IntakeStep> = [.opened, .hashed, .mended, .probed]
     #expect(before.contains(step) != (OnceState.Step(rawValue: step.rawValue) != nil))
   }
 

@@ -1,5 +1,3 @@
-import ReelCore
-
 /// Holds the facts of a mended file against those of its source: it must be what was asked for, and in all else what it
 /// was.
 package enum MendValidation {

@@ -1,0 +1,126 @@
+import Foundation
+import ReelIngest
+import ReelTestSupport
+import Testing
+
+/// `reel ingest --mend`: what is published is the mended file, once, whatever came in and whoever died.
+@Suite("Mended before they are published", .shortTime)
+struct MendedPostTests {
+  private static func posts(_ bench: Workbench) async throws -> [[String: Any]] {
+    try await bench.reel("feed", "--json").object()["posts"] as? [[String: Any]] ?? []
+  }
+
+  private static func summary(_ bench: Workbench, _ more: String...) async throws -> [String: Any] {
+    let run = try await ReelBinary.run(
+      ["ingest", "clips", "--json", "--library", bench.library.path] + more, in: bench.folder,
+      environment: bench.environment)
+    return try run.object()["summary"] as? [String: Any] ?? [:]
+  }
+
+  @Test("the post says what was done, and the object is what it says; the file is found again, mended or not")
+  func publishes() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/phone-located.mov", as: "a.mov")
+    try bench.add("clips/faststart.mp4", as: "b.mp4")
+    try bench.add("clips/recorded-in-a-browser.webm", as: "c.webm")
+    let source = try Data(contentsOf: bench.clips.appendingPathComponent("a.mov"))
+    let first = try await Self.summary(bench, "--mend", "faststart,location")
+    #expect(first["published"] as? Int == 3, "\(first)")
+    #expect(try Data(contentsOf: bench.clips.appendingPathComponent("a.mov")) == source)
+    let posts = try await Self.posts(bench)
+    let mended = try #require(posts.first { $0["sourceName"] as? String == "a.mov" })
+    #expect(mended["mended"] as? [String] == ["faststart", "location"])
+    for name in ["b.mp4", "c.webm"] {
+      #expect(posts.first { $0["sourceName"] as? String == name }?["mended"] is NSNull)
+    }
+    let object = bench.media.appendingPathComponent(try #require(mended["video"] as? String))
+    let facts = try await bench.reel("probe", object.path, "--json").object()["media"] as? [String: Any]
+    #expect(facts?["fastStart"] as? Bool == true && facts?["hasLocation"] as? Bool == false)
+    #expect(try await bench.reel("verify", "--read").status == 0)
+    let shown = try await bench.reel("show", try #require(mended["id"] as? String))
+    #expect(shown.output.contains("mended   faststart, location"), "\(shown.output)")
+
+    // By what came in, by other mends, by what was stored.
+    #expect(try await Self.summary(bench)["duplicates"] as? Int == 3)
+    #expect(try await Self.summary(bench, "--mend", "faststart,private,location")["duplicates"] as? Int == 3)
+    try FileManager.default.copyItem(at: object, to: bench.clips.appendingPathComponent("again.mov"))
+    try FileManager.default.copyItem(
+      at: bench.clips.appendingPathComponent("a.mov"), to: bench.clips.appendingPathComponent("copy.mov"))
+    let last = try await Self.summary(bench, "--mend", "faststart")
+    #expect(last["duplicates"] as? Int == 5 && last["published"] as? Int == 0, "\(last)")
+    #expect(try bench.objects().count == 3)
+  }
+
+  @Test(
+    "what can't be mended as asked is not published, and says why; a policy judges what would be published")
+  func refuses() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
+    try bench.add("clips/matroska.mkv", as: "b.mkv")
+    let policy = bench.folder.appendingPathComponent("p.yaml")
+    try "policy: 1\nname: ours\nextends: none\nrules: {mp4.notFastStart: error}\n".write(
+      to: policy, atomically: true, encoding: .utf8)
+    let refused = try await Self.summary(bench, "--policy", "p.yaml")
+    #expect(refused["refused"] as? Int == 1 && refused["published"] as? Int == 1, "\(refused)")
+    // What is remembered of the file does not keep it out.
+    let mended = try await Self.summary(bench, "--policy", "p.yaml", "--mend", "faststart")
+    #expect(mended["published"] as? Int == 1 && mended["duplicates"] as? Int == 1, "\(mended)")
+
+    let other = try Workbench()
+    try other.add("clips/matroska.mkv", as: "b.mkv")
+    let run = try await other.reel("ingest", "clips", "--mend", "private")
+    #expect(run.status == 3 && run.output.contains("notMendable"), "\(run.output) \(run.errors)")
+    #expect(try other.objects().isEmpty)
+    for wrong in ["salvage", "faststart,", "everything", ""] {
+      let run = try await bench.reel("ingest", "clips", "--mend", wrong)
+      #expect(run.status == 64, "\(wrong): \(run.errors)")
+    }
+    let set = try await bench.reel("ingest", "clips", environment: ["REEL_MEND": "salvage"])
+    #expect(set.status == 1 && set.errors.contains("faststart, unfragment"), "\(set.errors)")
+  }
+
+  #if DEBUG
+    /// Where something of a mended file is left behind, and where its digests are written.
+    private static let places =
+      ["mended", "claimWritten", "uploaded", "completeWritten"]
+      + (TestForm.isLong
+        ? [
+          "probed", "judged", "intended", "claimCommitted", "verified", "completeCommitted", "published",
+          "told",
+        ]
+        : [])
+
+    @Test(
+      "kill -9 at each place: each file is a post once, whether the next run mends or not", arguments: places)
+    func killed(at place: String) async throws {
+      for mendsAgain in [true, false] {
+        let bench = try Workbench()
+        try bench.addDistinct(3, of: "clips/moov-at-end.mp4")
+        let killed = try await bench.reel(
+          "ingest", "clips", "--mend", "faststart", "--jobs", "2",
+          environment: ["REEL_FAILPOINT": "\(place):2=crash"])
+        #expect(killed.wasKilled, "never came to \(place): \(killed.errors)")
+        #expect(try LibraryInspection(library: bench.library).broken() == [], "\(place)")
+        let next = try await bench.reel(
+          "ingest", "clips", environment: mendsAgain ? ["REEL_MEND": "faststart"] : [:])
+        #expect(next.status == 0, "\(place): \(next.errors)")
+        let posts = try await Self.posts(bench)
+        #expect(
+          posts.count == 3 && Set(posts.compactMap { $0["sourceName"] as? String }).count == 3, "\(place)")
+        if mendsAgain {
+          #expect(posts.allSatisfy { $0["mended"] as? [String] == ["faststart"] }, "\(place)")
+          #expect(try LibraryInspection(library: bench.library).brokenAfterCompletion() == [], "\(place)")
+        }
+        for more in [[], ["--mend", "faststart"]] {
+          let run = try await ReelBinary.run(
+            ["ingest", "clips", "--json", "--library", bench.library.path] + more, in: bench.folder)
+          let summary = try run.object()["summary"] as? [String: Any]
+          #expect(
+            summary?["duplicates"] as? Int == 3 && summary?["published"] as? Int == 0,
+            "\(place): \(summary ?? [:])")
+        }
+        #expect(try await bench.reel("verify", "--read").status == 0, "\(place)")
+      }
+    }
+  #endif
+}
