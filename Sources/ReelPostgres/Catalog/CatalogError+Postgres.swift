@@ -44,12 +44,7 @@ extension CatalogError {
         .corrupt, "the catalog \(server) is damaged (\(error.message)): put a backup in its place")
     default: break
     }
-    if error.state == nil, error.message.contains("FATAL:") {
-      return CatalogError(
-        .unusable,
-        "the server of the catalog \(server) does not let Reel in (\(error.message)): see to its user, its password and its "
-          + "database, then try again")
-    }
+    if error.state == nil, let refusal = refusal(error.message, at: server) { return refusal }
     if error.isOutage {
       return CatalogError(
         .unusable,
@@ -57,6 +52,34 @@ extension CatalogError {
           + "try again")
     }
     return CatalogError(.unusable, "the catalog \(server) can't be used (\(error.description))")
+  }
+
+  /// Why there is no connection to a server that is there, in libpq's words; nil where they say something else.
+  private static func refusal(_ said: String, at server: String) -> CatalogError? {
+    if said.contains("does not support SSL") {
+      return CatalogError(
+        .unusable,
+        "the server of the catalog \(server) speaks no TLS, and Reel speaks to another machine by nothing else: switch it on "
+          + "there, or, where everybody on the way is trusted, say sslmode=disable in the address (\(said))")
+    }
+    if said.contains("certificate") || said.contains("SSL error") {
+      return CatalogError(
+        .unusable,
+        "the server of the catalog \(server) did not prove who it is (\(said)): name it as its certificate does, and the "
+          + "certificates that Reel is to believe with sslrootcert=FILE in the address, PGSSLROOTCERT or "
+          + "~/.postgresql/root.crt")
+    }
+    if said.contains("no password supplied") {
+      return CatalogError(
+        .unusable,
+        "the server of the catalog \(server) wants a password: set PGPASSWORD, or write it into ~/.pgpass (a line "
+          + "HOST:PORT:DATABASE:USER:PASSWORD, mode 600)")
+    }
+    guard said.contains("FATAL:") else { return nil }
+    return CatalogError(
+      .unusable,
+      "the server of the catalog \(server) does not let Reel in (\(said)): see to its user, its password and its "
+        + "database, then try again")
   }
 
   static func newerSchema(_ found: Int, at server: String) -> CatalogError {
