@@ -57,8 +57,10 @@ let package = Package(
     module("ReelWire", ["CReel", "ReelCore"]),
     module("ReelProbe", ["CFFmpeg", "ReelCore"]),
     module("ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),
+    module("ReelMend", ["CFFmpeg", "CReel", "ReelCore", "ReelProbe"]),
     .executableTarget(
-      name: "reel-probe-worker", dependencies: ["ReelCore", "ReelWire", "ReelProbe", "ReelPicture"],
+      name: "reel-probe-worker",
+      dependencies: ["ReelCore", "ReelWire", "ReelProbe", "ReelPicture", "ReelMend"],
       swiftSettings: strict),
     module("ReelSandbox", ["CReel", "ReelCore", "ReelWire"]),
 
@@ -100,7 +102,7 @@ let package = Package(
     .executableTarget(
       name: "ReelTool",
       dependencies: [
-        "CProcess", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
+        "CProcess", "CReel", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
         "ReelStorageTesting", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation",
         "ReelIngest", "ReelTerminal", "ReelPage", argumentParser,
       ],
@@ -147,6 +149,7 @@ let package = Package(
     tests("ReelSourceTests", ["ReelCore", "ReelSource"]),
     tests("ReelWireTests", ["ReelCore", "ReelWire"]),
     tests("ReelProbeTests", ["ReelCore", "ReelProbe"]),
+    tests("ReelMendTests", ["ReelCore", "ReelProbe", "ReelMend"]),
     tests("ReelPictureTests", ["CFFmpeg", "ReelCore", "ReelProbe", "ReelPicture"]),
     tests(
       "ReelSandboxTests",

@@ -56,7 +56,7 @@ int reel_confine_limits(const reel_bounds *bounds) {
   int error = limit(RLIMIT_AS, memory, memory);
   // The parent moves the soft limit on with each file.
   if (!error) error = limit(RLIMIT_CPU, (rlim_t)bounds->seconds, (rlim_t)reel_last_second(bounds->seconds));
-  if (!error) error = limit(RLIMIT_FSIZE, 0, 0);
+  if (!error) error = limit(RLIMIT_FSIZE, (rlim_t)bounds->output, (rlim_t)bounds->output);
   if (!error) error = limit(RLIMIT_CORE, 0, 0);
   if (!error) error = reel_confine_descriptors(bounds->descriptors);
   return error;

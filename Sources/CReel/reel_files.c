@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "reel_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
@@ -41,3 +42,16 @@ int reel_openat2(int directory, const char *path, uint64_t flags, uint64_t resol
   struct open_how how = {.flags = flags, .resolve = resolve};
   return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
+
+int64_t reel_copy_range(int source, int64_t from, int target, int64_t to, int64_t count) {
+  off64_t in = from, out = to;
+  ssize_t copied;
+  // In pieces: a signal is answered, and a deadline met, between two of them.
+  size_t piece = count > (64 << 20) ? (size_t)(64 << 20) : (size_t)count;
+  do copied = copy_file_range(source, &in, target, &out, piece, 0);
+  while (copied < 0 && errno == EINTR);
+  return copied;
+}
+
+const int reel_seek_data = SEEK_DATA;
+const int reel_seek_hole = SEEK_HOLE;

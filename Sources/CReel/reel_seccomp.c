@@ -96,6 +96,26 @@ int reel_confine_system_calls(void) {
   return error;
 }
 
+// Writing to the second of two descriptors, and to nothing else: what is written is what is read from the first one, or
+// comes from memory.
+static int allow_mending(scmp_filter_ctx filter) {
+  const int source = reel_worker_channel + 1, output = reel_worker_channel + 2;
+  int error = RULE(filter, pwrite64, SCMP_A0(SCMP_CMP_EQ, output));
+  if (!error) error = RULE(filter, copy_file_range, SCMP_A0(SCMP_CMP_EQ, source), SCMP_A2(SCMP_CMP_EQ, output));
+  if (!error) error = RULE(filter, close, SCMP_A0(SCMP_CMP_EQ, output));
+  return error;
+}
+
+int reel_confine_system_calls_of_mender(void) {
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+  if (!filter) return -ENOMEM;
+  int error = allow_reading(filter);
+  if (!error) error = allow_mending(filter);
+  if (!error) error = seccomp_load(filter);
+  seccomp_release(filter);
+  return error;
+}
+
 // Forking a sibling, making the channel of one its own, and what the confinement of a sibling takes.
 static int allow_forking(scmp_filter_ctx filter) {
   int error = RULE(filter, clone, SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT));

@@ -5,11 +5,17 @@ package protocol RemoteSource: Sendable {
   /// The address as people are told it: without what is secret in it.
   var path: SourcePath { get }
 
+  /// Tells this address from any other, also by what ``path`` leaves out; nothing secret can be read from it.
+  var identifier: [UInt8] { get }
+
   /// Whether it stands for the files below it.
   var isFolder: Bool { get }
 
   /// The file of that name beside the one that this names, whether or not it is there; nil where none can be.
   func sibling(_ name: [UInt8]) -> (any RemoteSource)?
+
+  /// The file that the address names, in a state that was seen earlier: opened as such, it is `sourceChanged` in any other.
+  func file(size: Int64, in state: RemoteState) -> RemoteFile
 
   /// A page of the files below it, in the byte order of their names.
   /// - Parameter token: where the page before said that this one begins; nil for the first.
@@ -35,6 +41,34 @@ package enum RemoteUse: Sendable {
   case probing
   /// All of it, in order.
   case copying
+  /// That it is there, and, by its first bytes, whether it may be a video.
+  case finding
+}
+
+/// By what a store or a server tells one state of a file from another.
+package struct RemoteState: Hashable, Sendable {
+  /// The ETag as it came, with its quotes; nil where there is none.
+  package var tag: String?
+  /// `Last-Modified` as it came; nil where there is none.
+  package var modified: String?
+
+  /// - Parameters: as the properties.
+  package init(tag: String? = nil, modified: String? = nil) {
+    self.tag = tag
+    self.modified = modified
+  }
+
+  /// The ETag, else the time, as one text that ``init(text:)`` reads; empty where neither is known.
+  package var text: String { tag.map { "tag \($0)" } ?? modified.map { "time \($0)" } ?? "" }
+
+  /// What ``text`` wrote; a state of which nothing is known for any other text.
+  package init(text: String) {
+    if text.hasPrefix("tag ") {
+      self.init(tag: String(text.dropFirst(4)))
+    } else {
+      self.init(modified: text.hasPrefix("time ") ? String(text.dropFirst(5)) : nil)
+    }
+  }
 }
 
 /// Some of the files below an address.
@@ -59,15 +93,15 @@ package struct RemoteFile: Hashable, Sendable {
   package let name: String
   /// Tells this state of it from any other.
   package let identity: FileIdentity
-  /// What the store calls this state; nil where it says nothing.
-  package let tag: String?
+  /// What the store says of this state.
+  package let state: RemoteState
 
   /// - Parameters: as the properties.
-  package init(path: SourcePath, name: String, identity: FileIdentity, tag: String?) {
+  package init(path: SourcePath, name: String, identity: FileIdentity, state: RemoteState) {
     self.path = path
     self.name = name
     self.identity = identity
-    self.tag = tag
+    self.state = state
   }
 }
 
@@ -81,6 +115,9 @@ package protocol RemoteHandle: SourceHandle {
 
   /// What was read of it so far.
   var transfer: SourceTransfer { get }
+
+  /// The state that all bytes are of.
+  var state: RemoteState { get }
 }
 
 /// What was read of a file that lies elsewhere.
@@ -95,6 +132,10 @@ public struct SourceTransfer: Hashable, Sendable, Codable {
     self.bytes = bytes
     self.requests = requests
   }
+}
+
+extension RemoteSource {
+  package var identifier: [UInt8] { path.bytes }
 }
 
 extension SourcePath {

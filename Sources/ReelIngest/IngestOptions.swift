@@ -141,7 +141,7 @@ extension IngestContext {
       violations = [PolicyViolation(rule: "bytes.max", message: SizeWords.tooLarge(size, most: most))]
     }
     guard !violations.isEmpty else { return }
-    let stored = (try? found.open())?.handle.storedBytes()
+    let stored = found.isRemote ? nil : (try? found.open())?.handle.storedBytes()
     let holes = SizeWords.holes(size, stored: stored)
     let told = violations.map { PolicyViolation(rule: $0.rule, message: "\($0.text)\(holes ?? "")") }
     if let refusal = FileRefused(told) { throw .refused(refusal) }

@@ -113,12 +113,13 @@ extension Lane {
       isWanted = false
     }
     let copied: Copied?
-    if context.options.dryRun {
+    // What lies elsewhere is read by the worker from a copy in a dry run, too: its questions are not the network's.
+    if context.options.dryRun, source.handle.descriptor != nil {
       copied = try StepFailure.convert { () throws(SourceError) in
         try SourceDigest.sha256(of: source) { cancellation.isSet }
       }.map { (source, $0, SourceFileBytes(source)) }
     } else {
-      let staging = isWanted ? context.services.uploader.staging : nil
+      let staging = isWanted && !context.options.dryRun ? context.services.uploader.staging : nil
       do throws(PrivateCopy.Failure) {
         copied = try PrivateCopy.make(of: source, in: staging ?? context.services.staging) {
           cancellation.isSet
@@ -241,7 +242,8 @@ extension Lane {
 extension StepFailure {
   /// Whether a file at an address could not be read: where the run was cancelled, that is why.
   fileprivate func isOfWhatLiesElsewhere(_ item: NumberedItem) -> Bool {
-    guard case .failed(let failure) = self, let error = failure.cause as? SourceError else { return false }
-    return error.code == .unreadable && item.file.path.isAddress
+    guard case .failed(let failure) = self, item.file.path.isAddress else { return false }
+    return (failure.cause as? SourceError)?.code == .unreadable
+      || (failure.cause as? ProbeError)?.code == .unreadable
   }
 }

@@ -12,9 +12,9 @@ package enum FileBytes {
 /// A file read by position, within a budget of bytes and of time.
 ///
 /// A class because FFmpeg's C callbacks hold it by address; used by one thread only.
-final class BoundedSource: ByteReading {
+package final class BoundedSource: ByteReading {
   /// Why no more bytes are given.
-  enum Stop: Hashable {
+  package enum Stop: Hashable {
     case deadline
     case budget
     /// The file is shorter than it was said to be.
@@ -25,10 +25,12 @@ final class BoundedSource: ByteReading {
     case withheld
   }
 
-  let size: Int64
+  /// Bytes in all, as it was said.
+  package let size: Int64
   /// Where FFmpeg's next read begins.
   var position: Int64 = 0
-  private(set) var stop: Stop?
+  /// Why reading has stopped; nil as long as it goes on.
+  package private(set) var stop: Stop?
   private(set) var bytesRead: Int64 = 0
   /// How many bytes there are until the file seems to end; nil for all of it.
   var allowance: Int64?
@@ -39,7 +41,7 @@ final class BoundedSource: ByteReading {
   private var deadline: UInt64
   private var halfTime: UInt64
 
-  init(_ file: FileBytes, size: Int64, limits: ReadingLimits) {
+  package init(_ file: FileBytes, size: Int64, limits: ReadingLimits) {
     self.file = file
     self.size = size
     budget = limits.bytes
@@ -52,14 +54,14 @@ final class BoundedSource: ByteReading {
   var isPastHalfTime: Bool { Self.now() >= halfTime }
 
   /// Whether the deadline has passed; remembered as the reason when nothing else had stopped it.
-  func isOverdue() -> Bool {
+  package func isOverdue() -> Bool {
     guard Self.now() >= deadline else { return false }
     if stop == nil { stop = .deadline }
     return true
   }
 
   /// Fills `buffer` from `offset` on; gives how many bytes, 0 at the end, nil when reading has stopped.
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
     guard stop == nil, !isOverdue() else { return nil }
     guard offset >= 0, offset < size else { return 0 }
     if let allowance, allowance <= 0 { return 0 }
@@ -80,7 +82,7 @@ final class BoundedSource: ByteReading {
     return count
   }
 
-  func bytes(at offset: Int64, count: Int) -> [UInt8] {
+  package func bytes(at offset: Int64, count: Int) -> [UInt8] {
     guard count > 0, offset >= 0 else { return [] }
     if !holds(offset, count) { fillAhead(from: offset, count: max(count, Self.readAhead)) }
     let start = Int(offset - aheadStart)
@@ -88,7 +90,7 @@ final class BoundedSource: ByteReading {
     return Array(ahead[start..<min(ahead.count, start + count)])
   }
 
-  func willRead(_ range: Range<Int64>) { expected = range.clamped(to: 0..<size) }
+  package func willRead(_ range: Range<Int64>) { expected = range.clamped(to: 0..<size) }
 
   /// Structures are read in small steps that lie close together.
   private static let readAhead = 1024

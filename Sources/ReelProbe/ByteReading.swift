@@ -1,5 +1,5 @@
 /// Bytes that are read by position.
-protocol ByteReading {
+package protocol ByteReading {
   /// Bytes in all.
   var size: Int64 { get }
 
@@ -15,14 +15,14 @@ extension ByteReading {
   func willRead(_ range: Range<Int64>) {}
 
   /// The big-endian number in `width` bytes (at most 8) at `offset`; nil when they are not all there.
-  func bigEndian(at offset: Int64, width: Int) -> UInt64? {
+  package func bigEndian(at offset: Int64, width: Int) -> UInt64? {
     let found = bytes(at: offset, count: width)
     guard found.count == width else { return nil }
     return found.reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   /// The little-endian number in `width` bytes (at most 8) at `offset`; nil when they are not all there.
-  func littleEndian(at offset: Int64, width: Int) -> UInt64? {
+  package func littleEndian(at offset: Int64, width: Int) -> UInt64? {
     let found = bytes(at: offset, count: width)
     guard found.count == width else { return nil }
     return found.reversed().reduce(0) { $0 << 8 | UInt64($1) }

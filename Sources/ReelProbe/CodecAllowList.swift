@@ -11,7 +11,7 @@ package enum CodecAllowList {
   package static let pictures = Set((all + ",aic,cfhd").split(separator: ",").map(String.init))
 
   /// Which decoders of video.
-  enum Video {
+  package enum Video {
     case all
     /// Not those of the codecs whose bitstream Reel reads itself (``BitstreamHeader``).
     case undecoded

@@ -2,7 +2,7 @@ import ReelCore
 
 extension MediaContainer {
   /// FFmpeg's short name of the one demuxer that reads this container.
-  var demuxer: String {
+  package var demuxer: String {
     switch self {
     case .mp4, .mov, .m4v, .threeGP, .threeG2: "mov"
     case .matroska, .webm: "matroska"
@@ -17,16 +17,16 @@ extension MediaContainer {
   }
 
   /// Whether it is an ISO base media file (ISO/IEC 14496-12) or QuickTime, its ancestor.
-  var isISO: Bool { demuxer == "mov" }
+  package var isISO: Bool { demuxer == "mov" }
 
   /// Whether it is Matroska or its subset WebM.
-  var isMatroska: Bool { demuxer == "matroska" }
+  package var isMatroska: Bool { demuxer == "matroska" }
 
   /// Whether it is one of MPEG's multiplexes, which have no header: MPEG-TS and MPEG-PS.
   var isMPEG: Bool { demuxer == "mpegts" || demuxer == "mpeg" }
 
   /// What people call it.
-  var title: String {
+  package var title: String {
     switch self {
     case .mp4: "MP4"
     case .mov: "QuickTime"

@@ -3,13 +3,14 @@ import Glibc
 
 /// A file that FFmpeg has opened with the one demuxer it was told to use, over a ``BoundedSource``: no name,
 /// no protocol, no other file.
-struct OpenedInput: ~Copyable {
+package struct OpenedInput: ~Copyable {
   /// FFmpeg's own error code.
-  struct Failure: Error {
-    let code: Int32
+  package struct Failure: Error {
+    package let code: Int32
   }
 
-  let context: UnsafeMutablePointer<AVFormatContext>
+  /// FFmpeg's context; lives as long as this.
+  package let context: UnsafeMutablePointer<AVFormatContext>
   private let input: UnsafeMutablePointer<AVIOContext>
   /// Held because the callbacks know only its address.
   private let source: BoundedSource
@@ -23,9 +24,11 @@ struct OpenedInput: ~Copyable {
     self.source = source
   }
 
+  /// - Parameter options: the demuxer's own.
   /// - Throws: ``Failure`` when the demuxer does not take the file, or memory is short.
-  static func open(
-    _ source: BoundedSource, demuxer: String, decoding video: CodecAllowList.Video, limits: ReadingLimits
+  package static func open(
+    _ source: BoundedSource, demuxer: String, decoding video: CodecAllowList.Video, limits: ReadingLimits,
+    options: [String: String] = [:]
   ) throws(Failure) -> OpenedInput {
     guard let input = makeInput(over: source) else { throw Failure(code: reel_error_no_memory) }
     guard let format = av_find_input_format(demuxer),
@@ -36,7 +39,10 @@ struct OpenedInput: ~Copyable {
     }
     // On failure FFmpeg frees the context and clears the pointer.
     var opened: UnsafeMutablePointer<AVFormatContext>? = prepared
-    let result = avformat_open_input(&opened, "", format, nil)
+    var dictionary: OpaquePointer?
+    defer { av_dict_free(&dictionary) }
+    for (key, value) in options { av_dict_set(&dictionary, key, value, 0) }
+    let result = avformat_open_input(&opened, "", format, &dictionary)
     guard result >= 0, let opened else {
       free(input)
       throw Failure(code: result)
@@ -51,7 +57,7 @@ struct OpenedInput: ~Copyable {
   }
 
   /// The streams, in the order of the file.
-  var streams: [UnsafeMutablePointer<AVStream>] {
+  package var streams: [UnsafeMutablePointer<AVStream>] {
     guard let list = context.pointee.streams else { return [] }
     return (0..<Int(context.pointee.nb_streams)).compactMap { list[$0] }
   }

@@ -41,12 +41,14 @@ struct WorkerSettings: Sendable {
   var filesPerWorker: Int
   /// Whether what is started is a fork server.
   var forks = false
+  /// The largest file that the worker may write; nil for one that writes none.
+  var outputSize: Int64?
 
   /// What a process is told that is started, not forked.
   var start: WorkerStart {
     WorkerStart(
       role: role, memory: min(max(limits.memory, 1 << 20), 1 << 40),
-      processorSeconds: min(max(limits.processorSeconds, 1), 86_400))
+      processorSeconds: min(max(limits.processorSeconds, 1), 86_400), outputSize: max(0, outputSize ?? 0))
   }
 
   /// What a worker is asked about a file. Its own deadline is a little before ours, so that what is slow without
@@ -65,7 +67,7 @@ struct WorkerSettings: Sendable {
   private var role: WorkerStart.Role {
     switch isolation {
     case .none: .unconfined
-    case .auto, .strict: forks ? .forkServer : .confined
+    case .auto, .strict: outputSize != nil ? .mender : forks ? .forkServer : .confined
     }
   }
 }

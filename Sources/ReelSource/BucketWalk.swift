@@ -9,9 +9,12 @@ struct BucketWalk: Sendable {
   /// The page behind it, which is fetched early: a video and its sidecar may be on two.
   private var following: RemotePage?
   private var hasBegun = false
+  /// Where pages began.
+  private var tokens: Set<String> = []
   /// Names of sidecars on the page before, on this one and on the one behind it.
-  private var sidecars: [Set<String>] = []
-  private var files: [String: RemoteFile] = [:]
+  private var sidecars: [Set<[UInt8]>] = []
+  /// By the bytes of their names: a store keeps two that look alike apart.
+  private var files: [[UInt8]: RemoteFile] = [:]
 
   init(_ source: any RemoteSource) { self.source = source }
 
@@ -44,12 +47,16 @@ struct BucketWalk: Sendable {
     after token: String?, _ cancellation: CancellationFlag
   ) throws(SourceError) -> RemotePage {
     let page = try source.page(after: token, cancellation: cancellation)
+    guard page.next.map({ tokens.insert($0).inserted }) ?? true else {
+      throw SourceError(
+        .unreadable, "its list has no end, for the store gives the same page again; tell those who run it")
+    }
     let found = page.files.filter { $0.name.hasSuffix(".json") }
     if sidecars.count == 3 {
       for name in sidecars.removeFirst() { files[name] = nil }
     }
-    sidecars.append(Set(found.map(\.name)))
-    for file in found { files[file.name] = file }
+    sidecars.append(Set(found.map { Array($0.name.utf8) }))
+    for file in found { files[Array(file.name.utf8)] = file }
     return page
   }
 
@@ -65,7 +72,7 @@ struct BucketWalk: Sendable {
     }
     let claimed = file.path.lastComponent.claimedExtension
     if claim == .media || claimed.map(options.otherExtensions.contains) ?? false {
-      return .candidate(found(file, nil, options.remoteUse, cancellation))
+      return .candidate(found(file, options.remoteUse, cancellation))
     }
     // To look at its bytes is a request: of what bears another trade's extension nobody expects a video.
     guard claim == .shared || claimed == nil, file.identity.size > 0 else { return .ignored(file.path) }
@@ -76,7 +83,8 @@ struct BucketWalk: Sendable {
     _ file: RemoteFile, _ claim: ExtensionHint, _ options: WalkOptions, _ cancellation: CancellationFlag
   ) -> WalkItem {
     do throws(SourceError) {
-      let opened = try source.open(file, for: options.remoteUse, cancellation: cancellation)
+      // What is found waits to be copied, perhaps with thousands: it is opened again then.
+      let opened = try source.open(file, for: .probing, cancellation: cancellation)
       let head = try opened.handle.head(Sniffer.headLength)
       let isWanted: Bool
       if claim == .shared {
@@ -88,23 +96,23 @@ struct BucketWalk: Sendable {
         isWanted = false
       }
       return isWanted
-        ? .candidate(found(file, opened, options.remoteUse, cancellation)) : .ignored(file.path)
+        ? .candidate(found(file, options.remoteUse, cancellation)) : .ignored(file.path)
     } catch {
       return claim == .shared ? .failed(file.path, error) : .ignored(file.path)
     }
   }
 
   private func found(
-    _ file: RemoteFile, _ opened: SourceFile?, _ use: RemoteUse, _ cancellation: CancellationFlag
+    _ file: RemoteFile, _ use: RemoteUse, _ cancellation: CancellationFlag
   ) -> FoundFile {
-    let folder = file.name.lastIndex(of: "/").map { file.name[...$0] } ?? ""
-    let name = Sidecar.name(for: Array(file.name.dropFirst(folder.count).utf8))
-    let sidecar = files[folder + String(decoding: name, as: UTF8.self)]
+    let bytes = Array(file.name.utf8)
+    let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+    let sidecar = files[bytes[..<start] + Sidecar.name(for: Array(bytes[start...]))]
     return FoundFile(
       path: file.path, identity: file.identity, wasNamed: false,
       origin: .remote(
         RemoteOrigin(
-          source: source, file: file, use: use, sidecar: sidecar.map { .listed($0) } ?? .none, opened,
+          source: source, file: file, use: use, sidecar: sidecar.map { .listed($0) } ?? .none, nil,
           cancellation)))
   }
 
@@ -133,6 +141,8 @@ struct RemoteOrigin: Sendable {
   private let source: any RemoteSource
   private let file: RemoteFile?
   private let use: RemoteUse
+  /// What is known of its state.
+  let state: RemoteState
   private let sidecarPlace: SidecarPlace
   /// Opened already, to look at its first bytes; for the first who opens it.
   private let opened: Opened
@@ -149,6 +159,7 @@ struct RemoteOrigin: Sendable {
     _ cancellation: CancellationFlag
   ) {
     (self.source, self.file, self.use, sidecarPlace) = (source, file, use, sidecar)
+    state = file?.state ?? (opened?.handle as? any RemoteHandle)?.state ?? RemoteState()
     self.cancellation = cancellation
     self.opened = Opened(opened)
   }
@@ -158,13 +169,25 @@ struct RemoteOrigin: Sendable {
     _ source: any RemoteSource, for use: RemoteUse, _ cancellation: CancellationFlag
   ) throws(SourceError) -> FoundFile {
     let opened = try source.open(nil, for: use, cancellation: cancellation)
-    let sidecar = source.sibling(Sidecar.name(for: source.path.lastComponent.bytes))
     return FoundFile(
       path: source.path, identity: opened.identity, wasNamed: true,
       origin: .remote(
         RemoteOrigin(
-          source: source, file: nil, use: use, sidecar: sidecar.map { .beside($0) } ?? .none, opened,
-          cancellation)))
+          source: source, file: nil, use: use, sidecar: besides(source), opened, cancellation)))
+  }
+
+  /// The file that an address names, in a state that was seen earlier. Asks for nothing.
+  static func listed(
+    _ file: RemoteFile, of source: any RemoteSource, for use: RemoteUse, _ cancellation: CancellationFlag
+  ) -> FoundFile {
+    FoundFile(
+      path: file.path, identity: file.identity, wasNamed: true,
+      origin: .remote(
+        RemoteOrigin(source: source, file: file, use: use, sidecar: besides(source), nil, cancellation)))
+  }
+
+  private static func besides(_ source: any RemoteSource) -> SidecarPlace {
+    source.sibling(Sidecar.name(for: source.path.lastComponent.bytes)).map { .beside($0) } ?? .none
   }
 
   func open(_ cancellation: CancellationFlag) throws(SourceError) -> SourceFile {
@@ -178,7 +201,13 @@ struct RemoteOrigin: Sendable {
     switch sidecarPlace {
     case .none: return nil
     case .listed(let file): opened = try source.open(file, for: .probing, cancellation: cancellation)
-    case .beside(let other): opened = try other.open(nil, for: .probing, cancellation: cancellation)
+    case .beside(let other):
+      do throws(SourceError) {
+        opened = try other.open(nil, for: .probing, cancellation: cancellation)
+      } catch  where error.code == .denied {
+        // Who may read the video and list nothing is told so of what is not there, too.
+        return nil
+      }
     }
     return try opened.handle.head(Sidecar.largest + 1)
   }

@@ -24,6 +24,11 @@ public struct FoundFile: Sendable {
   /// Whether it lies elsewhere.
   package var isRemote: Bool { directory == nil }
 
+  /// What is known of the state of a file that lies elsewhere.
+  package var remoteState: RemoteState? {
+    if case .remote(let origin) = origin { origin.state } else { nil }
+  }
+
   /// Opens the file for reading. Blocks.
   ///
   /// - Throws: `sourceChanged` when there is another file by now, or it was written to; `notFound` when it is
@@ -161,25 +166,29 @@ public struct SourceInput: Hashable, Sendable {
   public let path: SourcePath
   /// What lies elsewhere; nil for a path of this machine.
   let remote: (any RemoteSource)?
+  /// The state of it that is meant; nil for the one that it is in.
+  let listed: RemoteFile?
 
   /// - Parameter path: any bytes; whether they name something is for the walk to find out.
   public init(path: SourcePath) {
     self.path = path
-    remote = nil
+    (remote, listed) = (nil, nil)
   }
 
   /// Whether it lies elsewhere.
   package var isRemote: Bool { remote != nil }
 
   /// What lies at an address.
-  package init(_ remote: any RemoteSource) {
+  /// - Parameter listed: the state of that file which is meant, as it was seen earlier; it is not asked for before it is
+  ///   opened.
+  package init(_ remote: any RemoteSource, listed: RemoteFile? = nil) {
     path = remote.path
-    self.remote = remote
+    (self.remote, self.listed) = (remote, listed)
   }
 
   /// Whether both name the same.
   public static func == (left: SourceInput, right: SourceInput) -> Bool {
-    left.path == right.path && (left.remote == nil) == (right.remote == nil)
+    left.path == right.path && left.remote?.identifier == right.remote?.identifier
   }
 
   /// Of what ``==(_:_:)`` compares.

@@ -1,3 +1,4 @@
+import Dispatch
 import ReelCore
 import Synchronization
 
@@ -100,8 +101,12 @@ struct WalkState: Sendable {
   var folder: FolderWalk?
   var bucket: BucketWalk?
   let cancellation: CancellationFlag
-  /// Addresses that were named.
-  private var addresses: Set<SourcePath> = []
+  /// Addresses that were named, by what tells them apart.
+  private var addresses: Set<[UInt8]> = []
+  /// Of addresses that were opened with one before them, in the order in which they were named.
+  private var opened: ArraySlice<WalkItem> = []
+  /// How many addresses are opened at once: each takes a way there and back, or until its server has not answered.
+  private static let openedAtOnce = 16
   var parents: ParentDirectories
   var seen: SeenSources
   var skipped: ExcludedDirectories
@@ -122,9 +127,11 @@ struct WalkState: Sendable {
         if let item = stepInFolder() { return item }
       } else if bucket != nil {
         if let item = stepInBucket() { return item }
+      } else if let item = opened.popFirst() {
+        return item
       } else if let input = inputs.popFirst() {
         if let remote = input.remote {
-          if let item = begin(remote) { return item }
+          if let item = begin(remote, input.listed) { return item }
         } else if let item = begin(input.path) {
           return item
         }
@@ -174,19 +181,47 @@ struct WalkState: Sendable {
 
 // What lies elsewhere.
 extension WalkState {
-  private mutating func begin(_ remote: any RemoteSource) -> WalkItem? {
-    guard addresses.insert(remote.path).inserted else { return nil }
+  private mutating func begin(_ remote: any RemoteSource, _ listed: RemoteFile?) -> WalkItem? {
+    guard addresses.insert(remote.identifier).inserted else { return nil }
     guard !options.skips(remote.path) else { return .failed(remote.path, ExcludedDirectories.error) }
+    if let listed {
+      return .candidate(RemoteOrigin.listed(listed, of: remote, for: options.remoteUse, cancellation))
+    }
     if remote.isFolder {
       guard options.entersFolders else { return .failed(remote.path, .isDirectory) }
       bucket = BucketWalk(remote)
       return nil
     }
-    do throws(SourceError) {
-      return .candidate(try RemoteOrigin.named(remote, for: options.remoteUse, cancellation))
-    } catch {
-      return .failed(remote.path, error)
+    opened = openTogether(with: remote)[...]
+    return opened.popFirst()
+  }
+
+  /// Opens the file at that address and those of the addresses that were named behind it.
+  private mutating func openTogether(with first: any RemoteSource) -> [WalkItem] {
+    var sources = [first]
+    while sources.count < Self.openedAtOnce, let next = inputs.first?.remote, !next.isFolder,
+      !options.skips(next.path)
+    {
+      inputs.removeFirst()
+      if addresses.insert(next.identifier).inserted { sources.append(next) }
     }
+    let (use, cancellation) = (options.remoteUse, cancellation)
+    let items = Mutex([WalkItem?](repeating: nil, count: sources.count))
+    let group = DispatchGroup()
+    for (index, source) in sources.enumerated() {
+      // A queue for each: a concurrent one counts threads that wait against the cores.
+      DispatchQueue(label: "reel.walk.address").async(group: group) {
+        let item: WalkItem
+        do throws(SourceError) {
+          item = .candidate(try RemoteOrigin.named(source, for: use, cancellation))
+        } catch {
+          item = .failed(source.path, error)
+        }
+        items.withLock { $0[index] = item }
+      }
+    }
+    group.wait()
+    return items.withLock { $0 }.compactMap(\.self)
   }
 
   private mutating func stepInBucket() -> WalkItem? {

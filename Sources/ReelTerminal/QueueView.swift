@@ -8,16 +8,19 @@ package struct EnqueuedView: Encodable, Sendable {
   private let known: Int
   private let putBack: Int
   private let failed: Int
+  /// Whether nothing was changed.
+  private let dryRun: Bool
 
-  package init(new: Int, known: Int, putBack: Int, failed: Int) {
+  package init(new: Int, known: Int, putBack: Int, failed: Int, dryRun: Bool) {
     (self.new, self.known, self.putBack, self.failed) = (new, known, putBack, failed)
+    self.dryRun = dryRun
   }
 
   package func text(_ traits: TerminalTraits) -> String {
-    var parts = [HumanNumber.count(new, "file", "files") + " enqueued"]
-    if known > 0 { parts.append("\(known) had been before") }
-    if putBack > 0 { parts.append("\(putBack) put back") }
-    if failed > 0 { parts.append("\(failed) can't be used") }
+    var parts = [HumanNumber.count(new, "file", "files") + (dryRun ? " would be enqueued" : " enqueued")]
+    if known > 0 { parts.append("\(known) already in the queue") }
+    if putBack > 0 { parts.append("\(putBack) \(dryRun ? "would be put back" : "put back")") }
+    if failed > 0 { parts.append("\(failed) could not be enqueued") }
     return traits.wrapped(parts.joined(separator: ", ")).text(traits)
   }
 }
@@ -58,14 +61,14 @@ package struct QueueView: Sendable {
 
   private var rate: String? {
     guard status.endedInLastMinute > 0 else { return nil }
-    return "\(HumanNumber.count(status.endedInLastMinute, "item", "items")) ended within the last minute"
+    return "\(HumanNumber.count(status.endedInLastMinute, "item", "items")) finished in the last minute"
   }
 
   private func told(_ worker: QueueStatus.Worker) -> String {
-    var parts = ["\(worker.holds) in hand", "\(worker.finished) ended"]
+    var parts = ["\(worker.holds) in progress", "\(worker.finished) finished"]
     let since = Date(timeIntervalSince1970: worker.startedAt.timeIntervalSince1970.rounded(.down))
-    if worker.failed > 0 { parts.append("\(worker.failed) of these without a post") }
-    if worker.isOverdue { parts.append("not heard of for longer than its lease") }
+    if worker.failed > 0 { parts.append("\(worker.failed) not published") }
+    if worker.isOverdue { parts.append("not heard from for longer than its lease") }
     return
       "\(worker.host), process \(worker.pid), since \(ISOTime.text(since, .secondsOrMilliseconds)): "
       + parts.joined(separator: ", ")

@@ -13,6 +13,8 @@ package struct RunReport: Hashable, Sendable {
   package var troubles: ProblemList
   /// Whether the store's word is all that there is for its objects (`UploadTraits.trustsClientDigest`).
   package var trustsClientDigest = false
+  /// Whether the files came from a queue.
+  package var isOfQueue = false
 
   package init(
     summary: RunSummary, destination: Destination?, dryRun: Bool, unfinished: Int?, troubles: ProblemList
@@ -156,7 +158,8 @@ struct RunHeadline {
   }
 
   private var nothingFound: String {
-    switch summary.ignored {
+    if report.isOfQueue { return "nothing to do: the queue is empty" }
+    return switch summary.ignored {
     case 0: "nothing to take in: no file was found"
     case 1: "nothing to take in: the only file found is not a video"
     default: "nothing to take in: none of the \(summary.ignored) files found is a video"

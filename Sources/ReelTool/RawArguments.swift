@@ -97,7 +97,7 @@ enum RawArguments {
   }
 
   private static let longRow = 32
-  private static let filesCommands = ["probe", "ingest", "validate"]
+  private static let filesCommands = ["probe", "ingest", "validate", "mend"]
   /// No argument can hold it.
   private static let separator: Character = "\0"
 

@@ -17,7 +17,7 @@ struct ReelTool: AsyncParsableCommand {
     version: ReelVersion.current,
     subcommands: [
       PublishCommand.self, IngestCommand.self, EnqueueCommand.self, WorkCommand.self, ProbeCommand.self,
-      PosterCommand.self, SheetCommand.self,
+      MendCommand.self, PosterCommand.self, SheetCommand.self,
       FeedCommand.self, ShowCommand.self, ExportCommand.self,
       StatusCommand.self, ValidateCommand.self, LockCommand.self, PolicyCommand.self, CacheCommand.self,
       DoctorCommand.self, VerifyCommand.self, RelocateCommand.self, UploaderCommand.self, BackupCommand.self,

@@ -8,7 +8,7 @@ package enum WireFrame {
   package static let largest = 128 << 10
 
   /// The version of the format.
-  static let version: UInt8 = 6
+  static let version: UInt8 = 7
 
   /// What every frame begins with.
   static let magic: [UInt8] = Array("REEL".utf8)
@@ -28,6 +28,9 @@ package enum WireFrame {
     case rangedRequest = 11
     case rangeRequest = 12
     case rangeReply = 13
+    case mendRequest = 20
+    case mendOutput = 21
+    case mendReply = 22
   }
 
   /// The frame of what `body` writes.

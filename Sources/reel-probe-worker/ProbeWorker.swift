@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelMend
 import ReelPicture
 import ReelProbe
 import ReelWire
@@ -100,6 +101,44 @@ extension FFmpegFileReader {
       throw PosterError(.unreadable, "its pixels are not all there")
     }
     return picture
+  }
+}
+
+// Mending.
+extension FFmpegFileReader {
+  func mend(_ descriptor: Int32, output: Int32?, _ request: MendRequest) -> MendReply {
+    do throws(MendError) {
+      switch request {
+      case .mend(let file, let options):
+        guard let output else { throw MendError(.notWritten, "there is no file to write to") }
+        let outcome = try FileMender(limits: ReadingLimits(file))
+          .mend(
+            descriptor: descriptor, size: file.size, container: file.container, options: options,
+            output: output)
+        return .mended(outcome.done, size: outcome.size)
+      case .digest(let file, let options):
+        return .digests(
+          try PacketDigests(
+            limits: ReadingLimits(file), mediaTimeOnly: options.mediaTimeOnly, seed: options.seed
+          )
+          .digests(
+            descriptor: descriptor, size: file.size, container: file.container,
+            without: PacketDigests.Exclusion(options.exclusion), most: options.most))
+      }
+    } catch {
+      return .failure(error)
+    }
+  }
+}
+
+extension PacketDigests.Exclusion {
+  fileprivate init(_ exclusion: MendRequest.DigestOptions.Exclusion) {
+    self =
+      switch exclusion {
+      case .nothing: .nothing
+      case .timedMetadata: .timedMetadata
+      case .data: .data
+      }
   }
 }
 

@@ -55,7 +55,7 @@ struct IngestAddressTests {
     #expect(try Self.summary(first)["published"] as? Int == 10, "\(first)")
     let posts = try await Self.posts(bench)
     #expect(posts.count == 10 && posts.contains { $0["caption"] as? String == "the third" })
-    #expect(posts.contains { $0["sourceName"] as? String == address + "a/clip 3.mp4" })
+    #expect(posts.contains { $0["sourceName"] as? String == "clip 3.mp4" })
     let stored = try bench.objects().map { try Data(contentsOf: bench.media.appending(path: $0)).count }
     #expect(stored.max() == (try Self.video(100, padding: 10 << 20)).size)
     let events = try String(contentsOf: bench.folder.appending(path: "events.jsonl"), encoding: .utf8)
@@ -130,6 +130,100 @@ struct IngestAddressTests {
       guard let data = try? Data(contentsOf: bench.library.appending(path: name)) else { continue }
       #expect(data.range(of: Data("hidden".utf8)) == nil, "\(name)")
     }
+    await server.stop()
+  }
+
+  @Test("addresses that differ in their queries are files of their own; one that is signed anew is the same")
+  func queries() async throws {
+    let bench = try Workbench()
+    let objects = [try Self.video(1), try Self.video(2)]
+    // A server whose files are told apart by their queries alone, of one length and changed at one time.
+    let front = try await ObjectServer.start([:]) { request in
+      let number = request.target.contains("id=1") ? 0 : 1
+      guard case .bytes(let bytes) = objects[number].content else { return nil }
+      let ends = (request.header("Range") ?? "").dropFirst(6).split(separator: "-").compactMap { Int($0) }
+      guard ends.count == 2 else { return nil }
+      let range = ends[0]..<min(bytes.count, ends[1] + 1)
+      return .reply(
+        206,
+        headers: [
+          ("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(bytes.count)"),
+          ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        ], body: Array(bytes[range]))
+    }
+    let address = "http://127.0.0.1:\(front.port)/get.mp4?id="
+    let first = try await Self.run(bench, ["ingest", address + "1", address + "2", "--json"])
+    #expect(try Self.summary(first)["published"] as? Int == 2, "\(first)")
+    let (sent, requests) = (front.sent, front.requests.count)
+    let again = try await Self.run(
+      bench, ["ingest", address + "1&X-Amz-Signature=x", address + "2&X-Amz-Signature=y", "--json"])
+    #expect(try Self.summary(again)["duplicates"] as? Int == 2, "\(again)")
+    #expect(front.sent == sent && front.requests.count == requests + 2)
+    await front.stop()
+  }
+
+  @Test(
+    "why a single file can't be had is told, whatever its server sends along; what may pass is tried again",
+    arguments: [
+      (404, "notFound", "nothing under this address"), (403, "denied", "does not let it be read"),
+      (500, nil, ""), (503, nil, ""),
+    ])
+  func refusals(_ status: Int, _ code: String?, _ words: String) async throws {
+    let bench = try Workbench()
+    let calls = Mutex(0)
+    let page = Array(String(repeating: "<p>no</p>", count: 1000).utf8)
+    let server = try await ObjectServer.start(["clip.mp4": try Self.video(1)]) { _ in
+      let isFirst = calls.withLock { calls in
+        calls += 1
+        return calls == 1
+      }
+      return isFirst || code != nil ? .reply(status, body: page) : nil
+    }
+    let outcome = try await Self.run(bench, ["ingest", "http://127.0.0.1:\(server.port)/clip.mp4", "--json"])
+    if let code {
+      #expect(outcome.status == 3 && outcome.output.contains(code), "\(outcome)")
+      #expect(outcome.output.contains(words), "\(outcome)")
+    } else {
+      #expect(outcome.status == 0, "\(outcome)")
+    }
+    await server.stop()
+  }
+
+  @Test("an object that is not there is told so, and a key that may read it and list nothing is enough")
+  func singleObject() async throws {
+    let bench = try Workbench()
+    let server = try await ObjectServer.start(["uploads/a.mp4": try Self.video(1)]) { request in
+      request.target.contains("a.json")
+        ? .reply(403, body: Array("<Error><Code>AccessDenied</Code></Error>".utf8)) : nil
+    }
+    let address = "s3+http://127.0.0.1:\(server.port)/uploads/"
+    let gone = try await Self.run(bench, ["ingest", address + "b.mp4", "--json"])
+    #expect(gone.status == 3 && gone.output.contains("notFound"), "\(gone)")
+    let found = try await Self.run(bench, ["ingest", address + "a.mp4", "--json"])
+    #expect(found.status == 0, "\(found)")
+    await server.stop()
+  }
+
+  @Test("a list of pages that goes round in a circle ends")
+  func endlessList() async throws {
+    let bench = try Workbench()
+    let calls = Mutex(0)
+    let server = try await ObjectServer.start(["uploads/a.mp4": try Self.video(1)]) { request in
+      guard request.target.contains("list-type") else { return nil }
+      let token = calls.withLock { calls in
+        calls += 1
+        return ["a", "b"][calls % 2]
+      }
+      return .reply(
+        200,
+        body: Array(
+          ("<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>\(token)"
+            + "</NextContinuationToken></ListBucketResult>").utf8))
+    }
+    let outcome = try await Self.run(
+      bench, ["ingest", "s3+http://127.0.0.1:\(server.port)/uploads/", "--json"])
+    #expect(outcome.status == 3 && outcome.output.contains("no end"), "\(outcome)")
+    #expect(calls.withLock { $0 } == 3)
     await server.stop()
   }
 

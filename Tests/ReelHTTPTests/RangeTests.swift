@@ -1,5 +1,6 @@
 import HTTPTypes
 import ReelCore
+import ReelHTTPFakes
 import Testing
 
 @testable import ReelRemoteStorage
@@ -50,6 +51,8 @@ import Testing
       ),
       // A rest that is not worth a request of its own.
       (300 * 1024, [Step(offset: 40_000, count: 10, expected: 220_000, range: 40_000..<300 * 1024)]),
+      // A size that no file has.
+      (.max, [Step(offset: .max - 100, count: 10, expected: 1 << 40, range: .max - 100 ..< .max)]),
       // No more than there is.
       (100, [Step(offset: 0, count: 4096, range: 0..<100)]),
     ] as [(Int64, [Step])])
@@ -141,7 +144,7 @@ import Testing
     Reply(status: 206, fields: [.contentRange: "bytes 95-99/100"], body: 5, range: 95..<105),
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "\"a\""], body: 10,
-      pin: FilePin(size: 100, tag: "\"a\"")),
+      pin: FilePin(size: 100, state: RemoteState(tag: "\"a\""))),
     // All of a small file, from a server that knows no ranges.
     Reply(status: 200, fields: [.contentLength: "7"], body: 7),
     // An empty one.
@@ -176,10 +179,17 @@ import Testing
       code: .sourceChanged),
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "\"b\""], body: 10,
-      pin: FilePin(size: 100, tag: "\"a\""), code: .sourceChanged),
+      pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"")), code: .sourceChanged),
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .lastModified: "later"], body: 10,
-      pin: FilePin(size: 100, modified: "earlier"), code: .sourceChanged),
+      pin: FilePin(size: 100, state: RemoteState(modified: "earlier")), code: .sourceChanged),
+    Reply(
+      status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "W/\"a\"", .lastModified: "later"],
+      body: 10,
+      pin: FilePin(size: 100, state: RemoteState(tag: "W/\"a\"", modified: "earlier")), code: .sourceChanged),
+    Reply(
+      status: 206, fields: [.contentRange: "bytes 0-9/9223372036854775807"], body: 10, code: .unreadable,
+      words: "can't be"),
     Reply(status: 404, code: .notFound), Reply(status: 410, code: .notFound),
     Reply(status: 401, code: .denied), Reply(status: 403, code: .denied, words: "signature"),
     Reply(status: 400, code: .unreadable, words: "400"),
@@ -206,10 +216,12 @@ import Testing
   @Test func aRequestIsAboutTheOneThatWasSeenFirst() {
     let asked = { (pin: FilePin) in HTTPFields.asking(for: 5..<10, of: pin) }
     #expect(asked(FilePin())[.range] == "bytes=5-9" && asked(FilePin())[.acceptEncoding] == "identity")
-    #expect(asked(FilePin(tag: "\"a\"", modified: "then"))[.ifMatch] == "\"a\"")
+    #expect(asked(FilePin(state: RemoteState(tag: "\"a\"", modified: "then")))[.ifMatch] == "\"a\"")
     // A weak one matches nothing (RFC 9110, 13.1.1).
-    #expect(asked(FilePin(tag: "W/\"a\""))[.ifMatch] == nil)
-    #expect(asked(FilePin(modified: "then"))[.ifUnmodifiedSince] == "then")
+    #expect(asked(FilePin(state: RemoteState(tag: "W/\"a\"")))[.ifMatch] == nil)
+    #expect(
+      asked(FilePin(state: RemoteState(tag: "W/\"a\"", modified: "then")))[.ifUnmodifiedSince] == "then")
+    #expect(asked(FilePin(state: RemoteState(modified: "then")))[.ifUnmodifiedSince] == "then")
   }
 
   // MARK: Addresses
@@ -264,19 +276,55 @@ import Testing
     #expect(!SourcePath(text).isAddress)
   }
 
+  @Test(arguments: [
+    ("?id=1", "?id=1", true), ("?id=1", "?id=2", false), ("?id=1", "", false),
+    ("?id=1&X-Amz-Signature=a&X-Amz-Date=b", "?id=1&X-Amz-Signature=c&X-Amz-Date=d", true),
+    ("?x-goog-signature=a", "", true), ("?sv=1&sig=a&se=b", "?sv=1&sig=c&se=d", true),
+    ("?Expires=1&Signature=a&Key-Pair-Id=k", "?Expires=2&Signature=b&Key-Pair-Id=k", true),
+    // Nothing says that these sign anything.
+    ("?expires=1", "?expires=2", false), ("?sig=1", "?sig=2", false),
+  ])
+  func addressesDifferByTheirQueriesButNotBySignatures(_ one: String, _ other: String, _ areOne: Bool) throws
+  {
+    let transport = ScriptedTransport { _ in HTTPReply(status: .notFound) }
+    let sources = try [one, other].map { query in
+      WebSource(try WebAddress(parsing: "https://host/get" + query), transport: transport)
+    }
+    #expect((sources[0].identifier == sources[1].identifier) == areOne)
+    #expect(sources[0].path == sources[1].path)
+  }
+
   // MARK: States
 
   @Test func anIdentityIsOfOneStateOfOneAddress() {
-    let path = SourcePath("s3://bucket/a")
-    let one = RemoteIdentity.of(path, size: 5, tag: "\"a\"")
-    #expect(one == RemoteIdentity.of(path, size: 5, tag: "\"a\"", modified: "then"))
-    #expect(one != RemoteIdentity.of(path, size: 5, tag: "\"b\""))
-    #expect(one != RemoteIdentity.of(path, size: 6, tag: "\"a\""))
-    #expect(one != RemoteIdentity.of(SourcePath("s3://bucket/b"), size: 5, tag: "\"a\""))
+    let address = SourcePath("s3://bucket/a").bytes
+    let one = RemoteIdentity.of(address, size: 5, RemoteState(tag: "\"a\""))
+    #expect(one == RemoteIdentity.of(address, size: 5, RemoteState(tag: "\"a\"", modified: "then")))
+    #expect(one != RemoteIdentity.of(address, size: 5, RemoteState(tag: "\"b\"")))
+    #expect(one != RemoteIdentity.of(address, size: 6, RemoteState(tag: "\"a\"")))
+    #expect(one != RemoteIdentity.of(SourcePath("s3://bucket/b").bytes, size: 5, RemoteState(tag: "\"a\"")))
     // An ETag is of the bytes; without one, only what was left alone for a while is remembered.
     #expect(one.changedAt == 0)
-    let timed = RemoteIdentity.of(path, size: 5, tag: nil, modified: "Sun, 06 Nov 1994 08:49:37 GMT")
+    let timed = RemoteIdentity.of(address, size: 5, RemoteState(modified: "Sun, 06 Nov 1994 08:49:37 GMT"))
     #expect(timed.changedAt == 784_111_777_000_000_000)
-    #expect(RemoteIdentity.of(path, size: 5, tag: nil).changedAt > 8_000_000_000_000_000_000)
+    #expect(RemoteIdentity.of(address, size: 5, RemoteState()).changedAt > 8_000_000_000_000_000_000)
+    // Times that nanoseconds since 1970 can't hold.
+    for year in ["9999", "1601"] {
+      let odd = RemoteIdentity.of(
+        address, size: 5, RemoteState(modified: "Fri, 31 Dec \(year) 23:59:59 GMT"))
+      #expect([0, 9_000_000_000_000_000_000].contains(odd.changedAt))
+    }
+  }
+
+  @Test(arguments: [
+    RemoteState(tag: "\"a b\""), RemoteState(tag: "W/\"time\""),
+    RemoteState(modified: "Sun, 06 Nov 1994 08:49:37 GMT"),
+    RemoteState(),
+  ])
+  func aStateIsATextAndBack(_ state: RemoteState) { #expect(RemoteState(text: state.text) == state) }
+
+  @Test func whatHasAnETagIsToldByItAlone() {
+    #expect(RemoteState(text: RemoteState(tag: "\"a\"", modified: "then").text) == RemoteState(tag: "\"a\""))
+    #expect(RemoteState(text: "size 5") == RemoteState())
   }
 }

@@ -59,15 +59,17 @@ struct S3ErrorTests {
       try await failure(HTTPReply(status: .badGateway, body: Array("<html><p>".utf8)))?.code == .unavailable)
   }
 
-  @Test("a clock that is wrong is made up for by the store's, once")
-  func skew() async throws {
+  @Test(
+    "a clock that is wrong is made up for by the store's, once, whatever the store calls it",
+    arguments: [(403, "RequestTimeTooSkewed"), (400, "AccessDenied"), (403, "SignatureDoesNotMatch")])
+  func skew(_ status: Int, _ code: String) async throws {
     let ahead = StoppedClock().now().addingTimeInterval(3600)
     let date = HTTPDateText.text(ahead)
     let isFixed = Mutex(false)
     let fake = FakeS3 { sent in
       let isRight = sent.call.fields[.amzDate] == SignatureV4.stamp(ahead)
       isFixed.withLock { $0 = $0 || isRight }
-      return isRight ? nil : FakeS3.error(403, "RequestTimeTooSkewed", fields: [.date: date])
+      return isRight ? nil : FakeS3.error(status, code, fields: [.date: date])
     }
     let transport = fake.transport()
     let uploader = try uploader(transport)
@@ -76,6 +78,37 @@ struct S3ErrorTests {
     // What was learned is kept.
     _ = try await uploader.upload(TestSource(size: 5).upload, to: try #require(ObjectKey("b.mp4"))) { _ in }
     #expect(transport.calls.count == 3)
+  }
+
+  @Test("requests under way at once all learn what the first of them learned")
+  func skewOfTwo() async throws {
+    let ahead = StoppedClock().now().addingTimeInterval(3600)
+    let date = HTTPDateText.text(ahead)
+    let meeting = Meeting(of: 2)
+    let fake = FakeS3 { sent async in
+      if sent.call.fields[.amzDate] == SignatureV4.stamp(ahead) { return nil }
+      await meeting.arrive()
+      return FakeS3.error(403, "RequestTimeTooSkewed", fields: [.date: date])
+    }
+    let transport = fake.transport()
+    let uploader = try uploader(transport)
+    try await withThrowingTaskGroup { group in
+      for name in ["a.mp4", "b.mp4"] {
+        let key = try #require(ObjectKey(name))
+        group.addTask { _ = try await uploader.upload(TestSource(size: 5).upload, to: key) { _ in } }
+      }
+      try await group.waitForAll()
+    }
+    #expect(transport.calls.count == 4)
+  }
+
+  @Test("a refusal by a store whose clock is right is a refusal")
+  func noSkew() async throws {
+    let date = HTTPDateText.text(StoppedClock().now().addingTimeInterval(200))
+    let fake = FakeS3 { _ in FakeS3.error(403, "AccessDenied", fields: [.date: date]) }
+    let transport = fake.transport()
+    let error = await #expect(throws: UploadError.self) { try await uploader(transport).prepare() }
+    #expect(transport.calls.count == 1 && error?.message.contains("AccessDenied") == true)
   }
 
   @Test("a store that is never content with the time is not asked for ever")
@@ -190,5 +223,20 @@ enum HTTPDateText {
     return
       "\(days[(parts.weekday ?? 1) - 1]), \(two(parts.day)) \(months[(parts.month ?? 1) - 1]) \(parts.year ?? 0) "
       + "\(two(parts.hour)):\(two(parts.minute)):\(two(parts.second)) GMT"
+  }
+}
+
+/// Where so many wait for each other.
+private actor Meeting {
+  private var missing: Int
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  init(of count: Int) { missing = count }
+
+  func arrive() async {
+    missing -= 1
+    if missing > 0 { return await withCheckedContinuation { waiting.append($0) } }
+    for one in waiting { one.resume() }
+    waiting = []
   }
 }

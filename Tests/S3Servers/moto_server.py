@@ -5,6 +5,7 @@
 Prints "ready PORT", and ends when its standard input does.
 """
 
+import io
 import logging
 import os
 import sys
@@ -14,9 +15,25 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import make_server
 
 
+class OneAtATime:
+    """moto looks whether an object exists and then stores it, as two steps; Amazon's `If-None-Match` is one. So a
+    request is read while others are, and carried out alone."""
+
+    def __init__(self, app):
+        self.app = app
+        self.turn = threading.Lock()
+
+    def __call__(self, environ, start_response):
+        length = environ.get("CONTENT_LENGTH")
+        if length:
+            environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(int(length)))
+        with self.turn:
+            return list(self.app(environ, start_response))
+
+
 def main():
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
-    app = DomainDispatcherApplication(create_backend_app)
+    app = OneAtATime(DomainDispatcherApplication(create_backend_app))
     server = make_server("127.0.0.1", 0, app, threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("ready", server.server_port, flush=True)

@@ -23,7 +23,7 @@ enum SabotagedWorker {
       guard reel_confine_landlock() == 0 else { return 11 }
       return reel_escape(attempt)
     case "limits":
-      var bounds = reel_bounds(memory: 64 << 20, seconds: 10, descriptors: 1)
+      var bounds = reel_bounds(memory: 64 << 20, seconds: 10, descriptors: 1, output: 0)
       guard reel_confine_limits(&bounds) == 0 else { return 12 }
       return reel_eat_memory() < 64 << 20 ? 0 : 1
     default: return 13

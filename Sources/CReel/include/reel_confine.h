@@ -10,6 +10,8 @@ typedef struct {
   int seconds;
   // Descriptors above the channel.
   int descriptors;
+  // The largest file that may be written; 0 where no byte may be.
+  int64_t output;
 } reel_bounds;
 
 // How much processor time a process of such `seconds` may use in all: those of one file beyond those that it may have
@@ -27,7 +29,7 @@ void reel_confine_prepare(void);
 // No new privileges by exec, no core dump, no ptrace by others.
 int reel_confine_privileges(void);
 
-// Limits on memory, processor time, descriptors; no byte may be written to a file.
+// Limits on memory, processor time, descriptors and the size of files.
 int reel_confine_limits(const reel_bounds *bounds);
 
 // Fewer descriptors: so many above the channel.
@@ -40,6 +42,9 @@ int reel_confine_landlock(void);
 // A filter that lets through only what reading a file from a descriptor takes; any other system call ends the
 // process with SIGSYS.
 int reel_confine_system_calls(void);
+
+// The same for a process that is handed two descriptors above its channel, and copies from the first to the second one.
+int reel_confine_system_calls_of_mender(void);
 
 // The same for a process that forks workers (`reel_child_fork_sibling`): besides, it may start them, and confine them
 // further.

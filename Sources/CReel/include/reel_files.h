@@ -18,6 +18,14 @@ int reel_start_writing(int file, off_t offset, off_t count);
 /// system knows no such rename.
 int reel_rename_without_replacing(int old_folder, const char *old_name, int new_folder, const char *new_name);
 
+/// copy_file_range(2), at offsets of both files: how many bytes were copied, 0 at the end, or -1 with errno where the
+/// kernel or a file system can't.
+int64_t reel_copy_range(int source, int64_t from, int target, int64_t to, int64_t count);
+
+/// SEEK_DATA and SEEK_HOLE of lseek(2).
+extern const int reel_seek_data;
+extern const int reel_seek_hole;
+
 /// openat2(2), which glibc has no function for, and which Swift can't reach through the variadic syscall(2).
 /// Returns a descriptor, or -1 with errno; ENOSYS where the kernel (before 5.6) or a filter does not have it.
 int reel_openat2(int directory, const char *path, uint64_t flags, uint64_t resolve);

@@ -37,7 +37,8 @@ extension CatalogError {
     case "42501":
       return CatalogError(
         .notOurs,
-        "the catalog \(server) does not let this user do that (\(error.message)): grant what docs/fleet.md lists"
+        "the catalog \(server) does not allow that (\(error.message)): docs/fleet.md lists what to grant for reading and for "
+          + "publishing"
       )
     case "XX001", "XX002":
       return CatalogError(
@@ -48,7 +49,7 @@ extension CatalogError {
     if error.isOutage {
       return CatalogError(
         .unusable,
-        "the catalog \(server) can't be reached (\(error.message)): see to the server and the way to it, then "
+        "the catalog \(server) can't be reached (\(error.message)): check the server and the network, then "
           + "try again")
     }
     return CatalogError(.unusable, "the catalog \(server) can't be used (\(error.description))")
@@ -62,12 +63,13 @@ extension CatalogError {
         "the server of the catalog \(server) speaks no TLS, and Reel speaks to another machine by nothing else: switch it on "
           + "there, or, where everybody on the way is trusted, say sslmode=disable in the address (\(said))")
     }
-    if said.contains("certificate") || said.contains("SSL error") {
+    let isRefused = said.contains("FATAL:")
+    if !isRefused, said.contains("certificate") || said.contains("SSL") {
       return CatalogError(
         .unusable,
         "the server of the catalog \(server) did not prove who it is (\(said)): name it as its certificate does, and the "
           + "certificates that Reel is to believe with sslrootcert=FILE in the address, PGSSLROOTCERT or "
-          + "~/.postgresql/root.crt")
+          + "~/.postgresql/root.crt; or, in a network that you trust, say sslmode=disable there")
     }
     if said.contains("no password supplied") {
       return CatalogError(
@@ -75,10 +77,10 @@ extension CatalogError {
         "the server of the catalog \(server) wants a password: set PGPASSWORD, or write it into ~/.pgpass (a line "
           + "HOST:PORT:DATABASE:USER:PASSWORD, mode 600)")
     }
-    guard said.contains("FATAL:") else { return nil }
+    guard isRefused else { return nil }
     return CatalogError(
       .unusable,
-      "the server of the catalog \(server) does not let Reel in (\(said)): see to its user, its password and its "
+      "the server of the catalog \(server) does not let Reel in (\(said)): check its user, its password and its "
         + "database, then try again")
   }
 
@@ -92,8 +94,8 @@ extension CatalogError {
   static func needsWriter(at server: String) -> CatalogError {
     CatalogError(
       .unusable,
-      "the catalog \(server) was made by an older Reel: open it once as a role that may change its tables (`reel status` "
-        + "as the one who publishes)")
+      "the catalog \(server) was made by an older Reel: publish once as the role that owns its tables"
+        + ", which brings them up to date")
   }
 
   static func authorTooLong(at server: String) -> CatalogError {

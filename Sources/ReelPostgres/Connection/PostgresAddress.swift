@@ -28,11 +28,11 @@ package struct PostgresAddress: Hashable, Sendable {
   package init(
     _ text: String, passwords: Passwords, library: PostgresLibrary, environment: (String) -> String?
   ) throws {
-    guard Self.isOne(text), let parts = library.parts(of: text) else {
+    guard Self.isOne(text), !Self.holdsStrayCharacters(text), let parts = library.parts(of: text) else {
       throw PostgresError(
         .badAddress,
-        "the catalog's address can't be read: it is postgres://USER@HOST/DATABASE, with other characters than letters "
-          + "and digits percent-encoded")
+        "the catalog's address can't be read: it is postgres://USER@HOST/DATABASE; a password with characters such as "
+          + "@ : / ? # or % in it has to be percent-encoded (@ is %40, / is %2F)")
     }
     var parameters = Dictionary(parts.map { ($0.name, $0.value) }) { first, _ in first }
     if case .elsewhere = passwords, parameters["password"] != nil || parameters["sslpassword"] != nil {
@@ -62,6 +62,16 @@ package struct PostgresAddress: Hashable, Sendable {
     parameters["client_encoding"] = "UTF8"
     self.parameters = parameters
     name = Self.name(parameters, hosts, service)
+  }
+
+  /// Whether a password may have been taken for something else: libpq would tell it to the resolver of names, and
+  /// in messages.
+  private static func holdsStrayCharacters(_ text: String) -> Bool {
+    guard let start = text.firstRange(of: "://")?.upperBound else { return true }
+    let place = text[start...].prefix { $0 != "?" }
+    let ats = place.indices.filter { place[$0] == "@" }
+    guard let at = ats.first else { return false }
+    return ats.count > 1 || place[..<at].contains("/")
   }
 
   /// Another database of the same server.

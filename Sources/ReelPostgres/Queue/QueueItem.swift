@@ -5,7 +5,7 @@ import ReelCore
 package struct NewItem: Hashable, Sendable {
   /// A URL, or an absolute path.
   package let address: SourcePath
-  /// What changes when its bytes do: an ETag or a version of its store, or size and time of modification.
+  /// What changes when its bytes do: what its store calls its state, or size and time of modification.
   package let version: String
   /// Bytes; nil when nobody has said.
   package let size: Int64?
@@ -23,6 +23,8 @@ package struct TakenItem: Hashable, Sendable {
   package let id: Int64
   package let address: SourcePath
   package let version: String
+  /// Bytes; nil when nobody has said.
+  package let size: Int64?
   /// How many workers died with it in their hands.
   package let deaths: Int
   /// How often it has failed.

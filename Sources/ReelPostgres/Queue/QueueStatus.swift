@@ -61,15 +61,11 @@ extension WorkQueue {
   /// How the queue stands. Looks at every item, which takes a second for some millions.
   /// - Returns: nil where there is no queue yet.
   package static func status(_ pool: PostgresPool) throws(CatalogError) -> QueueStatus? {
-    do {
-      return try pool.read { db in
-        guard try db.value("SELECT to_regclass('reel.work') IS NOT NULL", as: Bool.self) == true else {
-          return nil
-        }
-        return try status(db)
+    guard let queue = try existing(pool) else { return nil }
+    return try queue.catalogErrors {
+      try pool.read { db in
+        try status(db)
       }
-    } catch {
-      throw CatalogError.from(error, at: pool.address.name)
     }
   }
 

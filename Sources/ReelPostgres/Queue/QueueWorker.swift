@@ -127,14 +127,14 @@ package final class QueueWorker: Sendable {
     if ids.isEmpty { return [] }
     return try tx.rows(
       """
-      SELECT item.id, address, version, deaths, failures
+      SELECT item.id, address, version, size, deaths, failures
       FROM unnest($1::bigint[]) WITH ORDINALITY AS taken(id, place)
       JOIN reel.item ON item.id = taken.id JOIN reel.work ON work.item = taken.id ORDER BY place
       """, [.ints(ids)]
     ) { row in
       TakenItem(
         id: try row[0], address: SourcePath(bytes: try row[1] as [UInt8]), version: try row[2],
-        deaths: try row[3], failures: try row[4])
+        size: try row[3], deaths: try row[4], failures: try row[5])
     }
   }
 

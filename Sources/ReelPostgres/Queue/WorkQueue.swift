@@ -16,6 +16,17 @@ package struct WorkQueue: Sendable {
     try catalogErrors { try PostgresSchema.prepare(pool) }
   }
 
+  private init(of pool: PostgresPool) { self.pool = pool }
+
+  /// The queue that is there, to look at; nil where there is none.
+  package static func existing(_ pool: PostgresPool) throws(CatalogError) -> WorkQueue? {
+    let queue = WorkQueue(of: pool)
+    let isThere = try queue.catalogErrors {
+      try pool.read { db in try db.value("SELECT to_regclass('reel.work') IS NOT NULL", as: Bool.self) }
+    }
+    return isThere == true ? queue : nil
+  }
+
   /// What `body` throws, as of the catalog that the queue is in.
   func catalogErrors<Value>(_ body: () throws -> Value) throws(CatalogError) -> Value {
     do {
@@ -69,6 +80,36 @@ package struct WorkQueue: Sendable {
         return count
       }
     }
+  }
+
+  /// What ``enqueue(_:priority:)`` would do.
+  package func wouldEnqueue(_ items: [NewItem]) throws(CatalogError) -> Enqueued {
+    var count = Enqueued()
+    let items = Set(items)
+    let known = try catalogErrors {
+      try pool.read { db in
+        try db.value(
+          """
+          SELECT count(*) FROM unnest($1::bytea[]) AS given(identified)
+          JOIN reel.item ON identity = sha256(identified)
+          """, [.byteStrings(items.map(\.identified))], as: Int.self)
+      }
+    }
+    count.known = known ?? 0
+    count.new = items.count - count.known
+    return count
+  }
+
+  /// How many ended in one of `states`.
+  package func count(_ states: [ItemState]) throws(CatalogError) -> Int {
+    let count = try catalogErrors {
+      try pool.read { db in
+        try db.value(
+          "SELECT count(*) FROM reel.work WHERE state = ANY($1) AND state > 2",
+          [.ints(states.map(\.rawValue))], as: Int.self)
+      }
+    }
+    return count ?? 0
   }
 
   /// Puts back what ended in one of `states`, as if it had never been tried.

@@ -1,13 +1,16 @@
 /// An element of a Matroska file, seen by its header only (RFC 8794, 5 and 6).
-struct EBMLElement: Hashable {
-  let id: UInt32
-  let start: Int64
-  let contents: Int64
+package struct EBMLElement: Hashable {
+  /// With its marker.
+  package let id: UInt32
+  /// Where its header begins.
+  package let start: Int64
+  /// Where its contents begin.
+  package let contents: Int64
   /// Where it ends by its own account; nil when its size is unknown, as in a live recording.
-  let end: Int64?
+  package let end: Int64?
 
   /// Nil when there is no element at `start`.
-  init?(_ file: some ByteReading, at start: Int64) {
+  package init?(_ file: some ByteReading, at start: Int64) {
     let header = file.bytes(at: start, count: 12)
     guard let first = header.first, first.leadingZeroBitCount < 4 else { return nil }
     let idWidth = first.leadingZeroBitCount + 1
@@ -26,7 +29,7 @@ struct EBMLElement: Hashable {
 
 extension EBMLElement {
   /// A Matroska cluster (RFC 9559, 5.1.3).
-  static let cluster: UInt32 = 0x1F43_B675
+  package static let cluster: UInt32 = 0x1F43_B675
   /// Elements that are looked at within another one.
   private static let mostChildren = 512
 

@@ -1,23 +1,25 @@
 /// The four bytes that name a box, a chunk, a brand or a codec.
-struct FourCharacterCode: Hashable, ExpressibleByStringLiteral {
+package struct FourCharacterCode: Hashable, ExpressibleByStringLiteral {
   /// The bytes as they stand in the file, the first one highest.
-  let value: UInt32
+  package let value: UInt32
 
-  init(_ bytes: some Sequence<UInt8>) {
+  /// From the first four of `bytes`.
+  package init(_ bytes: some Sequence<UInt8>) {
     value = bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  init(stringLiteral text: StaticString) {
+  /// The four characters.
+  package init(stringLiteral text: StaticString) {
     value = text.withUTF8Buffer { $0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
   }
 
   /// From FFmpeg's `codec_tag`, where the first byte is the lowest.
-  init(codecTag: UInt32) {
+  package init(codecTag: UInt32) {
     value = codecTag.byteSwapped
   }
 
   /// The bytes, with a dot for each that is not printable ASCII.
-  var text: String {
+  package var text: String {
     let bytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     return String(decoding: bytes.map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: ".") }, as: UTF8.self)
   }

@@ -1,29 +1,31 @@
 /// A box of an ISO base media file (ISO/IEC 14496-12, 4.2), seen by its header only.
-struct ISOBox: Hashable {
-  let type: FourCharacterCode
+package struct ISOBox: Hashable {
+  package let type: FourCharacterCode
   /// Where its header begins.
-  let start: Int64
+  package let start: Int64
   /// Where its contents begin.
-  let contents: Int64
+  package let contents: Int64
   /// Where it ends by its own account; may lie beyond what holds it.
-  let end: Int64
+  package let end: Int64
 }
 
 /// The boxes in a range of a file, one after the other, up to a number of them or the first that is none.
-struct ISOBoxes<Bytes: ByteReading>: Sequence, IteratorProtocol {
+package struct ISOBoxes<Bytes: ByteReading>: Sequence, IteratorProtocol {
   private let file: Bytes
   private let end: Int64
   private var position: Int64
   private var left: Int
 
-  init(_ file: Bytes, in range: Range<Int64>, atMost count: Int) {
+  /// The boxes of `file` in `range`.
+  package init(_ file: Bytes, in range: Range<Int64>, atMost count: Int) {
     self.file = file
     position = range.lowerBound
     end = range.upperBound
     left = count
   }
 
-  mutating func next() -> ISOBox? {
+  /// The next box.
+  package mutating func next() -> ISOBox? {
     guard left > 0, end - position >= 8, let box = readBox(at: position) else { return nil }
     left -= 1
     position = box.end
@@ -43,7 +45,8 @@ struct ISOBoxes<Bytes: ByteReading>: Sequence, IteratorProtocol {
       let long = header[8..<16].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       guard long >= 16, long <= UInt64(Int64.max - start) else { return nil }
       return ISOBox(type: type, start: start, contents: start + 16, end: start + Int64(long))
-    case 8...: return ISOBox(type: type, start: start, contents: start + 8, end: start + short)
+    case 8...(Int64.max - start):
+      return ISOBox(type: type, start: start, contents: start + 8, end: start + short)
     default: return nil
     }
   }

@@ -126,6 +126,7 @@ final class S3Client: Sendable {
     _ request: S3Request, nothing: Value, _ exchange: Exchange<Value>
   ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
     for isLast in [false, true] {
+      let known = learned.withLock { $0 }
       let call = try await signed(request)
       let answer: (reply: HTTPReply, value: Value)
       do throws(HTTPFailure) {
@@ -135,25 +136,27 @@ final class S3Client: Sendable {
       }
       guard let failure = S3Failure(answer.reply) else { return (.reply(answer.reply), answer.value) }
       if isLast { return (.failure(failure), nothing) }
-      guard await learn(from: failure) else { return (.failure(failure), nothing) }
+      guard await learn(from: failure, knowing: known) else { return (.failure(failure), nothing) }
     }
     throw UploadError(.rejected, "the store \(store.destination) was not asked")
   }
 
   /// Whether the same request may fare better now.
-  private func learn(from failure: S3Failure) async -> Bool {
+  /// - Parameter known: what it was signed with; others may have learned more meanwhile.
+  private func learn(from failure: S3Failure, knowing known: Learned) async -> Bool {
     if failure.isWrongRegion, let region = failure.region {
-      return learned.withLock { learned in
-        defer { learned.region = region }
-        return learned.region != region
-      }
+      learned.withLock { $0.region = region }
+      return known.region != region
     }
-    if failure.isSkewed, let date = failure.reply.date {
+    if failure.maySkew, let date = failure.reply.date {
       let skew = date.timeIntervalSince(clock.now())
-      return learned.withLock { learned in
-        defer { learned.skew = skew }
-        return abs(skew - learned.skew) > 1
+      // Whoever does not say that it is the time takes a signature that is some minutes old.
+      let least: TimeInterval = failure.isSkewed ? 1 : 300
+      if abs(skew - known.skew) > least {
+        learned.withLock { $0.skew = skew }
+        return true
       }
+      if failure.isSkewed { return false }
     }
     if failure.isExpired {
       await source.forget()

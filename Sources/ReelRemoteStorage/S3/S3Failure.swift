@@ -37,6 +37,15 @@ struct S3Failure: Sendable {
   /// This machine's clock and the store's are too far apart.
   var isSkewed: Bool { code == "RequestTimeTooSkewed" || code == "RequestExpired" }
 
+  /// It may be for the time in the signature: not every server has a word of its own for that.
+  var maySkew: Bool {
+    isSkewed
+      || [400, 401, 403].contains(reply.status.code)
+        && (code.map(
+          ["AccessDenied", "SignatureDoesNotMatch", "AuthFailure", "InvalidSignatureException"].contains)
+          ?? true)
+  }
+
   /// The credentials were good once.
   var isExpired: Bool { code == "ExpiredToken" || code == "TokenRefreshRequired" }
 

@@ -11,15 +11,16 @@ extension S3Uploader: StoreExamination, StoreListing {
     let prefix = client.store.prefix
     var found: [String: Int64] = [:]
     var token: String?
+    var tokens: Set<String> = []
     repeat {
       let from = token
       let page = try await retries.run { () async throws(UploadError) in
         try await client.page(of: prefix, after: from)
       }
-      for object in page.objects where object.name.hasPrefix(prefix) {
-        found[String(object.name.dropFirst(prefix.count))] = object.size
+      for object in page.objects where object.name.utf8.starts(with: prefix.utf8) {
+        found[String(object.name.unicodeScalars.dropFirst(prefix.unicodeScalars.count))] = object.size
       }
-      guard page.next == nil || page.next != token else {
+      guard page.next.map({ tokens.insert($0).inserted }) ?? true else {
         throw UploadError(.rejected, "\(destination) does not say how its list of objects goes on")
       }
       token = page.next

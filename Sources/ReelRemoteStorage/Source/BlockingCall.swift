@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// Something asynchronous that a thread which may block waits for.
-struct BlockingCall<Value: Sendable>: Sendable {
+package struct BlockingCall<Value: Sendable>: Sendable {
   private let task: Task<Void, Never>
   private let value = Held()
   private let isOver = DispatchSemaphore(value: 0)
@@ -12,7 +12,7 @@ struct BlockingCall<Value: Sendable>: Sendable {
   }
 
   /// Begins.
-  init(_ body: @escaping @Sendable () async -> Value) {
+  package init(_ body: @escaping @Sendable () async -> Value) {
     task = Task.detached { [value, isOver] in
       let result = await body()
       value.value.withLock { $0 = result }
@@ -21,10 +21,10 @@ struct BlockingCall<Value: Sendable>: Sendable {
   }
 
   /// From any thread: it ends early.
-  func cancel() { task.cancel() }
+  package func cancel() { task.cancel() }
 
   /// Blocks until it is over; nil when it was cancelled because that took longer than `patience`.
-  func wait(for patience: Duration? = nil) -> Value? {
+  package func wait(for patience: Duration? = nil) -> Value? {
     if let patience {
       let milliseconds = max(1, Int(max(.zero, patience) / .milliseconds(1)))
       if isOver.wait(timeout: .now() + .milliseconds(milliseconds)) == .timedOut {

@@ -5,17 +5,20 @@ import ReelCore
 struct FilePin: Hashable, Sendable {
   /// Bytes in all; nil before the first reply.
   var size: Int64?
-  /// The ETag as it came; nil where there is none.
-  var tag: String?
-  /// Last-Modified as it came.
-  var modified: String?
+  /// What else tells one from another.
+  var state = RemoteState()
 
   /// What has the server answer only as long as the file is the same: a strong ETag (RFC 9110, 13.1.1), else the time.
   var conditions: HTTPFields {
-    if let tag, !tag.hasPrefix("W/") { return [.ifMatch: tag] }
-    if tag == nil, let modified { return [.ifUnmodifiedSince: modified] }
+    if let tag = state.tag, !tag.hasPrefix("W/") { return [.ifMatch: tag] }
+    if let modified = state.modified { return [.ifUnmodifiedSince: modified] }
     return [:]
   }
+}
+
+extension RemoteState {
+  /// What a reply says.
+  init(_ fields: HTTPFields) { self.init(tag: fields[.eTag], modified: fields[.lastModified]) }
 }
 
 /// Bytes of a file, and what was said of all of it.
@@ -34,11 +37,15 @@ struct RangeAnswer: Sendable {
   /// Who answers, for sentences: without anything secret.
   let server: String
 
+  /// Bytes: 4096 TiB, more than any store takes.
+  static let largest: Int64 = 1 << 52
+
   /// - Throws: `notFound`, `denied`, `unreadable`; `sourceChanged` when the file is not what `pin` says any more.
   func read(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
     switch reply.status.code {
     case 206: return try part(reply)
-    case 200: return try whole(reply)
+    // Some servers give a range and call it the whole (rclone serve s3 does).
+    case 200: return reply.fields[.contentRange] == nil ? try whole(reply) : try part(reply)
     case 412: throw Self.changed
     case 416: return try unsatisfiable(reply)
     case 300...399: throw redirect(reply)
@@ -70,6 +77,17 @@ struct RangeAnswer: Sendable {
     return FetchedRange(bytes: reply.body, pin: found)
   }
 
+  /// Checks the reply to a question for all of the file, whose `size` bytes went elsewhere.
+  /// - Throws: as ``read(_:)``.
+  func check(whole reply: HTTPReply, size: Int64) throws(SourceError) {
+    guard reply.status.code == 200, reply.fields[.contentRange] == nil else {
+      _ = try read(reply)
+      throw unexpected("sends a part, though it was asked for all of it")
+    }
+    try checkEncoding(reply)
+    _ = try pinned(reply, size: size)
+  }
+
   /// A server that knows no ranges sends all of the file, which serves as well as long as it is small.
   private func whole(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
     let length = reply.fields[.contentLength].flatMap { Int64($0) }
@@ -92,13 +110,14 @@ struct RangeAnswer: Sendable {
 
   /// What the reply says of the file, which is what was known of it.
   private func pinned(_ reply: HTTPReply, size: Int64) throws(SourceError) -> FilePin {
-    let found = FilePin(size: size, tag: reply.fields[.eTag], modified: reply.fields[.lastModified])
+    guard size <= Self.largest else { throw unexpected("says that it has \(size) bytes, which can't be") }
+    let (known, found) = (pin.state, RemoteState(reply.fields))
     if let known = pin.size, known != size { throw Self.changed }
-    if let known = pin.tag, let tag = found.tag, known != tag { throw Self.changed }
-    if pin.tag == nil, let known = pin.modified, let modified = found.modified, known != modified {
-      throw Self.changed
-    }
-    return FilePin(size: size, tag: pin.tag ?? found.tag, modified: pin.modified ?? found.modified)
+    if let known = known.tag, let tag = found.tag, known != tag { throw Self.changed }
+    if let known = known.modified, let modified = found.modified, known != modified { throw Self.changed }
+    return FilePin(
+      size: size,
+      state: RemoteState(tag: known.tag ?? found.tag, modified: known.modified ?? found.modified))
   }
 
   private func checkEncoding(_ reply: HTTPReply) throws(SourceError) {
@@ -122,6 +141,9 @@ struct RangeAnswer: Sendable {
       .unreadable, "\(server) \(what), so it can't be read by range; download it, then give the file")
   }
 
+  /// Bytes of a reply: the range, or what is said when it is not given.
+  static func replyLimit(for range: Range<Int64>) -> Int { max(range.count, 256 << 10) }
+
   /// More came than was asked for.
   var noRanges: SourceError {
     SourceError(
@@ -130,7 +152,8 @@ struct RangeAnswer: Sendable {
   }
 
   static let changed = SourceError(
-    .sourceChanged, "it changed while Reel was at it; wait until whoever writes it is done, then try again")
+    .sourceChanged,
+    "it changed while Reel was reading it; wait until whoever writes it is done, then try again")
 }
 
 /// The field of that name (RFC 9110, 14.4), in bytes.

@@ -33,7 +33,7 @@ struct ReadAhead: Sendable {
     piece = offset == last ? min(2 * piece, Self.largest) : Self.smallest
     let wanted = max(count, min(expected, Self.mostExpected))
     // Who says what will be read knows better than what was read before.
-    var upper = offset + Int64(expected > count ? wanted : max(wanted, piece))
+    var upper = offset + min(size - offset, Int64(expected > count ? wanted : max(wanted, piece)))
     if offset >= size - Self.tail || size - upper < Int64(Self.smallest) { upper = size }
     if let end, end > offset { upper = min(upper, max(end, offset + 1)) }
     upper = min(upper, size)

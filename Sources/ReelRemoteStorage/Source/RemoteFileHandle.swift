@@ -54,28 +54,37 @@ final class RemoteFileHandle: RemoteHandle {
   private let use: RemoteUse
   private let limits: RemoteLimits
   private let cancellation: CancellationFlag
-  private let state: Mutex<State>
+  private let progress: Mutex<State>
 
   /// Bytes of a file that is looked into, which stay.
   private static let cached = 8 << 20
+  /// Up to how many bytes a file that was copied stays: one that the sniffer reads as a whole is read again.
+  private static let kept = Int64(Sniffer.headLength)
   /// Bytes that are fetched at once of a file that is copied; two such pieces are held.
   private static let copied: Int64 = 4 << 20
 
   /// Opens a file by its first bytes.
   /// - Parameters:
+  ///   - identifier: its address's.
   ///   - listed: what is known of it, by a list.
   ///   - first: how many bytes are fetched for a start.
   static func open(
-    _ path: SourcePath, _ fetcher: RetryingFetcher, listed: RemoteFile?, first: Int64, for use: RemoteUse,
-    _ limits: RemoteLimits, _ cancellation: CancellationFlag
+    _ path: SourcePath, _ identifier: [UInt8], _ fetcher: RetryingFetcher, listed: RemoteFile?, first: Int64,
+    for use: RemoteUse, _ limits: RemoteLimits, _ cancellation: CancellationFlag
   ) throws(SourceError) -> SourceFile {
-    let known = FilePin(size: listed?.identity.size, tag: listed?.tag)
-    let (attempted, waited) = try waiting(within: use == .probing ? limits.patience : nil, cancellation) {
+    let known = FilePin(size: listed?.identity.size, state: listed?.state ?? RemoteState())
+    // What is on no list is opened while others wait to be found.
+    let patience = use == .probing || listed == nil ? limits.patience : nil
+    let (attempted, waited) = try waiting(within: patience, cancellation) {
       await fetcher.fetch(0..<max(1, first), of: known)
     }
     let fetched = try attempted.result.get()
     let size = fetched.pin.size ?? Int64(fetched.bytes.count)
-    let identity = RemoteIdentity.of(path, size: size, tag: fetched.pin.tag, modified: fetched.pin.modified)
+    // Where the list told no state, the size alone was known.
+    let identity =
+      if let listed, listed.state == RemoteState() { listed.identity } else {
+        RemoteIdentity.of(identifier, size: size, fetched.pin.state)
+      }
     var state = State(
       cache: RangeCache(capacity: Self.cached),
       ahead: ReadAhead(size: size, fetched: Int64(fetched.bytes.count)),
@@ -94,14 +103,16 @@ final class RemoteFileHandle: RemoteHandle {
   ) {
     (self.fetcher, self.identity, self.pin, self.use) = (fetcher, identity, pin, use)
     (self.limits, self.cancellation) = (limits, cancellation)
-    self.state = Mutex(state)
+    progress = Mutex(state)
   }
 
-  deinit { state.withLock { $0.prefetched?.task.cancel() } }
+  deinit { progress.withLock { $0.prefetched?.task.cancel() } }
 
   var descriptor: Int32? { nil }
 
-  var transfer: SourceTransfer { state.withLock { $0.transfer } }
+  var transfer: SourceTransfer { progress.withLock { $0.transfer } }
+
+  var state: RemoteState { pin.state }
 
   /// The one that all bytes are of: a reply about another ends the reading.
   func currentIdentity() throws(SourceError) -> FileIdentity { identity }
@@ -120,13 +131,17 @@ final class RemoteFileHandle: RemoteHandle {
     while filled < wanted {
       let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<wanted])
       // One reader at a time: a worker asks one question after the other, and a copy is made in order.
-      filled += try state.withLock { state throws(SourceError) in
+      filled += try progress.withLock { state throws(SourceError) in
         let place = offset + Int64(filled)
         let held = state.cache.copy(from: place, into: room)
         if held > 0 { return held }
         try fetch(at: place, count: room.count, expected: expected - filled, &state)
         return state.cache.copy(from: place, into: room)
       }
+    }
+    // A copy is made of it, and read in its place: the last piece need not be held as long as that is.
+    if use == .copying, offset + Int64(filled) == identity.size, identity.size > Self.kept {
+      progress.withLock { $0.cache = RangeCache(capacity: Self.cached) }
     }
     return filled
   }
@@ -246,16 +261,17 @@ extension SourceError {
 /// What tells a state of a file that lies elsewhere from any other, where a file of this machine has an inode and times.
 enum RemoteIdentity {
   /// By its address, and by the ETag where there is one; else by when it was changed last.
-  static func of(_ path: SourcePath, size: Int64, tag: String?, modified: String? = nil) -> FileIdentity {
-    var text = path.bytes
+  static func of(_ address: [UInt8], size: Int64, _ state: RemoteState) -> FileIdentity {
+    let (tag, modified) = (state.tag, state.modified)
+    var text = address
     text.append(0)
     text += Array((tag.map { "tag " + $0 } ?? "time \(modified ?? "")").utf8)
     let hash = Array(SHA256.hash(data: text))
     let number = { (bytes: ArraySlice<UInt8>) in bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
     // One that nothing is said of may have changed just now.
-    let seconds =
-      tag != nil ? 0 : modified.flatMap(HTTPDate.parse)?.timeIntervalSince1970 ?? 9_000_000_000
-    let time = Int64(seconds) * 1_000_000_000
+    let latest: Double = 9_000_000_000
+    let seconds = tag != nil ? 0 : modified.flatMap(HTTPDate.parse)?.timeIntervalSince1970 ?? latest
+    let time = Int64(min(max(0, seconds), latest)) * 1_000_000_000
     return FileIdentity(
       device: number(hash[0..<8]), inode: number(hash[8..<16]), size: size, modifiedAt: time, changedAt: time)
   }

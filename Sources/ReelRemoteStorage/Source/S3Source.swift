@@ -38,8 +38,12 @@ package struct S3Source: RemoteSource {
 
   package func sibling(_ name: [UInt8]) -> (any RemoteSource)? {
     guard !isFolder, let name = String(validating: name, as: UTF8.self) else { return nil }
-    let folder = self.name.lastIndex(of: "/").map { self.name[...$0] } ?? ""
-    return named(folder + name)
+    let folder = self.name.unicodeScalars.lastIndex(of: "/").map { self.name.unicodeScalars[...$0] }
+    return named((folder.map { String($0) } ?? "") + name)
+  }
+
+  package func file(size: Int64, in state: RemoteState) -> RemoteFile {
+    RemoteFile(path, identifier, name: name, size: size, state)
   }
 
   private static func address(_ store: S3Store, _ name: String) -> String {
@@ -67,12 +71,10 @@ package struct S3Source: RemoteSource {
     switch outcome {
     case .failure(let error): throw SourceError(error)
     case .success(let page):
-      guard page.next == nil || page.next != token else {
-        throw SourceError(
-          .unreadable, "\(client.store.destination) does not say how its list of objects goes on")
-      }
       // What ends with a slash stands for a folder in some tools, and is no file.
-      let files = page.objects.filter { $0.name.hasPrefix(name) && !$0.name.hasSuffix("/") }
+      let files = page.objects.filter {
+        $0.name.utf8.starts(with: name.utf8) && $0.name.utf8.last != UInt8(ascii: "/")
+      }
       return RemotePage(files: files.map(file), next: page.next)
     }
   }
@@ -80,9 +82,7 @@ package struct S3Source: RemoteSource {
   private func file(_ object: ListedObject) -> RemoteFile {
     let path = SourcePath(Self.address(client.store, object.name))
     let tag = object.etag.isEmpty ? nil : "\"\(object.etag)\""
-    return RemoteFile(
-      path: path, name: object.name,
-      identity: RemoteIdentity.of(path, size: object.size, tag: tag), tag: tag)
+    return RemoteFile(path, path.bytes, name: object.name, size: object.size, RemoteState(tag: tag))
   }
 
   package func open(
@@ -91,7 +91,16 @@ package struct S3Source: RemoteSource {
     let fetcher = RetryingFetcher(base: S3Ranges(client: client, name: file?.name ?? name), retries: retries)
     let first = RemoteFirst.bytes(of: file, for: use)
     return try RemoteFileHandle.open(
-      file?.path ?? path, fetcher, listed: file, first: first, for: use, limits, cancellation)
+      file?.path ?? path, (file?.path ?? path).bytes, fetcher, listed: file, first: first, for: use, limits,
+      cancellation)
+  }
+}
+
+extension RemoteFile {
+  /// - Parameter identifier: its address's.
+  init(_ path: SourcePath, _ identifier: [UInt8], name: String, size: Int64, _ state: RemoteState) {
+    self.init(
+      path: path, name: name, identity: RemoteIdentity.of(identifier, size: size, state), state: state)
   }
 }
 
@@ -100,8 +109,11 @@ enum RemoteFirst {
   /// As many as the sniffer looks at; of one that is copied more, so that a small one takes a single request. One that
   /// is copied and is on no list may be known already, which is seen by its ETag: a byte will do.
   static func bytes(of file: RemoteFile?, for use: RemoteUse) -> Int64 {
-    guard use == .copying else { return Int64(Sniffer.headLength) }
-    return file.map { max(1, min($0.identity.size, 1 << 20)) } ?? 1
+    switch use {
+    case .probing: Int64(Sniffer.headLength)
+    case .copying: file.map { max(1, min($0.identity.size, 1 << 20)) } ?? 1
+    case .finding: file == nil ? 1 : Int64(Sniffer.headLength)
+    }
   }
 }
 
@@ -117,7 +129,7 @@ private struct S3Ranges: RangeFetcher {
   ) async throws(UploadError) -> Result<FetchedRange, SourceError> {
     var request = S3Request(.get, name: name, task: "read \(name)", permission: "s3:GetObject")
     request.fields = .asking(for: range, of: pin)
-    request.replyLimit = range.count
+    request.replyLimit = RangeAnswer.replyLimit(for: range)
     request.patience = .seconds(60 + range.count / (16 << 10))
     let answer = RangeAnswer(range: range, pin: pin, server: server)
     switch try await client.outcome(of: request) {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import ReelCore
+import ReelCrypto
 import ReelStorage
 
 /// The address of a file on the web: `https://host/path?query`. What stands behind the question mark may be a signature:
@@ -33,6 +34,25 @@ package struct WebAddress: Sendable {
 
   /// As it is told.
   package var shown: String { origin.description + path }
+
+  /// The query without what only signs it, and changes each time: Amazon's, Google's, CloudFront's and Azure's.
+  var unsignedQuery: String {
+    let parameters = query.revealed.dropFirst().split(separator: "&")
+    let name = { (parameter: Substring) in parameter.prefix { $0 != "=" }.lowercased() }
+    let names = Set(parameters.map(name))
+    var signing: Set<String> = []
+    if names.contains("signature") {
+      signing = ["signature", "expires", "policy", "key-pair-id", "awsaccesskeyid", "googleaccessid"]
+    } else if names.isSuperset(of: ["sig", "sv"]) {
+      signing = [
+        "sig", "se", "st", "sp", "sv", "sr", "spr", "sip", "skoid", "sktid", "skt", "ske", "sks", "skv",
+      ]
+    }
+    return parameters.filter {
+      let name = name($0)
+      return !signing.contains(name) && !name.hasPrefix("x-amz-") && !name.hasPrefix("x-goog-")
+    }.joined(separator: "&")
+  }
 }
 
 /// A file on the web, as a source.
@@ -60,6 +80,12 @@ package struct WebSource: RemoteSource {
       policy, of: Destination(address.origin.description), clock: waiting, randomness: randomness)
   }
 
+  /// Its query is in it as a digest.
+  package var identifier: [UInt8] {
+    let query = Array(address.unsignedQuery.utf8)
+    return query.isEmpty ? path.bytes : path.bytes + [0] + Array(SHA256.hash(data: query))
+  }
+
   /// What stands beside a file on the web, nobody knows.
   package func sibling(_ name: [UInt8]) -> (any RemoteSource)? { nil }
 
@@ -68,43 +94,45 @@ package struct WebSource: RemoteSource {
     RemotePage(files: [], next: nil)
   }
 
+  package func file(size: Int64, in state: RemoteState) -> RemoteFile {
+    RemoteFile(path, identifier, name: address.path, size: size, state)
+  }
+
   package func open(
     _ file: RemoteFile?, for use: RemoteUse, cancellation: CancellationFlag
   ) throws(SourceError) -> SourceFile {
     let ranges = WebRanges(address: address, transport: transport, clock: clock)
     do throws(SourceError) {
       return try RemoteFileHandle.open(
-        path, RetryingFetcher(base: ranges, retries: retries), listed: nil,
-        first: RemoteFirst.bytes(of: nil, for: use), for: use, limits, cancellation)
+        path, identifier, RetryingFetcher(base: ranges, retries: retries), listed: file,
+        first: RemoteFirst.bytes(of: file, for: use), for: use, limits, cancellation)
     } catch {
       // To copy it, no ranges are needed.
-      guard use == .copying, error == ranges.noRanges, let staging, let whole = try head(cancellation) else {
+      guard use != .probing, error == ranges.noRanges, let staging, let whole = try head(cancellation) else {
         throw error
       }
-      let identity = RemoteIdentity.of(path, size: whole.size ?? 0, tag: whole.tag, modified: whole.modified)
+      let identity = RemoteIdentity.of(identifier, size: whole.size ?? 0, whole.state)
       return SourceFile(
         path: path, identity: identity,
         handle: WholeFileHandle(
-          address, transport: transport, pin: whole, identity: identity, requests: 2, in: staging,
-          cancellation))
+          address, transport: transport, retries: retries, clock: clock, pin: whole, identity: identity,
+          requests: 2, in: staging, cancellation))
     }
   }
 
   /// What the server says of the file; nil when it does not say how long it is.
   private func head(_ cancellation: CancellationFlag) throws(SourceError) -> FilePin? {
-    let call = BlockingCall { [address, transport] () async -> Result<HTTPReply, HTTPFailure> in
-      do throws(HTTPFailure) {
-        return .success(try await transport.send(HTTPCall(.head, address.origin, address.target)))
-      } catch {
-        return .failure(error)
+    let call = BlockingCall { [address, transport, retries, clock] () async -> HTTPReply? in
+      try? await retries.run { () async throws(UploadError) in
+        try await transport.reply(to: HTTPCall(.head, address.origin, address.target), clock)
       }
     }
     let registration = cancellation.onSet { call.cancel() }
     defer { cancellation.clear(registration) }
-    guard case .success(let reply)? = call.wait(), reply.isSuccess,
+    guard let reply = call.wait().flatMap(\.self), reply.isSuccess,
       let size = reply.fields[.contentLength].flatMap({ Int64($0) }), size >= 0
     else { return nil }
-    return FilePin(size: size, tag: reply.fields[.eTag], modified: reply.fields[.lastModified])
+    return FilePin(size: size, state: RemoteState(reply.fields))
   }
 }
 
@@ -124,23 +152,43 @@ private struct WebRanges: RangeFetcher {
   ) async throws(UploadError) -> Result<FetchedRange, SourceError> {
     var call = HTTPCall(
       .get, address.origin, address.target, fields: .asking(for: range, of: pin))
-    call.replyLimit = range.count
+    call.replyLimit = RangeAnswer.replyLimit(for: range)
     call.patience = .seconds(60 + range.count / (16 << 10))
     let answer = RangeAnswer(range: range, pin: pin, server: server)
     let reply: HTTPReply
     do throws(HTTPFailure) {
       reply = try await transport.send(call)
     } catch {
-      if case .replyTooLarge(limit: range.count) = error { return .failure(answer.noRanges) }
+      if case .replyTooLarge = error { return .failure(answer.noRanges) }
       throw error.ofSource(server)
     }
-    if HTTPReply.code(of: reply.status) == .unavailable, reply.status.code != 409 {
-      throw UploadError(
-        .unavailable,
-        "\(server) is busy or down (status \(reply.status.code)): try again later",
-        retryAfter: reply.retryAfter(now: clock.now()))
-    }
+    try reply.checkAvailable(server, clock)
     return Result { () throws(SourceError) in try answer.read(reply) }
+  }
+}
+
+extension HTTPTransport {
+  /// Throws what may pass.
+  fileprivate func reply(to call: HTTPCall, _ clock: any WallClock) async throws(UploadError) -> HTTPReply {
+    let server = call.origin.description
+    let reply: HTTPReply
+    do throws(HTTPFailure) {
+      reply = try await send(call)
+    } catch {
+      throw error.ofSource(server)
+    }
+    try reply.checkAvailable(server, clock)
+    return reply
+  }
+}
+
+extension HTTPReply {
+  /// - Throws: `unavailable` where it says that the server can't answer now.
+  func checkAvailable(_ server: String, _ clock: any WallClock) throws(UploadError) {
+    guard HTTPReply.code(of: status) == .unavailable, status.code != 409 else { return }
+    throw UploadError(
+      .unavailable, "\(server) is busy or down (status \(status.code)): try again later",
+      retryAfter: retryAfter(now: clock.now()))
   }
 }
 

@@ -13,26 +13,32 @@ final class WholeFileHandle: RemoteHandle {
   }
   private let address: WebAddress
   private let transport: any HTTPTransport
+  private let retries: RetryBudget
+  private let clock: any WallClock
   private let pin: FilePin
   private let identity: FileIdentity
   private let staging: any StagingArea
   private let cancellation: CancellationFlag
-  private let state: Mutex<State>
+  private let progress: Mutex<State>
 
   /// - Parameter requests: that were sent to find out what it is.
   init(
-    _ address: WebAddress, transport: any HTTPTransport, pin: FilePin, identity: FileIdentity, requests: Int,
-    in staging: any StagingArea, _ cancellation: CancellationFlag
+    _ address: WebAddress, transport: any HTTPTransport, retries: RetryBudget, clock: any WallClock,
+    pin: FilePin, identity: FileIdentity, requests: Int, in staging: any StagingArea,
+    _ cancellation: CancellationFlag
   ) {
+    (self.retries, self.clock) = (retries, clock)
     self.staging = staging
     (self.address, self.transport, self.pin, self.identity) = (address, transport, pin, identity)
     self.cancellation = cancellation
-    state = Mutex(State(copy: nil, transfer: SourceTransfer(requests: requests)))
+    progress = Mutex(State(copy: nil, transfer: SourceTransfer(requests: requests)))
   }
 
   var descriptor: Int32? { nil }
 
-  var transfer: SourceTransfer { state.withLock { $0.transfer } }
+  var transfer: SourceTransfer { progress.withLock { $0.transfer } }
+
+  var state: RemoteState { pin.state }
 
   func currentIdentity() throws(SourceError) -> FileIdentity { identity }
 
@@ -43,7 +49,7 @@ final class WholeFileHandle: RemoteHandle {
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, expecting expected: Int
   ) throws(SourceError) -> Int {
-    try state.withLock { state throws(SourceError) in
+    try progress.withLock { state throws(SourceError) in
       if state.copy == nil { state.copy = try fetch(&state.transfer) }
       guard let copy = state.copy else { return 0 }
       var filled = 0
@@ -95,21 +101,37 @@ final class WholeFileHandle: RemoteHandle {
     } catch {
       throw SourceError(error)
     }
-    transfer.requests += 1
-    let call = BlockingCall { [address, transport, pin, identity] in
-      await Self.fetch(address, transport, pin, Received(file: file, size: identity.size))
+    let requests = Mutex(0)
+    let call = BlockingCall { [self] () async -> Result<Reply, UploadError> in
+      do throws(UploadError) {
+        return .success(
+          try await retries.run { () async throws(UploadError) in
+            requests.withLock { $0 += 1 }
+            return try await receive(Received(file: file, size: identity.size))
+          })
+      } catch {
+        return .failure(error)
+      }
     }
     let registration = cancellation.onSet { call.cancel() }
     defer { cancellation.clear(registration) }
-    guard let outcome = call.wait(), !cancellation.isSet else {
+    let outcome = call.wait()
+    transfer.requests += requests.withLock { $0 }
+    guard let outcome, !cancellation.isSet else {
       throw SourceError(.unreadable, "cancelled before it was read")
     }
-    let received = try outcome.get()
+    let (reply, received): Reply
+    do throws(UploadError) {
+      (reply, received) = try outcome.get()
+    } catch {
+      throw SourceError(error)
+    }
     transfer.bytes += received.count
     if let failure = received.failure {
       throw SourceError(file.failure(failure.code, "write a copy of it"))
     }
-    guard received.count == identity.size else { throw RangeAnswer.changed }
+    try RangeAnswer(range: 0..<max(1, identity.size), pin: pin, server: address.origin.description)
+      .check(whole: reply, size: received.count)
     do throws(UploadError) {
       try file.seal()
     } catch {
@@ -118,24 +140,21 @@ final class WholeFileHandle: RemoteHandle {
     return file
   }
 
-  private static func fetch(
-    _ address: WebAddress, _ transport: any HTTPTransport, _ pin: FilePin, _ received: Received
-  ) async -> Result<Received, SourceError> {
-    var call = HTTPCall(.get, address.origin, address.target)
+  private typealias Reply = (reply: HTTPReply, value: Received)
+
+  /// One request.
+  private func receive(_ received: Received) async throws(UploadError) -> Reply {
+    let server = address.origin.description
+    var call = HTTPCall(.get, address.origin, address.target, fields: pin.conditions)
     call.fields[.acceptEncoding] = "identity"
     call.patience = .seconds(120 + received.size / (16 << 10))
+    let reply: Reply
     do throws(HTTPFailure) {
-      let (reply, value) = try await transport.fetch(call, into: received) { $0.add($1) }
-      guard reply.isSuccess else {
-        return .failure(
-          SourceError(.unreadable, "\(address.origin) does not give it (status \(reply.status.code))"))
-      }
-      if let tag = pin.tag, let found = reply.fields[.eTag], tag != found {
-        return .failure(RangeAnswer.changed)
-      }
-      return .success(value)
+      reply = try await transport.fetch(call, into: received) { $0.add($1) }
     } catch {
-      return .failure(SourceError(error.ofSource(address.origin.description)))
+      throw error.ofSource(server)
     }
+    try reply.reply.checkAvailable(server, clock)
+    return reply
   }
 }

@@ -27,12 +27,7 @@ struct IngestCommand: AsyncParsableCommand {
     completion: .file())
   var filesFrom: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Files processed at once (default: twice the processors, at least 4; with addresses at least 16).",
-      valueName: "n")
-  )
-  var jobs: Int?
+  @OptionGroup var lanes: JobsOptions
 
   @Option(help: "What to do after a file has failed.")
   var onError: OnErrorChoice = .continue
@@ -63,12 +58,12 @@ struct IngestCommand: AsyncParsableCommand {
     if paths.isEmpty, filesFrom == nil {
       throw ValidationError("Name the files or folders to take in, or give a list with --files0-from.")
     }
-    if let jobs, !(1...64).contains(jobs) { throw ValidationError("--jobs is a number from 1 to 64.") }
   }
 
   func run() async throws {
     let settings = try SettingsReader.read(
-      flags: Settings(library, reading: reading, intake: intake, output: output, store: store, jobs: jobs),
+      flags: Settings(
+        library, reading: reading, intake: intake, output: output, store: store, jobs: lanes.jobs),
       file: library.config)
     let filter = NameFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))

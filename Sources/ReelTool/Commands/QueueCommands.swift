@@ -14,11 +14,13 @@ struct EnqueueCommand: AsyncParsableCommand {
     abstract:
       "Put videos into the queue of a shared catalog, for reel work to publish: each once, however often it is listed.",
     discussion: """
-      Folders are walked as reel ingest walks them; nothing is read but names, sizes and times. A file that has changed \
-      since counts as another one. Machines that work on the queue must find the files under the same paths.
+      Folders and buckets are walked as reel ingest walks them; nothing is read but names, sizes, times and ETags, and \
+      the beginning of what has no video's name. A file that has changed since counts as another one. Machines that work on \
+      the queue must find the files under the same paths and addresses.
       """)
 
   @OptionGroup var library: LibraryOptions
+  @OptionGroup var bucket: BucketOptions
 
   @Option(
     name: .customLong("files0-from"),
@@ -42,10 +44,14 @@ struct EnqueueCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Skip files and folders that match; can be repeated.", valueName: "glob"))
   var exclude: [String] = []
 
+  @Flag(help: "Show how many would be enqueued, and change nothing.")
+  var dryRun = false
+
   @Flag(help: "Print the result as JSON.")
   var json = false
 
-  @Argument(help: "Files and folders.", completion: .file())
+  @Argument(
+    help: "Files and folders, by path or address (s3://bucket/folder/, https://…).", completion: .file())
   var paths: [String] = []
 
   func validate() throws {
@@ -56,19 +62,22 @@ struct EnqueueCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flags: Settings(library, bucket: bucket), file: library.config)
     let filter = NameFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
-    var inputs = RawArguments.paths(paths).map { SourceInput(path: $0) }
-    if let filesFrom { inputs += try FileListArgument.inputs(filesFrom) }
+    var named = RawArguments.paths(paths)
+    if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
+    try Self.check(named)
     let pool = try QueuePlace.pool(settings)
-    let (walk, priority, retry) = (
-      SourceWalk(inputs: inputs, options: WalkOptions(followLinks: followLinks, filter: filter)), priority,
-      retry
-    )
+    let inputs = try await Sources.inputs(named, settings)
+    var options = WalkOptions(followLinks: followLinks, filter: filter)
+    options.remoteUse = .finding
+    let walk = SourceWalk(inputs: inputs, options: options)
+    let (priority, retry, dryRun) = (priority, retry, dryRun)
     let result = try await orCommandFailure { () async throws(CatalogError) in
       try await BlockingQueue(label: "reel.enqueue", width: 1).run { () throws(CatalogError) in
-        try Enqueuing(queue: WorkQueue(pool), priority: priority).run(walk, retry: retry)
+        let queue = try dryRun ? WorkQueue.existing(pool) : WorkQueue(pool)
+        return try Enqueuing(queue: queue, priority: priority, dryRun: dryRun).run(walk, retry: retry)
       }
     }
     pool.close()
@@ -79,11 +88,27 @@ struct EnqueueCommand: AsyncParsableCommand {
         "reel: \(SanitizedText.line(told)) [\(failure.error.code.rawValue)]\n")
     }
     let view = EnqueuedView(
-      new: result.count.new, known: result.count.known, putBack: result.putBack, failed: result.failures.count
-    )
+      new: result.count.new, known: result.count.known, putBack: result.putBack,
+      failed: result.failures.count,
+      dryRun: dryRun)
     try OutputStream.standardOutput.write(
       json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
     if !result.failures.isEmpty { throw CommandExit(code: .someFailed) }
+  }
+}
+
+extension EnqueueCommand {
+  /// What follows a `?` may be a signature: the queue is to hold none.
+  /// - Throws: ``CommandFailure``.
+  private static func check(_ paths: [SourcePath]) throws {
+    for path in paths where path.scheme?.hasPrefix("http") == true {
+      guard let end = path.bytes.firstIndex(of: UInt8(ascii: "?")) else { continue }
+      let shown = SourcePath(bytes: Array(path.bytes[..<end]))
+      throw CommandFailure(
+        .usage,
+        "\(shown)?… can't be enqueued: what follows the ? may be a signature, which would stand in the queue for all who "
+          + "read it; enqueue it without, or take it in with reel ingest")
+    }
   }
 }
 
@@ -95,13 +120,18 @@ private struct Enqueuing {
     var failures: [(path: SourcePath, error: SourceError)] = []
   }
 
-  let queue: WorkQueue
+  /// Nil where there is none yet, in a dry run.
+  let queue: WorkQueue?
   let priority: Int
+  let dryRun: Bool
 
   /// Blocks.
   func run(_ walk: SourceWalk, retry: Bool) throws(CatalogError) -> Result {
     var result = Result()
-    if retry { result.putBack = try queue.putBack([.failed, .setAside]) }
+    if retry {
+      let states = [ItemState.failed, .setAside]
+      result.putBack = try (dryRun ? queue?.count(states) : queue?.putBack(states)) ?? 0
+    }
     let folder = WorkingFolder.path()
     while true {
       let items = walk.next(upTo: 1000)
@@ -114,16 +144,30 @@ private struct Enqueuing {
         case .ignored, .orphanSidecar: continue
         }
       }
-      let count = try queue.enqueue(new, priority: priority)
+      let count = try enqueue(new)
       result.count.new += count.new
       result.count.known += count.known
     }
+  }
+
+  private func enqueue(_ items: [NewItem]) throws(CatalogError) -> WorkQueue.Enqueued {
+    if let queue {
+      return try dryRun ? queue.wouldEnqueue(items) : queue.enqueue(items, priority: priority)
+    }
+    var count = WorkQueue.Enqueued()
+    count.new = items.count
+    return count
   }
 }
 
 extension NewItem {
   /// - Parameter folder: where relative paths begin.
   fileprivate init(_ file: FoundFile, in folder: SourcePath?) {
+    if let state = file.remoteState {
+      let version = state.text.isEmpty ? "size \(file.identity.size)" : state.text
+      self.init(address: file.path, version: version, size: file.identity.size)
+      return
+    }
     let isAbsolute = file.path.bytes.first == UInt8(ascii: "/")
     let path = isAbsolute ? file.path : folder?.appending(file.path.bytes) ?? file.path
     self.init(
@@ -138,8 +182,8 @@ struct WorkCommand: AsyncParsableCommand {
     abstract: "Publish what is in the queue of a shared catalog, until it is empty.",
     discussion: """
       As many as you like may work on one queue, anywhere. A signal (SIGTERM) ends it: what is stored is finished, the rest \
-      is given back at once. What one held that died is free again after a minute; what three died of is set aside \
-      (reel status).
+      is given back at once. What a worker held when it died is free again after a minute; what was in the hands of three \
+      workers when they died is set aside (see reel status). Exit codes are those of reel ingest.
       """)
 
   @OptionGroup var intake: IntakeOptions
@@ -148,23 +192,18 @@ struct WorkCommand: AsyncParsableCommand {
   @OptionGroup var output: RunOutputOptions
   @OptionGroup var library: LibraryOptions
 
-  @Option(
-    help: ArgumentHelp(
-      "Files processed at once (default: twice the processors, at least 4).", valueName: "n")
-  )
-  var jobs: Int?
+  @OptionGroup var lanes: JobsOptions
 
   @Flag(help: "Wait for more when the queue is empty.")
   var forever = false
 
   @Option(
     help: ArgumentHelp(
-      "How long a signal waits for what is being finished before it ends this all the same.",
+      "After a signal: how long to wait for files in progress before ending anyway.",
       valueName: "seconds"))
   var grace: Double = 25
 
   func validate() throws {
-    if let jobs, !(1...64).contains(jobs) { throw ValidationError("--jobs is a number from 1 to 64.") }
     if !(grace >= 0 && grace <= 3600) {
       throw ValidationError("--grace is a number of seconds from 0 to 3600.")
     }
@@ -179,7 +218,8 @@ struct WorkCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(
-      flags: Settings(library, reading: reading, intake: intake, output: output, store: store, jobs: jobs),
+      flags: Settings(
+        library, reading: reading, intake: intake, output: output, store: store, jobs: lanes.jobs),
       file: library.config)
     var options = intake.ingestOptions(settings)
     options.onError = .continue
@@ -190,13 +230,15 @@ struct WorkCommand: AsyncParsableCommand {
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target, hint: library.hint)
-    let walk = WalkOptions(
+    let destination = appContext.services.uploader.destination.name
+    var walk = WalkOptions(
       followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
+    walk.skippedAddresses = [destination]
     let work: WorkSession
     do {
       work = try await WorkSession.begin(
-        pool, destination: appContext.services.uploader.destination.name, jobs: options.jobs, walk: walk,
-        staysForMore: forever, grace: .seconds(grace))
+        pool, destination: destination, jobs: options.jobs, walk: walk, staysForMore: forever,
+        grace: .seconds(grace), sources: Sources(settings))
     } catch {
       try? await appContext.close()
       throw error

@@ -39,10 +39,12 @@ struct AppContext: Sendable {
     let (catalog, checkpoints) = try await catalog(at: place, dryRun: dryRun)
     let stores = Destinations(settings: settings, library: path, checkpoints: checkpoints)
     let store = try await stores.open(settings.to)
+    // A dry run makes no library.
+    let copies = dryRun ? nil : path.map { $0 + "/tmp" }
     var services = IngestServices(
       prober: prober, posters: posters == .none ? nil : prober, uploader: try stores.decorated(store),
       recorder: try stores.decoratedRecorder(store),
-      catalog: catalog, staging: TemporaryStaging(folder: path.map { $0 + "/tmp" }))
+      catalog: catalog, staging: TemporaryStaging(folder: copies))
     services.wording = FlagNames.put
     services.onStep = DebugSteps.observer()
     let times = StageTimes()
@@ -118,15 +120,26 @@ struct AppContext: Sendable {
   static func prober(
     _ settings: Settings, workers: Int, makesPosters: Bool = false
   ) throws -> SandboxedProber {
+    SandboxedProber(
+      worker: settings.worker.map { .path($0) } ?? .installed, isolation: try isolation(settings),
+      workers: max(1, workers),
+      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
+      makesPosters: makesPosters)
+  }
+
+  static func mender(_ settings: Settings) throws -> SandboxedMender {
+    SandboxedMender(
+      worker: settings.worker.map { .path($0) } ?? .installed, isolation: try isolation(settings),
+      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline)
+  }
+
+  private static func isolation(_ settings: Settings) throws -> IsolationRequest {
     guard let isolation = IsolationRequest(rawValue: settings.isolation ?? "auto") else {
       throw CommandFailure(
         .couldNotRun,
         "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
     }
-    return SandboxedProber(
-      worker: settings.worker.map { .path($0) } ?? .installed, isolation: isolation, workers: max(1, workers),
-      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
-      makesPosters: makesPosters)
+    return isolation
   }
 }
 

@@ -2,6 +2,7 @@ import Dispatch
 import ReelCore
 import ReelIngest
 import ReelPostgres
+import ReelRemoteStorage
 import ReelSource
 import Synchronization
 
@@ -12,7 +13,7 @@ import Synchronization
 final class QueueFeed: FileFeed {
   private struct State {
     /// What is held, by the numbers that the files have in the run.
-    var items: [Int: Int64] = [:]
+    var items: [Int: TakenItem] = [:]
     /// The last number.
     var count = 0
     /// Items that ended lately, and when.
@@ -22,7 +23,7 @@ final class QueueFeed: FileFeed {
 
   private let worker: QueueWorker
   private let listener: QueueListener
-  private let input: @Sendable (SourcePath) -> SourceInput
+  private let sources: Sources
   private let walk: WalkOptions
   private let jobs: Int
   private let staysForMore: Bool
@@ -36,15 +37,15 @@ final class QueueFeed: FileFeed {
 
   /// - Parameters:
   ///   - staysForMore: whether to wait for more when the queue is empty; else its end is the run's.
-  ///   - input: what an address stands for.
+  ///   - sources: what an address stands for.
   init(
     _ worker: QueueWorker, listener: QueueListener, jobs: Int, staysForMore: Bool, walk: WalkOptions,
-    input: @escaping @Sendable (SourcePath) -> SourceInput
+    sources: Sources
   ) {
     (self.worker, self.listener, self.jobs, self.staysForMore) = (worker, listener, jobs, staysForMore)
     var walk = walk
     walk.entersFolders = false
-    (self.walk, self.input) = (walk, input)
+    (self.walk, self.sources) = (walk, sources)
   }
 
   /// Why nothing more was taken; nil where nothing is wrong.
@@ -105,15 +106,36 @@ final class QueueFeed: FileFeed {
   private func found(_ item: TakenItem) -> WalkItem {
     state.withLock { state in
       state.count += 1
-      state.items[state.count] = item.id
+      state.items[state.count] = item
     }
-    for found in SourceWalk(inputs: [input(item.address)], options: walk).next(upTo: 2) {
-      switch found {
-      case .candidate, .failed: return found
-      case .ignored, .orphanSidecar: continue
+    do throws(SourceError) {
+      for found in SourceWalk(inputs: [try input(item)], options: walk).next(upTo: 2) {
+        switch found {
+        case .candidate, .failed: return found
+        case .ignored, .orphanSidecar: continue
+        }
+      }
+      return .failed(item.address, SourceError(.notFound, "there is no such file"))
+    } catch {
+      return .failed(item.address, error)
+    }
+  }
+
+  /// What the item's address stands for: of an object or a file on the web the state that was enqueued, and no other.
+  private func input(_ item: TakenItem) throws(SourceError) -> SourceInput {
+    guard item.address.isAddress else { return SourceInput(path: item.address) }
+    let call = BlockingCall { [sources] () async -> Result<SourceInput, SourceError> in
+      do {
+        let state = RemoteState(text: item.version)
+        return .success(try await sources.input(item.address, listed: item.size.map { ($0, state) }))
+      } catch let failure as CommandFailure {
+        return .failure(SourceError(.unreadable, failure.message))
+      } catch {
+        return .failure(SourceError(.unreadable, "\(error)"))
       }
     }
-    return .failed(item.address, SourceError(.notFound, "there is no such file"))
+    guard let input = call.wait() else { throw SourceError(.unreadable, "its store can't be reached") }
+    return try input.get()
   }
 
   // MARK: What becomes of them
@@ -124,10 +146,10 @@ final class QueueFeed: FileFeed {
     var outcomes: [ItemOutcome] = []
     state.withLock { state in
       for event in events {
-        guard let file = event.body.file, let ending = PublishResult(event.body)?.ofItem,
+        guard let file = event.body.file, let result = PublishResult(event.body),
           let item = state.items.removeValue(forKey: file.number)
         else { continue }
-        outcomes.append(ItemOutcome(item, ending))
+        outcomes.append(ItemOutcome(item.id, result.ending(of: item)))
       }
       if !outcomes.isEmpty { state.ended.append((.now, outcomes.count)) }
     }
@@ -137,17 +159,19 @@ final class QueueFeed: FileFeed {
 }
 
 extension PublishResult {
-  /// What it means for the item; what says nothing of the file gives it back.
-  fileprivate var ofItem: ItemOutcome.Ending {
+  /// What it means for `item`; what says nothing of the file gives it back.
+  fileprivate func ending(of item: TakenItem) -> ItemOutcome.Ending {
     switch self {
-    case .published, .duplicate: .done
-    case .planned, .cancelled: .givenBack
-    case .refused(let refusal): .refused(code: refusal.code.rawValue, message: refusal.message)
+    case .published, .duplicate: return .done
+    case .planned, .cancelled: return .givenBack
+    case .refused(let refusal): return .refused(code: refusal.code.rawValue, message: refusal.message)
     case .failed(let failure):
-      switch failure.chance {
-      case .none: .failed(code: failure.code.rawValue, message: failure.message)
-      case .later: .failedForNow(code: failure.code.rawValue, message: failure.message)
-      case .elsewhere: .givenBack
+      // The state that was enqueued does not come back: the one that is there now is another item.
+      let isGone = item.address.isAddress && failure.isSourceChanged
+      switch isGone ? .none : failure.chance {
+      case .none: return .failed(code: failure.code.rawValue, message: failure.message)
+      case .later: return .failedForNow(code: failure.code.rawValue, message: failure.message)
+      case .elsewhere: return .givenBack
       }
     }
   }
@@ -159,6 +183,13 @@ extension FileFailure {
     case none, later
     /// It says nothing of the file: the run ends.
     case elsewhere
+  }
+
+  fileprivate var isSourceChanged: Bool {
+    switch code {
+    case .source(.sourceChanged), .probe(.sourceChanged), .poster(.sourceChanged): true
+    default: false
+    }
   }
 
   fileprivate var chance: Chance {

@@ -120,7 +120,11 @@ struct FileRestoreSource: RestoreSource {
     var failures: [RepairFailure] = []
     var wanted = Dictionary(grouping: wanted, by: \.size)
     while !wanted.isEmpty, !Task.isCancelled {
-      let items = await disk.run { walk.next(upTo: 64) }
+      let items = await withTaskCancellationHandler {
+        await disk.run { walk.next(upTo: 64) }
+      } onCancel: {
+        walk.cancellation.set()
+      }
       if items.isEmpty { break }
       for item in items {
         if case .failed(let path, let error) = item { failures.append(RepairFailure(path, error)) }
@@ -143,9 +147,9 @@ struct FileRestoreSource: RestoreSource {
   }
 
   private func hashed(_ found: FoundFile) async throws(SourceError) -> (SourceFile, ContentDigest?) {
-    try await disk.run { () throws(SourceError) in
-      let file = try found.open()
-      return (file, try SourceDigest.sha256(of: file))
+    try await disk.runCancellable { flag throws(SourceError) in
+      let file = try found.open(flag)
+      return (file, try SourceDigest.sha256(of: file) { flag.isSet })
     }
   }
 

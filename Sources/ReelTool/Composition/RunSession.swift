@@ -64,6 +64,7 @@ struct RunSession: Sendable {
     options.tellsKnownPosts = target != nil
     let (end, exit) = try await run(.queue(work), options, wantsResult: false)
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
+    report.isOfQueue = true
     report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
     try write(
       json: { try RunDocument(report).json(pretty: $0) },

@@ -6,7 +6,7 @@ import ReelStorage
 
 /// Where what the user names becomes a source: a path of this machine, or an address. Buckets and servers share their
 /// connections.
-struct Sources {
+actor Sources {
   /// Files that are downloaded at once where nobody says how many.
   static let downloads = 16
 
@@ -18,14 +18,23 @@ struct Sources {
 
   /// - Throws: ``CommandFailure`` when an address is none, or a setting can't be used with it.
   static func inputs(_ paths: [SourcePath], _ settings: Settings) async throws -> [SourceInput] {
-    var sources = Sources(settings)
+    let sources = Sources(settings)
     var inputs: [SourceInput] = []
     for path in paths { inputs.append(try await sources.input(path)) }
     return inputs
   }
 
-  private mutating func input(_ path: SourcePath) async throws -> SourceInput {
-    guard let scheme = path.scheme else { return SourceInput(path: path) }
+  /// - Parameter listed: the size and the state that are meant of the file that an address names; nil for those that it has.
+  /// - Throws: ``CommandFailure``.
+  func input(
+    _ path: SourcePath, listed: (size: Int64, state: RemoteState)? = nil
+  ) async throws -> SourceInput {
+    guard let remote = try await remote(path) else { return SourceInput(path: path) }
+    return SourceInput(remote, listed: listed.map { remote.file(size: $0.size, in: $0.state) })
+  }
+
+  private func remote(_ path: SourcePath) async throws -> (any RemoteSource)? {
+    guard let scheme = path.scheme else { return nil }
     let address: SourceAddress
     do throws(SourceAddressError) {
       address = try SourceAddress(parsing: path)
@@ -34,12 +43,12 @@ struct Sources {
         .usage, "the source \(scheme)://… can't be used: \(error.reason)")
     }
     switch address {
-    case .s3(let bucket, let name): return SourceInput(try await source(bucket).named(name))
-    case .web(let address): return SourceInput(try source(address))
+    case .s3(let bucket, let name): return try await source(bucket).named(name)
+    case .web(let address): return try source(address)
     }
   }
 
-  private mutating func source(_ address: S3Address) async throws -> S3Source {
+  private func source(_ address: S3Address) async throws -> S3Source {
     if let known = buckets[address] { return known }
     // The command's settings, but for what they say of objects that are stored.
     let access = try await Destinations(settings: settings, library: "", checkpoints: MemoryCheckpoints())
@@ -51,7 +60,7 @@ struct Sources {
     return source
   }
 
-  private mutating func source(_ address: WebAddress) throws -> WebSource {
+  private func source(_ address: WebAddress) throws -> WebSource {
     if web == nil {
       let destinations = Destinations(settings: settings, library: "", checkpoints: MemoryCheckpoints())
       let rules = try destinations.httpRules()

@@ -17,7 +17,7 @@ struct WorkSession: Sendable {
   /// Takes a place among the workers, and gives signs of life from now on.
   static func begin(
     _ pool: PostgresPool, destination: String, jobs: Int, walk: WalkOptions, staysForMore: Bool,
-    grace: Duration
+    grace: Duration, sources: Sources
   ) async throws -> WorkSession {
     var settings = QueueWorker.Settings()
     if let lease = DebugSteps.lease { settings.lease = lease }
@@ -46,7 +46,7 @@ struct WorkSession: Sendable {
     return WorkSession(
       feed: QueueFeed(
         worker, listener: listener, jobs: jobs, staysForMore: staysForMore, walk: walk,
-        input: { SourceInput(path: $0) }),
+        sources: sources),
       worker: worker, pool: pool, heartbeat: heartbeat, grace: grace, queue: blocking)
   }
 

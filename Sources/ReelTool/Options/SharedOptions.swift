@@ -33,7 +33,7 @@ struct LibraryOptions: ParsableArguments {
   func validate() throws {
     if library != nil, catalog != nil {
       throw ValidationError(
-        "--library and --catalog exclude each other: the catalog is in the one or on the other.")
+        "Use either --library or --catalog, not both.")
     }
   }
 
@@ -219,6 +219,19 @@ struct IntakeOptions: ParsableArguments {
   }
 }
 
+/// How many files are taken in at once.
+struct JobsOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Files processed at once (default: twice the processors, at least 4; at least 16 where addresses are named).",
+      valueName: "n"))
+  var jobs: Int?
+
+  func validate() throws {
+    if let jobs, !(1...64).contains(jobs) { throw ValidationError("--jobs is a number from 1 to 64.") }
+  }
+}
+
 enum PostersChoice: String, ExpressibleByArgument, CaseIterable {
   case wanted, required, none
 }
@@ -274,7 +287,7 @@ extension Settings {
   init(
     _ library: LibraryOptions, reading: ReadingOptions? = nil, intake: IntakeOptions? = nil,
     output: RunOutputOptions? = nil, store: StoreOptions? = nil, addresses: AddressOptions? = nil,
-    jobs: Int? = nil
+    bucket: BucketOptions? = nil, jobs: Int? = nil
   ) {
     self.init(
       library: library.library,
@@ -286,7 +299,8 @@ extension Settings {
       limitRate: intake?.limitRate, maxSize: intake?.maxSize,
       uploads: intake?.uploads, posters: intake?.posters?.rawValue, posterSize: intake?.posterSize,
       maxRead: addresses?.maxRead,
-      store: store.map { StoreSettings($0) } ?? addresses.map { StoreSettings($0.bucket) } ?? StoreSettings())
+      store: store.map { StoreSettings($0) } ?? (addresses?.bucket ?? bucket).map { StoreSettings($0) }
+        ?? StoreSettings())
   }
 }
 

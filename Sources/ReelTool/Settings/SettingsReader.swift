@@ -15,7 +15,10 @@ struct SettingsReader {
     let path = try file ?? ConfigurationFile.usersOwn(environment)
     let reader = SettingsReader(
       variables: variables, file: try path.flatMap { try ConfigurationFile($0, mayBeMissing: file == nil) })
-    return flags.completed(by: try reader.settings())
+    var others = try reader.settings()
+    // A library that is named here and now is not to be passed over for a catalog that stands somewhere else.
+    if flags.library != nil { others.catalog = nil }
+    return flags.completed(by: others)
   }
 
   private let variables: [String: String]

@@ -133,7 +133,7 @@ enum IndexRules {
         : .broken(
           "its index stands after its data, so that it can't play before all of it has come",
           expected: "index first", found: "index last",
-          fix: "ffmpeg -i FILE -map 0 -c copy -movflags +faststart OUT.\(media.container.fileExtension)")
+          fix: "reel mend FILE --faststart -o OUT.\(media.container.fileExtension)")
     }
   }
 
@@ -147,7 +147,7 @@ enum IndexRules {
       fragmented
         ? .broken(
           "it is made of fragments", expected: "one index for all of it", found: "movie fragments",
-          fix: "ffmpeg -i FILE -map 0 -c copy -movflags +faststart OUT.\(media.container.fileExtension)")
+          fix: "reel mend FILE --unfragment --faststart -o OUT.\(media.container.fileExtension)")
         : .passed
     }
   }

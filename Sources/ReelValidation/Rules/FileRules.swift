@@ -45,13 +45,15 @@ enum FileRules {
   private static let truncated = Rule(
     "file.truncated", "the file is whole",
     "A file that was cut off may still open and play its beginning. Its own index tells: it points beyond the "
-      + "end of the file. No tool can bring back what is missing; get it again."
+      + "end of the file. No tool can bring back what is missing; get it again, or keep what is there."
   ) { facts in
     if let problem = facts.problem {
       return problem.code == .truncated ? cut(problem.message) : .passed
     }
-    guard facts.media?.truncated == true else { return .passed }
-    return cut("it was cut off: part of its data is missing; get a complete copy")
+    guard let media = facts.media, media.truncated == true else { return .passed }
+    return cut(
+      "it was cut off: part of its data is missing; get a complete copy",
+      fix: media.isISO ? "reel mend FILE --salvage -o OUT.\(media.container.fileExtension)" : nil)
   }
 
   private static let external = Rule(
@@ -66,8 +68,8 @@ enum FileRules {
       found: "references to other files")
   }
 
-  private static func cut(_ sentence: String) -> RuleOutcome {
-    .broken(sentence, expected: "all of its data", found: "a part")
+  private static func cut(_ sentence: String, fix: String? = nil) -> RuleOutcome {
+    .broken(sentence, expected: "all of its data", found: "a part", fix: fix)
   }
 }
 
@@ -137,7 +139,9 @@ enum PrivacyRules {
       tells
         ? .broken(
           "it says where it was recorded", expected: "no location", found: "a location",
-          fix: "ffmpeg -i FILE -map 0:v -map 0:a -map_metadata -1 -c copy OUT.mp4")
+          fix: media.isISO
+            ? "reel mend FILE --strip-location -o OUT.\(media.container.fileExtension)"
+            : "ffmpeg -i FILE -map 0:v -map 0:a -map_metadata -1 -c copy OUT.mp4")
         : .passed
     }
   }

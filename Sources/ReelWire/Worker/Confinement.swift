@@ -21,9 +21,17 @@ struct Confinement {
     return confinement
   }
 
-  private static func withoutFilter(_ start: WorkerStart) -> Confinement {
+  /// Confines this process, as one that reads one file and writes another.
+  static func ofMender(_ start: WorkerStart) -> Confinement {
+    var confinement = withoutFilter(start, descriptors: 2)
+    confinement.hasFilter = reel_confine_system_calls_of_mender() == 0
+    return confinement
+  }
+
+  private static func withoutFilter(_ start: WorkerStart, descriptors: Int32 = 1) -> Confinement {
     let bounds = reel_bounds(
-      memory: start.memory, seconds: Int32(clamping: start.processorSeconds), descriptors: 1)
+      memory: start.memory, seconds: Int32(clamping: start.processorSeconds), descriptors: descriptors,
+      output: descriptors > 1 ? start.outputSize : 0)
     let hasPrivileges = reel_confine_privileges() == 0
     let limits = withUnsafePointer(to: bounds) { reel_confine_limits($0) == 0 }
     return Confinement(

@@ -20,6 +20,7 @@ struct ReadingLoop<Reader: FileReader> {
         // One that has decoded a stranger's pictures does nothing else.
         return answer(request, descriptor)
       }
+      if isFresh, let request = try? MendRequest(decoding: frame) { return answer(request, descriptor) }
       isFresh = false
       guard let request = try? ReadRequest(decoding: frame) else { return }
       let reply = reader.read(descriptor, request)

@@ -22,6 +22,12 @@ package protocol FileReader {
   /// - Parameter descriptor: as above.
   /// - Returns: the answer, and the bytes that it announces.
   func pictures(_ descriptor: Int32, _ request: PictureRequest) -> (PictureReply, [UInt8])
+
+  /// Mends a file, or takes digests of it. Called in such a process.
+  /// - Parameters:
+  ///   - descriptor: as above.
+  ///   - output: the file to be written; nil where there is none.
+  func mend(_ descriptor: Int32, output: Int32?, _ request: MendRequest) -> MendReply
 }
 
 /// What every worker does: it reads strangers' files, one at a time, from descriptors that its parent passes to it.
@@ -52,6 +58,7 @@ package enum WorkerProgram {
     switch start.role {
     case .unconfined: if handshake.send(.none) { loop.run() }
     case .confined: if handshake.send(Confinement.ofWorker(start).level) { loop.run() }
+    case .mender: if handshake.send(Confinement.ofMender(start).level) { loop.run() }
     case .forkServer: ForkServer(channel: channel, handshake: handshake, loop: loop).run(start)
     }
   }

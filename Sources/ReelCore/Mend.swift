@@ -1,0 +1,122 @@
+/// What can be put right in a file without touching a picture or a sound.
+package enum Mend: String, CaseIterable, Hashable, Sendable, Codable {
+  /// The index stands before the media data.
+  case faststart
+  /// One index for all of it, instead of one for each fragment.
+  case unfragment
+  /// Nothing tells where it was recorded.
+  case location
+  /// Nothing is left of what makers of devices and programs write for themselves.
+  case privateTags = "private"
+  /// The header states how long it is, and an index lets players seek.
+  case duration
+  /// No tracks but those of pictures, sound and text.
+  case data
+  /// A file that was cut off is whole up to its last whole picture.
+  case salvage
+  /// The angle by which the picture is turned is another.
+  case rotation = "rotate"
+  /// The shape of the pixels is another.
+  case sampleAspectRatio = "sar"
+  /// Its name has the extension of what it is. The file itself stays as it is.
+  case fileExtension = "extension"
+}
+
+/// What is to be mended in a file.
+package struct MendOptions: Hashable, Sendable {
+  /// What is asked for; ``Mend/rotation`` and ``Mend/sampleAspectRatio`` need their values.
+  package var mends: Set<Mend>
+  /// Clockwise degrees: 0, 90, 180 or 270.
+  package var rotation: Int?
+  /// How wide a pixel is against its height.
+  package var sampleAspectRatio: SampleAspectRatio?
+
+  /// - Parameters: as the properties; a value brings its mend with it.
+  package init(
+    _ mends: Set<Mend> = [], rotation: Int? = nil, sampleAspectRatio: SampleAspectRatio? = nil
+  ) {
+    self.mends = mends
+    self.rotation = rotation
+    self.sampleAspectRatio = sampleAspectRatio
+    if rotation != nil { self.mends.insert(.rotation) }
+    if sampleAspectRatio != nil { self.mends.insert(.sampleAspectRatio) }
+  }
+}
+
+/// What proves that a stream is the same in two files: how many packets it has, and a digest of its parameters and of
+/// each packet's times, flags and bytes, in their order.
+package struct StreamDigest: Hashable, Sendable {
+  /// What the stream holds.
+  package enum Kind: CaseIterable, Sendable {
+    case video, audio, subtitle, data, attachment, unknown
+  }
+  /// Bytes of a digest.
+  package static let length = 16
+
+  package let kind: Kind
+  package let packets: Int64
+  /// ``length`` bytes.
+  package let digest: [UInt8]
+
+  /// - Parameters: as the properties.
+  package init(kind: Kind, packets: Int64, digest: [UInt8]) {
+    self.kind = kind
+    self.packets = packets
+    self.digest = digest
+  }
+}
+
+/// Why a file was not mended. One file's end, except for the codes of ``PosterError/Code/isInstallation``.
+package struct MendError: ReelError, Hashable, Sendable {
+  /// For programs.
+  package enum Code: String, Sendable, CaseIterable {
+    /// What was asked for can't be done to such a file.
+    case notMendable
+    /// The mended file does not hold the same as the source, or not what was asked for.
+    case notProven
+    /// The disk is full, or the file could not be written.
+    case notWritten
+    /// As of a file that can't be read.
+    case notMedia, playlist, unsupported, truncated, indexMissing, corrupt, empty, lfsPointer, externalMedia
+    /// As of a file that can't be read.
+    case sourceChanged, unreadable
+    /// As of a file that can't be read.
+    case timeout, memoryLimit, crashed, sandboxViolation, implausible
+    /// As of a file that can't be read; no other file will fare better.
+    case workerMissing, workerBroken, isolationUnavailable
+    /// As of a file that can't be read; it says nothing of the file.
+    case tooManyOpenFiles, noReader
+    /// The run was cancelled.
+    case cancelled
+
+    /// Whether no other file will fare better: the run ends.
+    package var isInstallation: Bool {
+      switch self {
+      case .workerMissing, .workerBroken, .isolationUnavailable: true
+      default: false
+      }
+    }
+  }
+  package let code: Code
+  /// What went wrong and what to do, without the file's name; one sentence for people.
+  package var message: String { text.description }
+  /// ``message``, with the settings that it names as values.
+  package let text: ErrorMessage
+
+  /// - Parameter text: follows the file's name when it is shown.
+  package init(_ code: Code, _ text: ErrorMessage) {
+    self.code = code
+    self.text = text
+  }
+
+  /// An error with a message that is text and names no setting.
+  @_disfavoredOverload
+  package init(_ code: Code, _ message: String) {
+    self.init(code, ErrorMessage(message))
+  }
+
+  /// The same as it is said of a file that can't be read.
+  package init(_ error: ProbeError) {
+    self.init(Code(rawValue: error.code.rawValue) ?? .unreadable, error.text)
+  }
+}

@@ -1,0 +1,80 @@
+import CFFmpeg
+import ReelCore
+import ReelProbe
+
+/// Mends files, in this process, on this thread: what is asked for is written into another file, and nothing else is
+/// changed.
+///
+/// The bytes are a stranger's: call it in a confined process that has read nothing else.
+package struct FileMender {
+  private let limits: ReadingLimits
+
+  /// - Parameter limits: how much one file may cost; of its bytes, only what is looked at counts.
+  package init(limits: ReadingLimits) {
+    self.limits = limits
+  }
+
+  /// What was done to a file.
+  package struct Outcome: Hashable, Sendable {
+    /// Nothing, where nothing was to be mended; nothing was written then.
+    package let done: Set<Mend>
+    /// Bytes that were written.
+    package let size: Int64
+  }
+
+  /// - Parameters:
+  ///   - descriptor: the source, open for reading; read by position, neither moved nor closed.
+  ///   - output: open for writing, and empty.
+  ///   - size: the source's size in bytes.
+  ///   - container: what its first bytes showed.
+  /// - Throws: `notMendable`, `notWritten`, and what is said of files that can't be read.
+  package func mend(
+    descriptor: Int32, size: Int64, container: MediaContainer, options: MendOptions, output: Int32
+  ) throws(MendError) -> Outcome {
+    guard size > 0 else { throw MendError(.empty, "it is empty") }
+    let source = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
+    let file: MendedFile
+    let done: Set<Mend>
+    do throws(MendError) {
+      (file, done) = try plan(source, container, options)
+    } catch {
+      throw stopped(source) ?? error
+    }
+    if let error = stopped(source) { throw error }
+    guard !done.isEmpty else { return Outcome(done: [], size: 0) }
+    try OutputWriter(source: descriptor, output: output).write(file)
+    return Outcome(done: done, size: file.size)
+  }
+
+  private func plan(
+    _ source: BoundedSource, _ container: MediaContainer, _ options: MendOptions
+  ) throws(MendError) -> (MendedFile, Set<Mend>) {
+    var options = options
+    let isRenamed = options.mends.remove(.fileExtension) != nil
+    if !options.mends.isEmpty {
+      guard container.isISO else {
+        throw MendError(
+          .notMendable,
+          "what was asked for can't be mended in a \(container.title) file, only in MP4 and its kin")
+      }
+      var mender = try MovieMender(source, options)
+      let file = try mender.mend()
+      if !mender.done.isEmpty { return (file, mender.done.union(isRenamed ? [.fileExtension] : [])) }
+    }
+    guard isRenamed else { return (MendedFile(), []) }
+    return (MendedFile(parts: [.source(0..<source.size)]), [.fileExtension])
+  }
+
+  private func stopped(_ source: BoundedSource) -> MendError? {
+    switch source.stop {
+    case .deadline: MendError(.timeout, "reading it took too long; it may be damaged")
+    case .failed(let code):
+      MendError(.unreadable, "it could not be read (system error \(code)); check the disk it is on")
+    case .shrunk:
+      MendError(.sourceChanged, "it became shorter while it was read; try again when nothing writes to it")
+    case .budget: MendError(.corrupt, "its header asks for more than \(limits.bytes) bytes to be read")
+    // Bytes are not asked for here, but read.
+    case .withheld, nil: nil
+    }
+  }
+}

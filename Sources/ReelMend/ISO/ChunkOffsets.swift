@@ -1,0 +1,79 @@
+import ReelCore
+import ReelProbe
+
+/// What came of moving the places that an index names.
+struct ChunkMove {
+  /// A place needs more bits than its table has; nothing is of use then.
+  var needsMore = false
+  /// A place is another one now.
+  var isMoved = false
+  /// A place is left out of the file, or was never in it.
+  var isLost = false
+}
+
+// The places in the file that an index names (ISO/IEC 14496-12, 8.7.5 and 8.7.9).
+extension MovieBox {
+  /// Of a whole index: makes every place one in the file to be written.
+  mutating func moveChunks(to places: SourcePlaces) -> ChunkMove {
+    var move = ChunkMove()
+    changeEach("trak") { track in
+      track.change(["mdia", "minf", "stbl"]) { table in
+        table.changeEach("stco") { $0.move(places, from: 8, width: 4, &move) }
+        table.changeEach("co64") { $0.move(places, from: 8, width: 8, &move) }
+        table.changeEach("saio") { box in
+          let start = box.bytes.bigEndian32(at: 0) & 1 == 0 ? 8 : 16
+          box.move(places, from: start, width: box.bytes.first == 0 ? 4 : 8, &move)
+        }
+      }
+    }
+    return move
+  }
+
+  /// Of a whole index: with tables of 64 bits.
+  /// - Throws: `notMendable` where there is a table that has no such form.
+  func withWideChunkOffsets() throws(MendError) -> MovieBox {
+    var wide = self
+    try wide.changeEach("trak") { track throws(MendError) in
+      try track.change(["mdia", "minf", "stbl"]) { table throws(MendError) in
+        if table["saio"]?.bytes.first == 0 {
+          throw MendError(
+            .notMendable, "it is encrypted, and its index has no room for where its keys would be")
+        }
+        try table.changeEach("stco") { box throws(MendError) in
+          let count = min(Int(box.bytes.bigEndian32(at: 4)), max(0, box.bytes.count - 8) / 4)
+          var bytes = Array(box.bytes.prefix(4))
+          bytes.appendBigEndian(UInt32(count))
+          for entry in 0..<count { bytes.appendBigEndian(UInt64(box.bytes.bigEndian32(at: 8 + 4 * entry))) }
+          box = MovieBox("co64", bytes)
+        }
+      }
+    }
+    return wide
+  }
+
+  private mutating func move(_ places: SourcePlaces, from start: Int, width: Int, _ move: inout ChunkMove) {
+    var bytes = bytes
+    self.bytes = []
+    defer { self.bytes = bytes }
+    let room = max(0, bytes.count - start) / width
+    let count = min(Int(bytes.bigEndian32(at: start - 4)), room)
+    for entry in 0..<count {
+      let offset = start + width * entry
+      let old = width == 4 ? UInt64(bytes.bigEndian32(at: offset)) : bytes.bigEndian64(at: offset)
+      guard let known = Int64(exactly: old), let new = places.place(of: known) else {
+        move.isLost = true
+        continue
+      }
+      guard new != known else { continue }
+      move.isMoved = true
+      if width == 8 {
+        bytes.setBigEndian(UInt64(new), at: offset)
+      } else if let new = UInt32(exactly: new) {
+        bytes.setBigEndian(new, at: offset)
+      } else {
+        move.needsMore = true
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import ReelProbe
+
+/// A box of an index, to be changed: its bytes, or the boxes in it.
+struct MovieBox: Hashable {
+  enum Content: Hashable {
+    case bytes([UInt8])
+    /// - Parameters:
+    ///   - head: what stands before the first box, such as a version and flags.
+    ///   - tail: what stands behind the last one and is no box, such as QuickTime's terminator.
+    indirect case boxes(head: [UInt8], [MovieBox], tail: [UInt8])
+  }
+  var type: FourCharacterCode
+  var content: Content
+
+  init(_ type: FourCharacterCode, _ content: Content) {
+    self.type = type
+    self.content = content
+  }
+
+  init(_ type: FourCharacterCode, _ bytes: [UInt8]) {
+    self.init(type, .bytes(bytes))
+  }
+
+  /// Boxes whose contents are boxes.
+  private static let containers: Set<FourCharacterCode> = [
+    "moov", "trak", "mdia", "minf", "stbl", "edts", "udta", "dinf", "tref", "mvex", "meta", "ilst",
+  ]
+  /// A box in a box in a box: more are not looked into.
+  private static let deepest = 12
+
+  /// A box of `type` with these contents, taken apart as far as its kind is known.
+  init(parsing type: FourCharacterCode, _ contents: ArraySlice<UInt8>, depth: Int = 0) {
+    self.type = type
+    guard Self.containers.contains(type), depth < Self.deepest else {
+      content = .bytes(Array(contents))
+      return
+    }
+    // ISO's `meta` begins with a version and flags, QuickTime's does not.
+    let isFull =
+      type == "meta"
+      && !(contents.count >= 8 && FourCharacterCode(contents.dropFirst(4).prefix(4)) == "hdlr")
+    let head = contents.prefix(isFull ? 4 : 0)
+    let (boxes, tail) = Self.children(of: contents.dropFirst(head.count), depth: depth + 1)
+    content = .boxes(head: Array(head), boxes, tail: Array(tail))
+  }
+
+  /// The boxes at the beginning of `contents`, and the rest.
+  static func children(
+    of contents: ArraySlice<UInt8>, depth: Int = 0
+  ) -> ([MovieBox], ArraySlice<UInt8>) {
+    var (boxes, rest): ([MovieBox], ArraySlice<UInt8>) = ([], contents)
+    while rest.count >= 8 {
+      var (header, size) = (8, UInt64(rest.bigEndian32(at: 0)))
+      if size == 1, rest.count >= 16 {
+        (header, size) = (16, UInt64(rest.bigEndian32(at: 8)) << 32 | UInt64(rest.bigEndian32(at: 12)))
+      }
+      guard size >= header, size <= rest.count else { break }
+      let type = FourCharacterCode(rest.dropFirst(4).prefix(4))
+      boxes.append(MovieBox(parsing: type, rest.prefix(Int(size)).dropFirst(header), depth: depth))
+      rest = rest.dropFirst(Int(size))
+    }
+    return (boxes, rest)
+  }
+
+  /// Its bytes, header included.
+  var serialized: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(size)
+    append(to: &bytes)
+    return bytes
+  }
+
+  /// How many bytes it has, header included.
+  var size: Int {
+    switch content {
+    case .bytes(let bytes): 8 + bytes.count
+    case .boxes(let head, let boxes, let tail):
+      boxes.reduce(8 + head.count + tail.count) { $0 + $1.size }
+    }
+  }
+
+  private func append(to bytes: inout [UInt8]) {
+    bytes.appendBigEndian(UInt32(truncatingIfNeeded: size))
+    bytes.appendBigEndian(type.value)
+    switch content {
+    case .bytes(let own): bytes += own
+    case .boxes(let head, let boxes, let tail):
+      bytes += head
+      for box in boxes { box.append(to: &bytes) }
+      bytes += tail
+    }
+  }
+}
+
+// What is in it.
+extension MovieBox {
+  /// The boxes in it; none where it holds bytes.
+  var boxes: [MovieBox] {
+    get { if case .boxes(_, let boxes, _) = content { boxes } else { [] } }
+    set {
+      guard case .boxes(let head, _, let tail) = content else { return }
+      content = .boxes(head: head, newValue, tail: tail)
+    }
+  }
+
+  /// Its bytes; none where it holds boxes.
+  var bytes: [UInt8] {
+    get { if case .bytes(let bytes) = content { bytes } else { [] } }
+    set { content = .bytes(newValue) }
+  }
+
+  /// The first box of this type in it, replaced, removed or added.
+  subscript(type: FourCharacterCode) -> MovieBox? {
+    get { boxes.first { $0.type == type } }
+    set {
+      let place = boxes.firstIndex { $0.type == type }
+      switch (place, newValue) {
+      case (let place?, let box?): boxes[place] = box
+      case (let place?, nil): boxes.remove(at: place)
+      case (nil, let box?): boxes.append(box)
+      case (nil, nil): break
+      }
+    }
+  }
+
+  /// The box at the end of a path from here.
+  subscript(path: [FourCharacterCode]) -> MovieBox? {
+    path.reduce(Optional(self)) { $0?[$1] }
+  }
+
+  /// Changes the box at the end of a path from here, where there is one.
+  mutating func change<Failure: Error>(
+    _ path: ArraySlice<FourCharacterCode>, _ body: (inout MovieBox) throws(Failure) -> Void
+  ) throws(Failure) {
+    guard let first = path.first else { return try body(&self) }
+    guard case .boxes(let head, var boxes, let tail) = content,
+      let place = boxes.firstIndex(where: { $0.type == first })
+    else { return }
+    // Only one holds them while they are changed.
+    content = .bytes([])
+    defer { content = .boxes(head: head, boxes, tail: tail) }
+    try boxes[place].change(path.dropFirst(), body)
+  }
+
+  /// Changes each box of a type in it.
+  mutating func changeEach<Failure: Error>(
+    _ type: FourCharacterCode, _ body: (inout MovieBox) throws(Failure) -> Void
+  ) throws(Failure) {
+    guard case .boxes(let head, var boxes, let tail) = content else { return }
+    content = .bytes([])
+    defer { content = .boxes(head: head, boxes, tail: tail) }
+    for place in boxes.indices where boxes[place].type == type { try body(&boxes[place]) }
+  }
+}

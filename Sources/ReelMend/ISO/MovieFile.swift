@@ -1,0 +1,137 @@
+import ReelCore
+import ReelProbe
+
+/// An MP4 or one of its kin, taken apart: its index, to be changed, and where all else is.
+struct MovieFile {
+  /// What stands on the outermost level.
+  struct Item: Hashable {
+    let type: FourCharacterCode
+    var parts: [MendedFile.Part]
+
+    /// Whether the index stands here.
+    var isMovie: Bool { type == "moov" }
+  }
+  var items: [Item]
+  var movie: MovieBox
+  /// How many bytes the index has in the source.
+  let movieSize: Int64
+  /// The boxes of the source.
+  let boxes: [ISOBox]
+  /// The bytes of the source.
+  let size: Int64
+
+  /// An index is held in memory, several times over.
+  private static let largestMovie: Int64 = 48 << 20
+  private static let mostBoxes = 1_000_000
+
+  /// - Throws: `indexMissing`, `notMendable`, `corrupt`, and what stops the reading.
+  init(_ source: BoundedSource) throws(MendError) {
+    size = source.size
+    boxes = Array(ISOBoxes(source, in: 0..<source.size, atMost: Self.mostBoxes))
+    guard let index = boxes.firstIndex(where: { $0.type == "moov" }) else {
+      throw MendError(.indexMissing, "its index (moov) is missing, and can't be made up; get a complete copy")
+    }
+    let box = boxes[index]
+    guard box.end <= source.size, box.end - box.start <= Self.largestMovie else {
+      throw box.end > source.size
+        ? MendError(.indexMissing, "it was cut off within its index (moov); get a complete copy")
+        : MendError(.notMendable, "its index is larger than Reel mends (\(Self.largestMovie >> 20) MiB)")
+    }
+    guard boxes.count(where: { $0.type == "moov" }) == 1 else {
+      throw MendError(.notMendable, "it has more than one index (moov)")
+    }
+    let bytes = source.bytes(at: box.contents, count: Int(box.end - box.contents))
+    guard bytes.count == Int(box.end - box.contents) else {
+      throw MendError(.unreadable, "its index could not be read; check the disk it is on")
+    }
+    movie = MovieBox(parsing: "moov", bytes[...])
+    movieSize = box.end - box.start
+    isFragmented = movie["mvex"] != nil || boxes.contains { $0.type == "moof" }
+    let size = source.size
+    items = boxes.map { box in
+      Item(type: box.type, parts: [.source(box.start..<min(box.end, size))])
+    }
+    // What is behind the last box and is none: it is part of the file.
+    let end = boxes.last.map { min($0.end, size) } ?? 0
+    if end < size { items.append(Item(type: "free", parts: [.source(end..<size)])) }
+  }
+
+  /// Whether it is made of movie fragments, or may be.
+  private(set) var isFragmented: Bool
+
+  /// Whether its last box ends beyond it.
+  var isCutOff: Bool { boxes.last.map { $0.end > size } ?? true }
+
+  /// Its fragments are in its index from now on.
+  mutating func joinsFragments() { isFragmented = false }
+
+  /// Puts the index before the first media data.
+  /// - Returns: whether it was not there.
+  mutating func moveMovieFirst() -> Bool {
+    guard let place = items.firstIndex(where: \.isMovie),
+      let media = items.firstIndex(where: { $0.type == "mdat" }), media < place
+    else { return false }
+    items.insert(items.remove(at: place), at: media)
+    return true
+  }
+
+  /// The file, with every place that the index names where it is then.
+  /// - Throws: `notMendable`.
+  func mended() throws(MendError) -> MendedFile {
+    var movie = movie
+    // Places that need 64 bits make the index larger, and that moves them once more.
+    for _ in 0..<4 {
+      let file = laidOut(movie.serialized)
+      var moved = movie
+      let move = moved.moveChunks(to: file.places)
+      if move.isLost, move.isMoved {
+        throw MendError(
+          .notMendable,
+          "its index names places that are not in its media data: it is damaged or was cut off (see --salvage)"
+        )
+      }
+      if move.needsMore {
+        movie = try movie.withWideChunkOffsets()
+        continue
+      }
+      // Where fragments name places in the file, the proof will not hold.
+      if isFragmented, boxes.contains(where: { $0.type == "mfra" }), movesFragments(file) {
+        throw MendError(
+          .notMendable,
+          "its index grows, and the list of its fragments can't follow; put it into one piece as well (--unfragment)"
+        )
+      }
+      return laidOut(moved.serialized)
+    }
+    throw MendError(.notMendable, "its index can't be laid out")
+  }
+
+  private func movesFragments(_ file: MendedFile) -> Bool {
+    let places = file.places
+    return boxes.contains { $0.type == "moof" && places.place(of: $0.start) != $0.start }
+  }
+
+  private func laidOut(_ movie: [UInt8]) -> MendedFile {
+    var file = MendedFile()
+    guard let place = items.firstIndex(where: \.isMovie) else { return file }
+    // Where the index stands before what it leads to and has become smaller, all else stays where it is.
+    let left = movieSize - Int64(movie.count)
+    let wasAt = boxes.firstIndex { $0.type == "moov" } ?? 0
+    let isInPlace = items[..<place].map(\.type) == boxes[..<wasAt].map(\.type)
+    let keepsPlaces =
+      left >= 8 && isInPlace && items[place...].contains { $0.type == "mdat" || $0.type == "moof" }
+    for item in items {
+      guard item.isMovie else {
+        file.parts += item.parts
+        continue
+      }
+      file.parts.append(.bytes(movie))
+      guard keepsPlaces else { continue }
+      var free: [UInt8] = []
+      free.appendBigEndian(UInt32(truncatingIfNeeded: left))
+      free.appendBigEndian(FourCharacterCode("free").value)
+      file.parts += [.bytes(free), .zeros(left - 8)]
+    }
+    return file
+  }
+}

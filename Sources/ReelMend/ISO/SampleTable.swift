@@ -1,0 +1,276 @@
+import ReelCore
+import ReelProbe
+
+/// One sample of a track.
+struct Sample: Hashable {
+  /// Where it is in the source.
+  var offset: Int64
+  var size: UInt32
+  /// In ticks of the track.
+  var duration: UInt32
+  /// From the time of its decoding to that of its showing, in ticks.
+  var shift: Int32
+  /// Whether decoding may begin with it.
+  var isSync: Bool
+  /// The number of its sample entry, from 1 on.
+  var description: UInt32
+
+  var end: Int64 { offset + Int64(size) }
+}
+
+/// The samples of a track, one by one (ISO/IEC 14496-12, 8.6 and 8.7).
+struct SampleTable: Hashable {
+  var samples: [Sample] = []
+
+  /// Tables are held in memory.
+  static let mostSamples = 4_000_000
+
+  private static let damaged = MendError(.corrupt, "its index contradicts itself; get a complete copy")
+
+  init() {}
+
+  /// Of a sample table box (`stbl`).
+  /// - Throws: `corrupt`, `notMendable`.
+  init(_ table: MovieBox) throws(MendError) {
+    let sizes = try Self.sizes(of: table)
+    samples = sizes.map {
+      Sample(offset: 0, size: $0, duration: 0, shift: 0, isSync: true, description: 1)
+    }
+    try takeOffsets(of: table)
+    takeDurations(of: table)
+    takeShifts(of: table)
+    guard let sync = table["stss"]?.bytes else { return }
+    for place in samples.indices { samples[place].isSync = false }
+    for entry in 0..<Self.count(of: sync, from: 8, width: 4) {
+      let number = Int(sync.bigEndian32(at: 8 + 4 * entry))
+      if samples.indices.contains(number - 1) { samples[number - 1].isSync = true }
+    }
+  }
+
+  /// How many entries there are, and room for them.
+  private static func count(of bytes: [UInt8], from start: Int, width: Int) -> Int {
+    min(Int(bytes.bigEndian32(at: start - 4)), max(0, bytes.count - start) / width)
+  }
+
+  private static func sizes(of table: MovieBox) throws(MendError) -> [UInt32] {
+    if let box = table["stsz"]?.bytes {
+      let (same, count) = (box.bigEndian32(at: 4), Int(box.bigEndian32(at: 8)))
+      guard count <= mostSamples else { throw tooMany }
+      if same != 0 { return [UInt32](repeating: same, count: count) }
+      guard box.count >= 12 + 4 * count else { throw damaged }
+      return (0..<count).map { box.bigEndian32(at: 12 + 4 * $0) }
+    }
+    if let box = table["stz2"]?.bytes, box.count >= 12 {
+      let (bits, count) = (Int(box[7]), Int(box.bigEndian32(at: 8)))
+      guard count <= mostSamples else { throw tooMany }
+      guard [4, 8, 16].contains(bits), box.count >= 12 + (bits * count + 7) / 8 else { throw damaged }
+      return (0..<count).map {
+        switch bits {
+        case 4: UInt32($0 % 2 == 0 ? box[12 + $0 / 2] >> 4 : box[12 + $0 / 2] & 15)
+        case 8: UInt32(box[12 + $0])
+        default: UInt32(box.bigEndian16(at: 12 + 2 * $0))
+        }
+      }
+    }
+    return []
+  }
+
+  static let tooMany = MendError(.notMendable, "its index has more than \(mostSamples) samples in a track")
+
+  private mutating func takeOffsets(of table: MovieBox) throws(MendError) {
+    guard !samples.isEmpty else { return }
+    let (narrow, wide) = (table["stco"]?.bytes, table["co64"]?.bytes)
+    guard let runs = table["stsc"]?.bytes, let places = narrow ?? wide else { throw Self.damaged }
+    let width = narrow == nil ? 8 : 4
+    let chunks = Self.count(of: places, from: 8, width: width)
+    let entries = Self.count(of: runs, from: 8, width: 12)
+    var (next, entry) = (0, 0)
+    for chunk in 0..<chunks where next < samples.count {
+      while entry + 1 < entries, Int(runs.bigEndian32(at: 8 + 12 * (entry + 1))) <= chunk + 1 { entry += 1 }
+      guard entries > 0 else { throw Self.damaged }
+      let inChunk = Int(runs.bigEndian32(at: 12 + 12 * entry))
+      let description = runs.bigEndian32(at: 16 + 12 * entry)
+      let place =
+        width == 4
+        ? UInt64(places.bigEndian32(at: 8 + 4 * chunk)) : places.bigEndian64(at: 8 + 8 * chunk)
+      guard place < UInt64(1) << 60 else { throw Self.damaged }
+      var offset = Int64(place)
+      for _ in 0..<min(inChunk, samples.count - next) {
+        samples[next].offset = offset
+        samples[next].description = description
+        offset += Int64(samples[next].size)
+        next += 1
+      }
+    }
+    guard next == samples.count else { throw Self.damaged }
+  }
+
+  private mutating func takeDurations(of table: MovieBox) {
+    guard let box = table["stts"]?.bytes else { return }
+    var next = 0
+    for entry in 0..<Self.count(of: box, from: 8, width: 8) {
+      let duration = box.bigEndian32(at: 12 + 8 * entry)
+      for _ in 0..<min(Int(box.bigEndian32(at: 8 + 8 * entry)), samples.count - next) {
+        samples[next].duration = duration
+        next += 1
+      }
+    }
+  }
+
+  private mutating func takeShifts(of table: MovieBox) {
+    guard let box = table["ctts"]?.bytes else { return }
+    var next = 0
+    for entry in 0..<Self.count(of: box, from: 8, width: 8) {
+      let shift = Int32(bitPattern: box.bigEndian32(at: 12 + 8 * entry))
+      for _ in 0..<min(Int(box.bigEndian32(at: 8 + 8 * entry)), samples.count - next) {
+        samples[next].shift = shift
+        next += 1
+      }
+    }
+  }
+
+  /// In ticks.
+  var duration: UInt64 { samples.reduce(0) { $0 + UInt64($1.duration) } }
+
+  /// The bytes of the source that its samples take, in their order, neighbours as one.
+  var ranges: [Range<Int64>] {
+    var ranges: [Range<Int64>] = []
+    for sample in samples where sample.size > 0 {
+      if let last = ranges.last, last.upperBound == sample.offset {
+        ranges[ranges.count - 1] = last.lowerBound..<sample.end
+      } else {
+        ranges.append(sample.offset..<sample.end)
+      }
+    }
+    return ranges
+  }
+}
+
+// Writing it.
+extension SampleTable {
+  /// Tables that say nothing of single samples, or that can be shortened.
+  private static let kept: Set<FourCharacterCode> = ["stsd", "sgpd", "cslg"]
+
+  /// A sample table box of these samples, with what else `old` says.
+  func box(insteadOf old: MovieBox) -> MovieBox {
+    var boxes = old.boxes.filter { Self.kept.contains($0.type) }
+    boxes.append(durations)
+    if let shifts = shifts(signed: old["ctts"]?.bytes.first == 1) { boxes.append(shifts) }
+    if let sync { boxes.append(sync) }
+    if let flags = old["sdtp"]?.bytes {
+      boxes.append(MovieBox("sdtp", Array(flags.prefix(4 + samples.count))))
+    }
+    for group in old.boxes where group.type == "sbgp" {
+      if let group = cut(group) { boxes.append(group) }
+    }
+    boxes += chunks
+    boxes.append(sizes)
+    return MovieBox("stbl", .boxes(head: [], boxes, tail: []))
+  }
+
+  /// A full box: version and flags of 0, the number of the entries, the entries.
+  private static func table<Value: Equatable>(
+    _ type: FourCharacterCode, version: UInt8 = 0, runsOf values: [Value],
+    _ append: (Value, inout [UInt8]) -> Void
+  ) -> MovieBox {
+    var runs: [(count: UInt32, value: Value)] = []
+    for value in values {
+      if let last = runs.last, last.value == value {
+        runs[runs.count - 1].count += 1
+      } else {
+        runs.append((1, value))
+      }
+    }
+    var bytes: [UInt8] = [version, 0, 0, 0]
+    bytes.appendBigEndian(UInt32(runs.count))
+    for run in runs {
+      bytes.appendBigEndian(run.count)
+      append(run.value, &bytes)
+    }
+    return MovieBox(type, bytes)
+  }
+
+  private var durations: MovieBox {
+    Self.table("stts", runsOf: samples.map(\.duration)) { $1.appendBigEndian($0) }
+  }
+
+  private func shifts(signed: Bool) -> MovieBox? {
+    guard samples.contains(where: { $0.shift != 0 }) else { return nil }
+    let isSigned = signed || samples.contains { $0.shift < 0 }
+    return Self.table("ctts", version: isSigned ? 1 : 0, runsOf: samples.map(\.shift)) {
+      $1.appendBigEndian($0)
+    }
+  }
+
+  private var sync: MovieBox? {
+    let numbers = samples.indices.filter { samples[$0].isSync }
+    guard numbers.count < samples.count else { return nil }
+    var bytes: [UInt8] = [0, 0, 0, 0]
+    bytes.appendBigEndian(UInt32(numbers.count))
+    for number in numbers { bytes.appendBigEndian(UInt32(number + 1)) }
+    return MovieBox("stss", bytes)
+  }
+
+  private var sizes: MovieBox {
+    var bytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0]
+    bytes.appendBigEndian(UInt32(samples.count))
+    for sample in samples { bytes.appendBigEndian(sample.size) }
+    return MovieBox("stsz", bytes)
+  }
+
+  /// Samples that follow each other in the file, of one description, are one chunk.
+  private var chunks: [MovieBox] {
+    var found: [(offset: Int64, count: UInt32, description: UInt32)] = []
+    var end: Int64 = -1
+    for sample in samples {
+      if let last = found.last, sample.offset == end, last.description == sample.description,
+        last.count < 4096
+      {
+        found[found.count - 1].count += 1
+      } else {
+        found.append((sample.offset, 1, sample.description))
+      }
+      end = sample.end
+    }
+    var (runs, entries): ([UInt8], UInt32) = ([], 0)
+    for (index, chunk) in found.enumerated() {
+      if index > 0, found[index - 1].count == chunk.count, found[index - 1].description == chunk.description {
+        continue
+      }
+      entries += 1
+      runs.appendBigEndian(UInt32(index + 1))
+      runs.appendBigEndian(chunk.count)
+      runs.appendBigEndian(chunk.description)
+    }
+    var places: [UInt8] = [0, 0, 0, 0]
+    places.appendBigEndian(UInt32(found.count))
+    let isWide = found.contains { $0.offset > Int64(UInt32.max) }
+    for chunk in found {
+      if isWide {
+        places.appendBigEndian(UInt64(chunk.offset))
+      } else {
+        places.appendBigEndian(UInt32(chunk.offset))
+      }
+    }
+    var runBytes: [UInt8] = [0, 0, 0, 0]
+    runBytes.appendBigEndian(entries)
+    return [MovieBox("stsc", runBytes + runs), MovieBox(isWide ? "co64" : "stco", places)]
+  }
+
+  /// Which group each sample is in (8.9.2), for as many as there are.
+  private func cut(_ group: MovieBox) -> MovieBox? {
+    let bytes = group.bytes
+    let start = bytes.first == 1 ? 16 : 12
+    guard bytes.count >= start else { return nil }
+    var (entries, count, left): ([UInt8], UInt32, Int) = ([], 0, samples.count)
+    for entry in 0..<Self.count(of: bytes, from: start, width: 8) where left > 0 {
+      let length = min(Int(bytes.bigEndian32(at: start + 8 * entry)), left)
+      entries.appendBigEndian(UInt32(length))
+      entries.appendBigEndian(bytes.bigEndian32(at: start + 8 * entry + 4))
+      (count, left) = (count + 1, left - length)
+    }
+    var head = Array(bytes.prefix(start))
+    head.setBigEndian(count, at: start - 4)
+    return MovieBox("sbgp", head + entries)
+  }
+}

@@ -1,0 +1,53 @@
+/// A file to be written: parts of the source, and bytes of its own, one after the other.
+struct MendedFile {
+  enum Part: Hashable {
+    /// Bytes of the source.
+    case source(Range<Int64>)
+    case bytes([UInt8])
+    case zeros(Int64)
+
+    var count: Int64 {
+      switch self {
+      case .source(let range): range.upperBound - range.lowerBound
+      case .bytes(let bytes): Int64(bytes.count)
+      case .zeros(let count): count
+      }
+    }
+  }
+  var parts: [Part] = []
+
+  var size: Int64 { parts.reduce(0) { $0 + $1.count } }
+
+  /// Where the bytes of the source are in it.
+  var places: SourcePlaces { SourcePlaces(self) }
+}
+
+/// Where bytes of the source are in a file that is to be written.
+struct SourcePlaces {
+  private struct Place {
+    let source: Range<Int64>
+    let start: Int64
+  }
+  /// By where they are in the source.
+  private let places: [Place]
+
+  fileprivate init(_ file: MendedFile) {
+    var (places, start): ([Place], Int64) = ([], 0)
+    for part in file.parts {
+      if case .source(let range) = part, !range.isEmpty { places.append(Place(source: range, start: start)) }
+      start += part.count
+    }
+    self.places = places.sorted { $0.source.lowerBound < $1.source.lowerBound }
+  }
+
+  /// Where the byte at `offset` of the source is; nil when it is left out. The end of a part counts, for what is empty.
+  func place(of offset: Int64) -> Int64? {
+    var (low, high) = (0, places.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if places[middle].source.lowerBound <= offset { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0, offset <= places[low - 1].source.upperBound else { return nil }
+    return places[low - 1].start + offset - places[low - 1].source.lowerBound
+  }
+}

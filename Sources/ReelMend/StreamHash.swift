@@ -1,0 +1,148 @@
+import CFFmpeg
+import Glibc
+import ReelCore
+
+/// The digest of one stream, as its packets come.
+final class StreamHash {
+  private let state: OpaquePointer
+  private let timeBase: AVRational
+  private let kind: StreamDigest.Kind
+  private let most: Int64?
+  private let mediaTimeOnly: Bool
+  private var packets: Int64 = 0
+  /// When the first packet is decoded.
+  private var start: Int64?
+
+  /// - Parameter most: so many packets count; nil for all.
+  /// - Returns: nil without memory.
+  init?(
+    _ stream: UnsafeMutablePointer<AVStream>, seed: UInt64, most: Int64?, mediaTimeOnly: Bool
+  ) {
+    guard let state = av_murmur3_alloc() else { return nil }
+    self.state = state
+    self.most = most
+    self.mediaTimeOnly = mediaTimeOnly
+    timeBase = stream.pointee.time_base
+    kind = StreamDigest.Kind(stream.pointee.codecpar.pointee.codec_type)
+    av_murmur3_init_seeded(state, seed)
+    add(parametersOf: stream)
+  }
+
+  deinit {
+    av_free(UnsafeMutableRawPointer(state))
+  }
+
+  /// Whether no more packets count.
+  var isFull: Bool { most.map { packets >= $0 } ?? false }
+
+  func add(_ packet: UnsafePointer<AVPacket>) {
+    guard !isFull else { return }
+    packets += 1
+    let packet = packet.pointee
+    guard mediaTimeOnly else {
+      for time in [packet.pts, packet.dts, packet.duration] { add(time: time) }
+      return add(contentsOf: packet)
+    }
+    let first = start ?? (packet.dts == reel_no_time ? packet.pts : packet.dts)
+    start = first
+    for time in [packet.pts, packet.dts] {
+      add(time: time == reel_no_time || first == reel_no_time ? time : time &- first)
+    }
+    add(contentsOf: packet)
+  }
+
+  private func add(contentsOf packet: AVPacket) {
+    // Whether others may be left out is said by some containers only.
+    add(Int64(packet.flags & (AV_PKT_FLAG_KEY | AV_PKT_FLAG_DISCARD | AV_PKT_FLAG_CORRUPT)))
+    add(packet.data, count: Int(packet.size))
+    add(Int64(packet.side_data_elems))
+    for index in 0..<Int(max(0, packet.side_data_elems)) {
+      guard let data = packet.side_data?[index] else { break }
+      add(Int64(data.type.rawValue))
+      add(data.data, count: data.size)
+    }
+  }
+
+  /// - Parameter chapters: of the whole file.
+  func finished(_ chapters: [String]) -> StreamDigest {
+    for chapter in chapters { add(chapter) }
+    var digest = [UInt8](repeating: 0, count: 16)
+    av_murmur3_final(state, &digest)
+    return StreamDigest(kind: kind, packets: packets, digest: digest)
+  }
+
+  /// When each begins and ends, and its title.
+  static func chapters(of context: UnsafePointer<AVFormatContext>) -> [String] {
+    guard let list = context.pointee.chapters else { return [] }
+    return (0..<Int(context.pointee.nb_chapters)).compactMap { list[$0]?.pointee }.map { chapter in
+      let title = av_dict_get(chapter.metadata, "title", nil, 0)?.pointee.value.map { String(cString: $0) }
+      let base = chapter.time_base
+      return "\(chapter.start) \(chapter.end) \(base.num)/\(base.den) \(title ?? "")"
+    }
+  }
+
+  // MARK: Parts
+
+  /// What a decoder needs to know; not how the picture is turned and what shape its pixels have, which may be mended.
+  private func add(parametersOf stream: UnsafeMutablePointer<AVStream>) {
+    let parameters = stream.pointee.codecpar.pointee
+    let numbers = [
+      Int64(parameters.codec_type.rawValue), Int64(parameters.codec_id.rawValue), Int64(parameters.codec_tag),
+      Int64(parameters.width), Int64(parameters.height), Int64(parameters.sample_rate),
+      Int64(reel_channels(stream.pointee.codecpar)), Int64(stream.pointee.disposition),
+    ]
+    for number in numbers { add(number) }
+    add(parameters.extradata, count: Int(parameters.extradata_size))
+    let language = av_dict_get(stream.pointee.metadata, "language", nil, 0)?.pointee.value
+    add(language.map { String(cString: $0) } ?? "")
+  }
+
+  /// In seconds, as a fraction in lowest terms, whatever it is counted in.
+  private func add(time: Int64) {
+    guard time != reel_no_time, timeBase.num > 0, timeBase.den > 0 else {
+      add(time)
+      add(Int64(0))
+      return
+    }
+    let (product, overflow) = time.multipliedReportingOverflow(by: Int64(timeBase.num))
+    guard !overflow, product != .min else {
+      add(time)
+      add(Int64(timeBase.den))
+      return
+    }
+    var (left, right) = (abs(product), Int64(timeBase.den))
+    while left != 0 { (left, right) = (right % left, left) }
+    add(product / right)
+    add(Int64(timeBase.den) / right)
+  }
+
+  private func add(_ number: Int64) {
+    withUnsafeBytes(of: number.littleEndian) {
+      av_murmur3_update(state, $0.bindMemory(to: UInt8.self).baseAddress, $0.count)
+    }
+  }
+
+  private func add(_ bytes: UnsafePointer<UInt8>?, count: Int) {
+    add(Int64(count))
+    if let bytes, count > 0 { av_murmur3_update(state, bytes, count) }
+  }
+
+  private func add(_ text: String) {
+    let bytes = Array(text.utf8)
+    bytes.withUnsafeBufferPointer { add($0.baseAddress, count: $0.count) }
+  }
+}
+
+extension StreamDigest.Kind {
+  init(_ type: AVMediaType) {
+    self =
+      switch type {
+      case AVMEDIA_TYPE_VIDEO: .video
+      case AVMEDIA_TYPE_AUDIO: .audio
+      case AVMEDIA_TYPE_SUBTITLE: .subtitle
+      case AVMEDIA_TYPE_DATA: .data
+      case AVMEDIA_TYPE_ATTACHMENT: .attachment
+      default: .unknown
+      }
+  }
+}

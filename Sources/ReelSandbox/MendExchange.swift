@@ -1,0 +1,55 @@
+import ReelCore
+import ReelWire
+
+/// A worker that has read nothing else, and what it is asked for: to mend a file, or to take digests of one. It ends with
+/// its answer.
+struct MendExchange {
+  let request: MendRequest
+  /// The file, opened for the worker.
+  let descriptor: Descriptor
+  /// The file to be written, opened for the worker; nil for digests.
+  let output: Descriptor?
+  let worker: Worker
+  let settings: WorkerSettings
+  let cancellation: CancellationFlag
+
+  /// Blocks for the answer.
+  func run() throws(MendError) -> MendReply {
+    let killing = cancellation.onSet { [process = worker.process] in process.kill() }
+    defer { cancellation.clear(killing) }
+    do throws(MendError) {
+      return try answer(until: .now + settings.deadline)
+    } catch {
+      guard cancellation.isSet else { throw error }
+      throw MendError(ProbeError.cancelled)
+    }
+  }
+
+  private func answer(until end: ContinuousClock.Instant) throws(MendError) -> MendReply {
+    guard let frame = try? request.encoded() else {
+      throw MendError(.unreadable, "its size is not a valid size")
+    }
+    guard worker.send(frame, descriptor: descriptor) else { throw died }
+    if let output {
+      guard let second = try? MendOutputRequest().encoded(), worker.send(second, descriptor: output) else {
+        throw died
+      }
+    }
+    switch worker.receive(until: end) {
+    case .frame(let frame):
+      let reply: MendReply
+      do throws(WireError) { reply = try MendReply(decoding: frame) } catch {
+        throw MendError(.garbled("\(error)"))
+      }
+      if case .failure(let error) = reply { throw error }
+      return reply
+    case .late:
+      worker.process.kill()
+      throw MendError(.late(settings.deadline))
+    case .gone: throw died
+    case .tooMuch: throw MendError(.garbled("more than an answer can hold"))
+    }
+  }
+
+  private var died: MendError { MendError(worker.process.finish().failure) }
+}

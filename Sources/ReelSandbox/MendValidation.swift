@@ -1,0 +1,117 @@
+import ReelCore
+
+/// Holds the facts of a mended file against those of its source: it must be what was asked for, and in all else what it
+/// was.
+package enum MendValidation {
+  /// - Parameters:
+  ///   - before: of the source; nil where it could not be opened.
+  ///   - done: what was done, by the worker's account.
+  /// - Throws: `notProven`.
+  package static func check(
+    _ before: MediaInfo?, _ after: MediaInfo, _ options: MendOptions, done: Set<Mend>
+  ) throws(MendError) {
+    for mend in options.mends { try check(mend, after, options) }
+    guard let before else { return }
+    var (old, new) = (before, after)
+    for mend in done.union(options.mends) { forget(mend, &old, &new) }
+    // They follow from the size of the file.
+    (old.size, new.size) = (0, 0)
+    (old.bitRate, new.bitRate) = (nil, nil)
+    guard old == new else { throw other(difference(old, new)) }
+  }
+
+  private static func check(_ mend: Mend, _ after: MediaInfo, _ options: MendOptions) throws(MendError) {
+    let isMended =
+      switch mend {
+      case .faststart: after.fastStart != false || after.fragmented == true
+      case .unfragment: after.fragmented != true
+      case .location, .privateTags: after.hasLocation != true
+      case .duration: after.duration != nil
+      case .data, .fileExtension: true
+      case .salvage: after.truncated != true
+      case .rotation: after.video?.rotation == options.rotation && after.video?.mirrored != true
+      case .sampleAspectRatio: isSame(after.video?.sampleAspectRatio, options.sampleAspectRatio)
+      }
+    guard isMended else {
+      throw MendError(.notProven, "what was asked for (\(mend.rawValue)) can't be had of it: " + reason(mend))
+    }
+  }
+
+  private static func reason(_ mend: Mend) -> String {
+    switch mend {
+    case .location, .privateTags: "it tells where it was recorded in a way that Reel does not take out"
+    case .sampleAspectRatio: "its pictures say themselves what shape their pixels have"
+    case .salvage: "its own account still goes beyond what is there"
+    default: "players would not see it"
+    }
+  }
+
+  private static func isSame(_ found: SampleAspectRatio?, _ asked: SampleAspectRatio?) -> Bool {
+    // None counts as square.
+    guard let asked else { return true }
+    guard let found else { return asked.isSquare }
+    return found.ratio.numerator * asked.ratio.denominator == found.ratio.denominator * asked.ratio.numerator
+  }
+
+  /// What a mend is there to change.
+  private static func forget(_ mend: Mend, _ old: inout MediaInfo, _ new: inout MediaInfo) {
+    func both(_ change: (inout MediaInfo) -> Void) {
+      change(&old)
+      change(&new)
+    }
+    switch mend {
+    case .faststart: both { $0.fastStart = nil }
+    case .location: both { $0.hasLocation = nil }
+    case .privateTags:
+      both {
+        $0.hasLocation = nil
+        $0.contentIdentifier = nil
+      }
+    case .data, .fileExtension: break
+    case .unfragment, .duration, .salvage:
+      both {
+        $0.fastStart = nil
+        $0.fragmented = nil
+        $0.duration = nil
+        $0.durationSource = nil
+        $0.presentDuration = nil
+        $0.truncated = nil
+        $0.warnings.removeAll { [.durationMismatch, .truncated, .samplesHidden].contains($0.code) }
+        $0.video?.frameRate = nil
+        $0.video?.variableFrameRate = nil
+        $0.video?.bitRate = nil
+      }
+    case .rotation:
+      both {
+        $0.video?.rotation = nil
+        $0.video?.mirrored = nil
+        $0.video?.width = nil
+        $0.video?.height = nil
+        $0.warnings.removeAll { $0.code == .rotationUnknown }
+      }
+    case .sampleAspectRatio:
+      both {
+        $0.video?.sampleAspectRatio = nil
+        $0.video?.width = nil
+        $0.video?.height = nil
+      }
+    }
+  }
+
+  private static func difference(_ old: MediaInfo, _ new: MediaInfo) -> String {
+    if old.container != new.container { return "its container" }
+    if old.video != new.video { return "what is said of its video" }
+    if old.audio != new.audio { return "what is said of its sound" }
+    if old.duration != new.duration { return "its duration" }
+    if old.fragmented != new.fragmented || old.fastStart != new.fastStart { return "where its index stands" }
+    if old.hasLocation != new.hasLocation { return "whether it tells a place" }
+    if old.warnings != new.warnings { return "what contradicts itself in it" }
+    return "its tags"
+  }
+
+  private static func other(_ what: String) -> MendError {
+    MendError(
+      .notProven,
+      "mending it would change \(what) as well; the mended file was thrown away, and the source is as it was")
+  }
+}

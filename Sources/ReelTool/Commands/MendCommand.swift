@@ -1,0 +1,159 @@
+import ArgumentParser
+import Glibc
+import ReelCore
+import ReelIngest
+import ReelTerminal
+import ReelValidation
+import Synchronization
+
+/// What is mended, as flags say it.
+struct MendFlags: ParsableArguments {
+  @Flag(help: "Put the index of an MP4 before its data, so that it plays while it is loaded.")
+  var faststart = false
+
+  @Flag(help: "Put an MP4 made of fragments into one piece.")
+  var unfragment = false
+
+  @Flag(help: "Take out what tells where it was recorded, timed metadata tracks included.")
+  var stripLocation = false
+
+  @Flag(help: "Take out the location, serial numbers, and all other tags that are not known to be harmless.")
+  var stripPrivate = false
+
+  @Option(
+    help: ArgumentHelp("Show it turned clockwise: 0, 90, 180 or 270.", valueName: "degrees"))
+  var rotate: Int?
+
+  @Option(
+    help: ArgumentHelp("Show its pixels in this shape, such as 1:1 or 12:11.", valueName: "width:height"))
+  var sar: String?
+
+  @Flag(help: "Take out tracks that are neither pictures nor sound nor text.")
+  var dropData = false
+
+  @Flag(help: "Make a file that was cut off playable up to its last whole picture.")
+  var salvage = false
+
+  @Flag(help: "Give the mended file the extension of what it really is.")
+  var fixExtension = false
+
+  func validate() throws {
+    if let rotate, ![0, 90, 180, 270].contains(rotate) {
+      throw ValidationError("--rotate is 0, 90, 180 or 270.")
+    }
+    if sar != nil, ratio == nil {
+      throw ValidationError("--sar is a ratio of whole numbers from 1 to 65536, such as 1:1 or 12:11.")
+    }
+  }
+
+  private var ratio: SampleAspectRatio? {
+    let parts = (sar ?? "").split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
+    guard parts.count == 2, let width = parts[0], let height = parts[1], max(width, height) <= 1 << 16 else {
+      return nil
+    }
+    return Rational(width, height).map { SampleAspectRatio($0) }
+  }
+
+  var options: MendOptions {
+    let flags: [(Bool, Mend)] = [
+      (faststart, .faststart), (unfragment, .unfragment), (stripLocation, .location),
+      (stripPrivate, .privateTags), (dropData, .data), (salvage, .salvage), (fixExtension, .fileExtension),
+    ]
+    return MendOptions(
+      Set(flags.filter(\.0).map(\.1)), rotation: rotate, sampleAspectRatio: ratio)
+  }
+}
+
+/// `reel mend FILE… -o FILE|--to FOLDER`
+struct MendCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "mend",
+    abstract: "Put a file right without touching a picture or a sound: index first, location out, and more.",
+    discussion: """
+      Nothing is encoded, and it is proved each time: the packets of every stream that is kept are the same bytes with the \
+      same times, or nothing is written. The source is never changed. A file that needs no mending is not written.
+
+      Exit codes: 0 mended, or nothing to mend · 3 some files could not be mended · 1 could not run · 64 usage · \
+      130 interrupted.
+      """)
+
+  @OptionGroup(title: "What is mended") var flags: MendFlags
+
+  @Option(
+    help: ArgumentHelp(
+      "Mend what this policy asks for and can be mended without loss: a preset or a policy file.",
+      valueName: "name|file"), completion: .file(), transform: RawArguments.place)
+  var policy: String?
+
+  @Option(
+    name: [.short, .customLong("output")],
+    help: ArgumentHelp("Where the mended file goes.", valueName: "file"), completion: .file())
+  var output: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A folder for mended files, which keep their names and their places below the folders that are named.",
+      valueName: "folder"), completion: .directory)
+  var to: String?
+
+  @Flag(help: "Replace files that are where mended ones go.")
+  var force = false
+
+  @Flag(help: "Print JSON: one object for one file, a list for several.")
+  var json = false
+
+  @Flag(help: "Print one JSON object per line, in the order of the files.")
+  var jsonl = false
+
+  @OptionGroup var reading: ReadingOptions
+  @OptionGroup var library: LibraryOptions
+
+  @Argument(help: "The files; a folder means the videos in it.", completion: .file())
+  var files: [String]
+
+  func validate() throws {
+    if json, jsonl { throw ValidationError("--json and --jsonl exclude each other.") }
+    guard (output == nil) != (to == nil), output?.isEmpty != true, to?.isEmpty != true else {
+      throw ValidationError("Say where mended files go: -o FILE for one, or --to FOLDER.")
+    }
+    if flags.options.mends.isEmpty, policy == nil {
+      throw ValidationError("Say what is to be mended, such as --faststart, or name a --policy.")
+    }
+  }
+
+  func run() async throws {
+    let settings = try SettingsReader.read(
+      flags: Settings(library, reading: reading), file: library.config)
+    let policy = try policy.map { try PolicyFiles.policy($0) }
+    let target = try MendTarget(
+      output: output.map { RawArguments.path($0) }, folder: to.map { RawArguments.path($0) },
+      replaces: force)
+    let session = try MendSession(
+      settings, files, target: target, options: flags.options, policy: policy,
+      followLinks: reading.followLinks)
+    let (printsAll, printsLines) = (json, jsonl)
+    let kept = Mutex<[MendDocument]>([])
+    let ending = try await session.run { document in
+      if printsAll {
+        kept.withLock { $0.append(document) }
+      } else if printsLines {
+        try OutputStream.standardOutput.write(try document.json())
+      } else if document.isFailure {
+        try OutputStream.standardError.write(document.text(.standardError()))
+      } else {
+        try OutputStream.standardOutput.write(document.text(.standardOutput()))
+      }
+    }
+    await session.close()
+    if printsAll {
+      let pretty = TerminalTraits.standardOutput().isTerminal
+      let all = kept.withLock { $0 }
+      let text =
+        if session.isOneFile, let only = all.first { try only.json(pretty: pretty) } else {
+          try all.json(pretty: pretty)
+        }
+      try OutputStream.standardOutput.write(text)
+    }
+    try ending.end()
+  }
+}

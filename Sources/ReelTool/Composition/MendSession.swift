@@ -1,0 +1,250 @@
+import Glibc
+import ReelCore
+import ReelIngest
+import ReelSandbox
+import ReelSource
+import ReelTerminal
+import ReelValidation
+import Synchronization
+
+/// Mends files, several at once, and tells of them in the order of the files.
+struct MendSession: Sendable {
+  /// Whether the user named one, and no folder.
+  let isOneFile: Bool
+  private let target: MendTarget
+  private let options: MendOptions
+  private let policy: Policy?
+  private let prober: SandboxedProber
+  private let mender: SandboxedMender
+  private let inputs: [SourceInput]
+  private let walk: WalkOptions
+  private let width: Int
+  private let claimed = ClaimedPlaces()
+
+  /// - Throws: ``CommandFailure``.
+  init(
+    _ settings: Settings, _ files: [String], target: MendTarget, options: MendOptions, policy: Policy?,
+    followLinks: Bool
+  ) throws {
+    let paths = RawArguments.paths(files)
+    inputs = paths.map { SourceInput(path: $0) }
+    isOneFile = paths.count == 1 && paths.allSatisfy { PictureTarget.kind(of: $0) != S_IFDIR }
+    guard isOneFile || !target.isOneFile else {
+      throw CommandFailure(.usage, "-o takes one file, and there may be several; name a folder with --to")
+    }
+    self.target = target
+    self.options = options
+    self.policy = policy
+    // What is made is not to be mended once more.
+    walk = WalkOptions(
+      followLinks: followLinks,
+      skippedDirectories: [target.folder.flatMap { DirectoryIdentity(at: $0) }].compactMap(\.self))
+    width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
+    if target.replaces { claimed.protect(paths) }
+    prober = try AppContext.prober(settings, workers: width)
+    mender = try AppContext.mender(settings)
+  }
+
+  /// Calls `report` with what became of each file, in order, and gives how it went.
+  /// - Throws: ``CommandFailure`` when no file can be mended at all; what `report` throws.
+  func run(_ report: @escaping @Sendable (MendDocument) throws -> Void) async throws -> ReelExit {
+    let interruption = Interruption()
+    let task = Task { () -> Result<Bool, any Error> in await all(report) }
+    let (result, wasInterrupted) = await interruption.cancelling(task)
+    if wasInterrupted { return .interrupted }
+    return try result.get() ? .done : .someFailed
+  }
+
+  /// Ends the workers.
+  func close() async { await prober.close() }
+
+  private enum Answer: Sendable {
+    case document(MendDocument)
+    /// No other file will fare better.
+    case end(CommandFailure)
+  }
+
+  /// Whether none failed.
+  private func all(_ report: @escaping @Sendable (MendDocument) throws -> Void) async -> Result<
+    Bool, any Error
+  > {
+    let items = FoundItems(walk: SourceWalk(inputs: inputs, options: walk))
+    var result = Result<Bool, any Error>.success(true)
+    await BlockingQueue(label: "reel.mend", width: width).mapInOrder(items) { item, flag in
+      answer(item, flag)
+    } _: { answer in
+      do {
+        switch answer {
+        case nil: break
+        case .end(let failure): throw failure
+        case .document(let document):
+          try report(document)
+          if document.isFailure { result = .success(false) }
+        }
+        return true
+      } catch {
+        result = .failure(error)
+        return false
+      }
+    }
+    return result
+  }
+
+  private func answer(_ item: WalkItem, _ flag: CancellationFlag) -> Answer? {
+    switch item {
+    case .ignored, .orphanSidecar: return nil
+    case .failed(let path, let error):
+      return .document(
+        MendDocument(
+          path: path,
+          result: .failure(
+            FileFailure(
+              code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error))))
+    case .candidate(let found):
+      do throws(MendError) {
+        return .document(MendDocument(path: found.path, result: .success(try mended(found, flag))))
+      } catch {
+        if error.code.isInstallation { return .end(CommandFailure(.couldNotRun, error.told)) }
+        return .document(
+          MendDocument(
+            path: found.path,
+            result: .failure(
+              FileFailure(
+                code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error))))
+      }
+    }
+  }
+
+  // MARK: One file
+
+  private func mended(_ found: FoundFile, _ flag: CancellationFlag) throws(MendError) -> MendDocument.Made {
+    let file: SourceFile
+    do throws(SourceError) { file = try found.open() } catch {
+      throw MendError(MendError.Code(rawValue: error.code.rawValue) ?? .unreadable, error.text)
+    }
+    let before = try facts(of: file, flag)
+    var options = wanted(file, before)
+    options.mends = options.mends.filter { MendNeeds.mayNeed($0, options, before, file.path) }
+    guard !options.mends.isEmpty else { return MendDocument.Made(done: [], file: nil) }
+    let name = target.path(
+      for: file.path, below: inputs,
+      extension: options.mends.contains(.fileExtension) ? before?.container : nil)
+    try claim(name)
+    let draft = try MendDraft(at: name, source: file.identity, replaces: target.replaces)
+    let outcome = try mender.mend(file, options, into: draft.output, cancellation: flag)
+    guard !outcome.done.isEmpty else { return MendDocument.Made(done: [], file: nil) }
+    let after: ProbeReport
+    do throws(ProbeError) { after = try prober.probe(draft.sourceFile(), cancellation: flag) } catch {
+      throw error.code == .cancelled
+        ? MendError(error)
+        : MendError(.notProven, "mended, it could not be read (\(error.message)); the source is as it was")
+    }
+    try MendValidation.check(before, after.media, options, done: outcome.done)
+    guard (try? file.handle.currentIdentity()) == file.identity else {
+      throw MendError(.sourceChanged, "it changed while it was mended; try again when nothing writes to it")
+    }
+    guard !flag.isSet else { throw MendError(.cancelled, "it was cancelled before it was mended") }
+    try draft.finish()
+    return MendDocument.Made(done: outcome.done, file: name)
+  }
+
+  /// - Throws: `notWritten` where another file of this run goes there, or the user named what is there.
+  private func claim(_ name: SourcePath) throws(MendError) {
+    guard !claimed.isProtected(name) else {
+      throw MendError(
+        .notWritten, "\(name.text) is one of the files that were named, and these are never replaced")
+    }
+    guard claimed.claim(name) else {
+      throw MendError(
+        .notWritten,
+        "another file of this run is mended to \(name.text); mend one of them by itself, to another place")
+    }
+  }
+
+  /// Nil for a file that was cut off so that only ``Mend/salvage`` may open it.
+  private func facts(of file: SourceFile, _ flag: CancellationFlag) throws(MendError) -> MediaInfo? {
+    do throws(ProbeError) {
+      return try prober.probe(file, cancellation: flag).media
+    } catch {
+      guard error.code == .truncated, options.mends.contains(.salvage) else { throw MendError(error) }
+      return nil
+    }
+  }
+
+  /// What the flags say, and what the policy finds that can be mended.
+  private func wanted(_ file: SourceFile, _ media: MediaInfo?) -> MendOptions {
+    guard let policy, let media else { return options }
+    let report = ProbeReport(
+      media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: ""))
+    let facts = FixtureFacts(
+      path: file.path, patternPath: target.place(of: file.path, below: inputs), size: file.size,
+      reading: .media(report))
+    let findings = RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
+    var options = options
+    for finding in findings where finding.state == .broken {
+      if let mend = MendNeeds.mend(for: finding.rule) { options.mends.insert(mend) }
+    }
+    // The one without the other would be half of it.
+    if options.mends.contains(.unfragment), policy.asks("mp4.notFastStart") {
+      options.mends.insert(.faststart)
+    }
+    return options
+  }
+}
+
+/// Which mends a file may need, by what is known of it.
+enum MendNeeds {
+  /// What puts right that a file breaks a rule; nil where nothing does without loss, or without leaving something out that
+  /// is shown.
+  static func mend(for rule: String) -> Mend? {
+    switch rule {
+    case "mp4.notFastStart": .faststart
+    case "mp4.fragmented": .unfragment
+    case "privacy.location": .location
+    case "ext.mismatch": .fileExtension
+    default: nil
+    }
+  }
+
+  /// Whether there may be something to do; the mender looks closer.
+  static func mayNeed(_ mend: Mend, _ options: MendOptions, _ media: MediaInfo?, _ path: SourcePath) -> Bool {
+    guard let media else { return true }
+    let isISO = [.mp4, .mov, .m4v, .threeGP, .threeG2].contains(media.container)
+    switch mend {
+    case .faststart:
+      return isISO && (media.fastStart != true || options.mends.contains(.unfragment))
+    case .unfragment: return isISO && media.fragmented == true
+    case .location: return isISO || media.hasLocation == true
+    case .privateTags, .data: return true
+    case .duration: return media.duration == nil || media.durationSource == .packets
+    case .salvage: return media.truncated != false
+    case .rotation:
+      return media.video != nil
+        && (media.video?.rotation ?? 0, media.video?.mirrored ?? false) != (options.rotation ?? 0, false)
+    case .sampleAspectRatio:
+      guard let video = media.video else { return false }
+      return video.sampleAspectRatio?.ratio != options.sampleAspectRatio?.ratio
+    case .fileExtension:
+      return path.claimedExtension.map { media.container.contradicts(claimedExtension: $0) } ?? false
+    }
+  }
+}
+
+/// Where the files of one run go, which must not meet.
+private final class ClaimedPlaces: Sendable {
+  private let places = Mutex<Set<SourcePath>>([])
+  private let files = Mutex<Set<DirectoryIdentity>>([])
+
+  /// What the user named is not replaced.
+  func protect(_ paths: [SourcePath]) {
+    let found = Set(paths.compactMap { DirectoryIdentity(at: $0) })
+    files.withLock { $0 = found }
+  }
+
+  func isProtected(_ path: SourcePath) -> Bool {
+    files.withLock { files in !files.isEmpty && DirectoryIdentity(at: path).map(files.contains) ?? false }
+  }
+
+  /// Whether nobody had it.
+  func claim(_ path: SourcePath) -> Bool { places.withLock { $0.insert(path).inserted } }
+}

@@ -1,0 +1,200 @@
+import ReelCore
+
+/// What a fresh worker is asked to do about mending; the file's descriptor comes with the frame. It has been asked nothing
+/// before, and is asked nothing afterwards.
+package enum MendRequest: Hashable, Sendable {
+  /// Write the file anew; ``MendOutputRequest`` brings the descriptor of the new one.
+  case mend(ReadRequest, MendOptions)
+  /// Digests of the file's streams.
+  case digest(ReadRequest, DigestOptions)
+
+  /// What of a file counts for a proof.
+  package struct DigestOptions: Hashable, Sendable {
+    /// Which streams do not count.
+    package enum Exclusion: CaseIterable, Sendable {
+      case nothing
+      /// Data, but for time codes.
+      case timedMetadata
+      case data
+    }
+    package let exclusion: Exclusion
+    /// Of each stream that counts, only so many packets do; nil for all.
+    package let most: [Int64]?
+    /// Whether times count from the first packet of each stream on, and not how long a packet lasts beside when it and
+    /// the next one begin.
+    package let mediaTimeOnly: Bool
+    /// The same for files to be compared, and unknown to whoever made them.
+    package let seed: UInt64
+
+    /// - Parameters: as the properties.
+    package init(exclusion: Exclusion, most: [Int64]?, mediaTimeOnly: Bool, seed: UInt64) {
+      self.exclusion = exclusion
+      self.most = most
+      self.mediaTimeOnly = mediaTimeOnly
+      self.seed = seed
+    }
+  }
+
+  /// Streams of a file.
+  static let mostStreams = 256
+
+  private enum Kind: CaseIterable {
+    case mend, digest
+  }
+
+  /// The frame.
+  package func encoded() throws(WireError) -> [UInt8] {
+    try WireFrame.encode(.mendRequest) { writer throws(WireError) in
+      switch self {
+      case .mend(let file, let options):
+        writer.code(Kind.mend)
+        writer.readRequest(file)
+        try writer.list(options.mends.sorted { $0.rawValue < $1.rawValue }, limit: Mend.allCases.count) {
+          $0.code($1)
+        }
+        writer.optional(options.rotation)
+        writer.optional(options.sampleAspectRatio?.ratio) {
+          $0.number(Int64($1.numerator))
+          $0.number(Int64($1.denominator))
+        }
+      case .digest(let file, let options):
+        writer.code(Kind.digest)
+        writer.readRequest(file)
+        writer.code(options.exclusion)
+        writer.flag(options.most != nil)
+        try writer.list(options.most ?? [], limit: Self.mostStreams) { $0.number($1) }
+        writer.flag(options.mediaTimeOnly)
+        writer.number(options.seed)
+      }
+    }
+  }
+
+  /// - Throws: ``WireError`` for anything but such a frame.
+  package init(decoding frame: [UInt8]) throws(WireError) {
+    self = try WireFrame.decode(frame, .mendRequest) { reader throws(WireError) in
+      switch try reader.code(Kind.self, "kind") {
+      case .mend: .mend(try reader.readRequest(), try reader.mendOptions())
+      case .digest: .digest(try reader.readRequest(), try reader.digestOptions())
+      }
+    }
+  }
+}
+
+/// Brings the descriptor of the file that a mended one is written to, which is empty.
+package struct MendOutputRequest: Hashable, Sendable {
+  /// It has no fields.
+  package init() {}
+
+  /// The frame.
+  package func encoded() throws(WireError) -> [UInt8] {
+    try WireFrame.encode(.mendOutput) { _ throws(WireError) in }
+  }
+
+  /// - Throws: ``WireError`` for anything but such a frame.
+  package init(decoding frame: [UInt8]) throws(WireError) {
+    self = try WireFrame.decode(frame, .mendOutput) { _ throws(WireError) in MendOutputRequest() }
+  }
+}
+
+/// A worker's answer to a ``MendRequest``.
+package enum MendReply: Hashable, Sendable {
+  /// What was done, and how many bytes were written; nothing, where there was nothing to mend.
+  case mended(Set<Mend>, size: Int64)
+  case digests([StreamDigest])
+  case failure(MendError)
+
+  private enum Kind: CaseIterable {
+    case mended, digests, failure
+  }
+
+  /// The frame.
+  package func encoded() throws(WireError) -> [UInt8] {
+    try WireFrame.encode(.mendReply) { writer throws(WireError) in
+      switch self {
+      case .mended(let done, let size):
+        writer.code(Kind.mended)
+        try writer.list(done.sorted { $0.rawValue < $1.rawValue }, limit: Mend.allCases.count) { $0.code($1) }
+        writer.number(size)
+      case .digests(let digests):
+        writer.code(Kind.digests)
+        try writer.list(digests, limit: MendRequest.mostStreams) { writer, digest in
+          writer.code(digest.kind)
+          writer.number(digest.packets)
+          writer.bytes.append(contentsOf: digest.digest.prefix(StreamDigest.length))
+        }
+      case .failure(let error):
+        writer.code(Kind.failure)
+        writer.code(error.code)
+        writer.text(error.message, limit: .sentence)
+      }
+    }
+  }
+
+  /// - Throws: ``WireError`` for anything but such a frame.
+  package init(decoding frame: [UInt8]) throws(WireError) {
+    self = try WireFrame.decode(frame, .mendReply) { reader throws(WireError) in
+      switch try reader.code(Kind.self, "kind") {
+      case .mended:
+        return .mended(try reader.mends(), size: try reader.number(in: 0...Int64.max, "size"))
+      case .digests:
+        return .digests(
+          try reader.list(limit: MendRequest.mostStreams, "digests") { reader throws(WireError) in
+            StreamDigest(
+              kind: try reader.code(StreamDigest.Kind.self, "kind"),
+              packets: try reader.number(in: 0...Int64.max, "packets"),
+              digest: Array(try reader.take(StreamDigest.length)))
+          })
+      case .failure:
+        let code = try reader.code(MendError.Code.self, "code")
+        guard code.isForAWorkerToSay else { throw .field("code") }
+        return .failure(MendError(code, try reader.text(limit: .sentence, "message")))
+      }
+    }
+  }
+}
+
+extension MendError.Code {
+  /// As of a ``ProbeError/Code``.
+  fileprivate var isForAWorkerToSay: Bool {
+    switch self {
+    case .notMendable, .notWritten: true
+    default: ProbeError.Code(rawValue: rawValue)?.isForAWorkerToSay ?? false
+    }
+  }
+}
+
+extension WireReader {
+  fileprivate mutating func mends() throws(WireError) -> Set<Mend> {
+    let mends = try list(limit: Mend.allCases.count, "mends") { reader throws(WireError) in
+      try reader.code(Mend.self, "mends")
+    }
+    guard mends == mends.sorted(by: { $0.rawValue < $1.rawValue }), Set(mends).count == mends.count else {
+      throw .field("mends")
+    }
+    return Set(mends)
+  }
+
+  fileprivate mutating func mendOptions() throws(WireError) -> MendOptions {
+    var options = MendOptions(try mends())
+    options.rotation = try optionalInt(in: 0...270, "rotation")
+    options.sampleAspectRatio = try optional("sampleAspectRatio") { reader throws(WireError) in
+      let range: ClosedRange<Int64> = 1...(1 << 16)
+      let (across, down) = (try reader.number(in: range, "sar"), try reader.number(in: range, "sar"))
+      guard let ratio = Rational(Int(across), Int(down)) else { throw .field("sar") }
+      return SampleAspectRatio(ratio)
+    }
+    return options
+  }
+
+  fileprivate mutating func digestOptions() throws(WireError) -> MendRequest.DigestOptions {
+    let exclusion = try code(MendRequest.DigestOptions.Exclusion.self, "exclusion")
+    let isLimited = try flag("most")
+    let most = try list(limit: MendRequest.mostStreams, "most") { reader throws(WireError) in
+      try reader.number(in: 0...Int64.max, "most")
+    }
+    guard isLimited || most.isEmpty else { throw .field("most") }
+    return MendRequest.DigestOptions(
+      exclusion: exclusion, most: isLimited ? most : nil, mediaTimeOnly: try flag("mediaTimeOnly"),
+      seed: try number(UInt64.self))
+  }
+}

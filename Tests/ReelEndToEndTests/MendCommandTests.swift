@@ -1,0 +1,129 @@
+import Foundation
+import ReelTestSupport
+import Testing
+
+@Suite("reel mend", .shortTime)
+struct MendCommandTests {
+  private static func json(_ text: some StringProtocol) throws -> [String: Any] {
+    try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] ?? [:]
+  }
+
+  private func media(_ bench: Workbench, _ path: String) async throws -> [String: Any] {
+    let run = try await bench.reel("probe", path, "--json")
+    #expect(run.status == 0, "\(run.errors)")
+    return try Self.json(run.output)["media"] as? [String: Any] ?? [:]
+  }
+
+  @Test("one file goes where it is to go, and the source stays as it was")
+  func oneFile() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/phone-located.mov", as: "a.mov")
+    let source = bench.clips.appendingPathComponent("a.mov")
+    let before = try Data(contentsOf: source)
+    let run = try await bench.reel("mend", "clips/a.mov", "-o", "b.mov", "--faststart", "--strip-location")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output == "clips/a.mov: b.mov: index first, location taken out\n")
+    #expect(try Data(contentsOf: source) == before)
+    let after = try await media(bench, "b.mov")
+    #expect(after["fastStart"] as? Bool == true && after["hasLocation"] as? Bool == false)
+    // Nothing but the file is left.
+    #expect(try Self.names(in: bench.folder) == ["b.mov", "clips"])
+  }
+
+  private static func names(in folder: URL) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+  }
+
+  @Test("a folder is mended into another one, each file in its place; what is well is not written")
+  func folder() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
+    try bench.add("clips/faststart.mp4", as: "b.mp4")
+    try bench.add("clips/fragmented.mp4", as: "below/c.mp4")
+    try bench.add("clips/vp9.webm", as: "d.webm")
+    try bench.write("#EXTM3U\n", to: "e.mp4")
+    let run = try await bench.reel(
+      "mend", "clips", "--to", "mended", "--faststart", "--unfragment", "--jsonl")
+    #expect(run.status == 3)
+    let lines = try run.output.split(separator: "\n").map { try Self.json($0) }
+    #expect(lines.count == 5)
+    #expect(
+      Set(lines.compactMap { $0["mended"] as? [String] }) == [["faststart"], ["unfragment"], []])
+    #expect(lines.compactMap { ($0["error"] as? [String: Any])?["code"] as? String } == ["playlist"])
+    let mended = bench.folder.appendingPathComponent("mended")
+    #expect(try Self.names(in: mended) == ["a.mp4", "below"])
+    #expect(try await media(bench, "mended/below/c.mp4")["fragmented"] as? Bool == false)
+    // Again: nothing is written over.
+    let again = try await bench.reel("mend", "clips/a.mp4", "--to", "mended", "--faststart")
+    #expect(again.status == 3 && again.errors.contains("already exists"), "\(again.errors)")
+    let forced = try await bench.reel("mend", "clips/a.mp4", "--to", "mended", "--faststart", "--force")
+    #expect(forced.status == 0, "\(forced.errors)")
+  }
+
+  @Test("a policy says what is mended; the result keeps it")
+  func policy() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
+    try bench.add("clips/mov-named.mp4", as: "b.mp4")
+    try bench.add("clips/phone-located.mov", as: "c.mov")
+    try bench.write(
+      "policy: 1\nname: ours\nextends: none\nrules: {mp4.notFastStart: error, ext.mismatch: warn, privacy.location: error}\n",
+      to: "../ours.yaml")
+    let run = try await bench.reel("mend", "clips", "--to", "mended", "--policy", "ours.yaml")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(
+      try Self.names(in: bench.folder.appendingPathComponent("mended")) == ["a.mp4", "b.mov", "c.mov"])
+    let judged = try await ReelBinary.run(
+      ["validate", "mended", "--policy", "ours.yaml"], in: bench.folder)
+    #expect(judged.status == 0, "\(judged.output)")
+  }
+
+  @Test("the source itself is never replaced, and neither is what is no file")
+  func neverReplaced() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
+    let source = bench.clips.appendingPathComponent("a.mp4")
+    let before = try Data(contentsOf: source)
+    try FileManager.default.linkItem(at: source, to: bench.clips.appendingPathComponent("b.mp4"))
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.folder.appendingPathComponent("c.mp4").path, withDestinationPath: source.path)
+    for target in ["clips/a.mp4", "clips/b.mp4", "c.mp4"] {
+      for force in [[], ["--force"]] {
+        let run = try await ReelBinary.run(
+          ["mend", "clips/a.mp4", "-o", target, "--faststart"] + force, in: bench.folder)
+        #expect(run.status == 3, "\(target)")
+        #expect(try Data(contentsOf: source) == before)
+      }
+    }
+    let same = try await bench.reel("mend", "clips", "--to", "clips", "--faststart", "--force")
+    #expect(try Data(contentsOf: source) == before, "\(same.output)")
+  }
+
+  @Test("a file that was cut off is made playable; one without its index is not")
+  func salvage() async throws {
+    let bench = try Workbench()
+    try bench.add("broken/cut-off.mp4", as: "a.mp4")
+    try bench.add("broken/no-moov.mp4", as: "b.mp4")
+    let run = try await bench.reel("mend", "clips", "--to", "mended", "--salvage")
+    #expect(run.status == 3)
+    #expect(run.errors.contains("[indexMissing]"))
+    #expect(try await media(bench, "mended/a.mp4")["truncated"] as? Bool == false)
+  }
+
+  @Test(
+    "what can't be is a usage error",
+    arguments: [
+      ["clips/a.mp4", "--faststart"], ["clips/a.mp4", "-o", "b.mp4"],
+      ["clips/a.mp4", "-o", "b.mp4", "--to", "c", "--faststart"],
+      ["clips/a.mp4", "-o", "b.mp4", "--rotate", "45"], ["clips/a.mp4", "-o", "b.mp4", "--sar", "0:1"],
+      ["clips/a.mp4", "-o", "b.mp4", "--sar", "4"], ["clips", "-o", "b.mp4", "--faststart"],
+      ["clips/a.mp4", "clips/a.mp4", "-o", "b.mp4", "--faststart"],
+    ])
+  func usage(_ arguments: [String]) async throws {
+    let bench = try Workbench()
+    try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
+    let run = try await ReelBinary.run(["mend"] + arguments, in: bench.folder)
+    #expect(run.status == 64, "\(run.errors)")
+    #expect(try Self.names(in: bench.folder) == ["clips"])
+  }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import ReelCore
+import ReelProbe
+import ReelTestSupport
+import Testing
+
+@testable import ReelMend
+
+/// A sample of the project that is an MP4 or one of its kin.
+struct MendSample: CustomTestStringConvertible {
+  let path: String
+  let container: MediaContainer
+
+  var testDescription: String { URL(fileURLWithPath: path).lastPathComponent }
+
+  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Samples")
+
+  static func named(_ name: String) -> MendSample {
+    let path = folder.appendingPathComponent(name)
+    return MendSample(path: path.path, container: MediaContainer(rawValue: path.pathExtension) ?? .mp4)
+  }
+
+  static let all: [MendSample] = {
+    let clips = folder.appendingPathComponent("clips").path
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: clips)) ?? []
+    return names.sorted().filter { ["mp4", "mov", "m4v"].contains(($0 as NSString).pathExtension) }
+      .map { named("clips/\($0)") }
+  }()
+}
+
+@Suite(.shortTime) struct MendingTests {
+  private static let square = Rational(1, 1).map { SampleAspectRatio($0) }
+  private static let wide = Rational(4, 3).map { SampleAspectRatio($0) }
+  /// What is asked for, and what of it does not count in the proof.
+  static let options: [MendOptions] = [
+    MendOptions([.faststart]), MendOptions([.unfragment]), MendOptions([.unfragment, .faststart]),
+    MendOptions([.location]), MendOptions([.privateTags, .faststart]), MendOptions([.data]),
+    MendOptions(rotation: 90), MendOptions(rotation: 180), MendOptions([.faststart], rotation: 270),
+    MendOptions(rotation: 0), MendOptions(sampleAspectRatio: wide),
+    MendOptions([.faststart, .privateTags], rotation: 90, sampleAspectRatio: wide),
+  ]
+
+  @Test(arguments: MendSample.all)
+  func everySampleHoldsTheSameMended(_ sample: MendSample) throws {
+    let before = try facts(of: sample.path, as: sample.container)
+    for options in Self.options {
+      let copy = try MendedCopy(of: sample.path, as: sample.container, options)
+      guard !copy.done.isEmpty else {
+        #expect(fileSize(copy.path) == 0)
+        continue
+      }
+      let mediaTimeOnly = copy.done.contains(.unfragment)
+      let exclusion: PacketDigests.Exclusion = options.mends.contains(.data) ? .data : .nothing
+      let (old, new) = (
+        try digests(
+          of: sample.path, as: sample.container, without: exclusion, mediaTimeOnly: mediaTimeOnly),
+        try digests(
+          of: copy.path, as: sample.container, without: exclusion, mediaTimeOnly: mediaTimeOnly)
+      )
+      #expect(old == new && !new.isEmpty, "\(options)")
+      let after = try facts(of: copy.path, as: sample.container)
+      #expect(after.title == before.title || options.mends.contains(.privateTags))
+      #expect(after.createdAt == before.createdAt)
+      #expect(after.audio == before.audio)
+      if options.mends.contains(.faststart), after.fragmented != true { #expect(after.fastStart == true) }
+      if options.mends.contains(.unfragment) { #expect(after.fragmented == false) }
+      if !options.mends.isDisjoint(with: [.location, .privateTags]) { #expect(after.hasLocation != true) }
+      if let rotation = options.rotation, copy.done.contains(.rotation) {
+        #expect(after.video?.rotation == rotation)
+      }
+      if let ratio = options.sampleAspectRatio, copy.done.contains(.sampleAspectRatio) {
+        #expect(after.video?.sampleAspectRatio == ratio)
+      }
+      // Mended once is mended for good.
+      #expect(try MendedCopy(of: copy.path, as: sample.container, options).done.subtracting([.data]).isEmpty)
+      try Self.expectNoNewMessages(sample.path, copy.path)
+    }
+  }
+
+  /// What FFmpeg says while it decodes.
+  private static func messages(_ path: String) throws -> [Substring] {
+    guard let program = FFmpegProgram.path else { return [] }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = ["-v", "warning", "-nostdin", "-i", path, "-f", "null", "-"]
+    let pipe = Pipe()
+    process.standardError = pipe
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+      // An address, and a place in the file.
+      .map { $0.drop { $0 != "]" } }
+  }
+
+  private static func expectNoNewMessages(_ source: String, _ mended: String) throws {
+    let new = Set(try messages(mended)).subtracting(try messages(source))
+    #expect(new.isEmpty, "\(mended)")
+  }
+
+  @Test func nothingIsWrittenWhereNothingNeedsMending() throws {
+    let sample = MendSample.named("clips/faststart.mp4")
+    let copy = try MendedCopy(of: sample.path, as: .mp4, MendOptions([.faststart, .unfragment, .salvage]))
+    #expect(copy.done.isEmpty && fileSize(copy.path) == 0)
+  }
+
+  /// Metadata goes, what follows it stays where it is.
+  @Test func locationLeavesNoTrace() throws {
+    let sample = MendSample.named("clips/phone-located.mov")
+    #expect(try facts(of: sample.path, as: .mov).hasLocation == true)
+    let copy = try MendedCopy(of: sample.path, as: .mov, MendOptions([.location]))
+    #expect(copy.done == [.location])
+    let after = try facts(of: copy.path, as: .mov)
+    #expect(after.hasLocation == false)
+    let text = String(decoding: contents(of: copy.path), as: UTF8.self)
+    #expect(!text.contains("ISO6709") && !text.contains("+37"))
+  }
+
+  // MARK: Files that were cut off
+
+  /// Wherever it was cut off behind its index, what is there is played, and no more.
+  @Test func aCutFileIsSalvagedUpToItsLastWholePicture() throws {
+    let sample = MendSample.named("clips/faststart.mp4")
+    let whole = contents(of: sample.path)
+    let all = try digests(of: sample.path, as: .mp4)
+    let folder = try TemporaryFolder()
+    var kept: [Int64] = []
+    for share in [30, 50, 70, 90, 99] {
+      try folder.write(whole.prefix(whole.count * share / 100), to: "cut.mp4")
+      let cut = folder.path(of: "cut.mp4")
+      guard let copy = try? MendedCopy(of: cut, as: .mp4, MendOptions([.salvage])) else { continue }
+      #expect(copy.done == [.salvage])
+      let new = try digests(of: copy.path, as: .mp4, mediaTimeOnly: true)
+      let most = new.map(\.packets)
+      #expect(try digests(of: cut, as: .mp4, most: most, mediaTimeOnly: true) == new)
+      #expect(try digests(of: sample.path, as: .mp4, most: most, mediaTimeOnly: true) == new)
+      #expect(zip(most, all).allSatisfy { $0 <= $1.packets })
+      let after = try facts(of: copy.path, as: .mp4)
+      #expect(after.truncated == false && after.warnings.isEmpty, "\(after.warnings)")
+      kept.append(most[0])
+    }
+    #expect(kept.count >= 3 && kept == kept.sorted())
+  }
+
+  @Test func aCutFileOfFragmentsIsSalvagedAsOne() throws {
+    let sample = MendSample.named("clips/fragmented.mp4")
+    let whole = contents(of: sample.path)
+    let folder = try TemporaryFolder()
+    try folder.write(whole.prefix(whole.count * 3 / 4), to: "cut.mp4")
+    let cut = folder.path(of: "cut.mp4")
+    #expect(throws: MendError.self) { try MendedCopy(of: cut, as: .mp4, MendOptions([.unfragment])) }
+    let copy = try MendedCopy(of: cut, as: .mp4, MendOptions([.salvage]))
+    #expect(copy.done == [.salvage, .unfragment])
+    let new = try digests(of: copy.path, as: .mp4, mediaTimeOnly: true)
+    #expect(try digests(of: cut, as: .mp4, most: new.map(\.packets), mediaTimeOnly: true) == new)
+  }
+
+  // MARK: The proof
+
+  /// A muxer that does anything else than what it should is found out.
+  @Test func oneChangedByteIsFound() throws {
+    let sample = MendSample.named("clips/moov-at-end.mp4")
+    let old = try digests(of: sample.path, as: .mp4)
+    let copy = try MendedCopy(of: sample.path, as: .mp4, MendOptions([.faststart]))
+    #expect(try digests(of: copy.path, as: .mp4) == old)
+    let bytes = Data(contents(of: copy.path))
+    func place(_ type: String, _ offset: Int) throws -> Int64 {
+      Int64(try #require(bytes.range(of: Data(type.utf8))).lowerBound + offset)
+    }
+    // In the media data; in the times of pictures; in which of them are key frames; where the first chunk is; how many
+    // ticks a second has; what the decoder is told.
+    for offset in [
+      Int64(bytes.count - 40), try place("stts", 19), try place("stss", 11), try place("stco", 15),
+      try place("mdhd", 19), try place("avcC", 7),
+    ] {
+      copy.corrupt(at: offset)
+      #expect((try? digests(of: copy.path, as: .mp4)) != old, "byte \(offset)")
+      copy.corrupt(at: offset)
+    }
+    #expect(try digests(of: copy.path, as: .mp4) == old)
+  }
+
+  // MARK: Files of others
+
+  /// What rules would ask for, of every file of the corpus, where it is there.
+  @Test(.enabled(if: MendCorpus.files.count > 0, "needs ../shared/corpus or REEL_CORPUS"))
+  func everyFileOfTheCorpusHoldsTheSameMended() throws {
+    var (mended, refused) = (0, 0)
+    let files = MendCorpus.files.enumerated().filter { TestForm.isLong || $0.offset % 3 == 0 }.map(\.element)
+    for path in files {
+      for options in [
+        MendOptions([.unfragment, .faststart]), MendOptions([.privateTags]), MendOptions(rotation: 90),
+      ] {
+        do {
+          let copy = try MendedCopy(of: path, as: .mp4, options)
+          guard !copy.done.isEmpty else { continue }
+          let mediaTimeOnly = copy.done.contains(.unfragment)
+          let exclusion: PacketDigests.Exclusion =
+            options.mends.contains(.privateTags) ? .timedMetadata : .nothing
+          let old = try? digests(
+            of: path, as: .mp4, without: exclusion, mediaTimeOnly: mediaTimeOnly)
+          let new = try? digests(
+            of: copy.path, as: .mp4, without: exclusion, mediaTimeOnly: mediaTimeOnly)
+          guard let old, old == new else {
+            refused += 1
+            continue
+          }
+          mended += 1
+        } catch is MendError {
+          refused += 1
+        }
+      }
+    }
+    // Those that have no pictures, lie about them, or are damaged.
+    #expect(mended > 4 * refused, "\(mended) mended, \(refused) refused")
+  }
+}
+
+/// MP4 and its kin of the corpus.
+enum MendCorpus {
+  static let files: [String] = {
+    let beside = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("shared/corpus")
+    let folder = ProcessInfo.processInfo.environment["REEL_CORPUS"] ?? beside.path
+    let found = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+    return found.filter { ["mp4", "mov", "m4v"].contains(($0 as NSString).pathExtension.lowercased()) }
+      .sorted().map { folder + "/" + $0 }.filter { fileSize($0) > 0 && fileSize($0) < 20 << 20 }
+  }()
+}

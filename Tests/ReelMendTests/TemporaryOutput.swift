@@ -1,0 +1,73 @@
+import Glibc
+import ReelCore
+import ReelProbe
+import ReelTestSupport
+
+@testable import ReelMend
+
+/// What mending in this process makes of a file on disk.
+struct MendedCopy {
+  let done: Set<Mend>
+  let path: String
+  private let folder: TemporaryFolder
+
+  static let limits = ReadingLimits(bytes: 1 << 40, seconds: 60)
+
+  /// - Throws: ``MendError``.
+  init(of path: String, as container: MediaContainer, _ options: MendOptions) throws {
+    folder = try TemporaryFolder()
+    self.path = folder.path(of: "mended")
+    let (source, output) = (
+      open(path, O_RDONLY | O_CLOEXEC), open(self.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    )
+    defer {
+      close(source)
+      close(output)
+    }
+    done = try FileMender(limits: Self.limits)
+      .mend(
+        descriptor: source, size: fileSize(path), container: container, options: options, output: output
+      ).done
+  }
+
+  /// Changes one byte.
+  func corrupt(at offset: Int64) {
+    let file = open(path, O_RDWR | O_CLOEXEC)
+    defer { close(file) }
+    var byte: UInt8 = 0
+    _ = pread(file, &byte, 1, off_t(offset))
+    byte ^= 1
+    _ = pwrite(file, &byte, 1, off_t(offset))
+  }
+}
+
+/// - Parameter most: as ``PacketDigests/digests(descriptor:size:container:without:most:)``.
+func digests(
+  of path: String, as container: MediaContainer, without exclusion: PacketDigests.Exclusion = .nothing,
+  most: [Int64]? = nil, mediaTimeOnly: Bool = false
+) throws -> [StreamDigest] {
+  let file = open(path, O_RDONLY | O_CLOEXEC)
+  defer { close(file) }
+  return try PacketDigests(limits: MendedCopy.limits, mediaTimeOnly: mediaTimeOnly, seed: 7)
+    .digests(
+      descriptor: file, size: fileSize(path), container: container, without: exclusion, most: most)
+}
+
+func facts(of path: String, as container: MediaContainer) throws -> MediaInfo {
+  let file = open(path, O_RDONLY | O_CLOEXEC)
+  defer { close(file) }
+  return try FFmpegReader().read(.descriptor(file), size: fileSize(path), container: container).media
+}
+
+func fileSize(_ path: String) -> Int64 {
+  var status = stat()
+  return stat(path, &status) == 0 ? Int64(status.st_size) : -1
+}
+
+func contents(of path: String) -> [UInt8] {
+  let file = open(path, O_RDONLY | O_CLOEXEC)
+  defer { close(file) }
+  var bytes = [UInt8](repeating: 0, count: Int(max(0, fileSize(path))))
+  let count = pread(file, &bytes, bytes.count, 0)
+  return Array(bytes.prefix(max(0, count)))
+}

@@ -1,0 +1,63 @@
+import ReelCore
+import ReelWire
+import Testing
+
+/// What is written is what is read, and nothing else is read.
+@Suite struct MendWireTests {
+  private static let file = ReadRequest(
+    size: 1 << 40, container: .mov, byteBudget: 1 << 50, milliseconds: 9000)
+  private static let wide = Rational(12, 11).map { SampleAspectRatio($0) }
+
+  static let requests: [MendRequest] = [
+    .mend(file, MendOptions()),
+    .mend(file, MendOptions(Set(Mend.allCases), rotation: 270, sampleAspectRatio: wide)),
+    .digest(
+      file, .init(exclusion: .timedMetadata, most: nil, mediaTimeOnly: false, seed: .max)),
+    .digest(
+      file, .init(exclusion: .data, most: [0, 5, .max], mediaTimeOnly: true, seed: 0)),
+    .digest(file, .init(exclusion: .nothing, most: [], mediaTimeOnly: true, seed: 1)),
+  ]
+
+  static let replies: [MendReply] = [
+    .mended([], size: 0), .mended(Set(Mend.allCases), size: .max), .digests([]),
+    .digests(
+      StreamDigest.Kind.allCases.map {
+        StreamDigest(kind: $0, packets: 7, digest: Array(0..<UInt8(StreamDigest.length)))
+      }),
+    .failure(MendError(.notMendable, "its index is too large")),
+  ]
+
+  @Test(arguments: requests) func request(_ request: MendRequest) throws {
+    #expect(try MendRequest(decoding: request.encoded()) == request)
+  }
+
+  @Test(arguments: replies) func reply(_ reply: MendReply) throws {
+    #expect(try MendReply(decoding: reply.encoded()) == reply)
+  }
+
+  @Test func output() throws {
+    #expect(try MendOutputRequest(decoding: MendOutputRequest().encoded()) == MendOutputRequest())
+    let start = WorkerStart(role: .mender, memory: 512 << 20, processorSeconds: 10, outputSize: 1 << 40)
+    #expect(try WorkerStart(decoding: start.encoded()) == start)
+  }
+
+  /// Whatever byte is another one, it is refused or read as a whole.
+  @Test func otherBytesAreRefusedOrRead() throws {
+    for frame in try Self.requests.map({ try $0.encoded() }) + Self.replies.map({ try $0.encoded() }) {
+      for place in frame.indices {
+        for bit in [0x01, 0x80] as [UInt8] {
+          var changed = frame
+          changed[place] ^= bit
+          if let request = try? MendRequest(decoding: changed) {
+            #expect(try MendRequest(decoding: request.encoded()) == request)
+          }
+          if let reply = try? MendReply(decoding: changed) {
+            #expect(try MendReply(decoding: reply.encoded()) == reply)
+          }
+        }
+        #expect((try? MendRequest(decoding: Array(frame[..<place]))) == nil)
+        #expect((try? MendReply(decoding: Array(frame[..<place]))) == nil)
+      }
+    }
+  }
+}
