@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 
 struct notification {
   char *channel;
@@ -213,6 +214,10 @@ const char *reel_postgres_value(
     const struct reel_postgres *library, const struct pg_result *result, int row, int column) {
   return library->PQgetvalue(result, row, column);
 }
+
+int reel_postgres_event(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+void reel_postgres_ring(int event) { eventfd_write(event, 1); }
 
 // Where the header is, the declarations above are those of the header.
 #if defined(__has_include)

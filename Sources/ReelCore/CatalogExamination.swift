@@ -36,6 +36,21 @@ public protocol CatalogRepair: Sendable {
   func giveUpPoster(_ key: ObjectKey, in destination: Destination) async throws(CatalogError) -> Bool
 }
 
+/// What `reel relocate` asks a catalog.
+package protocol StoreRelocating: Sendable {
+  /// Writes down, in one transaction, that the store `old` is at `new` from now on, with everything that is known of
+  /// it. URLs of objects in a folder change with it; those that `--public-base-url` made stay.
+  ///
+  /// - Parameters:
+  ///   - objects: how many videos and posters of posts of `old` were found at `new`.
+  ///   - duplicates: what becomes of videos that are posts in both: `skip` refuses, `allow` keeps both posts of each.
+  /// - Throws: ``CatalogError``: `locked` while somebody is storing in one of them, `unusable` when it can't be done;
+  ///   nothing has changed then.
+  func relocate(
+    _ old: Destination, to new: Destination, holding objects: Int, duplicates: DuplicateHandling
+  ) async throws(CatalogError)
+}
+
 /// A process that works, or worked, on a library.
 public struct ExaminedOwner: Hashable, Sendable {
   /// How it stands.

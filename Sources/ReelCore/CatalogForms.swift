@@ -101,4 +101,34 @@ extension CatalogError {
   package static func cancelled(at catalog: String) -> CatalogError {
     CatalogError(.cancelled, "the task was cancelled before the catalog \(catalog) answered: try again")
   }
+
+  // Of a store that has moved.
+
+  package static func neverStored(in old: Destination, at catalog: String) -> CatalogError {
+    CatalogError(.unusable, "nothing was ever stored in \(old) from the catalog \(catalog)")
+  }
+
+  package static func storing(in old: Destination, or new: Destination) -> CatalogError {
+    CatalogError(.locked, "a run is storing in \(old) or \(new): wait until it has ended, then try again")
+  }
+
+  package static func publishedMeanwhile(in old: Destination) -> CatalogError {
+    CatalogError(.unusable, "something was published in \(old) meanwhile: try again")
+  }
+
+  package static func postsInBoth(_ count: Int, _ old: Destination, _ new: Destination) -> CatalogError {
+    CatalogError(
+      .unusable,
+      "videos that are posts both in \(old) and in \(new): \(count); nothing was changed: with "
+        + "\(setting: .duplicates) allow they keep both posts")
+  }
+
+  package static func sameNames(
+    in old: Destination, and new: Destination, at catalog: String
+  ) -> CatalogError {
+    CatalogError(
+      .unusable,
+      "\(old) and \(new) hold objects of the same names in the catalog \(catalog), which were stored twice: "
+        + "nothing was changed")
+  }
 }

@@ -13,6 +13,10 @@ package final class TestAuthority: Sendable {
   /// What a client is to trust, in PEM form.
   package var certificate: String { path("authority.pem") }
 
+  /// What a server shows, and its key, in PEM form.
+  package var shown: String { path("server.pem") }
+  package var key: String { path("server.key") }
+
   /// Made anew, for two days.
   package init(for name: String = "localhost") async throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -106,7 +106,7 @@ import Testing
     for run in [shown, hidden] { #expect(!(run.output + run.errors).contains("hunter2")) }
   }
 
-  @Test(arguments: [["backup", "copy"], ["relocate", "old", "new"], ["doctor", "--rebuild"]])
+  @Test(arguments: [["backup", "copy"], ["doctor", "--rebuild"]])
   func aCommandThatIsAboutAFolderSaysSo(_ arguments: [String]) async throws {
     let bench = try Workbench()
     let run = try await reel(arguments + ["--catalog", "postgres://reel@127.0.0.1:1/reel"], in: bench)

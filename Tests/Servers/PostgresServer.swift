@@ -53,6 +53,19 @@ package final class PostgresServer: Sendable {
   /// Starts it again after ``kill()``, on the same port.
   package func startAgain() async throws { try await control("start") }
 
+  /// Stops all of its processes, which answer nothing from then on, until ``wake()``.
+  package func stall() async throws { try await control("stall") }
+
+  package func wake() async throws { try await control("wake") }
+
+  /// Another one that repeats what happens on this one, and may be read.
+  package func startStandby() async throws -> PostgresServer {
+    PostgresServer(try await ServerProcess.start(Self.script, ["standby", String(port)]))
+  }
+
+  /// Makes a standby a server of its own.
+  package func promote() async throws { try await control("promote") }
+
   /// Ends it, and waits until it is gone.
   package func stop() async { await server.stop() }
 

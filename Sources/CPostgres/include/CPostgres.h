@@ -85,4 +85,7 @@ int reel_postgres_length(const struct reel_postgres *library, const struct pg_re
 const char *reel_postgres_value(
     const struct reel_postgres *library, const struct pg_result *result, int row, int column);
 
+/// A descriptor that is readable once it was rung, from then on; -1 where the system has none left.
+int reel_postgres_event(void);
+void reel_postgres_ring(int event);
 #endif

@@ -45,26 +45,7 @@ extension CatalogError {
         .corrupt, "the catalog \(server) is damaged (\(error.message)): put a backup in its place")
     default: break
     }
-    if error.state == nil, error.message.contains("no password supplied") {
-      return CatalogError(
-        .unusable,
-        "the catalog \(server) asks for a password, and none was found (\(error.message)): set PGPASSWORD, or write it into "
-          + "~/.pgpass (a line HOST:PORT:DATABASE:USER:PASSWORD, mode 600)")
-    }
-    let ofTLS = ["SSL", "certificate"]
-    if error.state == nil, ofTLS.contains(where: error.message.contains), !error.message.contains("FATAL:") {
-      return CatalogError(
-        .unusable,
-        "the catalog \(server) can't be trusted (\(error.message)): on another machine Reel wants a server with TLS and a "
-          + "certificate that can be checked; name its authority with ?sslrootcert=FILE, or, in a network that you "
-          + "trust, say ?sslmode=disable")
-    }
-    if error.state == nil, error.message.contains("FATAL:") {
-      return CatalogError(
-        .unusable,
-        "the server of the catalog \(server) does not let Reel in (\(error.message)): check the user, the password and the "
-          + "database, then try again")
-    }
+    if error.state == nil, let refusal = refusal(error.message, at: server) { return refusal }
     if error.isOutage {
       return CatalogError(
         .unusable,
@@ -72,6 +53,35 @@ extension CatalogError {
           + "try again")
     }
     return CatalogError(.unusable, "the catalog \(server) can't be used (\(error.description))")
+  }
+
+  /// Why there is no connection to a server that is there, in libpq's words; nil where they say something else.
+  private static func refusal(_ said: String, at server: String) -> CatalogError? {
+    if said.contains("does not support SSL") {
+      return CatalogError(
+        .unusable,
+        "the server of the catalog \(server) speaks no TLS, and Reel speaks to another machine by nothing else: switch it on "
+          + "there, or, where everybody on the way is trusted, say sslmode=disable in the address (\(said))")
+    }
+    let isRefused = said.contains("FATAL:")
+    if !isRefused, said.contains("certificate") || said.contains("SSL") {
+      return CatalogError(
+        .unusable,
+        "the server of the catalog \(server) did not prove who it is (\(said)): name it as its certificate does, and the "
+          + "certificates that Reel is to believe with sslrootcert=FILE in the address, PGSSLROOTCERT or "
+          + "~/.postgresql/root.crt; or, in a network that you trust, say sslmode=disable there")
+    }
+    if said.contains("no password supplied") {
+      return CatalogError(
+        .unusable,
+        "the server of the catalog \(server) wants a password: set PGPASSWORD, or write it into ~/.pgpass (a line "
+          + "HOST:PORT:DATABASE:USER:PASSWORD, mode 600)")
+    }
+    guard isRefused else { return nil }
+    return CatalogError(
+      .unusable,
+      "the server of the catalog \(server) does not let Reel in (\(said)): check its user, its password and its "
+        + "database, then try again")
   }
 
   static func newerSchema(_ found: Int, at server: String) -> CatalogError {

@@ -104,6 +104,9 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     if let failure { throw failure }
   }
 
+  /// As ``PostgresPool/makeHaste()``.
+  package func makeHaste() { pool.makeHaste() }
+
   /// Stops living without a word, as a process that was killed more than a lease ago: for tests.
   func die() async throws {
     writing?.heartbeat.cancel()

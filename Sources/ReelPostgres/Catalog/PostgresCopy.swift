@@ -92,7 +92,7 @@ package struct PostgresCopyTarget: CatalogCopyTarget {
       try PostgresSchema.prepare(pool)
       let db = try pool.connect()
       db.timeout = PostgresRows.longest
-      try db.execute(Self.begin)
+      try db.begin(Self.begin)
       try checkIsEmpty(db)
       let value = try body(PostgresRows(db: db, server: name))
       do {

@@ -11,6 +11,7 @@ package final class PostgresConnection: @unchecked Sendable {
   // Sendable: whoever has taken it from the pool is the only one to use it.
   private let library: PostgresLibrary
   private let connection: OpaquePointer
+  private let haste: Haste
 
   /// How long one statement may take.
   package var timeout: Duration
@@ -22,7 +23,7 @@ package final class PostgresConnection: @unchecked Sendable {
   /// - Throws: ``PostgresError`` (`disconnected`, or `refused` for a server that is too old).
   package init(
     _ address: PostgresAddress, library: PostgresLibrary, connectTimeout: Duration = .seconds(15),
-    timeout: Duration = .seconds(60)
+    timeout: Duration = .seconds(60), haste: Haste = Haste()
   ) throws {
     let names = address.parameters.keys.sorted()
     let keywords = CStrings(names)
@@ -34,6 +35,7 @@ package final class PostgresConnection: @unchecked Sendable {
     connection = made
     self.library = library
     self.timeout = timeout
+    self.haste = haste
     try connect(until: .now + connectTimeout)
     let version = reel_postgres_server_version(library.table, connection)
     guard version >= 130_000 else {
@@ -55,6 +57,18 @@ package final class PostgresConnection: @unchecked Sendable {
   package func execute(_ statements: String) throws {
     guard reel_postgres_send(library.table, connection, statements) == 1 else { throw lost() }
     try finish { _ in }
+  }
+
+  /// Begins a transaction that writes, by `statements`.
+  ///
+  /// A standby does not even begin one, and says so by the code of what it can't do (0A000): here by that of every other
+  /// server that takes no writes.
+  package func begin(_ statements: String) throws {
+    do {
+      try execute(statements)
+    } catch let error as PostgresError where error.state == "0A000" {
+      throw PostgresError(.refused, state: "25006", error.message)
+    }
   }
 
   /// Carries out one statement, and gives how many rows it changed or gave.
@@ -214,16 +228,20 @@ package final class PostgresConnection: @unchecked Sendable {
     return reel_postgres_result(library.table, connection)
   }
 
-  /// False when `end` came first.
+  /// False when `end` came first, or what there is of it for those in haste.
   private func wait(for events: Int16, until end: ContinuousClock.Instant) throws -> Bool {
     while true {
-      var file = pollfd(fd: reel_postgres_socket(library.table, connection), events: events, revents: 0)
-      guard file.fd >= 0 else { throw lost() }
-      let left = max(.zero, end - .now) / .milliseconds(1)
-      let count = poll(&file, 1, Int32(clamping: Int64(left.rounded(.up))))
-      if count > 0 { return true }
+      let (limit, event) = haste.limit(end)
+      var files = [
+        pollfd(fd: reel_postgres_socket(library.table, connection), events: events, revents: 0),
+        pollfd(fd: event, events: Int16(POLLIN), revents: 0),
+      ]
+      guard files[0].fd >= 0 else { throw lost() }
+      let left = max(.zero, limit - .now) / .milliseconds(1)
+      let count = poll(&files, 2, Int32(clamping: Int64(left.rounded(.up))))
+      if files[0].revents != 0 { return true }
       if count < 0, errno != EINTR { throw lost() }
-      if end <= .now { return false }
+      if haste.limit(end).limit <= .now { return false }
     }
   }
 
@@ -237,7 +255,7 @@ package final class PostgresConnection: @unchecked Sendable {
 
   private func late() -> PostgresError {
     isUsable = false
-    return PostgresError(.disconnected, "the server did not answer within \(timeout.components.seconds) s")
+    return PostgresError(.disconnected, "the server did not answer in time")
   }
 
   private func error(of result: OpaquePointer) -> PostgresError {

@@ -15,6 +15,10 @@ package final class PostgresPool: Sendable {
     package var lockTimeout = Duration.seconds(30)
     /// How long a server that was there before may be gone (a restart, a failover) until work that waits for it fails.
     package var patience = Duration.seconds(60)
+    /// How long to wait for a server that does not answer a request to connect.
+    package var connectTimeout = Duration.seconds(15)
+    /// What remains of all these from ``PostgresPool/makeHaste()`` on.
+    package var haste = Duration.seconds(5)
 
     package init() {}
   }
@@ -24,6 +28,7 @@ package final class PostgresPool: Sendable {
   package let settings: Settings
   private let library: PostgresLibrary
   private let places: DispatchSemaphore
+  private let haste = Haste()
   private let state = Mutex(State())
 
   /// What is said of a pool that was closed.
@@ -55,6 +60,10 @@ package final class PostgresPool: Sendable {
     _ = idle
   }
 
+  /// The program is about to end: work that is under way is finished where the server is there, and given up soon where
+  /// it isn't.
+  package func makeHaste() { haste.begin(patience: settings.haste) }
+
   // MARK: Work
 
   /// Reads, outside of a transaction: each statement sees what was committed when it began. After an outage `body` is
@@ -75,7 +84,7 @@ package final class PostgresPool: Sendable {
     var mayBeDone = false
     return try repeating {
       try withConnection { connection in
-        try connection.execute(begin(on: connection))
+        try connection.begin(begin(on: connection))
         let value: Value
         do {
           value = try body(PostgresTransaction(connection: connection, mayBeDone: mayBeDone))
@@ -105,7 +114,9 @@ package final class PostgresPool: Sendable {
 
   /// A connection beside those of the pool, such as for `LISTEN`, which is whoever asks for it to keep.
   package func connect() throws -> PostgresConnection {
-    let connection = try PostgresConnection(address, library: library, timeout: settings.statementTimeout)
+    let connection = try PostgresConnection(
+      address, library: library, connectTimeout: settings.connectTimeout, timeout: settings.statementTimeout,
+      haste: haste)
     state.withLock { $0.wasConnected = true }
     return connection
   }
@@ -123,7 +134,9 @@ package final class PostgresPool: Sendable {
         if error.isConflict, conflicts < 20 {
           conflicts += 1
           pause(.milliseconds(min(5 << min(conflicts, 6), 250)))
-        } else if error.isOutage, state.withLock({ $0.wasConnected && !$0.isClosed }), .now < end {
+        } else if error.isOutage, state.withLock({ $0.wasConnected && !$0.isClosed }),
+          .now < haste.limit(end).limit
+        {
           outages += 1
           forgetIdle()
           if outages > 1 { pause(.milliseconds(min(25 << min(outages, 6), 1000))) }

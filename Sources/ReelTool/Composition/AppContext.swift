@@ -2,6 +2,7 @@ import FoundationEssentials
 import ReelCore
 import ReelIngest
 import ReelLibrary
+import ReelPostgres
 import ReelSandbox
 import ReelSource
 import ReelValidation
@@ -67,6 +68,9 @@ struct AppContext: Sendable {
       throw CommandFailure(error)
     }
   }
+
+  /// A signal ends the run: nobody waits any more for a server that is gone.
+  func makeHaste() { (services.catalog as? PostgresCatalog)?.makeHaste() }
 
   // MARK: The library
 

@@ -4,7 +4,8 @@ import ReelLibrary
 import ReelPostgres
 
 /// All that commands ask of a catalog.
-typealias WholeCatalog = PosterAdding & CatalogExamination & CatalogRepair & UploadCheckpoints
+typealias WholeCatalog = PosterAdding & CatalogExamination & CatalogRepair & StoreRelocating
+  & UploadCheckpoints
 
 /// Where a command's catalog is.
 enum CatalogPlace: Sendable {

@@ -16,16 +16,11 @@ struct RelocationSession: Sendable {
   /// - Throws: ``CommandFailure`` when it can't be done; the catalog is as it was then.
   func run() async throws -> ReelExit {
     let place = try CatalogPlace(settings)
-    let path = try place.needingLibrary("a store that has moved can't be told to it yet")
     let reading = try await orCommandFailure { () async throws(CatalogError) in
-      guard let library = try await LibraryFolder.existing(at: path),
-        let catalog = try await SQLiteCatalog.openReadOnly(library: library)
-      else {
-        throw CatalogError(.unusable, "there is no catalog in \(path): name another library with --library")
-      }
+      guard let catalog = try await place.reading() else { throw CatalogError(.unusable, place.absence) }
       return catalog
     }
-    let stores = Destinations(settings: settings, library: path, checkpoints: reading)
+    let stores = Destinations(settings: settings, library: place.library, checkpoints: reading)
     let known = try await orCommandFailure { () async throws(CatalogError) in
       try await reading.destinations()
     }
@@ -45,16 +40,13 @@ struct RelocationSession: Sendable {
     }
     let store = StoreVerification.Store(
       RetryingUploader(base: target.uploader), recorder: try stores.decoratedRecorder(target))
-    let count = try await look(at: from, as: to, in: store, reading, path)
+    let count = try await look(at: from, as: to, in: store, reading, place.name)
     try await orCommandFailure { () async throws(CatalogError) in try await reading.close() }
     guard count.objects == count.sound else {
       try write("nothing was changed: not every object of \(from) is in \(to)")
       return ReelExit(count)
     }
-    let catalog = try await orCommandFailure { () async throws(CatalogError) in
-      try await SQLiteCatalog.open(
-        library: try await LibraryFolder.prepare(at: path), onWait: { LongWait.tell($0) })
-    }
+    let catalog = try await orCommandFailure { () async throws(CatalogError) in try await place.writing() }
     do throws(CatalogError) {
       try await catalog.relocate(from, to: to, holding: count.objects, duplicates: duplicates)
       try await catalog.close()
@@ -90,7 +82,7 @@ struct RelocationSession: Sendable {
 
   /// Holds what is in the store `to` against the posts of `from`, and tells what is not as it should be.
   private func look(
-    at from: Destination, as to: Destination, in store: StoreVerification.Store, _ catalog: SQLiteCatalog,
+    at from: Destination, as to: Destination, in store: StoreVerification.Store, _ catalog: any WholeCatalog,
     _ path: String
   ) async throws -> VerificationCount {
     let verification = StoreVerification(catalog: catalog, readsObjects: readsObjects) {

@@ -125,8 +125,8 @@ struct RunSession: Sendable {
     do {
       try await appContext.close()
     } catch {
-      // A run that was ended by the catalog says so itself.
-      if end.summary.outcome != .aborted { throw error }
+      // A run that was ended by the catalog says so itself, and one that was interrupted leaves what it holds to the next.
+      if end.summary.outcome != .aborted, !end.wasInterrupted { throw error }
     }
     if end.outputClosed { throw OutputClosed() }
     return (end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted))
@@ -152,10 +152,11 @@ struct RunSession: Sendable {
     async let files = Self.files(in: listed)
     let items = work == nil ? nil : await model.events()
     let interruption = Interruption()
-    let run = Task {
+    let run = Task { [appContext] in
       await withTaskCancellationHandler {
         await model.run()
       } onCancel: {
+        appContext.makeHaste()
         work?.limitGrace()
       }
     }

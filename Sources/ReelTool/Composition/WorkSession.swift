@@ -74,6 +74,7 @@ struct WorkSession: Sendable {
 
   /// A signal came: what takes longer than the grace is given back, and the process ends.
   func limitGrace() {
+    pool.makeHaste()
     let (worker, seconds) = (worker, grace / .seconds(1))
     DispatchQueue(label: "reel.work.grace").asyncAfter(deadline: .now() + seconds) {
       try? worker.retire()

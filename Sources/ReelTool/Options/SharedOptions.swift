@@ -10,13 +10,15 @@ struct LibraryOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The library folder: catalog, temporary files and, by default, the media. "
-        + "Else $REEL_LIBRARY, else $XDG_DATA_HOME/reel.", valueName: "dir"), completion: .directory,
+        + "Else $REEL_LIBRARY, else library in the configuration file, else $XDG_DATA_HOME/reel.",
+      valueName: "dir"), completion: .directory,
     transform: RawArguments.place)
   var library: String?
 
   @Option(
     help: ArgumentHelp(
-      "A catalog that several machines share, in the library's place: postgres://USER@HOST/DATABASE.",
+      "A catalog that several machines share, in the library's place: postgres://USER@HOST/DATABASE. "
+        + "Else $REEL_CATALOG, else catalog in the configuration file.",
       valueName: "postgres://…"), transform: RawArguments.text)
   var catalog: String?
 

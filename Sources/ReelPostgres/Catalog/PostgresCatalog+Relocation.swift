@@ -1,0 +1,155 @@
+import ReelCore
+
+extension PostgresCatalog: StoreRelocating {
+  package func relocate(
+    _ old: Destination, to new: Destination, holding objects: Int, duplicates: DuplicateHandling
+  ) async throws(CatalogError) {
+    let server = server
+    try await change { tx, _ in
+      let move = PostgresRelocation(tx: tx, old: old, new: new, server: server)
+      try move.run(holding: objects, duplicates: duplicates)
+    }
+  }
+}
+
+/// A store's new name, in one transaction.
+private struct PostgresRelocation {
+  let tx: PostgresTransaction
+  let old: Destination
+  let new: Destination
+  let server: String
+
+  /// Who claims something has looked its store up in the same transaction: so nobody is between the two from here on, and
+  /// who comes later looks it up by the new name. Everything of a large store is read, which indexes alone don't help.
+  private static let begin = """
+    LOCK TABLE reel.destination IN ACCESS EXCLUSIVE MODE; SET LOCAL statement_timeout = '10min';
+    SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on
+    """
+
+  func run(holding objects: Int, duplicates: DuplicateHandling) throws {
+    let timeout = tx.connection.timeout
+    tx.connection.timeout = .seconds(600)
+    defer { tx.connection.timeout = timeout }
+    try tx.connection.execute(Self.begin)
+    let found = try id(of: new)
+    guard let from = try id(of: old) else {
+      // Nobody heard whether an earlier attempt at the same was committed: it was.
+      if tx.mayBeDone, found != nil { return }
+      throw CatalogError.neverStored(in: old, at: server)
+    }
+    if try isInUse([from, found].compactMap(\.self)) { throw CatalogError.storing(in: old, or: new) }
+    guard try self.objects(in: from) == objects else { throw CatalogError.publishedMeanwhile(in: old) }
+    guard let found else {
+      try readdress(from)
+      try tx.run("UPDATE reel.destination SET name = $2 WHERE id = $1", [.int(from), .text(new.name)])
+      return
+    }
+    if duplicates == .skip {
+      let both = try publicationsShared(from, found)
+      guard both == 0 else { throw CatalogError.postsInBoth(both, old, new) }
+    }
+    if try namesAreShared(from, found) { throw CatalogError.sameNames(in: old, and: new, at: server) }
+    try readdress(from)
+    try merge(from, into: found)
+  }
+
+  private func id(of store: Destination) throws -> Int64? {
+    try tx.value("SELECT id FROM reel.destination WHERE name = $1", [.text(store.name)])
+  }
+
+  private func isInUse(_ stores: [Int64]) throws -> Bool {
+    try tx.value(
+      """
+      SELECT EXISTS (
+        SELECT 1 FROM reel.attempt a JOIN reel.intent i ON i.number = a.intent JOIN reel.owner o ON o.id = a.owner
+        WHERE i.destination = ANY($1) AND o.lease_until > \(PostgresSchema.now)
+      ) OR EXISTS (
+        SELECT 1 FROM reel.poster p JOIN reel.owner o ON o.id = p.owner
+        WHERE p.destination = ANY($1) AND o.lease_until > \(PostgresSchema.now)
+      )
+      """, [.ints(stores)]) ?? false
+  }
+
+  /// Videos and posters of posts.
+  private func objects(in store: Int64) throws -> Int {
+    try tx.value(
+      """
+      SELECT posts + (SELECT count(*) FROM reel.poster p WHERE p.destination = d.id AND p.state = 1)
+      FROM reel.destination d WHERE id = $1
+      """, [.int(store)]) ?? 0
+  }
+
+  private func publicationsShared(_ one: Int64, _ other: Int64) throws -> Int {
+    let posts =
+      "SELECT digest, author FROM reel.intent JOIN reel.post ON post.intent = number WHERE destination ="
+    return try tx.value(
+      "SELECT count(*) FROM (\(posts) $1 INTERSECT \(posts) $2) AS shared", [.int(one), .int(other)]) ?? 0
+  }
+
+  private func namesAreShared(_ one: Int64, _ other: Int64) throws -> Bool {
+    try ["intent", "poster"].contains { table in
+      try tx.value(
+        """
+        SELECT EXISTS (
+          SELECT 1 FROM reel.\(table) a JOIN reel.\(table) b USING (object_key)
+          WHERE a.destination = $1 AND b.destination = $2)
+        """, [.int(one), .int(other)]) == true
+    }
+  }
+
+  /// What is a post in both is two posts of the one store then, as `--duplicates allow` makes them.
+  private func merge(_ one: Int64, into other: Int64) throws {
+    try tx.run(
+      """
+      UPDATE reel.intent i SET destination = $2, ordinal = ordinal + coalesce((
+        SELECT max(there.ordinal) + 1 FROM reel.intent there
+        WHERE there.destination = $2 AND there.digest = i.digest AND there.author = i.author), 0)
+      WHERE destination = $1
+      """, [.int(one), .int(other)])
+    for table in ["poster", "checkpoint"] {
+      try tx.run(
+        "UPDATE reel.\(table) SET destination = $2 WHERE destination = $1", [.int(one), .int(other)])
+    }
+    try tx.run(
+      """
+      WITH gone AS (DELETE FROM reel.destination WHERE id = $1 RETURNING posts, bytes)
+      UPDATE reel.destination d SET posts = d.posts + gone.posts, bytes = d.bytes + gone.bytes
+      FROM gone WHERE d.id = $2
+      """, [.int(one), .int(other)])
+  }
+
+  /// URLs of objects that are those of the old folder's own become those of the new one's. In a post's JSON a quote within
+  /// a text has a backslash before it, so no caption looks like a key with its value.
+  private func readdress(_ store: Int64) throws {
+    guard let oldBase = old.objectBase, let newBase = new.objectBase else { return }
+    func moved(_ document: String, _ key: String, _ object: String) -> String {
+      // With the space where PostgreSQL has written it, without where Reel has.
+      [":", ": "].reduce(document) { text, colon in
+        let begin = "'\"\(key)\"\(colon)\"'"
+        return "replace(\(text), \(begin) || $2 || \(object) || '\"', \(begin) || $3 || \(object) || '\"')"
+      }
+    }
+    let video = moved("p.document", "videoURL", "i.object_key")
+    let poster =
+      "CASE WHEN s.object_key IS NULL THEN v.document ELSE \(moved("v.document", "posterURL", "s.object_key")) END"
+    let changed = try tx.run(
+      """
+      UPDATE reel.post SET document = m.document
+      FROM (
+        SELECT p.page_number, p.document AS before, w.document
+        FROM reel.intent i JOIN reel.post p ON p.intent = i.number
+        LEFT JOIN reel.poster s ON s.intent = i.number AND s.state = 1
+        CROSS JOIN LATERAL (SELECT \(video) AS document) v
+        CROSS JOIN LATERAL (SELECT \(poster) AS document) w
+        WHERE i.destination = $1
+      ) m
+      WHERE post.page_number = m.page_number AND m.document <> m.before
+      """, [.int(store), .text(oldBase), .text(newBase)])
+    if changed > 0 { try tx.run("UPDATE reel.feed SET revision = revision + 1 WHERE id = 1") }
+  }
+}
+
+extension Destination {
+  /// The prefix of the URLs of a folder's objects; nil for any other store, whose URLs are its own matter.
+  fileprivate var objectBase: String? { name.hasPrefix("file://") ? name + "/" : nil }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import ReelHTTPFakes
+import ReelPostgres
+import ReelTestServers
+import Testing
+
+/// Who is let in by whom: certificates and passwords.
+@Suite(
+  .besidePostgres, .notQuick,
+  .enabled(if: TestAuthority.canBeMade, "SKIPPED: there is no openssl to make certificates with"))
+struct PostgresAccessTests {
+  /// Runs a command of the shell as the server's user, in its data folder.
+  private func onServer(_ command: String, _ database: TestDatabase) throws {
+    try database.connect().execute("COPY (SELECT 1) TO PROGRAM '\(command.replacing("'", with: "''"))'")
+  }
+
+  private func put(_ file: String, as name: String, _ database: TestDatabase) throws {
+    let text = try Data(contentsOf: URL(fileURLWithPath: file)).base64EncodedString()
+    try onServer("umask 077; rm -f \(name); echo \(text) | base64 -d > \(name)", database)
+  }
+
+  private func status(
+    _ address: String, _ environment: [String: String] = [:], in bench: Workbench
+  ) async throws -> ReelBinary.Outcome {
+    try await ReelBinary.run(
+      ["status", "--catalog", address], in: bench.folder,
+      environment: environment.merging(["HOME": bench.folder.path]) { given, _ in given })
+  }
+
+  @Test func aServerOnAnotherMachineHasToProveItsName() async throws {
+    let (bench, authority, stranger) = (
+      try Workbench(), try await TestAuthority(for: "db.example"), try await TestAuthority(for: "db.example")
+    )
+    let server = try await PostgresServer.start()
+    let database = try await TestDatabase(on: server)
+    // A name and an address: the server is another machine's, and is found here.
+    func address(_ host: String, _ more: String = "") -> String {
+      "postgres://postgres@\(host):\(server.port)/\(database.name)?hostaddr=127.0.0.1\(more)"
+    }
+    let trusted = "&sslrootcert=\(authority.certificate)"
+
+    let plain = try await status(address("db.example", trusted), in: bench)
+    #expect(plain.status == 1 && plain.errors.contains("speaks no TLS"), "\(plain)")
+
+    try put(authority.key, as: "server.key", database)
+    try put(authority.shown, as: "server.crt", database)
+    try database.connect().execute("ALTER SYSTEM SET ssl = on")
+    try database.connect().run("SELECT pg_reload_conf()")
+    while try database.connect().value("SHOW ssl", as: String.self) != "on" {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    let good = try await status(address("db.example", trusted), in: bench)
+    #expect(good.status == 0, "\(good)")
+    let byVariable = try await status(
+      address("db.example"), ["PGSSLROOTCERT": authority.certificate], in: bench)
+    #expect(byVariable.status == 0, "\(byVariable)")
+
+    for (sort, address) in [
+      ("another name", address("other.example", trusted)),
+      ("another authority", address("db.example", "&sslrootcert=\(stranger.certificate)")),
+      ("no authority", address("db.example")),
+    ] {
+      let run = try await status(address, in: bench)
+      #expect(run.status == 1 && run.errors.contains("did not prove who it is"), "\(sort): \(run)")
+      #expect(run.errors.contains("sslrootcert"), "\(sort): \(run)")
+      #expect(run.errors.split(separator: "\n").count == 1, "\(sort): \(run)")
+    }
+    // Who says so does without.
+    let weaker = try await status(address("other.example", "&sslmode=require"), in: bench)
+    #expect(weaker.status == 0, "\(weaker)")
+    await server.stop()
+  }
+
+  @Test func aPasswordIsReadFromItsFileAndToldNobody() async throws {
+    let bench = try Workbench(reader: .fake)
+    try bench.addDistinct(2)
+    let server = try await PostgresServer.start()
+    let database = try await TestDatabase(on: server)
+    let secret = "sesame-4711"
+    try database.connect().execute(
+      "CREATE ROLE guarded LOGIN PASSWORD '\(secret)'; GRANT CREATE ON DATABASE \(database.name) TO guarded")
+    try onServer(
+      "{ echo host all guarded 127.0.0.1/32 scram-sha-256; cat pg_hba.conf; } > hba && cat hba > pg_hba.conf",
+      database)
+    try database.connect().run("SELECT pg_reload_conf()")
+    let address = "postgres://guarded@127.0.0.1:\(server.port)/\(database.name)"
+    let file = bench.folder.appendingPathComponent("passwords")
+    func write(_ password: String, mode: Int = 0o600) throws {
+      try Data("127.0.0.1:\(server.port):*:guarded:\(password)\n".utf8).write(to: file)
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+    }
+    var without = try await status(address, in: bench)
+    while without.status == 0 { without = try await status(address, in: bench) }
+    #expect(without.status == 1 && without.errors.contains("~/.pgpass"), "\(without)")
+    try write("wrong")
+    let wrong = try await status(address, ["PGPASSFILE": file.path], in: bench)
+    #expect(wrong.status == 1 && wrong.errors.contains("does not let Reel in"), "\(wrong)")
+    try write(secret, mode: 0o644)
+    let open = try await status(address, ["PGPASSFILE": file.path], in: bench)
+    #expect(open.status == 1, "\(open)")
+    try write(secret)
+    let right = try await status(address, ["PGPASSFILE": file.path], in: bench)
+    #expect(right.status == 0, "\(right)")
+    let store = bench.folder.appendingPathComponent("store").path
+    let run = try ReelBinary.start(
+      ["ingest", bench.clips.path, "--to", store, "--catalog", address, "--log-level", "debug", "--json"],
+      in: bench.folder,
+      environment: bench.environment.merging([
+        "PGPASSFILE": file.path, "REEL_FAILPOINT": "uploadBegun=stop",
+      ]) { $1 })
+    try await run.untilStopped()
+    let arguments = try Data(
+      contentsOf: URL(fileURLWithPath: "/proc/\(run.process.processIdentifier)/cmdline"))
+    #expect(!String(decoding: arguments, as: UTF8.self).contains(secret))
+    run.send(SIGCONT)
+    let ended = try await run.outcome()
+    #expect(ended.status == 0, "\(ended)")
+    for told in [without, wrong, open, right, ended] {
+      #expect(!(told.output + told.errors).contains(secret))
+      #expect(!(told.output + told.errors).contains("wrong:"))
+    }
+    await server.stop()
+  }
+
+  @Test func aSignalDuringAnOutageEndsTheRunSoon() async throws {
+    let bench = try Workbench(reader: .fake)
+    try bench.addDistinct(8)
+    let server = try await PostgresServer.start()
+    let database = try await TestDatabase(on: server)
+    let store = bench.folder.appendingPathComponent("store").path
+    let arguments = ["ingest", bench.clips.path, "--to", store, "--catalog", database.url()]
+    let run = try ReelBinary.start(
+      arguments, in: bench.folder,
+      environment: bench.environment.merging(["REEL_FAILPOINT": "uploadBegun=stop"]) { $1 })
+    try await run.untilStopped()
+    try await server.stall()
+    run.send(SIGINT)
+    let begun = ContinuousClock.now
+    run.send(SIGCONT)
+    let outcome = try await run.outcome()
+    let took = ContinuousClock.now - begun
+    #expect(outcome.status == 130, "\(outcome)")
+    // Five seconds, and what a busy machine adds; it was a minute and more.
+    #expect(took < .seconds(30), "\(took)")
+    try await server.wake()
+    // Nothing is lost: what was begun goes on when its owner's lease is over.
+    try database.connect().execute("UPDATE reel.owner SET lease_until = 0")
+    let again = try await ReelBinary.run(arguments, in: bench.folder, environment: bench.environment)
+    #expect(again.status == 0, "\(again)")
+    #expect(try database.connect().value("SELECT count(*) FROM reel.post", as: Int.self) == 8)
+    await server.stop()
+  }
+}
