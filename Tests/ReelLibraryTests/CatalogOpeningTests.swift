@@ -88,7 +88,7 @@ import Testing
       return try ["synchronous", "auto_vacuum", "foreign_keys", "application_id", "user_version"]
         .map { try db.number("PRAGMA \($0)") }
     }
-    #expect(pragmas == [2, 2, 1, 1_382_376_812, 5])
+    #expect(pragmas == [2, 2, 1, 1_382_376_812, 6])
     let loose = try await group.alone { db in
       try db.values(
         """

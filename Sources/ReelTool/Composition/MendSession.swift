@@ -213,12 +213,19 @@ private final class ClaimedPlaces: Sendable {
 
   /// What the user named is not replaced.
   func protect(_ paths: [SourcePath]) {
-    let found = Set(paths.compactMap { DirectoryIdentity(at: $0) })
+    let found = Set(paths.compactMap(Self.identity))
     files.withLock { $0 = found }
   }
 
   func isProtected(_ path: SourcePath) -> Bool {
-    files.withLock { files in !files.isEmpty && DirectoryIdentity(at: path).map(files.contains) ?? false }
+    files.withLock { files in !files.isEmpty && Self.identity(of: path).map(files.contains) ?? false }
+  }
+
+  /// Whatever there is.
+  private static func identity(of path: SourcePath) -> DirectoryIdentity? {
+    PictureTarget.status(of: path).map {
+      DirectoryIdentity(device: UInt64($0.st_dev), inode: UInt64($0.st_ino))
+    }
   }
 
   /// Whether nobody had it.
