@@ -35,20 +35,35 @@ enum PostgresWords {
   }
 
   /// A word without the accents of letters that are Latin, Greek or Cyrillic, and in normal form C: as SQLite's index
-  /// has it. Words are of letters and digits alone, so there is nothing to quote.
+  /// has it. There is nothing to quote in what it gives, and it is not empty.
   private static func plain(_ word: String) -> String {
     if word.utf8.count <= longest, word.utf8.allSatisfy({ $0 < 0x80 }) { return word }
-    var plain = ""
+    var plain = String.UnicodeScalarView()
+    var length = 0
     for character in word {
       let scalars = String(character).decomposed.unicodeScalars
+      var bare: [Unicode.Scalar] = []
       if scalars.count > 1, let first = scalars.first, first.value < 0x0530 {
-        plain.unicodeScalars.append(
-          contentsOf: scalars.filter { $0.properties.canonicalCombiningClass == .notReordered })
-      } else {
-        plain += String(character).composed
+        bare = scalars.filter { $0.properties.canonicalCombiningClass == .notReordered }
       }
-      if plain.utf8.count > longest { break }
+      // A letter that only goes with others, and stands alone here, is all combining.
+      for scalar in bare.isEmpty ? Array(String(character).composed.unicodeScalars) : bare
+      where isPartOfWord(scalar) {
+        length += UTF8.width(scalar)
+        // One character may have any number of marks.
+        if length > longest { return String(plain) }
+        plain.append(scalar)
+      }
     }
-    return plain
+    return String(plain)
+  }
+
+  /// A character that begins with a letter may go on with anything: some letters take what follows them into their own,
+  /// even a quotation mark.
+  private static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .spacingMark, .enclosingMark, .format: true
+    default: scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+    }
   }
 }
