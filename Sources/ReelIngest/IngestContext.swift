@@ -137,9 +137,10 @@ struct IngestContext: Sendable {
     var draft = draft(report, of: file.source.path, metadata: metadata)
     draft.mended = file.mended.isEmpty ? nil : file.mended
     if options.dryRun { return .ended(plan(draft, file.publication)) }
-    let source = UploadSource(
+    var source = UploadSource(
       size: file.source.size, digest: file.digest, contentType: draft.media.container.contentType,
       bytes: file.bytes)
+    source.origin = file.origin
     return .wanted(
       WantedFile(
         file: file.file, video: file.source, source: source, draft: draft, publication: file.publication,
