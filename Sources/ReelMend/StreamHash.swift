@@ -12,6 +12,7 @@ final class StreamHash {
   private var packets: Int64 = 0
   /// When the first packet is decoded.
   private var start: Int64?
+  private var shown = ShownTime()
 
   /// - Parameter most: so many packets count; nil for all.
   /// - Returns: nil without memory.
@@ -39,6 +40,7 @@ final class StreamHash {
     guard !isFull else { return }
     packets += 1
     let packet = packet.pointee
+    shown.add(packet)
     guard mediaTimeOnly else {
       for time in [packet.pts, packet.dts, packet.duration] { add(time: time) }
       return add(contentsOf: packet)
@@ -68,7 +70,8 @@ final class StreamHash {
     for chapter in chapters { add(chapter) }
     var digest = [UInt8](repeating: 0, count: 16)
     av_murmur3_final(state, &digest)
-    return StreamDigest(kind: kind, packets: packets, digest: digest)
+    return StreamDigest(
+      kind: kind, packets: packets, digest: digest, start: shown.start(timeBase), end: shown.end(timeBase))
   }
 
   /// When each begins and ends, and its title.

@@ -121,11 +121,14 @@ package enum MendReply: Hashable, Sendable {
           writer.code(digest.kind)
           writer.number(digest.packets)
           writer.bytes.append(contentsOf: digest.digest.prefix(StreamDigest.length))
+          writer.optional(digest.start)
+          writer.optional(digest.end)
         }
       case .failure(let error):
         writer.code(Kind.failure)
         writer.code(error.code)
         writer.text(error.message, limit: .sentence)
+        writer.optional(error.remedy) { $0.code($1) }
       }
     }
   }
@@ -142,12 +145,18 @@ package enum MendReply: Hashable, Sendable {
             StreamDigest(
               kind: try reader.code(StreamDigest.Kind.self, "kind"),
               packets: try reader.number(in: 0...Int64.max, "packets"),
-              digest: Array(try reader.take(StreamDigest.length)))
+              digest: Array(try reader.take(StreamDigest.length)),
+              start: try reader.optionalTime("start"), end: try reader.optionalTime("end"))
           })
       case .failure:
         let code = try reader.code(MendError.Code.self, "code")
         guard code.isForAWorkerToSay else { throw .field("code") }
-        return .failure(MendError(code, try reader.text(limit: .sentence, "message")))
+        return .failure(
+          MendError(
+            code, try reader.text(limit: .sentence, "message"),
+            remedy: try reader.optional("remedy") { reader throws(WireError) in
+              try reader.code(Mend.self, "remedy")
+            }))
       }
     }
   }
@@ -164,6 +173,10 @@ extension MendError.Code {
 }
 
 extension WireReader {
+  fileprivate mutating func optionalTime(_ field: String) throws(WireError) -> Int64? {
+    try optional(field) { reader throws(WireError) in try reader.number(Int64.self) }
+  }
+
   fileprivate mutating func mends() throws(WireError) -> Set<Mend> {
     let mends = try list(limit: Mend.allCases.count, "mends") { reader throws(WireError) in
       try reader.code(Mend.self, "mends")

@@ -92,6 +92,25 @@ struct MendCommandTests {
     #expect(judged.status == 0, "\(judged.output)")
   }
 
+  @Test("what a browser recorded gets a duration, and the policy that asks for it is kept then")
+  func duration() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/recorded-in-a-browser.webm", as: "a.webm")
+    let rule = "policy: 1\nname: ours\nextends: none\nrules: {duration.unstated: error}\n"
+    try bench.write(rule, to: "../ours.yaml")
+    let judged = try await ReelBinary.run(["validate", "clips", "--policy", "ours.yaml"], in: bench.folder)
+    #expect(judged.status == 4 && judged.output.contains("reel mend clips/a.webm --duration -o"))
+    let run = try await bench.reel("mend", "clips", "--to", "mended", "--policy", "ours.yaml")
+    #expect(
+      run.status == 0 && run.output == "clips/a.webm: mended/a.webm: duration and seek index written\n",
+      "\(run.output) \(run.errors)")
+    #expect(try await media(bench, "mended/a.webm")["durationSource"] as? String == "container")
+    let after = try await ReelBinary.run(["validate", "mended", "--policy", "ours.yaml"], in: bench.folder)
+    #expect(after.status == 0, "\(after.output)")
+    let again = try await bench.reel("mend", "mended/a.webm", "-o", "b.webm", "--duration", "--faststart")
+    #expect(again.output == "mended/a.webm: nothing to mend\n", "\(again.errors)")
+  }
+
   @Test("the source itself is never replaced, and neither is what is no file")
   func neverReplaced() async throws {
     let bench = try Workbench()

@@ -58,7 +58,9 @@ struct MendSample: CustomTestStringConvertible {
         try digests(
           of: copy.path, as: sample.container, without: exclusion, mediaTimeOnly: mediaTimeOnly)
       )
-      #expect(old == new && !new.isEmpty, "\(options)")
+      // How FFmpeg counts time differs between fragments and one index.
+      let isSame = mediaTimeOnly ? old.elementsEqual(new) { $0.holdsTheSame(as: $1) } : old == new
+      #expect(isSame && !new.isEmpty, "\(options)")
       let after = try facts(of: copy.path, as: sample.container)
       #expect(after.title == before.title || options.mends.contains(.privateTags))
       #expect(after.createdAt == before.createdAt)
@@ -95,7 +97,7 @@ struct MendSample: CustomTestStringConvertible {
       .map { $0.drop { $0 != "]" } }
   }
 
-  private static func expectNoNewMessages(_ source: String, _ mended: String) throws {
+  static func expectNoNewMessages(_ source: String, _ mended: String) throws {
     let new = Set(try messages(mended)).subtracting(try messages(source))
     #expect(new.isEmpty, "\(mended)")
   }
@@ -244,7 +246,7 @@ struct MendSample: CustomTestStringConvertible {
             of: path, as: .mp4, without: exclusion, mediaTimeOnly: mediaTimeOnly)
           let new = try? digests(
             of: copy.path, as: .mp4, without: exclusion, mediaTimeOnly: mediaTimeOnly)
-          guard let old, old == new else {
+          guard let old, let new, old.elementsEqual(new, by: { $0.holdsTheSame(as: $1) }) else {
             refused += 1
             continue
           }
@@ -259,14 +261,17 @@ struct MendSample: CustomTestStringConvertible {
   }
 }
 
-/// MP4 and its kin of the corpus.
+/// Files of the corpus.
 enum MendCorpus {
-  static let files: [String] = {
+  static let files = named(["mp4", "mov", "m4v"])
+  static let matroska = named(["mkv", "webm"])
+
+  private static func named(_ extensions: [String]) -> [String] {
     let beside = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("shared/corpus")
     let folder = ProcessInfo.processInfo.environment["REEL_CORPUS"] ?? beside.path
     let found = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-    return found.filter { ["mp4", "mov", "m4v"].contains(($0 as NSString).pathExtension.lowercased()) }
+    return found.filter { extensions.contains(($0 as NSString).pathExtension.lowercased()) }
       .sorted().map { folder + "/" + $0 }.filter { fileSize($0) > 0 && fileSize($0) < 20 << 20 }
-  }()
+  }
 }

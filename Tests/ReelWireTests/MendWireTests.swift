@@ -22,9 +22,11 @@ import Testing
     .mended([], size: 0), .mended(Set(Mend.allCases), size: .max), .digests([]),
     .digests(
       StreamDigest.Kind.allCases.map {
-        StreamDigest(kind: $0, packets: 7, digest: Array(0..<UInt8(StreamDigest.length)))
+        StreamDigest(
+          kind: $0, packets: 7, digest: Array(0..<UInt8(StreamDigest.length)), start: .min, end: nil)
       }),
     .failure(MendError(.notMendable, "its index is too large")),
+    .failure(MendError(.notMendable, "it was cut off", remedy: .salvage)),
   ]
 
   @Test(arguments: requests) func request(_ request: MendRequest) throws {

@@ -138,7 +138,7 @@ struct MendSession: Sendable {
         ? MendError(error)
         : MendError(.notProven, "mended, it could not be read (\(error.message)); the source is as it was")
     }
-    try MendValidation.check(before, after.media, options, done: outcome.done)
+    try MendValidation.check(before, after.media, options, outcome)
     guard (try? file.handle.currentIdentity()) == file.identity else {
       throw MendError(.sourceChanged, "it changed while it was mended; try again when nothing writes to it")
     }
@@ -199,6 +199,7 @@ enum MendNeeds {
     switch rule {
     case "mp4.notFastStart": .faststart
     case "mp4.fragmented": .unfragment
+    case "duration.missing", "duration.unstated": .duration
     case "privacy.location": .location
     case "ext.mismatch": .fileExtension
     default: nil
