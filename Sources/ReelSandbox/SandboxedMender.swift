@@ -80,7 +80,8 @@ package struct SandboxedMender: MediaMender {
       _ descriptor: Descriptor, _ size: Int64, _ most: [Int64]?
     ) throws(MendError) -> [StreamDigest] {
       let options = MendRequest.DigestOptions(
-        exclusion: exclusion, most: most, mediaTimeOnly: mediaTimeOnly, seed: seed)
+        exclusion: exclusion, most: most, mediaTimeOnly: mediaTimeOnly,
+        shapeCounts: options.mends.isDisjoint(with: [.rotation, .sampleAspectRatio]), seed: seed)
       let reply = try exchange(
         .digest(request(size, stored, container, looks: 2 * stored + 512 << 20), options), descriptor, nil,
         outputSize: nil, stored, cancellation)
@@ -102,6 +103,11 @@ package struct SandboxedMender: MediaMender {
     guard before.elementsEqual(after, by: { $0.holdsTheSame(as: $1) }),
       after.contains(where: { $0.packets > 0 })
     else { throw MendError(.notProven, Self.difference(before, after)) }
+    if mediaTimeOnly, let number = Self.shifted(before, after) {
+      throw MendError(
+        .notProven,
+        "mended, its stream \(number) would be shown earlier or later against the others" + Self.ending)
+    }
     return after
   }
 
@@ -119,9 +125,25 @@ package struct SandboxedMender: MediaMender {
     return (try one.get(), try other.get())
   }
 
+  private static let ending = "; the mended file was thrown away, and the source is as it was"
+
+  /// The first stream that begins at another time than it did against the first one that has a time: sound would be ahead
+  /// of the picture, or behind it.
+  package static func shifted(_ before: [StreamDigest], _ after: [StreamDigest]) -> Int? {
+    let starts = zip(before, after).map { old, new in
+      old.start.flatMap { old in new.start.map { (old: old, new: $0) } }
+    }
+    guard let first = starts.compactMap(\.self).first else { return nil }
+    return starts.firstIndex { start in
+      guard let start else { return false }
+      let moved = Double(start.new) - Double(first.new) - (Double(start.old) - Double(first.old))
+      // A millisecond: edit lists are rounded to the movie's clock.
+      return abs(moved) > 1_000_000
+    }
+  }
+
   /// What is not the same, for people.
   private static func difference(_ before: [StreamDigest], _ after: [StreamDigest]) -> String {
-    let ending = "; the mended file was thrown away, and the source is as it was"
     guard before.count == after.count else {
       return "mended it would have \(after.count) streams, not \(before.count)" + ending
     }

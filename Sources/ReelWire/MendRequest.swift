@@ -23,14 +23,19 @@ package enum MendRequest: Hashable, Sendable {
     /// Whether times count from the first packet of each stream on, and not how long a packet lasts beside when it and
     /// the next one begin.
     package let mediaTimeOnly: Bool
+    /// Whether it counts how pictures are turned and what shape their pixels have.
+    package let shapeCounts: Bool
     /// The same for files to be compared, and unknown to whoever made them.
     package let seed: UInt64
 
     /// - Parameters: as the properties.
-    package init(exclusion: Exclusion, most: [Int64]?, mediaTimeOnly: Bool, seed: UInt64) {
+    package init(
+      exclusion: Exclusion, most: [Int64]?, mediaTimeOnly: Bool, shapeCounts: Bool, seed: UInt64
+    ) {
       self.exclusion = exclusion
       self.most = most
       self.mediaTimeOnly = mediaTimeOnly
+      self.shapeCounts = shapeCounts
       self.seed = seed
     }
   }
@@ -64,6 +69,7 @@ package enum MendRequest: Hashable, Sendable {
         writer.flag(options.most != nil)
         try writer.list(options.most ?? [], limit: Self.mostStreams) { $0.number($1) }
         writer.flag(options.mediaTimeOnly)
+        writer.flag(options.shapeCounts)
         writer.number(options.seed)
       }
     }
@@ -208,6 +214,6 @@ extension WireReader {
     guard isLimited || most.isEmpty else { throw .field("most") }
     return MendRequest.DigestOptions(
       exclusion: exclusion, most: isLimited ? most : nil, mediaTimeOnly: try flag("mediaTimeOnly"),
-      seed: try number(UInt64.self))
+      shapeCounts: try flag("shapeCounts"), seed: try number(UInt64.self))
   }
 }

@@ -105,12 +105,15 @@ struct MendSession: Sendable {
         return .document(MendDocument(path: found.path, result: .success(try mended(found, flag))))
       } catch {
         if error.code.isInstallation { return .end(CommandFailure(.couldNotRun, error.told)) }
+        let help = error.remedy.map { " (\(FlagNames.flag($0)))" } ?? ""
         return .document(
           MendDocument(
             path: found.path,
             result: .failure(
               FileFailure(
-                code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error))))
+                code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told + help,
+                cause: error))
+          ))
       }
     }
   }
@@ -125,7 +128,7 @@ struct MendSession: Sendable {
     let before = try facts(of: file, flag)
     let options = wanted(file, before).needed(by: before, at: file.path)
     guard !options.mends.isEmpty else { return MendDocument.Made(done: [], file: nil) }
-    let name = target.path(
+    let name = try target.path(
       for: file.path, below: inputs,
       extension: options.mends.contains(.fileExtension) ? before?.container : nil)
     try claim(name)
