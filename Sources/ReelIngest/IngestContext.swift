@@ -87,7 +87,7 @@ struct IngestContext: Sendable {
     }
     guard let copy else { throw .failed(.cancelled) }
     let facts = try StepFailure.convert { () throws(MendError) in
-      try self.facts(of: copy, report, mends, outcome.done)
+      try self.facts(of: copy, report, mends, outcome)
     }
     services.onStep(.mended)
     let publication = Publication(
@@ -96,7 +96,7 @@ struct IngestContext: Sendable {
   }
 
   private func facts(
-    of copy: PrivateCopy, _ before: ProbeReport, _ mends: MendOptions, _ done: Set<Mend>
+    of copy: PrivateCopy, _ before: ProbeReport, _ mends: MendOptions, _ outcome: MendOutcome
   ) throws(MendError) -> ProbeReport {
     let after: ProbeReport
     do throws(ProbeError) {
@@ -107,7 +107,7 @@ struct IngestContext: Sendable {
         ? MendError(.notProven, "mended, it could not be read (\(error.text)); the source is as it was")
         : MendError(error)
     }
-    try MendValidation.check(before.media, after.media, mends, done: done)
+    try MendValidation.check(before.media, after.media, mends, outcome)
     return after
   }
 
