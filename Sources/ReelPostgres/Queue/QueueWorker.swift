@@ -203,9 +203,7 @@ package final class QueueWorker: Sendable {
         case .failedForNow(let code, let message): (.later, code, message)
         case .givenBack: (.waiting, nil, nil)
         }
-      // PostgreSQL's text holds no NUL.
-      (self.state, self.code) = (state.rawValue, code)
-      self.message = message.map { $0.replacing("\0", with: "\u{FFFD}") }
+      (self.state, self.code, self.message) = (state.rawValue, code, message)
     }
   }
 
