@@ -223,7 +223,7 @@ struct WorkCommand: AsyncParsableCommand {
       file: library.config)
     var options = intake.ingestOptions(settings)
     options.onError = .continue
-    let pool = try QueuePlace.pool(settings)
+    _ = try QueuePlace.pool(settings)
     let target = try EventTarget.open(output.events)
     let appContext = try await AppContext.open(
       settings, dryRun: false, jobs: options.jobs, posters: options.posters, policy: intake.policy,
@@ -236,6 +236,10 @@ struct WorkCommand: AsyncParsableCommand {
     walk.skippedAddresses = [destination]
     let work: WorkSession
     do {
+      // Beside the catalog's, with which they wait for the server when it is away.
+      let pool =
+        try (appContext.services.catalog as? PostgresCatalog)?.connectionsBeside(2)
+        ?? QueuePlace.pool(settings)
       work = try await WorkSession.begin(
         pool, destination: destination, jobs: options.jobs, walk: walk, staysForMore: forever,
         grace: .seconds(grace), sources: Sources(settings))
@@ -259,10 +263,10 @@ struct WorkCommand: AsyncParsableCommand {
 enum QueuePlace {
   /// - Throws: ``CommandFailure``.
   static func pool(_ settings: Settings) throws -> PostgresPool {
-    guard case .server(let address, let library) = try CatalogPlace(settings) else {
+    guard let pool = try CatalogPlace(settings).pool() else {
       throw CommandFailure(
         .usage, "the queue is in a catalog that several machines share: name it with --catalog postgres://…")
     }
-    return PostgresPool(address, library: library)
+    return pool
   }
 }

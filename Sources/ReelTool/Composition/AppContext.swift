@@ -164,9 +164,14 @@ enum DebugSteps {
   }
 
   /// In a debug build, `REEL_LEASE_SECONDS` shortens the lease of this process; nil otherwise.
-  static var lease: Duration? {
+  static var lease: Duration? { seconds("REEL_LEASE_SECONDS") }
+
+  /// In a debug build, `REEL_PATIENCE_SECONDS` is how long a server that is away is waited for; nil otherwise.
+  static var patience: Duration? { seconds("REEL_PATIENCE_SECONDS") }
+
+  private static func seconds(_ name: String) -> Duration? {
     #if DEBUG
-      let text = ProcessInfo.processInfo.environment["REEL_LEASE_SECONDS"]
+      let text = ProcessInfo.processInfo.environment[name]
       return text.flatMap { Double($0) }.map { .seconds($0) }
     #else
       return nil
