@@ -32,7 +32,7 @@ struct EnqueueCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Files of a higher priority are taken first.", valueName: "n"))
   var priority: Int = 0
 
-  @Flag(help: "Put back what failed or was set aside, to be tried again.")
+  @Flag(help: "Put back all that failed or was set aside, to be tried from the beginning.")
   var retry = false
 
   @Flag(help: "Follow symbolic links, but never out of a folder that is being walked.")
@@ -182,8 +182,9 @@ struct WorkCommand: AsyncParsableCommand {
     abstract: "Publish what is in the queue of a shared catalog, until it is empty.",
     discussion: """
       As many as you like may work on one queue, anywhere. A signal (SIGTERM) ends it: what is stored is finished, the rest \
-      is given back at once. What a worker held when it died is free again after a minute; what was in the hands of three \
-      workers when they died is set aside (see reel status). Exit codes are those of reel ingest.
+      is given back at once. What a worker held when it died is free again after two minutes; what three workers were at \
+      when they died is set aside (see reel status). A machine on which many files in a row can't be taken in gives them back, \
+      and ends. Exit codes are those of reel ingest; 130 after a signal, also where --grace was over.
       """)
 
   @OptionGroup var intake: IntakeOptions
@@ -199,20 +200,13 @@ struct WorkCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "After a signal: how long to wait for files in progress before ending anyway.",
+      "After a signal: how long to wait for files in progress before they are given back.",
       valueName: "seconds"))
   var grace: Double = 25
 
   func validate() throws {
     if !(grace >= 0 && grace <= 3600) {
       throw ValidationError("--grace is a number of seconds from 0 to 3600.")
-    }
-    if intake.dryRun {
-      throw ValidationError("--dry-run is for reel ingest: what is taken from the queue is published.")
-    }
-    if intake.duplicates == .allow {
-      throw ValidationError(
-        "--duplicates allow is for reel ingest: an item may be taken twice, after a crash.")
     }
   }
 

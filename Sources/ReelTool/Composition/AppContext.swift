@@ -86,10 +86,13 @@ struct AppContext: Sendable {
     return path
   }
 
-  /// The catalog for a command that only reads; nil when there is none yet.
+  /// The catalog for a command that only reads; nil when there is none yet, which is said of a database: it may be the
+  /// wrong one.
   static func reading(_ settings: Settings) async throws -> (any WholeCatalog)? {
     let place = try CatalogPlace(settings)
-    return try await orCommandFailure { () async throws(CatalogError) in try await place.reading() }
+    let catalog = try await orCommandFailure { () async throws(CatalogError) in try await place.reading() }
+    if catalog == nil, place.library == nil { LongWait.tell(place.absence) }
+    return catalog
   }
 
   /// The catalog for a command that changes what is there; nil when there is none yet.
