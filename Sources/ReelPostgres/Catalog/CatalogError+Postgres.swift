@@ -97,6 +97,13 @@ extension CatalogError {
         + "\(PostgresSchema.version)): update Reel, or name another catalog")
   }
 
+  static func missing(at server: String, _ said: String) -> CatalogError {
+    CatalogError(
+      .notOurs,
+      "there is no catalog in \(server) yet, and this user may not make one (\(said)): name another, or publish once as "
+        + "the role that is to own its tables")
+  }
+
   static func needsWriter(at server: String) -> CatalogError {
     CatalogError(
       .unusable,
