@@ -17,6 +17,10 @@ import Testing
     let store = bench.folder.appendingPathComponent("store").path
     let none = try await reel(["status"] + catalog, in: bench)
     #expect(none.status == 0 && none.output.contains("posts          0"))
+    for command in ["doctor", "verify"] {
+      let nothing = try await reel([command] + catalog, in: bench)
+      #expect(nothing.status == 1 && nothing.errors.contains("there is no catalog in"), "\(nothing)")
+    }
 
     let homeless = try await reel(["ingest", bench.clips.path] + catalog, in: bench)
     #expect(homeless.status == 64 && homeless.errors.contains("--to"))

@@ -99,9 +99,18 @@ enum CatalogPlace: Sendable {
   }
 
   /// - Throws: ``CatalogError`` where there is no library; one that has no catalog yet is a library.
-  func checkIsThere() async throws(CatalogError) {
+  private func checkIsThere() async throws(CatalogError) {
     guard case .library(let path) = self else { return }
     if try await LibraryFolder.existing(at: path) == nil { throw CatalogError(.unusable, absence) }
+  }
+
+  /// The catalog for looking whether anything is wrong; nil for a library that has none yet.
+  /// - Throws: ``CatalogError``, also for a database without one: it may be the wrong one, and all be well only there.
+  func examined() async throws(CatalogError) -> (any WholeCatalog)? {
+    try await checkIsThere()
+    let catalog = try await reading()
+    if catalog == nil, library == nil { throw CatalogError(.unusable, absence) }
+    return catalog
   }
 
   /// The catalog for reading; nil when there is none yet.
