@@ -8,10 +8,16 @@ struct IngestContext: Sendable {
   let options: IngestOptions
   let hub: EventHub
   let stop: StopSignal
+  /// As ``FileFeed/begin(_:)``.
+  let onBegin: @Sendable ([Int]) -> Void
   /// What a dry run would have published so far: the second of two equal files would be a duplicate.
   private let planned = PlannedPublications()
 
-  init(services: IngestServices, options: IngestOptions, hub: EventHub, stop: StopSignal) {
+  init(
+    services: IngestServices, options: IngestOptions, hub: EventHub, stop: StopSignal,
+    onBegin: @escaping @Sendable ([Int]) -> Void = { _ in }
+  ) {
+    self.onBegin = onBegin
     self.services = services
     self.options = options
     self.hub = hub
