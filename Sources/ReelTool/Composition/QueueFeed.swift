@@ -179,20 +179,20 @@ extension PublishResult {
 
 extension FileFailure {
   /// Whether another try may succeed.
-  fileprivate enum Chance {
+  enum Chance {
     case none, later
     /// It says nothing of the file: the run ends.
     case elsewhere
   }
 
-  fileprivate var isSourceChanged: Bool {
+  var isSourceChanged: Bool {
     switch code {
     case .source(.sourceChanged), .probe(.sourceChanged), .poster(.sourceChanged): true
     default: false
     }
   }
 
-  fileprivate var chance: Chance {
+  var chance: Chance {
     switch code {
     case .source(let code):
       [.sourceChanged, .unreadable, .tooManyOpenFiles].contains(code) ? .later : .none
