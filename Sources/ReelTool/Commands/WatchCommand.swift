@@ -64,12 +64,6 @@ struct WatchCommand: AsyncParsableCommand {
     if let settle, !(settle >= 0 && settle <= 86_400) {
       throw ValidationError("--settle is a number of seconds from 0 to 86400.")
     }
-    if intake.dryRun {
-      throw ValidationError("--dry-run is for reel ingest: what a watch finds is published.")
-    }
-    if intake.duplicates == .allow {
-      throw ValidationError("--duplicates allow is for reel ingest: a watch may meet a file more than once.")
-    }
     if reject == "delete" {
       throw ValidationError("--reject is keep or move:FOLDER: what is no post is never removed.")
     }

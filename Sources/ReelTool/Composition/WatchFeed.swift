@@ -75,6 +75,8 @@ final class WatchFeed: FileFeed {
 
   // MARK: Handing out
 
+  func begin(_ files: [Int]) {}
+
   func cancel() {
     cancellation.set()
     alarm.ring()
