@@ -20,11 +20,17 @@ package struct FileDisposal: Sendable {
   }
 
   private let kind: Kind
+  private let sidecarFirst: Bool
   private let onStep: @Sendable (Step) -> Void
 
-  /// - Parameter onStep: told of each step.
-  package init(_ kind: Kind, onStep: @escaping @Sendable (Step) -> Void = { _ in }) {
-    (self.kind, self.onStep) = (kind, onStep)
+  /// - Parameters:
+  ///   - sidecarFirst: whether the sidecar goes before its video: left behind by a crash, it would be that of the next video
+  ///     of this name. Not where the video must not be met without it: it says who the author is, or why the video is no post.
+  ///   - onStep: told of each step.
+  package init(
+    _ kind: Kind, sidecarFirst: Bool = true, onStep: @escaping @Sendable (Step) -> Void = { _ in }
+  ) {
+    (self.kind, self.sidecarFirst, self.onStep) = (kind, sidecarFirst, onStep)
   }
 
   /// Does it to `file`, and to the sidecar beside it, unless that is another video's, too. Blocks.
@@ -38,9 +44,7 @@ package struct FileDisposal: Sendable {
     let name = file.path.lastComponent.bytes
     guard try directory.status(of: name).identity == file.identity else { throw .changed }
     let sidecar = sidecar(of: name, in: directory)
-    // Of a post, the sidecar goes first: left behind by a crash, it would be that of the next video of this name. Of a
-    // file that was not wanted it may be what was wrong, and goes last.
-    if reason == nil { try dispose(ofSidecar: sidecar, in: directory) }
+    if sidecarFirst { try dispose(ofSidecar: sidecar, in: directory) }
     let place: SourcePath?
     switch kind {
     case .keep: return nil
@@ -54,7 +58,7 @@ package struct FileDisposal: Sendable {
       onStep(.reasonWritten)
       place = folder.appending(moved)
     }
-    if reason != nil { try dispose(ofSidecar: sidecar, in: directory) }
+    if !sidecarFirst { try dispose(ofSidecar: sidecar, in: directory) }
     return place
   }
 

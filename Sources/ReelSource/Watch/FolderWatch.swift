@@ -49,6 +49,7 @@ package struct FolderWatch: Sendable {
   /// Which folder is watched; nil while it is not there.
   private var identity: DirectoryIdentity?
   private var hasBegun = false
+  private var hasChecked = false
   private var polls: Bool
   /// What is to be looked at, and whether its writer has closed it.
   private var noticed: [SourcePath: Bool] = [:]
@@ -194,12 +195,12 @@ package struct FolderWatch: Sendable {
     guard now >= nextCheck else { return [] }
     nextCheck = now + Self.checks
     let current = DirectoryIdentity(at: path)
-    guard current != identity else { return [] }
-    let wasThere = identity != nil
-    (identity, notifications, walk, noticed) = (current, nil, nil, [:])
-    guard current != nil else { return wasThere || !hasBegun ? [.notice(.gone)] : [] }
+    guard current != identity || !hasChecked else { return [] }
+    let isBack = hasChecked
+    (identity, notifications, walk, noticed, hasChecked) = (current, nil, nil, [:], true)
+    guard current != nil else { return [.notice(.gone)] }
     needsListing = true
-    var found: [Finding] = hasBegun ? [.notice(.back)] : []
+    var found: [Finding] = isBack ? [.notice(.back)] : []
     polls = settings.polls
     if !polls, !LocalFileSystem.holds(path.text) {
       polls = true

@@ -85,7 +85,8 @@ struct WatchCommand: AsyncParsableCommand {
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
     let inputs = try await Sources.inputs(RawArguments.paths(folders), settings)
     let disposals = WatchFeed.Disposals(
-      after: try disposal(after, "--after"), reject: try disposal(reject, "--reject"))
+      after: try disposal(after, "--after"), reject: try disposal(reject, "--reject"),
+      trustsSidecars: intake.trustSidecars)
     try check(inputs, disposals)
     var options = intake.ingestOptions(settings)
     options.onError = .continue

@@ -77,7 +77,8 @@ struct RunSession: Sendable {
     _ feed: WatchFeed, signals: WatchSignals, options: IngestOptions
   ) async throws -> RunReport {
     var options = options
-    options.tellsKnownPosts = target != nil
+    // The object of one that is to go is looked for.
+    options.tellsKnownPosts = true
     let (end, _) = try await run(.watch(feed, signals), options, wantsResult: false)
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
     report.isOfQueue = true
@@ -179,7 +180,8 @@ struct RunSession: Sendable {
     async let logging: Void = Self.write(logged, to: log)
     async let result = Self.result(in: read)
     async let files = Self.files(in: listed)
-    let items = work == nil && watched == nil ? nil : await model.events()
+    // What is told goes before what becomes of the file, which nobody may meet again.
+    let items = work == nil && (watched == nil || written != nil) ? nil : await model.events()
     let interruption = watched == nil ? Interruption() : nil
     let run = Task { [appContext] in
       await withTaskCancellationHandler {
@@ -192,10 +194,10 @@ struct RunSession: Sendable {
     async let noted: Void = Self.note(items, of: inputs) { run.cancel() }
     let drawing = Task { await display.draw(model) }
     let measuring = Task { await metrics?.write(model) }
-    async let closed = Self.write(written, of: model, to: target) { run.cancel() }
+    async let closed = Self.write(written, of: model, to: target, then: watched?.feed) { run.cancel() }
     let (summary, wasInterrupted) =
       if let signals = watched?.signals {
-        await signals.cancelling(run)
+        await signals.ending(run) { watched?.feed.drain() }
       } else if let interruption {
         await interruption.cancelling(run)
       } else {
@@ -209,6 +211,8 @@ struct RunSession: Sendable {
     measuring.cancel()
     await measuring.value
     await metrics?.writeLast(model.state)
+    // Else both would keep each other.
+    defer { watched?.feed.begin { _ in } }
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, files: await files,
       result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed)
@@ -252,12 +256,15 @@ struct RunSession: Sendable {
 
   /// Gives true when the reader of the events went away; the run ends then.
   private static func write(
-    _ events: IngestEvents?, of model: IngestModel, to target: EventTarget?,
+    _ events: IngestEvents?, of model: IngestModel, to target: EventTarget?, then feed: WatchFeed?,
     orEnd end: @Sendable () -> Void
   ) async throws -> Bool {
     guard let events, let target else { return false }
     do {
-      try await EventWriter(target: target) { await model.acknowledge($0) }.write(events)
+      try await EventWriter(target: target) { batch in
+        await model.acknowledge(batch)
+        await feed?.note(batch)
+      }.write(events)
       return false
     } catch is OutputClosed {
       end()

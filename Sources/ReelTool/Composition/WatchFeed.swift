@@ -14,6 +14,8 @@ final class WatchFeed: FileFeed {
     let after: FileDisposal.Kind
     /// Of one that did not, and never will.
     let reject: FileDisposal.Kind
+    /// Whether sidecars say who the author is.
+    let trustsSidecars: Bool
   }
 
   private struct State {
@@ -38,6 +40,7 @@ final class WatchFeed: FileFeed {
   private let services: IngestServices
   private let onListed: @Sendable () -> Void
   private let cancellation = CancellationFlag()
+  private let isDraining = Atomic(false)
   /// Wakes who waits for something to do.
   private let alarm: Alarm
   private let blocking = BlockingQueue(label: "reel.watch.disposal", width: 1)
@@ -77,6 +80,12 @@ final class WatchFeed: FileFeed {
 
   func begin(_ files: [Int]) {}
 
+  /// Hands out nothing more: the run ends when what is under way has ended.
+  func drain() {
+    isDraining.store(true, ordering: .relaxed)
+    alarm.ring()
+  }
+
   func cancel() {
     cancellation.set()
     alarm.ring()
@@ -84,7 +93,7 @@ final class WatchFeed: FileFeed {
 
   func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
     var isListed = false
-    while !isOver(), !cancellation.isSet {
+    while !isOver(), !cancellation.isSet, !isDraining.load(ordering: .relaxed) {
       let found = state.withLock { state in
         state.watches.indices.flatMap { index in
           state.watches[index].next(upTo: count, at: now, Date()).map { (index, $0) }
@@ -208,9 +217,11 @@ final class WatchFeed: FileFeed {
     of file: FoundFile, _ watch: Int, _ kind: FileDisposal.Kind, because reason: String?
   ) async {
     guard kind != .keep else { return forget(file) }
+    let trusts = disposals.trustsSidecars
     let result = await blocking.run {
       Result { () throws(SourceError) in
-        try FileDisposal(kind) { DebugSteps.reach($0.rawValue) }.apply(to: file, reason: reason)
+        try FileDisposal(kind, sidecarFirst: reason == nil && !trusts) { DebugSteps.reach($0.rawValue) }
+          .apply(to: file, reason: reason)
       }
     }
     switch result {

@@ -136,12 +136,18 @@ final class WatchSignals: Sendable {
   /// What was wished for since the last call.
   func take() -> Wish? { wishes.take() }
 
-  /// Waits for `task`, which a signal cancels. Gives its result, and whether there was a signal.
-  func cancelling<Value: Sendable>(_ task: Task<Value, Never>) async -> (value: Value, wasInterrupted: Bool) {
-    wishes.whenWished { task.cancel() }
+  /// Waits for `task`, which is cancelled when the process is to end.
+  /// - Parameter drain: called when the settings are to be read again: what is under way is finished first.
+  /// - Returns: its result, and whether it was cancelled.
+  func ending<Value: Sendable>(
+    _ task: Task<Value, Never>, drain: @escaping @Sendable () -> Void
+  ) async -> (value: Value, wasInterrupted: Bool) {
+    wishes.whenWished { [wishes] in
+      if wishes.wish == .end { task.cancel() } else { drain() }
+    }
     let value = await task.value
     wishes.whenWished(nil)
-    return (value, wishes.wish != nil)
+    return (value, wishes.wish == .end)
   }
 
   /// Waits for a signal.
