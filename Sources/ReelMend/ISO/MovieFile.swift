@@ -77,7 +77,7 @@ struct MovieFile {
 
   /// The file, with every place that the index names where it is then.
   /// - Throws: `notMendable`.
-  func mended() throws(MendError) -> MendedFile {
+  func mended(_ source: BoundedSource) throws(MendError) -> MendedFile {
     var movie = movie
     // Places that need 64 bits make the index larger, and that moves them once more.
     for _ in 0..<4 {
@@ -101,7 +101,9 @@ struct MovieFile {
           "its index grows, and the list of its fragments can't follow; have it put into one piece as well",
           remedy: .unfragment)
       }
-      return laidOut(moved.serialized)
+      let whole = laidOut(moved.serialized)
+      try NamedPlaces(file: self, source: source).check(whole)
+      return whole
     }
     throw MendError(.notMendable, "its index can't be laid out")
   }
