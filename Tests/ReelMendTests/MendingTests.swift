@@ -178,6 +178,25 @@ struct MendSample: CustomTestStringConvertible {
     }
   }
 
+  /// Phones record with an index of fragments to come, and none comes.
+  @Test func anIndexThatPromisesFragmentsIsPutFirst() throws {
+    let sample = MendSample.named("clips/moov-at-end.mp4")
+    var bytes = contents(of: sample.path)
+    let place = try #require(Data(bytes).range(of: Data("moov".utf8))).lowerBound - 4
+    let promise = Self.box("mvex", Self.box("trex", [UInt8](repeating: 0, count: 24)))
+    let size = Int(bytes.bigEndian32(at: place))
+    bytes.setBigEndian(UInt32(size + promise.count), at: place)
+    bytes.insert(contentsOf: promise, at: place + size)
+    let folder = try TemporaryFolder()
+    try folder.write(bytes, to: "phone.mp4")
+    let path = folder.path(of: "phone.mp4")
+    #expect(try facts(of: path, as: .mp4).fragmented == false)
+    let copy = try MendedCopy(of: path, as: .mp4, MendOptions([.faststart]))
+    #expect(copy.done == [.faststart])
+    #expect(try facts(of: copy.path, as: .mp4).fastStart == true)
+    #expect(try digests(of: copy.path, as: .mp4) == digests(of: path, as: .mp4))
+  }
+
   /// Items that are named by their places stay there, or nothing is written.
   @Test func itemsDoNotMove() throws {
     let sample = MendSample.named("clips/moov-at-end.mp4")

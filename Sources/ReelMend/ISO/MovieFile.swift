@@ -46,7 +46,8 @@ struct MovieFile {
     }
     movie = MovieBox(parsing: "moov", bytes[...])
     movieSize = box.end - box.start
-    isFragmented = movie["mvex"] != nil || boxes.contains { $0.type == "moof" }
+    // Phones promise fragments while they record, and then write one index after all.
+    isFragmented = boxes.contains { $0.type == "moof" } || movie["mvex"] != nil && !movie.hasSamples
     let size = source.size
     items = boxes.map { box in
       Item(type: box.type, parts: [.source(box.start..<min(box.end, size))])
@@ -56,7 +57,7 @@ struct MovieFile {
     if end < size { items.append(Item(type: "free", parts: [.source(end..<size)])) }
   }
 
-  /// Whether it is made of movie fragments, or may be.
+  /// Whether it is made of movie fragments, or only its index would tell otherwise.
   private(set) var isFragmented: Bool
 
   /// Whether its last box ends beyond it.

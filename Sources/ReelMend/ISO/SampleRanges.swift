@@ -41,6 +41,16 @@ extension MovieBox {
   }
 }
 
+extension MovieBox {
+  /// Of an index: whether a track has samples that are in no fragment.
+  var hasSamples: Bool {
+    boxes.contains { track in
+      guard track.type == "trak", let table = track[["mdia", "minf", "stbl"]] else { return false }
+      return (table["stsz"] ?? table["stz2"]).map { $0.bytes.bigEndian32(at: 8) > 0 } ?? false
+    }
+  }
+}
+
 /// How large samples are, as they come (ISO/IEC 14496-12, 8.7.3).
 private struct SampleSizes {
   /// Samples that have not come.
