@@ -21,6 +21,8 @@ typedef void (*notice_processor)(void *context, const char *message);
   each(void, PQconninfoFree, (struct reel_postgres_option *))                                                  \
   each(struct pg_conn *, PQconnectStartParams, (const char *const *, const char *const *, int))                \
   each(int, PQconnectPoll, (struct pg_conn *))                                                                 \
+  each(struct reel_postgres_option *, PQconninfo, (struct pg_conn *))                                          \
+  each(int, PQsetErrorVerbosity, (struct pg_conn *, int))                                                      \
   each(void, PQfinish, (struct pg_conn *))                                                                     \
   each(int, PQstatus, (const struct pg_conn *))                                                                \
   each(int, PQtransactionStatus, (const struct pg_conn *))                                                     \
@@ -97,15 +99,26 @@ static void ignore(void *context, const char *message) { (void)context, (void)me
 struct pg_conn *reel_postgres_connect(
     const struct reel_postgres *library, const char *const *keywords, const char *const *values) {
   struct pg_conn *connection = library->PQconnectStartParams(keywords, values, 0);
-  if (connection) library->PQsetNoticeProcessor(connection, ignore, NULL);
+  if (!connection) return NULL;
+  library->PQsetNoticeProcessor(connection, ignore, NULL);
+  // Why a server takes no connection is told by its sentence alone, in whatever language it speaks: with the code in it.
+  library->PQsetErrorVerbosity(connection, REEL_POSTGRES_VERBOSE);
   return connection;
 }
 
 int reel_postgres_connect_poll(const struct reel_postgres *library, struct pg_conn *connection) {
   int status = library->PQconnectPoll(connection);
   // Not before: connecting blocks in no other way, and begins anew with each address of a host.
-  if (status == REEL_POSTGRES_OK && library->PQsetnonblocking(connection, 1) != 0) return REEL_POSTGRES_FAILED;
+  if (status == REEL_POSTGRES_OK) {
+    library->PQsetErrorVerbosity(connection, REEL_POSTGRES_DEFAULT);
+    if (library->PQsetnonblocking(connection, 1) != 0) return REEL_POSTGRES_FAILED;
+  }
   return status;
+}
+
+struct reel_postgres_option *reel_postgres_options(
+    const struct reel_postgres *library, struct pg_conn *connection) {
+  return library->PQconninfo(connection);
 }
 
 void reel_postgres_finish(const struct reel_postgres *library, struct pg_conn *connection) {
@@ -254,6 +267,8 @@ _Static_assert(
         REEL_POSTGRES_ROWS == PGRES_TUPLES_OK,
     "ExecStatusType");
 _Static_assert(REEL_POSTGRES_IDLE == PQTRANS_IDLE, "PGTransactionStatusType");
+_Static_assert(
+    REEL_POSTGRES_DEFAULT == PQERRORS_DEFAULT && REEL_POSTGRES_VERBOSE == PQERRORS_VERBOSE, "PGVerbosity");
 _Static_assert(
     REEL_POSTGRES_STATE == PG_DIAG_SQLSTATE && REEL_POSTGRES_MESSAGE == PG_DIAG_MESSAGE_PRIMARY &&
         REEL_POSTGRES_CONSTRAINT == PG_DIAG_CONSTRAINT_NAME,

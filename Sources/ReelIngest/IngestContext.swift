@@ -8,10 +8,16 @@ struct IngestContext: Sendable {
   let options: IngestOptions
   let hub: EventHub
   let stop: StopSignal
+  /// As ``FileFeed/begin(_:)``.
+  let onBegin: @Sendable ([Int]) -> Void
   /// What a dry run would have published so far: the second of two equal files would be a duplicate.
   private let planned = PlannedPublications()
 
-  init(services: IngestServices, options: IngestOptions, hub: EventHub, stop: StopSignal) {
+  init(
+    services: IngestServices, options: IngestOptions, hub: EventHub, stop: StopSignal,
+    onBegin: @escaping @Sendable ([Int]) -> Void = { _ in }
+  ) {
+    self.onBegin = onBegin
     self.services = services
     self.options = options
     self.hub = hub
@@ -137,9 +143,10 @@ struct IngestContext: Sendable {
     var draft = draft(report, of: file.source.path, metadata: metadata)
     draft.mended = file.mended.isEmpty ? nil : file.mended
     if options.dryRun { return .ended(plan(draft, file.publication)) }
-    let source = UploadSource(
+    var source = UploadSource(
       size: file.source.size, digest: file.digest, contentType: draft.media.container.contentType,
       bytes: file.bytes)
+    source.origin = file.origin
     return .wanted(
       WantedFile(
         file: file.file, video: file.source, source: source, draft: draft, publication: file.publication,

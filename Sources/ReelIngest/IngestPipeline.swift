@@ -51,7 +51,7 @@ struct IngestPipeline: Sendable {
       await withTaskGroup { group in
         group.addTask { await scan(walk, into: queue, stop) }
         if let ahead { group.addTask { await count(ahead, stop) } }
-        group.addTask { await takeIn(queue, stop) }
+        group.addTask { await takeIn(queue, of: walk, stop) }
       }
       return stop.ending ?? (stop.cancellation.isSet ? .cancelled : .completed)
     } onCancel: {
@@ -143,8 +143,9 @@ struct IngestPipeline: Sendable {
 
   // MARK: The files
 
-  private func takeIn(_ queue: BatchQueue<[NumberedItem]>, _ stop: StopSignal) async {
-    let context = IngestContext(services: services, options: options, hub: hub, stop: stop)
+  private func takeIn(_ queue: BatchQueue<[NumberedItem]>, of feed: any FileFeed, _ stop: StopSignal) async {
+    let context = IngestContext(
+      services: services, options: options, hub: hub, stop: stop, onBegin: { feed.begin($0) })
     let publisher = FilePublisher(
       context: context, threads: BlockingQueue(label: "reel.slow-readers", width: max(2, jobs)))
     let lone = LoneFileTasks(

@@ -122,6 +122,33 @@ struct PostgresAccessTests {
     await server.stop()
   }
 
+  @Test func anOutageThatDoesNotPassEndsTheRunWithOneSentence() async throws {
+    let bench = try Workbench(reader: .fake)
+    try bench.addDistinct(40)
+    let server = try await PostgresServer.start()
+    let database = try await TestDatabase(on: server)
+    let store = bench.folder.appendingPathComponent("store").path
+    let run = try ReelBinary.start(
+      ["ingest", bench.clips.path, "--to", store, "--catalog", database.url(), "--jobs", "4"],
+      in: bench.folder,
+      environment: bench.environment.merging([
+        "REEL_FAILPOINT": "uploadBegun=stop", "REEL_PATIENCE_SECONDS": "3",
+      ]) { $1 })
+    try await run.untilStopped()
+    try await server.kill()
+    run.send(SIGCONT)
+    let begun = ContinuousClock.now
+    let outcome = try await run.outcome()
+    let took = ContinuousClock.now - begun
+    #expect(outcome.status == 1, "\(outcome)")
+    let lines = outcome.errors.split(separator: "\n")
+    #expect(lines.count { $0.contains("can't be reached just now") } == 1, "\(outcome.errors)")
+    #expect(lines.contains { $0.contains("it was waited for") }, "\(outcome.errors)")
+    // Once, and not for each file.
+    #expect(took < .seconds(20), "\(took)")
+    await server.stop()
+  }
+
   @Test func aSignalDuringAnOutageEndsTheRunSoon() async throws {
     let bench = try Workbench(reader: .fake)
     try bench.addDistinct(8)

@@ -17,6 +17,10 @@ import Testing
     let store = bench.folder.appendingPathComponent("store").path
     let none = try await reel(["status"] + catalog, in: bench)
     #expect(none.status == 0 && none.output.contains("posts          0"))
+    for command in ["doctor", "verify"] {
+      let nothing = try await reel([command] + catalog, in: bench)
+      #expect(nothing.status == 1 && nothing.errors.contains("there is no catalog in"), "\(nothing)")
+    }
 
     let homeless = try await reel(["ingest", bench.clips.path] + catalog, in: bench)
     #expect(homeless.status == 64 && homeless.errors.contains("--to"))
@@ -57,6 +61,46 @@ import Testing
     // No library came about.
     let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
     #expect(Set(names) == ["clips", "store", "site"])
+  }
+
+  /// As docs/fleet.md has it.
+  @Test(.notQuick) func whoMayOnlyReadGetsTheFeedAndTheStatus() async throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let page = try String(contentsOf: root.appending(path: "docs/fleet.md"), encoding: .utf8)
+    let grants = try #require(
+      page.split(separator: "-- a site that shows the feed:").last?.split(separator: "```").first)
+    let server = try await PostgresServer.start()
+    let (database, bench) = (try await TestDatabase(on: server), try Workbench(reader: .fake))
+    try bench.addDistinct(2)
+    let store = bench.folder.appendingPathComponent("store").path
+    let owner = ["--catalog", database.url()]
+    #expect(try await reel(["enqueue", bench.clips.path] + owner, in: bench).status == 0)
+    #expect(try await reel(["work", "--to", store] + owner, in: bench).status == 0)
+    let db = try database.connect()
+    try db.execute(
+      String(grants).replacing("'…'", with: "'x'").replacing(
+        "DATABASE reel ", with: "DATABASE \(database.name) "))
+    let reader = ["--catalog", database.url().replacing("postgres@", with: "reel_reader@")]
+    let empty = try await TestDatabase(on: server).url().replacing("postgres@", with: "reel_reader@")
+    let none = try await reel(["enqueue", bench.clips.path, "--catalog", empty], in: bench)
+    #expect(none.status == 1 && none.errors.contains("there is no catalog in"), "\(none)")
+    let nothing = try await reel(["feed", "--catalog", empty], in: bench)
+    #expect(nothing.status == 0 && nothing.errors.contains("there is no catalog in"), "\(nothing)")
+    for command in [
+      ["status"], ["feed", "--json"], ["feed", "--search", "clip"], ["export", "-"], ["status", "--json"],
+    ] {
+      let run = try await reel(command + reader, in: bench)
+      #expect(run.status == 0 && run.errors.isEmpty, "\(command): \(run)")
+      if command == ["status"] { #expect(run.output.contains("2 done"), "\(run)") }
+    }
+    let refused = try await reel(["enqueue", bench.clips.path] + reader, in: bench)
+    #expect(refused.status == 1 && refused.errors.contains("does not allow that"), "\(refused)")
+    // Who was granted what an earlier page said.
+    try db.execute("REVOKE SELECT ON reel.work FROM reel_reader")
+    let less = try await reel(["status"] + reader, in: bench)
+    #expect(less.status == 0 && less.errors.contains("the queue is left out"), "\(less)")
+    await server.stop()
   }
 
   @Test func postersAreMadeForPostsThatHaveNone() async throws {

@@ -13,8 +13,8 @@ import Testing
     let bench: Workbench
     var store: String { bench.folder.appendingPathComponent("store").path }
 
-    init(_ count: Int) async throws {
-      database = try await TestDatabase()
+    init(_ count: Int, on server: PostgresServer? = nil) async throws {
+      database = try await TestDatabase(on: server)
       bench = try Workbench(reader: .fake)
       try bench.addDistinct(count)
     }
@@ -36,9 +36,11 @@ import Testing
     /// Whatever the time is, `process` has not been heard of for longer than its lease.
     func endLease(of process: Int32) throws {
       let db = try database.connect()
-      for table in ["worker", "owner"] {
-        try db.run("UPDATE reel.\(table) SET lease_until = 0 WHERE pid = $1", [.int(Int64(process))])
-      }
+      let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+      try db.run("UPDATE reel.owner SET lease_until = 0 WHERE pid = $1", [.int(Int64(process))])
+      // Nothing was amiss before: it died.
+      try db.run(
+        "UPDATE reel.worker SET lease = 0, lease_until = \(now) - 1 WHERE pid = $1", [.int(Int64(process))])
     }
 
     /// Asked of the tables and the folder, by nothing that Reel shares.
@@ -98,6 +100,57 @@ import Testing
       let run = try await ReelBinary.run(command, in: bench.folder)
       #expect(run.status == 64 && run.errors.contains("--catalog postgres://"))
     }
+  }
+
+  @Test func aMachineWithoutTheFolderGivesBackAndSaysSo() async throws {
+    let fleet = try await Fleet(30)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    let (clips, away) = (fleet.bench.clips, fleet.bench.folder.appendingPathComponent("away"))
+    try FileManager.default.moveItem(at: clips, to: away)
+    let work = try await fleet.work().outcome()
+    #expect(work.status == 1 && work.errors.contains("are not on this machine"), "\(work)")
+    let db = try fleet.database.connect()
+    func count(_ condition: String) throws -> Int? {
+      try db.value("SELECT count(*) FROM reel.work WHERE \(condition)", as: Int.self)
+    }
+    #expect(try count("state IN (0, 2) AND failures = 0") == 30)
+    #expect(try count("state = 2") ?? 0 >= 10)
+    // A folder that is empty is no better: nothing may be mounted on it.
+    try FileManager.default.createDirectory(at: clips, withIntermediateDirectories: false)
+    try db.run("UPDATE reel.work SET due_at = 0 WHERE state = 2")
+    #expect(try await fleet.work().outcome().status == 1)
+    #expect(try count("state IN (0, 2) AND failures = 0") == 30)
+    try FileManager.default.removeItem(at: clips)
+    try FileManager.default.moveItem(at: away, to: clips)
+    try db.run("UPDATE reel.work SET due_at = 0 WHERE state = 2")
+    #expect(try await fleet.work().outcome().status == 0)
+    try fleet.checkEachIsOnePost(30)
+  }
+
+  @Test func aFileThatIsGoneFromItsFolderFails() async throws {
+    let fleet = try await Fleet(3)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    try FileManager.default.removeItem(at: fleet.bench.clips.appendingPathComponent("clip-00001.mp4"))
+    #expect(try await fleet.work().outcome().status == 3)
+    let db = try fleet.database.connect()
+    #expect(try db.rows("SELECT state FROM reel.work ORDER BY state") { try $0[0] as Int } == [3, 3, 5])
+  }
+
+  @Test(.notQuick) func theGraceEndsAWorkerWhoseDatabaseIsAway() async throws {
+    let server = try await PostgresServer.start()
+    let fleet = try await Fleet(8, on: server)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    let worker = try fleet.work(["--grace", "1"], environment: ["REEL_FAILPOINT": "uploadBegun=stop"])
+    try await worker.untilStopped()
+    try await server.stall()
+    worker.send(SIGTERM)
+    let begun = ContinuousClock.now
+    worker.send(SIGCONT)
+    let end = try await worker.outcome()
+    // A second, three to give back, and what a busy machine adds; no answer is waited for to the end.
+    #expect(end.status == 130 && ContinuousClock.now - begun < .seconds(15), "\(end)")
+    try await server.wake()
+    await server.stop()
   }
 
   @Test func whoStaysIsWokenAndGivesUpItsPlaceWhenToldTo() async throws {

@@ -46,6 +46,14 @@ import Testing
     #expect(try db.rows("SELECT unnest($1::bigint[])", [.ints([])]) { _ in true }.isEmpty)
   }
 
+  @Test func aTextWithZerosIsNoError() async throws {
+    let db = try await TestDatabase().connect()
+    let found = try db.row("SELECT $1, $2[1], $3", [.text("a\0b"), .texts(["\0", nil]), .bytes([0, 255])]) {
+      (try $0[0] as String, try $0[1] as String, try $0[2] as [UInt8])
+    }
+    #expect(found?.0 == "a\u{FFFD}b" && found?.1 == "\u{FFFD}" && found?.2 == [0, 255])
+  }
+
   @Test func anAnswerOfManyMegabytesAndAValueOfManyArrive() async throws {
     let db = try await TestDatabase().connect()
     let bytes = [UInt8](repeating: 7, count: 20 << 20)

@@ -1,8 +1,9 @@
 import Foundation
 import ReelCore
-import ReelPostgres
 import ReelTestServers
 import Testing
+
+@testable import ReelPostgres
 
 @Suite(.besidePostgres) struct QueueTests {
   private struct Bench {
@@ -29,9 +30,16 @@ import Testing
       NewItem(address: SourcePath("/uploads/\(name)"), version: version, size: 7)
     }
 
-    /// As if the lease of every worker had run out, whatever the time is.
-    func killAll() throws {
-      try pool.transaction { tx in try tx.run("UPDATE reel.worker SET lease_until = 0") }
+    /// As if the lease of every worker had run out, and nothing had been amiss before, whatever the time is.
+    func killAll() throws { try change("lease = 0, lease_until = \(PostgresSchema.now) - 1") }
+
+    /// Changes all workers.
+    func change(_ columns: String) throws {
+      try pool.transaction { tx in try tx.run("UPDATE reel.worker SET \(columns)") }
+    }
+
+    func deaths() throws -> [Int] {
+      try pool.read { db in try db.rows("SELECT deaths FROM reel.work ORDER BY item") { try $0[0] } }
     }
 
     /// By the tables alone.
@@ -122,6 +130,7 @@ import Testing
     _ = try bench.enqueue(["a", "b"])
     let (late, next) = (try bench.worker(), try bench.worker())
     let taken = try late.take(upTo: 2)
+    try late.begin(taken.map(\.id))
     try late.finish([ItemOutcome(taken[0].id, .done)])
     try bench.killAll()
     #expect(try next.freeWhatIsDue() == 1)
@@ -153,14 +162,18 @@ import Testing
     _ = try bench.enqueue(["deadly", "a", "b"])
     for _ in 1...2 {
       let victim = try bench.worker()
-      #expect(try victim.take(upTo: 10).count == 3)
+      let taken = try victim.take(upTo: 10)
+      #expect(taken.count == 3)
+      try victim.begin(taken.map(\.id))
       try bench.killAll()
       try bench.worker().freeWhatIsDue()
     }
     // Each is taken alone now: the third death is of the one that causes it.
     let victim = try bench.worker()
-    #expect(names(try victim.take(upTo: 10)) == ["deadly"])
+    let deadly = try victim.take(upTo: 10)
+    #expect(names(deadly) == ["deadly"])
     #expect(try victim.take(upTo: 10).isEmpty)
+    try victim.begin(deadly.map(\.id))
     try bench.killAll()
     try bench.worker().freeWhatIsDue()
     let survivor = try bench.worker()
@@ -172,6 +185,115 @@ import Testing
     #expect(try bench.states() == ["deadly": 6, "a": 3, "b": 3])
     let reason = try #require(try WorkQueue.status(bench.pool)?.reasons.first)
     #expect(reason.state == .setAside && reason.code == "workerDied" && reason.message.contains("host"))
+  }
+
+  @Test func whatWasHeldAheadIsNoSuspect() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a", "b", "c"])
+    let victim = try bench.worker()
+    try victim.begin(Array(try victim.take(upTo: 3).map(\.id).prefix(1)))
+    try bench.killAll()
+    #expect(try bench.worker().freeWhatIsDue() == 3)
+    #expect(try bench.deaths() == [1, 0, 0])
+    // An older Reel does not say what it has in hand.
+    let older = try bench.worker()
+    #expect(try older.take(upTo: 3).count == 3)
+    try bench.change("hands = NULL")
+    try bench.killAll()
+    try bench.worker().freeWhatIsDue()
+    #expect(try bench.deaths() == [2, 1, 1])
+  }
+
+  @Test func anOutageIsNoDeath() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a"])
+    let victim = try bench.worker()
+    try victim.begin(try victim.take(upTo: 1).map(\.id))
+    // It was heard of last before this server was started.
+    try bench.change("lease = 1000 * 86400 * 365::bigint, lease_until = \(PostgresSchema.now) - 1")
+    #expect(try bench.worker().freeWhatIsDue() == 1)
+    #expect(try bench.deaths() == [0])
+  }
+
+  @Test func whatEndsMostWorkersTogetherIsNoItem() async throws {
+    let bench = try await Bench()
+    let names = (0..<6).map { "item-\($0)" }
+    _ = try bench.enqueue(names)
+    for _ in names {
+      let victim = try bench.worker()
+      try victim.begin(try victim.take(upTo: 1).map(\.id))
+    }
+    // The lease of one of them is over; the others have not been heard of since, either.
+    try bench.change("lease = 3000, lease_until = \(PostgresSchema.now) + 500")
+    try bench.pool.transaction { tx in
+      try tx.run(
+        "UPDATE reel.worker SET lease_until = \(PostgresSchema.now) - 1 WHERE id = (SELECT min(id) FROM reel.worker)"
+      )
+    }
+    let survivor = try bench.worker()
+    #expect(try survivor.freeWhatIsDue() == 1)
+    try bench.pool.transaction { tx in
+      try tx.run("UPDATE reel.worker SET lease_until = \(PostgresSchema.now) - 1 WHERE lease = 3000")
+    }
+    #expect(try survivor.freeWhatIsDue() == 5)
+    #expect(try bench.deaths() == [0, 0, 0, 0, 0, 0])
+  }
+
+  @Test func whatIsSaidOfAnEarlierTakingDoesNotCount() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a"])
+    let worker = try bench.worker()
+    let taken = try worker.take(upTo: 1)
+    // Given back without an answer, and taken again before that was repeated.
+    try bench.pool.transaction { tx in try tx.run("UPDATE reel.work SET attempts = attempts + 1") }
+    try worker.finish(taken.map { ItemOutcome($0.id, .givenBack) })
+    #expect(try bench.states() == ["a": 1])
+  }
+
+  @Test func whatIsPutOffDoesNotCountAsAFailure() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a"])
+    let worker = try bench.worker { ($0.pause, $0.mostFailures) = (.zero, 1) }
+    for _ in 0..<3 {
+      let taken = try worker.take(upTo: 1)
+      #expect(taken.map(\.failures) == [0])
+      try worker.finish(taken.map { ItemOutcome($0.id, .putOff(code: "notFound", message: "not here")) })
+      #expect(try bench.states() == ["a": 2])
+      #expect(try worker.freeWhatIsDue() == 1)
+    }
+  }
+
+  @Test(arguments: [CuttingProxy.Fault.before, .after])
+  func whatWasEnqueuedWithoutAnAnswerIsCountedOnce(_ fault: CuttingProxy.Fault) async throws {
+    let database = try await TestDatabase()
+    let proxy = try CuttingProxy(to: database.server.port)
+    let queue = try WorkQueue(try database.pool(port: proxy.port))
+    func item(_ name: String) -> NewItem { NewItem(address: SourcePath("/\(name)"), version: "1", size: nil) }
+    _ = try queue.enqueue([item("old")])
+    proxy.arm(fault)
+    let count = try queue.enqueue([item("a"), item("old"), item("b")])
+    #expect(proxy.cuts == 1)
+    #expect(count.new == 2 && count.known == 1)
+  }
+
+  @Test func ofManyWhoWaitFewAreWoken() async throws {
+    #expect(QueueWord([]) == nil)
+    #expect(QueueWord([""])?.share == 1 && QueueWord([""])?.spread == .zero)
+    #expect(QueueWord(["1 3"])?.share == 1)
+    #expect(QueueWord(["1 400"])?.share == 0.01 && QueueWord(["1 400"])?.spread == .milliseconds(800))
+    #expect(QueueWord(["1 400", "99 400"])?.share == 1)
+
+    let bench = try await Bench()
+    for _ in 0..<20 { _ = try bench.worker() }
+    let (called, spared) = (
+      QueueListener(bench.queue, chance: { 0 }), QueueListener(bench.queue, chance: { 0.9 })
+    )
+    for listener in [called, spared] { listener.wait(atMost: .milliseconds(1), until: { false }) }
+    _ = try bench.enqueue(["a"])
+    #expect(called.wait(atMost: .seconds(60), until: { false }))
+    #expect(!spared.wait(atMost: .milliseconds(50), until: { false }))
+    _ = try bench.enqueue((0..<20).map { "b\($0)" })
+    #expect(spared.wait(atMost: .seconds(60), until: { false }))
   }
 
   @Test func whoWaitsIsWokenByWhatIsEnqueued() async throws {

@@ -21,6 +21,7 @@ package final class CuttingProxy: Sendable {
     var held: (bytes: [UInt8], server: Int32)?
     var cuts = 0
     var isRefusing = false
+    var refused = 0
   }
 
   package let port: Int
@@ -48,6 +49,9 @@ package final class CuttingProxy: Sendable {
 
   /// How many connections were cut by a fault.
   package var cuts: Int { state.withLock { $0.cuts } }
+
+  /// How many connections did not get through.
+  package var refused: Int { state.withLock { $0.refused } }
 
   /// The next COMMIT meets this.
   package func arm(_ fault: Fault) { state.withLock { $0.fault = fault } }
@@ -86,7 +90,11 @@ package final class CuttingProxy: Sendable {
       let client = Glibc.accept(listener, nil, nil)
       if client < 0 { break }
       _ = fcntl(client, F_SETFD, FD_CLOEXEC)
-      if state.withLock({ $0.isRefusing }) {
+      let isRefused = state.withLock { state in
+        if state.isRefusing { state.refused += 1 }
+        return state.isRefusing
+      }
+      if isRefused {
         close(client)
         continue
       }

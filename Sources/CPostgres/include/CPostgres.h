@@ -29,6 +29,9 @@ enum { REEL_POSTGRES_EMPTY = 0, REEL_POSTGRES_COMMAND = 1, REEL_POSTGRES_ROWS = 
 // PGTransactionStatusType
 enum { REEL_POSTGRES_IDLE = 0 };
 
+// PGVerbosity
+enum { REEL_POSTGRES_DEFAULT = 1, REEL_POSTGRES_VERBOSE = 2 };
+
 // Fields of an error: its code by SQLSTATE, its sentence, what it names.
 enum { REEL_POSTGRES_STATE = 'C', REEL_POSTGRES_MESSAGE = 'M', REEL_POSTGRES_CONSTRAINT = 'n' };
 
@@ -47,6 +50,9 @@ void reel_postgres_free_options(const struct reel_postgres *library, struct reel
 struct pg_conn *reel_postgres_connect(
     const struct reel_postgres *library, const char *const *keywords, const char *const *values);
 int reel_postgres_connect_poll(const struct reel_postgres *library, struct pg_conn *connection);
+// With what it connects: what it was told, and what its environment and its service file say beside that.
+struct reel_postgres_option *reel_postgres_options(
+    const struct reel_postgres *library, struct pg_conn *connection);
 void reel_postgres_finish(const struct reel_postgres *library, struct pg_conn *connection);
 
 int reel_postgres_status(const struct reel_postgres *library, const struct pg_conn *connection);

@@ -29,11 +29,16 @@ extension CatalogError {
         .locked,
         "somebody else keeps rows of the catalog \(server) locked (\(error.message)): wait until they are done, or end "
           + "their session, and try again")
-    case "25006":
+    case PostgresError.takesNoWrites:
       return CatalogError(
         .unusable,
-        "the server of the catalog \(server) takes no writes: name the one that does, or several with "
-          + "target_session_attrs=read-write")
+        "the server of the catalog \(server) takes no writes (\(error.message)): name the one that does, or several, of "
+          + "which the one that does is used")
+    case "53300":
+      return CatalogError(
+        .unusable,
+        "the server of the catalog \(server) has no connection left (\(error.message)): allow it more (max_connections), "
+          + "run fewer processes, or put PgBouncer before it")
     case "42501":
       return CatalogError(
         .notOurs,
@@ -45,7 +50,7 @@ extension CatalogError {
         .corrupt, "the catalog \(server) is damaged (\(error.message)): put a backup in its place")
     default: break
     }
-    if error.state == nil, let refusal = refusal(error.message, at: server) { return refusal }
+    if error.kind == .disconnected, let refusal = refusal(error, at: server) { return refusal }
     if error.isOutage {
       return CatalogError(
         .unusable,
@@ -56,15 +61,16 @@ extension CatalogError {
   }
 
   /// Why there is no connection to a server that is there, in libpq's words; nil where they say something else.
-  private static func refusal(_ said: String, at server: String) -> CatalogError? {
+  private static func refusal(_ error: PostgresError, at server: String) -> CatalogError? {
+    let said = error.message
     if said.contains("does not support SSL") {
       return CatalogError(
         .unusable,
         "the server of the catalog \(server) speaks no TLS, and Reel speaks to another machine by nothing else: switch it on "
           + "there, or, where everybody on the way is trusted, say sslmode=disable in the address (\(said))")
     }
-    let isRefused = said.contains("FATAL:")
-    if !isRefused, said.contains("certificate") || said.contains("SSL") {
+    let wasCut = said.contains("SSL SYSCALL") || said.contains("closed unexpectedly")
+    if error.state == nil, !wasCut, said.contains("certificate") || said.contains("SSL") {
       return CatalogError(
         .unusable,
         "the server of the catalog \(server) did not prove who it is (\(said)): name it as its certificate does, and the "
@@ -77,7 +83,7 @@ extension CatalogError {
         "the server of the catalog \(server) wants a password: set PGPASSWORD, or write it into ~/.pgpass (a line "
           + "HOST:PORT:DATABASE:USER:PASSWORD, mode 600)")
     }
-    guard isRefused else { return nil }
+    guard let state = error.state, state.hasPrefix("28") || state == "3D000" else { return nil }
     return CatalogError(
       .unusable,
       "the server of the catalog \(server) does not let Reel in (\(said)): check its user, its password and its "
@@ -89,6 +95,13 @@ extension CatalogError {
       .newerSchema,
       "the catalog \(server) was made by a newer Reel (schema \(found), this one knows schema "
         + "\(PostgresSchema.version)): update Reel, or name another catalog")
+  }
+
+  static func missing(at server: String, _ said: String) -> CatalogError {
+    CatalogError(
+      .notOurs,
+      "there is no catalog in \(server) yet, and this user may not make one (\(said)): name another, or publish once as "
+        + "the role that is to own its tables")
   }
 
   static func needsWriter(at server: String) -> CatalogError {

@@ -37,13 +37,13 @@ package final class PostgresCatalog: PostCatalog, Sendable {
   ///   - clock: this machine's, for the times of its files.
   ///   - postClock: for the times of posts; nil for the server's. Tests set it.
   ///   - lease: how long others leave this owner's intents alone after its last sign of life.
-  ///   - heartbeat: how often it gives one.
+  ///   - heartbeat: how often it gives one; nil for a third of the lease.
   ///   - host: names this machine; nil for what it calls itself.
   /// - Throws: ``CatalogError``.
   package static func open(
     _ pool: PostgresPool, clock: any WallClock = SystemWallClock(), postClock: (any WallClock)? = nil,
-    randomness: some Randomness = SystemRandomness(), lease: Duration = .seconds(60),
-    heartbeat: Duration = .seconds(10), host: String? = nil
+    randomness: some Randomness = SystemRandomness(), lease: Duration = .seconds(120),
+    heartbeat: Duration? = nil, host: String? = nil
   ) async throws(CatalogError) -> PostgresCatalog {
     let (name, host) = (randomness.name(length: 16), host ?? MachineName.current())
     let writing = try await BlockingQueue(label: "reel.postgres.open", width: 1).run {
@@ -52,7 +52,8 @@ package final class PostgresCatalog: PostCatalog, Sendable {
         try PostgresSchema.prepare(pool)
         let owner = try PostgresOwner(pool, name: name, host: host, lease: lease)
         let writer = PostgresWriter(pool, owner: owner, host: host, clock: clock, postClock: postClock)
-        return Writing(owner: owner, writer: writer, heartbeat: owner.heartbeat(every: heartbeat))
+        return Writing(
+          owner: owner, writer: writer, heartbeat: owner.heartbeat(every: heartbeat ?? lease / 3))
       } catch {
         throw CatalogError.from(error, at: pool.address.name)
       }
@@ -106,6 +107,9 @@ package final class PostgresCatalog: PostCatalog, Sendable {
 
   /// As ``PostgresPool/makeHaste()``.
   package func makeHaste() { pool.makeHaste() }
+
+  /// As ``PostgresPool/beside(connections:)``.
+  package func connectionsBeside(_ count: Int) -> PostgresPool { pool.beside(connections: count) }
 
   /// Stops living without a word, as a process that was killed more than a lease ago: for tests.
   func die() async throws {

@@ -121,7 +121,7 @@ struct PostgresNotes: Sendable {
       """,
       [
         .texts(kept.map { Self.host($0.path, here: host) }), .byteStrings(kept.map(\.path.bytes)),
-        .texts(kept.map { Self.text($0.failure.code) }), .texts(kept.map { Self.text($0.failure.message) }),
+        .texts(kept.map { $0.failure.code }), .texts(kept.map { $0.failure.message }),
         .bools(kept.map(\.failure.refused)), .ints(kept.map(\.failure.at.milliseconds)),
       ])
   }
@@ -130,7 +130,4 @@ struct PostgresNotes: Sendable {
   static func host(_ path: SourcePath, here: String) -> String {
     path.isAddress ? "" : here
   }
-
-  /// PostgreSQL keeps no NUL in a text.
-  private static func text(_ text: String) -> String { text.replacing("\0", with: "\u{FFFD}") }
 }

@@ -8,12 +8,15 @@ struct PostgresOwner: Sendable {
   private let host: String
   private let lease: Int64
   private let pool: PostgresPool
+  /// A sign of life must not wait for those that publish.
+  private let heart: PostgresPool
 
   /// Writes the owner down.
   /// - Parameter lease: how long others leave alone what it holds, after its last sign of life.
   init(_ pool: PostgresPool, name: String, host: String, lease: Duration) throws {
     let lease = Int64(lease / .milliseconds(1))
     (self.pool, self.name, self.host, self.lease) = (pool, name, host, lease)
+    heart = pool.beside(connections: 1)
     id = try pool.transaction { tx in
       // A day after the last sign of life nobody waits for it.
       try tx.run("DELETE FROM reel.owner WHERE lease_until < \(PostgresSchema.now) - 86400000")
@@ -31,16 +34,17 @@ struct PostgresOwner: Sendable {
   func heartbeat(every interval: Duration) -> Task<Void, Never> {
     let queue = BlockingQueue(label: "reel.postgres.heartbeat", width: 1)
     return Task {
-      while (try? await Task.sleep(for: interval, clock: .continuous)) != nil {
-        // One that fails is made good by the next.
-        await queue.run { try? renew() }
+      var isLate = false
+      // One that fails is made good by the next, which comes sooner.
+      while (try? await Task.sleep(for: isLate ? interval / 8 : interval, clock: .continuous)) != nil {
+        isLate = await queue.run { (try? renew()) == nil }
       }
     }
   }
 
   /// Moves the end of the lease. Somebody may have struck the row out: then it is written down anew.
   func renew() throws {
-    try pool.transaction { tx in try renew(in: tx) }
+    try heart.transaction { tx in try renew(in: tx) }
   }
 
   func renew(in tx: PostgresTransaction) throws {
@@ -54,6 +58,7 @@ struct PostgresOwner: Sendable {
 
   /// Gives up all that this owner holds. What it has not told stays in the outbox, for whoever meets it.
   func retire() throws {
+    defer { heart.close() }
     try pool.transaction { tx in
       try tx.run("UPDATE reel.attempt SET owner = NULL WHERE owner = $1", [.int(id)])
       try tx.run("UPDATE reel.poster SET owner = NULL WHERE owner = $1", [.int(id)])

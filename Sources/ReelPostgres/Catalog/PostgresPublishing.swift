@@ -30,6 +30,8 @@ struct PostgresPublishing {
     let token = Int64.random(in: .min ... .max)
     /// Posts whose event became ours to tell.
     var handed: Set<Int> = []
+    /// Whether an earlier transaction of the call may have been committed.
+    var mayBeDone = false
   }
 
   /// Empty for nobody, else "=" and the author's id.
@@ -468,8 +470,12 @@ struct PostgresPublishing {
   /// Publishes all of `finishing` that their attempts still hold. The last statement takes the feed's counter, which
   /// nobody else has from then on until this transaction has ended: so page numbers have no holes, and are in the order
   /// of commits.
-  /// - Parameter moment: nil for the server's clock.
-  func complete(_ finishing: [Finishing], at moment: Int64?) throws -> [Result<Place, CatalogError>] {
+  /// - Parameters:
+  ///   - moment: nil for the server's clock.
+  ///   - mayBeDone: whether an earlier transaction of the same call may have been committed.
+  func complete(
+    _ finishing: [Finishing], at moment: Int64?, mayBeDone: Bool
+  ) throws -> [Result<Place, CatalogError>] {
     if finishing.isEmpty { return [] }
     let rows = try tx.rows(
       """
@@ -492,7 +498,7 @@ struct PostgresPublishing {
     ) { (place: try $0[0] as Int - 1, number: try $0[1] as Int64, destination: try $0[2] as Int64) }
     let held = rows.sorted { $0.place < $1.place }
     var results: [Result<Place, CatalogError>] = finishing.map { .failure(.leaseLost($0.intent, at: server)) }
-    if tx.mayBeDone, held.count < finishing.count {
+    if mayBeDone, held.count < finishing.count {
       for (index, place) in try published(finishing) { results[index] = .success(place) }
     }
     if held.isEmpty { return results }

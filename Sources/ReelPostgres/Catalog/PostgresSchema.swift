@@ -6,7 +6,7 @@ import ReelCore
 /// as it was, so that an older Reel which has the catalog open goes on.
 enum PostgresSchema {
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [catalog, queue, arrivals]
+  static let migrations = [catalog, queue, arrivals, hands]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
@@ -34,6 +34,17 @@ enum PostgresSchema {
     let found = try pool.read { db in try Self.found(in: db) }
     if found > version { throw CatalogError.newerSchema(found, at: pool.address.name) }
     if found == version { return }
+    do {
+      try make(pool)
+    } catch let error as PostgresError where error.state == "42501" {
+      // No right to make or to change something.
+      throw found == 0
+        ? CatalogError.missing(at: pool.address.name, error.message)
+        : CatalogError.needsWriter(at: pool.address.name)
+    }
+  }
+
+  private static func make(_ pool: PostgresPool) throws {
     try pool.transaction { tx in
       try tx.run("SELECT pg_advisory_xact_lock($1)", [.int(lock)])
       let found = try Self.found(in: tx.connection)

@@ -88,10 +88,21 @@ final class PostgresWriter: Sendable {
 
   private func write(_ batch: Batch) throws(CatalogError) -> Outcome {
     if state.withLock({ $0.isClosed }) { throw .closed(at: server) }
-    return try carryOut(batch)
+    do throws(Failure) {
+      return try carryOut(batch)
+    } catch {
+      throw error.error
+    }
   }
 
-  private func carryOut(_ batch: Batch) throws(CatalogError) -> Outcome {
+  /// Why nothing of a batch was written.
+  private struct Failure: Error {
+    let error: CatalogError
+    /// Whether the others of the batch may well be written without the one that the server can't take.
+    var mayBeOfOne = false
+  }
+
+  private func carryOut(_ batch: Batch) throws(Failure) -> Outcome {
     let notes = PostgresNotes(batch.notes, now: clock.now())
     if notes.isEmpty, batch.releases.isEmpty, batch.requests.isEmpty, batch.finishing.isEmpty {
       return Outcome()
@@ -100,20 +111,25 @@ final class PostgresWriter: Sendable {
     for isLast in [false, true] {
       do {
         return try pool.transaction { tx in
+          call.mayBeDone = call.mayBeDone || tx.mayBeDone
           let steps = PostgresPublishing(tx: tx, me: owner.id, server: server)
           try notes.write(in: tx, host: host, me: owner.id)
           try steps.release(batch.releases)
           let claims = try steps.claim(batch.requests, of: &call)
           return Outcome(
-            claims: claims, places: try steps.complete(batch.finishing, at: postClock?.now().milliseconds))
+            claims: claims,
+            places: try steps.complete(
+              batch.finishing, at: postClock?.now().milliseconds, mayBeDone: call.mayBeDone))
         }
       } catch let error as PostgresError where error.isUniqueViolation && !isLast {
         // The name of a poster that another got at the same moment: it is there to be seen now.
       } catch {
-        throw CatalogError.from(error, at: server)
+        throw Failure(
+          error: CatalogError.from(error, at: server),
+          mayBeOfOne: (error as? PostgresError)?.mayBeOfOne ?? (error is CatalogError))
       }
     }
-    throw .closed(at: server)
+    throw Failure(error: .closed(at: server))
   }
 
   // MARK: For tasks
@@ -201,7 +217,7 @@ final class PostgresWriter: Sendable {
     let batch = Batch(
       notes: group.notes, releases: group.releases.map { ($0.intent, $0.reason) },
       requests: group.claims.map(\.request), finishing: group.completions.map(\.finishing))
-    do throws(CatalogError) {
+    do throws(Failure) {
       let outcome = try carryOut(batch)
       for (one, result) in zip(group.claims, outcome.claims) { one.answer(result) }
       for (one, result) in zip(group.completions, outcome.places) { one.answer(result) }
@@ -209,8 +225,8 @@ final class PostgresWriter: Sendable {
       for answer in group.flushes { answer(.success(())) }
       return true
     } catch {
-      // One of them may be what the server can't take.
-      if group.awaited - group.flushes.count > 1, error.code == .unusable { return writeAlone(group) }
+      if group.awaited - group.flushes.count > 1, error.mayBeOfOne { return writeAlone(group) }
+      let error = error.error
       for one in group.claims { one.answer(.failure(error)) }
       for one in group.completions { one.answer(.failure(error)) }
       for one in group.releases { one.answer(.failure(error)) }

@@ -10,8 +10,10 @@ import Glibc
 package final class PostgresConnection: @unchecked Sendable {
   // Sendable: whoever has taken it from the pool is the only one to use it.
   private let library: PostgresLibrary
-  private let connection: OpaquePointer
+  private var link: Link
   private let haste: Haste
+  /// What is waited for now was begun then.
+  private var begun = ContinuousClock.now
 
   /// How long one statement may take.
   package var timeout: Duration
@@ -19,24 +21,18 @@ package final class PostgresConnection: @unchecked Sendable {
   /// False once nothing more can come of it.
   package private(set) var isUsable = true
 
-  /// Connects.
+  /// Connects, to the first of the address's hosts that will do.
+  /// - Parameter connectTimeout: for each of them, unless the address says.
   /// - Throws: ``PostgresError`` (`disconnected`, or `refused` for a server that is too old).
   package init(
     _ address: PostgresAddress, library: PostgresLibrary, connectTimeout: Duration = .seconds(15),
     timeout: Duration = .seconds(60), haste: Haste = Haste()
   ) throws {
-    let names = address.parameters.keys.sorted()
-    let keywords = CStrings(names)
-    let values = CStrings(names.map { address.parameters[$0] ?? "" })
-    let made = withExtendedLifetime((keywords, values)) {
-      reel_postgres_connect(library.table, keywords.pointers, values.pointers)
-    }
-    guard let made else { throw PostgresError(.disconnected, "there is no memory for a connection") }
-    connection = made
+    link = try Link(address.parameters, library)
     self.library = library
     self.timeout = timeout
     self.haste = haste
-    try connect(until: .now + connectTimeout)
+    try connect(address, connectTimeout)
     let version = reel_postgres_server_version(library.table, connection)
     guard version >= 130_000 else {
       throw PostgresError(
@@ -44,7 +40,7 @@ package final class PostgresConnection: @unchecked Sendable {
     }
   }
 
-  deinit { reel_postgres_finish(library.table, connection) }
+  private var connection: OpaquePointer { link.connection }
 
   /// Whether no transaction is open.
   var isOutsideTransaction: Bool {
@@ -130,7 +126,8 @@ package final class PostgresConnection: @unchecked Sendable {
   ///
   /// For a connection of one's own, and to the server itself: one of PgBouncer's is shared, and hears nothing.
   package func notifications(waiting limit: Duration) throws -> [(channel: String, said: String)] {
-    let end = ContinuousClock.now + limit
+    begun = .now
+    let end = begun + limit
     while true {
       guard reel_postgres_consume(library.table, connection) == 1 else { throw lost() }
       var heard: [(String, String)] = []
@@ -146,7 +143,31 @@ package final class PostgresConnection: @unchecked Sendable {
 
   // MARK: Waiting
 
-  private func connect(until end: ContinuousClock.Instant) throws {
+  /// Of several hosts each gets its turn and its time. libpq, which goes from one that refuses to the next by itself, knows
+  /// no time but where it waits itself.
+  private func connect(_ address: PostgresAddress, _ timeout: Duration) throws {
+    let settings = library.parts(of: connection)
+    // libpq's least is two seconds.
+    let timeout =
+      settings["connect_timeout"].flatMap { Int($0) }.map { $0 > 0 ? .seconds(max(2, $0)) : timeout }
+      ?? timeout
+    let turns = PostgresHosts(settings).turns
+    guard turns.count > 1 else { return try connect(within: timeout) }
+    var errors: [PostgresError] = []
+    for turn in turns {
+      do {
+        link = try Link(address.parameters.merging(turn) { $1 }, library)
+        return try connect(within: timeout)
+      } catch let error as PostgresError {
+        errors.append(error)
+      }
+    }
+    throw PostgresError(ofHosts: errors)
+  }
+
+  private func connect(within timeout: Duration) throws {
+    begun = .now
+    let end = begun + timeout
     // The first thing to wait for is that something can be written (libpq, "PQconnectStartParams").
     var status = Int32(REEL_POSTGRES_WRITING)
     while status != Int32(REEL_POSTGRES_OK) {
@@ -186,7 +207,8 @@ package final class PostgresConnection: @unchecked Sendable {
   /// Sends what has not been sent, waits for the answers to it, and gives each that is none of an error to `body`.
   /// - Throws: the first error, when all answers have been read.
   private func finish(_ body: (OpaquePointer) -> Void) throws {
-    let end = ContinuousClock.now + timeout
+    begun = .now
+    let end = begun + timeout
     try flush(until: end)
     var failure: PostgresError?
     while let result = try nextResult(until: end) {
@@ -231,7 +253,7 @@ package final class PostgresConnection: @unchecked Sendable {
   /// False when `end` came first, or what there is of it for those in haste.
   private func wait(for events: Int16, until end: ContinuousClock.Instant) throws -> Bool {
     while true {
-      let (limit, event) = haste.limit(end)
+      let (limit, event) = haste.limit(end, since: begun)
       var files = [
         pollfd(fd: reel_postgres_socket(library.table, connection), events: events, revents: 0),
         pollfd(fd: event, events: Int16(POLLIN), revents: 0),
@@ -241,7 +263,7 @@ package final class PostgresConnection: @unchecked Sendable {
       let count = poll(&files, 2, Int32(clamping: Int64(left.rounded(.up))))
       if files[0].revents != 0 { return true }
       if count < 0, errno != EINTR { throw lost() }
-      if haste.limit(end).limit <= .now { return false }
+      if haste.limit(end, since: begun).limit <= .now { return false }
     }
   }
 
@@ -249,8 +271,9 @@ package final class PostgresConnection: @unchecked Sendable {
 
   private func lost() -> PostgresError {
     isUsable = false
-    let said = String(cString: reel_postgres_error(library.table, connection))
-    return PostgresError(.disconnected, Self.sentence(said, or: "the connection was lost"))
+    let said = RefusedConnection(String(cString: reel_postgres_error(library.table, connection)))
+    return PostgresError(
+      .disconnected, state: said.state, Self.sentence(said.text, or: "the connection was lost"))
   }
 
   private func late() -> PostgresError {
@@ -277,6 +300,26 @@ package final class PostgresConnection: @unchecked Sendable {
     }.joined(separator: "; ")
     return words.isEmpty ? other : words
   }
+}
+
+/// libpq's connection, which ends with it.
+private final class Link {
+  let connection: OpaquePointer
+  private let library: PostgresLibrary
+
+  /// Begins to connect.
+  init(_ parameters: [String: String], _ library: PostgresLibrary) throws {
+    let names = parameters.keys.sorted()
+    let keywords = CStrings(names)
+    let values = CStrings(names.map { parameters[$0] ?? "" })
+    let made = withExtendedLifetime((keywords, values)) {
+      reel_postgres_connect(library.table, keywords.pointers, values.pointers)
+    }
+    guard let made else { throw PostgresError(.disconnected, "there is no memory for a connection") }
+    (connection, self.library) = (made, library)
+  }
+
+  deinit { reel_postgres_finish(library.table, connection) }
 }
 
 /// Texts for C, ended by NULL, as long as this lives.

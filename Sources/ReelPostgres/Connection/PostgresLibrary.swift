@@ -26,7 +26,18 @@ package struct PostgresLibrary: @unchecked Sendable {
 
   /// The parts of `address` that say something, by libpq's names for them; nil when libpq can't read it.
   func parts(of address: String) -> [(name: String, value: String)]? {
-    guard let options = reel_postgres_parse(table, address) else { return nil }
+    reel_postgres_parse(table, address).map(read)
+  }
+
+  /// With what `connection` connects, wherever that is said.
+  func parts(of connection: OpaquePointer) -> [String: String] {
+    let parts = reel_postgres_options(table, connection).map(read) ?? []
+    return Dictionary(parts.map { ($0.name, $0.value) }) { first, _ in first }
+  }
+
+  /// Frees `options`.
+  private func read(_ options: UnsafeMutablePointer<reel_postgres_option>) -> [(name: String, value: String)]
+  {
     defer { reel_postgres_free_options(table, options) }
     var parts: [(String, String)] = []
     var next = options
@@ -78,9 +89,20 @@ package struct PostgresError: Error, Hashable, Sendable, CustomStringConvertible
   /// failover the same may succeed over another connection.
   package var isOutage: Bool {
     guard let state else { return kind == .disconnected }
-    return state.hasPrefix("08")
-      || ["57P01", "57P02", "57P03", "57P05", "25006", "25P03", "53300", "58000", "58030"].contains(state)
+    return state.hasPrefix("08") || isPassing
+      || ["57P01", "57P02", "57P05", Self.takesNoWrites, "25P03", "58000", "58030"].contains(state)
   }
+
+  /// The server is there, and has no connection to give just now: it is starting, or has too many.
+  var isPassing: Bool { state == "57P03" || isOutOfConnections }
+
+  var isOutOfConnections: Bool { state == "53300" }
+
+  /// The code of a server that takes no writes.
+  static let takesNoWrites = "25006"
+
+  /// Whether it may be the fault of one of several things that were to be written: data that the server can't take.
+  var mayBeOfOne: Bool { state.map { ["22", "23", "54"].contains($0.prefix(2)) } ?? false }
 
   package var isUniqueViolation: Bool { state == "23505" }
 }

@@ -13,11 +13,14 @@ package final class PostgresPool: Sendable {
     package var statementTimeout = Duration.seconds(60)
     /// How long to wait for what another transaction has locked.
     package var lockTimeout = Duration.seconds(30)
-    /// How long a server that was there before may be gone (a restart, a failover) until work that waits for it fails.
+    /// How long a server that was there before may be gone (a restart, a failover) until all work that waits for it fails.
     package var patience = Duration.seconds(60)
+    /// How long nothing is said of that, and what is called then, once for each time that it is gone: with a sentence.
+    package var silence = Duration.seconds(1)
+    package var onWait: @Sendable (String) -> Void = { _ in }
     /// How long to wait for a server that does not answer a request to connect.
     package var connectTimeout = Duration.seconds(15)
-    /// What remains of all these from ``PostgresPool/makeHaste()`` on.
+    /// The most that remains of all these from ``PostgresPool/makeHaste()`` on.
     package var haste = Duration.seconds(5)
 
     package init() {}
@@ -28,7 +31,8 @@ package final class PostgresPool: Sendable {
   package let settings: Settings
   private let library: PostgresLibrary
   private let places: DispatchSemaphore
-  private let haste = Haste()
+  private let haste: Haste
+  private let outage: Outage
   private let state = Mutex(State())
 
   /// What is said of a pool that was closed.
@@ -36,18 +40,40 @@ package final class PostgresPool: Sendable {
 
   private struct State {
     var idle: [PostgresConnection] = []
-    /// Whether there has been a connection: then one that can't be made is an outage, not a mistake in the address.
-    var wasConnected = false
     /// Whether the server does not wait for its disk by itself.
     var isHasty: Bool?
     var isClosed = false
   }
 
-  package init(_ address: PostgresAddress, library: PostgresLibrary, settings: Settings = Settings()) {
-    self.address = address
-    self.library = library
-    self.settings = settings
+  package convenience init(
+    _ address: PostgresAddress, library: PostgresLibrary, settings: Settings = Settings()
+  ) {
+    let (name, seconds) = (address.name, Int(settings.patience / .seconds(1)))
+    let haste = Haste()
+    let outage = Outage(patience: settings.patience, silence: settings.silence, haste) { error in
+      settings.onWait(
+        "the catalog \(name) can't be reached just now (\(error.message)): waiting for it, for \(seconds) s at the most"
+      )
+    }
+    self.init(address, library, settings, haste, outage)
+  }
+
+  private init(
+    _ address: PostgresAddress, _ library: PostgresLibrary, _ settings: Settings, _ haste: Haste,
+    _ outage: Outage
+  ) {
+    (self.address, self.library, self.settings, self.haste, self.outage) = (
+      address, library, settings, haste, outage
+    )
     places = DispatchSemaphore(value: max(1, settings.connections))
+  }
+
+  /// Connections of their own to the same server, for what must not wait for the others. Both wait for the server together
+  /// when it is away, and are in haste together.
+  package func beside(connections: Int) -> PostgresPool {
+    var settings = settings
+    settings.connections = connections
+    return PostgresPool(address, library, settings, haste, outage)
   }
 
   /// Closes what is idle; connections that are in use are closed as they come back. Nothing is begun any more.
@@ -69,7 +95,7 @@ package final class PostgresPool: Sendable {
   /// Reads, outside of a transaction: each statement sees what was committed when it began. After an outage `body` is
   /// run again from its beginning. Blocks.
   package func read<Value>(_ body: (PostgresConnection) throws -> Value) throws -> Value {
-    try repeating { try withConnection(body) }
+    try repeating(isWriting: false) { try withConnection(body) }
   }
 
   /// Runs `body` in a transaction, at `READ COMMITTED`, and commits it. Blocks.
@@ -82,7 +108,7 @@ package final class PostgresPool: Sendable {
   @discardableResult
   package func transaction<Value>(_ body: (PostgresTransaction) throws -> Value) throws -> Value {
     var mayBeDone = false
-    return try repeating {
+    return try repeating(isWriting: true) {
       try withConnection { connection in
         try connection.begin(begin(on: connection))
         let value: Value
@@ -117,30 +143,34 @@ package final class PostgresPool: Sendable {
     let connection = try PostgresConnection(
       address, library: library, connectTimeout: settings.connectTimeout, timeout: settings.statementTimeout,
       haste: haste)
-    state.withLock { $0.wasConnected = true }
+    outage.connected()
     return connection
   }
 
   // MARK: Trying again
 
-  private func repeating<Value>(_ body: () throws -> Value) throws -> Value {
-    let end = ContinuousClock.now + settings.patience
-    var conflicts = 0
-    var outages = 0
+  private func repeating<Value>(isWriting: Bool, _ body: () throws -> Value) throws -> Value {
+    var (conflicts, outages) = (0, 0)
+    var failingSince: ContinuousClock.Instant?
     while true {
+      let start = ContinuousClock.now
       do {
-        return try body()
+        let value = try body()
+        outage.end(byWriting: isWriting)
+        return value
       } catch let error as PostgresError {
         if error.isConflict, conflicts < 20 {
           conflicts += 1
           pause(.milliseconds(min(5 << min(conflicts, 6), 250)))
-        } else if error.isOutage, state.withLock({ $0.wasConnected && !$0.isClosed }),
-          .now < haste.limit(end).limit
-        {
+        } else if error.isOutage, state.withLock({ !$0.isClosed }) {
+          let since = failingSince ?? .now
+          failingSince = since
+          if !error.isOutOfConnections { forgetIdle() }
+          try outage.wait(for: error, begunAt: start, failingSince: since)
           outages += 1
-          forgetIdle()
           if outages > 1 { pause(.milliseconds(min(25 << min(outages, 6), 1000))) }
         } else {
+          if !error.isOutage { outage.end(byWriting: false) }
           throw error
         }
       }
@@ -160,7 +190,9 @@ package final class PostgresPool: Sendable {
       if state.isClosed { throw PostgresError(.unexpected, Self.closed) }
       return state.idle.popLast()
     }
-    return try idle ?? connect()
+    if let idle { return idle }
+    try outage.check()
+    return try connect()
   }
 
   private func giveBack(_ connection: PostgresConnection) {

@@ -62,13 +62,19 @@ extension PostgresValue {
     case .null, .missingInt: nil
     case .bool(let value): [value ? 1 : 0]
     case .int(let value): Self.bigEndian(value)
-    case .text(let value): Array(value.utf8)
+    case .text(let value): Self.bytes(of: value)
     case .bytes(let value): value
     case .bools(let values): Self.array(of: .bool, values.map { [$0 ? 1 : 0] })
     case .ints(let values): Self.array(of: .int8, values.map { $0.map(Self.bigEndian) })
-    case .texts(let values): Self.array(of: .text, values.map { $0.map { Array($0.utf8) } })
+    case .texts(let values): Self.array(of: .text, values.map { $0.map(Self.bytes) })
     case .byteStrings(let values): Self.array(of: .bytes, values)
     }
+  }
+
+  /// No text of PostgreSQL holds a NUL, and to send one would be an error.
+  private static func bytes(of text: String) -> [UInt8] {
+    let bytes = Array(text.utf8)
+    return bytes.contains(0) ? Array(text.replacing("\0", with: "\u{FFFD}").utf8) : bytes
   }
 
   /// An array of one dimension: their number, whether there are NULLs, their type, how many, counted from 1; then each

@@ -29,6 +29,17 @@ package struct TakenItem: Hashable, Sendable {
   package let deaths: Int
   /// How often it has failed.
   package let failures: Int
+  /// How often it was taken, with this time.
+  package let attempts: Int64
+  let priority: Int64
+
+  init(_ row: PostgresRow) throws {
+    id = try row["item"]
+    address = SourcePath(bytes: try row["address"] as [UInt8])
+    (version, size) = (try row["version"], try row["size"])
+    (deaths, failures) = (try row["deaths"], try row["failures"])
+    (attempts, priority) = (try row["attempts"], try row["priority"])
+  }
 }
 
 /// How an item stands.
@@ -58,6 +69,8 @@ package struct ItemOutcome: Sendable {
     case failed(code: String, message: String)
     /// It is tried again after a while, up to a number of times.
     case failedForNow(code: String, message: String)
+    /// It is tried again after a while, however often: what failed may be this machine.
+    case putOff(code: String, message: String)
     /// Nothing was done about it: others may take it at once.
     case givenBack
   }

@@ -58,4 +58,17 @@ extension PostgresSchema {
       failed bigint NOT NULL DEFAULT 0
     ) WITH (fillfactor = 20);
     """
+
+  /// The first version with a queue.
+  static let queueVersion = 2
+
+  /// Tells deaths from outages, and keeps taking from passing by all that was taken before.
+  static let hands = """
+    -- In milliseconds; of an older Reel, which does not say, a minute.
+    ALTER TABLE reel.worker ADD COLUMN lease bigint NOT NULL DEFAULT 60000;
+    -- The items that it works on, of those that it has taken; null where it does not say.
+    ALTER TABLE reel.worker ADD COLUMN hands bigint[];
+    -- Each item is changed twice: to wait until a part of all was would leave more and more dead entries in the way.
+    ALTER TABLE reel.work SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
+    """
 }

@@ -59,9 +59,15 @@ package struct QueueStatus: Sendable {
 
 extension WorkQueue {
   /// How the queue stands. Looks at every item, which takes a second for some millions.
-  /// - Returns: nil where there is no queue yet.
-  package static func status(_ pool: PostgresPool) throws(CatalogError) -> QueueStatus? {
+  /// - Returns: nil where there is no queue yet, or this role may not read it, which is told by a call of `onDenial`.
+  package static func status(
+    _ pool: PostgresPool, onDenial: () -> Void = {}
+  ) throws(CatalogError) -> QueueStatus? {
     guard let queue = try existing(pool) else { return nil }
+    guard try queue.mayBeRead() else {
+      onDenial()
+      return nil
+    }
     return try queue.catalogErrors {
       try pool.read { db in
         try status(db)

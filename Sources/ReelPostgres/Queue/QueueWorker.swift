@@ -8,7 +8,7 @@ package final class QueueWorker: Sendable {
   /// How items are handled.
   package struct Settings: Sendable {
     /// How long others leave alone what a worker has taken, after its last sign of life.
-    package var lease = Duration.seconds(60)
+    package var lease = Duration.seconds(120)
     /// How many workers may die with an item in their hands before it is set aside.
     package var mostDeaths = 3
     /// How often an item may fail for reasons that may pass.
@@ -21,12 +21,24 @@ package final class QueueWorker: Sendable {
 
   private struct State {
     var id: Int64
-    var held: Set<Int64> = []
+    /// What is held, and the number of its taking.
+    var held: [Int64: Int64] = [:]
     /// The one that is held alone.
     var suspect: Int64?
+    /// Where the last look ended, and when it was last looked from the beginning.
+    var place: Place?
+    var looked: ContinuousClock.Instant?
+  }
+
+  /// A place in the order in which items are taken.
+  private struct Place {
+    let priority: Int64
+    let item: Int64
   }
 
   private let queue: WorkQueue
+  /// A sign of life must not wait for those that take and finish.
+  private let heart: PostgresPool
   private let settings: Settings
   private let host: String
   private let destination: String
@@ -40,20 +52,21 @@ package final class QueueWorker: Sendable {
     _ queue: WorkQueue, host: String, destination: String, settings: Settings = Settings()
   ) throws(CatalogError) {
     (self.queue, self.host, self.destination, self.settings) = (queue, host, destination, settings)
+    heart = queue.pool.beside(connections: 1)
     state = Mutex(State(id: 0))
     try register()
   }
 
   /// The items that it has taken and said nothing of.
-  package var held: Set<Int64> { state.withLock { $0.held } }
+  package var held: Set<Int64> { state.withLock { Set($0.held.keys) } }
 
   private func register() throws(CatalogError) {
     let id: Int64? = try queue.catalogErrors {
       try queue.pool.transaction { tx in
         try tx.value(
           """
-          INSERT INTO reel.worker (host, pid, destination, started_at, lease_until)
-          VALUES ($1, $2, $3, \(PostgresSchema.now), \(PostgresSchema.now) + $4) RETURNING id
+          INSERT INTO reel.worker (host, pid, destination, started_at, lease_until, lease, hands)
+          VALUES ($1, $2, $3, \(PostgresSchema.now), \(PostgresSchema.now) + $4, $4, '{}') RETURNING id
           """, [.text(host), .int(Int64(getpid())), .text(destination), .int(lease)])
       }
     }
@@ -64,23 +77,27 @@ package final class QueueWorker: Sendable {
 
   // MARK: Taking
 
+  /// Between two looks from the beginning: what was given back, or is more urgent, is seen by the next.
+  private static let lookPause = Duration.seconds(1)
+
   /// Takes up to `count` items, the most urgent and oldest first. An item in whose presence all workers but one of the
   /// number that are allowed to have died is taken alone, so that others are not set aside with it.
   package func take(upTo count: Int) throws(CatalogError) -> [TakenItem] {
-    let (id, held, suspect) = state.withLock { ($0.id, Array($0.held), $0.suspect) }
-    if suspect != nil { return [] }
+    let now = ContinuousClock.now
+    let (before, place) = state.withLock { state -> (State, Place?) in
+      (state, state.looked.map { now - $0 < Self.lookPause } ?? false ? state.place : nil)
+    }
+    if before.suspect != nil { return [] }
+    let id = before.id
     let taken: [TakenItem]? = try queue.catalogErrors {
       try queue.pool.transaction { tx in
         // Whoever was not told whether an earlier attempt was committed waits here for its end.
         guard try isRegistered(tx, id) else { return nil }
         if tx.mayBeDone {
-          let lost = try tx.rows(
-            "SELECT item FROM reel.work WHERE worker = $1 AND state = 1 AND NOT item = ANY($2)",
-            [.int(id), .ints(held)]
-          ) { try $0[0] as Int64 }
-          if !lost.isEmpty { return try items(lost, tx) }
+          let lost = try held(by: id, but: Array(before.held.keys), tx)
+          if !lost.isEmpty { return lost }
         }
-        return try items(try next(count, alone: held.isEmpty, id, tx), tx)
+        return try next(count, from: place, alone: before.held.isEmpty, id, tx)
       }
     }
     guard let taken else {
@@ -90,8 +107,10 @@ package final class QueueWorker: Sendable {
     }
     state.withLock { state in
       guard state.id == id else { return }
-      state.held.formUnion(taken.map(\.id))
+      state.held.merge(taken.map { ($0.id, $0.attempts) }) { $1 }
       state.suspect = taken.first { isSuspect($0.deaths) }?.id
+      if place == nil { state.looked = now }
+      state.place = taken.last.map { Place(priority: $0.priority, item: $0.id) }
     }
     return taken
   }
@@ -101,40 +120,66 @@ package final class QueueWorker: Sendable {
       != nil
   }
 
-  /// - Parameter alone: whether the worker holds nothing.
-  private func next(_ count: Int, alone: Bool, _ id: Int64, _ tx: PostgresTransaction) throws -> [Int64] {
-    let found = try tx.rows(
+  /// - Parameters:
+  ///   - place: where the last look ended. Before it the index is full of what was taken since the server cleaned up.
+  ///   - alone: whether the worker holds nothing.
+  private func next(
+    _ count: Int, from place: Place?, alone: Bool, _ id: Int64, _ tx: PostgresTransaction
+  ) throws -> [TakenItem] {
+    var taken: [TakenItem] = []
+    if let place {
+      taken = try next(count, behind: place, mostDeaths: settings.mostDeaths, id, tx)
+      if !taken.isEmpty { return taken }
+    }
+    taken = try next(count, behind: nil, mostDeaths: settings.mostDeaths, id, tx)
+    if taken.isEmpty, alone { taken = try next(1, behind: nil, mostDeaths: .max, id, tx) }
+    return taken
+  }
+
+  private func next(
+    _ count: Int, behind place: Place?, mostDeaths: Int, _ id: Int64, _ tx: PostgresTransaction
+  ) throws -> [TakenItem] {
+    var values: [PostgresValue] = [.int(id), .int(Int64(count)), .int(Int64(mostDeaths))]
+    if let place { values += [.int(place.priority), .int(place.item)] }
+    // By its place in the table, which nobody changes while it is locked.
+    return try tx.rows(
       """
-      SELECT item, deaths FROM reel.work WHERE state = 0 ORDER BY priority DESC, item LIMIT $1
-      FOR UPDATE SKIP LOCKED
-      """, [.int(Int64(count))]
-    ) { (item: try $0[0] as Int64, deaths: try $0[1] as Int) }
-    var wanted = found.filter { !isSuspect($0.deaths) }.map(\.item)
-    if wanted.isEmpty, alone, let suspect = found.first { wanted = [suspect.item] }
-    if wanted.isEmpty { return [] }
-    try tx.run(
+      WITH next AS MATERIALIZED (
+        SELECT ctid AS place, deaths FROM reel.work
+        WHERE state = 0 \(place == nil ? "" : "AND priority = $4 AND item > $5")
+        ORDER BY priority DESC, item LIMIT $2 FOR UPDATE SKIP LOCKED
+      ), taken AS (
+        UPDATE reel.work SET state = 1, worker = $1, attempts = attempts + 1, changed_at = \(PostgresSchema.now)
+        FROM next WHERE work.ctid = next.place AND (next.deaths = 0 OR next.deaths < $3 - 1)
+        RETURNING work.item, work.priority, work.deaths, work.failures, work.attempts
+      )
+      SELECT taken.*, address, version, size FROM taken JOIN reel.item ON item.id = taken.item
+      """, values
+    ) { try TakenItem($0) }.sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
+  }
+
+  /// What the worker holds by the tables.
+  private func held(by id: Int64, but known: [Int64], _ tx: PostgresTransaction) throws -> [TakenItem] {
+    try tx.rows(
       """
-      UPDATE reel.work SET state = 1, worker = $2, attempts = attempts + 1, changed_at = \(PostgresSchema.now)
-      WHERE item = ANY($1)
-      """, [.ints(wanted), .int(id)])
-    return wanted
+      SELECT work.item, priority, deaths, failures, attempts, address, version, size
+      FROM reel.work JOIN reel.item ON item.id = work.item
+      WHERE worker = $1 AND state = 1 AND NOT work.item = ANY($2) ORDER BY priority DESC, work.item
+      """, [.int(id), .ints(known)]
+    ) { try TakenItem($0) }
   }
 
   /// Whether one more death would set it aside.
   private func isSuspect(_ deaths: Int) -> Bool { deaths > 0 && deaths + 1 >= settings.mostDeaths }
 
-  private func items(_ ids: [Int64], _ tx: PostgresTransaction) throws -> [TakenItem] {
-    if ids.isEmpty { return [] }
-    return try tx.rows(
-      """
-      SELECT item.id, address, version, size, deaths, failures
-      FROM unnest($1::bigint[]) WITH ORDINALITY AS taken(id, place)
-      JOIN reel.item ON item.id = taken.id JOIN reel.work ON work.item = taken.id ORDER BY place
-      """, [.ints(ids)]
-    ) { row in
-      TakenItem(
-        id: try row[0], address: SourcePath(bytes: try row[1] as [UInt8]), version: try row[2],
-        size: try row[3], deaths: try row[4], failures: try row[5])
+  /// Writes down which items are being worked on from now on: these alone are suspects, should the worker die. Those that
+  /// it holds beside them are not.
+  package func begin(_ items: [Int64]) throws(CatalogError) {
+    let id = state.withLock { $0.id }
+    try queue.catalogErrors {
+      try queue.pool.transaction { tx in
+        try tx.run("UPDATE reel.worker SET hands = $2 WHERE id = $1", [.int(id), .ints(items)])
+      }
     }
   }
 
@@ -143,30 +188,33 @@ package final class QueueWorker: Sendable {
   /// Writes down what became of items. One that is not this worker's any more, because its lease was over, is left as it is:
   /// somebody else has it.
   package func finish(_ outcomes: [ItemOutcome]) throws(CatalogError) {
-    guard !outcomes.isEmpty else { return }
-    let id = state.withLock { $0.id }
-    let rows = outcomes.map(Row.init)
+    let (id, held) = state.withLock { ($0.id, $0.held) }
+    let rows = outcomes.compactMap { one in held[one.item].map { Row(one, attempts: $0) } }
+    if rows.isEmpty { return }
     try queue.catalogErrors {
       try queue.pool.transaction { tx in
         let states = try tx.rows(
           """
           WITH ended AS (
-            SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[]) AS e(item, state, code, message)
+            SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $8::bigint[], $9::bigint[])
+              AS e(item, state, code, message, counted, attempts)
           )
           UPDATE reel.work SET
-            state = CASE WHEN ended.state = 2 AND failures + 1 >= $6 THEN 5 ELSE ended.state END,
-            worker = NULL, changed_at = \(PostgresSchema.now),
-            failures = failures + (ended.state IN (2, 5))::int,
-            due_at = CASE WHEN ended.state = 2 AND failures + 1 < $6
+            state = CASE WHEN ended.state = 2 AND failures + counted >= $6 THEN 5 ELSE ended.state END,
+            worker = NULL, changed_at = \(PostgresSchema.now), failures = failures + counted,
+            due_at = CASE WHEN ended.state = 2 AND failures + counted < $6
               THEN \(PostgresSchema.now) + $7 * (4 ^ least(failures, 8))::bigint END,
             code = coalesce(ended.code, work.code), message = coalesce(ended.message, work.message)
+          -- By the number of the taking: it may have been given back and taken again since.
           FROM ended WHERE work.item = ended.item AND work.worker = $1 AND work.state = 1
+            AND work.attempts = ended.attempts
           RETURNING work.state
           """,
           [
             .int(id), .ints(rows.map(\.item)), .ints(rows.map(\.state)), .texts(rows.map(\.code)),
             .texts(rows.map(\.message)), .int(Int64(settings.mostFailures)),
-            .int(Int64(settings.pause / .milliseconds(1))),
+            .int(Int64(settings.pause / .milliseconds(1))), .ints(rows.map(\.counted)),
+            .ints(rows.map(\.attempts)),
           ]
         ) { try $0[0] as Int64 }
         let finished = states.count { $0 > ItemState.later.rawValue }
@@ -176,13 +224,13 @@ package final class QueueWorker: Sendable {
           UPDATE reel.worker SET finished = finished + $2, failed = failed + $3,
             lease_until = greatest(lease_until, \(PostgresSchema.now) + $4) WHERE id = $1
           """, [.int(id), .int(Int64(finished)), .int(Int64(failed)), .int(lease)])
-        if rows.contains(where: { $0.state == ItemState.waiting.rawValue }) { try queue.notify(tx) }
+        try queue.notify(tx, of: rows.count { $0.state == ItemState.waiting.rawValue })
       }
     }
     state.withLock { state in
       guard state.id == id else { return }
-      state.held.subtract(outcomes.map(\.item))
-      if let suspect = state.suspect, !state.held.contains(suspect) { state.suspect = nil }
+      for row in rows where state.held[row.item] == row.attempts { state.held[row.item] = nil }
+      if let suspect = state.suspect, state.held[suspect] == nil { state.suspect = nil }
     }
   }
 
@@ -192,20 +240,27 @@ package final class QueueWorker: Sendable {
     let state: Int64
     let code: String?
     let message: String?
+    let attempts: Int64
+    /// 1 for a failure that counts as one of those that an item may have.
+    let counted: Int64
 
-    init(_ outcome: ItemOutcome) {
-      item = outcome.item
+    init(_ outcome: ItemOutcome, attempts: Int64) {
+      (item, self.attempts) = (outcome.item, attempts)
       let (state, code, message): (ItemState, String?, String?) =
         switch outcome.ending {
         case .done: (.done, nil, nil)
         case .refused(let code, let message): (.refused, code, message)
         case .failed(let code, let message): (.failed, code, message)
         case .failedForNow(let code, let message): (.later, code, message)
+        case .putOff(let code, let message): (.later, code, message)
         case .givenBack: (.waiting, nil, nil)
         }
-      // PostgreSQL's text holds no NUL.
-      (self.state, self.code) = (state.rawValue, code)
-      self.message = message.map { $0.replacing("\0", with: "\u{FFFD}") }
+      counted =
+        switch outcome.ending {
+        case .failed, .failedForNow: 1
+        default: 0
+        }
+      (self.state, self.code, self.message) = (state.rawValue, code, message)
     }
   }
 
@@ -217,7 +272,7 @@ package final class QueueWorker: Sendable {
   package func renew() throws(CatalogError) -> Bool {
     let id = state.withLock { $0.id }
     let isThere = try queue.catalogErrors {
-      try queue.pool.transaction { tx in
+      try heart.transaction { tx in
         try tx.run(
           "UPDATE reel.worker SET lease_until = \(PostgresSchema.now) + $2 WHERE id = $1",
           [.int(id), .int(lease)])
@@ -229,11 +284,23 @@ package final class QueueWorker: Sendable {
   }
 
   /// Frees what dead workers had taken, and what was to be tried again by now.
+  ///
+  /// Each item that a worker was at when it died has one death more. Not so where the database was away since that worker
+  /// was heard of last, or where most workers went silent together: then it was not an item that ended them.
   /// - Returns: how many items are free again.
   @discardableResult
   package func freeWhatIsDue() throws(CatalogError) -> Int {
     try queue.catalogErrors {
-      try queue.pool.transaction { tx in
+      // As a rule there is nothing, and to look costs the server no transaction.
+      let isAnythingDue = try heart.read { db in
+        try db.value(
+          """
+          SELECT EXISTS (SELECT FROM reel.work WHERE state = 2 AND due_at <= \(PostgresSchema.now))
+            OR EXISTS (SELECT FROM reel.worker WHERE lease_until < \(PostgresSchema.now))
+          """, as: Bool.self)
+      }
+      guard isAnythingDue == true else { return 0 }
+      return try heart.transaction { tx in
         var count = try tx.run(
           """
           WITH due AS (
@@ -242,29 +309,60 @@ package final class QueueWorker: Sendable {
           )
           UPDATE reel.work SET state = 0, due_at = NULL FROM due WHERE work.item = due.item
           """)
+        try sparesThoseThatWentSilentTogether(tx)
         let dead = try tx.rows(
           """
-          SELECT id, host, pid FROM reel.worker WHERE lease_until < \(PostgresSchema.now)
+          SELECT id FROM reel.worker WHERE lease_until < \(PostgresSchema.now)
           ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
           """
-        ) { (id: try $0[0] as Int64, host: try $0[1] as String, pid: try $0[2] as Int64) }
-        for worker in dead {
-          count += try tx.run(
-            """
-            UPDATE reel.work SET worker = NULL, deaths = deaths + 1, changed_at = \(PostgresSchema.now),
-              state = CASE WHEN deaths + 1 >= $2 THEN 6 ELSE 0 END, code = 'workerDied', message = $3
-            WHERE worker = $1 AND state = 1
-            """,
-            [
-              .int(worker.id), .int(Int64(settings.mostDeaths)),
-              .text(
-                "its worker (process \(worker.pid) on \(worker.host)) died, or was not heard of for longer than its lease"
-              ),
-            ])
-          try tx.run("DELETE FROM reel.worker WHERE id = $1", [.int(worker.id)])
+        ) { try $0[0] as Int64 }
+        for id in dead {
+          count += try tx.run(Self.freeing, [.int(id), .int(Int64(settings.mostDeaths))])
+          try tx.run("DELETE FROM reel.worker WHERE id = $1", [.int(id)])
         }
-        if count > 0 { try queue.notify(tx) }
+        try queue.notify(tx, of: count)
         return count
+      }
+    }
+  }
+
+  /// Who says nothing of what it has in hand (an older Reel) may have all in hand. A server's own beginning, or the end of its
+  /// time as a standby, is the end of an outage, which the worker may have waited for, or given up.
+  private static let freeing = """
+    WITH ended AS (
+      SELECT id, hands, 'its worker (process ' || pid || ' on ' || host
+          || ') died, or was not heard of for longer than its lease' AS message,
+        lease_until - lease > (extract(epoch FROM
+          greatest(pg_postmaster_start_time(), pg_last_xact_replay_timestamp())) * 1000)::bigint AS died
+      FROM reel.worker WHERE id = $1
+    ), freed AS (
+      SELECT item, ended.message, (died AND (hands IS NULL OR item = ANY(hands)))::int AS death
+      FROM ended JOIN reel.work ON work.worker = ended.id AND work.state = 1
+    )
+    UPDATE reel.work SET worker = NULL, changed_at = \(PostgresSchema.now), deaths = deaths + death,
+      state = CASE WHEN death = 1 AND deaths + 1 >= $2 THEN 6 ELSE 0 END,
+      code = CASE death WHEN 1 THEN 'workerDied' ELSE code END,
+      message = CASE death WHEN 1 THEN freed.message ELSE work.message END
+    FROM freed WHERE work.item = freed.item AND work.worker = $1 AND work.state = 1
+    """
+
+  /// Those that live have more than half of their leases before them: who has less than a third was cut off. Where that is
+  /// true of most, what they have in hand is no suspect, now or when their leases are over.
+  private func sparesThoseThatWentSilentTogether(_ tx: PostgresTransaction) throws {
+    let isSilent = "lease_until < \(PostgresSchema.now) + lease / 3"
+    try tx.run(
+      """
+      UPDATE reel.worker SET hands = '{}' WHERE \(isSilent) AND cardinality(coalesce(hands, '{0}')) > 0 AND (
+        SELECT silent >= 5 AND 2 * silent > everybody
+        FROM (SELECT count(*) FILTER (WHERE \(isSilent)) AS silent, count(*) AS everybody FROM reel.worker) AS fleet)
+      """)
+  }
+
+  /// Whether there is something to take now. Costs the server no transaction.
+  package func isAnythingWaiting() throws(CatalogError) -> Bool {
+    try queue.catalogErrors {
+      try queue.pool.read { db in
+        try db.value("SELECT EXISTS (SELECT FROM reel.work WHERE state = 0)", as: Bool.self) == true
       }
     }
   }
@@ -293,9 +391,10 @@ package final class QueueWorker: Sendable {
           WHERE worker = $1 AND state = 1
           """, [.int(id)])
         try tx.run("DELETE FROM reel.worker WHERE id = $1", [.int(id)])
-        if count > 0 { try queue.notify(tx) }
+        try queue.notify(tx, of: count)
       }
     }
-    state.withLock { ($0.held, $0.suspect) = ([], nil) }
+    state.withLock { ($0.held, $0.suspect) = ([:], nil) }
+    heart.close()
   }
 }

@@ -18,16 +18,35 @@ package struct WorkQueue: Sendable {
 
   private init(of pool: PostgresPool) { self.pool = pool }
 
-  /// The queue that is there, to look at; nil where there is none.
+  /// The queue that is there, to look at; nil where there is none. Makes nothing.
   package static func existing(_ pool: PostgresPool) throws(CatalogError) -> WorkQueue? {
     let queue = WorkQueue(of: pool)
     let isThere = try queue.catalogErrors {
-      try pool.read { db in try db.value("SELECT to_regclass('reel.work') IS NOT NULL", as: Bool.self) }
+      try pool.read { db in
+        let found = try PostgresSchema.found(in: db)
+        if found > PostgresSchema.version { throw CatalogError.newerSchema(found, at: pool.address.name) }
+        return found >= PostgresSchema.queueVersion
+      }
     }
-    return isThere == true ? queue : nil
+    return isThere ? queue : nil
+  }
+
+  /// Whether this role may read all of the queue.
+  func mayBeRead() throws(CatalogError) -> Bool {
+    try catalogErrors {
+      try pool.read { db in
+        try db.value(
+          """
+          SELECT bool_and(has_table_privilege(c.oid, 'SELECT')) FROM pg_catalog.pg_class c
+          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+          WHERE n.nspname = 'reel' AND c.relname IN ('item', 'work', 'worker')
+          """, as: Bool.self) == true
+      }
+    }
   }
 
   /// What `body` throws, as of the catalog that the queue is in.
+  @discardableResult
   func catalogErrors<Value>(_ body: () throws -> Value) throws(CatalogError) -> Value {
     do {
       return try body()
@@ -48,8 +67,12 @@ package struct WorkQueue: Sendable {
   /// - Parameter priority: the higher, the earlier.
   package func enqueue(_ items: [NewItem], priority: Int = 0) throws(CatalogError) -> Enqueued {
     guard !items.isEmpty else { return Enqueued() }
+    var call: Int64?
     return try catalogErrors {
       try pool.transaction { tx in
+        // Nobody was told whether an earlier attempt was committed. What it has made is known by its number.
+        let before = tx.mayBeDone ? try made(by: call, of: items, tx) : 0
+        call = try tx.value("SELECT (pg_current_xact_id()::text::numeric % 4294967296)::bigint")
         // In the order of the list, which is that of their numbers. Two who enqueue the same at once may wait for each
         // other in a circle: the server ends one of them, which is tried again.
         let new = try tx.rows(
@@ -73,13 +96,24 @@ package struct WorkQueue: Sendable {
             .texts(items.map(\.version)), .ints(items.map(\.size)), .int(Int64(priority)),
           ]
         ) { try $0[0] as Int64 }
-        if !new.isEmpty { try notify(tx) }
+        try notify(tx, of: new.count)
         var count = Enqueued()
-        count.new = new.count
-        count.known = items.count - new.count
+        count.new = before + new.count
+        count.known = items.count - count.new
         return count
       }
     }
+  }
+
+  /// How many of `items` were made by the transaction of that number.
+  private func made(by call: Int64?, of items: [NewItem], _ tx: PostgresTransaction) throws -> Int {
+    guard let call else { return 0 }
+    return try tx.value(
+      """
+      SELECT count(*) FROM reel.item
+      WHERE identity IN (SELECT sha256(identified) FROM unnest($1::bytea[]) AS given(identified))
+        AND item.xmin::text::bigint = $2
+      """, [.byteStrings(items.map(\.identified)), .int(call)]) ?? 0
   }
 
   /// What ``enqueue(_:priority:)`` would do.
@@ -122,7 +156,7 @@ package struct WorkQueue: Sendable {
           UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, changed_at = \(PostgresSchema.now)
           WHERE state = ANY($1) AND state > 2
           """, [.ints(states.map(\.rawValue))])
-        if count > 0 { try notify(tx) }
+        try notify(tx, of: count)
         return count
       }
     }
@@ -151,8 +185,13 @@ package struct WorkQueue: Sendable {
     }
   }
 
-  /// Wakes who waits for something to take. Those who hear nothing, behind PgBouncer, look every few seconds.
-  func notify(_ tx: PostgresTransaction) throws {
-    _ = try tx.row("SELECT pg_notify($1, '')", [.text(Self.channel)]) { _ in true }
+  /// Wakes as many of those who wait for something to take as `count` items are worth. Those who hear nothing, behind
+  /// PgBouncer, look every few seconds.
+  func notify(_ tx: PostgresTransaction, of count: Int) throws {
+    if count == 0 { return }
+    _ = try tx.row(
+      "SELECT pg_notify($1, $2 || ' ' || (SELECT count(*) FROM reel.worker))",
+      [.text(Self.channel), .text(String(count))]
+    ) { _ in true }
   }
 }

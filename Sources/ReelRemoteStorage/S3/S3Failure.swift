@@ -97,10 +97,10 @@ struct S3ErrorMessages: Sendable {
     case "NoSuchBucket":
       return made(
         .storeUnusable,
-        "there is no bucket named \(store.bucket) at \(host): create it, or correct the destination")
+        "there is no bucket named \(store.bucket) at \(host): make it, or correct its name")
     case "InvalidBucketName":
       return made(
-        .storeUnusable, "\(host) says that \(store.bucket) is not a bucket name: correct the destination")
+        .storeUnusable, "\(host) says that \(store.bucket) is not a bucket name: correct it")
     case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden":
       return made(
         .denied,

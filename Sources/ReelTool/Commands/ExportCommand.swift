@@ -41,9 +41,9 @@ struct ExportCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    guard let catalog = try await AppContext.reading(settings) else {
-      throw CommandFailure(.couldNotRun, try CatalogPlace(settings).absence)
-    }
+    let place = try CatalogPlace(settings)
+    let found = try await orCommandFailure { () async throws(CatalogError) in try await place.reading() }
+    guard let catalog = found else { throw CommandFailure(.couldNotRun, place.absence) }
     let export = PostExport(catalog: catalog, table: PostTable(form ?? .jsonl, raw: raw))
     // Where nothing is to be cleaned up, a signal ends the process as it does others.
     guard file != "-" else {

@@ -15,6 +15,7 @@ struct IngestCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var intake: IntakeOptions
+  @OptionGroup var once: OnceOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var reading: ReadingOptions
   @OptionGroup var output: RunOutputOptions
@@ -71,7 +72,7 @@ struct IngestCommand: AsyncParsableCommand {
     if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
     let inputs = try await Sources.inputs(named, settings)
 
-    var options = intake.ingestOptions(settings)
+    var options = intake.ingestOptions(settings, once)
     // A file that is downloaded mostly waits.
     if settings.jobs == nil, inputs.contains(where: \.isRemote) {
       options.jobs = max(options.jobs, min(Sources.downloads, DescriptorLimit.jobs))
@@ -86,7 +87,7 @@ struct IngestCommand: AsyncParsableCommand {
     let target = try EventTarget.open(output.events)
     let page = try report.map { try UserFile(writing: $0.path) }
     let appContext = try await AppContext.open(
-      settings, dryRun: intake.dryRun, jobs: options.jobs, posters: options.posters, policy: intake.policy,
+      settings, dryRun: once.dryRun, jobs: options.jobs, posters: options.posters, policy: intake.policy,
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
@@ -130,6 +131,7 @@ struct PublishCommand: AsyncParsableCommand {
   var music: String?
 
   @OptionGroup var intake: IntakeOptions
+  @OptionGroup var once: OnceOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var reading: ReadingOptions
   @OptionGroup var output: RunOutputOptions
@@ -142,14 +144,14 @@ struct PublishCommand: AsyncParsableCommand {
     let settings = try SettingsReader.read(
       flags: Settings(library, reading: reading, intake: intake, output: output, store: store),
       file: library.config)
-    var options = intake.ingestOptions(settings)
+    var options = intake.ingestOptions(settings, once)
     let inputs = try await Sources.inputs([RawArguments.path(file)], settings)
     guard let input = inputs.first else { throw CommandFailure(.usage, "name the video") }
     options.metadata.caption = caption
     options.metadata.music = music
     let target = try EventTarget.open(output.events)
     let appContext = try await AppContext.open(
-      settings, dryRun: intake.dryRun, jobs: 1, posters: options.posters, policy: intake.policy,
+      settings, dryRun: once.dryRun, jobs: 1, posters: options.posters, policy: intake.policy,
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,

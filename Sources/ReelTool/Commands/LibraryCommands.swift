@@ -33,7 +33,10 @@ struct StatusCommand: AsyncParsableCommand {
     defer { pool.close() }
     return try await orCommandFailure { () async throws(CatalogError) in
       try await BlockingQueue(label: "reel.status", width: 1).run { () throws(CatalogError) in
-        try WorkQueue.status(pool)
+        try WorkQueue.status(pool) {
+          LongWait.tell(
+            "the queue is left out, which this user may not read: docs/fleet.md lists what to grant")
+        }
       }
     }
   }

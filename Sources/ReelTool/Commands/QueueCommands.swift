@@ -32,7 +32,7 @@ struct EnqueueCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Files of a higher priority are taken first.", valueName: "n"))
   var priority: Int = 0
 
-  @Flag(help: "Put back what failed or was set aside, to be tried again.")
+  @Flag(help: "Put back all that failed or was set aside, to be tried from the beginning.")
   var retry = false
 
   @Flag(help: "Follow symbolic links, but never out of a folder that is being walked.")
@@ -182,8 +182,9 @@ struct WorkCommand: AsyncParsableCommand {
     abstract: "Publish what is in the queue of a shared catalog, until it is empty.",
     discussion: """
       As many as you like may work on one queue, anywhere. A signal (SIGTERM) ends it: what is stored is finished, the rest \
-      is given back at once. What a worker held when it died is free again after a minute; what was in the hands of three \
-      workers when they died is set aside (see reel status). Exit codes are those of reel ingest.
+      is given back at once. What a worker held when it died is free again after two minutes; what three workers were at \
+      when they died is set aside (see reel status). A machine on which many files in a row can't be taken in gives them back, \
+      and ends. Exit codes are those of reel ingest; 130 after a signal, also where --grace was over.
       """)
 
   @OptionGroup var intake: IntakeOptions
@@ -199,20 +200,13 @@ struct WorkCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "After a signal: how long to wait for files in progress before ending anyway.",
+      "After a signal: how long to wait for files in progress before they are given back.",
       valueName: "seconds"))
   var grace: Double = 25
 
   func validate() throws {
     if !(grace >= 0 && grace <= 3600) {
       throw ValidationError("--grace is a number of seconds from 0 to 3600.")
-    }
-    if intake.dryRun {
-      throw ValidationError("--dry-run is for reel ingest: what is taken from the queue is published.")
-    }
-    if intake.duplicates == .allow {
-      throw ValidationError(
-        "--duplicates allow is for reel ingest: an item may be taken twice, after a crash.")
     }
   }
 
@@ -223,7 +217,7 @@ struct WorkCommand: AsyncParsableCommand {
       file: library.config)
     var options = intake.ingestOptions(settings)
     options.onError = .continue
-    let pool = try QueuePlace.pool(settings)
+    _ = try QueuePlace.pool(settings)
     let target = try EventTarget.open(output.events)
     let appContext = try await AppContext.open(
       settings, dryRun: false, jobs: options.jobs, posters: options.posters, policy: intake.policy,
@@ -236,6 +230,10 @@ struct WorkCommand: AsyncParsableCommand {
     walk.skippedAddresses = [destination]
     let work: WorkSession
     do {
+      // Beside the catalog's, with which they wait for the server when it is away.
+      let pool =
+        try (appContext.services.catalog as? PostgresCatalog)?.connectionsBeside(2)
+        ?? QueuePlace.pool(settings)
       work = try await WorkSession.begin(
         pool, destination: destination, jobs: options.jobs, walk: walk, staysForMore: forever,
         grace: .seconds(grace), sources: Sources(settings))
@@ -259,10 +257,10 @@ struct WorkCommand: AsyncParsableCommand {
 enum QueuePlace {
   /// - Throws: ``CommandFailure``.
   static func pool(_ settings: Settings) throws -> PostgresPool {
-    guard case .server(let address, let library) = try CatalogPlace(settings) else {
+    guard let pool = try CatalogPlace(settings).pool() else {
       throw CommandFailure(
         .usage, "the queue is in a catalog that several machines share: name it with --catalog postgres://…")
     }
-    return PostgresPool(address, library: library)
+    return pool
   }
 }

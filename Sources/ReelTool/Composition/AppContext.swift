@@ -86,10 +86,13 @@ struct AppContext: Sendable {
     return path
   }
 
-  /// The catalog for a command that only reads; nil when there is none yet.
+  /// The catalog for a command that only reads; nil when there is none yet, which is said of a database: it may be the
+  /// wrong one.
   static func reading(_ settings: Settings) async throws -> (any WholeCatalog)? {
     let place = try CatalogPlace(settings)
-    return try await orCommandFailure { () async throws(CatalogError) in try await place.reading() }
+    let catalog = try await orCommandFailure { () async throws(CatalogError) in try await place.reading() }
+    if catalog == nil, place.library == nil { LongWait.tell(place.absence) }
+    return catalog
   }
 
   /// The catalog for a command that changes what is there; nil when there is none yet.
@@ -164,9 +167,14 @@ enum DebugSteps {
   }
 
   /// In a debug build, `REEL_LEASE_SECONDS` shortens the lease of this process; nil otherwise.
-  static var lease: Duration? {
+  static var lease: Duration? { seconds("REEL_LEASE_SECONDS") }
+
+  /// In a debug build, `REEL_PATIENCE_SECONDS` is how long a server that is away is waited for; nil otherwise.
+  static var patience: Duration? { seconds("REEL_PATIENCE_SECONDS") }
+
+  private static func seconds(_ name: String) -> Duration? {
     #if DEBUG
-      let text = ProcessInfo.processInfo.environment["REEL_LEASE_SECONDS"]
+      let text = ProcessInfo.processInfo.environment[name]
       return text.flatMap { Double($0) }.map { .seconds($0) }
     #else
       return nil

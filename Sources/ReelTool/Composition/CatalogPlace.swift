@@ -60,6 +60,19 @@ enum CatalogPlace: Sendable {
     }
   }
 
+  private static func pool(_ address: PostgresAddress, _ library: PostgresLibrary) -> PostgresPool {
+    var settings = PostgresPool.Settings()
+    settings.onWait = { LongWait.tell($0) }
+    if let patience = DebugSteps.patience { settings.patience = patience }
+    return PostgresPool(address, library: library, settings: settings)
+  }
+
+  /// Connections to the server; nil for a library.
+  func pool() -> PostgresPool? {
+    guard case .server(let address, let library) = self else { return nil }
+    return Self.pool(address, library)
+  }
+
   /// As it is named to people.
   var name: String {
     switch self {
@@ -86,9 +99,18 @@ enum CatalogPlace: Sendable {
   }
 
   /// - Throws: ``CatalogError`` where there is no library; one that has no catalog yet is a library.
-  func checkIsThere() async throws(CatalogError) {
+  private func checkIsThere() async throws(CatalogError) {
     guard case .library(let path) = self else { return }
     if try await LibraryFolder.existing(at: path) == nil { throw CatalogError(.unusable, absence) }
+  }
+
+  /// The catalog for looking whether anything is wrong; nil for a library that has none yet.
+  /// - Throws: ``CatalogError``, also for a database without one: it may be the wrong one, and all be well only there.
+  func examined() async throws(CatalogError) -> (any WholeCatalog)? {
+    try await checkIsThere()
+    let catalog = try await reading()
+    if catalog == nil, library == nil { throw CatalogError(.unusable, absence) }
+    return catalog
   }
 
   /// The catalog for reading; nil when there is none yet.
@@ -98,21 +120,21 @@ enum CatalogPlace: Sendable {
       guard let library = try await LibraryFolder.existing(at: path) else { return nil }
       return try await SQLiteCatalog.openReadOnly(library: library)
     case .server(let address, let library):
-      return try await PostgresCatalog.openReadOnly(PostgresPool(address, library: library))
+      return try await PostgresCatalog.openReadOnly(Self.pool(address, library))
     }
   }
 
   /// The catalog for writing, made when there is none.
   func writing() async throws(CatalogError) -> any WholeCatalog {
-    let lease = DebugSteps.lease ?? .seconds(60)
     switch self {
     case .library(let path):
+      let lease = DebugSteps.lease ?? .seconds(60)
       return try await SQLiteCatalog.open(
         library: try await LibraryFolder.prepare(at: path), lease: lease, heartbeat: lease / 6,
         onWait: { hold in LongWait.tell(hold) })
     case .server(let address, let library):
       return try await PostgresCatalog.open(
-        PostgresPool(address, library: library), lease: lease, heartbeat: lease / 6)
+        Self.pool(address, library), lease: DebugSteps.lease ?? .seconds(120))
     }
   }
 
@@ -136,7 +158,7 @@ enum CatalogPlace: Sendable {
       }
       return LibraryCopySource(library, host: MachineName.current())
     case .server(let address, let library):
-      return PostgresCopySource(PostgresPool(address, library: library))
+      return PostgresCopySource(Self.pool(address, library))
     }
   }
 
@@ -144,7 +166,7 @@ enum CatalogPlace: Sendable {
   func copyTarget() -> any CatalogCopyTarget {
     switch self {
     case .library(let path): LibraryCopyTarget(path, host: MachineName.current())
-    case .server(let address, let library): PostgresCopyTarget(PostgresPool(address, library: library))
+    case .server(let address, let library): PostgresCopyTarget(Self.pool(address, library))
     }
   }
 

@@ -44,9 +44,10 @@ struct MissingPosters: Sendable {
     report: @escaping @Sendable (PosterDocument) throws -> Void
   ) async throws -> Count {
     let place = try CatalogPlace(settings)
-    guard try await AppContext.reading(settings) != nil else {
-      throw CommandFailure(.couldNotRun, place.absence)
+    let isThere = try await orCommandFailure { () async throws(CatalogError) in
+      try await place.reading() != nil
     }
+    if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
     let width = settings.jobs ?? AppContext.processors
     let prober = try AppContext.prober(settings, workers: width, makesPosters: true)
     let catalog = try await orCommandFailure { () async throws(CatalogError) in try await place.writing() }

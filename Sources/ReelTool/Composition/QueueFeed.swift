@@ -18,7 +18,10 @@ final class QueueFeed: FileFeed {
     var count = 0
     /// Items that ended lately, and when.
     var ended: [(at: ContinuousClock.Instant, count: Int)] = []
-    var problem: CatalogError?
+    /// The files of the run that are being worked on.
+    var begun: Set<Int> = []
+    var doubts = MachineDoubts()
+    var problem: CommandFailure?
   }
 
   private let worker: QueueWorker
@@ -29,6 +32,8 @@ final class QueueFeed: FileFeed {
   private let staysForMore: Bool
   private let state = Mutex(State())
   private let endings = DispatchSemaphore(value: 0)
+  /// Where it is written down, in order, what is being worked on.
+  private let hands = DispatchQueue(label: "reel.work.hands")
 
   /// For how long work is held ahead.
   private static let ahead = Duration.seconds(10)
@@ -49,7 +54,7 @@ final class QueueFeed: FileFeed {
   }
 
   /// Why nothing more was taken; nil where nothing is wrong.
-  var problem: CatalogError? { state.withLock { $0.problem } }
+  var problem: CommandFailure? { state.withLock { $0.problem } }
 
   // MARK: Taking
 
@@ -58,7 +63,7 @@ final class QueueFeed: FileFeed {
 
   func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
     do throws(CatalogError) {
-      while !isOver() {
+      while !isOver(), problem == nil {
         let room = room()
         if room == 0 {
           _ = endings.wait(timeout: .now() + .milliseconds(250))
@@ -66,13 +71,41 @@ final class QueueFeed: FileFeed {
         }
         let taken = try worker.take(upTo: min(count, room))
         if !taken.isEmpty { return taken.map(found) }
+        try settle()
         if try isDone() { return [] }
-        wait(isOver)
+        try wait(isOver)
       }
     } catch {
-      state.withLock { $0.problem = error }
+      end(by: CommandFailure(error))
     }
     return []
+  }
+
+  func begin(_ files: [Int]) {
+    hands.sync {
+      let items = state.withLock { state in
+        state.begun.formUnion(files)
+        return state.begun.compactMap { state.items[$0]?.id }
+      }
+      do throws(CatalogError) {
+        try worker.begin(items)
+      } catch {
+        end(by: CommandFailure(error))
+      }
+    }
+  }
+
+  /// Nothing more is taken. What came first is told.
+  private func end(by problem: CommandFailure) {
+    state.withLock { $0.problem = $0.problem ?? problem }
+  }
+
+  /// There is nothing else to go by: what failed, and may have failed because of this machine, failed.
+  private func settle() throws(CatalogError) {
+    let outcomes = state.withLock { state in
+      state.items.isEmpty ? state.doubts.take() : []
+    }
+    try worker.finish(outcomes)
   }
 
   /// How many more to take; 0 unless it is worth a transaction.
@@ -93,13 +126,19 @@ final class QueueFeed: FileFeed {
   }
 
   /// Until something may have come. What others hold may be free again without anybody saying so.
-  private func wait(_ isOver: () -> Bool) {
+  private func wait(_ isOver: () -> Bool) throws(CatalogError) {
     let held = state.withLock { $0.items.count }
     if held > 0 {
       // The end of the last one may be the end of all.
       listener.wait(atMost: .seconds(1)) { isOver() || state.withLock { $0.items.count } != held }
-    } else {
-      listener.wait(atMost: staysForMore ? Self.longestWait : .seconds(2), until: isOver)
+      return
+    }
+    while !isOver() {
+      // Many who wait don't look at the same time.
+      let limit = staysForMore ? Self.longestWait * Double.random(in: 0.5...1) : .seconds(2)
+      listener.wait(atMost: limit, until: isOver)
+      guard staysForMore else { return }
+      if try worker.isAnythingWaiting() { return }
     }
   }
 
@@ -144,79 +183,27 @@ final class QueueFeed: FileFeed {
   /// Blocks.
   func note(_ events: [IngestEvent]) throws(CatalogError) {
     var outcomes: [ItemOutcome] = []
+    var ended = 0
     state.withLock { state in
       for event in events {
         guard let file = event.body.file, let result = PublishResult(event.body),
           let item = state.items.removeValue(forKey: file.number)
         else { continue }
-        outcomes.append(ItemOutcome(item.id, result.ending(of: item)))
+        state.begun.remove(file.number)
+        ended += 1
+        outcomes += state.doubts.note(result, of: item)
       }
-      if !outcomes.isEmpty { state.ended.append((.now, outcomes.count)) }
-    }
-    try worker.finish(outcomes)
-    if !outcomes.isEmpty { endings.signal() }
-  }
-}
-
-extension PublishResult {
-  /// What it means for `item`; what says nothing of the file gives it back.
-  fileprivate func ending(of item: TakenItem) -> ItemOutcome.Ending {
-    switch self {
-    case .published, .duplicate: return .done
-    case .planned, .cancelled: return .givenBack
-    case .refused(let refusal): return .refused(code: refusal.code.rawValue, message: refusal.message)
-    case .failed(let failure):
-      // The state that was enqueued does not come back: the one that is there now is another item.
-      let isGone = item.address.isAddress && failure.isSourceChanged
-      switch isGone ? .none : failure.chance {
-      case .none: return .failed(code: failure.code.rawValue, message: failure.message)
-      case .later: return .failedForNow(code: failure.code.rawValue, message: failure.message)
-      case .elsewhere: return .givenBack
+      if ended > 0 { state.ended.append((.now, ended)) }
+      if let sentence = state.doubts.sentence, state.problem == nil {
+        state.problem = CommandFailure(.couldNotRun, sentence)
       }
     }
-  }
-}
-
-extension FileFailure {
-  /// Whether another try may succeed.
-  fileprivate enum Chance {
-    case none, later
-    /// It says nothing of the file: the run ends.
-    case elsewhere
-  }
-
-  fileprivate var isSourceChanged: Bool {
-    switch code {
-    case .source(.sourceChanged), .probe(.sourceChanged), .poster(.sourceChanged): true
-    default: false
+    do throws(CatalogError) {
+      try worker.finish(outcomes)
+    } catch {
+      end(by: CommandFailure(error))
+      throw error
     }
-  }
-
-  fileprivate var chance: Chance {
-    switch code {
-    case .source(let code):
-      [.sourceChanged, .unreadable, .tooManyOpenFiles].contains(code) ? .later : .none
-    case .probe(let code):
-      if code.isInstallation {
-        .elsewhere
-      } else {
-        [.sourceChanged, .unreadable, .tooManyOpenFiles, .noReader].contains(code) ? .later : .none
-      }
-    case .upload(let code):
-      switch code {
-      case .denied, .rejected, .tooLarge: .none
-      case .storeUnusable: .elsewhere
-      default: .later
-      }
-    case .poster(let code):
-      if code.isInstallation {
-        .elsewhere
-      } else {
-        [.sourceChanged, .unreadable, .tooManyOpenFiles, .noReader].contains(code) ? .later : .none
-      }
-    case .catalog(let code): code == .leaseLost ? .later : .elsewhere
-    case .cancelled: .elsewhere
-    case .other: .none
-    }
+    if ended > 0 { endings.signal() }
   }
 }

@@ -19,7 +19,6 @@ struct RepairSession: Sendable {
   func diagnosis(fixing: Bool) async throws -> Diagnosis {
     let place = try CatalogPlace(settings)
     return try await orCommandFailure { () async throws(CatalogError) in
-      try await place.checkIsThere()
       let before = try await look(at: place)
       let isWorthIt = before.findings.contains {
         $0.repair == .byFix || supply != nil && $0.isRestorable
@@ -36,7 +35,7 @@ struct RepairSession: Sendable {
 
   private func look(at place: CatalogPlace) async throws(CatalogError) -> Look {
     do throws(CatalogError) {
-      guard let catalog = try await place.reading() else { return ([], 0) }
+      guard let catalog = try await place.examined() else { return ([], 0) }
       let look = try await examination(of: place, catalog).run()
       try await catalog.close()
       return look

@@ -1,3 +1,4 @@
+import Glibc
 import ReelCore
 import ReelRemoteStorage
 import ReelSandbox
@@ -29,8 +30,22 @@ actor Sources {
   func input(
     _ path: SourcePath, listed: (size: Int64, state: RemoteState)? = nil
   ) async throws -> SourceInput {
-    guard let remote = try await remote(path) else { return SourceInput(path: path) }
+    guard let remote = try await remote(path) else {
+      try Self.checkSlashes(path)
+      return SourceInput(path: path)
+    }
     return SourceInput(remote, listed: listed.map { remote.file(size: $0.size, in: $0.state) })
+  }
+
+  /// `s3:/bucket/name` is more likely an address than a file, unless there is one.
+  private static func checkSlashes(_ path: SourcePath) throws {
+    let text = path.text.lowercased()
+    guard let scheme = ["s3", "http", "https"].first(where: { text.hasPrefix($0 + ":") }),
+      access(path.text, F_OK) != 0
+    else { return }
+    let example = scheme == "s3" ? "s3://bucket/name" : "\(scheme)://host/name"
+    throw CommandFailure(
+      .usage, "there is no file \(path.text); an address has two slashes behind the colon: \(example)")
   }
 
   private func remote(_ path: SourcePath) async throws -> (any RemoteSource)? {

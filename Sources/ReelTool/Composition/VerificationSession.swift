@@ -17,8 +17,7 @@ struct VerificationSession: Sendable {
   func run() async throws -> ReelExit {
     let place = try CatalogPlace(settings)
     let catalog = try await orCommandFailure { () async throws(CatalogError) in
-      try await place.checkIsThere()
-      return try await place.reading()
+      try await place.examined()
     }
     guard let catalog else { return try nothing(place.name) }
     var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)

@@ -35,11 +35,13 @@ struct WorkSession: Sendable {
     // A thread of its own: it must not wait for those that publish.
     let beating = BlockingQueue(label: "reel.work.heartbeat", width: 1)
     let heartbeat = Task {
-      while (try? await Task.sleep(for: beat, clock: .continuous)) != nil {
-        // One that fails is made good by the next.
-        await beating.run {
-          _ = try? worker.renew()
+      var isLate = false
+      // One that fails is made good by the next, which comes sooner.
+      while (try? await Task.sleep(for: isLate ? beat / 8 : beat, clock: .continuous)) != nil {
+        isLate = await beating.run {
+          let isAlive = (try? worker.renew()) != nil
           _ = try? worker.freeWhatIsDue()
+          return !isAlive
         }
       }
     }
@@ -72,14 +74,22 @@ struct WorkSession: Sendable {
     }
   }
 
-  /// A signal came: what takes longer than the grace is given back, and the process ends.
+  /// How long it may take to give back what is held when the grace is over: the database may be away.
+  private static let farewell = 3.0
+
+  /// The run is to end: what takes longer than the grace is given back, and the process ends, whatever it waits for.
   func limitGrace() {
     pool.makeHaste()
-    let (worker, seconds) = (worker, grace / .seconds(1))
-    DispatchQueue(label: "reel.work.grace").asyncAfter(deadline: .now() + seconds) {
-      try? worker.retire()
-      _exit(ReelExit.interrupted.rawValue)
+    let (worker, feed, end) = (worker, feed, DispatchTime.now() + grace / .seconds(1))
+    let exit: @Sendable () -> Void = {
+      feed.problem?.tell()
+      _exit((feed.problem?.code ?? .interrupted).rawValue)
     }
+    DispatchQueue(label: "reel.work.grace").asyncAfter(deadline: end) {
+      try? worker.retire()
+      exit()
+    }
+    DispatchQueue(label: "reel.work.end").asyncAfter(deadline: end + Self.farewell, execute: exit)
   }
 
   /// Gives back what is held.
@@ -87,9 +97,12 @@ struct WorkSession: Sendable {
     heartbeat.cancel()
     await heartbeat.value
     defer { pool.close() }
-    try await orCommandFailure { [worker] () async throws(CatalogError) in
-      try await queue.run { () throws(CatalogError) in try worker.retire() }
+    do throws(CatalogError) {
+      try await queue.run { [worker] () throws(CatalogError) in try worker.retire() }
+    } catch {
+      // What came first is told.
+      throw feed.problem ?? CommandFailure(error)
     }
-    if let problem = feed.problem { throw CommandFailure(problem) }
+    if let problem = feed.problem { throw problem }
   }
 }

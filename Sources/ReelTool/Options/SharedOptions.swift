@@ -185,11 +185,6 @@ struct IntakeOptions: ParsableArguments {
   var authorName: String?
 
   @Option(
-    help:
-      "Whether a video that has a post already is skipped or gets another post.")
-  var duplicates: DuplicatesChoice = .skip
-
-  @Option(
     help: ArgumentHelp("Permissions of stored files, in octal (default: 600).", valueName: "mode"),
     transform: RawArguments.text)
   var mode: String?
@@ -209,9 +204,6 @@ struct IntakeOptions: ParsableArguments {
   @Flag(help: "Make up like and share counts between 1000 and 100000, for a demo feed.")
   var demoCounts = false
 
-  @Flag(help: "Show what would happen without writing anything.")
-  var dryRun = false
-
   func validate() throws {
     if let uploads, !(1...64).contains(uploads) {
       throw ValidationError("--uploads is a number from 1 to 64.")
@@ -223,6 +215,17 @@ struct IntakeOptions: ParsableArguments {
       throw ValidationError("--mode is octal, and the owner reads and writes: 600, 640, 644.")
     }
   }
+}
+
+/// Of the commands that name what they publish; what is taken from a queue is published, once.
+struct OnceOptions: ParsableArguments {
+  @Option(
+    help:
+      "Whether a video that has a post already is skipped or gets another post.")
+  var duplicates: DuplicatesChoice = .skip
+
+  @Flag(help: "Show what would happen without writing anything.")
+  var dryRun = false
 }
 
 /// How many files are taken in at once.
@@ -360,13 +363,13 @@ extension StoreSettings {
 
 extension IntakeOptions {
   /// How a run treats its files, by these flags and `settings`.
-  func ingestOptions(_ settings: Settings) -> IngestOptions {
+  func ingestOptions(_ settings: Settings, _ once: OnceOptions? = nil) -> IngestOptions {
     var options = IngestOptions()
     options.metadata = PostMetadata(authorID: author, authorName: authorName)
     options.defaultMetadata = PostMetadata(authorID: settings.author, authorName: settings.authorName)
     options.trustSidecars = trustSidecars
-    options.duplicates = duplicates == .allow ? .allow : .skip
-    options.dryRun = dryRun
+    options.duplicates = once?.duplicates == .allow ? .allow : .skip
+    options.dryRun = once?.dryRun ?? false
     options.jobs = min(settings.jobs ?? min(64, max(4, AppContext.processors * 2)), DescriptorLimit.jobs)
     if let limit = settings.maxSize { options.maxSize = limit.bytes }
     options.posters = settings.posters.flatMap { IngestOptions.Posters(rawValue: $0) } ?? .none

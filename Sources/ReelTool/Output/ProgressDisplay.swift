@@ -90,6 +90,7 @@ extension IngestEvent.Body {
   fileprivate var isWarning: Bool {
     switch self {
     case .posterFailed, .metadataWarning: true
+    case .watchNotice(let notice): notice.code.isProblem
     default: false
     }
   }
@@ -98,9 +99,12 @@ extension IngestEvent.Body {
 /// Says on standard error what a run waits for, so that nobody takes it for a hang.
 enum LongWait {
   /// One line, over whatever line is being drawn there.
-  static func tell(_ hold: LockHolder) {
+  static func tell(_ hold: LockHolder) { tell(hold.sentence) }
+
+  /// As ``tell(_:)``.
+  static func tell(_ sentence: String) {
     let clearing = TerminalTraits.standardError().isTerminal ? "\r\u{1B}[2K" : ""
     // Who does not read what we say waits all the same.
-    try? OutputStream.standardError.write(clearing + "reel: " + hold.sentence + "\n")
+    try? OutputStream.standardError.write(clearing + "reel: " + SanitizedText.line(sentence) + "\n")
   }
 }

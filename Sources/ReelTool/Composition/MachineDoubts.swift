@@ -1,0 +1,136 @@
+import Glibc
+import ReelCore
+import ReelIngest
+import ReelPostgres
+
+/// Failures in a row that may be the fault of this machine: a folder that is not mounted, a store that it may not write.
+/// Each is kept back until something else ends well, which makes it the item's own failure, or until there are so many that
+/// others should have these items.
+struct MachineDoubts {
+  private var failures: [(item: TakenItem, failure: FileFailure)] = []
+  /// Why this machine should take no more; nil where nothing is wrong with it.
+  private(set) var sentence: String?
+
+  /// As many in a row are no accident.
+  static let most = 10
+  /// An item that was taken more often than this has been on other machines, too.
+  private static let mostTakings: Int64 = 8
+
+  /// What is to be written down from now on, with `result` of `item`.
+  mutating func note(_ result: PublishResult, of item: TakenItem) -> [ItemOutcome] {
+    let ending = result.ending(of: item)
+    if case .givenBack = ending { return [ItemOutcome(item.id, ending)] }
+    guard case .failed(let failure) = result, item.attempts <= Self.mostTakings,
+      failure.mayBeOfThisMachine(item.address)
+    else { return take() + [ItemOutcome(item.id, ending)] }
+    failures.append((item, failure))
+    if sentence == nil, failures.count < Self.most { return [] }
+    sentence = sentence ?? Self.sentence(failures)
+    defer { failures = [] }
+    return failures.map { one in
+      ItemOutcome(one.item.id, .putOff(code: one.failure.code.rawValue, message: one.failure.message))
+    }
+  }
+
+  /// What was kept back, as failures of the items.
+  mutating func take() -> [ItemOutcome] {
+    defer { failures = [] }
+    return failures.map { ItemOutcome($0.item.id, PublishResult.failed($0.failure).ending(of: $0.item)) }
+  }
+
+  private static func sentence(_ failures: [(item: TakenItem, failure: FileFailure)]) -> String? {
+    guard let last = failures.last else { return nil }
+    let all = "the last \(failures.count) files"
+    if failures.allSatisfy({ $0.failure.code == .source(.notFound) }) {
+      return "\(all) of the queue are not on this machine, and neither is their folder (the last is "
+        + "\(last.item.address.text)): mount it where it was when they were enqueued, and start the worker again; they were "
+        + "given back, for other machines"
+    }
+    return
+      "\(all) failed for reasons that may be this machine's, the last of them, \(last.item.address.text), because "
+      + "\(last.failure.told): put that right, and start the worker again; they were given back, for other machines"
+  }
+}
+
+extension PublishResult {
+  /// What it means for `item`; what says nothing of the file gives it back.
+  fileprivate func ending(of item: TakenItem) -> ItemOutcome.Ending {
+    switch self {
+    case .published, .duplicate: return .done
+    case .planned, .cancelled: return .givenBack
+    case .refused(let refusal): return .refused(code: refusal.code.rawValue, message: refusal.message)
+    case .failed(let failure):
+      // The state that was enqueued does not come back: the one that is there now is another item.
+      let isGone = item.address.isAddress && failure.isSourceChanged
+      switch isGone ? .none : failure.chance(of: item.address) {
+      case .none: return .failed(code: failure.code.rawValue, message: failure.message)
+      case .later: return .failedForNow(code: failure.code.rawValue, message: failure.message)
+      case .elsewhere: return .givenBack
+      }
+    }
+  }
+}
+
+extension FileFailure {
+  /// Whether another try may succeed.
+  enum Chance {
+    case none, later
+    /// It says nothing of the file: the run ends.
+    case elsewhere
+  }
+
+  var isSourceChanged: Bool {
+    switch code {
+    case .source(.sourceChanged), .probe(.sourceChanged), .poster(.sourceChanged): true
+    default: false
+    }
+  }
+
+  /// - Parameter address: the file's.
+  func chance(of address: SourcePath) -> Chance {
+    if mayBeOfThisMachine(address) { return .later }
+    switch code {
+    case .source(.sourceChanged), .probe(.sourceChanged), .poster(.sourceChanged): return .later
+    case .source: return .none
+    case .probe(let code): return code.isInstallation ? .elsewhere : .none
+    case .poster(let code): return code.isInstallation ? .elsewhere : .none
+    case .upload(let code):
+      switch code {
+      case .rejected, .tooLarge: return .none
+      case .storeUnusable: return .elsewhere
+      default: return .later
+      }
+    case .catalog(let code): return code == .leaseLost ? .later : .elsewhere
+    case .cancelled: return .elsewhere
+    case .other: return .none
+    }
+  }
+
+  /// Whether other files would fail here, too, and this one perhaps nowhere else.
+  fileprivate func mayBeOfThisMachine(_ address: SourcePath) -> Bool {
+    switch code {
+    case .source(.notFound): !address.isAddress && !address.hasNeighbours
+    case .source(let code): [.denied, .unreadable, .tooManyOpenFiles].contains(code)
+    case .probe(let code): [.unreadable, .tooManyOpenFiles, .noReader].contains(code)
+    case .poster(let code): [.unreadable, .tooManyOpenFiles, .noReader].contains(code)
+    case .upload(let code):
+      [.denied, .storeFull, .unavailable, .interrupted, .sourceUnreadable].contains(code)
+    // No room for a mended copy.
+    case .other(let code): code == MendError.Code.notWritten.rawValue
+    case .catalog, .cancelled: false
+    }
+  }
+}
+
+extension SourcePath {
+  /// Whether the folder is there, and has something in it: where nothing is mounted, it is missing or empty.
+  fileprivate var hasNeighbours: Bool {
+    let end = bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0
+    let folder = bytes[..<max(1, end)].map { CChar(bitPattern: $0) } + [0]
+    guard let entries = opendir(folder) else { return false }
+    defer { closedir(entries) }
+    // Itself and its parent are in every folder.
+    for _ in 0..<3 where readdir(entries) == nil { return false }
+    return true
+  }
+}
