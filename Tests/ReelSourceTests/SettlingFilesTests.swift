@@ -61,24 +61,24 @@ struct SettlingFilesTests {
   func cutOff() {
     var files = SettlingFiles(SettlingFiles.Waits(settle: .seconds(2), secondLook: .seconds(30)))
     _ = files.saw(path, state(1), age: .zero, isClosed: true, at: .seconds(100))
-    #expect(files.looksCutOff(path, state(1), after: .zero, at: .seconds(100)))
+    #expect(files.looksCutOff(path, state(1), after: .zero, at: .seconds(100)) == true)
     #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .seconds(110)) == .waits)
     #expect(files.due(upTo: 9, at: .seconds(129)) == [])
     #expect(files.due(upTo: 9, at: .seconds(130)) == [path])
     #expect(
       files.saw(path, state(1), age: .zero, isClosed: false, at: .seconds(130)) == .settled(.seconds(30)))
-    #expect(!files.looksCutOff(path, state(1), after: .seconds(30), at: .seconds(130)))
+    #expect(files.looksCutOff(path, state(1), after: .seconds(30), at: .seconds(130)) == false)
     // Its writer goes on: everything begins anew.
     _ = files.saw(path, state(2), age: .zero, isClosed: true, at: .seconds(131))
-    #expect(files.looksCutOff(path, state(2), after: .zero, at: .seconds(131)))
+    #expect(files.looksCutOff(path, state(2), after: .zero, at: .seconds(131)) == true)
     #expect(files.saw(path, state(3), age: .zero, isClosed: true, at: .seconds(132)) == .settled(.zero))
   }
 
   @Test("what can't be opened is told once")
   func unreachable() {
     var files = SettlingFiles()
-    #expect(files.isUnreachable(path))
-    #expect(!files.isUnreachable(path))
+    #expect(files.isUnreachable(path) == true)
+    #expect(files.isUnreachable(path) == false)
     #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .zero) == .settled(.zero))
   }
 
