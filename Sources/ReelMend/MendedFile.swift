@@ -40,6 +40,9 @@ struct SourcePlaces {
     self.places = places.sorted { $0.source.lowerBound < $1.source.lowerBound }
   }
 
+  /// Whether every byte that is there is where it was.
+  var areThoseOfTheSource: Bool { places.allSatisfy { $0.source.lowerBound == $0.start } }
+
   /// Where the byte at `offset` of the source is; nil when it is left out. The end of a part counts, for what is empty.
   func place(of offset: Int64) -> Int64? {
     var (low, high) = (0, places.count)

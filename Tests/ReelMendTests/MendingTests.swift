@@ -159,6 +159,91 @@ struct MendSample: CustomTestStringConvertible {
     }
   }
 
+  /// What dashcams write between samples, which no track has.
+  @Test func mediaDataThatNobodyReadsLeavesNoTrace() throws {
+    let sample = MendSample.named("clips/moov-at-end.mp4")
+    var bytes = contents(of: sample.path)
+    let place = try #require(Data(bytes).range(of: Data("mdat".utf8))).lowerBound - 4
+    let size = Int(bytes.bigEndian32(at: place))
+    let hidden = Array("freeGPS N37.3318 W122.0312".utf8)
+    bytes.setBigEndian(UInt32(size + hidden.count), at: place)
+    bytes.insert(contentsOf: hidden, at: place + size)
+    let folder = try TemporaryFolder()
+    try folder.write(bytes, to: "dashcam.mp4")
+    for mend in [Mend.location, .privateTags] {
+      let copy = try MendedCopy(of: folder.path(of: "dashcam.mp4"), as: .mp4, MendOptions([mend]))
+      #expect(copy.done == [mend])
+      #expect(!String(decoding: contents(of: copy.path), as: UTF8.self).contains("GPS N37"))
+      #expect(try digests(of: copy.path, as: .mp4) == digests(of: sample.path, as: .mp4))
+    }
+  }
+
+  /// Phones record with an index of fragments to come, and none comes.
+  @Test func anIndexThatPromisesFragmentsIsPutFirst() throws {
+    let sample = MendSample.named("clips/moov-at-end.mp4")
+    var bytes = contents(of: sample.path)
+    let place = try #require(Data(bytes).range(of: Data("moov".utf8))).lowerBound - 4
+    let promise = Self.box("mvex", Self.box("trex", [UInt8](repeating: 0, count: 24)))
+    let size = Int(bytes.bigEndian32(at: place))
+    bytes.setBigEndian(UInt32(size + promise.count), at: place)
+    bytes.insert(contentsOf: promise, at: place + size)
+    let folder = try TemporaryFolder()
+    try folder.write(bytes, to: "phone.mp4")
+    let path = folder.path(of: "phone.mp4")
+    #expect(try facts(of: path, as: .mp4).fragmented == false)
+    let copy = try MendedCopy(of: path, as: .mp4, MendOptions([.faststart]))
+    #expect(copy.done == [.faststart])
+    #expect(try facts(of: copy.path, as: .mp4).fastStart == true)
+    #expect(try digests(of: copy.path, as: .mp4) == digests(of: path, as: .mp4))
+  }
+
+  /// Items that are named by their places stay there, or nothing is written.
+  @Test func itemsDoNotMove() throws {
+    let sample = MendSample.named("clips/moov-at-end.mp4")
+    let list: [UInt8] = [0, 0, 0, 0, 0x44, 0x00, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 60, 0, 0, 0, 9]
+    let folder = try TemporaryFolder()
+    try folder.write(
+      contents(of: sample.path) + Self.box("meta", [0, 0, 0, 0] + Self.box("iloc", list)), to: "items.mp4")
+    let path = folder.path(of: "items.mp4")
+    let error = #expect(throws: MendError.self) {
+      try MendedCopy(of: path, as: .mp4, MendOptions([.faststart]))
+    }
+    #expect(error?.code == .notMendable && error?.message.contains("iloc") == true)
+    #expect(try MendedCopy(of: path, as: .mp4, MendOptions(rotation: 90)).done == [.rotation])
+  }
+
+  /// What leads to fragments moves with them, or nothing is written.
+  @Test func theIndexOfSegmentsStaysRight() throws {
+    let bytes = contents(of: MendSample.named("clips/fragmented.mp4").path)
+    let boxes = MovieBox.children(of: bytes[...]).0
+    let first = try #require(boxes.firstIndex { $0.type == "moof" })
+    let before = boxes[..<first].reduce(0) { $0 + $1.size }
+    let fragment = boxes[first].size + boxes[first + 1].size
+    var index: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 3, 0xE8, 0, 0, 0, 0]
+    for number in [0, 1, UInt32(fragment), 1000, 1 << 31] as [UInt32] { index.appendBigEndian(number) }
+    let ftyp = boxes[0].size
+    // Where it stands, where its fragments begin behind it, and whether that is so when the index of all has grown.
+    for (place, offset, isRight) in [(before, 0, true), (ftyp, before - ftyp, false)] {
+      index.setBigEndian(UInt32(offset), at: 16)
+      let box = Self.box("sidx", index)
+      let folder = try TemporaryFolder()
+      try folder.write(bytes[..<place] + box + bytes[place...], to: "a.mp4")
+      let path = folder.path(of: "a.mp4")
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      defer { close(descriptor) }
+      let source = BoundedSource(.descriptor(descriptor), size: fileSize(path), limits: MendedCopy.limits)
+      let places = NamedPlaces(file: try MovieFile(source), source: source)
+      let end = Int64(before + (isRight ? 0 : box.count))
+      let grown = MendedFile(parts: [.source(0..<end), .bytes([0, 0, 0]), .source(end..<source.size)])
+      let refusal = Result { () throws(MendError) in try places.check(grown) }
+      switch refusal {
+      case .success: #expect(isRight)
+      case .failure(let error):
+        #expect(!isRight && error.message.contains("sidx") && error.remedy == .unfragment)
+      }
+    }
+  }
+
   @Test func whatIsSaidInXMLGoesAsAWhole() throws {
     let sample = MendSample.named("clips/faststart.mp4")
     let xml = Self.box("xml ", [0, 0, 0, 0] + Array("<Device serialNo=\"123\"/>".utf8))
@@ -235,6 +320,30 @@ struct MendSample: CustomTestStringConvertible {
       copy.corrupt(at: offset)
     }
     #expect(try digests(of: copy.path, as: .mp4) == old)
+  }
+
+  /// Sound that would be ahead of its picture is found, and a picture that would be turned.
+  @Test func whatIsShownOtherwiseIsFound() throws {
+    let sample = MendSample.named("clips/faststart.mp4")
+    let old = try digests(of: sample.path, as: .mp4, mediaTimeOnly: true)
+    let copy = try MendedCopy(of: sample.path, as: .mp4, MendOptions([.fileExtension]))
+    let same = try digests(of: copy.path, as: .mp4, mediaTimeOnly: true)
+    #expect(old == same && old.count == 2)
+    let edits = try #require(Data(contents(of: copy.path)).range(of: Data("elst".utf8))).lowerBound
+    // Where in its media the track begins, in a list of version 0.
+    copy.corrupt(at: Int64(edits + 18))
+    let new = try digests(of: copy.path, as: .mp4, mediaTimeOnly: true)
+    #expect(old.elementsEqual(new) { $0.holdsTheSame(as: $1) })
+    #expect(Self.shift(old, new) > 1_000_000)
+
+    let turned = try MendedCopy(of: sample.path, as: .mp4, MendOptions(rotation: 90))
+    for shapeCounts in [true, false] {
+      let (before, after) = (
+        try digests(of: sample.path, as: .mp4, shapeCounts: shapeCounts),
+        try digests(of: turned.path, as: .mp4, shapeCounts: shapeCounts)
+      )
+      #expect((before == after) != shapeCounts)
+    }
   }
 
   // MARK: Files of others

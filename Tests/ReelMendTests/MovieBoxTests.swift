@@ -1,3 +1,4 @@
+import ReelCore
 import ReelProbe
 import ReelTestSupport
 import Testing
@@ -47,6 +48,75 @@ import Testing
     let box = table.box(insteadOf: old)
     #expect(box["stsd"]?.bytes == [1, 2, 3])
     #expect(try SampleTable(MovieBox(parsing: "stbl", box.serialized.dropFirst(8))) == table)
+  }
+
+  /// The bytes of samples are the same, one by one and by the chunk.
+  @Test func rangesAreThoseOfTheSamples() throws {
+    for sample in MendSample.all {
+      let bytes = contents(of: sample.path)
+      for movie in MovieBox.children(of: bytes[...]).0 where movie.type == "moov" {
+        for track in movie.boxes where track.type == "trak" {
+          let table = try #require(track[["mdia", "minf", "stbl"]])
+          #expect(try track.sampleRanges() == SampleTable(table).ranges, "\(sample.path)")
+        }
+      }
+    }
+  }
+
+  /// An hour of uncompressed sound is no more work than its chunks are; QuickTime counts bytes as its description says.
+  @Test func uncompressedSoundHasNoLimit() throws {
+    func track(size: UInt32, count: UInt32) -> MovieBox {
+      var entry = [UInt8](repeating: 0, count: 28)
+      entry.setBigEndian(UInt16(2), at: 16)
+      entry.setBigEndian(UInt16(16), at: 18)
+      var (stsz, stsc, stco): ([UInt8], [UInt8], [UInt8]) = ([0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0])
+      for number in [size, count] { stsz.appendBigEndian(number) }
+      for number in [1, 1, count / 2, 1] as [UInt32] { stsc.appendBigEndian(number) }
+      for number in [2, 1000, 3_000_000_000] as [UInt32] { stco.appendBigEndian(number) }
+      let handler = [UInt8](repeating: 0, count: 8) + Array("soun".utf8)
+      let table = MovieBox(
+        "stbl",
+        .boxes(
+          head: [],
+          [
+            MovieBox("stsd", [0, 0, 0, 0, 0, 0, 0, 1] + MovieBox("sowt", entry).serialized),
+            MovieBox("stsz", stsz), MovieBox("stsc", stsc), MovieBox("stco", stco),
+          ], tail: []))
+      let information = MovieBox("minf", .boxes(head: [], [table], tail: []))
+      return MovieBox(
+        "trak",
+        .boxes(
+          head: [], [MovieBox("mdia", .boxes(head: [], [MovieBox("hdlr", handler), information], tail: []))],
+          tail: []))
+    }
+    let hour: UInt32 = 3600 * 48_000
+    let half = Int64(hour) / 2 * 4
+    for size in [1, 4] as [UInt32] {
+      #expect(
+        try track(size: size, count: hour).sampleRanges() == [
+          1000..<1000 + half, 3_000_000_000..<3_000_000_000 + half,
+        ])
+    }
+    #expect(throws: MendError.self) { try track(size: .max, count: .max).sampleRanges() }
+  }
+
+  @Test func itemsAreFoundWhereTheyAre() {
+    // Version 1: offsets and lengths of 4 bytes; one item in the file, one in the box.
+    let list: [UInt8] =
+      [1, 0, 0, 0, 0x44, 0x00, 0, 2] + [0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 9]
+      + [0, 2, 0, 1, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 5]
+    #expect(ItemLocations.ranges(of: list) == [256..<265])
+    for count in 0..<list.count { #expect(ItemLocations.ranges(of: Array(list[..<count])) == nil) }
+    #expect(ItemLocations.ranges(of: [3] + list.dropFirst()) == nil)
+  }
+
+  @Test(arguments: [
+    ("GPS(-122.0312,37.3318,12)", true), ("$GPRMC,081836,A,3751.6512,S", true),
+    ("latitude: 37.3318", true), ("GPS is broken, 12.5 km", false), ("3.14159 is a number", false),
+    ("", false),
+  ])
+  func textThatTellsAPlace(_ text: String, _ expected: Bool) {
+    #expect(HiddenPlaces.tellsAPlace(Array(text.utf8)) == expected)
   }
 
   @Test(

@@ -46,7 +46,8 @@ struct MovieFile {
     }
     movie = MovieBox(parsing: "moov", bytes[...])
     movieSize = box.end - box.start
-    isFragmented = movie["mvex"] != nil || boxes.contains { $0.type == "moof" }
+    // Phones promise fragments while they record, and then write one index after all.
+    isFragmented = boxes.contains { $0.type == "moof" } || movie["mvex"] != nil && !movie.hasSamples
     let size = source.size
     items = boxes.map { box in
       Item(type: box.type, parts: [.source(box.start..<min(box.end, size))])
@@ -56,7 +57,7 @@ struct MovieFile {
     if end < size { items.append(Item(type: "free", parts: [.source(end..<size)])) }
   }
 
-  /// Whether it is made of movie fragments, or may be.
+  /// Whether it is made of movie fragments, or only its index would tell otherwise.
   private(set) var isFragmented: Bool
 
   /// Whether its last box ends beyond it.
@@ -77,7 +78,7 @@ struct MovieFile {
 
   /// The file, with every place that the index names where it is then.
   /// - Throws: `notMendable`.
-  func mended() throws(MendError) -> MendedFile {
+  func mended(_ source: BoundedSource) throws(MendError) -> MendedFile {
     var movie = movie
     // Places that need 64 bits make the index larger, and that moves them once more.
     for _ in 0..<4 {
@@ -101,7 +102,9 @@ struct MovieFile {
           "its index grows, and the list of its fragments can't follow; have it put into one piece as well",
           remedy: .unfragment)
       }
-      return laidOut(moved.serialized)
+      let whole = laidOut(moved.serialized)
+      try NamedPlaces(file: self, source: source).check(whole)
+      return whole
     }
     throw MendError(.notMendable, "its index can't be laid out")
   }

@@ -23,6 +23,7 @@ struct MovieMender {
   mutating func mend() throws(MendError) -> MendedFile {
     try salvageOrUnfragment()
     try removeTracks()
+    try blankUnused()
     for (mend, removal) in [(Mend.location, MetadataRemoval.location), (.privateTags, .privateTags)]
     where options.mends.contains(mend) {
       if try remove(removal) { done.insert(mend) }
@@ -36,7 +37,7 @@ struct MovieMender {
     {
       done.insert(.faststart)
     }
-    return try file.mended()
+    return try file.mended(source)
   }
 
   // MARK: Fragments, and files that were cut off
@@ -288,17 +289,43 @@ struct MovieMender {
   private mutating func leaveOut(_ gone: [MovieBox]) throws(MendError) {
     var (dropped, kept): ([Range<Int64>], [Range<Int64>]) = ([], [])
     for track in file.movie.boxes where track.type == "trak" {
-      guard let box = track[["mdia", "minf", "stbl"]] else { continue }
-      let ranges = try SampleTable(box).ranges
+      let ranges = try track.sampleRanges()
       if gone.contains(track) { dropped += ranges } else { kept += ranges }
     }
-    let ranges = SourceRanges.merged(dropped, without: kept)
+    zero(SourceRanges.merged(dropped, without: kept))
+  }
+
+  private mutating func zero(_ ranges: [Range<Int64>]) {
     for place in file.items.indices {
       file.items[place].parts = file.items[place].parts.flatMap { part -> [MendedFile.Part] in
         guard case .source(let range) = part else { return [part] }
         return SourceRanges.split(range, zeroing: ranges)
       }
     }
+  }
+
+  /// Writes zeros over media data that belongs to no sample and no item.
+  private mutating func blankUnused() throws(MendError) {
+    let mends = options.mends.intersection([.location, .privateTags])
+    guard !mends.isEmpty else { return }
+    let tracks = file.movie.boxes.filter { $0.type == "trak" }
+    let hidden = HiddenPlaces(file: file, source: source, tracks: tracks)
+    var ranges: [[Range<Int64>]] = []
+    for track in tracks { ranges.append(try track.sampleRanges()) }
+    if file.isFragmented {
+      let tables = try Fragments(of: file, source).tables
+      for (number, track) in tracks.enumerated() {
+        ranges[number] = track.trackID.flatMap { tables[$0]?.ranges } ?? ranges[number]
+      }
+    }
+    try hidden.refuseText(ranges)
+    // Where the keys of encrypted samples are, no sample tells.
+    guard !tracks.contains(where: { $0[["mdia", "minf", "stbl", "saio"]] != nil }) else { return }
+    let kept = ranges.flatMap(\.self) + (try NamedPlaces(file: file, source: source).itemRanges())
+    let unused = hidden.unused(kept)
+    guard unused.contains(where: { !isBlank($0) }) else { return }
+    zero(unused)
+    done.formUnion(mends)
   }
 }
 

@@ -1,0 +1,131 @@
+import ReelCore
+import ReelProbe
+
+/// What else than a sample table names places in the file: items (ISO/IEC 14496-12, 8.11.3), fragments (8.8.7) and the
+/// index of segments (8.16.3). They are not moved with what they name; a file in which they would be wrong is refused.
+struct NamedPlaces {
+  let file: MovieFile
+  let source: BoundedSource
+
+  private static let largest: Int64 = 16 << 20
+
+  /// - Throws: `notMendable`.
+  func check(_ mended: MendedFile) throws(MendError) {
+    let places = mended.places
+    guard !places.areThoseOfTheSource else { return }
+    for range in try itemRanges() where places.place(of: range.lowerBound) != range.lowerBound {
+      throw MendError(.notMendable, "it names items by their places in the file (iloc), and these would move")
+    }
+    for box in file.boxes {
+      // What is left out names nothing.
+      guard let place = places.place(of: box.start) else { continue }
+      if box.type == "sidx" { try checkSegments(box, places) }
+      if box.type == "moof", place != box.start { try checkFragment(box) }
+    }
+  }
+
+  /// The bytes of items that are named by their places in the file.
+  func itemRanges() throws(MendError) -> [Range<Int64>] {
+    var lists = [file.movie[["meta", "iloc"]]]
+    for track in file.movie.boxes where track.type == "trak" { lists.append(track[["meta", "iloc"]]) }
+    for box in file.boxes where box.type == "meta" && box.end <= source.size {
+      guard let bytes = bytes(of: box) else {
+        throw MendError(.notMendable, "its list of items is larger than Reel reads")
+      }
+      lists.append(MovieBox(parsing: "meta", bytes[...])["iloc"])
+    }
+    var found: [Range<Int64>] = []
+    for list in lists {
+      guard let list else { continue }
+      guard let ranges = ItemLocations.ranges(of: list.bytes) else {
+        throw MendError(.corrupt, "its list of items contradicts itself; get a complete copy")
+      }
+      found += ranges
+    }
+    return found
+  }
+
+  private func bytes(of box: ISOBox) -> [UInt8]? {
+    guard box.end - box.contents <= Self.largest else { return nil }
+    let bytes = source.bytes(at: box.contents, count: Int(box.end - box.contents))
+    return Int64(bytes.count) == box.end - box.contents ? bytes : nil
+  }
+
+  private func checkFragment(_ box: ISOBox) throws(MendError) {
+    let tracks = bytes(of: box).map { MovieBox.children(of: $0[...]).0.filter { $0.type == "traf" } }
+    let names = tracks?.contains { track in
+      MovieBox.children(of: track.bytes[...]).0.contains {
+        $0.type == "tfhd" && $0.bytes.bigEndian32(at: 0) & 1 != 0
+      }
+    }
+    guard names == false else {
+      throw MendError(
+        .notMendable,
+        "its fragments name their places in the file, and these would move; have it put into one piece as well",
+        remedy: .unfragment)
+    }
+  }
+
+  /// What it names begins so many bytes behind it, one after the other.
+  private func checkSegments(_ box: ISOBox, _ places: SourcePlaces) throws(MendError) {
+    let wrong = MendError(
+      .notMendable, "its index of segments (sidx) would lead elsewhere; have it put into one piece as well",
+      remedy: .unfragment)
+    guard let bytes = bytes(of: box), let version = bytes.first else { throw wrong }
+    let first = version == 0 ? UInt64(bytes.bigEndian32(at: 16)) : bytes.bigEndian64(at: 20)
+    let entries = version == 0 ? 20 : 28
+    guard first < UInt64(1) << 60, let anchor = places.place(of: box.end) else { throw wrong }
+    var offset = Int64(first)
+    for entry in 0...Int(bytes.bigEndian16(at: entries + 2)) {
+      guard box.end + offset > source.size || places.place(of: box.end + offset) == anchor + offset else {
+        throw wrong
+      }
+      offset += Int64(bytes.bigEndian32(at: entries + 4 + 12 * entry) & 0x7FFF_FFFF)
+    }
+  }
+}
+
+/// Where items are (`iloc`).
+enum ItemLocations {
+  /// Those in this file; nil for what is no such list.
+  static func ranges(of bytes: [UInt8]) -> [Range<Int64>]? {
+    guard bytes.count >= 8 else { return nil }
+    let version = bytes[0]
+    let (offset, length) = (Int(bytes[4] >> 4), Int(bytes[4] & 15))
+    let (base, index) = (Int(bytes[5] >> 4), version == 0 ? 0 : Int(bytes[5] & 15))
+    guard version <= 2, [offset, length, base, index].allSatisfy({ [0, 4, 8].contains($0) }) else {
+      return nil
+    }
+    var place = 6
+    var isWhole = true
+    func next(_ width: Int) -> UInt64 {
+      guard place + width <= bytes.count else {
+        isWhole = false
+        return 0
+      }
+      defer { place += width }
+      return bytes[place..<place + width].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    var found: [Range<Int64>] = []
+    var items = next(version < 2 ? 2 : 4)
+    while items > 0, isWhole {
+      items -= 1
+      _ = next(version < 2 ? 2 : 4)
+      let method = version == 0 ? 0 : next(2) & 15
+      let isHere = next(2) == 0 && method == 0
+      let start = next(base)
+      var extents = next(2)
+      while extents > 0, isWhole {
+        extents -= 1
+        _ = next(index)
+        let (first, count) = (start.addingReportingOverflow(next(offset)), next(length))
+        guard isHere, isWhole else { continue }
+        guard !first.overflow, first.partialValue < UInt64(1) << 60, count < UInt64(1) << 60 else {
+          return nil
+        }
+        found.append(Int64(first.partialValue)..<Int64(first.partialValue + count))
+      }
+    }
+    return isWhole ? found : nil
+  }
+}

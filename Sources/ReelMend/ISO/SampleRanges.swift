@@ -1,0 +1,124 @@
+import ReelCore
+import ReelProbe
+
+// Where the samples of a track are, without a table of them: uncompressed sound has one for each 48,000th of a second.
+extension MovieBox {
+  private static let damaged = MendError(.corrupt, "its index contradicts itself; get a complete copy")
+
+  /// Of a track: the bytes of the source that its samples take, in their order, neighbours as one.
+  /// - Throws: `corrupt`.
+  func sampleRanges() throws(MendError) -> [Range<Int64>] {
+    guard let table = self[["mdia", "minf", "stbl"]] else { return [] }
+    var sizes = try SampleSizes(table, isSound: handler == "soun")
+    guard sizes.left > 0 else { return [] }
+    let (narrow, wide) = (table["stco"]?.bytes, table["co64"]?.bytes)
+    guard let runs = table["stsc"]?.bytes, let places = narrow ?? wide else { throw Self.damaged }
+    let width = narrow == nil ? 8 : 4
+    let entries = Self.count(of: runs, from: 8, width: 12)
+    guard entries > 0 else { throw Self.damaged }
+    var (ranges, entry): ([Range<Int64>], Int) = ([], 0)
+    for chunk in 0..<Self.count(of: places, from: 8, width: width) where sizes.left > 0 {
+      while entry + 1 < entries, Int(runs.bigEndian32(at: 8 + 12 * (entry + 1))) <= chunk + 1 { entry += 1 }
+      let place =
+        width == 4
+        ? UInt64(places.bigEndian32(at: 8 + 4 * chunk)) : places.bigEndian64(at: 8 + 8 * chunk)
+      guard place < UInt64(1) << 60, let size = sizes.take(Int(runs.bigEndian32(at: 12 + 12 * entry)))
+      else { throw Self.damaged }
+      let start = Int64(place)
+      if size == 0 { continue }
+      if let last = ranges.last, last.upperBound == start {
+        ranges[ranges.count - 1] = last.lowerBound..<start + size
+      } else {
+        ranges.append(start..<start + size)
+      }
+    }
+    guard sizes.left == 0 else { throw Self.damaged }
+    return ranges
+  }
+
+  fileprivate static func count(of bytes: [UInt8], from start: Int, width: Int) -> Int {
+    min(Int(bytes.bigEndian32(at: start - 4)), max(0, bytes.count - start) / width)
+  }
+}
+
+extension MovieBox {
+  /// Of an index: whether a track has samples that are in no fragment.
+  var hasSamples: Bool {
+    boxes.contains { track in
+      guard track.type == "trak", let table = track[["mdia", "minf", "stbl"]] else { return false }
+      return (table["stsz"] ?? table["stz2"]).map { $0.bytes.bigEndian32(at: 8) > 0 } ?? false
+    }
+  }
+}
+
+/// How large samples are, as they come (ISO/IEC 14496-12, 8.7.3).
+private struct SampleSizes {
+  /// Samples that have not come.
+  private(set) var left: Int
+  private var next = 0
+  private let table: [UInt8]
+  /// Bits of an entry of the table; 0 where all samples are of one size.
+  private let bits: Int
+  /// So many bytes for so many samples.
+  private let same: (bytes: Int64, samples: Int64)
+
+  /// - Throws: `corrupt`.
+  init(_ box: MovieBox, isSound: Bool) throws(MendError) {
+    let damaged = MendError(.corrupt, "its index contradicts itself; get a complete copy")
+    if let table = box["stsz"]?.bytes {
+      let size = Int64(table.bigEndian32(at: 4))
+      (self.table, left, bits) = (table, Int(table.bigEndian32(at: 8)), size == 0 ? 32 : 0)
+      same = isSound && size == 1 ? box.bytesOfSound ?? (1, 1) : (size, 1)
+    } else if let table = box["stz2"]?.bytes, table.count >= 12 {
+      (self.table, left, bits) = (table, Int(table.bigEndian32(at: 8)), Int(table[7]))
+      same = (0, 1)
+      guard [4, 8, 16].contains(bits) else { throw damaged }
+    } else {
+      (table, left, bits, same) = ([], 0, 0, (0, 1))
+    }
+    guard bits == 0 || table.count >= 12 + (bits * left + 7) / 8 else { throw damaged }
+  }
+
+  /// How many bytes the next samples have, up to so many; nil for more than any file has.
+  mutating func take(_ count: Int) -> Int64? {
+    let count = min(count, left)
+    left -= count
+    defer { next += count }
+    guard bits > 0 else {
+      let (product, overflow) = Int64(count).multipliedReportingOverflow(by: same.bytes)
+      return overflow || product >= Int64(1) << 60 ? nil : product / same.samples
+    }
+    return (next..<next + count).reduce(0) { $0 + size(of: $1) }
+  }
+
+  private func size(of sample: Int) -> Int64 {
+    switch bits {
+    case 4:
+      let pair = table[12 + sample / 2]
+      return Int64(sample % 2 == 0 ? pair >> 4 : pair & 15)
+    case 8: return Int64(table[12 + sample])
+    case 16: return Int64(table.bigEndian16(at: 12 + 2 * sample))
+    default: return Int64(table.bigEndian32(at: 12 + 4 * sample))
+    }
+  }
+}
+
+extension MovieBox {
+  /// Of a sample table: how many bytes of sound there are for so many samples, where QuickTime counts each as 1 byte
+  /// (QuickTime File Format, "Sound Sample Description"); nil where its description does not say.
+  fileprivate var bytesOfSound: (bytes: Int64, samples: Int64)? {
+    let descriptions = self["stsd"]?.bytes ?? []
+    guard let entry = Self.children(of: descriptions.dropFirst(8)).0.first, entry.bytes.count >= 28 else {
+      return nil
+    }
+    let bytes = entry.bytes
+    if bytes.bigEndian16(at: 8) == 1, bytes.count >= 44 {
+      let (samples, size) = (Int64(bytes.bigEndian32(at: 28)), Int64(bytes.bigEndian32(at: 36)))
+      if samples > 0, size > 0 { return (size, samples) }
+    }
+    let bits: [FourCharacterCode: Int64] = ["in24": 24, "in32": 32, "fl32": 32, "fl64": 64]
+    let width = (bits[entry.type] ?? Int64(bytes.bigEndian16(at: 18))) / 8
+    let channels = Int64(bytes.bigEndian16(at: 16))
+    return width > 0 && channels > 0 ? (width * channels, 1) : nil
+  }
+}
