@@ -13,14 +13,18 @@ static atomic_int seen;
 static atomic_int told = -1;
 static atomic_int exit_status;
 
-static void handle(int number) {
-  (void)number;
+static void tell(int number) {
   int before = errno;
-  if (atomic_fetch_add(&seen, 1) > 0) _exit(atomic_load(&exit_status));
-  // One byte into an empty pipe always fits.
-  ssize_t written = write(atomic_load(&told), "", 1);
+  char byte = (char)number;
+  // What does not fit any more into the pipe was told often enough.
+  ssize_t written = write(atomic_load(&told), &byte, 1);
   (void)written;
   errno = before;
+}
+
+static void handle(int number) {
+  if (atomic_fetch_add(&seen, 1) > 0) _exit(atomic_load(&exit_status));
+  tell(number);
 }
 
 static int is_ignored(int number) {
@@ -52,6 +56,12 @@ int reel_signals_listen(const int *numbers, int count, int status) {
     if (!is_ignored(numbers[index])) sigaction(numbers[index], &action, NULL);
   }
   return ends[0];
+}
+
+void reel_signals_only_tell(int number) {
+  struct sigaction action = {.sa_handler = tell, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, NULL);
 }
 
 int reel_signals_count(void) { return atomic_load(&seen); }

@@ -60,7 +60,8 @@ extension MendOptions {
     case .unfragment: return isISO && media.fragmented == true
     case .location: return isISO || media.hasLocation == true
     case .privateTags, .data: return true
-    case .duration: return media.duration == nil || media.durationSource == .packets
+    // Whether there is an index no fact tells.
+    case .duration: return [.matroska, .webm].contains(media.container)
     case .salvage: return media.truncated != false
     case .rotation:
       return media.video != nil
@@ -92,12 +93,15 @@ package struct MendOutcome: Hashable, Sendable {
   package let size: Int64
   /// Packets of the streams of video that are in it.
   package let pictures: Int64
+  /// When the last of its pictures and sounds ends, in seconds, by a reading of all packets; nil where none has a time.
+  package let end: Double?
 
   /// - Parameters: as the properties.
-  package init(done: Set<Mend>, size: Int64, pictures: Int64) {
+  package init(done: Set<Mend>, size: Int64, pictures: Int64, end: Double?) {
     self.done = done
     self.size = size
     self.pictures = pictures
+    self.end = end
   }
 }
 
@@ -115,12 +119,24 @@ package struct StreamDigest: Hashable, Sendable {
   package let packets: Int64
   /// ``length`` bytes.
   package let digest: [UInt8]
+  /// When the first packet to be shown is shown, in nanoseconds; nil where no packet has a time.
+  package let start: Int64?
+  /// When the last one ends that is shown, in nanoseconds. One that does not say how long it lasts is taken to last as
+  /// long as the one before it.
+  package let end: Int64?
 
   /// - Parameters: as the properties.
-  package init(kind: Kind, packets: Int64, digest: [UInt8]) {
+  package init(kind: Kind, packets: Int64, digest: [UInt8], start: Int64?, end: Int64?) {
     self.kind = kind
     self.packets = packets
     self.digest = digest
+    self.start = start
+    self.end = end
+  }
+
+  /// Whether the packets of both are the same.
+  package func holdsTheSame(as other: StreamDigest) -> Bool {
+    (kind, packets, digest) == (other.kind, other.packets, other.digest)
   }
 }
 
@@ -160,17 +176,20 @@ package struct MendError: ReelError, Hashable, Sendable {
   package var message: String { text.description }
   /// ``message``, with the settings that it names as values.
   package let text: ErrorMessage
+  /// What would help, where that is known: to be mended so as well.
+  package let remedy: Mend?
 
   /// - Parameter text: follows the file's name when it is shown.
-  package init(_ code: Code, _ text: ErrorMessage) {
+  package init(_ code: Code, _ text: ErrorMessage, remedy: Mend? = nil) {
     self.code = code
     self.text = text
+    self.remedy = remedy
   }
 
   /// An error with a message that is text and names no setting.
   @_disfavoredOverload
-  package init(_ code: Code, _ message: String) {
-    self.init(code, ErrorMessage(message))
+  package init(_ code: Code, _ message: String, remedy: Mend? = nil) {
+    self.init(code, ErrorMessage(message), remedy: remedy)
   }
 
   /// The same as it is said of a file that can't be read.

@@ -3,28 +3,30 @@
 package enum MendValidation {
   /// - Parameters:
   ///   - before: of the source; nil where it could not be opened.
-  ///   - done: what was done, by the worker's account.
+  ///   - outcome: what was done, and what a reading of all packets found.
   /// - Throws: `notProven`.
   package static func check(
-    _ before: MediaInfo?, _ after: MediaInfo, _ options: MendOptions, done: Set<Mend>
+    _ before: MediaInfo?, _ after: MediaInfo, _ options: MendOptions, _ outcome: MendOutcome
   ) throws(MendError) {
-    for mend in options.mends { try check(mend, after, options) }
+    for mend in options.mends { try check(mend, after, options, outcome) }
     guard let before else { return }
     var (old, new) = (before, after)
-    for mend in done.union(options.mends) { forget(mend, &old, &new) }
+    for mend in outcome.done.union(options.mends) { forget(mend, &old, &new) }
     // They follow from the size of the file.
     (old.size, new.size) = (0, 0)
     (old.bitRate, new.bitRate) = (nil, nil)
     guard old == new else { throw other(difference(old, new)) }
   }
 
-  private static func check(_ mend: Mend, _ after: MediaInfo, _ options: MendOptions) throws(MendError) {
+  private static func check(
+    _ mend: Mend, _ after: MediaInfo, _ options: MendOptions, _ outcome: MendOutcome
+  ) throws(MendError) {
     let isMended =
       switch mend {
       case .faststart: after.fastStart != false || after.fragmented == true
       case .unfragment: after.fragmented != true
       case .location, .privateTags: after.hasLocation != true
-      case .duration: after.duration != nil
+      case .duration: statesItsDuration(after, outcome)
       case .data, .fileExtension: true
       case .salvage: after.truncated != true
       case .rotation: after.video?.rotation == options.rotation && after.video?.mirrored != true
@@ -33,6 +35,14 @@ package enum MendValidation {
     guard isMended else {
       throw MendError(.notProven, "what was asked for (\(mend.rawValue)) can't be had of it: " + reason(mend))
     }
+  }
+
+  /// Whether the header says what all packets together do, as exactly as the times of packets are stated.
+  private static func statesItsDuration(_ after: MediaInfo, _ outcome: MendOutcome) -> Bool {
+    guard after.durationSource == .container, let stated = after.duration, let end = outcome.end else {
+      return false
+    }
+    return abs(stated - end) <= 0.01
   }
 
   private static func reason(_ mend: Mend) -> String {

@@ -118,6 +118,29 @@ package protocol RemoteHandle: SourceHandle {
 
   /// The state that all bytes are of.
   var state: RemoteState { get }
+
+  /// The object that it is, where a store may take it from; nil where there is none, or nothing tells its state.
+  var origin: ObjectOrigin? { get }
+}
+
+/// An object of a store of S3, in one state.
+package struct ObjectOrigin: Hashable, Sendable {
+  /// Tells the stores apart that know each other's buckets.
+  package let service: String
+  /// The bucket's name.
+  package let bucket: String
+  /// The object's name in the bucket.
+  package let name: String
+  /// The state's strong ETag, with its quotes.
+  package let tag: String
+
+  /// - Parameters: as the properties.
+  package init(service: String, bucket: String, name: String, tag: String) {
+    self.service = service
+    self.bucket = bucket
+    self.name = name
+    self.tag = tag
+  }
 }
 
 /// What was read of a file that lies elsewhere.
@@ -132,6 +155,10 @@ public struct SourceTransfer: Hashable, Sendable, Codable {
     self.bytes = bytes
     self.requests = requests
   }
+}
+
+extension RemoteHandle {
+  package var origin: ObjectOrigin? { nil }
 }
 
 extension RemoteSource {

@@ -8,6 +8,8 @@ public struct UploadSource: Sendable {
   public let contentType: String
   /// The bytes.
   public let bytes: any ByteSource
+  /// An object that holds just these bytes, which its store may copy; what it copies has to be proved.
+  package var origin: ObjectOrigin?
 
   /// A source. `digest` and `size` are of all of `bytes`, and the uploader holds what it reads to them.
   public init(size: Int64, digest: ContentDigest, contentType: String, bytes: any ByteSource) {

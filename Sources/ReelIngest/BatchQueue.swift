@@ -112,6 +112,8 @@ struct HashedFile: Sendable {
   /// What is said of it, and what is wrong with its sidecar: it counts only if the file goes on.
   let metadata: Result<PostMetadata, SourceError>
   let publication: Publication
+  /// The object of a store that it was copied from, byte by byte.
+  var origin: ObjectOrigin?
   /// What it was when it came in, where it has been mended since; `digest` is that of the mended one then.
   var arrived: ContentDigest?
   /// What was done to it, in the order of the words; empty for nothing.

@@ -67,6 +67,11 @@ extension IngestEvent.Body {
         .warning,
         [("path", warning.path.text), ("code", warning.code.rawValue), ("message", warning.message)]
       )
+    case .watchNotice(let notice):
+      return (
+        notice.code.isProblem ? .warning : .info,
+        [("path", notice.path.text), ("code", notice.code.rawValue), ("message", notice.message)]
+      )
     case .fileStarted(_, let size): return (.debug, size.map { [("bytes", "\($0)")] } ?? [])
     case .fileProbed(_, let report):
       return (

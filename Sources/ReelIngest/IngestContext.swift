@@ -93,7 +93,7 @@ struct IngestContext: Sendable {
     }
     guard let copy else { throw .failed(.cancelled) }
     let facts = try StepFailure.convert { () throws(MendError) in
-      try self.facts(of: copy, report, mends, outcome.done)
+      try self.facts(of: copy, report, mends, outcome)
     }
     services.onStep(.mended)
     let publication = Publication(
@@ -102,7 +102,7 @@ struct IngestContext: Sendable {
   }
 
   private func facts(
-    of copy: PrivateCopy, _ before: ProbeReport, _ mends: MendOptions, _ done: Set<Mend>
+    of copy: PrivateCopy, _ before: ProbeReport, _ mends: MendOptions, _ outcome: MendOutcome
   ) throws(MendError) -> ProbeReport {
     let after: ProbeReport
     do throws(ProbeError) {
@@ -113,7 +113,7 @@ struct IngestContext: Sendable {
         ? MendError(.notProven, "mended, it could not be read (\(error.text)); the source is as it was")
         : MendError(error)
     }
-    try MendValidation.check(before.media, after.media, mends, done: done)
+    try MendValidation.check(before.media, after.media, mends, outcome)
     return after
   }
 
@@ -143,9 +143,10 @@ struct IngestContext: Sendable {
     var draft = draft(report, of: file.source.path, metadata: metadata)
     draft.mended = file.mended.isEmpty ? nil : file.mended
     if options.dryRun { return .ended(plan(draft, file.publication)) }
-    let source = UploadSource(
+    var source = UploadSource(
       size: file.source.size, digest: file.digest, contentType: draft.media.container.contentType,
       bytes: file.bytes)
+    source.origin = file.origin
     return .wanted(
       WantedFile(
         file: file.file, video: file.source, source: source, draft: draft, publication: file.publication,

@@ -32,6 +32,7 @@ extension IngestEvent: Codable {
     case .runStarted(let facts): try facts.encode(to: encoder)
     case .runScanned(let facts): try facts.encode(to: encoder)
     case .metadataWarning(let warning): try warning.encode(to: encoder)
+    case .watchNotice(let notice): try notice.encode(to: encoder)
     case .fileStarted(_, let size):
       var container = encoder.container(keyedBy: EnvelopeKeys.self)
       try container.encode(size, forKey: .size)
@@ -81,6 +82,7 @@ extension IngestEvent: Codable {
     case "run.started": return .runStarted(try RunStarted(from: decoder))
     case "run.scanned": return .runScanned(try RunScanned(from: decoder))
     case "metadata.warning": return .metadataWarning(try MetadataWarning(from: decoder))
+    case "watch.notice": return .watchNotice(try WatchNotice(from: decoder))
     case "file.started":
       return .fileStarted(try file(), size: try envelope.decodeIfPresent(Int64.self, forKey: .size))
     case "file.probed":

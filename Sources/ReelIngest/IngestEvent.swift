@@ -32,6 +32,8 @@ public struct IngestEvent: Hashable, Sendable {
     case runScanned(RunScanned)
     /// Something in a caption list or a sidecar has no effect.
     case metadataWarning(MetadataWarning)
+    /// Something about a watched folder is worth knowing.
+    case watchNotice(WatchNotice)
     /// A file is being taken in; its size where that is known.
     case fileStarted(FileReference, size: Int64?)
     /// Its facts are known.
@@ -328,7 +330,7 @@ extension IngestEvent.Body {
   /// The file it is about, if it is about one.
   public var file: FileReference? {
     switch self {
-    case .runStarted, .runScanned, .metadataWarning, .runFinished: nil
+    case .runStarted, .runScanned, .metadataWarning, .watchNotice, .runFinished: nil
     case .fileStarted(let file, _), .fileProbed(let file, _), .posterMade(let file, _),
       .posterFailed(let file, _), .fileNamed(let file, _),
       .uploadProgress(let file, _), .uploadRetrying(let file, _), .postPublished(let file, _),
@@ -361,6 +363,7 @@ extension IngestEvent.Body {
     case .runStarted: "run.started"
     case .runScanned: "run.scanned"
     case .metadataWarning: "metadata.warning"
+    case .watchNotice: "watch.notice"
     case .fileStarted: "file.started"
     case .fileProbed: "file.probed"
     case .posterMade: "poster.made"

@@ -42,6 +42,9 @@ public final class IngestModel {
     ingest.events()
   }
 
+  /// Tells what is worth knowing of where files come from, until the run's end.
+  package nonisolated func tell(_ notices: [WatchNotice]) { ingest.tell(notices) }
+
   /// As ``IngestRun/acknowledge(_:)``.
   public nonisolated func acknowledge(_ events: [IngestEvent]) async {
     await ingest.acknowledge(events)

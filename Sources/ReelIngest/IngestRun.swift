@@ -97,6 +97,8 @@ public final class IngestRun: AsyncSequence, Sendable {
     IngestEvents(hub: pipeline.hub)
   }
 
+  func tell(_ notices: [WatchNotice]) { pipeline.hub.emit(notices.map { .watchNotice($0) }) }
+
   /// Says that something came, until the run's end: for who looks at ``state`` then.
   func changes() -> AsyncStream<Void> {
     pipeline.hub.changes()

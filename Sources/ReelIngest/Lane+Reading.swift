@@ -79,8 +79,8 @@ extension Lane {
       file: file, source: copy.source, digest: copy.digest, bytes: copy.bytes,
       // What counts is what the copy begins with.
       firstLook: firstLook(at: copy.source), metadata: metadata,
-      publication: context.publication(copy.digest, by: said), isNew: one.known == nil,
-      beginning: beginning)
+      publication: context.publication(copy.digest, by: said),
+      origin: (source.handle as? any RemoteHandle)?.origin, isNew: one.known == nil, beginning: beginning)
   }
 
   private mutating func sidecar(of found: FoundFile) throws(SourceError) -> PostMetadata {

@@ -52,17 +52,25 @@ package struct FileMender {
     var options = options
     let isRenamed = options.mends.remove(.fileExtension) != nil
     if !options.mends.isEmpty {
-      guard container.isISO else {
-        throw MendError(
-          .notMendable,
-          "what was asked for can't be mended in a \(container.title) file, only in MP4 and its kin")
-      }
-      var mender = try MovieMender(source, options)
-      let file = try mender.mend()
-      if !mender.done.isEmpty { return (file, mender.done.union(isRenamed ? [.fileExtension] : [])) }
+      let (file, done) = try mended(source, container, options)
+      if !done.isEmpty { return (file, done.union(isRenamed ? [.fileExtension] : [])) }
     }
     guard isRenamed else { return (MendedFile(), []) }
     return (MendedFile(parts: [.source(0..<source.size)]), [.fileExtension])
+  }
+
+  private func mended(
+    _ source: BoundedSource, _ container: MediaContainer, _ options: MendOptions
+  ) throws(MendError) -> (MendedFile, Set<Mend>) {
+    if container.isMatroska {
+      var mender = MatroskaMender(source)
+      return (try mender.mend(options.mends), mender.done)
+    }
+    guard container.isISO else {
+      throw MendError(.notMendable, "what was asked for can't be mended in a \(container.title) file")
+    }
+    var mender = try MovieMender(source, options)
+    return (try mender.mend(), mender.done)
   }
 
   private func stopped(_ source: BoundedSource) -> MendError? {

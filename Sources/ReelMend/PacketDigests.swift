@@ -16,17 +16,20 @@ package struct PacketDigests {
   }
   private let limits: ReadingLimits
   private let mediaTimeOnly: Bool
+  private let shapeCounts: Bool
   private let seed: UInt64
 
   /// - Parameters:
   ///   - limits: how much one file may cost.
   ///   - mediaTimeOnly: whether times count from the first packet of each stream on, and not how long a packet lasts
   ///     beside when it and the next one begin.
+  ///   - shapeCounts: whether it counts how pictures are turned and what shape their pixels have.
   ///   - seed: the same for files to be compared, and unknown to whoever made them: the digest (Murmur3) is not one that
   ///     withstands those who know it.
-  package init(limits: ReadingLimits, mediaTimeOnly: Bool, seed: UInt64) {
+  package init(limits: ReadingLimits, mediaTimeOnly: Bool, shapeCounts: Bool, seed: UInt64) {
     self.limits = limits
     self.mediaTimeOnly = mediaTimeOnly
+    self.shapeCounts = shapeCounts
     self.seed = seed
   }
 
@@ -40,17 +43,61 @@ package struct PacketDigests {
     reel_log_capture()
     av_max_alloc(max(0, limits.largestAllocation))
     let source = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
-    let option = mediaTimeOnly ? ("ignore_editlist", "1") : ("advanced_editlist", "0")
-    let options = container.isISO ? [option.0: option.1] : [:]
-    let input: OpenedInput
+    let digests = try digests(
+      of: open(source, container, withEdits: !mediaTimeOnly), source, exclusion, most)
+    guard mediaTimeOnly else { return digests }
+    // Which of two streams begins first is a matter of their edit lists.
+    let again = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
+    let starts = try starts(of: open(again, container, withEdits: true), again, exclusion, most)
+    guard starts.count == digests.count else { throw Self.unreadable(again) }
+    return zip(digests, starts).map { digest, start in
+      StreamDigest(
+        kind: digest.kind, packets: digest.packets, digest: digest.digest, start: start, end: digest.end)
+    }
+  }
+
+  private func open(
+    _ source: BoundedSource, _ container: MediaContainer, withEdits: Bool
+  ) throws(MendError) -> OpenedInput {
+    let option = withEdits ? ("advanced_editlist", "0") : ("ignore_editlist", "1")
     do throws(OpenedInput.Failure) {
-      input = try OpenedInput.open(
-        source, demuxer: container.demuxer, decoding: .all, limits: limits, options: options)
+      let input = try OpenedInput.open(
+        source, demuxer: container.demuxer, decoding: .all, limits: limits,
+        options: container.isISO ? [option.0: option.1] : [:])
+      input.context.pointee.flags |= AVFMT_FLAG_NOPARSE | AVFMT_FLAG_NOFILLIN
+      return input
     } catch {
       throw Self.unreadable(source)
     }
-    input.context.pointee.flags |= AVFMT_FLAG_NOPARSE | AVFMT_FLAG_NOFILLIN
-    return try digests(of: input, source, exclusion, most)
+  }
+
+  /// As many packets are decoded at most before the one that is shown first.
+  private static let reordered: Int64 = 16
+
+  /// When each stream that counts is first shown, in nanoseconds.
+  private func starts(
+    of input: borrowing OpenedInput, _ source: BoundedSource, _ exclusion: Exclusion, _ most: [Int64]?
+  ) throws(MendError) -> [Int64?] {
+    var first: [(shown: ShownTime, left: Int64)?] = []
+    var counted = 0
+    for stream in input.streams {
+      guard !exclusion.covers(stream) else {
+        first.append(nil)
+        continue
+      }
+      let limit = most.map { counted < $0.count ? $0[counted] : 0 } ?? .max
+      first.append((ShownTime(), min(limit, Self.reordered)))
+      counted += 1
+    }
+    try eachPacket(of: input, source, isDone: { first.allSatisfy { $0?.left ?? 0 <= 0 } }) { packet in
+      let index = Int(packet.pointee.stream_index)
+      guard first.indices.contains(index), first[index]?.left ?? 0 > 0 else { return }
+      first[index]?.shown.add(packet.pointee)
+      first[index]?.left -= 1
+    }
+    return zip(input.streams, first).compactMap { stream, first in
+      first.map { $0.shown.start(stream.pointee.time_base) }
+    }
   }
 
   private static func unreadable(_ source: BoundedSource) -> MendError {
@@ -65,37 +112,60 @@ package struct PacketDigests {
     of input: borrowing OpenedInput, _ source: BoundedSource, _ exclusion: Exclusion, _ most: [Int64]?
   ) throws(MendError) -> [StreamDigest] {
     var streams: [StreamHash?] = []
-    var counted = 0
-    for stream in input.streams {
-      guard !exclusion.covers(stream) else {
-        streams.append(nil)
-        continue
+    var (counted, lacksMemory) = (0, false)
+    let context = input.context
+    // Some demuxers find streams as they read.
+    func follow() {
+      while streams.count < Int(context.pointee.nb_streams), !lacksMemory {
+        guard let stream = context.pointee.streams?[streams.count], !exclusion.covers(stream) else {
+          streams.append(nil)
+          continue
+        }
+        let limit = most.map { counted < $0.count ? $0[counted] : 0 }
+        let hash = StreamHash(
+          stream, seed: seed, most: limit, mediaTimeOnly: mediaTimeOnly, shapeCounts: shapeCounts)
+        lacksMemory = hash == nil
+        streams.append(hash)
+        counted += 1
       }
-      let limit = most.map { counted < $0.count ? $0[counted] : 0 }
-      guard let hash = StreamHash(stream, seed: seed, most: limit, mediaTimeOnly: mediaTimeOnly)
-      else { throw Self.noMemory }
-      streams.append(hash)
-      counted += 1
     }
+    follow()
+    let mayFindMore = context.pointee.ctx_flags & AVFMTCTX_NOHEADER != 0
+    try eachPacket(
+      of: input, source,
+      isDone: { lacksMemory || !mayFindMore && streams.allSatisfy { $0?.isFull ?? (most != nil) } },
+      mostFailures: most.map { _ in 100_000 }
+    ) { packet in
+      follow()
+      let index = Int(packet.pointee.stream_index)
+      if streams.indices.contains(index) { streams[index]?.add(packet) }
+    }
+    guard !lacksMemory else { throw Self.noMemory }
+    let chapters = StreamHash.chapters(of: input.context)
+    return streams.compactMap { $0?.finished(chapters) }
+  }
+
+  /// - Parameter mostFailures: in all; nil for some in a row.
+  private func eachPacket(
+    of input: borrowing OpenedInput, _ source: BoundedSource, isDone: () -> Bool, mostFailures: Int? = nil,
+    _ body: (UnsafeMutablePointer<AVPacket>) -> Void
+  ) throws(MendError) {
     guard let packet = av_packet_alloc() else { throw Self.noMemory }
     var freed: UnsafeMutablePointer<AVPacket>? = packet
     defer { av_packet_free(&freed) }
     // A packet that can't be read, of a file that was cut off or has a damaged index, is not the last one; and the end of
     // the file is told of it as well.
     var failures = 0
-    while failures <= (most == nil ? 10_000 : 100_000), !streams.allSatisfy({ $0?.isFull ?? (most != nil) }) {
+    while failures <= mostFailures ?? 10_000, !isDone() {
       guard av_read_frame(input.context, packet) >= 0 else {
         if source.stop != nil { throw Self.unreadable(source) }
         failures += 1
         continue
       }
-      if most == nil { failures = 0 }
-      let index = Int(packet.pointee.stream_index)
-      if streams.indices.contains(index) { streams[index]?.add(packet) }
+      if mostFailures == nil { failures = 0 }
+      body(packet)
       av_packet_unref(packet)
     }
-    let chapters = StreamHash.chapters(of: input.context)
-    return streams.compactMap { $0?.finished(chapters) }
   }
 }
 

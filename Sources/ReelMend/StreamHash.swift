@@ -9,19 +9,25 @@ final class StreamHash {
   private let kind: StreamDigest.Kind
   private let most: Int64?
   private let mediaTimeOnly: Bool
+  private let shapeCounts: Bool
   private var packets: Int64 = 0
   /// When the first packet is decoded.
   private var start: Int64?
+  private var shown = ShownTime()
 
-  /// - Parameter most: so many packets count; nil for all.
+  /// - Parameters:
+  ///   - most: so many packets count; nil for all.
+  ///   - shapeCounts: whether it counts how the picture is turned and what shape its pixels have.
   /// - Returns: nil without memory.
   init?(
-    _ stream: UnsafeMutablePointer<AVStream>, seed: UInt64, most: Int64?, mediaTimeOnly: Bool
+    _ stream: UnsafeMutablePointer<AVStream>, seed: UInt64, most: Int64?, mediaTimeOnly: Bool,
+    shapeCounts: Bool
   ) {
     guard let state = av_murmur3_alloc() else { return nil }
     self.state = state
     self.most = most
     self.mediaTimeOnly = mediaTimeOnly
+    self.shapeCounts = shapeCounts
     timeBase = stream.pointee.time_base
     kind = StreamDigest.Kind(stream.pointee.codecpar.pointee.codec_type)
     av_murmur3_init_seeded(state, seed)
@@ -39,6 +45,7 @@ final class StreamHash {
     guard !isFull else { return }
     packets += 1
     let packet = packet.pointee
+    shown.add(packet)
     guard mediaTimeOnly else {
       for time in [packet.pts, packet.dts, packet.duration] { add(time: time) }
       return add(contentsOf: packet)
@@ -68,7 +75,8 @@ final class StreamHash {
     for chapter in chapters { add(chapter) }
     var digest = [UInt8](repeating: 0, count: 16)
     av_murmur3_final(state, &digest)
-    return StreamDigest(kind: kind, packets: packets, digest: digest)
+    return StreamDigest(
+      kind: kind, packets: packets, digest: digest, start: shown.start(timeBase), end: shown.end(timeBase))
   }
 
   /// When each begins and ends, and its title.
@@ -83,7 +91,7 @@ final class StreamHash {
 
   // MARK: Parts
 
-  /// What a decoder needs to know; not how the picture is turned and what shape its pixels have, which may be mended.
+  /// What a decoder needs to know, and what a player does to show it.
   private func add(parametersOf stream: UnsafeMutablePointer<AVStream>) {
     let parameters = stream.pointee.codecpar.pointee
     let numbers = [
@@ -95,6 +103,19 @@ final class StreamHash {
     add(parameters.extradata, count: Int(parameters.extradata_size))
     let language = av_dict_get(stream.pointee.metadata, "language", nil, 0)?.pointee.value
     add(language.map { String(cString: $0) } ?? "")
+    for type in 0..<Int(AV_PKT_DATA_NB.rawValue) {
+      let type = AVPacketSideDataType(rawValue: UInt32(type))
+      guard shapeCounts || type != AV_PKT_DATA_DISPLAYMATRIX else { continue }
+      var size = 0
+      guard let data = reel_side_data(stream, type, &size) else { continue }
+      add(Int64(type.rawValue))
+      add(data, count: size)
+    }
+    guard shapeCounts else { return }
+    for shape in [stream.pointee.sample_aspect_ratio, parameters.sample_aspect_ratio] {
+      add(Int64(shape.num))
+      add(Int64(shape.den))
+    }
   }
 
   /// In seconds, as a fraction in lowest terms, whatever it is counted in.

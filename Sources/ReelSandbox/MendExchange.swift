@@ -1,3 +1,4 @@
+import Glibc
 import ReelCore
 import ReelWire
 
@@ -51,5 +52,13 @@ struct MendExchange {
     }
   }
 
-  private var died: MendError { MendError(worker.process.finish().failure) }
+  private var died: MendError {
+    switch worker.process.finish() {
+    case .signalled(SIGXFSZ):
+      MendError(
+        .notWritten,
+        "the mended file would be larger than the source allows, or than this process may write (ulimit -f)")
+    case let ending: MendError(ending.failure)
+    }
+  }
 }

@@ -51,12 +51,14 @@ package struct SandboxedMender: MediaMender {
     guard case .mended(let done, let size) = reply else {
       throw MendError(.garbled("another kind of answer"))
     }
-    guard !done.isEmpty else { return MendOutcome(done: [], size: 0, pictures: 0) }
+    guard !done.isEmpty else { return MendOutcome(done: [], size: 0, pictures: 0, end: nil) }
     guard done.isSubset(of: options.mends.union([.unfragment])), try Self.size(of: output) == size, size > 0
     else { throw MendError(.garbled("it did not write what it said")) }
     let result = try prove(file, container, options, output, size, stored, cancellation)
     let pictures = result.filter { $0.kind == .video }.reduce(0) { $0 + $1.packets }
-    return MendOutcome(done: done, size: size, pictures: pictures)
+    let shown = result.filter { $0.kind == .video || $0.kind == .audio }
+    let end = shown.compactMap(\.end).max().map { Double($0) / 1e9 }
+    return MendOutcome(done: done, size: size, pictures: pictures, end: end)
   }
 
   // MARK: Proof
@@ -71,13 +73,15 @@ package struct SandboxedMender: MediaMender {
       ? .data : options.mends.isDisjoint(with: [.location, .privateTags]) ? .nothing : .timedMetadata
     // A fragment states how long each packet lasts, an index only when the next one begins. And FFmpeg passes over the edit
     // list of a file of fragments, which stays as it is, and shifts the times of others by what it says.
-    let mediaTimeOnly = !options.mends.isDisjoint(with: [.unfragment, .salvage])
+    let mediaTimeOnly =
+      ![.matroska, .webm].contains(container) && !options.mends.isDisjoint(with: [.unfragment, .salvage])
     let seed = UInt64.random(in: 0 ... .max)
     @Sendable func digests(
       _ descriptor: Descriptor, _ size: Int64, _ most: [Int64]?
     ) throws(MendError) -> [StreamDigest] {
       let options = MendRequest.DigestOptions(
-        exclusion: exclusion, most: most, mediaTimeOnly: mediaTimeOnly, seed: seed)
+        exclusion: exclusion, most: most, mediaTimeOnly: mediaTimeOnly,
+        shapeCounts: options.mends.isDisjoint(with: [.rotation, .sampleAspectRatio]), seed: seed)
       let reply = try exchange(
         .digest(request(size, stored, container, looks: 2 * stored + 512 << 20), options), descriptor, nil,
         outputSize: nil, stored, cancellation)
@@ -96,8 +100,13 @@ package struct SandboxedMender: MediaMender {
         { () throws(MendError) in try digests(source, file.size, nil) },
         { () throws(MendError) in try digests(written, size, nil) })
     }
-    guard before == after, after.contains(where: { $0.packets > 0 }) else {
-      throw MendError(.notProven, Self.difference(before, after))
+    guard before.elementsEqual(after, by: { $0.holdsTheSame(as: $1) }),
+      after.contains(where: { $0.packets > 0 })
+    else { throw MendError(.notProven, Self.difference(before, after)) }
+    if mediaTimeOnly, let number = Self.shifted(before, after) {
+      throw MendError(
+        .notProven,
+        "mended, its stream \(number) would be shown earlier or later against the others" + Self.ending)
     }
     return after
   }
@@ -116,13 +125,29 @@ package struct SandboxedMender: MediaMender {
     return (try one.get(), try other.get())
   }
 
+  private static let ending = "; the mended file was thrown away, and the source is as it was"
+
+  /// The first stream that begins at another time than it did against the first one that has a time: sound would be ahead
+  /// of the picture, or behind it.
+  package static func shifted(_ before: [StreamDigest], _ after: [StreamDigest]) -> Int? {
+    let starts = zip(before, after).map { old, new in
+      old.start.flatMap { old in new.start.map { (old: old, new: $0) } }
+    }
+    guard let first = starts.compactMap(\.self).first else { return nil }
+    return starts.firstIndex { start in
+      guard let start else { return false }
+      let moved = Double(start.new) - Double(first.new) - (Double(start.old) - Double(first.old))
+      // A millisecond: edit lists are rounded to the movie's clock.
+      return abs(moved) > 1_000_000
+    }
+  }
+
   /// What is not the same, for people.
   private static func difference(_ before: [StreamDigest], _ after: [StreamDigest]) -> String {
-    let ending = "; the mended file was thrown away, and the source is as it was"
     guard before.count == after.count else {
       return "mended it would have \(after.count) streams, not \(before.count)" + ending
     }
-    for (number, (old, new)) in zip(before, after).enumerated() where old != new {
+    for (number, (old, new)) in zip(before, after).enumerated() where !old.holdsTheSame(as: new) {
       let what =
         old.packets == new.packets
         ? "has other packets, times or parameters" : "has \(new.packets) packets, not \(old.packets)"

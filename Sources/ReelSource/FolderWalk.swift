@@ -13,7 +13,7 @@ struct FolderWalk: Sendable {
   let root: DirectoryHandle
   private let links: LinkRule
   /// How much of a path is the name of the root.
-  private let rootLength: Int
+  let rootLength: Int
   /// The path of the current folder.
   private var path: [UInt8]
   private var frames: [WalkFrame]
@@ -26,6 +26,19 @@ struct FolderWalk: Sendable {
     let frame = try WalkFrame(root, pathLength: path.bytes.count, cameByLink: false)
     rootLength = path.bytes.count + (path.bytes.last == UInt8(ascii: "/") ? 0 : 1)
     frames = [frame]
+  }
+
+  /// A walk that begins at something below `root`, with ``entry(at:_:in:)``.
+  init(beneath root: DirectoryHandle, _ path: SourcePath, followLinks: Bool) {
+    self.root = root
+    links = followLinks ? .followBeneath : .refuse
+    self.path = path.bytes
+    rootLength = path.bytes.count + (path.bytes.last == UInt8(ascii: "/") ? 0 : 1)
+    frames = []
+  }
+
+  func entry(at path: SourcePath, _ name: [UInt8], in directory: DirectoryHandle) -> Entry {
+    Entry(directory: directory, name: name, path: path, rootLength: rootLength)
   }
 
   /// A name that the walk has come to.

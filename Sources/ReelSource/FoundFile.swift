@@ -168,11 +168,20 @@ public struct SourceInput: Hashable, Sendable {
   let remote: (any RemoteSource)?
   /// The state of it that is meant; nil for the one that it is in.
   let listed: RemoteFile?
+  /// The folder that the user named, where this was met in it.
+  var root: SourcePath?
 
   /// - Parameter path: any bytes; whether they name something is for the walk to find out.
   public init(path: SourcePath) {
     self.path = path
     (remote, listed) = (nil, nil)
+  }
+
+  /// What lies below a folder that the user named, and is looked at as a walk through that would.
+  /// - Parameter path: `root`, and what is below it.
+  package init(path: SourcePath, beneath root: SourcePath) {
+    self.init(path: path)
+    self.root = root
   }
 
   /// Whether it lies elsewhere.

@@ -60,6 +60,8 @@ public struct WalkOptions: Sendable {
   package var skippedAddresses: [String] = []
   /// What files that lie elsewhere are read for.
   package var remoteUse = RemoteUse.copying
+  /// Told of each folder before its names are read.
+  var onFolder: (@Sendable (SourcePath, Descriptor) -> Void)?
 
   /// By default no link is followed, every name is looked at, and nothing is skipped.
   public init(
@@ -132,7 +134,7 @@ struct WalkState: Sendable {
       } else if let input = inputs.popFirst() {
         if let remote = input.remote {
           if let item = begin(remote, input.listed) { return item }
-        } else if let item = begin(input.path) {
+        } else if let item = input.root.map({ begin(input.path, beneath: $0) }) ?? begin(input.path) {
           return item
         }
       } else {
@@ -164,8 +166,35 @@ struct WalkState: Sendable {
     let identity = located.status.directoryIdentity
     guard !skipped.covers(located.descriptor, identity) else { throw ExcludedDirectories.error }
     guard seen.enters(identity) else { return nil }
-    folder = try FolderWalk(try located.openDirectory(), path: path, followLinks: options.followLinks)
+    let directory = try located.openDirectory()
+    options.onFolder?(path, directory.descriptor)
+    folder = try FolderWalk(directory, path: path, followLinks: options.followLinks)
     return nil
+  }
+
+  /// The walk through `root`, from `path` on, and no further.
+  private mutating func begin(_ path: SourcePath, beneath root: SourcePath) -> WalkItem? {
+    let name = path.lastComponent.bytes
+    do throws(SourceError) {
+      let top = try PathLookup.find(root.bytes, from: nil, links: options.followLinks ? .follow : .refuse)
+      let walk = FolderWalk(
+        beneath: try top.openDirectory(), root, followLinks: options.followLinks)
+      let relative = Array(path.bytes.dropFirst(walk.rootLength))
+      let parent = Array(relative.dropLast(name.count))
+      let located =
+        try parent.isEmpty
+        ? top
+        : PathLookup.find(
+          parent + [UInt8(ascii: ".")], from: walk.root.descriptor,
+          links: options.followLinks ? .followBeneath : .refuse)
+      let directory = DirectoryHandle(
+        descriptor: located.descriptor, identity: located.status.directoryIdentity)
+      let entry = walk.entry(at: path, name, in: directory)
+      folder = walk
+      return visit(entry)
+    } catch {
+      return .failed(path, error)
+    }
   }
 
   /// Whether it was neither named before, nor surely found in a folder that was walked before. Where that
@@ -322,7 +351,9 @@ extension WalkState {
       guard located.status.kind == .directory else { throw .changed }
       guard !skipped.contains(located.status.directoryIdentity) else { return .ignored(entry.path) }
       guard seen.enters(located.status.directoryIdentity) else { return nil }
-      try folder?.enter(entry, try located.openDirectory(), byLink: place.mayBeLink)
+      let directory = try located.openDirectory()
+      options.onFolder?(entry.path, directory.descriptor)
+      try folder?.enter(entry, directory, byLink: place.mayBeLink)
       return nil
     } catch {
       return .failed(entry.path, error)

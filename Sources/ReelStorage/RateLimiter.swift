@@ -107,9 +107,10 @@ public struct RateLimitedUploader: UploaderDecorator {
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
-    let limited = UploadSource(
+    var limited = UploadSource(
       size: source.size, digest: source.digest, contentType: source.contentType,
       bytes: LimitedBytes(base: source.bytes, limiter: limiter))
+    limited.origin = source.origin
     return try await base.upload(limited, to: key, reporting: reporting)
   }
 }

@@ -64,6 +64,10 @@ extension ProblemList.Entry {
       self.init(
         path: warning.path, code: warning.code.rawValue, message: warning.message, refused: false,
         isWarning: true)
+    case .watchNotice(let notice) where notice.code.isProblem:
+      self.init(
+        path: notice.path, code: notice.code.rawValue, message: notice.message, refused: false,
+        isWarning: true)
     default: return nil
     }
   }

@@ -13,6 +13,8 @@ package struct RunMetrics: Sendable {
   package var stages: [IntakeStage: Double]
   /// Readers that were replaced.
   package var replacedWorkers: Int
+  /// Of the folders that are watched; nil where none is.
+  package var watch: WatchNumbers?
 
   package init(
     run: String, state: IngestState, startedAt: Date, now: Date, stages: [IntakeStage: Double],
@@ -33,7 +35,7 @@ package struct RunMetrics: Sendable {
   /// A newline after each line.
   package func text() -> String {
     var text = ""
-    for family in files + transfers + walk + workers + life { family.write(to: &text, run: run) }
+    for family in files + transfers + walk + watched + workers + life { family.write(to: &text, run: run) }
     return text
   }
 
@@ -124,6 +126,17 @@ package struct RunMetrics: Sendable {
     ]
   }
 
+  private var watched: [Family] {
+    guard let watch else { return [] }
+    return [
+      Family("reel_watch_waiting_files", .gauge, "Files that are not settled yet.", watch.waiting),
+      Family(
+        "reel_watch_folder_present", .gauge, "Whether the watched folder is there (1) or not (0).",
+        by: "folder",
+        watch.folders.map { ($0.path, $0.isThere ? 1 : 0) }),
+    ]
+  }
+
   private var workers: [Family] {
     [
       Family(
@@ -154,4 +167,16 @@ package struct RunMetrics: Sendable {
 
   /// To the millisecond.
   private func seconds(_ value: Double) -> String { Decimals.text(value) }
+}
+
+/// How it stands with watched folders.
+package struct WatchNumbers: Sendable {
+  /// Files that are not settled.
+  package var waiting: Int
+  package var folders: [(path: String, isThere: Bool)]
+
+  /// - Parameters: as the properties.
+  package init(waiting: Int, folders: [(path: String, isThere: Bool)]) {
+    (self.waiting, self.folders) = (waiting, folders)
+  }
 }

@@ -31,6 +31,23 @@ enum FlagNames {
   }
 }
 
+extension FlagNames {
+  static func flag(_ mend: Mend) -> String {
+    switch mend {
+    case .faststart: "--faststart"
+    case .unfragment: "--unfragment"
+    case .location: "--strip-location"
+    case .privateTags: "--strip-private"
+    case .duration: "--duration"
+    case .data: "--drop-data"
+    case .salvage: "--salvage"
+    case .rotation: "--rotate"
+    case .sampleAspectRatio: "--sar"
+    case .fileExtension: "--fix-extension"
+    }
+  }
+}
+
 extension ReelError {
   /// The message as the command line tells it.
   var told: String { FlagNames.put(into: text) }

@@ -16,7 +16,8 @@ struct ReelTool: AsyncParsableCommand {
       """,
     version: ReelVersion.current,
     subcommands: [
-      PublishCommand.self, IngestCommand.self, EnqueueCommand.self, WorkCommand.self, ProbeCommand.self,
+      PublishCommand.self, IngestCommand.self, WatchCommand.self, EnqueueCommand.self, WorkCommand.self,
+      ProbeCommand.self,
       MendCommand.self, PosterCommand.self, SheetCommand.self,
       FeedCommand.self, ShowCommand.self, ExportCommand.self,
       StatusCommand.self, ValidateCommand.self, LockCommand.self, PolicyCommand.self, CacheCommand.self,

@@ -83,6 +83,9 @@ extension MediaInfo {
     default: false
     }
   }
+
+  /// Whether it is Matroska or its subset WebM.
+  var isMatroska: Bool { [.matroska, .webm].contains(container) }
 }
 
 /// What a rule says of one file.

@@ -23,14 +23,19 @@ package enum MendRequest: Hashable, Sendable {
     /// Whether times count from the first packet of each stream on, and not how long a packet lasts beside when it and
     /// the next one begin.
     package let mediaTimeOnly: Bool
+    /// Whether it counts how pictures are turned and what shape their pixels have.
+    package let shapeCounts: Bool
     /// The same for files to be compared, and unknown to whoever made them.
     package let seed: UInt64
 
     /// - Parameters: as the properties.
-    package init(exclusion: Exclusion, most: [Int64]?, mediaTimeOnly: Bool, seed: UInt64) {
+    package init(
+      exclusion: Exclusion, most: [Int64]?, mediaTimeOnly: Bool, shapeCounts: Bool, seed: UInt64
+    ) {
       self.exclusion = exclusion
       self.most = most
       self.mediaTimeOnly = mediaTimeOnly
+      self.shapeCounts = shapeCounts
       self.seed = seed
     }
   }
@@ -64,6 +69,7 @@ package enum MendRequest: Hashable, Sendable {
         writer.flag(options.most != nil)
         try writer.list(options.most ?? [], limit: Self.mostStreams) { $0.number($1) }
         writer.flag(options.mediaTimeOnly)
+        writer.flag(options.shapeCounts)
         writer.number(options.seed)
       }
     }
@@ -121,11 +127,14 @@ package enum MendReply: Hashable, Sendable {
           writer.code(digest.kind)
           writer.number(digest.packets)
           writer.bytes.append(contentsOf: digest.digest.prefix(StreamDigest.length))
+          writer.optional(digest.start)
+          writer.optional(digest.end)
         }
       case .failure(let error):
         writer.code(Kind.failure)
         writer.code(error.code)
         writer.text(error.message, limit: .sentence)
+        writer.optional(error.remedy) { $0.code($1) }
       }
     }
   }
@@ -142,12 +151,18 @@ package enum MendReply: Hashable, Sendable {
             StreamDigest(
               kind: try reader.code(StreamDigest.Kind.self, "kind"),
               packets: try reader.number(in: 0...Int64.max, "packets"),
-              digest: Array(try reader.take(StreamDigest.length)))
+              digest: Array(try reader.take(StreamDigest.length)),
+              start: try reader.optionalTime("start"), end: try reader.optionalTime("end"))
           })
       case .failure:
         let code = try reader.code(MendError.Code.self, "code")
         guard code.isForAWorkerToSay else { throw .field("code") }
-        return .failure(MendError(code, try reader.text(limit: .sentence, "message")))
+        return .failure(
+          MendError(
+            code, try reader.text(limit: .sentence, "message"),
+            remedy: try reader.optional("remedy") { reader throws(WireError) in
+              try reader.code(Mend.self, "remedy")
+            }))
       }
     }
   }
@@ -164,6 +179,10 @@ extension MendError.Code {
 }
 
 extension WireReader {
+  fileprivate mutating func optionalTime(_ field: String) throws(WireError) -> Int64? {
+    try optional(field) { reader throws(WireError) in try reader.number(Int64.self) }
+  }
+
   fileprivate mutating func mends() throws(WireError) -> Set<Mend> {
     let mends = try list(limit: Mend.allCases.count, "mends") { reader throws(WireError) in
       try reader.code(Mend.self, "mends")
@@ -195,6 +214,6 @@ extension WireReader {
     guard isLimited || most.isEmpty else { throw .field("most") }
     return MendRequest.DigestOptions(
       exclusion: exclusion, most: isLimited ? most : nil, mediaTimeOnly: try flag("mediaTimeOnly"),
-      seed: try number(UInt64.self))
+      shapeCounts: try flag("shapeCounts"), seed: try number(UInt64.self))
   }
 }

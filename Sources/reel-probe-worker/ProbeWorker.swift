@@ -119,7 +119,8 @@ extension FFmpegFileReader {
       case .digest(let file, let options):
         return .digests(
           try PacketDigests(
-            limits: ReadingLimits(file), mediaTimeOnly: options.mediaTimeOnly, seed: options.seed
+            limits: ReadingLimits(file), mediaTimeOnly: options.mediaTimeOnly,
+            shapeCounts: options.shapeCounts, seed: options.seed
           )
           .digests(
             descriptor: descriptor, size: file.size, container: file.container,

@@ -92,6 +92,93 @@ struct MendCommandTests {
     #expect(judged.status == 0, "\(judged.output)")
   }
 
+  @Test("what a browser recorded gets a duration, and the policy that asks for it is kept then")
+  func duration() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/recorded-in-a-browser.webm", as: "a.webm")
+    let rule = "policy: 1\nname: ours\nextends: none\nrules: {duration.unstated: error}\n"
+    try bench.write(rule, to: "../ours.yaml")
+    let judged = try await ReelBinary.run(["validate", "clips", "--policy", "ours.yaml"], in: bench.folder)
+    #expect(judged.status == 4 && judged.output.contains("reel mend clips/a.webm --duration -o"))
+    let run = try await bench.reel("mend", "clips", "--to", "mended", "--policy", "ours.yaml")
+    #expect(
+      run.status == 0 && run.output == "clips/a.webm: mended/a.webm: duration and seek index written\n",
+      "\(run.output) \(run.errors)")
+    #expect(try await media(bench, "mended/a.webm")["durationSource"] as? String == "container")
+    let after = try await ReelBinary.run(["validate", "mended", "--policy", "ours.yaml"], in: bench.folder)
+    #expect(after.status == 0, "\(after.output)")
+    let again = try await bench.reel("mend", "mended/a.webm", "-o", "b.webm", "--duration", "--faststart")
+    #expect(again.output == "mended/a.webm: nothing to mend\n", "\(again.errors)")
+  }
+
+  #if DEBUG
+    @Test("kill -9 before it has its name leaves nothing, and afterwards all of it")
+    func killed() async throws {
+      let bench = try Workbench()
+      try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
+      let arguments = ["mend", "clips/a.mp4", "-o", "b.mp4", "--faststart", "--force"]
+      for isThere in [false, true] {
+        let old = isThere ? try Data(contentsOf: bench.folder.appendingPathComponent("b.mp4")) : nil
+        for (place, isNamed) in [("temporarySynced", false), ("objectNamed", true)] {
+          let run = try await ReelBinary.run(
+            arguments, in: bench.folder, environment: ["REEL_FAILPOINT": "\(place):1=crash"])
+          #expect(run.wasKilled, "never came to \(place): \(run.errors)")
+          #expect(
+            try Self.names(in: bench.folder) == (isNamed || isThere ? ["b.mp4", "clips"] : ["clips"]),
+            "\(place)")
+          if isNamed {
+            #expect(try await media(bench, "b.mp4")["fastStart"] as? Bool == true)
+          } else if let old {
+            #expect(try Data(contentsOf: bench.folder.appendingPathComponent("b.mp4")) == old)
+          }
+        }
+      }
+    }
+  #endif
+
+  @Test("a name that was given is not changed: where it is not honest, that is said")
+  func extensionOfANamedFile() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/mov-named.mp4", as: "a.mp4")
+    let run = try await bench.reel("mend", "clips/a.mp4", "-o", "b.mp4", "--fix-extension")
+    #expect(
+      run.status == 3 && run.errors.contains("b.mp4") && run.errors.contains("name a .mov"), "\(run.errors)")
+    let honest = try await bench.reel("mend", "clips/a.mp4", "-o", "b.mov", "--fix-extension")
+    #expect(honest.status == 0 && honest.output.contains("extension set right"), "\(honest.errors)")
+    try bench.add("clips/flash.flv", as: "c.mp4")
+    try bench.add("clips/program.mpg", as: "d.mp4")
+    try bench.add("clips/transport.ts", as: "e.mp4")
+    let others = try await ReelBinary.run(
+      ["mend", "clips/c.mp4", "clips/d.mp4", "clips/e.mp4", "--to", "right", "--fix-extension"],
+      in: bench.folder)
+    #expect(others.status == 0, "\(others.errors)")
+    #expect(
+      try Self.names(in: bench.folder.appendingPathComponent("right")) == ["c.flv", "d.mpg", "e.ts"])
+  }
+
+  @Test("a message says which flag helps")
+  func help() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/recorded-in-a-browser.webm", as: "a.webm")
+    let file = bench.clips.appendingPathComponent("a.webm")
+    let whole = try Data(contentsOf: file)
+    try whole.prefix(whole.count / 2).write(to: file)
+    let run = try await bench.reel("mend", "clips/a.webm", "-o", "b.webm", "--duration")
+    #expect(run.status == 3 && run.errors.contains("(--salvage)"), "\(run.errors)")
+  }
+
+  @Test("a limit of this process on the size of files is told as one")
+  func limited() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
+    let run = try await ReelBinary.start(
+      ["mend", "clips/a.mp4", "-o", "b.mp4", "--faststart"], in: bench.folder,
+      launcher: ["/bin/sh", "-c", "ulimit -f 4; exec \"$0\" \"$@\""]
+    ).outcome()
+    #expect(run.status == 3 && run.errors.contains("[notWritten]"), "\(run.errors)")
+    #expect(try Self.names(in: bench.folder) == ["clips"])
+  }
+
   @Test("the source itself is never replaced, and neither is what is no file")
   func neverReplaced() async throws {
     let bench = try Workbench()

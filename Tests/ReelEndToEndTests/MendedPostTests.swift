@@ -51,6 +51,19 @@ struct MendedPostTests {
     #expect(try bench.objects().count == 3)
   }
 
+  @Test("what a browser recorded is published with a duration; other containers are asked nothing")
+  func duration() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/recorded-in-a-browser.webm", as: "a.webm")
+    try bench.add("clips/transport.ts", as: "b.ts")
+    let summary = try await Self.summary(bench, "--mend", "duration,faststart")
+    #expect(summary["published"] as? Int == 2, "\(summary)")
+    let posts = try await Self.posts(bench)
+    let mended = try #require(posts.first { $0["sourceName"] as? String == "a.webm" })
+    #expect(mended["mended"] as? [String] == ["duration"])
+    #expect(posts.first { $0["sourceName"] as? String == "b.ts" }?["mended"] is NSNull)
+  }
+
   @Test(
     "what can't be mended as asked is not published, and says why; a policy judges what would be published")
   func refuses() async throws {

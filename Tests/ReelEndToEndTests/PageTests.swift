@@ -202,15 +202,3 @@ struct PageTests {
     return ticks.filter { isBeneath($0.key) }.values.max() ?? 0
   }
 }
-
-extension ReelBinary.Running {
-  private struct EndedBefore: Error {}
-
-  /// Waits until something is so; an end that comes first is an error.
-  fileprivate func until(_ isSo: () throws -> Bool) async throws {
-    while try !isSo() {
-      guard process.isRunning else { throw EndedBefore() }
-      try await Task.sleep(for: .microseconds(Int(10_000)))
-    }
-  }
-}

@@ -1,6 +1,16 @@
 import Foundation
 
 extension ReelBinary.Running {
+  private struct EndedBefore: Error {}
+
+  /// Waits until something is so; an end that comes first is an error.
+  func until(_ isSo: () throws -> Bool) async throws {
+    while try !isSo() {
+      guard process.isRunning else { throw EndedBefore() }
+      try await Task.sleep(for: .microseconds(Int(10_000)))
+    }
+  }
+
   private struct NeverStopped: Error {}
 
   /// Waits until the process has stopped itself, as `REEL_FAILPOINT=…=stop` makes it.

@@ -43,6 +43,8 @@ struct RuleFiles: Sendable {
     RuleFiles(
       "duration.missing", good: .sample("clips/flash.flv"),
       bad: .sample("clips/flash.flv") { RepairSession.forgetTimes(&$0, of: [8, 9, 18], "duration") }),
+    RuleFiles(
+      "duration.unstated", good: .sample("clips/vp9.webm"), bad: .sample("clips/recorded-in-a-browser.webm")),
     RuleFiles("duration.min", "1.5s", bad: .sample("clips/titled.mp4")),
     RuleFiles("duration.max", "1.5s", good: .sample("clips/titled.mp4"), bad: .sample("clips/faststart.mp4")),
     RuleFiles("duration.expected", "2s", bad: .sample("clips/titled.mp4")),

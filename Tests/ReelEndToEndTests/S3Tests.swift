@@ -113,6 +113,23 @@ struct S3Tests {
     }
   }
 
+  @Test("a large object of another bucket of the same store becomes a post, whole")
+  func withinTheStore() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket())
+    let uploads = try await TestBucket()
+    try bench.addLarge(24 << 20)
+    let bytes = try Data(contentsOf: bench.clips.appendingPathComponent("large.mp4"))
+    try await uploads.put(Array(bytes), as: "2026/a clip+.mp4")
+    let outcome = try await bench.reel(
+      "ingest", uploads.address + "/2026/", "--to", bucket.address, "--json", environment: Self.environment)
+    #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
+    #expect(try await bucket.objects() == Set(try LibraryInspection(library: bench.library).named))
+    #expect(try await bucket.unfinishedBytes() == 0)
+    let verified = try await bench.reel(
+      "verify", "--read", "--to", bucket.address, environment: Self.environment)
+    #expect(verified.status == 0, "\(verified.output) \(verified.errors)")
+  }
+
   @Test("posts in a bucket get the posters that they lack; without its keys they are left")
   func missingPosters() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
@@ -378,6 +395,23 @@ struct MotoBinaryTests {
     #expect(verified.status == 0, "\(verified.output) \(verified.errors)")
     let glance = try await bench.reel("verify", "--to", bucket.address, environment: Self.environment)
     #expect(glance.status == 0, "\(glance.output) \(glance.errors)")
+  }
+
+  @Test("a large object of another bucket of the same store becomes a post, whole")
+  func withinTheStore() async throws {
+    let (bench, bucket) = (try Workbench(), try await TestBucket(endpoint: try BesideMoto.server().endpoint))
+    let uploads = try await TestBucket(endpoint: try BesideMoto.server().endpoint)
+    try bench.addLarge(24 << 20)
+    let bytes = try Data(contentsOf: bench.clips.appendingPathComponent("large.mp4"))
+    try await uploads.put(Array(bytes), as: "2026/a clip+.mp4")
+    let outcome = try await bench.reel(
+      "ingest", uploads.address + "/2026/", "--to", bucket.address, "--json", environment: Self.environment)
+    #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
+    #expect(try await bucket.objects() == Set(try LibraryInspection(library: bench.library).named))
+    #expect(try await bucket.unfinishedBytes() == 0)
+    let verified = try await bench.reel(
+      "verify", "--read", "--to", bucket.address, environment: Self.environment)
+    #expect(verified.status == 0, "\(verified.output) \(verified.errors)")
   }
 
   @Test("`reel uploader check` finds every promise kept")

@@ -15,7 +15,7 @@ struct MendTests {
     "each ends with a code or a file that can be read",
     arguments: [
       ["--unfragment", "--faststart", "--strip-private"], ["--salvage", "--drop-data"],
-      ["--rotate", "90", "--sar", "4:3"],
+      ["--rotate", "90", "--sar", "4:3"], ["--duration", "--salvage"],
     ])
   func everyAnswer(_ flags: [String]) throws {
     let set = try Bench.hostileSet().files.filter { !$0.answers.contains("timeout") }

@@ -44,13 +44,15 @@ struct MendedCopy {
 /// - Parameter most: as ``PacketDigests/digests(descriptor:size:container:without:most:)``.
 func digests(
   of path: String, as container: MediaContainer, without exclusion: PacketDigests.Exclusion = .nothing,
-  most: [Int64]? = nil, mediaTimeOnly: Bool = false
+  most: [Int64]? = nil, mediaTimeOnly: Bool = false, shapeCounts: Bool = true
 ) throws -> [StreamDigest] {
   let file = open(path, O_RDONLY | O_CLOEXEC)
   defer { close(file) }
-  return try PacketDigests(limits: MendedCopy.limits, mediaTimeOnly: mediaTimeOnly, seed: 7)
-    .digests(
-      descriptor: file, size: fileSize(path), container: container, without: exclusion, most: most)
+  return try PacketDigests(
+    limits: MendedCopy.limits, mediaTimeOnly: mediaTimeOnly, shapeCounts: shapeCounts, seed: 7
+  )
+  .digests(
+    descriptor: file, size: fileSize(path), container: container, without: exclusion, most: most)
 }
 
 func facts(of path: String, as container: MediaContainer) throws -> MediaInfo {

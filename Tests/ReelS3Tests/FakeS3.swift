@@ -165,12 +165,39 @@ final class FakeS3: Sendable {
   }
 
   private func part(_ id: String, _ number: Int, _ sent: ScriptedTransport.Sent) -> HTTPReply {
+    if let source = sent.call.fields[.init("x-amz-copy-source") ?? .range] {
+      return copiedPart(id, number, of: source, sent.call.fields)
+    }
     let isKnown = bucket.withLock { bucket in
       bucket.uploads[id]?.parts[number] = sent.body
       return bucket.uploads[id] != nil
     }
     return isKnown
       ? HTTPReply(status: .ok, fields: [.eTag: Self.tag(sent.body)]) : Self.error(404, "NoSuchUpload")
+  }
+
+  /// UploadPartCopy from this bucket.
+  private func copiedPart(_ id: String, _ number: Int, of source: String, _ fields: HTTPFields) -> HTTPReply {
+    let field = { (name: String) in HTTPField.Name(name).flatMap { fields[$0] } }
+    let name = (source.removingPercentEncoding ?? "").dropFirst("bucket/".count).description
+    let ends = field("x-amz-copy-source-range")?.dropFirst("bytes=".count).split(separator: "-").compactMap {
+      Int($0)
+    }
+    return bucket.withLock { bucket in
+      guard let object = bucket.objects[name], let first = ends?.first, let last = ends?.last,
+        object.bytes.indices.contains(last)
+      else { return Self.error(404, "NoSuchKey") }
+      guard field("x-amz-copy-source-if-match") == object.tag else {
+        return Self.error(412, "PreconditionFailed")
+      }
+      guard bucket.uploads[id] != nil else { return Self.error(404, "NoSuchUpload") }
+      let bytes = Array(object.bytes[first...last])
+      bucket.uploads[id]?.parts[number] = bytes
+      let checksum =
+        tellsChecksums && !isLikeMoto ? "<ChecksumSHA256>\(Self.checksum(bytes))</ChecksumSHA256>" : ""
+      return Self.xml(
+        "<CopyPart\(ending)><ETag>\(xmlEscaped(Self.tag(bytes)))</ETag>\(checksum)</CopyPart\(ending)>")
+    }
   }
 
   private func parts(_ id: String) -> HTTPReply {

@@ -92,6 +92,33 @@ struct MotoTests {
     #expect(sent.withLock { $0 } == ["3", "4"])
     #expect(try await bucket.uploader().readBack(key()) == source.digest)
   }
+
+  @Test("what moto has already is copied part by part")
+  func copied() async throws {
+    let bucket = try await MotoBucket()
+    let source = TestSource(size: 11 << 20 + 3)
+    let whole = S3Options(singleLimit: 16 << 20)
+    _ = try await bucket.uploader(nil, whole).upload(
+      source.upload, to: #require(ObjectKey("in.mp4"))
+    ) { _ in }
+    var again = source.upload
+    again.origin = ObjectOrigin(
+      service: bucket.client.store.service, bucket: bucket.name, name: "in.mp4",
+      tag: FakeS3.tag(source.bytes))
+    let parts = Mutex<[Bool]>([])
+    let watched = WatchedTransport(base: try CurlTransport.patient()) { call throws(HTTPFailure) in
+      guard call.target.contains("partNumber=") else { return }
+      if case .none = call.body {
+        parts.withLock { $0.append(true) }
+      } else {
+        parts.withLock { $0.append(false) }
+      }
+    }
+    let object = try await bucket.uploader(watched).upload(again, to: key()) { _ in }
+    #expect(parts.withLock { $0 } == [true, true, true], "nothing is sent")
+    #expect(object.digest == source.digest)
+    #expect(try await bucket.uploader().readBack(key()) == source.digest)
+  }
 }
 
 /// Sees each call before it goes out, and may break it.

@@ -20,6 +20,10 @@ extension Samples {
         MetadataWarning(
           path: SourcePath(bytes: [0x61, 0xFF]), code: .sidecarUnknownKey,
           message: "its sidecar has a key \"captoin\" that means nothing; did you mean caption?")),
+      .watchNotice(
+        WatchNotice(
+          path: SourcePath(bytes: [0x61, 0xFF]), code: .folderGone,
+          message: "it is not there; it is waited for")),
       .runFinished(ended),
       .runFinished(
         RunSummary(

@@ -57,6 +57,16 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
 
   static let mediaRules = [
     RuleCase(rule: "duration.missing", setting: "error", bad: Facts.fixture { $0.duration = nil }),
+    RuleCase(
+      rule: "duration.unstated", setting: "error",
+      good: Facts.fixture("a.webm") {
+        $0.container = .webm
+        $0.durationSource = .container
+      },
+      bad: Facts.fixture("a.webm") {
+        $0.container = .webm
+        $0.durationSource = .packets
+      }),
     RuleCase(rule: "duration.min", setting: "10s", bad: Facts.fixture { $0.duration = 9.9 }),
     RuleCase(rule: "duration.max", setting: "10s", bad: Facts.fixture { $0.duration = 10.001 }),
     RuleCase(

@@ -12,19 +12,21 @@ import Testing
     .mend(file, MendOptions()),
     .mend(file, MendOptions(Set(Mend.allCases), rotation: 270, sampleAspectRatio: wide)),
     .digest(
-      file, .init(exclusion: .timedMetadata, most: nil, mediaTimeOnly: false, seed: .max)),
+      file, .init(exclusion: .timedMetadata, most: nil, mediaTimeOnly: false, shapeCounts: true, seed: .max)),
     .digest(
-      file, .init(exclusion: .data, most: [0, 5, .max], mediaTimeOnly: true, seed: 0)),
-    .digest(file, .init(exclusion: .nothing, most: [], mediaTimeOnly: true, seed: 1)),
+      file, .init(exclusion: .data, most: [0, 5, .max], mediaTimeOnly: true, shapeCounts: false, seed: 0)),
+    .digest(file, .init(exclusion: .nothing, most: [], mediaTimeOnly: true, shapeCounts: true, seed: 1)),
   ]
 
   static let replies: [MendReply] = [
     .mended([], size: 0), .mended(Set(Mend.allCases), size: .max), .digests([]),
     .digests(
       StreamDigest.Kind.allCases.map {
-        StreamDigest(kind: $0, packets: 7, digest: Array(0..<UInt8(StreamDigest.length)))
+        StreamDigest(
+          kind: $0, packets: 7, digest: Array(0..<UInt8(StreamDigest.length)), start: .min, end: nil)
       }),
     .failure(MendError(.notMendable, "its index is too large")),
+    .failure(MendError(.notMendable, "it was cut off", remedy: .salvage)),
   ]
 
   @Test(arguments: requests) func request(_ request: MendRequest) throws {

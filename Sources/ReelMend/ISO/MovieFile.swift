@@ -87,8 +87,8 @@ struct MovieFile {
       if move.isLost, move.isMoved {
         throw MendError(
           .notMendable,
-          "its index names places that are not in its media data: it is damaged or was cut off (see --salvage)"
-        )
+          "its index names places that are not in its media data: it is damaged or was cut off",
+          remedy: .salvage)
       }
       if move.needsMore {
         movie = try movie.withWideChunkOffsets()
@@ -98,8 +98,8 @@ struct MovieFile {
       if isFragmented, boxes.contains(where: { $0.type == "mfra" }), movesFragments(file) {
         throw MendError(
           .notMendable,
-          "its index grows, and the list of its fragments can't follow; put it into one piece as well (--unfragment)"
-        )
+          "its index grows, and the list of its fragments can't follow; have it put into one piece as well",
+          remedy: .unfragment)
       }
       return laidOut(moved.serialized)
     }

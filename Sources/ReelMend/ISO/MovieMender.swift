@@ -68,7 +68,7 @@ struct MovieMender {
   }
 
   static let cutOff = MendError(
-    .notMendable, "it was cut off; --salvage makes what is there playable")
+    .notMendable, "it was cut off; what is there of it can be salvaged", remedy: .salvage)
 
   /// Whether the last box that holds data ends beyond the file.
   private var lacksData: Bool { file.boxes.contains { $0.end > file.size } }
@@ -274,7 +274,7 @@ struct MovieMender {
     guard !file.isFragmented || done.contains(.unfragment) else {
       throw MendError(
         .notMendable,
-        "its data tracks are in fragments; put it into one piece as well (--unfragment)")
+        "its data tracks are in fragments; have it put into one piece as well", remedy: .unfragment)
     }
     let numbers = Set(gone.compactMap(\.trackID))
     try leaveOut(gone)

@@ -30,6 +30,8 @@ package struct RunFiles: Sendable {
   package mutating func note(_ event: IngestEvent) {
     switch event.body {
     case .metadataWarning(let warning): warn(warning.path, warning.code.rawValue, warning.message)
+    case .watchNotice(let notice) where notice.code.isProblem:
+      warn(notice.path, notice.code.rawValue, notice.message)
     case .posterFailed(let file, let failure): warn(file.path, failure.code.rawValue, failure.message)
     case .fileProbed(let file, let report):
       for warning in report.media.warnings { warn(file.path, warning.code.rawValue, warning.message) }

@@ -16,6 +16,8 @@ struct MultipartUpload: Sendable {
   /// Parts on their way at once.
   let width: Int
   let meter: UploadMeter
+  /// Where the store has the bytes already.
+  let copying: PartCopying?
 
   /// Sends what is missing and makes the object visible.
   ///
@@ -139,7 +141,8 @@ struct MultipartUpload: Sendable {
         if uploads.failure != nil { break }
         do throws(UploadError) {
           let there = stored[number]
-          let part = try await hashing.part(number, withMD5: there.map { $0.checksum == nil } ?? false)
+          let part = try await hashing.part(
+            number, withMD5: there.map { $0.checksum == nil } ?? (copying?.isWorthATry == true))
           if let there, part.isStored(as: there) {
             meter.set(part: number, to: there.size)
             uploads.add(SentPart(number: number, etag: there.etag, sha256: part.sha256))
@@ -162,6 +165,19 @@ struct MultipartUpload: Sendable {
   }
 
   private func sent(_ part: HashedPart, _ id: String) async -> Result<SentPart, UploadError> {
+    do throws(UploadError) {
+      if let copying, copying.isWorthATry, let copied = try await copying.copy(part, of: key, id, by: client)
+      {
+        meter.set(part: part.number, to: Int64(part.range.count))
+        return .success(copied)
+      }
+      return .success(try await send(part, id))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func send(_ part: HashedPart, _ id: String) async throws(UploadError) -> SentPart {
     var request = S3Request(
       .put, key, query: [("partNumber", "\(part.number)"), ("uploadId", id)],
       task: "store part \(part.number) of \(key)", permission: "s3:PutObject")
@@ -171,25 +187,21 @@ struct MultipartUpload: Sendable {
       SourceBody(part.range, of: source, proof: part.proof) { [meter] in
         meter.set(part: part.number, to: $0)
       })
-    do throws(UploadError) {
-      let reply: HTTPReply
-      switch try await client.outcome(of: request) {
-      case .reply(let answer): reply = answer
-      case .failure(let failure):
-        if failure.isMissingUpload { throw lost }
-        throw try await client.error(failure, request)
-      }
-      guard let etag = reply.fields[.eTag], reply.fields[.checksumSHA256].map({ $0 == part.checksum }) ?? true
-      else {
-        throw UploadError(
-          .interrupted,
-          "\(client.store.destination) took other bytes than were sent as part \(part.number) of \(key): try again"
-        )
-      }
-      return .success(SentPart(number: part.number, etag: etag, sha256: part.sha256))
-    } catch {
-      return .failure(error)
+    let reply: HTTPReply
+    switch try await client.outcome(of: request) {
+    case .reply(let answer): reply = answer
+    case .failure(let failure):
+      if failure.isMissingUpload { throw lost }
+      throw try await client.error(failure, request)
     }
+    guard let etag = reply.fields[.eTag], reply.fields[.checksumSHA256].map({ $0 == part.checksum }) ?? true
+    else {
+      throw UploadError(
+        .interrupted,
+        "\(client.store.destination) took other bytes than were sent as part \(part.number) of \(key): try again"
+      )
+    }
+    return SentPart(number: part.number, etag: etag, sha256: part.sha256)
   }
 
   private var lost: UploadError {

@@ -149,7 +149,7 @@ extension S3Uploader {
     }
     try await MultipartUpload(
       client: client, source: source, key: key, plan: PartPlan(size: source.size, wanted: options.partSize),
-      width: options.partsAtOnce, meter: meter
+      width: options.partsAtOnce, meter: meter, copying: PartCopying(source.origin, to: client.store)
     ).run()
   }
 

@@ -13,6 +13,13 @@ protocol RangeFetcher: Sendable {
   func fetch(
     _ range: Range<Int64>, of pin: FilePin
   ) async throws(UploadError) -> Result<FetchedRange, SourceError>
+
+  /// The object that is read, in that state; nil where there is none.
+  func origin(in state: RemoteState) -> ObjectOrigin?
+}
+
+extension RangeFetcher {
+  func origin(in state: RemoteState) -> ObjectOrigin? { nil }
 }
 
 /// How much may be read of a file that lies elsewhere.
@@ -113,6 +120,8 @@ final class RemoteFileHandle: RemoteHandle {
   var transfer: SourceTransfer { progress.withLock { $0.transfer } }
 
   var state: RemoteState { pin.state }
+
+  var origin: ObjectOrigin? { fetcher.base.origin(in: pin.state) }
 
   /// The one that all bytes are of: a reply about another ends the reading.
   func currentIdentity() throws(SourceError) -> FileIdentity { identity }

@@ -124,6 +124,12 @@ private struct S3Ranges: RangeFetcher {
 
   var server: String { client.store.destination.name }
 
+  func origin(in state: RemoteState) -> ObjectOrigin? {
+    guard let tag = state.tag, !tag.hasPrefix("W/") else { return nil }
+    return ObjectOrigin(
+      service: client.store.service, bucket: client.store.bucket, name: client.store.prefix + name, tag: tag)
+  }
+
   func fetch(
     _ range: Range<Int64>, of pin: FilePin
   ) async throws(UploadError) -> Result<FetchedRange, SourceError> {

@@ -14,6 +14,9 @@ struct MendFlags: ParsableArguments {
   @Flag(help: "Put an MP4 made of fragments into one piece.")
   var unfragment = false
 
+  @Flag(help: "Write how long a WebM or Matroska file is, and an index to search it by, where it has none.")
+  var duration = false
+
   @Flag(help: "Take out what tells where it was recorded, timed metadata tracks included.")
   var stripLocation = false
 
@@ -56,7 +59,7 @@ struct MendFlags: ParsableArguments {
 
   var options: MendOptions {
     let flags: [(Bool, Mend)] = [
-      (faststart, .faststart), (unfragment, .unfragment), (stripLocation, .location),
+      (faststart, .faststart), (unfragment, .unfragment), (duration, .duration), (stripLocation, .location),
       (stripPrivate, .privateTags), (dropData, .data), (salvage, .salvage), (fixExtension, .fileExtension),
     ]
     return MendOptions(

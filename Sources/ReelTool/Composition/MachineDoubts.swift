@@ -21,7 +21,7 @@ struct MachineDoubts {
     let ending = result.ending(of: item)
     if case .givenBack = ending { return [ItemOutcome(item.id, ending)] }
     guard case .failed(let failure) = result, item.attempts <= Self.mostTakings,
-      failure.mayBeOfThisMachine(item)
+      failure.mayBeOfThisMachine(item.address)
     else { return take() + [ItemOutcome(item.id, ending)] }
     failures.append((item, failure))
     if sentence == nil, failures.count < Self.most { return [] }
@@ -62,7 +62,7 @@ extension PublishResult {
     case .failed(let failure):
       // The state that was enqueued does not come back: the one that is there now is another item.
       let isGone = item.address.isAddress && failure.isSourceChanged
-      switch isGone ? .none : failure.chance(of: item) {
+      switch isGone ? .none : failure.chance(of: item.address) {
       case .none: return .failed(code: failure.code.rawValue, message: failure.message)
       case .later: return .failedForNow(code: failure.code.rawValue, message: failure.message)
       case .elsewhere: return .givenBack
@@ -73,21 +73,22 @@ extension PublishResult {
 
 extension FileFailure {
   /// Whether another try may succeed.
-  fileprivate enum Chance {
+  enum Chance {
     case none, later
     /// It says nothing of the file: the run ends.
     case elsewhere
   }
 
-  fileprivate var isSourceChanged: Bool {
+  var isSourceChanged: Bool {
     switch code {
     case .source(.sourceChanged), .probe(.sourceChanged), .poster(.sourceChanged): true
     default: false
     }
   }
 
-  fileprivate func chance(of item: TakenItem) -> Chance {
-    if mayBeOfThisMachine(item) { return .later }
+  /// - Parameter address: the file's.
+  func chance(of address: SourcePath) -> Chance {
+    if mayBeOfThisMachine(address) { return .later }
     switch code {
     case .source(.sourceChanged), .probe(.sourceChanged), .poster(.sourceChanged): return .later
     case .source: return .none
@@ -106,9 +107,9 @@ extension FileFailure {
   }
 
   /// Whether other files would fail here, too, and this one perhaps nowhere else.
-  fileprivate func mayBeOfThisMachine(_ item: TakenItem) -> Bool {
+  fileprivate func mayBeOfThisMachine(_ address: SourcePath) -> Bool {
     switch code {
-    case .source(.notFound): !item.address.isAddress && !item.address.hasNeighbours
+    case .source(.notFound): !address.isAddress && !address.hasNeighbours
     case .source(let code): [.denied, .unreadable, .tooManyOpenFiles].contains(code)
     case .probe(let code): [.unreadable, .tooManyOpenFiles, .noReader].contains(code)
     case .poster(let code): [.unreadable, .tooManyOpenFiles, .noReader].contains(code)

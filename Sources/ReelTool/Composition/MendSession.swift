@@ -105,12 +105,15 @@ struct MendSession: Sendable {
         return .document(MendDocument(path: found.path, result: .success(try mended(found, flag))))
       } catch {
         if error.code.isInstallation { return .end(CommandFailure(.couldNotRun, error.told)) }
+        let help = error.remedy.map { " (\(FlagNames.flag($0)))" } ?? ""
         return .document(
           MendDocument(
             path: found.path,
             result: .failure(
               FileFailure(
-                code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error))))
+                code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told + help,
+                cause: error))
+          ))
       }
     }
   }
@@ -125,7 +128,7 @@ struct MendSession: Sendable {
     let before = try facts(of: file, flag)
     let options = wanted(file, before).needed(by: before, at: file.path)
     guard !options.mends.isEmpty else { return MendDocument.Made(done: [], file: nil) }
-    let name = target.path(
+    let name = try target.path(
       for: file.path, below: inputs,
       extension: options.mends.contains(.fileExtension) ? before?.container : nil)
     try claim(name)
@@ -138,7 +141,7 @@ struct MendSession: Sendable {
         ? MendError(error)
         : MendError(.notProven, "mended, it could not be read (\(error.message)); the source is as it was")
     }
-    try MendValidation.check(before, after.media, options, done: outcome.done)
+    try MendValidation.check(before, after.media, options, outcome)
     guard (try? file.handle.currentIdentity()) == file.identity else {
       throw MendError(.sourceChanged, "it changed while it was mended; try again when nothing writes to it")
     }
@@ -199,6 +202,7 @@ enum MendNeeds {
     switch rule {
     case "mp4.notFastStart": .faststart
     case "mp4.fragmented": .unfragment
+    case "duration.missing", "duration.unstated": .duration
     case "privacy.location": .location
     case "ext.mismatch": .fileExtension
     default: nil

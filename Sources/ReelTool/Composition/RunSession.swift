@@ -72,6 +72,25 @@ struct RunSession: Sendable {
     return exit
   }
 
+  /// A run of `reel watch`, until a signal comes or it can't go on.
+  func watch(
+    _ feed: WatchFeed, signals: WatchSignals, options: IngestOptions
+  ) async throws -> RunReport {
+    var options = options
+    options.tellsKnownPosts = target != nil
+    let (end, _) = try await run(.watch(feed, signals), options, wantsResult: false)
+    var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
+    report.isOfQueue = true
+    report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
+    return report
+  }
+
+  func tell(_ report: RunReport) throws {
+    try write(
+      json: { try RunDocument(report).json(pretty: $0) },
+      text: { report.text($0, listing: wereProblemsShown ? 0 : 20, hint: hint) })
+  }
+
   /// `reel publish`
   func publish(_ file: SourceInput, walk: WalkOptions, options: IngestOptions) async throws -> ReelExit {
     var options = options
@@ -96,6 +115,11 @@ struct RunSession: Sendable {
   private enum Inputs {
     case files([SourceInput], WalkOptions)
     case queue(WorkSession)
+    case watch(WatchFeed, WatchSignals)
+
+    var watched: (feed: WatchFeed, signals: WatchSignals)? {
+      if case .watch(let feed, let signals) = self { (feed, signals) } else { nil }
+    }
 
     var work: WorkSession? {
       if case .queue(let work) = self { work } else { nil }
@@ -113,10 +137,11 @@ struct RunSession: Sendable {
       case .files(let inputs, let walk):
         await IngestModel(inputs: inputs, walkOptions: walk, options: options, services: services)
       case .queue(let work): await IngestModel(feed: work.feed, options: options, services: services)
+      case .watch(let feed, _): await IngestModel(feed: feed, options: options, services: services)
       }
     let end: End
     do {
-      end = try await watch(model, of: inputs.work, wantsResult: wantsResult, listsFiles: listsFiles)
+      end = try await observe(model, of: inputs, wantsResult: wantsResult, listsFiles: listsFiles)
     } catch {
       // What went wrong first is what is told.
       try? await appContext.close()
@@ -132,12 +157,16 @@ struct RunSession: Sendable {
     return (end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted))
   }
 
-  private func watch(
-    _ model: IngestModel, of work: WorkSession?, wantsResult: Bool, listsFiles: Bool
+  private func observe(
+    _ model: IngestModel, of inputs: Inputs, wantsResult: Bool, listsFiles: Bool
   ) async throws -> End {
+    let (work, watched) = (inputs.work, inputs.watched)
+    watched?.feed.begin { model.tell($0) }
     // The one file's end is the outcome, which is told once.
     let display = ProgressDisplay(style: style, showsProblems: !wantsResult || output.json)
-    let (log, metrics) = (log, metrics)
+    var measured = metrics
+    if let feed = watched?.feed { measured?.watched = { feed.numbers } }
+    let (log, metrics) = (log, measured)
     // A place that can't be written is told before anything is done.
     try metrics?.write(await model.state)
     let seen = await model.events()
@@ -150,8 +179,8 @@ struct RunSession: Sendable {
     async let logging: Void = Self.write(logged, to: log)
     async let result = Self.result(in: read)
     async let files = Self.files(in: listed)
-    let items = work == nil ? nil : await model.events()
-    let interruption = Interruption()
+    let items = work == nil && watched == nil ? nil : await model.events()
+    let interruption = watched == nil ? Interruption() : nil
     let run = Task { [appContext] in
       await withTaskCancellationHandler {
         await model.run()
@@ -160,11 +189,18 @@ struct RunSession: Sendable {
         work?.limitGrace()
       }
     }
-    async let noted: Void = Self.note(items, of: work) { run.cancel() }
+    async let noted: Void = Self.note(items, of: inputs) { run.cancel() }
     let drawing = Task { await display.draw(model) }
     let measuring = Task { await metrics?.write(model) }
     async let closed = Self.write(written, of: model, to: target) { run.cancel() }
-    let (summary, wasInterrupted) = await interruption.cancelling(run)
+    let (summary, wasInterrupted) =
+      if let signals = watched?.signals {
+        await signals.cancelling(run)
+      } else if let interruption {
+        await interruption.cancelling(run)
+      } else {
+        (await run.value, false)
+      }
     try await noted
     await listening
     await logging
@@ -179,9 +215,13 @@ struct RunSession: Sendable {
   }
 
   private static func note(
-    _ events: IngestEvents?, of work: WorkSession?, orEnd end: @escaping @Sendable () -> Void
+    _ events: IngestEvents?, of inputs: Inputs, orEnd end: @escaping @Sendable () -> Void
   ) async throws {
-    guard let events, let work else { return }
+    guard let events else { return }
+    if let feed = inputs.watched?.feed {
+      for await batch in events.batches() { await feed.note(batch) }
+    }
+    guard let work = inputs.work else { return }
     do throws(CatalogError) {
       try await work.note(events, orEnd: end)
     } catch {

@@ -248,7 +248,7 @@ enum PostersChoice: String, ExpressibleByArgument, CaseIterable {
 /// What is mended before it is published, as people write it: `faststart,location`, or `none`.
 struct MendList: ExpressibleByArgument, Hashable, Sendable {
   /// What can be done to any file that needs it, without a value and without leaving out what is shown.
-  static let possible: [Mend] = [.faststart, .unfragment, .location, .privateTags, .data]
+  static let possible: [Mend] = [.faststart, .unfragment, .duration, .location, .privateTags, .data]
   static let names = possible.map(\.rawValue).joined(separator: ", ")
   /// For messages.
   static let choices = "none, or of \(names) one or several, with commas between them"

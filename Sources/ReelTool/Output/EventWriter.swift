@@ -10,8 +10,9 @@ struct EventTarget: Sendable {
   let isStandardOutput: Bool
 
   /// Opens `FILE`, `-` or `fd:N`; nil when nothing was asked for.
+  /// - Parameter appends: whether a file is added to, not begun anew.
   /// - Throws: ``CommandFailure`` when it can't be opened, before anything else is done.
-  static func open(_ name: String?) throws -> EventTarget? {
+  static func open(_ name: String?, appends: Bool = false) throws -> EventTarget? {
     guard let name else { return nil }
     if name == "-" { return EventTarget(stream: .standardOutput, isStandardOutput: true) }
     if name.hasPrefix("fd:") { return try inherited(name) }
@@ -19,7 +20,8 @@ struct EventTarget: Sendable {
       throw CommandFailure(
         .usage, "--events \(name): that file holds something else than events; name another, or remove it")
     }
-    let descriptor = Glibc.open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o600)
+    let descriptor = Glibc.open(
+      name, O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC | O_NOCTTY, 0o600)
     guard descriptor >= 0 else {
       throw CommandFailure(
         .couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")

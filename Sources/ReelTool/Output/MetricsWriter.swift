@@ -22,6 +22,8 @@ struct MetricsWriter: Sendable {
   private let times: StageTimes
   private let prober: SandboxedProber
   private let startedAt = Date()
+  /// Of the folders that are watched.
+  var watched: @Sendable () -> WatchNumbers? = { nil }
 
   private static let interval = Duration.seconds(15)
 
@@ -39,9 +41,10 @@ struct MetricsWriter: Sendable {
 
   /// - Throws: ``CommandFailure`` when it can't be written.
   func write(_ state: IngestState) throws {
-    let metrics = RunMetrics(
+    var metrics = RunMetrics(
       run: run, state: state, startedAt: startedAt, now: Date(), stages: times.seconds,
       replacedWorkers: prober.replacedWorkers)
+    metrics.watch = watched()
     let file = try WholeFile(at: path)
     try file.write(metrics.text())
     try file.finish(durably: false)

@@ -62,7 +62,7 @@ extension Preset {
       # What a <video> element plays without a second source.
       policy: 1
       name: web-playback
-      version: 2026-11-21
+      version: 2026-11-24
       sources:
         # H.264 with AAC in MP4, and VP8, VP9 with Opus or Vorbis in WebM, have the widest support. The pages themselves
         # could not be read when this was written; the codecs agree with MDN's page on the choice of codecs.
@@ -73,6 +73,7 @@ extension Preset {
         mp4.notFastStart: error
         mp4.fragmented: warn
         duration.missing: error
+        duration.unstated: warn
         codec.video: [h264, vp8, vp9, av1]
         codec.audio: [aac, mp3, opus, vorbis]
         pixel.depth: 8

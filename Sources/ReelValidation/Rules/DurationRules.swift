@@ -2,7 +2,7 @@ import ReelCore
 
 /// How long is it?
 enum DurationRules {
-  static let all = [missing, minimum, maximum, expected, mismatch]
+  static let all = [missing, unstated, minimum, maximum, expected, mismatch]
 
   private static let missing = Rule.media(
     "duration.missing", "the duration is known",
@@ -14,7 +14,25 @@ enum DurationRules {
     guard media.duration == nil else { return .passed }
     return .broken(
       "nothing in it tells how long it is", expected: "a duration", found: "none",
-      fix: "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
+      fix: media.isMatroska
+        ? mend(media) : "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
+  }
+
+  private static let unstated = Rule.media(
+    "duration.unstated", "a WebM or Matroska file states how long it is",
+    "Browsers record WebM without a duration and without an index. Players show no time bar until they have read all "
+      + "of it, and can't go to a place in it."
+  ) { media in
+    guard media.isMatroska, let source = media.durationSource else { return .notApplicable }
+    guard source != .container else { return .passed }
+    return .broken(
+      "it does not state how long it is, so that players can't search it",
+      expected: "a duration in its header",
+      found: "none", fix: mend(media))
+  }
+
+  private static func mend(_ media: MediaInfo) -> String {
+    "reel mend FILE --duration -o OUT.\(media.container.fileExtension)"
   }
 
   private static let minimum = Rule.media(

@@ -1,0 +1,130 @@
+import ReelCore
+import ReelProbe
+
+/// A Matroska or WebM file, taken apart: what stands in its Segment, and when its blocks are shown (RFC 9559).
+struct MatroskaFile {
+  enum Item: Hashable {
+    /// By its number.
+    case cluster(Int)
+    case info(Range<Int64>)
+    /// What is copied as it is.
+    case other(id: UInt32, Range<Int64>)
+  }
+  private(set) var items: [Item] = []
+  private(set) var clusters: [MatroskaCluster] = []
+  private(set) var cues: CueList?
+  /// Where the Segment begins in the source.
+  let segment: Int64
+  /// Where it ends there.
+  private(set) var end: Int64
+  /// Whether the file ends before it does.
+  private(set) var isCut: Bool
+  /// In ticks of the Segment; nil without blocks that have a time.
+  private(set) var duration: Double?
+
+  private static let mostClusters = 1_000_000
+  private static let mostItems = 100_000
+  private static let largestInfo: Int64 = 1 << 20
+
+  /// Reads the head of every block.
+  /// - Throws: `corrupt`, `notMendable`, and what stops the reading.
+  init(_ source: BoundedSource) throws(MendError) {
+    let head = try MatroskaHead(source)
+    let (scale, cueTrack) = (head.scale, head.cueTrack)
+    segment = head.segment.start
+    end = head.segment.contents
+    let segmentEnd = min(head.segment.end ?? source.size, source.size)
+    isCut = head.segment.end ?? 0 > source.size
+    var clocks = Dictionary(head.clocks.map { ($0.number, $0) }) { first, _ in first }
+    var cues = cueTrack.map { CueList(track: $0, scale: scale) }
+    while end < segmentEnd {
+      guard let element = EBMLElement(source, at: end) else {
+        guard try Self.isCut(at: end, in: source) else { throw MatroskaCluster.damaged }
+        isCut = true
+        break
+      }
+      guard element.id == MatroskaID.cluster else {
+        guard let elementEnd = element.end else { throw MatroskaCluster.damaged }
+        guard elementEnd <= segmentEnd else {
+          guard segmentEnd == source.size else { throw MatroskaCluster.damaged }
+          isCut = true
+          break
+        }
+        try add(element, elementEnd)
+        continue
+      }
+      var key: Int64?
+      let cluster = try MatroskaCluster(element, segmentEnd: segmentEnd, in: source) { block in
+        clocks[block.track]?.add(block.time, lasting: block.duration, frames: block.frames, scale: scale)
+        if block.isKey, block.track == cueTrack, key == nil { key = block.time }
+      }
+      end = cluster.end
+      if cluster.hasBlocks || !cluster.isCut {
+        if let key { cues?.add(key, cluster: clusters.count) }
+        items.append(.cluster(clusters.count))
+        clusters.append(cluster)
+      }
+      guard clusters.count <= Self.mostClusters else {
+        throw MendError(.notMendable, "it has more than \(Self.mostClusters) clusters")
+      }
+      guard !cluster.isCut else {
+        isCut = true
+        break
+      }
+    }
+    if source.isOverdue() || source.stop != nil { throw MatroskaCluster.damaged }
+    self.cues = cues.flatMap { $0.points.isEmpty ? nil : $0 }
+    let shown = clocks.values.filter { $0.kind != .other }
+    duration = (shown.isEmpty ? Array(clocks.values) : shown).compactMap { $0.end(scale: scale) }.max()
+    try refuseMore(in: source, behind: segmentEnd)
+  }
+
+  private mutating func add(_ element: EBMLElement, _ elementEnd: Int64) throws(MendError) {
+    let range = element.start..<elementEnd
+    end = elementEnd
+    switch element.id {
+    // They are made anew.
+    case MatroskaID.seekHead, MatroskaID.cues: return
+    case MatroskaID.header, MatroskaID.segment: throw Self.several
+    case MatroskaID.info:
+      guard elementEnd - element.contents <= Self.largestInfo else { throw MatroskaCluster.damaged }
+      items.append(.info(range))
+    // It was of the whole Segment.
+    case MatroskaID.checksum: return
+    default:
+      if case .other(MatroskaID.void, let last)? = items.last, element.id == MatroskaID.void,
+        last.upperBound == range.lowerBound
+      {
+        items[items.count - 1] = .other(id: MatroskaID.void, last.lowerBound..<elementEnd)
+      } else {
+        items.append(.other(id: element.id, range))
+      }
+    }
+    guard items.count - clusters.count <= Self.mostItems else {
+      throw MendError(.notMendable, "there is too much in it beside its clusters")
+    }
+  }
+
+  private static let several = MendError(
+    .notMendable, "it is several files in one, one after the other; take it apart first")
+
+  /// What follows the Segment is kept, but not another one.
+  private func refuseMore(in source: BoundedSource, behind segmentEnd: Int64) throws(MendError) {
+    guard segmentEnd < source.size, let next = EBMLElement(source, at: segmentEnd) else { return }
+    if next.id == MatroskaID.header || next.id == MatroskaID.segment { throw Self.several }
+  }
+
+  /// Whether what is no element at `offset` is the beginning of one, or room that was never written to.
+  static func isCut(at offset: Int64, in source: BoundedSource) throws(MendError) -> Bool {
+    let left = source.size - offset
+    if left < 12, source.bytes(at: offset, count: 1).first.map({ $0 >= 0x10 }) ?? false { return true }
+    guard left <= 64 << 20 else { return false }
+    var next = offset
+    while next < source.size {
+      let bytes = source.bytes(at: next, count: Int(min(1 << 20, source.size - next)))
+      guard !bytes.isEmpty, bytes.allSatisfy({ $0 == 0 }) else { return false }
+      next += Int64(bytes.count)
+    }
+    return true
+  }
+}

@@ -1,0 +1,77 @@
+import ReelCore
+import ReelProbe
+
+/// What stands before the first cluster of a Matroska file.
+struct MatroskaHead {
+  let segment: EBMLElement
+  /// Nanoseconds in a tick of the Segment.
+  private(set) var scale: UInt64 = 1_000_000
+  /// In ticks of the Segment, as it is stated.
+  private(set) var duration: Double?
+  private(set) var clocks: [TrackClock] = []
+  /// Whether there is an index, or not more than one cluster that it could lead to.
+  private(set) var hasCues = false
+
+  private static let mostElements = 100_000
+
+  /// - Throws: `corrupt`, `notMendable`.
+  init(_ source: BoundedSource) throws(MendError) {
+    guard let header = EBMLElement(source, at: 0), header.id == MatroskaID.header, let end = header.end,
+      let segment = EBMLElement(source, at: end), segment.id == MatroskaID.segment
+    else { throw MatroskaCluster.damaged }
+    for element in header.elements(in: source) {
+      let most: UInt64 =
+        element.id == MatroskaID.longestID ? 4 : element.id == MatroskaID.longestSize ? 8 : .max
+      guard element.number(in: source) ?? 0 <= most || most == .max else {
+        throw MendError(.notMendable, "its elements are longer than Matroska's")
+      }
+    }
+    self.segment = segment
+    try readElements(source)
+    guard !clocks.isEmpty else {
+      throw MendError(.notMendable, "it does not say what its tracks are before its pictures and sound begin")
+    }
+    guard !clocks.contains(where: \.hasOwnScale) else {
+      throw MendError(.notMendable, "a track of it counts time by a clock of its own")
+    }
+  }
+
+  private mutating func readElements(_ source: BoundedSource) throws(MendError) {
+    let end = min(segment.end ?? source.size, source.size)
+    var (next, hasInfo, clusters) = (segment.contents, false, 0)
+    for _ in 0..<Self.mostElements where next < end {
+      guard let element = EBMLElement(source, at: next) else { break }
+      switch element.id {
+      case MatroskaID.info:
+        hasInfo = true
+        for part in element.elements(in: source) {
+          if part.id == MatroskaID.timestampScale { scale = part.number(in: source) ?? 0 }
+          if part.id == MatroskaID.duration { duration = part.real(in: source) }
+        }
+      case MatroskaID.tracks:
+        for entry in element.elements(in: source) where entry.id == MatroskaID.entry {
+          if let clock = TrackClock(entry, in: source) { clocks.append(clock) }
+        }
+      case MatroskaID.cues: hasCues = true
+      case MatroskaID.cluster: clusters += 1
+      default: break
+      }
+      // Of a file that says where its clusters end, all are passed over for what is behind them.
+      guard let elementEnd = element.end, element.id != MatroskaID.cluster || !hasCues else { break }
+      next = elementEnd
+    }
+    if clusters <= 1, next >= end { hasCues = true }
+    guard hasInfo, (1...1_000_000_000).contains(scale) else { throw MatroskaCluster.damaged }
+  }
+
+  /// The track whose key frames are where a player may begin: video, or else sound.
+  var cueTrack: UInt64? {
+    (clocks.first { $0.kind == .video } ?? clocks.first { $0.kind == .audio })?.number
+  }
+
+  /// Whether it states its duration and where all is.
+  var isSearchable: Bool {
+    guard segment.end != nil, let duration, duration.isFinite, duration > 0 else { return false }
+    return hasCues
+  }
+}

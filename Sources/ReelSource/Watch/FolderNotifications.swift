@@ -1,0 +1,117 @@
+import Glibc
+import ReelCore
+import Synchronization
+
+/// What the kernel tells of folders while they are watched (inotify(7)).
+package final class FolderNotifications: Sendable {
+  package enum Change: Hashable, Sendable {
+    /// Somebody who could write to it has closed it, or it was moved here as it is.
+    case closed(SourcePath)
+    /// It is new: a file that is being written, or a folder.
+    case appeared(SourcePath)
+    /// It was removed, or moved elsewhere.
+    case gone(SourcePath)
+    /// The watched folder itself is not what it was.
+    case lost
+    /// More has happened than the kernel remembers.
+    case overflowed
+  }
+
+  private let queue: Descriptor
+  private let folders = Mutex<[Int32: SourcePath]>([:])
+  /// Whether a folder could not be watched.
+  private let isShort = Atomic(false)
+
+  private static let interests = UInt32(
+    IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF
+      | IN_ONLYDIR)
+
+  /// - Throws: where the user has too many (`fs.inotify.max_user_instances`).
+  package init() throws(SystemError) {
+    queue = Descriptor(
+      adopting: try retryingInterrupts("inotify_init1") { inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) })
+  }
+
+  /// How many folders are watched.
+  package var count: Int { folders.withLock { $0.count } }
+
+  /// Watches a folder, but not those in it: what is listed from now on, and what changes later, is all that there is.
+  func watch(_ path: SourcePath, _ folder: Descriptor) {
+    // By the descriptor: its name may mean another one by now.
+    let number = queue.holding { queue in
+      folder.holding { inotify_add_watch(queue, "/proc/self/fd/\($0)", Self.interests) }
+    }
+    // Gone already, or too many (`fs.inotify.max_user_watches`).
+    if number < 0 { return isShort.store(errno != ENOENT, ordering: .relaxed) }
+    folders.withLock { $0[number] = path }
+  }
+
+  /// Whether there are folders that are not watched, because the user watches too many.
+  var isIncomplete: Bool { isShort.load(ordering: .relaxed) }
+
+  /// Waits until there are changes, `other` is readable, or the time is over.
+  static func wait(for all: [FolderNotifications], or other: Int32, atMost patience: Duration) {
+    var requests = (all.map(\.queue.rawValue) + [other]).map {
+      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+    }
+    withExtendedLifetime(all) { _ = poll(&requests, nfds_t(requests.count), patience.milliseconds) }
+  }
+
+  /// What has changed since the last call, some of it; nothing when nothing has.
+  package func changes() -> [Change] {
+    let size = 64 << 10
+    return withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { buffer in
+      let count = queue.holding { read($0, buffer.baseAddress, size) }
+      guard count > 0 else { return [] }
+      var changes: [Change] = []
+      var offset = 0
+      while offset + MemoryLayout<inotify_event>.size <= count {
+        let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+        let name = UnsafeRawBufferPointer(buffer)[
+          (offset + MemoryLayout<inotify_event>.size)..<(offset + MemoryLayout<inotify_event>.size
+            + Int(event.len))]
+        offset += MemoryLayout<inotify_event>.size + Int(event.len)
+        if let change = change(event, Array(name.prefix { $0 != 0 })) { changes.append(change) }
+      }
+      return changes
+    }
+  }
+
+  private func change(_ event: inotify_event, _ name: [UInt8]) -> Change? {
+    let has = { (bits: Int32) in event.mask & UInt32(bitPattern: bits) != 0 }
+    if has(IN_Q_OVERFLOW) { return .overflowed }
+    guard let folder = folders.withLock({ $0[event.wd] }) else { return nil }
+    if has(IN_IGNORED) {
+      folders.withLock { $0[event.wd] = nil }
+      return folder == root ? .lost : nil
+    }
+    if has(Int32(IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) { return folder == root ? .lost : nil }
+    let path = folder.appending(name)
+    if has(IN_DELETE | IN_MOVED_FROM) {
+      if has(IN_ISDIR) { leave(path) }
+      return .gone(path)
+    }
+    return has(IN_ISDIR) || has(IN_CREATE) ? .appeared(path) : .closed(path)
+  }
+
+  /// The folder that was watched first.
+  private var root: SourcePath? { folders.withLock { $0.min { $0.key < $1.key }?.value } }
+
+  /// What moves away is not watched any more: what happens there would be told under its old name.
+  private func leave(_ path: SourcePath) {
+    let below = path.bytes + [UInt8(ascii: "/")]
+    let left = folders.withLock { folders in
+      let left = folders.filter { $0.value == path || $0.value.bytes.starts(with: below) }.map(\.key)
+      for number in left { folders[number] = nil }
+      return left
+    }
+    queue.holding { queue in for number in left { _ = inotify_rm_watch(queue, number) } }
+  }
+}
+
+extension Duration {
+  /// At least one, for a wait that is any.
+  fileprivate var milliseconds: Int32 {
+    Int32(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 + 1)
+  }
+}

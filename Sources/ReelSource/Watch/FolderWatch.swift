@@ -1,0 +1,285 @@
+import FoundationEssentials
+import Glibc
+import ReelCore
+
+/// A folder or a bucket that is watched: gives the files in it once each is settled, first those that are there, then
+/// those that come.
+///
+/// A folder is watched before it is listed, so nothing falls in between. Where the kernel tells nothing (network file
+/// systems, FUSE), and of buckets, the whole is listed again and again.
+package struct FolderWatch: Sendable {
+  package struct Settings: Sendable {
+    package var waits: SettlingFiles.Waits
+    /// How often the whole is listed where nothing is told.
+    package var interval: Duration
+    /// Whether it is listed so in any case.
+    package var polls: Bool
+
+    /// - Parameters: as the properties.
+    package init(waits: SettlingFiles.Waits, interval: Duration, polls: Bool) {
+      (self.waits, self.interval, self.polls) = (waits, interval, polls)
+    }
+  }
+
+  package enum Finding: Sendable {
+    /// It is settled, and has not changed for so long.
+    case file(FoundFile, rest: Duration)
+    case failed(SourcePath, SourceError)
+    case notice(Notice)
+  }
+
+  /// What is to be told of the folder itself.
+  package enum Notice: Hashable, Sendable {
+    /// It is not there, or not mounted: it is waited for.
+    case gone
+    /// It is there again.
+    case back
+    /// It is listed again and again, because of what is said.
+    case polled(because: String)
+    /// More has happened than the kernel remembers: everything is looked at again.
+    case overflowed
+  }
+
+  package let path: SourcePath
+  private let input: SourceInput
+  private let options: WalkOptions
+  private let settings: Settings
+  private var settling: SettlingFiles
+  private var notifications: FolderNotifications?
+  /// Which folder is watched; nil while it is not there.
+  private var identity: DirectoryIdentity?
+  private var hasBegun = false
+  private var polls: Bool
+  /// What is to be looked at, and whether its writer has closed it.
+  private var noticed: [SourcePath: Bool] = [:]
+  private var needsListing = false
+  private var nextListing: Duration?
+  private var nextCheck = Duration.zero
+  private var walk: Walk?
+
+  private struct Walk {
+    let items: SourceWalk
+    let isWhole: Bool
+    let closed: Set<SourcePath>
+    var seen: Set<Int> = []
+    var isComplete = true
+  }
+
+  /// How often it is seen whether the folder is still there.
+  private static let checks = Duration.seconds(2)
+  /// Files that are looked at before new changes are.
+  private static let portion = 256
+
+  package init(_ input: SourceInput, options: WalkOptions, settings: Settings) {
+    (path, self.input, self.options, self.settings) = (input.path, input, options, settings)
+    settling = SettlingFiles(settings.waits)
+    polls = settings.polls || input.isRemote
+  }
+
+  /// Files that are not settled.
+  package var waiting: Int { settling.count + noticed.count }
+
+  /// Whether it is there.
+  package var isThere: Bool { input.isRemote || identity != nil }
+
+  /// How many folders the kernel watches.
+  package var watchedFolders: Int { notifications?.count ?? 0 }
+
+  /// Whether everything that was there at the beginning has been looked at.
+  package var isListed: Bool { hasBegun && !needsListing && walk == nil }
+
+  // MARK: Looking
+
+  /// What is settled by now, at most `count`; nothing when nothing is. Blocks for as long as it takes to look.
+  /// - Parameters:
+  ///   - now: counted from any one moment.
+  ///   - date: the same, by the clock that files' times are of.
+  package mutating func next(upTo count: Int, at now: Duration, _ date: Date) -> [Finding] {
+    var found = check(at: now)
+    guard isThere else { return found }
+    found += readChanges(at: now)
+    if walk == nil { beginWalk(at: now) }
+    guard let walk else { return found }
+    let items = walk.items.next(upTo: count)
+    if items.isEmpty {
+      end(walk, at: now, &found)
+    } else {
+      for item in items { if let finding = look(at: item, now, date) { found.append(finding) } }
+    }
+    return found
+  }
+
+  private mutating func beginWalk(at now: Duration) {
+    if needsListing || nextListing.map({ $0 <= now }) ?? false {
+      (needsListing, nextListing) = (false, nil)
+      var options = options
+      if let notifications { options.onFolder = { notifications.watch($0, $1) } }
+      walk = Walk(items: SourceWalk(inputs: [input], options: options), isWhole: true, closed: [])
+      return
+    }
+    var portion =
+      noticed.count <= Self.portion
+      ? noticed
+      : Dictionary(
+        uniqueKeysWithValues: noticed.prefix(Self.portion).map { ($0.key, $0.value) })
+    for path in portion.keys { noticed[path] = nil }
+    for path in settling.due(upTo: Self.portion, at: now) where portion[path] == nil { portion[path] = false }
+    guard !portion.isEmpty else { return }
+    var options = options
+    if let notifications { options.onFolder = { notifications.watch($0, $1) } }
+    // In order, so that two runs over the same changes are alike.
+    let inputs = portion.keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map {
+      SourceInput(path: $0, beneath: path)
+    }
+    walk = Walk(
+      items: SourceWalk(inputs: inputs, options: options), isWhole: false,
+      closed: Set(portion.filter(\.value).keys))
+  }
+
+  private mutating func end(_ ended: Walk, at now: Duration, _ found: inout [Finding]) {
+    walk = nil
+    hasBegun = true
+    if ended.isWhole, ended.isComplete, polls { settling.keep(ended.seen) }
+    if notifications?.isIncomplete == true {
+      // What is not watched has to be listed.
+      (notifications, polls) = (nil, true)
+      found.append(
+        .notice(
+          .polled(
+            because:
+              "more folders are in it than may be watched; raise fs.inotify.max_user_watches to be told at once"
+          )))
+    }
+    if ended.isWhole, polls { nextListing = now + settings.interval }
+  }
+
+  private mutating func look(at item: WalkItem, _ now: Duration, _ date: Date) -> Finding? {
+    switch item {
+    case .candidate(let file):
+      walk?.seen.insert(file.path.hashValue)
+      // Times of another machine's clock say nothing.
+      let age = polls ? 0 : date.timeIntervalSince1970 - Double(file.identity.changedAt) / 1e9
+      let isClosed = file.isRemote || walk?.closed.contains(file.path) ?? false
+      let verdict = settling.saw(
+        file.path, file.identity, age: .seconds(min(max(0, age), 1e9)), isClosed: isClosed, at: now)
+      guard case .settled(let rest) = verdict else { return nil }
+      return .file(file, rest: rest)
+    case .ignored(let path), .orphanSidecar(let path):
+      settling.forget(path)
+      FileDisposal.putBack(path)
+      return nil
+    case .failed(let path, let error):
+      walk?.isComplete = false
+      walk?.seen.insert(path.hashValue)
+      switch error.code {
+      case .notFound where path != self.path, .sourceChanged:
+        settling.forget(path)
+        if error.code == .sourceChanged { settling.noticed(path, at: now) }
+        return nil
+      default:
+        // Whether the folder itself is there, its check tells.
+        guard path != self.path || input.isRemote else { return nil }
+        return settling.isUnreachable(path) ? .failed(path, error) : nil
+      }
+    }
+  }
+
+  // MARK: The folder itself
+
+  private mutating func check(at now: Duration) -> [Finding] {
+    guard !input.isRemote else {
+      if !hasBegun, walk == nil { needsListing = true }
+      return []
+    }
+    guard now >= nextCheck else { return [] }
+    nextCheck = now + Self.checks
+    let current = DirectoryIdentity(at: path)
+    guard current != identity else { return [] }
+    let wasThere = identity != nil
+    (identity, notifications, walk, noticed) = (current, nil, nil, [:])
+    guard current != nil else { return wasThere || !hasBegun ? [.notice(.gone)] : [] }
+    needsListing = true
+    var found: [Finding] = hasBegun ? [.notice(.back)] : []
+    polls = settings.polls
+    if !polls, !LocalFileSystem.holds(path.text) {
+      polls = true
+      found.append(
+        .notice(.polled(because: "it is on a file system that may not tell what is written to it")))
+    }
+    if !polls {
+      do {
+        notifications = try FolderNotifications()
+      } catch {
+        polls = true
+        found.append(.notice(.polled(because: "the kernel tells of no more folders (\(error))")))
+      }
+    }
+    return found
+  }
+
+  private mutating func readChanges(at now: Duration) -> [Finding] {
+    guard let notifications else { return [] }
+    var found: [Finding] = []
+    while case let changes = notifications.changes(), !changes.isEmpty {
+      for change in changes {
+        switch change {
+        case .closed(let path): noticed[path] = true
+        case .appeared(let path): noticed[path] = noticed[path] ?? false
+        case .gone(let path):
+          noticed[path] = nil
+          settling.forget(path)
+        case .lost: nextCheck = now
+        case .overflowed:
+          if !needsListing { found.append(.notice(.overflowed)) }
+          needsListing = true
+        }
+      }
+      // What is known already is looked at first when there is no end of it.
+      if noticed.count > 1 << 16 { break }
+    }
+    return found
+  }
+
+  // MARK: What became of them
+
+  /// It looks cut off: it is given again when it has been left alone for longer.
+  /// - Returns: false when it has been for long enough.
+  package mutating func looksCutOff(_ file: FoundFile, after rest: Duration, at now: Duration) -> Bool {
+    settling.looksCutOff(file.path, file.identity, after: rest, at: now)
+  }
+
+  /// It could not be dealt with now: it is given again after `delay`, or when it changes.
+  package mutating func retry(
+    _ path: SourcePath, _ identity: FileIdentity, after delay: Duration, at now: Duration
+  ) {
+    settling.retry(path, identity, after: delay, at: now)
+  }
+
+  /// It has changed since it was given.
+  package mutating func changed(_ path: SourcePath, at now: Duration) {
+    settling.forget(path)
+    settling.noticed(path, at: now)
+  }
+
+  /// It is not where it was.
+  package mutating func left(_ path: SourcePath) { settling.forget(path) }
+
+  // MARK: Waiting
+
+  /// How long there is nothing to do, unless something is told.
+  private func pause(at now: Duration) -> Duration {
+    if walk != nil || needsListing || !noticed.isEmpty { return .zero }
+    let next = [settling.nextDue, nextListing, input.isRemote ? nil : nextCheck].compactMap(\.self).min()
+    return max(.zero, (next ?? now + Self.checks) - now)
+  }
+
+  /// Waits for something to do in one of `watches`, until `other` is readable, or for `patience`. Blocks.
+  package static func wait(
+    for watches: [FolderWatch], or other: Int32, at now: Duration, atMost patience: Duration
+  ) {
+    let pause = watches.map { $0.pause(at: now) }.min() ?? patience
+    guard pause > .zero else { return }
+    FolderNotifications.wait(
+      for: watches.compactMap(\.notifications), or: other, atMost: min(pause, patience))
+  }
+}

@@ -1,0 +1,178 @@
+import ArgumentParser
+import Glibc
+import ReelCore
+import ReelIngest
+import ReelSource
+import ReelTerminal
+
+/// `reel watch FOLDER…`
+struct WatchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Ingest what is in folders, then what comes, each file once it is whole.",
+    discussion: """
+      A file is taken in when its writer has closed it, or it has not changed for a while; one that looks cut off is \
+      looked at again before it is called that. SIGTERM ends it, SIGHUP lets it read its settings again and open its \
+      event file anew. Buckets (s3://bucket/folder/) are listed every --every.
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      "What becomes of a file that is a post: keep (default), delete, or move:FOLDER.", valueName: "what"),
+    transform: RawArguments.text)
+  var after: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "What becomes of a file that is none and never will be: keep (default), or move:FOLDER, with a text beside it "
+        + "that says why.", valueName: "what"),
+    transform: RawArguments.text)
+  var reject: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long a file that nobody is known to have closed has to stay as it is (default: 2; 10 where folders are "
+        + "polled).", valueName: "seconds"))
+  var settle: Double?
+
+  @Flag(help: "List the folders again and again, where the system does not tell what others write.")
+  var poll = false
+
+  @Option(
+    help: ArgumentHelp(
+      "How often that is, and buckets are listed (default: 10s, 30s for buckets), such as 30s or 5m.",
+      valueName: "time"))
+  var every: Interval?
+
+  @OptionGroup var intake: IntakeOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var reading: ReadingOptions
+  @OptionGroup var output: RunOutputOptions
+  @OptionGroup var library: LibraryOptions
+  @OptionGroup var lanes: JobsOptions
+
+  @Option(help: ArgumentHelp("Ingest only files that match; can be repeated.", valueName: "glob"))
+  var include: [String] = []
+
+  @Option(help: ArgumentHelp("Skip files and folders that match; can be repeated.", valueName: "glob"))
+  var exclude: [String] = []
+
+  @Argument(help: "The folders, by path or address (s3://bucket/folder/).", completion: .directory)
+  var folders: [String]
+
+  func validate() throws {
+    if let settle, !(settle >= 0 && settle <= 86_400) {
+      throw ValidationError("--settle is a number of seconds from 0 to 86400.")
+    }
+    if reject == "delete" {
+      throw ValidationError("--reject is keep or move:FOLDER: what is no post is never removed.")
+    }
+  }
+
+  func run() async throws {
+    let signals = WatchSignals()
+    let manager = ServiceManager(environment: try ProcessEnvironment.current().texts { _ in true })
+    try await WatchSession(plan: { try await plan(manager) }, signals: signals, manager: manager).run()
+  }
+
+  /// - Throws: ``CommandFailure``.
+  private func plan(_ manager: ServiceManager) async throws -> WatchSession.Plan {
+    let settings = try SettingsReader.read(
+      flags: Settings(
+        library, reading: reading, intake: intake, output: output, store: store, jobs: lanes.jobs),
+      file: library.config)
+    let filter = NameFilter(
+      including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
+    let inputs = try await Sources.inputs(RawArguments.paths(folders), settings)
+    let disposals = WatchFeed.Disposals(
+      after: try disposal(after, "--after"), reject: try disposal(reject, "--reject"))
+    try check(inputs, disposals)
+    var options = intake.ingestOptions(settings)
+    options.onError = .continue
+    let target = try EventTarget.open(output.events, appends: true)
+    let appContext = try await AppContext.open(
+      settings, dryRun: false, jobs: options.jobs, posters: options.posters, policy: intake.policy,
+      measures: output.metrics != nil)
+    let session = RunSession(
+      appContext: appContext, output: output, settings: settings, target: target, hint: library.hint)
+    var walk = WalkOptions(
+      followLinks: reading.followLinks, filter: filter,
+      skippedDirectories: appContext.ownDirectories
+        + [disposals.after, disposals.reject].compactMap(\.folder).compactMap { DirectoryIdentity(at: $0) })
+    walk.skippedAddresses = [appContext.services.uploader.destination.name]
+    let secondLook = Duration.seconds(max(30, settle ?? 0))
+    let watches = inputs.map { input in
+      let isTold = !poll && !input.isRemote && LocalFileSystem.holds(input.path.text)
+      let waits = SettlingFiles.Waits(settle: .seconds(settle ?? (isTold ? 2 : 10)), secondLook: secondLook)
+      return FolderWatch(
+        input, options: walk,
+        settings: FolderWatch.Settings(
+          waits: waits, interval: every?.duration ?? .seconds(input.isRemote ? 30 : 10), polls: poll))
+    }
+    do {
+      let feed = try WatchFeed(
+        watches, disposals: disposals, secondLook: secondLook, services: appContext.services
+      ) { manager.tell("READY=1") }
+      return WatchSession.Plan(session: session, feed: feed, options: options)
+    } catch {
+      try? await appContext.close()
+      throw error
+    }
+  }
+
+  private func check(_ inputs: [SourceInput], _ disposals: WatchFeed.Disposals) throws {
+    for input in inputs where !input.isRemote {
+      guard DirectoryIdentity(at: input.path) != nil else {
+        throw CommandFailure(
+          .couldNotRun, "\(input.path) can't be watched: there is no such folder; check the name, or make it")
+      }
+    }
+    let disposes = disposals.after != .keep || disposals.reject != .keep
+    if disposes, let remote = inputs.first(where: \.isRemote) {
+      throw CommandFailure(
+        .usage, "--after and --reject are for folders: what is in \(remote.path) stays there; leave them out")
+    }
+  }
+
+  private func disposal(_ text: String?, _ flag: String) throws -> FileDisposal.Kind {
+    switch text {
+    case nil, "keep": return .keep
+    case "delete": return .delete
+    case let text?:
+      guard text.hasPrefix("move:"), text.count > 5 else {
+        throw CommandFailure(
+          .usage, "\(flag) is keep, move:FOLDER\(flag == "--after" ? ", or delete" : ""); not \(text)")
+      }
+      let path = RawArguments.path(String(text.dropFirst(5)))
+      try makeFolder(path)
+      return .move(path)
+    }
+  }
+
+  private func makeFolder(_ path: SourcePath) throws {
+    guard DirectoryIdentity(at: path) == nil, mkdir(path.text, 0o777) != 0, errno != EEXIST else { return }
+    throw CommandFailure(
+      .couldNotRun, "files can't be moved to \(path): \(String(cString: strerror(errno))); make that folder")
+  }
+}
+
+extension FileDisposal.Kind {
+  fileprivate var folder: SourcePath? {
+    if case .move(let folder) = self { folder } else { nil }
+  }
+}
+
+/// A time between two things, as people write it: `30s`, `5m`, `1h`.
+struct Interval: ExpressibleByArgument, Hashable, Sendable {
+  /// From a second to a day.
+  let duration: Duration
+
+  init?(argument: String) {
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600]
+    guard let unit = argument.last.flatMap({ units[$0] }), let number = Int64(argument.dropLast()),
+      case let (seconds, overflow) = number.multipliedReportingOverflow(by: unit), !overflow,
+      (1...86_400).contains(seconds)
+    else { return nil }
+    duration = .seconds(seconds)
+  }
+}

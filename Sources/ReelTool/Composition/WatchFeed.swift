@@ -1,0 +1,294 @@
+import FoundationEssentials
+import Glibc
+import ReelCore
+import ReelIngest
+import ReelSource
+import ReelTerminal
+import Synchronization
+
+/// Hands a run the files of watched folders once they are settled, and sees to what becomes of them afterwards.
+final class WatchFeed: FileFeed {
+  /// What becomes of a file that was dealt with.
+  struct Disposals: Sendable {
+    /// Of one that became a post, or was one.
+    let after: FileDisposal.Kind
+    /// Of one that did not, and never will.
+    let reject: FileDisposal.Kind
+  }
+
+  private struct State {
+    var watches: [FolderWatch]
+    /// What is under way, by the numbers that the files have in the run.
+    var taken: [Int: Taken] = [:]
+    /// The last number.
+    var count = 0
+    /// How often a file could not be dealt with, one time after the other.
+    var retries: [SourcePath: Int] = [:]
+    var tell: @Sendable ([WatchNotice]) -> Void = { _ in }
+  }
+  private struct Taken {
+    let watch: Int
+    /// Nil for what could not be opened.
+    let file: FoundFile?
+  }
+
+  private let state: Mutex<State>
+  private let disposals: Disposals
+  private let secondLook: Duration
+  private let services: IngestServices
+  private let onListed: @Sendable () -> Void
+  private let cancellation = CancellationFlag()
+  /// Wakes who waits for something to do.
+  private let alarm: Alarm
+  private let blocking = BlockingQueue(label: "reel.watch.disposal", width: 1)
+  private let start = ContinuousClock.now
+
+  /// How long to wait before a file is tried again: longer each time.
+  private static let shortestDelay = Duration.seconds(10)
+  private static let longestDelay = Duration.seconds(600)
+
+  /// - Parameter onListed: called once, when everything that was there at the beginning has been looked at.
+  init(
+    _ watches: [FolderWatch], disposals: Disposals, secondLook: Duration, services: IngestServices,
+    onListed: @escaping @Sendable () -> Void
+  ) throws {
+    state = Mutex(State(watches: watches))
+    (self.disposals, self.secondLook, self.services) = (disposals, secondLook, services)
+    self.onListed = onListed
+    guard let alarm = Alarm() else {
+      throw CommandFailure(.couldNotRun, "too many files are open; raise the limit (ulimit -n)")
+    }
+    self.alarm = alarm
+  }
+
+  /// From now on what is worth knowing is told to `tell`.
+  func begin(telling tell: @escaping @Sendable ([WatchNotice]) -> Void) { state.withLock { $0.tell = tell } }
+
+  /// What is to be measured.
+  var numbers: WatchNumbers {
+    state.withLock { state in
+      WatchNumbers(
+        waiting: state.watches.reduce(0) { $0 + $1.waiting },
+        folders: state.watches.map { ($0.path.text, $0.isThere) })
+    }
+  }
+
+  // MARK: Handing out
+
+  func begin(_ files: [Int]) {}
+
+  func cancel() {
+    cancellation.set()
+    alarm.ring()
+  }
+
+  func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
+    var isListed = false
+    while !isOver(), !cancellation.isSet {
+      let found = state.withLock { state in
+        state.watches.indices.flatMap { index in
+          state.watches[index].next(upTo: count, at: now, Date()).map { (index, $0) }
+        }
+      }
+      let items = found.compactMap { take($1, of: $0) }
+      if !items.isEmpty { return items }
+      if !isListed, state.withLock({ $0.watches.allSatisfy { $0.isListed || !$0.isThere } }) {
+        isListed = true
+        onListed()
+      }
+      if found.isEmpty {
+        FolderWatch.wait(
+          for: state.withLock { $0.watches }, or: alarm.descriptor, at: now, atMost: .seconds(2))
+        alarm.clear()
+      }
+    }
+    return []
+  }
+
+  private var now: Duration { start.duration(to: .now) }
+
+  /// What a run is to take in of it, if anything.
+  private func take(_ finding: FolderWatch.Finding, of watch: Int) -> WalkItem? {
+    switch finding {
+    case .notice(let notice):
+      let path = state.withLock { $0.watches[watch].path }
+      tell(WatchNotice(notice, of: path))
+      return nil
+    case .failed(let path, let error):
+      number(Taken(watch: watch, file: nil))
+      return .failed(path, error)
+    case .file(let file, let rest):
+      if rest < secondLook, !file.isRemote, looksCutOff(file) {
+        let waits = state.withLock { $0.watches[watch].looksCutOff(file, after: rest, at: now) }
+        if waits {
+          tell(
+            WatchNotice(
+              path: file.path, code: .looksCutOff, message: "it looks cut off; it is looked at again later"))
+          return nil
+        }
+      }
+      number(Taken(watch: watch, file: file))
+      return .candidate(file)
+    }
+  }
+
+  private func number(_ taken: Taken) {
+    state.withLock { state in
+      state.count += 1
+      state.taken[state.count] = taken
+    }
+  }
+
+  /// Whether more of it may be on its way. What can't be read says nothing of that.
+  private func looksCutOff(_ file: FoundFile) -> Bool {
+    do throws(ProbeError) {
+      let opened: SourceFile
+      do throws(SourceError) { opened = try file.open() } catch { return false }
+      return try services.prober.probe(opened, cancellation: cancellation).media.truncated == true
+    } catch {
+      return [.truncated, .indexMissing, .empty].contains(error.code)
+    }
+  }
+
+  // MARK: What becomes of them
+
+  /// Sees to the files that `events` tell the end of. What they tell is true already: a post is durable, and its object
+  /// verified.
+  func note(_ events: [IngestEvent]) async {
+    for event in events {
+      guard let reference = event.body.file, let result = PublishResult(event.body),
+        let taken = state.withLock({ $0.taken.removeValue(forKey: reference.number) }), let file = taken.file
+      else { continue }
+      switch result {
+      case .published: await dispose(of: file, taken.watch, disposals.after, because: nil)
+      case .duplicate(let post): await settle(file, taken.watch, asPost: post)
+      case .refused(let refusal): await reject(file, taken.watch, refusal.code.rawValue, refusal.message)
+      case .failed(let failure) where failure.isSourceChanged:
+        state.withLock { $0.watches[taken.watch].changed(file.path, at: now) }
+      case .failed(let failure):
+        switch failure.chance(of: file.path) {
+        case .none: await reject(file, taken.watch, failure.code.rawValue, failure.message)
+        case .later: retry(file, taken.watch)
+        // The run ends: the next one meets it again.
+        case .elsewhere: break
+        }
+      case .planned, .cancelled: break
+      }
+    }
+  }
+
+  /// It was a post before: what is to be taken away must not be all that there is of it.
+  private func settle(_ file: FoundFile, _ watch: Int, asPost post: Post?) async {
+    guard disposals.after != .keep else { return forget(file) }
+    guard let post else { return forget(file) }
+    do throws(UploadError) {
+      let object = try await services.uploader.find(post.video)
+      guard let object, post.size.map({ $0 == object.size }) ?? true else {
+        tell(
+          WatchNotice(
+            path: file.path, code: .notDisposed,
+            message:
+              "it is a post, and the store does not hold its object any more: it stays; put the object back with reel doctor --fix --from this folder"
+          ))
+        return forget(file)
+      }
+    } catch {
+      return retry(file, watch)
+    }
+    await dispose(of: file, watch, disposals.after, because: nil)
+  }
+
+  private func reject(_ file: FoundFile, _ watch: Int, _ code: String, _ message: String) async {
+    await dispose(
+      of: file, watch, disposals.reject,
+      because: "\(file.path): \(message) [\(code)]\n")
+  }
+
+  private func dispose(
+    of file: FoundFile, _ watch: Int, _ kind: FileDisposal.Kind, because reason: String?
+  ) async {
+    guard kind != .keep else { return forget(file) }
+    let result = await blocking.run {
+      Result { () throws(SourceError) in
+        try FileDisposal(kind) { DebugSteps.reach($0.rawValue) }.apply(to: file, reason: reason)
+      }
+    }
+    switch result {
+    case .success(let place):
+      state.withLock { $0.watches[watch].left(file.path) }
+      forget(file)
+      let message = place.map { "it is \($0) now" } ?? "it was removed"
+      tell(WatchNotice(path: file.path, code: reason == nil ? .disposed : .rejected, message: message))
+    case .failure(let error):
+      switch error.code {
+      case .sourceChanged: state.withLock { $0.watches[watch].changed(file.path, at: now) }
+      case .notFound where access(file.path.text, F_OK) != 0:
+        state.withLock { $0.watches[watch].left(file.path) }
+      default:
+        tell(WatchNotice(path: file.path, code: .notDisposed, message: error.told))
+        retry(file, watch)
+      }
+    }
+  }
+
+  private func forget(_ file: FoundFile) { state.withLock { $0.retries[file.path] = nil } }
+
+  private func retry(_ file: FoundFile, _ watch: Int) {
+    state.withLock { state in
+      let times = state.retries[file.path, default: 0]
+      state.retries[file.path] = times + 1
+      let delay = min(Self.longestDelay, Self.shortestDelay * (1 << min(times, 10)))
+      state.watches[watch].retry(file.path, file.identity, after: delay, at: now)
+    }
+    // It is waited for with another deadline than before.
+    alarm.ring()
+  }
+
+  private func tell(_ notice: WatchNotice) {
+    let tell = state.withLock { $0.tell }
+    tell([notice])
+  }
+}
+
+/// A descriptor that becomes readable when somebody says so.
+private struct Alarm {
+  private let reading, writing: Descriptor
+
+  /// Nil where the process has no descriptors left.
+  init?() {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return nil }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    (reading, writing) = (Descriptor(adopting: ends[0]), Descriptor(adopting: ends[1]))
+  }
+
+  var descriptor: Int32 { reading.rawValue }
+
+  func ring() { _ = write(writing.rawValue, [1], 1) }
+
+  func clear() {
+    var bytes = [UInt8](repeating: 0, count: 64)
+    while read(reading.rawValue, &bytes, bytes.count) > 0 {}
+  }
+}
+
+extension WatchNotice {
+  init(_ notice: FolderWatch.Notice, of path: SourcePath) {
+    switch notice {
+    case .gone:
+      self.init(
+        path: path, code: .folderGone,
+        message: "it is not there any more; it is waited for: mount it, or make it again")
+    case .back: self.init(path: path, code: .folderBack, message: "it is there again, and is watched")
+    case .polled(let reason):
+      self.init(path: path, code: .polled, message: "it is listed again and again: \(reason)")
+    case .overflowed:
+      self.init(
+        path: path, code: .overflowed,
+        message: "more has happened than the system remembers; everything is looked at again")
+    }
+  }
+}

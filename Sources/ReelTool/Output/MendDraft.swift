@@ -1,0 +1,225 @@
+import CReel
+import Glibc
+import ReelCore
+import ReelSource
+
+/// A mended file before it has its name: without any in the file system of its place, so that a process that is killed
+/// leaves nothing. Where the file system has no such files it has a name beside its place, and is gone with this.
+final class MendDraft: SourceHandle {
+  private let path: SourcePath
+  /// Beside the place.
+  private let temporary: SourcePath
+  /// Whether it is there under that name.
+  private let hasName: Bool
+  private let source: FileIdentity
+  private let replaces: Bool
+  private let opened: Descriptor
+
+  /// Makes the folders that it lies in.
+  /// - Parameter source: the file that is mended, which is never replaced.
+  /// - Throws: `notWritten`.
+  init(at path: SourcePath, source: FileIdentity, replaces: Bool) throws(MendError) {
+    (self.path, self.source, self.replaces) = (path, source, replaces)
+    try Self.makeFolders(of: path)
+    let name = path.lastComponent.bytes
+    let folder = path.bytes.dropLast(name.count)
+    temporary = SourcePath(
+      bytes: folder + Array(".reel-mend-\(SystemRandomness().name(length: 12))".utf8))
+    let temporary = temporary
+    do throws(SystemError) {
+      if let unnamed = try Self.unnamed(in: SourcePath(bytes: folder.isEmpty ? [UInt8(ascii: ".")] : folder))
+      {
+        (opened, hasName) = (unnamed, false)
+      } else {
+        hasName = true
+        opened = Descriptor(
+          adopting: try retryingInterrupts("open") {
+            temporary.withCString { open($0, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666) }
+          })
+      }
+    } catch {
+      throw Self.failure(path, error)
+    }
+    try checkPlace()
+  }
+
+  deinit {
+    if hasName { _ = temporary.withCString { unlink($0) } }
+  }
+
+  /// Nil where the file system has no files without names, or no `/proc` gives them one later.
+  private static func unnamed(in folder: SourcePath) throws(SystemError) -> Descriptor? {
+    do throws(SystemError) {
+      let file = Descriptor(
+        adopting: try retryingInterrupts("open") {
+          folder.withCString { open($0, reel_o_tmpfile | O_RDWR | O_CLOEXEC, 0o666) }
+        })
+      return access(place(of: file), F_OK) == 0 ? file : nil
+    } catch  where [EOPNOTSUPP, EISDIR, EINVAL].contains(error.code) {
+      return nil
+    }
+  }
+
+  private static func place(of file: borrowing Descriptor) -> String { "/proc/self/fd/\(file.rawValue)" }
+
+  /// The file itself, open for reading and writing.
+  var output: Descriptor { opened }
+
+  var descriptor: Int32? { opened.rawValue }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
+    do throws(SystemError) {
+      return try retryingInterrupts("pread") {
+        pread(opened.rawValue, buffer.baseAddress, buffer.count, off_t(offset))
+      }
+    } catch {
+      throw SourceError(.unreadable, "the mended file could not be read: \(error.reason)")
+    }
+  }
+
+  func currentIdentity() throws(SourceError) -> FileIdentity {
+    var status = stat()
+    guard fstat(opened.rawValue, &status) == 0 else {
+      throw SourceError(
+        .unreadable, "the mended file could not be looked at: \(SystemError.last("fstat").reason)")
+    }
+    let nanoseconds = { (time: timespec) in Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
+    return FileIdentity(
+      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
+      modifiedAt: nanoseconds(status.st_mtim), changedAt: nanoseconds(status.st_ctim))
+  }
+
+  /// The file as it is now, to be read.
+  func sourceFile() throws(ProbeError) -> SourceFile {
+    do throws(SourceError) {
+      return SourceFile(path: path, identity: try currentIdentity(), handle: self)
+    } catch {
+      throw ProbeError(.unreadable, error.message)
+    }
+  }
+
+  /// Makes it durable, and gives it its name.
+  /// - Throws: `notWritten`.
+  func finish() throws(MendError) {
+    do throws(SystemError) {
+      _ = try retryingInterrupts("fsync") { fsync(opened.rawValue) }
+    } catch {
+      throw Self.failure(path, error)
+    }
+    Failpoint.temporarySynced.pass()
+    try checkPlace()
+    do throws(SystemError) {
+      if hasName {
+        if replaces { try rename() } else { try link() }
+      } else {
+        try name()
+      }
+      Failpoint.objectNamed.pass()
+      try syncFolder()
+    } catch {
+      if error.code == EEXIST { throw taken }
+      throw Self.failure(path, error)
+    }
+  }
+
+  // MARK: Names
+
+  private var taken: MendError {
+    MendError(.notWritten, "\(path.text) already exists; name another place, or use --force")
+  }
+
+  /// Before hours of work, and once more after them.
+  private func checkPlace() throws(MendError) {
+    var status = stat()
+    guard path.withCString({ lstat($0, &status) }) == 0 else { return }
+    guard replaces else { throw taken }
+    var target = stat()
+    let isSource =
+      path.withCString({ stat($0, &target) }) == 0 && UInt64(target.st_dev) == source.device
+      && UInt64(target.st_ino) == source.inode
+    guard !isSource else {
+      throw MendError(.notWritten, "\(path.text) is the source itself, which is never replaced")
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw MendError(.notWritten, "\(path.text) is not a regular file, and is not replaced")
+    }
+  }
+
+  /// Gives a name to what has none. A name that is taken is replaced by way of another one, which is there for a moment.
+  private func name() throws(SystemError) {
+    do throws(SystemError) {
+      return try name(path)
+    } catch  where replaces && error.code == EEXIST {
+      try name(temporary)
+    }
+    do throws(SystemError) {
+      try rename()
+    } catch {
+      _ = temporary.withCString { unlink($0) }
+      throw error
+    }
+  }
+
+  private func name(_ path: SourcePath) throws(SystemError) {
+    _ = try retryingInterrupts("linkat") {
+      path.withCString { linkat(AT_FDCWD, Self.place(of: opened), AT_FDCWD, $0, AT_SYMLINK_FOLLOW) }
+    }
+  }
+
+  private func rename() throws(SystemError) {
+    _ = try retryingInterrupts("rename") {
+      temporary.withCString { from in path.withCString { Glibc.rename(from, $0) } }
+    }
+  }
+
+  /// A second name never replaces a file.
+  private func link() throws(SystemError) {
+    let result = temporary.withCString { from in path.withCString { Glibc.link(from, $0) } }
+    guard result != 0 else { return }
+    let error = SystemError.last("link")
+    guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
+    // A file system without second names.
+    let renamed = temporary.withCString { from in
+      path.withCString { reel_rename_without_replacing(AT_FDCWD, from, AT_FDCWD, $0) }
+    }
+    guard renamed != 0 else { return }
+    let refused = SystemError.last("rename")
+    guard [EINVAL, ENOSYS].contains(refused.code) else { throw refused }
+    // Nor with this; that nothing is there was seen above.
+    try rename()
+  }
+
+  private func syncFolder() throws(SystemError) {
+    let folder = path.bytes.lastIndex(of: UInt8(ascii: "/")).map { SourcePath(bytes: path.bytes[...$0]) }
+    let number = try retryingInterrupts("open") {
+      (folder ?? SourcePath(".")).withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    }
+    try Descriptor(adopting: number).syncFolder()
+  }
+
+  private static func makeFolders(of path: SourcePath) throws(MendError) {
+    let slash = UInt8(ascii: "/")
+    for place in path.bytes.indices where path.bytes[place] == slash && place > 0 {
+      let folder = SourcePath(bytes: path.bytes[..<place])
+      let result = folder.withCString { mkdir($0, 0o777) }
+      if result != 0, errno != EEXIST, errno != EISDIR {
+        let error = SystemError.last("mkdir")
+        guard PictureTarget.kind(of: folder) == S_IFDIR else { throw failure(folder, error) }
+      }
+    }
+  }
+
+  private static func failure(_ path: SourcePath, _ error: SystemError) -> MendError {
+    MendError(.notWritten, "\(path.text) can't be written: \(error.reason)")
+  }
+}
+
+extension SourcePath {
+  fileprivate func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+    let bytes = bytes.map(CChar.init(bitPattern:)) + [0]
+    return bytes.withUnsafeBufferPointer { buffer in
+      // Never empty.
+      buffer.baseAddress.map(body) ?? "".withCString(body)
+    }
+  }
+}

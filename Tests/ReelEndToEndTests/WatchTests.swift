@@ -1,0 +1,368 @@
+import Foundation
+import Glibc
+import ReelCore
+import ReelHTTPFakes
+import ReelTestSupport
+import Testing
+
+@testable import ReelSource
+
+/// `reel watch`, the real program.
+@Suite("watch", .shortTime, .notQuick)
+struct WatchTests {
+  /// A watched folder, and what has become of its files.
+  private struct Scene {
+    let bench: Workbench
+
+    init(reader: Workbench.Reader = .fake) throws {
+      bench = try Workbench(reader: reader)
+    }
+
+    func start(_ arguments: [String], environment: [String: String] = [:]) throws -> ReelBinary.Running {
+      try ReelBinary.start(
+        ["watch", "clips", "--library", bench.library.path, "--events", "events.jsonl"] + arguments,
+        in: bench.folder, environment: bench.environment.merging(environment) { $1 })
+    }
+
+    /// All regular files below, hidden ones too, by their paths from the bench's folder.
+    func files(_ folder: String) -> Set<String> {
+      let names =
+        (try? FileManager.default.subpathsOfDirectory(
+          atPath: bench.folder.appendingPathComponent(folder).path)) ?? []
+      return Set(names.filter { $0.contains(".") })
+    }
+
+    func posts() throws -> Int {
+      bench.hasCatalog ? try LibraryInspection(library: bench.library).published.count : 0
+    }
+
+    func notices() -> [String] {
+      let file = bench.folder.appendingPathComponent("events.jsonl")
+      let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+      return text.split(separator: "\n").filter { $0.contains(#""type":"watch.notice""#) }.map(String.init)
+    }
+
+    func writing(_ name: String) throws -> FileHandle {
+      let path = bench.clips.appendingPathComponent(name).path
+      FileManager.default.createFile(atPath: path, contents: nil)
+      return try #require(FileHandle(forWritingAtPath: path))
+    }
+  }
+
+  private static let video = Workbench.sample("clips/faststart.mp4")
+
+  /// That video with a box behind it that makes it another one.
+  private static func video(_ number: Int) throws -> Data {
+    try Data(contentsOf: video) + Data([0, 0, 0, 24]) + Data("free".utf8)
+      + Data(String(format: "%016d", number).utf8)
+  }
+
+  @Test("whatever its writer is like, each video is one post, and goes where it is to go")
+  func writers() async throws {
+    let scene = try Scene(reader: .real)
+    let clips = scene.bench.clips
+    try Self.video(1).write(to: clips.appendingPathComponent("was there.mp4"))
+    try Data("no video".utf8).write(to: clips.appendingPathComponent("text.mp4"))
+    let watch = try scene.start(["--after", "move:done", "--reject", "move:no", "--settle", "0.3"])
+    try await watch.until { scene.files("no").contains("text.mp4.txt") }
+    // Slowly, a piece after the other.
+    let slow = try scene.writing("slow.mp4")
+    let (first, second) = try (Self.video(2).prefix(9000), Self.video(2).dropFirst(9000))
+    try slow.write(contentsOf: first)
+    // Under another name, renamed; with holes; in place, and never closed.
+    try Self.video(3).write(to: clips.appendingPathComponent(".upload.mp4.x7"))
+    try FileManager.default.moveItem(
+      at: clips.appendingPathComponent(".upload.mp4.x7"), to: clips.appendingPathComponent("renamed.mp4"))
+    let holes = try scene.writing("holes.mp4")
+    try holes.write(contentsOf: Self.video(4) + Data([0, 1, 0, 0]) + Data("free".utf8))
+    try holes.truncate(atOffset: UInt64(Self.video(4).count + 65536))
+    try holes.close()
+    let open = try scene.writing("open.mp4")
+    try open.write(contentsOf: Self.video(5))
+    // One that vanishes, one that stops half-way and goes on later, one in a new folder.
+    try Self.video(6).write(to: clips.appendingPathComponent("gone.mp4.part"))
+    try FileManager.default.removeItem(at: clips.appendingPathComponent("gone.mp4.part"))
+    let half = try scene.writing("half.mp4")
+    try half.write(contentsOf: Self.video(7).prefix(20_000))
+    try half.close()
+    try FileManager.default.createDirectory(
+      at: clips.appendingPathComponent("new/deep"), withIntermediateDirectories: true)
+    try Self.video(8).write(to: clips.appendingPathComponent("new/deep/nested.mp4"))
+    try await watch.until {
+      try scene.posts() == 5 && scene.notices().contains { $0.contains("looksCutOff") }
+    }
+    #expect(scene.files("clips").contains("half.mp4"))
+    try slow.write(contentsOf: second)
+    try slow.close()
+    let rest = try #require(FileHandle(forWritingAtPath: clips.appendingPathComponent("half.mp4").path))
+    try rest.seekToEnd()
+    try rest.write(contentsOf: Self.video(7).dropFirst(20_000))
+    try rest.close()
+    try await watch.until { try scene.posts() == 7 && scene.files("clips").isEmpty }
+    try open.close()
+    watch.send(SIGTERM)
+    let outcome = try await watch.outcome()
+    #expect(outcome.status == 0, "\(outcome)")
+    #expect(
+      scene.files("done") == [
+        "was there.mp4", "slow.mp4", "renamed.mp4", "holes.mp4", "open.mp4", "half.mp4", "nested.mp4",
+      ])
+    #expect(scene.files("no") == ["text.mp4", "text.mp4.txt"])
+    let reason = try String(
+      contentsOf: scene.bench.folder.appendingPathComponent("no/text.mp4.txt"), encoding: .utf8)
+    #expect(reason.contains("not a video") && reason.contains("[notMedia]"))
+    expectNothing(try LibraryInspection(library: scene.bench.library).brokenAfterCompletion())
+  }
+
+  @Test("what stays is taken in once, whatever happens to the process")
+  func keeps() async throws {
+    let scene = try Scene()
+    try scene.bench.addDistinct(5)
+    for round in 0..<2 {
+      let watch = try scene.start([])
+      try await watch.until { try scene.posts() == 5 + round }
+      try Self.video(round).write(to: scene.bench.clips.appendingPathComponent("more-\(round).mp4"))
+      try await watch.until { try scene.posts() == 6 + round }
+      watch.send(round == 0 ? SIGKILL : SIGTERM)
+      _ = try await watch.outcome()
+    }
+    #expect(scene.files("clips").count == 7)
+    expectNothing(try LibraryInspection(library: scene.bench.library).broken())
+  }
+
+  /// In the long form 10,000.
+  @Test("files that are dropped while it runs become posts, and leave nothing behind")
+  func many() async throws {
+    let (scene, count) = (try Scene(), TestForm.isLong ? 10_000 : 300)
+    let watch = try scene.start(["--after", "delete"])
+    try scene.bench.addDistinct(count)
+    try await watch.until { try scene.files("clips").isEmpty && scene.posts() == count }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+    expectNothing(try LibraryInspection(library: scene.bench.library).brokenAfterCompletion())
+    #expect(!scene.notices().contains { $0.contains("notDisposed") })
+  }
+
+  // MARK: Crashes
+
+  private enum Way: String, CaseIterable {
+    case move, delete, reject, otherDisk
+  }
+
+  /// Another file system than that of the clips; nil where there is none.
+  private static var otherDisk: String? {
+    let temporary = FileManager.default.temporaryDirectory.path
+    var (own, other) = (stat(), stat())
+    guard stat(temporary, &own) == 0, stat("/dev/shm", &other) == 0, own.st_dev != other.st_dev else {
+      return nil
+    }
+    return "/dev/shm/reel-watch-\(UUID().uuidString)"
+  }
+
+  @Test(
+    "killed at each step of what becomes of a file, it is a post once, and never gone without one",
+    .enabled(if: ReelBinary.hasFailpoints), arguments: FileDisposal.Step.allCases)
+  func killedAtStep(step: FileDisposal.Step) async throws {
+    for way in Way.allCases {
+      for count in TestForm.isLong ? [1, 2, 3, 4, 6] : [2] {
+        try await kill(way, "\(step) \(way) \(count)") { scene, arguments in
+          let watch = try scene.start(arguments, environment: ["REEL_DIE_AT": "\(step.rawValue):\(count)"])
+          try await watch.untilEnded(or: scene.files("clips").isEmpty)
+        }
+      }
+    }
+  }
+
+  /// 500 in the long form, or `REEL_KILLS`.
+  @Test("killed at any moment, too")
+  func killedAtAnyMoment() async throws {
+    let seed = TestSeed.drawn()
+    var draws = SplitMix64(seed: seed)
+    let rounds =
+      ProcessInfo.processInfo.environment["REEL_KILLS"].flatMap { Int($0) } ?? (TestForm.isLong ? 500 : 6)
+    for round in 0..<rounds {
+      let way = Way.allCases[round % Way.allCases.count]
+      let wait = Int(draws.next() % 150_000)
+      try await kill(way, "seed \(seed), round \(round)") { scene, arguments in
+        let watch = try scene.start(arguments)
+        while watch.process.isRunning, !scene.bench.hasCatalog {
+          try await Task.sleep(for: .microseconds(500))
+        }
+        try await Task.sleep(for: .microseconds(wait))
+        watch.send(SIGKILL)
+        _ = try await watch.outcome()
+      }
+    }
+  }
+
+  /// Files with sidecars, `crash`, and the same command again.
+  private func kill(
+    _ way: Way, _ comment: Comment, _ crash: (Scene, [String]) async throws -> Void
+  ) async throws {
+    let (scene, count) = (try Scene(), 6)
+    try scene.bench.addDistinct(count)
+    try scene.bench.write(#"{"caption": "one"}"#, to: "clip-00001.json")
+    // What is no video, of which nothing may be lost either.
+    for number in 0..<(way == .reject ? count : 1) {
+      try scene.bench.write("no \(number)", to: "no-\(number).mp4")
+    }
+    let before = scene.files("clips")
+    let target = way == .otherDisk ? Self.otherDisk : scene.bench.folder.path + "/done"
+    guard let target else { return }
+    defer { try? FileManager.default.removeItem(atPath: target) }
+    let arguments =
+      ["--after", way == .delete ? "delete" : "move:\(target)"] + ["--reject", "move:\(target)"]
+    try await crash(scene, arguments)
+    let posts = try scene.posts()
+    let left = (scene.files("clips").union(Self.files(target))).filter {
+      $0.contains("clip-") && $0.hasSuffix(".mp4")
+    }
+    // A video that was removed is a post.
+    #expect(way != .delete || left.count + posts >= count, comment)
+    #expect(way == .delete || Set(left.map(Self.plain)).count >= count, comment)
+    let again = try scene.start(arguments)
+    try await again.until { scene.files("clips").isEmpty }
+    again.send(SIGTERM)
+    #expect(try await again.outcome().status == 0, comment)
+    let inspection = try LibraryInspection(library: scene.bench.library)
+    expectNothing(try inspection.brokenAfterCompletion(), comment)
+    #expect(inspection.published.count == count, comment)
+    let names = Self.files(target)
+    #expect(!names.contains { $0.hasPrefix(".") }, comment)
+    let expected = before.filter { way != .delete || $0.hasPrefix("no-") }
+    #expect(Set(names.filter { !$0.hasSuffix(".txt") }.map(Self.plain)) == expected, comment)
+  }
+
+  private static func files(_ path: String) -> Set<String> {
+    Set((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
+  }
+
+  /// Without what says that it is on its way, or that there was another one.
+  private static func plain(_ name: String) -> String {
+    name.replacing(".reel-removing-", with: "").replacing(".reel-moving-", with: "").replacing(
+      /-\d\.(mp4|json)$/, with: { "." + $0.1 })
+  }
+
+  // MARK: What it is told, and tells
+
+  @Test(
+    "a service manager is told when it is ready and that it lives; SIGHUP lets it read its settings again")
+  func service() async throws {
+    let scene = try Scene()
+    try scene.bench.addDistinct(1)
+    let path = scene.bench.folder.appendingPathComponent("n").path
+    let listener = try NotifySocket(path)
+    try scene.bench.write("author: one\n", to: "../config.yaml")
+    let watch = try scene.start(
+      ["--config", "config.yaml", "--metrics", "watch.prom"],
+      environment: ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"])
+    try await watch.until { listener.said("READY=1") && listener.said("WATCHDOG=1") }
+    try await watch.until { try scene.posts() == 1 }
+    try scene.bench.write("author: two\n", to: "../config.yaml")
+    watch.send(SIGHUP)
+    try await watch.until { listener.said("RELOADING=1") && listener.count("READY=1") == 2 }
+    try Self.video(1).write(to: scene.bench.clips.appendingPathComponent("later.mp4"))
+    try await watch.until { try scene.posts() == 2 }
+    #expect(
+      try Set(LibraryInspection(library: scene.bench.library).published.map(\.author)) == ["one", "two"])
+    let metrics = try String(
+      contentsOf: scene.bench.folder.appendingPathComponent("watch.prom"), encoding: .utf8)
+    #expect(metrics.contains("reel_watch_folder_present{run=\"watch\",folder=\"clips\"} 1"))
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+    #expect(listener.said("STOPPING=1"))
+  }
+
+  @Test("a folder that goes away is told, waited for, and watched again")
+  func gone() async throws {
+    let scene = try Scene()
+    let watch = try scene.start([])
+    try await watch.until { scene.bench.hasCatalog }
+    let aside = scene.bench.folder.appendingPathComponent("aside")
+    try FileManager.default.moveItem(at: scene.bench.clips, to: aside)
+    try await watch.until { scene.notices().contains { $0.contains("folderGone") } }
+    try Self.video(1).write(to: aside.appendingPathComponent("a.mp4"))
+    try FileManager.default.moveItem(at: aside, to: scene.bench.clips)
+    try await watch.until { try scene.posts() == 1 }
+    #expect(scene.notices().contains { $0.contains("folderBack") })
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+  }
+
+  @Test("of a bucket it takes in what is there, then what comes")
+  func bucket() async throws {
+    let scene = try Scene(reader: .real)
+    let object = { (number: Int) in
+      ObjectServer.Object(.bytes(Array(try Self.video(number))), tag: "\"\(number)\"")
+    }
+    let server = try await ObjectServer.start(["uploads/a.mp4": try object(1)])
+    let watch = try ReelBinary.start(
+      [
+        "watch", "s3+http://127.0.0.1:\(server.port)/uploads/", "--every", "1s", "--library",
+        scene.bench.library.path,
+      ], in: scene.bench.folder, environment: AddressTests.environment)
+    try await watch.until { try scene.posts() == 1 }
+    server.set(try object(2), at: "uploads/b.mp4")
+    try await watch.until { try scene.posts() == 2 }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+    await server.stop()
+  }
+
+  @Test(
+    "what makes no sense is refused before anything is made",
+    arguments: [
+      (["nowhere"], Int32(1), "there is no such folder"),
+      (["clips", "--after", "shred"], 64, "--after is keep"),
+      (["clips", "--reject", "delete"], 64, "never removed"), (["clips", "--every", "soon"], 64, "every"),
+    ])
+  func mistakes(_ arguments: [String], _ status: Int32, _ words: String) async throws {
+    let bench = try Workbench()
+    let outcome = try await ReelBinary.run(
+      ["watch"] + arguments + ["--library", bench.library.path], in: bench.folder)
+    #expect(outcome.status == status && outcome.errors.contains(words), "\(outcome)")
+    #expect(!bench.hasCatalog)
+  }
+}
+
+extension ReelBinary.Running {
+  /// Until it ends, or something is so: then it is ended.
+  fileprivate func untilEnded(or isSo: @autoclosure () throws -> Bool) async throws {
+    while process.isRunning, try !isSo() { try await Task.sleep(for: .microseconds(Int(10_000))) }
+    send(SIGKILL)
+    _ = try await outcome()
+  }
+}
+
+/// Where a service manager would listen.
+private final class NotifySocket {
+  private let descriptor: Int32
+  private var words: [String] = []
+
+  init(_ path: String) throws {
+    descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+    try #require(descriptor >= 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    try #require(path.utf8.count < MemoryLayout.size(ofValue: address.sun_path))
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(bound == 0)
+  }
+
+  deinit { close(descriptor) }
+
+  func count(_ word: String) -> Int {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    while case let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT.rawValue)), count > 0 {
+      words += String(decoding: bytes.prefix(count), as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+    return words.count { $0 == word }
+  }
+
+  func said(_ word: String) -> Bool { count(word) > 0 }
+}

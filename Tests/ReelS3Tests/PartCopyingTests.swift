@@ -1,0 +1,79 @@
+import HTTPTypes
+import ReelCore
+import ReelHTTPFakes
+import ReelStorage
+import ReelStorageTesting
+import Synchronization
+import Testing
+
+@testable import ReelRemoteStorage
+
+@Suite("What the store has already is not sent", .shortTime)
+struct PartCopyingTests {
+  /// What becomes of the object that the bytes came from, and of the questions about it.
+  enum Origin: CaseIterable {
+    case there, gone, replaced, damaged, refused, elsewhere
+  }
+
+  private static let size = 17 << 20 + 1
+  private let source = TestSource(size: size).upload
+
+  /// The bytes of the parts that were sent, and how often the store was asked to copy.
+  private func upload(
+    _ fake: FakeS3, _ origin: Origin
+  ) async throws -> (sent: Int, asked: Int, object: StoredObject) {
+    var bytes = [UInt8](repeating: 0, count: Self.size)
+    _ = try bytes.withUnsafeMutableBytes { try source.bytes.read(into: $0, at: 0) }
+    let tag = FakeS3.tag(bytes)
+    if origin == .damaged { bytes[6 << 20] ^= 1 }
+    if origin == .replaced { bytes.removeLast() }
+    if origin != .gone {
+      fake.bucket.withLock { [bytes] in
+        $0.objects["in/a file+.mp4"] = FakeS3.Object(
+          bytes: bytes, type: "video/mp4", checksum: nil, tag: origin == .replaced ? "\"other\"" : tag)
+      }
+    }
+    var copied = source
+    copied.origin = ObjectOrigin(
+      service: origin == .elsewhere ? "s3" : "s3+https://s3.test", bucket: "bucket", name: "in/a file+.mp4",
+      tag: tag)
+    let transport = fake.transport()
+    let object = try await uploader(transport).upload(copied, to: #require(ObjectKey("abc.mp4"))) { _ in }
+    let puts = transport.calls.filter { $0.call.method == .put }
+    let asked = puts.count { HTTPField.Name("x-amz-copy-source").map($0.call.fields.contains) ?? false }
+    return (puts.reduce(0) { $0 + $1.body.count }, asked, object)
+  }
+
+  @Test("it is copied part by part, and proved by what the store says of each", arguments: [true, false])
+  func copied(tellsChecksums: Bool) async throws {
+    let fake = FakeS3(tellsChecksums: tellsChecksums)
+    let (sent, asked, object) = try await upload(fake, .there)
+    #expect(sent == 0 && asked == 4)
+    #expect(object.digest == source.digest)
+    let stored = fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes }
+    #expect(stored == fake.bucket.withLock { $0.objects["in/a file+.mp4"]?.bytes })
+  }
+
+  @Test(
+    "what can't be copied, or is something else, is sent", arguments: Origin.allCases.filter { $0 != .there })
+  func sent(_ origin: Origin) async throws {
+    let fake = FakeS3 { sent in
+      origin == .refused && HTTPField.Name("x-amz-copy-source").map(sent.call.fields.contains) == true
+        ? FakeS3.error(501, "NotImplemented") : nil
+    }
+    let (sent, asked, object) = try await upload(fake, origin)
+    #expect(object.digest == source.digest)
+    #expect(fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes.count } == Self.size)
+    switch origin {
+    case .elsewhere: #expect(asked == 0 && sent == Self.size)
+    // Of a damaged one the parts that are right may be copied before the one that is not.
+    case .damaged: #expect((5 << 20...Self.size).contains(sent) && asked > 0)
+    // No more than are on their way at once.
+    default: #expect((1...3).contains(asked) && sent == Self.size)
+    }
+  }
+}
+
+extension HTTPFields {
+  fileprivate func contains(_ name: HTTPField.Name) -> Bool { self[name] != nil }
+}

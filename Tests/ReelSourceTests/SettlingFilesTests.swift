@@ -1,0 +1,151 @@
+import ReelCore
+import ReelTestSupport
+import Testing
+
+@testable import ReelSource
+
+/// No test waits: times are made up.
+@Suite("Files that settle")
+struct SettlingFilesTests {
+  private let path = SourcePath("drop/a.mp4")
+
+  private func state(_ size: Int64, _ number: UInt64 = 1) -> FileIdentity {
+    FileIdentity(device: 1, inode: number, size: size, modifiedAt: size, changedAt: size)
+  }
+
+  @Test("one that its writer has closed is settled at once, any other when it has not changed for a while")
+  func settles() {
+    var files = SettlingFiles(SettlingFiles.Waits(settle: .seconds(2), secondLook: .seconds(30)))
+    #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .seconds(1)) == .settled(.zero))
+    let other = SourcePath("drop/b.mp4")
+    files.noticed(other, at: .seconds(10))
+    #expect(files.due(upTo: 9, at: .seconds(11)) == [])
+    #expect(files.due(upTo: 9, at: .seconds(12)) == [other])
+    #expect(files.saw(other, state(1), age: .zero, isClosed: false, at: .seconds(12)) == .waits)
+    #expect(files.saw(other, state(2), age: .zero, isClosed: false, at: .seconds(13)) == .waits)
+    #expect(files.due(upTo: 9, at: .seconds(14)) == [])
+    #expect(files.due(upTo: 9, at: .seconds(15)) == [other])
+    #expect(
+      files.saw(other, state(2), age: .zero, isClosed: false, at: .seconds(15)) == .settled(.seconds(2)))
+    #expect(files.count == 0)
+  }
+
+  @Test("one that lay there before is settled by its own times")
+  func old() {
+    var files = SettlingFiles()
+    #expect(files.saw(path, state(1), age: .seconds(1), isClosed: false, at: .zero) == .waits)
+    #expect(
+      files.saw(SourcePath("b"), state(1), age: .seconds(90), isClosed: false, at: .zero)
+        == .settled(.seconds(90)))
+  }
+
+  @Test(
+    "one that was settled is not settled again before it has changed, was forgotten, or was not dealt with")
+  func known() {
+    var files = SettlingFiles()
+    _ = files.saw(path, state(1), age: .zero, isClosed: true, at: .zero)
+    #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .seconds(9)) == .known)
+    #expect(files.saw(path, state(2), age: .zero, isClosed: true, at: .seconds(9)) == .settled(.zero))
+    files.forget(path)
+    #expect(files.saw(path, state(2), age: .zero, isClosed: true, at: .seconds(9)) == .settled(.zero))
+    files.retry(path, state(2), after: .seconds(60), at: .seconds(10))
+    #expect(files.saw(path, state(2), age: .seconds(999), isClosed: true, at: .seconds(69)) == .waits)
+    #expect(files.due(upTo: 9, at: .seconds(69)) == [])
+    #expect(files.due(upTo: 9, at: .seconds(70)) == [path])
+    #expect(
+      files.saw(path, state(2), age: .seconds(999), isClosed: false, at: .seconds(70))
+        == .settled(.seconds(60)))
+  }
+
+  @Test("one that looks cut off is settled again after a longer rest, and no third time")
+  func cutOff() {
+    var files = SettlingFiles(SettlingFiles.Waits(settle: .seconds(2), secondLook: .seconds(30)))
+    _ = files.saw(path, state(1), age: .zero, isClosed: true, at: .seconds(100))
+    #expect(files.looksCutOff(path, state(1), after: .zero, at: .seconds(100)))
+    #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .seconds(110)) == .waits)
+    #expect(files.due(upTo: 9, at: .seconds(129)) == [])
+    #expect(files.due(upTo: 9, at: .seconds(130)) == [path])
+    #expect(
+      files.saw(path, state(1), age: .zero, isClosed: false, at: .seconds(130)) == .settled(.seconds(30)))
+    #expect(!files.looksCutOff(path, state(1), after: .seconds(30), at: .seconds(130)))
+    // Its writer goes on: everything begins anew.
+    _ = files.saw(path, state(2), age: .zero, isClosed: true, at: .seconds(131))
+    #expect(files.looksCutOff(path, state(2), after: .zero, at: .seconds(131)))
+    #expect(files.saw(path, state(3), age: .zero, isClosed: true, at: .seconds(132)) == .settled(.zero))
+  }
+
+  @Test("what can't be opened is told once")
+  func unreachable() {
+    var files = SettlingFiles()
+    #expect(files.isUnreachable(path))
+    #expect(!files.isUnreachable(path))
+    #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .zero) == .settled(.zero))
+  }
+
+  @Test("what a listing did not see is forgotten")
+  func listings() {
+    var files = SettlingFiles()
+    let other = SourcePath("b")
+    for one in [path, other] { _ = files.saw(one, state(1), age: .zero, isClosed: true, at: .zero) }
+    files.keep([path.hashValue])
+    #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .zero) == .known)
+    #expect(files.saw(other, state(1), age: .zero, isClosed: true, at: .zero) == .settled(.zero))
+  }
+
+  /// A writer of one file: it writes at these seconds, and closes it or not.
+  private struct Writer {
+    let path: SourcePath
+    var writes: ArraySlice<Int>
+    let closes: Bool
+    var size: Int64 = 0
+  }
+
+  @Test("in a week of writers each file is settled once after its last change, and nothing is left waiting")
+  func week() throws {
+    let seed = TestSeed.drawn()
+    var draws = SplitMix64(seed: seed)
+    let week = 7 * 24 * 3600
+    var writers = (0..<5000).map { number in
+      let begin = Int(draws.next() % UInt64(week - 4000))
+      // Pauses are shorter than it takes to settle, so that none is settled too early.
+      let pauses = (0..<Int(draws.next() % 40)).map { _ in Int(draws.next() % 90) }
+      let times = pauses.reduce(into: [begin]) { $0.append(($0.last ?? 0) + 1 + $1) }
+      return Writer(path: SourcePath("drop/\(number).mp4"), writes: times[...], closes: draws.next() % 2 == 0)
+    }
+    var files = SettlingFiles(SettlingFiles.Waits(settle: .seconds(120), secondLook: .seconds(300)))
+    var steps = writers.indices.flatMap { index in writers[index].writes.map { ($0, index) } }
+    steps.sort { ($0.0, $0.1) < ($1.0, $1.1) }
+    var settled: [SourcePath: (count: Int, at: Int)] = [:]
+    var most = 0
+    var next = steps[...]
+    for second in 0..<week + 1000 {
+      while let (time, index) = next.first, time == second {
+        next.removeFirst()
+        writers[index].writes.removeFirst()
+        writers[index].size += 1
+        let path = writers[index].path
+        if writers[index].writes.isEmpty, writers[index].closes {
+          let verdict = files.saw(
+            path, state(writers[index].size), age: .zero, isClosed: true, at: .seconds(second))
+          #expect(verdict == .settled(.zero) || verdict != .known)
+          if case .settled = verdict { settled[path] = ((settled[path]?.count ?? 0) + 1, second) }
+        } else {
+          files.noticed(path, at: .seconds(second))
+        }
+      }
+      for path in files.due(upTo: 100, at: .seconds(second)) {
+        let index = try #require(Int(path.text.dropFirst(5).dropLast(4)))
+        let verdict = files.saw(
+          path, state(writers[index].size), age: .zero, isClosed: false, at: .seconds(second))
+        if case .settled = verdict { settled[path] = ((settled[path]?.count ?? 0) + 1, second) }
+      }
+      most = max(most, files.count)
+    }
+    for writer in writers {
+      let end = settled[writer.path]
+      #expect(end?.count == 1 && writer.writes.isEmpty, "\(writer.path), seed \(seed)")
+    }
+    #expect(files.count == 0 && files.nextDue == nil, "seed \(seed)")
+    #expect(most < 200, "what waits is what is being written, seed \(seed)")
+  }
+}
