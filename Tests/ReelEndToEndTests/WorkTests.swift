@@ -127,6 +127,26 @@ import Testing
     try fleet.checkEachIsOnePost(30)
   }
 
+  @Test func aMachineWithoutTheStoreMakesNoneOfItsOwn() async throws {
+    let fleet = try await Fleet(3)
+    #expect(try await fleet.reel("enqueue", "clips/clip-00000.mp4").status == 0)
+    #expect(try await fleet.work().outcome().status == 0)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    try FileManager.default.moveItem(atPath: fleet.store, toPath: fleet.store + "-away")
+    for isEmpty in [false, true] {
+      if isEmpty {
+        try FileManager.default.createDirectory(atPath: fleet.store, withIntermediateDirectories: false)
+      }
+      let work = try await fleet.work().outcome()
+      #expect(work.status == 1 && work.errors.contains("its folder is missing or empty"), "\(work)")
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: fleet.store).isEmpty)
+    try FileManager.default.removeItem(atPath: fleet.store)
+    try FileManager.default.moveItem(atPath: fleet.store + "-away", toPath: fleet.store)
+    #expect(try await fleet.work().outcome().status == 0)
+    try fleet.checkEachIsOnePost(3)
+  }
+
   @Test func aFileThatIsGoneFromItsFolderFails() async throws {
     let fleet = try await Fleet(3)
     #expect(try await fleet.reel("enqueue", "clips").status == 0)

@@ -7,36 +7,28 @@ import Synchronization
 /// A durable commit costs milliseconds whatever is in it. A thread that may block has a transaction to itself, for a
 /// whole batch; what tasks hand in while a transaction is under way is committed together, in the next.
 final class CatalogWriter: Sendable {
-  private struct State {
-    var pending: [any PendingWrite] = []
-    /// Whether somebody is at it, or about to be.
-    var isWriting = false
-    var isFlushDue = false
-    var isClosed = false
-  }
-
-  /// Rows in a transaction of what tasks hand in; about 50 ms of work.
-  private static let largestGroup = 512
-  /// Writes that nobody waits for are kept over a failure while fewer than this are pending.
-  private static let mostKept = 10_000
-
-  private let database: Database
-  private let connection: CatalogConnection
-  /// What was opened: nothing counts that is written into a file that the path does not lead to any more.
-  private let file: CatalogFile.Identity?
-  private let patience: DispatchTimeInterval
-  /// Where what tasks hand in is written.
-  private let thread = DispatchQueue(label: "reel.catalog.write")
-  private let state = Mutex(State())
+  private let transactions: CatalogTransactions
+  private let groups: GroupWriting<any PendingWrite>
 
   /// - Parameter patience: how long a write that nobody waits for may stay uncommitted.
   init(
     database: Database, connection: CatalogConnection, patience: DispatchTimeInterval = .milliseconds(200)
   ) {
-    self.database = database
-    self.connection = connection
-    file = CatalogFile.Identity(at: connection.path)
-    self.patience = patience
+    let transactions = CatalogTransactions(
+      database: database, connection: connection, file: CatalogFile.Identity(at: connection.path))
+    var limits = GroupWriting<any PendingWrite>.Limits()
+    limits.patience = patience
+    self.transactions = transactions
+    groups = GroupWriting(label: "reel.catalog.write", limits: limits, isAwaited: { $0.isAwaited }) { group in
+      var failure: CatalogError?
+      do throws(CatalogError) {
+        try transactions.run { db in for write in group { try write.perform(in: db) } }
+      } catch {
+        failure = error
+      }
+      for write in group { write.end(failure, at: transactions.path) }
+      return failure == nil
+    }
   }
 
   // MARK: For threads that may block
@@ -45,7 +37,7 @@ final class CatalogWriter: Sendable {
   func write<Value: Sendable>(
     _ body: @Sendable (Connection) throws -> Value
   ) throws(CatalogError) -> Value {
-    try usingConnection { try transaction(body) }
+    try transactions.run(body)
   }
 
   // MARK: For tasks
@@ -59,14 +51,14 @@ final class CatalogWriter: Sendable {
   ) async throws(CatalogError) -> Value {
     let result: Result<Value, CatalogError> = await withCheckedContinuation { continuation in
       let pending = AwaitedWrite(write) { continuation.resume(returning: $0) }
-      if !handIn(pending) { continuation.resume(returning: .failure(.closed(at: path))) }
+      if !groups.handIn(pending) { continuation.resume(returning: .failure(.closed(at: transactions.path))) }
     }
     return try result.get()
   }
 
   /// Hands `write` in without waiting: it is committed with the next transaction, or soon.
   func enqueue(_ write: @escaping @Sendable (Connection) throws -> Void) {
-    _ = handIn(UnawaitedWrite(write: write))
+    _ = groups.handIn(UnawaitedWrite(write: write))
   }
 
   /// Waits until everything that was handed in before is committed.
@@ -79,96 +71,35 @@ final class CatalogWriter: Sendable {
     _ body: @escaping @Sendable (Connection) throws -> Value
   ) async throws(CatalogError) -> Value {
     let result: Result<Value, CatalogError> = await withCheckedContinuation { continuation in
-      thread.async { [self] in
-        let result = Result { () throws(CatalogError) in try usingConnection { try database.write(body) } }
-        continuation.resume(returning: result)
+      groups.between { [transactions] in
+        continuation.resume(returning: Result { () throws(CatalogError) in try transactions.outside(body) })
       }
     }
     return try result.get()
   }
 
   /// Takes nothing in any more from tasks; what was handed in before is still written.
-  func close() {
-    state.withLock { $0.isClosed = true }
+  func close() { groups.close() }
+}
+
+/// Transactions of the catalog that was opened.
+private struct CatalogTransactions: Sendable {
+  let database: Database
+  let connection: CatalogConnection
+  /// What was opened: nothing counts that is written into a file that the path does not lead to any more.
+  let file: CatalogFile.Identity?
+
+  var path: String { connection.path }
+
+  func run<Value: Sendable>(_ body: @Sendable (Connection) throws -> Value) throws(CatalogError) -> Value {
+    try usingConnection { try transaction(body) }
   }
 
-  // MARK: What was handed in
-
-  private enum Step { case refuse, wait, writeNow, flushLater }
-
-  /// Whether it was taken.
-  private func handIn(_ write: any PendingWrite) -> Bool {
-    let step = state.withLock { state -> Step in
-      if state.isClosed { return .refuse }
-      state.pending.append(write)
-      if state.isWriting { return .wait }
-      if write.isAwaited || state.pending.count >= Self.largestGroup {
-        state.isWriting = true
-        return .writeNow
-      }
-      defer { state.isFlushDue = true }
-      return state.isFlushDue ? .wait : .flushLater
-    }
-    switch step {
-    case .refuse: return false
-    case .wait: break
-    case .writeNow: thread.async { [self] in writePending() }
-    case .flushLater: flushLater()
-    }
-    return true
+  /// Runs `body` outside of any transaction.
+  func outside<Value: Sendable>(_ body: @Sendable (Connection) throws -> Value) throws(CatalogError) -> Value
+  {
+    try usingConnection { try database.write(body) }
   }
-
-  private func flushLater() {
-    thread.asyncAfter(deadline: .now() + patience) { [weak self] in
-      guard let self else { return }
-      let isDue = state.withLock { state in
-        state.isFlushDue = false
-        if state.isWriting || state.pending.isEmpty { return false }
-        state.isWriting = true
-        return true
-      }
-      if isDue { writePending() }
-    }
-  }
-
-  /// Writes until nothing is pending.
-  private func writePending() {
-    while true {
-      let group = state.withLock { state in
-        let group = Array(state.pending.prefix(Self.largestGroup))
-        state.pending.removeFirst(group.count)
-        if group.isEmpty { state.isWriting = false }
-        return group
-      }
-      if group.isEmpty { return }
-      var failure: CatalogError?
-      do throws(CatalogError) {
-        try usingConnection { try transaction { db in for write in group { try write.perform(in: db) } } }
-      } catch {
-        failure = error
-      }
-      for write in group { write.end(failure, at: path) }
-      if failure != nil, !keep(group.filter { !$0.isAwaited }) { return }
-    }
-  }
-
-  /// Tries again a little later what nobody waits for, as long as it is little. False when nobody waits for anything.
-  private func keep(_ unwritten: [any PendingWrite]) -> Bool {
-    let goesOn = state.withLock { state in
-      if !state.isClosed, state.pending.count < Self.mostKept {
-        state.pending.insert(contentsOf: unwritten, at: 0)
-      }
-      let goesOn = state.pending.isEmpty || state.pending.contains { $0.isAwaited }
-      if !goesOn { (state.isWriting, state.isFlushDue) = (false, true) }
-      return goesOn
-    }
-    if !goesOn { flushLater() }
-    return goesOn
-  }
-
-  // MARK: Transactions
-
-  private var path: String { connection.path }
 
   private func usingConnection<Value>(_ body: () throws -> Value) throws(CatalogError) -> Value {
     guard connection.enter() else { throw CatalogError.closed(at: path) }

@@ -5,6 +5,7 @@ import ReelLibrary
 import ReelPostgres
 import ReelSandbox
 import ReelSource
+import ReelTerminal
 import ReelValidation
 
 /// What a command works with, put together from the settings: the one place that knows every implementation.
@@ -39,6 +40,9 @@ struct AppContext: Sendable {
     let (catalog, checkpoints) = try await catalog(at: place, dryRun: dryRun)
     let stores = Destinations(settings: settings, library: path, checkpoints: checkpoints)
     let store = try await stores.open(settings.to)
+    if path == nil, !dryRun, let folder = store.folder {
+      try await checkIsMounted(folder, store.uploader.destination, catalog)
+    }
     // A dry run makes no library.
     let copies = dryRun ? nil : path.map { $0 + "/tmp" }
     var services = IngestServices(
@@ -56,6 +60,27 @@ struct AppContext: Sendable {
       ownDirectories: [path, store.folder].compactMap(\.self).compactMap {
         DirectoryIdentity(at: SourcePath($0))
       })
+  }
+
+  /// A folder that several machines share is made where nothing is mounted: what is stored there would be found by none of
+  /// the others.
+  private static func checkIsMounted(
+    _ folder: String, _ destination: Destination, _ catalog: any PostCatalog
+  ) async throws {
+    if SourcePath(folder).isFolderWithEntries { return }
+    let posts: Int
+    do throws(CatalogError) {
+      posts = try await catalog.status().destinations.first { $0.destination == destination }?.posts ?? 0
+    } catch {
+      try? await catalog.close()
+      throw CommandFailure(error)
+    }
+    if posts == 0 { return }
+    try? await catalog.close()
+    throw CommandFailure(
+      .couldNotRun,
+      "the store \(destination) has \(HumanNumber.count(posts, "post", "posts")), and on this machine its folder is missing or "
+        + "empty: mount it, or name another store; if it was emptied on purpose, put any file into it")
   }
 
   /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the

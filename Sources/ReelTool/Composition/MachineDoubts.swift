@@ -123,11 +123,14 @@ extension FileFailure {
 }
 
 extension SourcePath {
-  /// Whether the folder is there, and has something in it: where nothing is mounted, it is missing or empty.
   fileprivate var hasNeighbours: Bool {
     let end = bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0
-    let folder = bytes[..<max(1, end)].map { CChar(bitPattern: $0) } + [0]
-    guard let entries = opendir(folder) else { return false }
+    return SourcePath(bytes: Array(bytes[..<max(1, end)])).isFolderWithEntries
+  }
+
+  /// Whether it is a folder that has something in it: where nothing is mounted, it is missing or empty.
+  var isFolderWithEntries: Bool {
+    guard let entries = opendir(bytes.map { CChar(bitPattern: $0) } + [0]) else { return false }
     defer { closedir(entries) }
     // Itself and its parent are in every folder.
     for _ in 0..<3 where readdir(entries) == nil { return false }
