@@ -274,6 +274,12 @@ import Testing
     let count = try queue.enqueue([item("a"), item("old"), item("b")])
     #expect(proxy.cuts == 1)
     #expect(count.new == 2 && count.known == 1)
+    let worker = try QueueWorker(queue, host: "host", destination: "file:///media")
+    try worker.finish(
+      try worker.take(upTo: 2).map { ItemOutcome($0.id, .failed(code: "corrupt", message: "")) })
+    proxy.arm(fault)
+    #expect(try queue.putBack([.failed]) == 2)
+    #expect(proxy.cuts == 2)
   }
 
   @Test func ofManyWhoWaitFewAreWoken() async throws {

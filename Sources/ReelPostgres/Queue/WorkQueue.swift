@@ -72,7 +72,7 @@ package struct WorkQueue: Sendable {
       try pool.transaction { tx in
         // Nobody was told whether an earlier attempt was committed. What it has made is known by its number.
         let before = tx.mayBeDone ? try made(by: call, of: items, tx) : 0
-        call = try tx.value("SELECT (pg_current_xact_id()::text::numeric % 4294967296)::bigint")
+        call = try tx.value(Self.callNumber)
         // In the order of the list, which is that of their numbers. Two who enqueue the same at once may wait for each
         // other in a circle: the server ends one of them, which is tried again.
         let new = try tx.rows(
@@ -104,6 +104,9 @@ package struct WorkQueue: Sendable {
       }
     }
   }
+
+  /// The number of a transaction, as the rows that it writes have it.
+  private static let callNumber = "SELECT (pg_current_xact_id()::text::numeric % 4294967296)::bigint"
 
   /// How many of `items` were made by the transaction of that number.
   private func made(by call: Int64?, of items: [NewItem], _ tx: PostgresTransaction) throws -> Int {
@@ -149,15 +152,23 @@ package struct WorkQueue: Sendable {
   /// Puts back what ended in one of `states`, as if it had never been tried.
   /// - Returns: how many.
   package func putBack(_ states: [ItemState]) throws(CatalogError) -> Int {
-    try catalogErrors {
+    var call: Int64?
+    return try catalogErrors {
       try pool.transaction { tx in
+        // As when enqueuing: what an earlier attempt has put back, and nobody has taken since, is known by its number.
+        let before =
+          tx.mayBeDone
+          ? try tx.value(
+            "SELECT count(*) FROM reel.work WHERE state = 0 AND work.xmin::text::bigint = $1", [.int(call)])
+            ?? 0 : 0
+        call = try tx.value(Self.callNumber)
         let count = try tx.run(
           """
           UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, changed_at = \(PostgresSchema.now)
           WHERE state = ANY($1) AND state > 2
           """, [.ints(states.map(\.rawValue))])
         try notify(tx, of: count)
-        return count
+        return before + count
       }
     }
   }
