@@ -118,12 +118,12 @@ struct WatchTests {
 
   @Test("what stays is taken in once, whatever happens to the process")
   func keeps() async throws {
-    let scene = try Scene()
+    let scene = try Scene(reader: .real)
     try scene.bench.addDistinct(5)
     for round in 0..<2 {
       let watch = try scene.start([])
       try await watch.until { try scene.posts() == 5 + round }
-      try Self.video(round).write(to: scene.bench.clips.appendingPathComponent("more-\(round).mp4"))
+      try Self.video(100 + round).write(to: scene.bench.clips.appendingPathComponent("more-\(round).mp4"))
       try await watch.until { try scene.posts() == 6 + round }
       watch.send(round == 0 ? SIGKILL : SIGTERM)
       _ = try await watch.outcome()
@@ -254,26 +254,26 @@ struct WatchTests {
   @Test(
     "a service manager is told when it is ready and that it lives; SIGHUP lets it read its settings again")
   func service() async throws {
-    let scene = try Scene()
+    let scene = try Scene(reader: .real)
     try scene.bench.addDistinct(1)
     let path = scene.bench.folder.appendingPathComponent("n").path
     let listener = try NotifySocket(path)
-    try scene.bench.write("author: one\n", to: "../config.yaml")
+    try scene.bench.write("authorName: one\n", to: "../config.yaml")
     let watch = try scene.start(
       ["--config", "config.yaml", "--metrics", "watch.prom"],
       environment: ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"])
     try await watch.until { listener.said("READY=1") && listener.said("WATCHDOG=1") }
-    try await watch.until { try scene.posts() == 1 }
-    try scene.bench.write("author: two\n", to: "../config.yaml")
+    try await watch.until { try listener.said("WATCHDOG=1") && scene.posts() == 1 }
+    try scene.bench.write("authorName: two\n", to: "../config.yaml")
     watch.send(SIGHUP)
     try await watch.until { listener.said("RELOADING=1") && listener.count("READY=1") == 2 }
     try Self.video(1).write(to: scene.bench.clips.appendingPathComponent("later.mp4"))
-    try await watch.until { try scene.posts() == 2 }
+    try await watch.until { try listener.said("WATCHDOG=1") && scene.posts() == 2 }
     let feed = try await scene.bench.reel("feed", "--json").output
     #expect(feed.contains("\"one\"") && feed.contains("\"two\""), "\(feed)")
     watch.send(SIGTERM)
+    try await watch.until { listener.said("STOPPING=1") }
     #expect(try await watch.outcome().status == 0)
-    #expect(listener.said("STOPPING=1"))
     let metrics = try String(
       contentsOf: scene.bench.folder.appendingPathComponent("watch.prom"), encoding: .utf8)
     #expect(metrics.contains("reel_watch_folder_present{run=\"watch\",folder=\"clips\"} 1"))
@@ -281,7 +281,7 @@ struct WatchTests {
 
   @Test("a folder that goes away is told, waited for, and watched again")
   func gone() async throws {
-    let scene = try Scene()
+    let scene = try Scene(reader: .real)
     let watch = try scene.start([])
     try await watch.until { scene.bench.hasCatalog }
     let aside = scene.bench.folder.appendingPathComponent("aside")

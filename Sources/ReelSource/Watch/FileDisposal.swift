@@ -1,4 +1,5 @@
 import CReel
+import FoundationEssentials
 import Glibc
 import ReelCore
 
@@ -117,9 +118,12 @@ package struct FileDisposal: Sendable {
   }
 
   /// What a crash has left on its way out gets its name back: it is dealt with anew.
-  static func putBack(_ path: SourcePath) {
+  /// - Parameter begun: what has been hidden since then is on its way out just now.
+  static func putBack(_ path: SourcePath, unlessSince begun: Date) {
     let name = path.lastComponent.bytes
     guard name.starts(with: hidden), name.count > hidden.count,
+      let status = try? PathLookup.find(path.bytes, from: nil, links: .follow).status,
+      Double(status.identity.changedAt) / 1e9 < begun.timeIntervalSince1970,
       let old = try? PathBytes(path.bytes),
       let new = try? PathBytes(path.bytes.dropLast(name.count) + name.dropFirst(hidden.count))
     else { return }

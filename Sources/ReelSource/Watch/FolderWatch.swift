@@ -48,6 +48,8 @@ package struct FolderWatch: Sendable {
   private var notifications: FolderNotifications?
   /// Which folder is watched; nil while it is not there.
   private var identity: DirectoryIdentity?
+  /// When it was looked at first, by the clock that files' times are of.
+  private var begun: Date?
   private var hasBegun = false
   private var hasChecked = false
   private var polls: Bool
@@ -96,6 +98,7 @@ package struct FolderWatch: Sendable {
   ///   - now: counted from any one moment.
   ///   - date: the same, by the clock that files' times are of.
   package mutating func next(upTo count: Int, at now: Duration, _ date: Date) -> [Finding] {
+    begun = begun ?? date
     var found = check(at: now)
     guard isThere else { return found }
     found += readChanges(at: now)
@@ -167,7 +170,7 @@ package struct FolderWatch: Sendable {
       return .file(file, rest: rest)
     case .ignored(let path), .orphanSidecar(let path):
       settling.forget(path)
-      FileDisposal.putBack(path)
+      if let begun { FileDisposal.putBack(path, unlessSince: begun) }
       return nil
     case .failed(let path, let error):
       walk?.isComplete = false

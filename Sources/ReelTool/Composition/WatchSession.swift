@@ -164,6 +164,8 @@ struct ServiceManager: Sendable {
   private let socket: String?
   private let watchdog: Duration?
 
+  private static let alive = "WATCHDOG=1"
+
   init(environment: [String: String]) {
     socket = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
     let isOurs = environment["WATCHDOG_PID"].flatMap { Int32($0) }.map { $0 == getpid() } ?? true
@@ -181,13 +183,13 @@ struct ServiceManager: Sendable {
     guard let watchdog, watchdog > .zero, socket != nil else { return nil }
     return Task {
       while !Task.isCancelled {
-        tell("WATCHDOG=1")
+        tell(Self.alive)
         _ = try? await Task.sleep(for: watchdog / 2)
       }
     }
   }
 
-  /// One datagram; nothing comes of one that nobody takes.
+  /// One datagram. Whoever does not take it for a second is not waited for, and with a sign of life not at all.
   func tell(_ words: String) {
     guard let socket else { return }
     let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -202,9 +204,14 @@ struct ServiceManager: Sendable {
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
     let length = MemoryLayout<sa_family_t>.size + path.count
     let bytes = Array(words.utf8)
-    _ = withUnsafePointer(to: &address) { pointer in
+    withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, socklen_t(length))
+        for _ in 0..<(words == Self.alive ? 1 : 100) {
+          let sent = sendto(
+            descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT), $0, socklen_t(length))
+          guard sent < 0, errno == EAGAIN else { return }
+          usleep(10_000)
+        }
       }
     }
   }
