@@ -1,0 +1,91 @@
+import CProcess
+import Dispatch
+import Glibc
+import Synchronization
+
+/// The signals of a process that runs for months: SIGINT and SIGTERM end it, SIGHUP lets it read its settings again.
+///
+/// One in a process, as signals are the process's.
+final class WatchSignals: Sendable {
+  enum Wish {
+    case end, reload
+  }
+  /// What was wished for, and who waits for that.
+  private final class Wishes: Sendable {
+    private struct State {
+      var wish: Wish?
+      var onWish: (@Sendable () -> Void)?
+    }
+    private let state = Mutex(State())
+
+    var wish: Wish? { state.withLock { $0.wish } }
+
+    func note(_ wish: Wish) {
+      let action = state.withLock { state in
+        // An end stays one.
+        if state.wish != .end { state.wish = wish }
+        return state.onWish
+      }
+      action?()
+    }
+
+    func take() -> Wish? {
+      state.withLock { state in
+        defer { if state.wish == .reload { state.wish = nil } }
+        return state.wish
+      }
+    }
+
+    /// - Parameter action: called at once where there is a wish already; nil for none.
+    func whenWished(_ action: (@Sendable () -> Void)?) {
+      let isWished = state.withLock { state in
+        state.onWish = action
+        return state.wish != nil
+      }
+      if isWished { action?() }
+    }
+  }
+  private let wishes = Wishes()
+
+  /// From now on no signal is lost.
+  init() {
+    let numbers = [SIGINT, SIGTERM]
+    let descriptor = reel_signals_listen(numbers, Int32(numbers.count), ReelExit.interrupted.rawValue)
+    guard descriptor >= 0 else { return }
+    reel_signals_only_tell(SIGHUP)
+    // A thread of its own, as long as the process: the shared ones may all be waiting for a disk.
+    DispatchQueue(label: "reel.signals").async { [wishes] in
+      var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      while true {
+        poll(&request, 1, -1)
+        var byte: UInt8 = 0
+        while read(descriptor, &byte, 1) == 1 { wishes.note(Int32(byte) == SIGHUP ? .reload : .end) }
+      }
+    }
+  }
+
+  /// What was wished for since the last call.
+  func take() -> Wish? { wishes.take() }
+
+  /// Waits for `task`, which is cancelled when the process is to end.
+  /// - Parameter drain: called when the settings are to be read again: what is under way is finished first.
+  /// - Returns: its result, and whether it was cancelled.
+  func ending<Value: Sendable>(
+    _ task: Task<Value, Never>, drain: @escaping @Sendable () -> Void
+  ) async -> (value: Value, wasInterrupted: Bool) {
+    wishes.whenWished { [wishes] in
+      if wishes.wish == .end { task.cancel() } else { drain() }
+    }
+    let value = await task.value
+    wishes.whenWished(nil)
+    return (value, wishes.wish == .end)
+  }
+
+  /// Waits for a signal.
+  func wait(atMost patience: Duration) async {
+    let pause = Task { _ = try? await Task.sleep(for: patience) }
+    wishes.whenWished { pause.cancel() }
+    await pause.value
+    wishes.whenWished(nil)
+  }
+}

@@ -1,0 +1,59 @@
+import Glibc
+
+/// Whoever has started this process and wants to be told how it is: systemd, by sd_notify(3).
+struct ServiceManager: Sendable {
+  private let socket: String?
+  private let watchdog: Duration?
+
+  private static let alive = "WATCHDOG=1"
+
+  init(environment: [String: String]) {
+    socket = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
+    let isOurs = environment["WATCHDOG_PID"].flatMap { Int32($0) }.map { $0 == getpid() } ?? true
+    watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.map { .microseconds($0) } : nil
+  }
+
+  static var monotonicMicroseconds: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+  }
+
+  /// Says that it lives, twice as often as it is to; nil where nobody wants to know.
+  func beginWatchdog() -> Task<Void, Never>? {
+    guard let watchdog, watchdog > .zero, socket != nil else { return nil }
+    return Task {
+      while !Task.isCancelled {
+        tell(Self.alive)
+        _ = try? await Task.sleep(for: watchdog / 2)
+      }
+    }
+  }
+
+  /// One datagram. Whoever does not take it for a second is not waited for, and with a sign of life not at all.
+  func tell(_ words: String) {
+    guard let socket else { return }
+    let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    var path = Array(socket.utf8)
+    // A name that begins with @ is one without a file (unix(7)).
+    if path.first == UInt8(ascii: "@") { path[0] = 0 }
+    guard path.count <= MemoryLayout.size(ofValue: address.sun_path) else { return }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+    let length = MemoryLayout<sa_family_t>.size + path.count
+    let bytes = Array(words.utf8)
+    withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        for _ in 0..<(words == Self.alive ? 1 : 100) {
+          let sent = sendto(
+            descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT), $0, socklen_t(length))
+          guard sent < 0, errno == EAGAIN else { return }
+          usleep(10_000)
+        }
+      }
+    }
+  }
+}
