@@ -145,13 +145,6 @@ public protocol StoreExamination: Sendable {
   func removeLeftovers() async throws(UploadError)
 }
 
-/// A store whose list tells more than names.
-package protocol StoreListing: StoreExamination {
-  /// Every name in the store, with the object's bytes.
-  /// - Throws: as ``StoreExamination/names()``.
-  func sizes() async throws(UploadError) -> [String: Int64]
-}
-
 /// A store, not a folder, that gives the bytes of its objects back.
 package protocol ReadableStore: Uploader {
   /// Writes the bytes of the object under `key`, no more than `size`, into `file`, which is empty, and gives their digest;

@@ -44,6 +44,7 @@ package final class ScriptedTransport: HTTPTransport {
     let reply = try await reply(to: call)
     var value = initial
     guard reply.isSuccess else { return (reply, value) }
+    if reply.body.count > call.fetchLimit { throw .replyTooLarge(limit: call.fetchLimit) }
     reply.body.withUnsafeBytes { update(&value, $0) }
     return (HTTPReply(status: reply.status, fields: reply.fields), value)
   }

@@ -133,6 +133,26 @@ struct IngestAddressTests {
     await server.stop()
   }
 
+  @Test("a server without ranges is listened to as far as the file goes, and no further")
+  func endless() async throws {
+    let bench = try Workbench()
+    let object = try Self.video(1, padding: 6 << 20)
+    guard case .bytes(let whole) = object.content else { return }
+    let server = try await ObjectServer.start([:]) { request in
+      guard request.method == "GET", request.header("Range") == nil else {
+        return .reply(200, headers: [("Content-Length", "\(whole.count)")], body: whole)
+      }
+      // One byte more, and then neither a byte nor an end.
+      let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(String(whole.count + 1, radix: 16))\r\n"
+      return .raw(Array(head.utf8) + whole + [0], thenClose: false)
+    }
+    let outcome = try await Self.run(
+      bench, ["ingest", "http://127.0.0.1:\(server.port)/clip.mp4", "--json"])
+    #expect(outcome.status == 3 && outcome.output.contains("sourceChanged"), "\(outcome)")
+    #expect(try await Self.posts(bench).isEmpty)
+    await server.stop()
+  }
+
   @Test("addresses that differ in their queries are files of their own; one that is signed anew is the same")
   func queries() async throws {
     let bench = try Workbench()

@@ -143,7 +143,7 @@ struct TransportTests {
     }
   }
 
-  @Test("a reply that is too long is cut off; a fetch takes any length")
+  @Test("a reply that is too long is cut off; a fetch takes any length, or no more than it may")
   func limits() async throws {
     let body = [UInt8](repeating: 7, count: 100_000)
     try await serve { _ in
@@ -154,6 +154,12 @@ struct TransportTests {
       #expect(await failure(transport, call) == .replyTooLarge(limit: 99_999))
       let (reply, count) = try await transport.fetch(call, into: 0) { $0 += $1.count }
       #expect(reply.body.isEmpty && count == body.count)
+      call.fetchLimit = body.count
+      #expect(try await transport.fetch(call, into: 0) { $0 += $1.count }.value == body.count)
+      call.fetchLimit = body.count - 1
+      await #expect(throws: HTTPFailure.replyTooLarge(limit: body.count - 1)) {
+        try await transport.fetch(call, into: 0) { $0 += $1.count }
+      }
     }
   }
 

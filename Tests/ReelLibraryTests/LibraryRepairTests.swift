@@ -48,7 +48,7 @@ import Testing
     let store = LoggedStore(log: log, stored: stored)
     let failures = try await LibraryRepair(
       catalog: catalog, examination: LibraryExamination(catalog: catalog) { _ in store },
-      supply: OneFile(), damaged: ["k.mp4"]
+      supply: OneFile(), wanting: ["k.mp4"]
     ).run()
     #expect(log.entries == done)
     #expect(failures.map(\.code) == (stored == .unreadable ? ["denied"] : []))

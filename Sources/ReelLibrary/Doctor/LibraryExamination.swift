@@ -48,34 +48,47 @@ package struct LibraryExamination: Sendable {
   }
 
   private func examine(_ destination: Destination) async throws(CatalogError) -> ([Finding], Int) {
-    let found: StoreScan?
+    let beginning: StoreScan?
     do throws(UploadError) {
-      found = try await look(at: destination)
+      beginning = try await begin(destination)
     } catch {
       return ([.unreachable(destination, error)], 0)
     }
-    guard var look = found else {
-      var findings = [Finding.unlistable(destination)]
-      var pages = ExaminedPages(catalog: catalog, destination: destination)
-      while let page = try await pages.next() {
-        findings += page.filter { $0.state == .givenUp }.map { .givenUpUnseen($0, in: destination) }
+    guard let beginning else { return (try await unlistable(destination), 0) }
+    var (scan, parts) = (beginning, StoreParts(beginning.store))
+    while true {
+      let part: StorePart?
+      do throws(UploadError) {
+        part = try await parts.next()
+      } catch {
+        return ([.unreachable(destination, error)], 0)
       }
-      return (findings, 0)
+      guard let part else { break }
+      if part.isWhole { scan = beginning }
+      scan.begin(part)
+      // Read once the part is there: an object that was stored before has its row by then.
+      var pages = ExaminedPages(catalog: catalog, destination: destination, size: 1000, last: scan.last)
+      while let page = try await pages.next(), await scan.compare(page) {}
+      scan.endPart()
     }
-    var pages = ExaminedPages(catalog: catalog, destination: destination)
-    while let page = try await pages.next() {
-      for object in page { await look.compare(object) }
-    }
-    // Rows that were written while the store was being looked at name what seemed to be unknown.
-    return (look.findings + look.unknown(), look.count)
+    return (scan.findings + scan.unknown, scan.count)
   }
 
   /// Nil for a store that can't be listed.
-  private func look(at destination: Destination) async throws(UploadError) -> StoreScan? {
+  private func begin(_ destination: Destination) async throws(UploadError) -> StoreScan? {
     guard let store = try await stores(destination) else { return nil }
-    var look = StoreScan(store: store, now: clock.now(), grace: grace, readsObjects: readsObjects)
-    try await look.begin()
-    return look
+    return StoreScan(
+      store: store, now: clock.now(), grace: grace, readsObjects: readsObjects,
+      findings: try await store.leftovers().map(Finding.leftOver))
+  }
+
+  private func unlistable(_ destination: Destination) async throws(CatalogError) -> [Finding] {
+    var findings = [Finding.unlistable(destination)]
+    var pages = ExaminedPages(catalog: catalog, destination: destination)
+    while let page = try await pages.next() {
+      findings += page.filter { $0.state == .givenUp }.map { .givenUpUnseen($0, in: destination) }
+    }
+    return findings
   }
 }
 
@@ -103,35 +116,49 @@ struct StoreScan {
   let now: Date
   let grace: Duration
   let readsObjects: Bool
-  private(set) var findings: [Finding] = []
+  private(set) var findings: [Finding]
+  /// What no row names. Names that Reel never gives are somebody else's, and none of our business.
+  private(set) var unknown: [Finding] = []
   private(set) var count = 0
-  private var names: Set<String> = []
-  /// Bytes of the objects, where the list tells them.
-  private var sizes: [String: Int64] = [:]
+  /// The last row that was compared.
+  private(set) var last: ObjectKey?
+  private var part = StorePart()
 
-  init(store: LibraryExamination.Store, now: Date, grace: Duration, readsObjects: Bool) {
+  init(
+    store: LibraryExamination.Store, now: Date, grace: Duration, readsObjects: Bool, findings: [Finding]
+  ) {
     self.store = store
     self.now = now
     self.grace = grace
     self.readsObjects = readsObjects
+    self.findings = findings
   }
 
-  /// Lists the store. Before the rows are read: an object that comes later has its row then, too.
-  mutating func begin() async throws(UploadError) {
-    findings += try await store.leftovers().map(Finding.leftOver)
-    if let listing = store as? any StoreListing {
-      sizes = try await listing.sizes()
-      names = Set(sizes.keys)
-    } else {
-      names = Set(try await store.names())
+  mutating func begin(_ part: StorePart) { self.part = part }
+
+  /// Compares rows with a part, in the order of their names. False when the rest are behind it.
+  mutating func compare(_ page: [ExaminedObject]) async -> Bool {
+    for object in page {
+      if let end = part.end, end.precedes(object.key.rawValue) { return false }
+      await compare(object)
+      last = object.key
     }
+    return last?.rawValue != part.end
   }
 
-  mutating func compare(_ object: ExaminedObject) async {
+  mutating func endPart() {
+    unknown += part.objects.keys.filter(ObjectKey.isDrawn).sorted().map {
+      Finding.unknown($0, in: store.destination)
+    }
+    part = StorePart()
+  }
+
+  private mutating func compare(_ object: ExaminedObject) async {
     count += 1
-    let wasListed = names.remove(object.key.rawValue) != nil
+    let listed = part.objects.removeValue(forKey: object.key.rawValue)
+    let wasListed = listed != nil
     switch object.state {
-    case .published: await compareBytes(of: object)
+    case .published: await compareBytes(of: object, listed: listed ?? nil)
     case .abandoned: findings.append(.abandoned(object, age(of: object), isStored: wasListed))
     case .waiting where age(of: object) > grace:
       findings.append(.stale(object, age(of: object), isStored: wasListed))
@@ -142,11 +169,6 @@ struct StoreScan {
         await isItself(object) ? .unneeded(object) : .givenUp(object, in: store.destination))
     case .waiting, .held, .givenUp, .unneeded: break
     }
-  }
-
-  /// What no row named. Names that Reel never gives are somebody else's, and none of our business.
-  func unknown() -> [Finding] {
-    names.filter(ObjectKey.isDrawn).sorted().map { Finding.unknown($0, in: store.destination) }
   }
 
   private func age(of object: ExaminedObject) -> Duration {
@@ -163,10 +185,10 @@ struct StoreScan {
     }
   }
 
-  private mutating func compareBytes(of object: ExaminedObject) async {
+  /// - Parameter listed: bytes, where the list told them.
+  private mutating func compareBytes(of object: ExaminedObject, listed: Int64?) async {
     do throws(UploadError) {
       // What is not on the list may have come since.
-      let listed = sizes[object.key.rawValue]
       let found = if let listed { listed } else { try await store.find(object.key)?.size }
       guard let size = found else {
         findings.append(.missing(object, in: store.destination))

@@ -6,17 +6,17 @@ package struct LibraryRepair: Sendable {
   private let catalog: any CatalogRepair
   private let examination: LibraryExamination
   private let supply: (any RestoreSource)?
-  private let damaged: Set<String>
+  private let wanting: Set<String>
   private let recorders: @Sendable (Destination) async throws(UploadError) -> (any PostRecorder)?
 
   /// - Parameters:
   ///   - catalog: may be the one that `examination` looks at, opened for writing.
   ///   - supply: where objects that are gone or damaged are put back from; nil for nowhere.
-  ///   - damaged: the names of objects that a look found to be other than their posts say.
+  ///   - wanting: the names of objects that a look found missing, or other than their posts say.
   ///   - recorders: what writes posts down beside a store's objects; nil for a store that keeps none.
   package init(
     catalog: any CatalogRepair, examination: LibraryExamination, supply: (any RestoreSource)? = nil,
-    damaged: Set<String> = [],
+    wanting: Set<String> = [],
     recorders: @escaping @Sendable (Destination) async throws(UploadError) -> (any PostRecorder)? = {
       (_) async throws(UploadError) in nil
     }
@@ -25,7 +25,7 @@ package struct LibraryRepair: Sendable {
     self.catalog = catalog
     self.examination = examination
     self.supply = supply
-    self.damaged = damaged
+    self.wanting = wanting
   }
 
   /// Repairs what `--fix` may repair, and gives what it could not: that is found again by the next look, too.
@@ -47,7 +47,8 @@ package struct LibraryRepair: Sendable {
       guard let opened = try await examination.stores(destination) else { return [] }
       store = opened
       try await store.removeLeftovers()
-      _ = try await store.names()
+      var parts = StoreParts(store)
+      _ = try await parts.next()
     } catch {
       return [RepairFailure(destination.name, error)]
     }
@@ -55,7 +56,7 @@ package struct LibraryRepair: Sendable {
     failures += try await removeUnneeded(in: destination, store)
     if let supply {
       failures += try await ObjectReturn(
-        catalog: examination.catalog, store: store, supply: supply, damaged: damaged
+        catalog: examination.catalog, store: store, supply: supply, wanting: wanting
       ).run()
     }
     return failures
@@ -198,23 +199,21 @@ struct ObjectReturn {
   let catalog: any CatalogExamination
   let store: LibraryExamination.Store
   let supply: any RestoreSource
-  /// Names of objects that a look found damaged.
-  let damaged: Set<String>
+  /// Names of objects that a look found missing or damaged.
+  let wanting: Set<String>
 
   /// Gives what can't be put back, and why; it is found again by the next look.
   /// - Throws: ``CatalogError`` when the rows can't be read.
   func run() async throws(CatalogError) -> [RepairFailure] {
-    let names: Set<String>
-    do throws(UploadError) {
-      names = Set(try await store.names())
-    } catch {
-      return [RepairFailure(store.destination.name, error)]
+    var wanted: [ExaminedObject] = []
+    var pages = ExaminedPages(catalog: catalog, destination: store.destination)
+    while !wanting.isEmpty, let page = try await pages.next() {
+      wanted += page.filter { $0.state == .published && wanting.contains($0.key.rawValue) }
     }
-    let wanted = try await wanted(from: names)
-    return wanted.isEmpty ? [] : await putBack(wanted, names)
+    return wanted.isEmpty ? [] : await putBack(wanted)
   }
 
-  private func putBack(_ wanted: [ExaminedObject], _ names: Set<String>) async -> [RepairFailure] {
+  private func putBack(_ wanted: [ExaminedObject]) async -> [RepairFailure] {
     do throws(UploadError) {
       try await store.prepare()
     } catch {
@@ -223,10 +222,10 @@ struct ObjectReturn {
     var failures: [RepairFailure] = []
     let unread = await supply.supply(wanted) { object, source in
       do throws(UploadError) {
-        if names.contains(object.key.rawValue) {
-          try await replace(object, with: source)
-        } else {
+        if try await store.find(object.key) == nil {
           _ = try await store.upload(source, to: object.key) { _ in }
+        } else {
+          try await replace(object, with: source)
         }
       } catch {
         failures.append(RepairFailure(object.key.rawValue, error))
@@ -248,17 +247,5 @@ struct ObjectReturn {
     if found.size == object.size, try await store.readBack(object.key) == object.digest { return }
     try await store.remove(object.key)
     _ = try await store.upload(source, to: object.key) { _ in }
-  }
-
-  private func wanted(from names: Set<String>) async throws(CatalogError) -> [ExaminedObject] {
-    var wanted: [ExaminedObject] = []
-    var pages = ExaminedPages(catalog: catalog, destination: store.destination)
-    while let page = try await pages.next() {
-      wanted += page.filter { object in
-        let key = object.key.rawValue
-        return object.state == .published && (!names.contains(key) || damaged.contains(key))
-      }
-    }
-    return wanted
   }
 }

@@ -106,18 +106,17 @@ public struct FirebaseUploader: Uploader {
   }
 }
 
-extension FirebaseUploader: StoreExamination {
+extension FirebaseUploader: StoreListing {
   /// The names behind the prefix.
-  public func names() async throws(UploadError) -> [String] {
+  public func names() async throws(UploadError) -> [String] { try await allNames() }
+
+  /// Those behind the prefix.
+  package func page(after token: String?) async throws(UploadError) -> StorePage {
     let skipped = client.bucket.prefix.isEmpty ? 0 : client.bucket.prefix.utf8.count + 1
-    var names: [String] = []
-    var token: String?
-    repeat {
-      let page = try await client.page(token)
-      names += (page.items ?? []).map { String(decoding: $0.name.utf8.dropFirst(skipped), as: UTF8.self) }
-      token = page.nextPageToken
-    } while token != nil
-    return names
+    let page = try await client.page(token)
+    return StorePage(
+      (page.items ?? []).map { (String(decoding: $0.name.utf8.dropFirst(skipped), as: UTF8.self), nil) },
+      next: page.nextPageToken)
   }
 
   /// None: what was begun and never ended can't be listed, and ends by itself after a week.

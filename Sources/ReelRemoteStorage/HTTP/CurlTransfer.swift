@@ -43,6 +43,8 @@ final class CurlTransfer: @unchecked Sendable {
   let feed: BodyFeed?
   /// Bytes of a body that are kept.
   let replyLimit: Int
+  /// Bytes of a body that `fold` takes.
+  let foldLimit: Int
   /// Takes the body of a 2xx reply; nil where it is kept, too.
   let fold: ((UnsafeRawBufferPointer) -> Void)?
 
@@ -68,6 +70,7 @@ final class CurlTransfer: @unchecked Sendable {
   private var head: [UInt8] = []
   private var isHeadWhole = false
   private var body: [UInt8] = []
+  private var folded = 0
   /// Why one of the callbacks has ended the transfer.
   private var failure: HTTPFailure?
   /// What is known of connections that are kept.
@@ -82,10 +85,12 @@ final class CurlTransfer: @unchecked Sendable {
   static let headLimit = 80 << 10
 
   init(
-    _ request: CurlRequest, feed: BodyFeed?, replyLimit: Int,
+    _ request: CurlRequest, feed: BodyFeed?, replyLimit: Int, foldLimit: Int = .max,
     fold: ((UnsafeRawBufferPointer) -> Void)? = nil
   ) {
-    (self.request, self.feed, self.replyLimit, self.fold) = (request, feed, replyLimit, fold)
+    (self.request, self.feed, self.replyLimit, self.foldLimit, self.fold) = (
+      request, feed, replyLimit, foldLimit, fold
+    )
     reason.pointee = 0
   }
 
@@ -266,6 +271,11 @@ final class CurlTransfer: @unchecked Sendable {
   fileprivate func keep(_ bytes: UnsafeRawBufferPointer) -> Int {
     hasMoved = true
     if let fold, let curl, let easy, (200..<300).contains(curl.long(easy, CURLINFO_RESPONSE_CODE)) {
+      guard bytes.count <= foldLimit - folded else {
+        failure = .replyTooLarge(limit: foldLimit)
+        return 0
+      }
+      folded += bytes.count
       fold(bytes)
       return bytes.count
     }

@@ -11,8 +11,8 @@ public protocol HTTPTransport: Sendable {
   /// - Throws: ``HTTPFailure`` when there is no whole reply.
   func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply
 
-  /// Sends `call`, and folds the body of a 2xx reply piece by piece, however long it is; the body of any other reply is
-  /// in the reply.
+  /// Sends `call`, and folds the body of a 2xx reply piece by piece, however long it is, unless the call has a limit for
+  /// that; the body of any other reply is in the reply.
   /// - Throws: ``HTTPFailure`` when there is no whole reply.
   func fetch<Value: Sendable>(
     _ call: HTTPCall, into initial: Value,
@@ -143,6 +143,8 @@ public struct HTTPCall: Sendable {
   public var patience: Duration
   /// How much longer than others the reply may take to begin: a store may read an object before it says what it is.
   package var thinking = Duration.zero
+  /// Bytes of a 2xx reply's body that a fetch takes; a longer one is ``HTTPFailure/replyTooLarge(limit:)``.
+  package var fetchLimit = Int.max
 
   /// A request. It has no credentials, and a reply's body may have 1 MiB.
   public init(

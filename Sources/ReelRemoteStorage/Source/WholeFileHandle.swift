@@ -71,14 +71,13 @@ final class WholeFileHandle: RemoteHandle {
   /// Bytes as they come.
   private struct Received: Sendable {
     let file: any StagedFile
-    let size: Int64
     var count: Int64 = 0
     var failure: SystemError?
 
     mutating func add(_ piece: UnsafeRawBufferPointer) {
       let start = count
       count += Int64(piece.count)
-      guard failure == nil, count <= size else { return }
+      guard failure == nil else { return }
       var done = 0
       while done < piece.count {
         let written = pwrite(
@@ -102,12 +101,12 @@ final class WholeFileHandle: RemoteHandle {
       throw SourceError(error)
     }
     let requests = Mutex(0)
-    let call = BlockingCall { [self] () async -> Result<Reply, UploadError> in
+    let call = BlockingCall { [self] () async -> Result<Reply?, UploadError> in
       do throws(UploadError) {
         return .success(
           try await retries.run { () async throws(UploadError) in
             requests.withLock { $0 += 1 }
-            return try await receive(Received(file: file, size: identity.size))
+            return try await receive(Received(file: file))
           })
       } catch {
         return .failure(error)
@@ -120,12 +119,13 @@ final class WholeFileHandle: RemoteHandle {
     guard let outcome, !cancellation.isSet else {
       throw SourceError(.unreadable, "cancelled before it was read")
     }
-    let (reply, received): Reply
+    let answer: Reply?
     do throws(UploadError) {
-      (reply, received) = try outcome.get()
+      answer = try outcome.get()
     } catch {
       throw SourceError(error)
     }
+    guard let (reply, received) = answer else { throw RangeAnswer.changed }
     transfer.bytes += received.count
     if let failure = received.failure {
       throw SourceError(file.failure(failure.code, "write a copy of it"))
@@ -142,16 +142,19 @@ final class WholeFileHandle: RemoteHandle {
 
   private typealias Reply = (reply: HTTPReply, value: Received)
 
-  /// One request.
-  private func receive(_ received: Received) async throws(UploadError) -> Reply {
+  /// One request; nil where more comes than the file had.
+  private func receive(_ received: Received) async throws(UploadError) -> Reply? {
     let server = address.origin.description
     var call = HTTPCall(.get, address.origin, address.target, fields: pin.conditions)
     call.fields[.acceptEncoding] = "identity"
-    call.patience = .seconds(120 + received.size / (16 << 10))
+    call.patience = .seconds(120 + identity.size / (16 << 10))
+    // Of a length that nobody says, it may have no end.
+    call.fetchLimit = Int(identity.size)
     let reply: Reply
     do throws(HTTPFailure) {
       reply = try await transport.fetch(call, into: received) { $0.add($1) }
     } catch {
+      if error == .replyTooLarge(limit: call.fetchLimit) { return nil }
       throw error.ofSource(server)
     }
     try reply.reply.checkAvailable(server, clock)

@@ -52,7 +52,7 @@ struct RepairSession: Sendable {
     let stores = Destinations(settings: settings, library: place.library, checkpoints: writing)
     let failures = try await LibraryRepair(
       catalog: writing, examination: examination(of: place, looking, checkpoints: writing), supply: supply,
-      damaged: Set(findings.filter { $0.kind == .objectDiffers }.map(\.subject)),
+      wanting: Set(findings.filter(\.isRestorable).map(\.subject)),
       recorders: { destination async throws(UploadError) in try await Self.recorder(destination, stores) }
     ).run()
     try await looking.close()
