@@ -100,6 +100,7 @@ extension IngestEvent.Body {
     case .fileRefused(_, let refusal):
       return (.warning, [("code", refusal.code.rawValue), ("message", refusal.message)])
     case .fileFailed(_, let failure): return (.error, Self.facts(failure))
+    case .filePostponed(_, let failure): return (.info, Self.facts(failure))
     case .runFinished(let summary):
       return (summary.outcome == .aborted ? .error : .info, Self.facts(summary))
     }

@@ -34,8 +34,16 @@ extension FileFailure {
     code: .cancelled,
     message: "interrupted before it was published; another run takes it in")
 
+  /// Whether the file is not what it was when it was opened.
+  package var isSourceChanged: Bool {
+    switch code {
+    case .source(.sourceChanged), .probe(.sourceChanged), .poster(.sourceChanged): true
+    default: false
+    }
+  }
+
   /// Whether the file ended because the run did, not by any fault of its own.
-  var isCancellation: Bool { code == .cancelled }
+  package var isCancellation: Bool { code == .cancelled }
 }
 
 /// Why the steps of one file ended before its post.

@@ -8,8 +8,15 @@ package protocol FileFeed: Sendable {
   /// Said before work on these of its files begins, by the numbers that they have in the run. Blocks.
   func begin(_ files: [Int])
 
+  /// Whether `file`, which ended with `failure`, comes again: then that is not told as a failure.
+  func postpones(_ file: FileReference, after failure: FileFailure) -> Bool
+
   /// Ends what a call of ``next(upTo:until:)`` waits for, where `isOver` alone would not: a request over a network.
   func cancel()
+}
+
+extension FileFeed {
+  package func postpones(_ file: FileReference, after failure: FileFailure) -> Bool { false }
 }
 
 extension SourceWalk: FileFeed {

@@ -10,21 +10,27 @@ struct IngestContext: Sendable {
   let stop: StopSignal
   /// As ``FileFeed/begin(_:)``.
   let onBegin: @Sendable ([Int]) -> Void
+  /// As ``FileFeed/postpones(_:after:)``.
+  let postpones: @Sendable (FileReference, FileFailure) -> Bool
   /// What a dry run would have published so far: the second of two equal files would be a duplicate.
   private let planned = PlannedPublications()
 
   init(
     services: IngestServices, options: IngestOptions, hub: EventHub, stop: StopSignal,
-    onBegin: @escaping @Sendable ([Int]) -> Void = { _ in }
+    onBegin: @escaping @Sendable ([Int]) -> Void = { _ in },
+    postpones: @escaping @Sendable (FileReference, FileFailure) -> Bool = { _, _ in false }
   ) {
     self.onBegin = onBegin
+    self.postpones = postpones
     self.services = services
     self.options = options
     self.hub = hub
     self.stop = stop
   }
 
-  var reporter: OutcomeReporter { OutcomeReporter(services: services, options: options) }
+  var reporter: OutcomeReporter {
+    OutcomeReporter(services: services, options: options, postpones: postpones)
+  }
 
   /// Asked for only where a file needs it: a run whose files are all known starts no reader. The prober keeps what it
   /// has said once. Blocks.

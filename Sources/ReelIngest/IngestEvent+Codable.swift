@@ -49,7 +49,7 @@ extension IngestEvent: Codable {
     case .fileDuplicate(_, let facts): try facts.encode(to: encoder)
     case .filePlanned(_, let facts): try facts.encode(to: encoder)
     case .fileRefused(_, let facts): try facts.encode(to: encoder)
-    case .posterFailed(_, let failure), .fileFailed(_, let failure):
+    case .posterFailed(_, let failure), .fileFailed(_, let failure), .filePostponed(_, let failure):
       var container = encoder.container(keyedBy: EnvelopeKeys.self)
       try container.encode(failure, forKey: .error)
     case .runFinished(let facts): try facts.encode(to: encoder)
@@ -106,6 +106,8 @@ extension IngestEvent: Codable {
     case "file.refused": return .fileRefused(try file(), try FileRefused(from: decoder))
     case "file.failed":
       return .fileFailed(try file(), try envelope.decode(FileFailure.self, forKey: .error))
+    case "file.postponed":
+      return .filePostponed(try file(), try envelope.decode(FileFailure.self, forKey: .error))
     case "run.finished": return .runFinished(try RunSummary(from: decoder))
     default:
       throw DecodingError.dataCorruptedError(

@@ -58,6 +58,9 @@ public struct IngestEvent: Hashable, Sendable {
     case fileRefused(FileReference, FileRefused)
     /// Terminal.
     case fileFailed(FileReference, FileFailure)
+    /// Terminal, where files are taken in as they come: it could not be done now, for a reason that may pass, and the file
+    /// comes again.
+    case filePostponed(FileReference, FileFailure)
     /// The last event of a run.
     case runFinished(RunSummary)
   }
@@ -335,7 +338,7 @@ extension IngestEvent.Body {
       .posterFailed(let file, _), .fileNamed(let file, _),
       .uploadProgress(let file, _), .uploadRetrying(let file, _), .postPublished(let file, _),
       .fileDuplicate(let file, _), .filePlanned(let file, _), .fileRefused(let file, _),
-      .fileFailed(let file, _):
+      .fileFailed(let file, _), .filePostponed(let file, _):
       file
     }
   }
@@ -343,7 +346,9 @@ extension IngestEvent.Body {
   /// Whether it is the one event that ends its file, or the run.
   public var isTerminal: Bool {
     switch self {
-    case .postPublished, .fileDuplicate, .filePlanned, .fileRefused, .fileFailed, .runFinished: true
+    case .postPublished, .fileDuplicate, .filePlanned, .fileRefused, .fileFailed, .filePostponed,
+      .runFinished:
+      true
     default: false
     }
   }
@@ -376,6 +381,7 @@ extension IngestEvent.Body {
     case .filePlanned: "file.planned"
     case .fileRefused: "file.refused"
     case .fileFailed: "file.failed"
+    case .filePostponed: "file.postponed"
     case .runFinished: "run.finished"
     }
   }

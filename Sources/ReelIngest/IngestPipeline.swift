@@ -145,7 +145,8 @@ struct IngestPipeline: Sendable {
 
   private func takeIn(_ queue: BatchQueue<[NumberedItem]>, of feed: any FileFeed, _ stop: StopSignal) async {
     let context = IngestContext(
-      services: services, options: options, hub: hub, stop: stop, onBegin: { feed.begin($0) })
+      services: services, options: options, hub: hub, stop: stop, onBegin: { feed.begin($0) },
+      postpones: { feed.postpones($0, after: $1) })
     let publisher = FilePublisher(
       context: context, threads: BlockingQueue(label: "reel.slow-readers", width: max(2, jobs)))
     let lone = LoneFileTasks(

@@ -229,7 +229,8 @@ public enum PublishResult: Hashable, Sendable {
     case .fileDuplicate(_, let duplicate): self = .duplicate(duplicate.post)
     case .filePlanned(_, let plan): self = .planned(plan)
     case .fileRefused(_, let refusal): self = .refused(refusal)
-    case .fileFailed(_, let failure): self = failure.isCancellation ? .cancelled : .failed(failure)
+    case .fileFailed(_, let failure), .filePostponed(_, let failure):
+      self = failure.isCancellation ? .cancelled : .failed(failure)
     default: return nil
     }
   }

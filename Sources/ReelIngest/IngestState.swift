@@ -39,6 +39,8 @@ public struct IngestState: Hashable, Sendable {
   public var failed = 0
   /// Files that were begun, and that a cancellation kept from being done.
   public var cancelled = 0
+  /// How often a file could not be taken in for now, by code: it comes again.
+  public var postponed: [String: Int] = [:]
   /// Bytes of the videos that were published.
   public var publishedBytes: Int64 = 0
   /// Videos that became posts without a poster, as none could be made or stored.
@@ -51,8 +53,10 @@ public struct IngestState: Hashable, Sendable {
   /// The state before a run: idle, and everything 0.
   public init() {}
 
-  /// Files that have had their end.
-  public var done: Int { published + duplicates + planned + refused + failed + cancelled }
+  /// Files that have had their end, for now at least.
+  public var done: Int {
+    published + duplicates + planned + refused + failed + cancelled + postponed.values.reduce(0, +)
+  }
 }
 
 /// A file that is being worked on.
@@ -138,6 +142,9 @@ extension IngestState {
         failed += 1
         reasons[failure.code.rawValue, default: 0] += 1
       }
+      end(file)
+    case .filePostponed(let file, let failure):
+      postponed[failure.code.rawValue, default: 0] += 1
       end(file)
     case .runFinished(let summary):
       phase = .finished(summary)

@@ -62,28 +62,16 @@ extension MetadataWarning {
 }
 
 extension MetadataWarning: Codable {
-  private enum CodingKeys: String, CodingKey { case warning }
-
-  private struct Body: Codable {
-    let code: Code
-    let message: String
-  }
-
   /// Writes `path` (and `pathBytes`) and `warning`.
   /// - Throws: what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
-    var paths = encoder.container(keyedBy: SourcePathCoding.self)
-    try path.encode(into: &paths)
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(Body(code: code, message: message), forKey: .warning)
+    try PathRemark(path: path, code: code, message: message).encode(to: encoder, as: "warning")
   }
 
   /// Reads what ``encode(to:)`` wrote.
   /// - Throws: `DecodingError`.
   public init(from decoder: any Decoder) throws {
-    let body = try decoder.container(keyedBy: CodingKeys.self).decode(Body.self, forKey: .warning)
-    self.init(
-      path: try SourcePath(from: try decoder.container(keyedBy: SourcePathCoding.self)), code: body.code,
-      message: body.message)
+    let remark = try PathRemark<Code>(from: decoder, as: "warning")
+    self.init(path: remark.path, code: remark.code, message: remark.message)
   }
 }

@@ -12,6 +12,8 @@ enum FileEnding: Sendable {
 struct OutcomeReporter: Sendable {
   let services: IngestServices
   let options: IngestOptions
+  /// As ``FileFeed/postpones(_:after:)``.
+  let postpones: @Sendable (FileReference, FileFailure) -> Bool
 
   /// What is told, and what is noted of it.
   struct Report {
@@ -33,6 +35,14 @@ struct OutcomeReporter: Sendable {
 
   func report(_ failure: StepFailure, of file: FileReference) -> Report {
     var report = Report(event: failure.event(of: file))
+    switch failure {
+    case .failed(let failure), .endsTheRun(let failure):
+      guard postpones(file, failure) else { break }
+      report = Report(event: .filePostponed(file, failure))
+      // That it is being written to is no fault.
+      if failure.isSourceChanged { return report }
+    case .refused: break
+    }
     if let record = record(failure) { report.notes.append(note(record, of: file)) }
     switch failure {
     case .refused: break

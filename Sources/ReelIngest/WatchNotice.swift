@@ -18,18 +18,21 @@ public struct WatchNotice: Hashable, Sendable {
     case rejected
     /// A file could not be moved or removed, and stays.
     case notDisposed
+    /// A file could not be taken in now, and comes again: for a reason that other files may share, for which no other is
+    /// told then, or as it never rests.
+    case postponed
     /// A file looks cut off, and is looked at again later.
     case looksCutOff
     /// A run ended because something that it needs could not be used: it is begun again.
     case restarted
-    /// The settings were read again, or could not be.
+    /// The settings were read again.
     case reloaded
 
     /// Whether somebody may have to do something.
     public var isProblem: Bool {
       switch self {
-      case .folderGone, .polled, .notDisposed, .restarted: true
-      case .folderBack, .overflowed, .disposed, .rejected, .looksCutOff, .reloaded: false
+      case .folderGone, .polled, .notDisposed, .postponed: true
+      case .folderBack, .overflowed, .disposed, .rejected, .looksCutOff, .restarted, .reloaded: false
       }
     }
   }
@@ -49,28 +52,16 @@ public struct WatchNotice: Hashable, Sendable {
 }
 
 extension WatchNotice: Codable {
-  private enum CodingKeys: String, CodingKey { case notice }
-
-  private struct Body: Codable {
-    let code: Code
-    let message: String
-  }
-
   /// Writes `path` (and `pathBytes`) and `notice`.
   /// - Throws: what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
-    var paths = encoder.container(keyedBy: SourcePathCoding.self)
-    try path.encode(into: &paths)
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(Body(code: code, message: message), forKey: .notice)
+    try PathRemark(path: path, code: code, message: message).encode(to: encoder, as: "notice")
   }
 
   /// Reads what ``encode(to:)`` wrote.
   /// - Throws: `DecodingError`.
   public init(from decoder: any Decoder) throws {
-    let body = try decoder.container(keyedBy: CodingKeys.self).decode(Body.self, forKey: .notice)
-    self.init(
-      path: try SourcePath(from: try decoder.container(keyedBy: SourcePathCoding.self)), code: body.code,
-      message: body.message)
+    let remark = try PathRemark<Code>(from: decoder, as: "notice")
+    self.init(path: remark.path, code: remark.code, message: remark.message)
   }
 }

@@ -7,12 +7,26 @@ import ReelIngest
 /// nothing.
 package struct PlainProgress: Sendable {
   private let interval: Duration
+  private let isOfWatch: Bool
+  private var lastCounts: Counts?
   private var firstSpoken: ContinuousClock.Instant?
   private var lastSpoken: ContinuousClock.Instant?
   private var saidScanned = false
 
-  package init(interval: Duration = .seconds(5)) {
-    self.interval = interval
+  /// - Parameter isOfWatch: whether nothing is said while nothing happens: that may be for days.
+  package init(interval: Duration = .seconds(5), isOfWatch: Bool = false) {
+    (self.interval, self.isOfWatch) = (interval, isOfWatch)
+  }
+
+  /// What a line tells of.
+  private struct Counts: Hashable {
+    let found, done, inFlight: Int
+    let worked: Int64
+
+    init(_ state: IngestState) {
+      (found, done, inFlight) = (state.found, state.done, state.inFlight.count)
+      worked = state.workedBytes
+    }
   }
 
   /// The lines to write, without newlines: those of `events`, and one about the run when it is time for it, or when
@@ -30,7 +44,10 @@ package struct PlainProgress: Sendable {
     guard state.phase == .running else { return false }
     let isNews = state.scanComplete && !saidScanned
     let isTime = lastSpoken.map { instant - $0 >= pause(at: instant) } ?? true
-    guard isNews || isTime else { return false }
+    guard isNews || isTime, !isOfWatch || lastCounts != Counts(state), !isOfWatch || state.found > 0 else {
+      return false
+    }
+    lastCounts = Counts(state)
     firstSpoken = firstSpoken ?? instant
     saidScanned = state.scanComplete
     lastSpoken = instant

@@ -46,6 +46,14 @@ package struct ProblemList: Hashable, Sendable {
     }
     if entries.count < limit { entries.append(entry) } else { leftOut += 1 }
   }
+
+  /// What came before these.
+  package mutating func add(earlier: ProblemList) {
+    let (all, allWarnings) = (earlier.entries + entries, earlier.warnings + warnings)
+    leftOut += earlier.leftOut + max(0, all.count - limit)
+    warningsLeftOut += earlier.warningsLeftOut + max(0, allWarnings.count - limit)
+    (entries, warnings) = (Array(all.prefix(limit)), Array(allWarnings.prefix(limit)))
+  }
 }
 
 extension ProblemList.Entry {

@@ -87,11 +87,17 @@ package struct RunMetrics: Sendable {
       ("published", state.published), ("duplicate", state.duplicates), ("planned", state.planned),
       ("refused", state.refused), ("failed", state.failedOrCancelled),
     ]
+    let postponed = watch == nil ? [] : [("postponed", state.postponed.values.reduce(0, +))]
     return [
-      Family("reel_run_files_total", .counter, "Files that have had their end, by which.", by: "end", ends),
+      Family(
+        "reel_run_files_total", .counter, "Files that have had their end, by which.", by: "end",
+        ends + postponed),
       Family(
         "reel_run_problems_total", .counter, "Files that failed or were refused, by the code of the reason.",
-        by: "code", state.reasonsOfAll.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }),
+        by: "code",
+        state.reasonsOfAll.merging(state.postponed, uniquingKeysWith: +).sorted { $0.key < $1.key }.map {
+          ($0.key, $0.value)
+        }),
       Family(
         "reel_run_posters_failed_total", .counter, "Videos published without a poster.", state.postersFailed),
     ]

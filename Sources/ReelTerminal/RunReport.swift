@@ -13,8 +13,14 @@ package struct RunReport: Hashable, Sendable {
   package var troubles: ProblemList
   /// Whether the store's word is all that there is for its objects (`UploadTraits.trustsClientDigest`).
   package var trustsClientDigest = false
-  /// Whether the files came from a queue.
-  package var isOfQueue = false
+  package var origin = Origin.files
+
+  /// Where the files came from.
+  package enum Origin: Hashable, Sendable {
+    case files, queue
+    /// Watched folders, until somebody ended that.
+    case watch
+  }
 
   package init(
     summary: RunSummary, destination: Destination?, dryRun: Bool, unfinished: Int?, troubles: ProblemList
@@ -30,6 +36,22 @@ package struct RunReport: Hashable, Sendable {
     self.init(
       summary: summary, destination: state.destination, dryRun: state.dryRun,
       unfinished: state.scanComplete ? max(0, state.found - state.done) : nil, troubles: troubles)
+  }
+
+  /// Counts what an earlier run of the same watch counted, too.
+  package mutating func add(earlier: RunReport) {
+    let other = earlier.summary
+    summary.published += other.published
+    summary.duplicates += other.duplicates
+    summary.planned += other.planned
+    summary.refused += other.refused
+    summary.failed += other.failed
+    summary.cancelled += other.cancelled
+    summary.ignored += other.ignored
+    summary.publishedBytes = summary.publishedBytes.addingClamped(other.publishedBytes)
+    summary.postersFailed += other.postersFailed
+    summary.reasons.merge(other.reasons, uniquingKeysWith: +)
+    troubles.add(earlier: earlier.troubles)
   }
 
   /// How the run went, in one sentence.
@@ -102,7 +124,7 @@ extension RunReport {
   }
 
   private func advice(_ hint: CommandHint) -> [String] {
-    if summary.outcome == .aborted, summary.published > 0 || unfinished != 0 {
+    if summary.outcome == .aborted, origin != .watch, summary.published > 0 || unfinished != 0 {
       return ["Once that is fixed, the same command again goes on where this stopped."]
     }
     if dryRun { return summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [] }
@@ -137,11 +159,27 @@ struct RunHeadline {
 
   private var sentence: (text: String, style: StyledLine.TextStyle?) {
     switch summary.outcome {
+    case _ where report.origin == .watch: watched
     case .aborted: ("could not go on: \(summary.error?.message ?? "no reason was given")", .failure)
     case .cancelled: ("interrupted: \(soFar); \(goesOn)", .warning)
     case .stopped: ("stopped at a failure, as --on-error stop asks: \(soFar); \(goesOn)", .warning)
     case .completed: completed
     }
+  }
+
+  private var watched: (text: String, style: StyledLine.TextStyle?) {
+    let time = "watched for \(HumanNumber.duration(summary.seconds)): "
+    if ended == 0 { return (time + "no file came", nil) }
+    guard summary.published > 0 else {
+      return (
+        time + "nothing published: \(others.joined(separator: ", "))",
+        summary.refused + summary.failed > 0 ? .warning : .strong
+      )
+    }
+    return (
+      time + "published \(place), \(HumanNumber.bytes(summary.publishedBytes))",
+      summary.refused + summary.failed == 0 ? .success : .strong
+    )
   }
 
   private var completed: (text: String, style: StyledLine.TextStyle?) {
@@ -158,7 +196,7 @@ struct RunHeadline {
   }
 
   private var nothingFound: String {
-    if report.isOfQueue { return "nothing to do: the queue is empty" }
+    if report.origin == .queue { return "nothing to do: the queue is empty" }
     return switch summary.ignored {
     case 0: "nothing to take in: no file was found"
     case 1: "nothing to take in: the only file found is not a video"
@@ -167,9 +205,13 @@ struct RunHeadline {
   }
 
   private var published: String {
-    let videos = HumanNumber.count(summary.published, "video", "videos")
-    let place = report.destination.map { " to \($0.name)" } ?? ""
-    return "published \(videos)\(place): \(amount)"
+    "published \(place): \(amount)"
+  }
+
+  /// `12 videos to file:///srv/media`
+  private var place: String {
+    HumanNumber.count(summary.published, "video", "videos")
+      + (report.destination.map { " to \($0.name)" } ?? "")
   }
 
   /// `345 MB in 4.1 s (84.2 MB/s)`
@@ -190,15 +232,22 @@ struct RunHeadline {
 
   private var soFar: String {
     var parts = report.dryRun ? ["\(summary.planned) would be published"] : ["\(summary.published) published"]
+    parts += others
+    if summary.outcome != .completed {
+      parts.append(report.unfinished.map { "\($0) not started" } ?? "the rest not started")
+    }
+    return parts.joined(separator: ", ")
+  }
+
+  /// What else became of files.
+  private var others: [String] {
+    var parts: [String] = []
     if summary.duplicates > 0 {
       parts.append(HumanNumber.count(summary.duplicates, "duplicate", "duplicates"))
     }
     if summary.refused > 0 { parts.append("\(summary.refused) refused") }
     if summary.failedOrCancelled > 0 { parts.append("\(summary.failedOrCancelled) failed") }
-    if summary.outcome != .completed {
-      parts.append(report.unfinished.map { "\($0) not started" } ?? "the rest not started")
-    }
-    return parts.joined(separator: ", ")
+    return parts
   }
 
   private var goesOn: String { "the same command again goes on where this stopped" }

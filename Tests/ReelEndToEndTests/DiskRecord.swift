@@ -28,6 +28,9 @@ struct DiskRecord {
     let line: String
   }
 
+  /// Of nothing.
+  init() {}
+
   init(_ file: URL) throws {
     let bytes = try Data(contentsOf: file)
     var rest = bytes[...]
@@ -35,6 +38,19 @@ struct DiskRecord {
       let line = String(decoding: rest[..<end], as: UTF8.self)
       rest = rest[(end + 1)...]
       steps.append(try Self.step(line, &rest))
+    }
+  }
+
+  /// As if whoever wrote had not synced what lies at such paths.
+  mutating func forgetSyncs(_ isForgotten: (String) -> Bool) {
+    var paths: [Int: String] = [:]
+    steps = steps.filter { step in
+      switch step {
+      case .open(let descriptor, _, _, let path): paths[descriptor] = path
+      case .sync(let descriptor): return !(paths[descriptor].map(isForgotten) ?? false)
+      default: break
+      }
+      return true
     }
   }
 

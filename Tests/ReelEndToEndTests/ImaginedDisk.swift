@@ -1,6 +1,6 @@
 import Foundation
 
-/// A disk that a `DiskRecord` is played to, and what may be on it when the power goes.
+/// A disk, or two, that a `DiskRecord` is played to, and what may be on it when the power goes.
 ///
 /// Two rules of what a sync makes durable are modelled:
 ///
@@ -30,6 +30,8 @@ struct ImaginedDisk {
 
   private struct Node {
     let isFolder: Bool
+    /// Whether it is on the other disk.
+    let isElsewhere: Bool
     var durable = Data()
     /// Not synced yet; `isLost` when a sync of it failed.
     var pending: [(change: Change, isLost: Bool)] = []
@@ -45,6 +47,13 @@ struct ImaginedDisk {
     case remove(Place)
     case move(Place, Place, Int)
 
+    /// The folder of the name; of a move, which never leaves its disk, that of the old one.
+    var folder: Int {
+      switch self {
+      case .add(let place, _), .remove(let place), .move(let place, _, _): place.folder
+      }
+    }
+
     func concerns(_ folder: Int) -> Bool {
       switch self {
       case .add(let place, _), .remove(let place): place.folder == folder
@@ -55,7 +64,8 @@ struct ImaginedDisk {
 
   private let root: String
   private let rule: Rule
-  private var nodes: [Node] = [Node(isFolder: true)]
+  private let otherDisk: String?
+  private var nodes: [Node] = [Node(isFolder: true, isElsewhere: false)]
   private var names: [Place: Int] = [:]
   private var durableNames: [Place: Int] = [:]
   private var pendingNames: [Naming] = []
@@ -63,10 +73,20 @@ struct ImaginedDisk {
   /// What was told on standard output.
   private(set) var told = Data()
 
-  /// - Parameter root: an existing folder, in which everything happens.
-  init(root: URL, rule: Rule) {
+  /// - Parameters:
+  ///   - root: an existing folder, in which everything happens.
+  ///   - otherDisk: a folder in it where the other disk is mounted, which has names and syncs of its own.
+  ///   - held: what is durable at the beginning: files by their paths in the root, nil for a folder.
+  init(root: URL, rule: Rule, otherDisk: String? = nil, holding held: [(path: String, bytes: Data?)] = []) {
     self.root = root.path
     self.rule = rule
+    self.otherDisk = otherDisk
+    for (path, bytes) in held {
+      add(self.root + "/" + path, isFolder: bytes == nil)
+      if let bytes { nodes[nodes.count - 1].durable = bytes }
+    }
+    durableNames = names
+    pendingNames = []
   }
 
   // MARK: While there is power
@@ -102,7 +122,8 @@ struct ImaginedDisk {
 
   private mutating func add(_ path: String, isFolder: Bool) {
     guard let place = place(of: path) else { return }
-    nodes.append(Node(isFolder: isFolder))
+    nodes.append(
+      Node(isFolder: isFolder, isElsewhere: path == otherDisk || nodes[place.folder].isElsewhere))
     name(.add(place, nodes.count - 1))
   }
 
@@ -119,14 +140,19 @@ struct ImaginedDisk {
     guard let node = descriptors[descriptor] else { return }
     settleBytes(of: node)
     switch rule {
-    case .journal: settleNames { _ in true }
+    case .journal:
+      let isElsewhere = nodes[node].isElsewhere
+      let folders = nodes.map(\.isElsewhere)
+      settleNames { folders[$0.folder] == isElsewhere }
     case .onlyWhatWasSynced: if nodes[node].isFolder { settleNames { $0.concerns(node) } }
     }
   }
 
+  /// Only the library's store is synced so, which is not on the other disk.
   private mutating func syncAll() {
-    for node in nodes.indices { settleBytes(of: node) }
-    settleNames { _ in true }
+    for node in nodes.indices where !nodes[node].isElsewhere { settleBytes(of: node) }
+    let folders = nodes.map(\.isElsewhere)
+    settleNames { !folders[$0.folder] }
   }
 
   private mutating func settleBytes(of node: Int) {
@@ -167,7 +193,7 @@ struct ImaginedDisk {
 
   private func components(_ path: String) -> [String]? {
     guard path == root || path.hasPrefix(root + "/") else { return nil }
-    return path.dropFirst(root.count).split(separator: "/").map(String.init)
+    return path.dropFirst(root.count).split(separator: "/").filter { $0 != "." }.map(String.init)
   }
 
   private func node(at path: String) -> Int? {
@@ -199,7 +225,11 @@ struct ImaginedDisk {
     switch (fate, rule) {
     case (.allLost, _): []
     case (.allKept, _): pendingNames
-    case (_, .journal): Array(pendingNames.prefix(Int.random(in: 0...pendingNames.count, using: &generator)))
+    case (_, .journal):
+      [false, true].flatMap { isElsewhere in
+        let names = pendingNames.filter { nodes[$0.folder].isElsewhere == isElsewhere }
+        return names.prefix(Int.random(in: 0...names.count, using: &generator))
+      }
     case (_, .onlyWhatWasSynced): pendingNames.filter { _ in Bool.random(using: &generator) }
     }
   }

@@ -38,15 +38,7 @@ struct PowerLossScene {
   /// As if whoever wrote had not synced what lies at such paths.
   mutating func forgetSyncs(_ isForgotten: (String) -> Bool) {
     played = nil
-    var paths: [Int: String] = [:]
-    record.steps = record.steps.filter { step in
-      switch step {
-      case .open(let descriptor, _, _, let path): paths[descriptor] = path
-      case .sync(let descriptor): return !(paths[descriptor].map(isForgotten) ?? false)
-      default: break
-      }
-      return true
-    }
+    record.forgetSyncs(isForgotten)
   }
 
   /// Puts in the library's place what is left of it when the power goes after the first `cut` steps.

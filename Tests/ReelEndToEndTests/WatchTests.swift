@@ -10,86 +10,37 @@ import Testing
 /// `reel watch`, the real program.
 @Suite("watch", .shortTime, .notQuick)
 struct WatchTests {
-  /// A watched folder, and what has become of its files.
-  private struct Scene {
-    let bench: Workbench
-
-    init(reader: Workbench.Reader = .fake) throws {
-      bench = try Workbench(reader: reader)
-    }
-
-    func start(_ arguments: [String], environment: [String: String] = [:]) throws -> ReelBinary.Running {
-      try ReelBinary.start(
-        ["watch", "clips", "--library", bench.library.path, "--events", "events.jsonl"] + arguments,
-        in: bench.folder, environment: bench.environment.merging(environment) { $1 })
-    }
-
-    /// All regular files below, hidden ones too, by their paths from the bench's folder.
-    func files(_ folder: String) -> Set<String> {
-      let names =
-        (try? FileManager.default.subpathsOfDirectory(
-          atPath: bench.folder.appendingPathComponent(folder).path)) ?? []
-      return Set(names.filter { $0.contains(".") })
-    }
-
-    func posts() throws -> Int {
-      bench.hasCatalog ? try LibraryInspection(library: bench.library).published.count : 0
-    }
-
-    func notices() -> [String] { events("watch.notice") }
-
-    func events(_ type: String) -> [String] {
-      let file = bench.folder.appendingPathComponent("events.jsonl")
-      let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-      return text.split(separator: "\n").filter { $0.contains("\"type\":\"\(type)\"") }.map(String.init)
-    }
-
-    func writing(_ name: String) throws -> FileHandle {
-      let path = bench.clips.appendingPathComponent(name).path
-      try #require(FileManager.default.createFile(atPath: path, contents: nil))
-      return try #require(FileHandle(forWritingAtPath: path))
-    }
-  }
-
-  private static let video = Workbench.sample("clips/faststart.mp4")
-
-  /// That video with a box behind it that makes it another one.
-  private static func video(_ number: Int) throws -> Data {
-    try Data(contentsOf: video) + Data([0, 0, 0, 24]) + Data("free".utf8)
-      + Data(String(format: "%016d", number).utf8)
-  }
-
   @Test("whatever its writer is like, each video is one post, and goes where it is to go")
   func writers() async throws {
-    let scene = try Scene(reader: .real)
+    let scene = try WatchScene(reader: .real)
     let clips = scene.bench.clips
-    try Self.video(1).write(to: clips.appendingPathComponent("was there.mp4"))
+    try WatchScene.video(1).write(to: clips.appendingPathComponent("was there.mp4"))
     try Data("no video".utf8).write(to: clips.appendingPathComponent("text.mp4"))
     let watch = try scene.start(["--after", "move:done", "--reject", "move:no", "--settle", "0.3"])
     try await watch.until { scene.files("no").contains("text.mp4.txt") }
     // Slowly, a piece after the other.
     let slow = try scene.writing("slow.mp4")
-    let (first, second) = try (Self.video(2).prefix(9000), Self.video(2).dropFirst(9000))
+    let (first, second) = try (WatchScene.video(2).prefix(9000), WatchScene.video(2).dropFirst(9000))
     try slow.write(contentsOf: first)
     // Under another name, renamed; with holes; in place, and never closed.
-    try Self.video(3).write(to: clips.appendingPathComponent(".upload.mp4.x7"))
+    try WatchScene.video(3).write(to: clips.appendingPathComponent(".upload.mp4.x7"))
     try FileManager.default.moveItem(
       at: clips.appendingPathComponent(".upload.mp4.x7"), to: clips.appendingPathComponent("renamed.mp4"))
     let holes = try scene.writing("holes.mp4")
-    try holes.write(contentsOf: Self.video(4) + Data([0, 1, 0, 0]) + Data("free".utf8))
-    try holes.truncate(atOffset: UInt64(Self.video(4).count + 65536))
+    try holes.write(contentsOf: WatchScene.video(4) + Data([0, 1, 0, 0]) + Data("free".utf8))
+    try holes.truncate(atOffset: UInt64(WatchScene.video(4).count + 65536))
     try holes.close()
     let open = try scene.writing("open.mp4")
-    try open.write(contentsOf: Self.video(5))
+    try open.write(contentsOf: WatchScene.video(5))
     // One that vanishes, one that stops half-way and goes on later, one in a new folder.
-    try Self.video(6).write(to: clips.appendingPathComponent("gone.mp4.part"))
+    try WatchScene.video(6).write(to: clips.appendingPathComponent("gone.mp4.part"))
     try FileManager.default.removeItem(at: clips.appendingPathComponent("gone.mp4.part"))
     let half = try scene.writing("half.mp4")
-    try half.write(contentsOf: Self.video(7).prefix(20_000))
+    try half.write(contentsOf: WatchScene.video(7).prefix(20_000))
     try half.close()
     try FileManager.default.createDirectory(
       at: clips.appendingPathComponent("new/deep"), withIntermediateDirectories: true)
-    try Self.video(8).write(to: clips.appendingPathComponent("new/deep/nested.mp4"))
+    try WatchScene.video(8).write(to: clips.appendingPathComponent("new/deep/nested.mp4"))
     try await watch.until {
       try scene.posts() == 5 && scene.notices().contains { $0.contains("looksCutOff") }
     }
@@ -98,7 +49,7 @@ struct WatchTests {
     try slow.close()
     let rest = try #require(FileHandle(forWritingAtPath: clips.appendingPathComponent("half.mp4").path))
     try rest.seekToEnd()
-    try rest.write(contentsOf: Self.video(7).dropFirst(20_000))
+    try rest.write(contentsOf: WatchScene.video(7).dropFirst(20_000))
     try rest.close()
     try await watch.until { try scene.posts() == 7 && scene.files("clips").isEmpty }
     try open.close()
@@ -118,12 +69,13 @@ struct WatchTests {
 
   @Test("what stays is taken in once, whatever happens to the process")
   func keeps() async throws {
-    let scene = try Scene(reader: .real)
+    let scene = try WatchScene(reader: .real)
     try scene.bench.addDistinct(5)
     for round in 0..<2 {
       let watch = try scene.start([])
       try await watch.until { try scene.posts() == 5 + round }
-      try Self.video(100 + round).write(to: scene.bench.clips.appendingPathComponent("more-\(round).mp4"))
+      try WatchScene.video(100 + round).write(
+        to: scene.bench.clips.appendingPathComponent("more-\(round).mp4"))
       try await watch.until { try scene.posts() == 6 + round }
       watch.send(round == 0 ? SIGKILL : SIGTERM)
       _ = try await watch.outcome()
@@ -135,7 +87,7 @@ struct WatchTests {
   /// In the long form 10,000.
   @Test("files that are dropped while it runs become posts, and leave nothing behind")
   func many() async throws {
-    let (scene, count) = (try Scene(), TestForm.isLong ? 10_000 : 300)
+    let (scene, count) = (try WatchScene(), TestForm.isLong ? 10_000 : 300)
     let watch = try scene.start(["--after", "delete"])
     try scene.bench.addDistinct(count)
     try await watch.until { try scene.files("clips").isEmpty && scene.posts() == count }
@@ -199,9 +151,9 @@ struct WatchTests {
 
   /// Files with sidecars, `crash`, and the same command again.
   private func kill(
-    _ way: Way, _ comment: Comment, _ crash: (Scene, [String]) async throws -> Void
+    _ way: Way, _ comment: Comment, _ crash: (WatchScene, [String]) async throws -> Void
   ) async throws {
-    let (scene, count) = (try Scene(), 6)
+    let (scene, count) = (try WatchScene(), 6)
     try scene.bench.addDistinct(count)
     try scene.bench.write(#"{"caption": "one"}"#, to: "clip-00001.json")
     // What is no video, of which nothing may be lost either.
@@ -254,7 +206,7 @@ struct WatchTests {
   @Test(
     "a service manager is told when it is ready and that it lives; SIGHUP lets it read its settings again")
   func service() async throws {
-    let scene = try Scene(reader: .real)
+    let scene = try WatchScene(reader: .real)
     try scene.bench.addDistinct(1)
     let path = scene.bench.folder.appendingPathComponent("n").path
     let listener = try NotifySocket(path)
@@ -267,7 +219,7 @@ struct WatchTests {
     try scene.bench.write("authorName: two\n", to: "../config.yaml")
     watch.send(SIGHUP)
     try await watch.until { listener.said("RELOADING=1") && listener.count("READY=1") == 2 }
-    try Self.video(1).write(to: scene.bench.clips.appendingPathComponent("later.mp4"))
+    try WatchScene.video(1).write(to: scene.bench.clips.appendingPathComponent("later.mp4"))
     try await watch.until { try listener.said("WATCHDOG=1") && scene.posts() == 2 }
     let feed = try await scene.bench.reel("feed", "--json").output
     #expect(feed.contains("\"one\"") && feed.contains("\"two\""), "\(feed)")
@@ -281,13 +233,13 @@ struct WatchTests {
 
   @Test("a folder that goes away is told, waited for, and watched again")
   func gone() async throws {
-    let scene = try Scene(reader: .real)
+    let scene = try WatchScene(reader: .real)
     let watch = try scene.start([])
     try await watch.until { scene.bench.hasCatalog }
     let aside = scene.bench.folder.appendingPathComponent("aside")
     try FileManager.default.moveItem(at: scene.bench.clips, to: aside)
     try await watch.until { scene.notices().contains { $0.contains("folderGone") } }
-    try Self.video(1).write(to: aside.appendingPathComponent("a.mp4"))
+    try WatchScene.video(1).write(to: aside.appendingPathComponent("a.mp4"))
     try FileManager.default.moveItem(at: aside, to: scene.bench.clips)
     try await watch.until { try scene.posts() == 1 }
     #expect(scene.notices().contains { $0.contains("folderBack") })
@@ -297,9 +249,9 @@ struct WatchTests {
 
   @Test("of a bucket it takes in what is there, then what comes")
   func bucket() async throws {
-    let scene = try Scene(reader: .real)
+    let scene = try WatchScene(reader: .real)
     let object = { (number: Int) in
-      ObjectServer.Object(.bytes(Array(try Self.video(number))), tag: "\"\(number)\"")
+      ObjectServer.Object(.bytes(Array(try WatchScene.video(number))), tag: "\"\(number)\"")
     }
     let server = try await ObjectServer.start(["uploads/a.mp4": try object(1)])
     let watch = try ReelBinary.start(

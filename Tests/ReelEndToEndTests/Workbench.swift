@@ -71,9 +71,9 @@ final class Workbench: Sendable {
   }
 
   /// Makes `count` videos that differ: a sample with a tail of its own (a `free` box, which every reader skips).
-  func addDistinct(_ count: Int, of sample: String = "clips/faststart.mp4") throws {
+  func addDistinct(_ count: Int, of sample: String = "clips/faststart.mp4", from first: Int = 0) throws {
     let base = try reader == .real ? Data(contentsOf: Self.sample(sample)) : Self.readByDouble
-    for number in 0..<count {
+    for number in first..<first + count {
       var box = Data([0, 0, 0, 24]) + Data("free".utf8)
       box += Data(String(format: "%016d", number).utf8)
       try (base + box).write(to: clips.appendingPathComponent(String(format: "clip-%05d.mp4", number)))

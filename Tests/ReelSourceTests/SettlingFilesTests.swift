@@ -74,6 +74,20 @@ struct SettlingFilesTests {
     #expect(files.saw(path, state(3), age: .zero, isClosed: true, at: .seconds(132)) == .settled(.zero))
   }
 
+  @Test("one that changed while it was dealt with has to rest, however often its writer closes it")
+  func changed() {
+    var files = SettlingFiles(SettlingFiles.Waits(settle: .seconds(2), secondLook: .seconds(30)))
+    #expect(files.saw(path, state(1), age: .zero, isClosed: true, at: .zero) == .settled(.zero))
+    files.changed(path, at: .seconds(1))
+    #expect(files.saw(path, state(2), age: .zero, isClosed: true, at: .seconds(1)) == .waits)
+    #expect(files.saw(path, state(3), age: .zero, isClosed: true, at: .seconds(2)) == .waits)
+    #expect(files.due(upTo: 9, at: .seconds(3)) == [])
+    #expect(files.due(upTo: 9, at: .seconds(4)) == [path])
+    #expect(files.saw(path, state(3), age: .zero, isClosed: false, at: .seconds(4)) == .settled(.seconds(2)))
+    // Then it is as any other.
+    #expect(files.saw(path, state(4), age: .zero, isClosed: true, at: .seconds(9)) == .settled(.zero))
+  }
+
   @Test("what can't be opened is told once")
   func unreachable() {
     var files = SettlingFiles()

@@ -54,7 +54,7 @@ import Testing
         .posterFailed,
         .fileNamed,
         .uploadProgress, .uploadRetrying,
-        .postPublished, .fileDuplicate, .filePlanned, .fileRefused, .fileFailed, .runFinished:
+        .postPublished, .fileDuplicate, .filePlanned, .fileRefused, .fileFailed, .filePostponed, .runFinished:
         continue
       }
     }

@@ -82,6 +82,7 @@ extension Samples {
       .filePlanned(file, FilePlanned(media: media, metadata: words)),
       .fileRefused(file, FileRefused(code: .unsupported, violations: [violation])),
       .fileFailed(file, FileFailure(code: "corrupt", message: "its index contradicts itself; get it again")),
+      .filePostponed(file, FileFailure(code: "unavailable", message: "the store is away; wait for it")),
     ]
   }
 }

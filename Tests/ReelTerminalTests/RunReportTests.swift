@@ -54,6 +54,37 @@ import Testing
       ])
   }
 
+  @Test func ofAWatchEverythingIsCounted() {
+    var report = RunReport(
+      summary: summary(.cancelled), destination: Destination("file:///srv/media"), dryRun: false,
+      unfinished: 3, troubles: ProblemList(limit: 2))
+    report.origin = .watch
+    report.summary.seconds = 9_000
+    func lines() -> [String] {
+      report.text(TerminalTraits(columns: 40), listing: 2).split(separator: "\n").map(String.init)
+    }
+    #expect(lines() == ["watched for 2:30:00.0: no file came"])
+    report.summary.published = 1
+    report.summary.publishedBytes = 800_000
+    var earlier = RunReport(
+      summary: mixed, destination: nil, dryRun: false, unfinished: nil, troubles: troubles)
+    earlier.summary.outcome = .aborted
+    report.add(earlier: earlier)
+    #expect(
+      lines() == [
+        "watched for 2:30:00.0: published 13",
+        "videos to file:///srv/media, 346 MB",
+        "  published   13, 346 MB",
+        "  duplicates  3, posts already",
+        "  refused     1",
+        "  failed      2",
+        "  reasons     corrupt 1, playlist 1,",
+        "              unsupported 1",
+        "  ignored     5, not videos",
+        #"failed:"#,
+      ])
+  }
+
   /// It leaves nothing behind that `reel status` could tell.
   @Test func ofADryRunTheRestStandsInTheEvents() {
     let lines = text(mixed, dryRun: true, troubles: troubles)

@@ -12,6 +12,7 @@
 //   REEL_SHIM_FLOCK=unseen       only programs with this setting see each other's flock(2) on files, as under another
 //                                kernel
 //   REEL_SHIM_FILE_SYSTEM=TYPE   what statfs(2) calls the file system of the folder
+//   REEL_SHIM_DISK=FOLDER        a folder in that one is another file system: no name moves between the two
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -57,7 +58,7 @@ static long long clock_offset;
 static long clock_from;
 static atomic_long clock_readings;
 static int flock_is_unseen;
-static const char *file_system;
+static const char *file_system, *disk;
 
 // Which descriptors are files in the folder.
 #define DESCRIPTORS 4096
@@ -95,6 +96,7 @@ __attribute__((constructor)) static void begin(void) {
   boot_path = getenv("REEL_SHIM_BOOT");
   flock_is_unseen = getenv("REEL_SHIM_FLOCK") != NULL;
   file_system = getenv("REEL_SHIM_FILE_SYSTEM");
+  disk = getenv("REEL_SHIM_DISK");
   const char *shift = getenv("REEL_SHIM_CLOCK");
   if (shift) sscanf(shift, "%lld@%ld", &clock_offset, &clock_from);
   const char *log = getenv("REEL_SHIM_RECORD");
@@ -140,6 +142,14 @@ static int is_inside(int descriptor) {
 
 static int is_beneath(const char *path) {
   return strncmp(path, root, root_length) == 0 && (path[root_length] == '/' || path[root_length] == 0);
+}
+
+static int crosses_disks(const char *old, const char *new) {
+  if (!disk) return 0;
+  size_t length = strlen(disk);
+  if ((strncmp(old, disk, length) == 0) == (strncmp(new, disk, length) == 0)) return 0;
+  errno = EXDEV;
+  return 1;
 }
 
 static void absolute(int folder, const char *path, char *result, size_t size) {
@@ -410,6 +420,7 @@ static int renamed(int from, const char *old, int to, const char *new, unsigned 
   absolute(from, old, source, sizeof source);
   absolute(to, new, target, sizeof target);
   if (!is_beneath(target)) return (int)syscall(SYS_renameat2, from, old, to, new, flags);
+  if (crosses_disks(source, target)) return -1;
   if (fault(CALL_rename)) return -1;
   lock();
   int result = (int)syscall(SYS_renameat2, from, old, to, new, flags);
@@ -429,6 +440,7 @@ int linkat(int from, const char *old, int to, const char *new, int flags) {
   absolute(from, old, source, sizeof source);
   absolute(to, new, target, sizeof target);
   if (!is_beneath(target)) return (int)syscall(SYS_linkat, from, old, to, new, flags);
+  if (crosses_disks(source, target)) return -1;
   if (fault(CALL_link)) return -1;
   lock();
   int result = (int)syscall(SYS_linkat, from, old, to, new, flags);

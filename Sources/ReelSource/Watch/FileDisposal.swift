@@ -1,4 +1,3 @@
-import CReel
 import FoundationEssentials
 import Glibc
 import ReelCore
@@ -124,10 +123,9 @@ package struct FileDisposal: Sendable {
     guard name.starts(with: hidden), name.count > hidden.count,
       let status = try? PathLookup.find(path.bytes, from: nil, links: .follow).status,
       Double(status.identity.changedAt) / 1e9 < begun.timeIntervalSince1970,
-      let old = try? PathBytes(path.bytes),
-      let new = try? PathBytes(path.bytes.dropLast(name.count) + name.dropFirst(hidden.count))
+      let folder = try? Folder(SourcePath(bytes: path.bytes.dropLast(name.count) + ".".utf8))
     else { return }
-    _ = reel_rename_without_replacing(AT_FDCWD, old.characters, AT_FDCWD, new.characters)
+    try? folder.take(name, from: folder.directory, as: Array(name.dropFirst(hidden.count)))
   }
 
   private func rename(

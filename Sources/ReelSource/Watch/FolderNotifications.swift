@@ -42,7 +42,10 @@ package final class FolderNotifications: Sendable {
       folder.holding { inotify_add_watch(queue, "/proc/self/fd/\($0)", Self.interests) }
     }
     // Gone already, or too many (`fs.inotify.max_user_watches`).
-    if number < 0 { return isShort.store(errno != ENOENT, ordering: .relaxed) }
+    guard number >= 0 else {
+      if errno != ENOENT { isShort.store(true, ordering: .relaxed) }
+      return
+    }
     folders.withLock { $0[number] = path }
   }
 

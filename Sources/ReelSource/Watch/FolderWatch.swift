@@ -143,7 +143,7 @@ package struct FolderWatch: Sendable {
   private mutating func end(_ ended: Walk, at now: Duration, _ found: inout [Finding]) {
     walk = nil
     hasBegun = true
-    if ended.isWhole, ended.isComplete, polls { settling.keep(ended.seen) }
+    if ended.isWhole, ended.isComplete { settling.keep(ended.seen) }
     if notifications?.isIncomplete == true {
       // What is not watched has to be listed.
       (notifications, polls) = (nil, true)
@@ -260,10 +260,7 @@ package struct FolderWatch: Sendable {
   }
 
   /// It has changed since it was given.
-  package mutating func changed(_ path: SourcePath, at now: Duration) {
-    settling.forget(path)
-    settling.noticed(path, at: now)
-  }
+  package mutating func changed(_ path: SourcePath, at now: Duration) { settling.changed(path, at: now) }
 
   /// It is not where it was.
   package mutating func left(_ path: SourcePath) { settling.forget(path) }

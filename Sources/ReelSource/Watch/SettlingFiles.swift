@@ -35,6 +35,8 @@ package struct SettlingFiles: Sendable {
     var due: Duration
     /// How long it has to be left alone.
     var needed: Duration
+    /// Whether that its writer closes it says nothing.
+    var mustRest = false
     /// Of its one entry in the schedule.
     var ticket = 0
   }
@@ -72,12 +74,15 @@ package struct SettlingFiles: Sendable {
     let isSame = known?.identity == identity
     let since = isSame ? known?.since ?? now : now - max(.zero, age)
     let needed = isSame ? known?.needed ?? waits.settle : waits.settle
-    if now - since >= needed || isClosed && needed == waits.settle {
+    let mustRest = known?.mustRest ?? false
+    if now - since >= needed || isClosed && needed == waits.settle && !mustRest {
       waiting[path] = nil
       done[path.hashValue] = identity.hashValue
       return .settled(now - since)
     }
-    wait(for: path, Waiting(identity: identity, since: since, due: since + needed, needed: needed))
+    wait(
+      for: path,
+      Waiting(identity: identity, since: since, due: since + needed, needed: needed, mustRest: mustRest))
     return .waits
   }
 
@@ -100,6 +105,13 @@ package struct SettlingFiles: Sendable {
     _ path: SourcePath, _ identity: FileIdentity, after delay: Duration, at now: Duration
   ) {
     wait(for: path, Waiting(identity: identity, since: now, due: now + delay, needed: delay))
+  }
+
+  /// It was settled, and changed while it was dealt with: its writer closes it and goes on, so it has to rest.
+  package mutating func changed(_ path: SourcePath, at now: Duration) {
+    wait(
+      for: path,
+      Waiting(identity: nil, since: now, due: now + waits.settle, needed: waits.settle, mustRest: true))
   }
 
   /// It can't even be opened.

@@ -151,9 +151,19 @@ struct WatchCommand: AsyncParsableCommand {
   }
 
   private func makeFolder(_ path: SourcePath) throws {
-    guard DirectoryIdentity(at: path) == nil, mkdir(path.text, 0o777) != 0, errno != EEXIST else { return }
-    throw CommandFailure(
-      .couldNotRun, "files can't be moved to \(path): \(String(cString: strerror(errno))); make that folder")
+    guard DirectoryIdentity(at: path) != nil || mkdir(path.text, 0o777) == 0 || errno == EEXIST else {
+      throw CommandFailure(
+        .couldNotRun, "files can't be moved to \(path): \(String(cString: strerror(errno))); make that folder"
+      )
+    }
+    // What goes there would be gone with it, should the power go before its name is on the disk.
+    let parts = path.text.split(separator: "/").dropLast()
+    let parent = open(
+      (path.text.hasPrefix("/") ? "/" : "./") + parts.joined(separator: "/"),
+      O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard parent >= 0 else { return }
+    fsync(parent)
+    close(parent)
   }
 }
 

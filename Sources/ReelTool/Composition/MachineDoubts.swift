@@ -79,13 +79,6 @@ extension FileFailure {
     case elsewhere
   }
 
-  var isSourceChanged: Bool {
-    switch code {
-    case .source(.sourceChanged), .probe(.sourceChanged), .poster(.sourceChanged): true
-    default: false
-    }
-  }
-
   /// - Parameter address: the file's.
   func chance(of address: SourcePath) -> Chance {
     if mayBeOfThisMachine(address) { return .later }

@@ -64,7 +64,7 @@ struct RunSession: Sendable {
     options.tellsKnownPosts = target != nil
     let (end, exit) = try await run(.queue(work), options, wantsResult: false)
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
-    report.isOfQueue = true
+    report.origin = .queue
     report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
     try write(
       json: { try RunDocument(report).json(pretty: $0) },
@@ -81,9 +81,18 @@ struct RunSession: Sendable {
     options.tellsKnownPosts = true
     let (end, _) = try await run(.watch(feed, signals), options, wantsResult: false)
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
-    report.isOfQueue = true
+    report.origin = .watch
     report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
     return report
+  }
+
+  /// Says it to whoever watches the run, or reads its log.
+  func warn(_ sentence: String) {
+    if let log {
+      log.write(LogLine(.warning, "watch.notice", [("code", "restarted"), ("message", sentence)]))
+    } else {
+      CommandFailure(.couldNotRun, sentence).tell()
+    }
   }
 
   func tell(_ report: RunReport) throws {
@@ -164,7 +173,8 @@ struct RunSession: Sendable {
     let (work, watched) = (inputs.work, inputs.watched)
     watched?.feed.begin { model.tell($0) }
     // The one file's end is the outcome, which is told once.
-    let display = ProgressDisplay(style: style, showsProblems: !wantsResult || output.json)
+    let display = ProgressDisplay(
+      style: style, showsProblems: !wantsResult || output.json, isOfWatch: watched != nil)
     var measured = metrics
     if let feed = watched?.feed { measured?.watched = { feed.numbers } }
     let (log, metrics) = (log, measured)

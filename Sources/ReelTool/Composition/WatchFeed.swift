@@ -24,9 +24,10 @@ final class WatchFeed: FileFeed {
     var taken: [Int: Taken] = [:]
     /// The last number.
     var count = 0
-    /// How often a file could not be dealt with, one time after the other.
-    var retries: [SourcePath: Int] = [:]
+    var postponements = Postponements()
     var tell: @Sendable ([WatchNotice]) -> Void = { _ in }
+    /// To be told when the run has begun.
+    var announced: WatchNotice?
   }
   private struct Taken {
     let watch: Int
@@ -46,10 +47,6 @@ final class WatchFeed: FileFeed {
   private let blocking = BlockingQueue(label: "reel.watch.disposal", width: 1)
   private let start = ContinuousClock.now
 
-  /// How long to wait before a file is tried again: longer each time.
-  private static let shortestDelay = Duration.seconds(10)
-  private static let longestDelay = Duration.seconds(600)
-
   /// - Parameter onListed: called once, when everything that was there at the beginning has been looked at.
   init(
     _ watches: [FolderWatch], disposals: Disposals, secondLook: Duration, services: IngestServices,
@@ -67,6 +64,16 @@ final class WatchFeed: FileFeed {
   /// From now on what is worth knowing is told to `tell`.
   func begin(telling tell: @escaping @Sendable ([WatchNotice]) -> Void) { state.withLock { $0.tell = tell } }
 
+  /// Has it told of the first folder once the run has begun.
+  func announce(_ code: WatchNotice.Code, _ message: String) {
+    state.withLock { state in
+      state.announced = state.watches.first.map { WatchNotice(path: $0.path, code: code, message: message) }
+    }
+  }
+
+  /// Whether there is nothing to be told.
+  var hasAnnounced: Bool { state.withLock { $0.announced == nil } }
+
   /// What is to be measured.
   var numbers: WatchNumbers {
     state.withLock { state in
@@ -79,6 +86,11 @@ final class WatchFeed: FileFeed {
   // MARK: Handing out
 
   func begin(_ files: [Int]) {}
+
+  func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
+    guard state.withLock({ $0.taken[file.number]?.file != nil }) else { return false }
+    return failure.isCancellation || failure.chance(of: file.path) != .none
+  }
 
   /// Hands out nothing more: the run ends when what is under way has ended.
   func drain() {
@@ -93,6 +105,7 @@ final class WatchFeed: FileFeed {
 
   func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
     var isListed = false
+    if let notice = state.withLock({ $0.announced.take() }) { tell(notice) }
     while !isOver(), !cancellation.isSet, !isDraining.load(ordering: .relaxed) {
       let found = state.withLock { state in
         state.watches.indices.flatMap { index in
@@ -169,15 +182,16 @@ final class WatchFeed: FileFeed {
         let taken = state.withLock({ $0.taken.removeValue(forKey: reference.number) }), let file = taken.file
       else { continue }
       switch result {
-      case .published: await dispose(of: file, taken.watch, disposals.after, because: nil)
+      case .published:
+        state.withLock { $0.postponements.storeWorks() }
+        await dispose(of: file, taken.watch, disposals.after, because: nil)
       case .duplicate(let post): await settle(file, taken.watch, asPost: post)
       case .refused(let refusal): await reject(file, taken.watch, refusal.code.rawValue, refusal.message)
-      case .failed(let failure) where failure.isSourceChanged:
-        state.withLock { $0.watches[taken.watch].changed(file.path, at: now) }
+      case .failed(let failure) where failure.isSourceChanged: changed(file, taken.watch)
       case .failed(let failure):
         switch failure.chance(of: file.path) {
         case .none: await reject(file, taken.watch, failure.code.rawValue, failure.message)
-        case .later: retry(file, taken.watch)
+        case .later: retry(file, taken.watch, because: failure)
         // The run ends: the next one meets it again.
         case .elsewhere: break
         }
@@ -232,9 +246,10 @@ final class WatchFeed: FileFeed {
       tell(WatchNotice(path: file.path, code: reason == nil ? .disposed : .rejected, message: message))
     case .failure(let error):
       switch error.code {
-      case .sourceChanged: state.withLock { $0.watches[watch].changed(file.path, at: now) }
+      case .sourceChanged: changed(file, watch)
       case .notFound where access(file.path.text, F_OK) != 0:
         state.withLock { $0.watches[watch].left(file.path) }
+        forget(file)
       default:
         tell(WatchNotice(path: file.path, code: .notDisposed, message: error.told))
         retry(file, watch)
@@ -242,17 +257,28 @@ final class WatchFeed: FileFeed {
     }
   }
 
-  private func forget(_ file: FoundFile) { state.withLock { $0.retries[file.path] = nil } }
+  private func forget(_ file: FoundFile) { state.withLock { $0.postponements.forget(file.path) } }
 
-  private func retry(_ file: FoundFile, _ watch: Int) {
-    state.withLock { state in
-      let times = state.retries[file.path, default: 0]
-      state.retries[file.path] = times + 1
-      let delay = min(Self.longestDelay, Self.shortestDelay * (1 << min(times, 10)))
+  /// It is given again once it has rested.
+  private func changed(_ file: FoundFile, _ watch: Int) {
+    let message = state.withLock { state in
+      state.watches[watch].changed(file.path, at: now)
+      return state.postponements.changed(file.path, at: now)
+    }
+    alarm.ring()
+    if let message { tell(WatchNotice(path: file.path, code: .postponed, message: message)) }
+  }
+
+  /// - Parameter failure: why, unless that was told.
+  private func retry(_ file: FoundFile, _ watch: Int, because failure: FileFailure? = nil) {
+    let message = state.withLock { state in
+      let (delay, message) = state.postponements.failed(file.path, failure, at: now)
       state.watches[watch].retry(file.path, file.identity, after: delay, at: now)
+      return message
     }
     // It is waited for with another deadline than before.
     alarm.ring()
+    if let message { tell(WatchNotice(path: file.path, code: .postponed, message: message)) }
   }
 
   private func tell(_ notice: WatchNotice) {

@@ -26,38 +26,69 @@ struct WatchSession: Sendable {
   func run() async throws {
     let watchdog = manager.beginWatchdog()
     defer { watchdog?.cancel() }
+    let start = ContinuousClock.now
     var next = try await plan()
-    var pause = Self.shortestPause
+    var outage = Outage()
+    var total: RunReport?
+    var greeting: (WatchNotice.Code, String)?
     while true {
       let begun = ContinuousClock.now
-      let report = try await next.session.watch(next.feed, signals: signals, options: next.options)
+      var report = try await next.session.watch(next.feed, signals: signals, options: next.options)
+      if let total { report.add(earlier: total) }
+      report.summary.seconds = (ContinuousClock.now - start) / .seconds(1)
+      total = report
+      if next.feed.hasAnnounced { greeting = nil }
       switch signals.take() {
-      case .end:
-        manager.tell("STOPPING=1")
-        return try next.session.tell(report)
-      case .reload: manager.tell("RELOADING=1\nMONOTONIC_USEC=\(ServiceManager.monotonicMicroseconds)")
+      case .end: return try end(next.session, report)
+      case .reload:
+        manager.tell("RELOADING=1\nMONOTONIC_USEC=\(ServiceManager.monotonicMicroseconds)")
+        greeting = (.reloaded, "the settings were read again")
       case nil:
-        // It could not go on.
-        try next.session.tell(report)
-        if ContinuousClock.now - begun > Self.longestPause { pause = Self.shortestPause }
-        guard await waits(pause) else { return }
-        pause = min(Self.longestPause, pause * 2)
+        if ContinuousClock.now - begun > Self.longestPause { outage = Outage() }
+        let reason = report.summary.error?.message ?? "no reason was given"
+        if outage.isNew(reason) {
+          next.session.warn("could not go on: \(reason); it is tried again and again")
+          greeting = (.restarted, "the run before could not go on: \(reason)")
+        }
+        guard await waits(outage.nextPause()) else { return try end(next.session, report) }
       }
-      guard let planned = await replan(&pause) else { return }
+      guard let planned = await replan(&outage, next.session) else { return try end(next.session, report) }
       next = planned
+      if let (code, message) = greeting { next.feed.announce(code, message) }
     }
   }
 
+  /// Tells what became of everything since the beginning.
+  private func end(_ session: RunSession, _ report: RunReport) throws {
+    manager.tell("STOPPING=1")
+    try session.tell(report)
+  }
+
   /// Until it can go on; nil when a signal ends it before that.
-  private func replan(_ pause: inout Duration) async -> Plan? {
+  private func replan(_ outage: inout Outage, _ session: RunSession) async -> Plan? {
     while true {
       do {
         return try await plan()
       } catch {
-        (error as? CommandFailure)?.tell()
-        guard await waits(pause) else { return nil }
-        pause = min(Self.longestPause, pause * 2)
+        let reason = (error as? CommandFailure)?.message ?? "\(error)"
+        if outage.isNew(reason) { session.warn("\(reason); it is tried again and again") }
+        guard await waits(outage.nextPause()) else { return nil }
       }
+    }
+  }
+
+  /// A time in which no run gets anywhere.
+  private struct Outage {
+    private var pause = WatchSession.shortestPause
+    private var told: Set<String> = []
+
+    /// Whether that was not told yet.
+    mutating func isNew(_ reason: String) -> Bool { told.insert(reason).inserted }
+
+    /// Longer each time.
+    mutating func nextPause() -> Duration {
+      defer { pause = min(WatchSession.longestPause, pause * 2) }
+      return pause
     }
   }
 

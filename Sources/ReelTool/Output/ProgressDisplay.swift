@@ -10,15 +10,16 @@ actor ProgressDisplay {
   private let stream = OutputStream.standardError
   private let queue = BlockingQueue(label: "reel.progress", width: 1)
   private var bars = BarsRenderer()
-  private var plain = PlainProgress()
+  private var plain: PlainProgress
   private var throughput = ThroughputWindow()
   private var pending: [IngestEvent] = []
   private(set) var troubles = ProblemList()
   private var isBroken = false
 
   /// - Parameter showsProblems: whether a file that failed gets a line as it ends; warnings get one always.
-  init(style: ProgressStyle, showsProblems: Bool) {
+  init(style: ProgressStyle, showsProblems: Bool, isOfWatch: Bool = false) {
     self.style = style
+    plain = PlainProgress(isOfWatch: isOfWatch)
     self.showsProblems = showsProblems
   }
 

@@ -1,0 +1,163 @@
+import Foundation
+import ReelCrypto
+import ReelTestSupport
+import Testing
+
+/// A watch with `--after` that was written down, and what a power cut leaves of what it did.
+struct WatchPowerLossScene {
+  enum Way: String, CaseIterable {
+    case move, delete, otherDisk
+
+    /// Where files go, from the bench's folder; the library's own making must not make that durable by the way.
+    var target: String { self == .otherDisk ? "disk/done" : "out/done" }
+    var rejects: String { self == .otherDisk ? "disk/no" : "out/no" }
+  }
+
+  private static let videos = (0..<4).map { String(format: "clip-%05d.mp4", $0) }
+  private static let others = ["clip-00001.json", "no.mp4"]
+
+  private(set) var record: DiskRecord
+  private let bench: Workbench
+  private let way: Way
+  /// What was there before, durably: files by their paths, nil for a folder.
+  private let before: [(path: String, bytes: Data?)]
+  /// The posts that were told before the power went.
+  private var announced: Set<String> = []
+  /// As far as it was played: the next cut is mostly a little later.
+  private var played: (disk: ImaginedDisk, rule: ImaginedDisk.Rule, steps: Int)?
+
+  init(_ way: Way) async throws {
+    self.way = way
+    bench = try Workbench(reader: .fake)
+    try bench.addDistinct(Self.videos.count)
+    try bench.write(#"{"caption": "one"}"#, to: Self.others[0])
+    try bench.write("no video", to: Self.others[1])
+    for name in ["out", "disk"] {
+      try FileManager.default.createDirectory(
+        at: bench.folder.appendingPathComponent(name), withIntermediateDirectories: false)
+    }
+    var before: [(path: String, bytes: Data?)] = ["clips", "out", "disk"].map { ($0, nil) }
+    for name in Self.videos + Self.others {
+      before.append(("clips/" + name, try Data(contentsOf: bench.clips.appendingPathComponent(name))))
+    }
+    self.before = before
+    let log = bench.folder.appendingPathComponent("record")
+    record = DiskRecord()
+    try await watch(
+      ["--events", "-"], environment: ["REEL_SHIM_RECORD": log.path, "REEL_LEASE_SECONDS": "1"]
+    ) { true }
+    record = try DiskRecord(log)
+    // A library is brought up sooner than its last lease ends.
+    try await Task.sleep(for: .milliseconds(1_100))
+  }
+
+  /// Watches until nothing is left to be done.
+  private func watch(
+    _ arguments: [String], environment: [String: String], _ hasBegun: () -> Bool
+  ) async throws {
+    var environment = environment
+    if way == .otherDisk {
+      environment["REEL_SHIM_DISK"] = bench.folder.appendingPathComponent("disk").path
+    }
+    let watch = try await ReelBinary.start(
+      [
+        "watch", "clips", "--settle", "0.2", "--jobs", "2", "--library", bench.library.path, "--after",
+        way == .delete ? "delete" : "move:" + way.target, "--reject", "move:" + way.rejects,
+      ] + arguments, in: bench.folder,
+      environment: SystemShim.environment(root: bench.folder, bench.environment.merging(environment) { $1 }))
+    try await watch.until { hasBegun() && names("clips").isEmpty }
+    watch.send(SIGTERM)
+    let outcome = try await watch.outcome()
+    #expect(outcome.status == 0, "\(outcome)")
+  }
+
+  private func names(_ folder: String) -> [String] {
+    let path = bench.folder.appendingPathComponent(folder).path
+    return (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+  }
+
+  // MARK: The power goes
+
+  mutating func forgetSyncs(_ isForgotten: (String) -> Bool) {
+    played = nil
+    record.forgetSyncs(isForgotten)
+  }
+
+  /// Leaves in the folder what there is when the power goes after the first `cut` steps.
+  mutating func cutPower(
+    after cut: Int, _ rule: ImaginedDisk.Rule, _ fate: ImaginedDisk.Fate, _ seed: UInt64
+  ) throws {
+    for name in ["clips", "out", "disk", "library", "record", "events.jsonl"] {
+      try? FileManager.default.removeItem(at: bench.folder.appendingPathComponent(name))
+    }
+    var (disk, steps) = (
+      ImaginedDisk(
+        root: bench.folder, rule: rule, otherDisk: bench.folder.appendingPathComponent("disk").path,
+        holding: before), 0
+    )
+    if let played, played.rule == rule, played.steps <= cut { (disk, steps) = (played.disk, played.steps) }
+    for step in record.steps[steps..<cut] { disk.play(step) }
+    played = (disk, rule, cut)
+    var generator = SplitMix64(seed: seed)
+    try disk.leave(fate, &generator)
+    announced = Announcements(String(decoding: disk.told, as: UTF8.self)).keys
+  }
+
+  /// What does not hold, before anybody has touched it.
+  func broken() throws -> [String] {
+    var broken: [String] = []
+    var digests: Set<Data> = []
+    if bench.hasCatalog {
+      let inspection = try LibraryInspection(library: bench.library)
+      broken += try inspection.broken() + inspection.missing(of: announced)
+      digests = Set(inspection.published.map(\.digest))
+    } else if !announced.isEmpty {
+      broken.append("no catalog, and posts were told")
+    }
+    for name in Self.videos {
+      let isThere = holds("clips", name) || holds("clips", ".reel-removing-" + name)
+      guard !isThere else { continue }
+      if !digests.contains(Data(SHA256.hash(data: try original(name)))) {
+        broken.append("\(name) is gone, and no post")
+      }
+      if way != .delete, !holds(way.target, name) { broken.append("\(name) is nowhere") }
+    }
+    if !holds("clips", Self.others[1]), !holds(way.rejects, Self.others[1]) {
+      broken.append("what was rejected is nowhere")
+    }
+    if way != .delete, !holds("clips", Self.others[0]), !holds(way.target, Self.others[0]) {
+      broken.append("the sidecar is nowhere")
+    }
+    return broken
+  }
+
+  private func original(_ name: String) throws -> Data {
+    try #require(before.first { $0.path == "clips/" + name }?.bytes)
+  }
+
+  /// Whether it is there, whole.
+  private func holds(_ folder: String, _ name: String) -> Bool {
+    let plain = name.replacing(".reel-removing-", with: "")
+    let file = bench.folder.appendingPathComponent(folder).appendingPathComponent(name)
+    return (try? Data(contentsOf: file)).map { $0 == (try? original(plain)) } ?? false
+  }
+
+  /// The same watch on a machine that was started anew.
+  func bringUp(_ comment: Comment) async throws {
+    let boot = try await bench.otherBoot()
+    let events = bench.folder.appendingPathComponent("events.jsonl")
+    try await watch(["--events", events.path], environment: boot) {
+      let text = (try? String(contentsOf: events, encoding: .utf8)) ?? ""
+      return text.contains(#""type":"run.started""#)
+    }
+    expectNothing(try broken(), comment)
+    let inspection = try LibraryInspection(library: bench.library)
+    #expect(inspection.published.count == Self.videos.count, comment)
+    expectNothing(inspection.missing(of: announced), comment)
+    for folder in [way.target, way.rejects] {
+      expectNothing(names(folder).filter { $0.hasPrefix(".") }, comment)
+    }
+    let doctor = try await bench.reel("doctor", "--read", environment: boot)
+    #expect(doctor.status == 0, "\(doctor.output) \(doctor.errors) \(comment)")
+  }
+}

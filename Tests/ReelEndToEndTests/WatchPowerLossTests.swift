@@ -1,0 +1,64 @@
+import Foundation
+import ReelTestSupport
+import Testing
+
+/// The power goes while a watch moves or removes what it has taken in: as ``PowerLossTests``.
+@Suite(
+  "After a power loss under a watch", .shortTime, .notQuick, .serialized, .enabled(if: SystemShim.isPossible))
+struct WatchPowerLossTests {
+  /// States that the real binary is run on, of each way and rule: 504 in all in the long form.
+  private static let broughtUp = TestForm.isLong ? 84 : 2
+  /// States that are looked at: all of them in the long form.
+  private static let lookedAt = TestForm.isLong ? Int.max : 120
+
+  private struct Case {
+    let cut: Int
+    let fate: ImaginedDisk.Fate
+    let seed: UInt64
+  }
+
+  @Test(
+    "a file that is gone is a post, one that went elsewhere is there, and the next watch makes each a post once",
+    arguments: WatchPowerLossScene.Way.allCases, ImaginedDisk.Rule.allCases)
+  func replayed(_ way: WatchPowerLossScene.Way, _ rule: ImaginedDisk.Rule) async throws {
+    var scene = try await WatchPowerLossScene(way)
+    let seed = TestSeed.drawn()
+    var generator = SplitMix64(seed: seed)
+    let all = (0...scene.record.steps.count).flatMap { cut in
+      ImaginedDisk.Fate.allCases.map { Case(cut: cut, fate: $0, seed: generator.next()) }
+    }
+    let indices = all.indices.shuffled(using: &generator).prefix(Self.lookedAt)
+    let chosen = Set(indices.prefix(Self.broughtUp))
+    for index in indices.sorted() {
+      let found = all[index]
+      let comment: Comment =
+        "\(way), cut \(found.cut) of \(scene.record.steps.count), \(rule), \(found.fate), \(found.seed)"
+      try scene.cutPower(after: found.cut, rule, found.fate, found.seed)
+      expectNothing(try scene.broken(), comment)
+      if chosen.contains(index) { try await scene.bringUp(comment) }
+    }
+  }
+
+  @Test(
+    "without one of the syncs it does not hold: the replay would tell",
+    arguments: [
+      (WatchPowerLossScene.Way.otherDisk, "/disk/done/.reel-moving-"), (.otherDisk, "/disk/done"),
+      (.otherDisk, "/disk"), (.move, "/out"), (.delete, "catalog.sqlite"), (.delete, ".part"),
+    ])
+  func withoutSyncs(_ way: WatchPowerLossScene.Way, of path: String) async throws {
+    var scene = try await WatchPowerLossScene(way)
+    let count = scene.record.steps.count
+    scene.forgetSyncs { synced in
+      // Of a folder by its end, which may be a dot; of files by any part.
+      path.contains(".") ? synced.contains(path) : synced.hasSuffix(path) || synced.hasSuffix(path + "/.")
+    }
+    var isBroken = false
+    for cut in stride(from: 0, through: count, by: 3) where !isBroken {
+      for seed in UInt64(0)..<4 where !isBroken {
+        try scene.cutPower(after: cut, .onlyWhatWasSynced, .someLost, seed)
+        isBroken = (try? scene.broken().isEmpty) != true
+      }
+    }
+    #expect(isBroken)
+  }
+}

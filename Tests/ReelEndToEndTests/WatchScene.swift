@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+/// A watched folder, and what has become of its files.
+struct WatchScene {
+  let bench: Workbench
+
+  init(reader: Workbench.Reader = .fake) throws {
+    bench = try Workbench(reader: reader)
+  }
+
+  func start(
+    _ arguments: [String], environment: [String: String] = [:], launcher: [String] = []
+  ) throws -> ReelBinary.Running {
+    try ReelBinary.start(
+      ["watch", "clips", "--library", bench.library.path, "--events", "events.jsonl"] + arguments,
+      in: bench.folder, environment: bench.environment.merging(environment) { $1 }, launcher: launcher)
+  }
+
+  /// All regular files below, hidden ones too, by their paths from the bench's folder.
+  func files(_ folder: String) -> Set<String> {
+    let names =
+      (try? FileManager.default.subpathsOfDirectory(
+        atPath: bench.folder.appendingPathComponent(folder).path)) ?? []
+    return Set(names.filter { $0.contains(".") })
+  }
+
+  func posts() throws -> Int {
+    bench.hasCatalog ? try LibraryInspection(library: bench.library).published.count : 0
+  }
+
+  func notices() -> [String] { events("watch.notice") }
+
+  func events(_ type: String) -> [String] {
+    let file = bench.folder.appendingPathComponent("events.jsonl")
+    let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").filter { $0.contains("\"type\":\"\(type)\"") }.map(String.init)
+  }
+
+  func writing(_ name: String) throws -> FileHandle {
+    let path = bench.clips.appendingPathComponent(name).path
+    try #require(FileManager.default.createFile(atPath: path, contents: nil))
+    return try #require(FileHandle(forWritingAtPath: path))
+  }
+
+  static let video = Workbench.sample("clips/faststart.mp4")
+
+  /// That video with a box behind it that makes it another one.
+  static func video(_ number: Int) throws -> Data {
+    try Data(contentsOf: video) + Data([0, 0, 0, 24]) + Data("free".utf8)
+      + Data(String(format: "%016d", number).utf8)
+  }
+}

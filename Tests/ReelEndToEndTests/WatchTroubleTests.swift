@@ -1,0 +1,205 @@
+import Foundation
+import ReelTestSupport
+import Testing
+
+/// `reel watch` where something is not as it should be: a store that is away, a kernel that tells nothing, a writer that
+/// closes its file and goes on.
+@Suite("watch, in trouble", .shortTime, .notQuick)
+struct WatchTroubleTests {
+  private func size(of scene: WatchScene) throws -> [Int64] {
+    try LibraryInspection(library: scene.bench.library).published.map(\.size)
+  }
+
+  // MARK: Writers
+
+  @Test(
+    "a file that changes while it is taken in settles again, and nothing failed",
+    .enabled(if: ReelBinary.hasFailpoints))
+  func changes() async throws {
+    let scene = try WatchScene(reader: .real)
+    let watch = try scene.start(["--settle", "0.3"], environment: ["REEL_FAILPOINT": "bytesWritten=stop"])
+    try await watch.until { scene.bench.hasCatalog }
+    let whole = try WatchScene.video(1)
+    try whole.write(to: scene.bench.clips.appendingPathComponent("a.mp4"))
+    try await watch.untilStopped()
+    let path = scene.bench.clips.appendingPathComponent("a.mp4").path
+    let writer = try #require(FileHandle(forWritingAtPath: path))
+    try writer.seekToEnd()
+    try writer.write(contentsOf: Data([0, 0, 0, 8]) + Data("free".utf8))
+    try writer.close()
+    watch.send(SIGCONT)
+    try await watch.until { try scene.posts() == 1 }
+    watch.send(SIGTERM)
+    let outcome = try await watch.outcome()
+    #expect(outcome.status == 0 && !outcome.errors.contains("failed"), "\(outcome)")
+    #expect(try size(of: scene) == [Int64(whole.count + 8)])
+    let postponed = scene.events("file.postponed")
+    #expect(postponed.count == 1 && postponed[0].contains("sourceChanged"), "\(postponed)")
+    #expect(scene.events("file.failed").isEmpty && scene.notices().isEmpty)
+  }
+
+  @Test("a writer that closes its file after each piece makes one post, and nothing failed")
+  func pieces() async throws {
+    let scene = try WatchScene(reader: .real)
+    let watch = try scene.start(["--settle", "0.5"])
+    try await watch.until { scene.bench.hasCatalog }
+    let (path, whole) = (scene.bench.clips.appendingPathComponent("a.mp4").path, try WatchScene.video(1))
+    let step = whole.count / 40 + 1
+    for start in stride(from: 0, to: whole.count, by: step) {
+      let file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      try #require(file >= 0)
+      let piece = Array(whole[start..<min(start + step, whole.count)])
+      #expect(write(file, piece, piece.count) == piece.count)
+      close(file)
+      try await Task.sleep(for: .microseconds(Int(15_000)))
+    }
+    try await watch.until { try scene.posts() == 1 }
+    watch.send(SIGTERM)
+    let outcome = try await watch.outcome()
+    #expect(outcome.status == 0 && !outcome.errors.contains("failed"), "\(outcome)")
+    #expect(try size(of: scene) == [Int64(whole.count)])
+    #expect(scene.events("file.failed").isEmpty && scene.events("file.refused").isEmpty)
+  }
+
+  // MARK: The store
+
+  @Test(
+    "while the store is away files stay, that is told once, and they become posts when it is back",
+    arguments: ["unavailable", "storeUnusable"])
+  func storeAway(_ code: String) async throws {
+    let scene = try WatchScene(reader: .real)
+    let (folder, down) = (scene.bench.folder, scene.bench.folder.appendingPathComponent("down"))
+    let adapter = folder.appendingPathComponent("adapter.sh")
+    let real = ReelBinary.project.appendingPathComponent("Samples/adapters/folder.sh").path
+    try Data(
+      """
+      #!/bin/sh
+      if [ -e '\(down.path)' ]; then
+        printf '{"type":"error","code":"\(code)","message":"it is away"}\\n'
+        exit 0
+      fi
+      exec sh '\(real)'
+
+      """.utf8
+    ).write(to: adapter)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: adapter.path)
+    let watch = try scene.start(
+      ["--to", "command:" + adapter.path, "--after", "move:done"],
+      environment: ["REEL_ADAPTER_FOLDER": folder.appendingPathComponent("store").path])
+    try await watch.until { !scene.events("run.started").isEmpty }
+    // Once it was there, so that it is the store's absence that is met, not a wrong beginning.
+    try WatchScene.video(0).write(to: scene.bench.clips.appendingPathComponent("0.mp4"))
+    try await watch.until { scene.files("done") == ["0.mp4"] }
+    try Data().write(to: down)
+    for number in 1...3 {
+      try WatchScene.video(number).write(to: scene.bench.clips.appendingPathComponent("\(number).mp4"))
+    }
+    let names: Set = ["1.mp4", "2.mp4", "3.mp4"]
+    if code == "unavailable" {
+      try await watch.until { scene.events("file.postponed").count >= 3 }
+    } else {
+      #expect(try await watch.says("it is tried again"))
+    }
+    #expect(scene.files("clips") == names)
+    try FileManager.default.removeItem(at: down)
+    try await watch.until { scene.files("done").isSuperset(of: names) }
+    watch.send(SIGTERM)
+    let outcome = try await watch.outcome()
+    #expect(outcome.status == 0, "\(outcome)")
+    // Once by an upload, and once by the beginning of a run.
+    let lines = outcome.errors.split(separator: "\n").count { $0.contains("it is away") }
+    #expect(code == "unavailable" ? lines == 1 : (1...2).contains(lines), "\(outcome.errors)")
+    #expect(outcome.output.contains("published 4 videos"), "\(outcome.output)")
+    let told = scene.notices().filter { $0.contains(code == "unavailable" ? "postponed" : "restarted") }
+    #expect(told.count == 1, "\(scene.notices())")
+    #expect(scene.events("file.failed").isEmpty)
+  }
+
+  // MARK: The kernel
+
+  /// Whether a user namespace can be made: it has limits of its own.
+  private static let hasNamespaces: Bool = {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/unshare")
+    process.arguments = ["-Ur", "sh", "-c", "echo 9 > /proc/sys/user/max_inotify_watches"]
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+
+  @Test(
+    "where the system watches no more folders, they are listed, and that is told",
+    .enabled(if: hasNamespaces, "SKIPPED: no user namespaces"),
+    arguments: [("max_inotify_watches", 1), ("max_inotify_instances", 0)])
+  func limits(_ limit: String, _ most: Int) async throws {
+    let scene = try WatchScene(reader: .real)
+    let below = scene.bench.clips.appendingPathComponent("below")
+    try FileManager.default.createDirectory(at: below, withIntermediateDirectories: true)
+    let watch = try scene.start(
+      ["--settle", "0.2", "--every", "1s"],
+      launcher: [
+        "/usr/bin/unshare", "-Ur", "sh", "-c", "echo \(most) > /proc/sys/user/\(limit) && exec \"$@\"", "sh",
+      ])
+    try await watch.until { scene.notices().contains { $0.contains("polled") } }
+    try WatchScene.video(1).write(to: below.appendingPathComponent("a.mp4"))
+    try await watch.until { try scene.posts() == 1 }
+    watch.send(SIGTERM)
+    let outcome = try await watch.outcome()
+    #expect(outcome.status == 0 && outcome.errors.contains("polled"), "\(outcome)")
+    #expect(scene.notices().count == 1, "\(scene.notices())")
+  }
+
+  @Test(
+    "what others may write to is listed, without being asked", .enabled(if: SystemShim.isPossible),
+    arguments: [("NFS", "0x6969"), ("SMB", "0xfe534d42"), ("CIFS", "0xff534d42"), ("FUSE", "0x65735546")])
+  func shared(_ name: String, _ type: String) async throws {
+    let scene = try WatchScene()
+    try scene.bench.addDistinct(1)
+    let shim = try await SystemShim.environment(root: scene.bench.clips, ["REEL_SHIM_FILE_SYSTEM": type])
+    let watch = try scene.start(["--settle", "0.2", "--every", "1s"], environment: shim)
+    try await watch.until { try scene.posts() == 1 }
+    try scene.bench.addDistinct(2)
+    try await watch.until { try scene.posts() == 2 }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+    #expect(scene.notices().count { $0.contains("polled") } == 1, "\(name)")
+  }
+
+  private static let rclone: String? = {
+    let all = ["/usr/bin/rclone", "/usr/bin/fusermount3", "/dev/fuse"]
+    return all.allSatisfy { access($0, F_OK) == 0 } && geteuid() == 0 ? all[0] : nil
+  }()
+
+  @Test(
+    "on a real FUSE file system what others write comes",
+    .enabled(if: rclone != nil, "SKIPPED: no rclone, fusermount3 or /dev/fuse"))
+  func mounted() async throws {
+    let scene = try WatchScene(reader: .real)
+    let beneath = scene.bench.folder.appendingPathComponent("beneath")
+    try FileManager.default.createDirectory(at: beneath, withIntermediateDirectories: true)
+    let mount = try ReelBinary.start(
+      [
+        "mount", beneath.path, scene.bench.clips.path, "--vfs-cache-mode", "writes", "--dir-cache-time", "1s",
+      ],
+      in: scene.bench.folder, program: URL(filePath: try #require(Self.rclone)))
+    defer { if mount.process.isRunning { mount.send(SIGTERM) } }
+    func isMounted() -> Bool {
+      let mounts = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
+      return mounts.contains(scene.bench.clips.path + " fuse")
+    }
+    try await mount.until { isMounted() }
+    let watch = try scene.start(["--settle", "1", "--every", "1s", "--after", "move:done"])
+    try await watch.until { scene.notices().contains { $0.contains("polled") } }
+    try WatchScene.video(1).write(to: beneath.appendingPathComponent("another machine's.mp4"))
+    try WatchScene.video(2).write(to: scene.bench.clips.appendingPathComponent("this one's.mp4"))
+    try await watch.until { scene.files("done").count == 2 }
+    watch.send(SIGTERM)
+    let outcome = try await watch.outcome()
+    #expect(outcome.status == 0, "\(outcome)")
+    #expect(try scene.posts() == 2 && scene.files("beneath").isEmpty)
+    mount.send(SIGTERM)
+    _ = try await mount.outcome()
+    #expect(!isMounted())
+  }
+}
