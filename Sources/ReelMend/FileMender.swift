@@ -42,7 +42,8 @@ package struct FileMender {
     }
     if let error = stopped(source) { throw error }
     guard !done.isEmpty else { return Outcome(done: [], size: 0) }
-    try OutputWriter(source: descriptor, output: output).write(file)
+    var writer = OutputWriter(source: descriptor, output: output)
+    try writer.write(file)
     return Outcome(done: done, size: file.size)
   }
 

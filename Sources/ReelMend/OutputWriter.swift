@@ -2,40 +2,104 @@ import CReel
 import Glibc
 import ReelCore
 
-/// Writes a file from a source, by their descriptors.
-struct OutputWriter {
-  let source: Int32
-  let output: Int32
+/// Writes a file from a source, by their descriptors, from its beginning to its end.
+struct OutputWriter: ~Copyable {
+  private let source: Int32
+  private let output: Int32
+  /// Whether no byte of the source is in a hole.
+  private let isDense: Bool
+  /// Small parts are written together.
+  private let buffer: UnsafeMutableRawBufferPointer
+  /// How many bytes of ``buffer`` are to be written, at ``start``.
+  private var filled = 0
+  private var start: Int64 = 0
 
-  private static let pieceSize = 1 << 20
+  private static let bufferSize = 1 << 20
+  /// What is larger is copied by the kernel.
+  private static let smallPart: Int64 = 256 << 10
+  /// More zeros than that become a hole.
+  private static let fewZeros: Int64 = 4096
 
-  /// Into an empty file: what is zeros, or a hole in the source, is a hole there.
+  init(source: Int32, output: Int32) {
+    (self.source, self.output) = (source, output)
+    buffer = .allocate(byteCount: Self.bufferSize, alignment: 4096)
+    let size = lseek(source, 0, SEEK_END)
+    let hole = lseek(source, 0, reel_seek_hole)
+    isDense = size >= 0 && hole >= size
+  }
+
+  deinit { buffer.deallocate() }
+
+  /// Into an empty file: what is many zeros, or a hole in the source, is a hole there.
   /// - Throws: `notWritten`, `sourceChanged`, `unreadable`.
-  func write(_ file: MendedFile) throws(MendError) {
+  mutating func write(_ file: MendedFile) throws(MendError) {
     var (position, end): (Int64, Int64) = (0, 0)
     for part in file.parts {
+      let next = position + part.count
       switch part {
       case .bytes(let bytes):
-        try bytes.withUnsafeBufferPointer { bytes throws(MendError) in
-          try put(UnsafeRawBufferPointer(bytes), position)
-        }
-        end = position + part.count
-      case .source(let range): end = try copy(range, to: position) ?? end
+        try gather(bytes, at: position)
+        end = next
+      case .source(let range) where isDense && part.count <= Self.smallPart:
+        try gather(range, at: position)
+        end = next
+      case .source(let range):
+        try flush()
+        end = try copy(range, to: position) ?? end
+      case .zeros(let count) where count <= Self.fewZeros:
+        try gather([UInt8](repeating: 0, count: Int(count)), at: position)
+        end = next
       case .zeros: break
       }
-      position += part.count
+      position = next
     }
-    guard end < position else { return }
-    try ([0] as [UInt8]).withUnsafeBufferPointer { bytes throws(MendError) in
-      try put(UnsafeRawBufferPointer(bytes), position - 1)
-    }
+    if end < position { try gather([0], at: position - 1) }
+    try flush()
   }
+
+  // MARK: Small parts
+
+  private mutating func gather(_ bytes: [UInt8], at position: Int64) throws(MendError) {
+    try makeRoom(bytes.count, at: position)
+    guard bytes.count <= buffer.count else {
+      return try bytes.withUnsafeBufferPointer { bytes throws(MendError) in
+        try put(UnsafeRawBufferPointer(bytes), position)
+      }
+    }
+    UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyBytes(from: bytes)
+    filled += bytes.count
+  }
+
+  private mutating func gather(_ range: Range<Int64>, at position: Int64) throws(MendError) {
+    let count = Int(range.upperBound - range.lowerBound)
+    try makeRoom(count, at: position)
+    var done = 0
+    while done < count {
+      let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled + done..<filled + count])
+      done += try read(into: room, range.lowerBound + Int64(done))
+    }
+    filled += count
+  }
+
+  /// What is in the buffer ends then where what comes begins.
+  private mutating func makeRoom(_ count: Int, at position: Int64) throws(MendError) {
+    if filled + count > buffer.count || position != start + Int64(filled) { try flush() }
+    if filled == 0 { start = position }
+  }
+
+  private mutating func flush() throws(MendError) {
+    try put(UnsafeRawBufferPointer(rebasing: buffer[..<filled]), start)
+    start += Int64(filled)
+    filled = 0
+  }
+
+  // MARK: Large parts
 
   /// Where what was copied ends; nil where all of it is a hole.
   private func copy(_ range: Range<Int64>, to start: Int64) throws(MendError) -> Int64? {
     var (position, end): (Int64, Int64?) = (range.lowerBound, nil)
     while position < range.upperBound {
-      let data = nextData(from: position, in: range)
+      let data = isDense ? range : nextData(from: position, in: range)
       guard !data.isEmpty else { break }
       end = start + data.upperBound - range.lowerBound
       try copyData(data, to: start + data.lowerBound - range.lowerBound)
@@ -64,27 +128,29 @@ struct OutputWriter {
       done += copied
     }
     // What the kernel does not copy by itself.
-    if done < count { try copyPieces(range.lowerBound + done..<range.upperBound, to: start + done) }
+    while done < count {
+      let room = UnsafeMutableRawBufferPointer(
+        rebasing: buffer.prefix(Int(min(count - done, Int64(buffer.count)))))
+      let got = try read(into: room, range.lowerBound + done)
+      try put(UnsafeRawBufferPointer(rebasing: room[..<got]), start + done)
+      done += Int64(got)
+    }
   }
 
-  private func copyPieces(_ range: Range<Int64>, to start: Int64) throws(MendError) {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 4096)
-    defer { buffer.deallocate() }
-    var done: Int64 = 0
-    while range.lowerBound + done < range.upperBound {
-      let left = range.upperBound - range.lowerBound - done
-      let count = pread(
-        source, buffer.baseAddress, Int(min(left, Int64(buffer.count))), off_t(range.lowerBound + done))
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else {
-        throw MendError(.unreadable, "it could not be read (system error \(errno)); check the disk it is on")
-      }
-      guard count > 0 else {
+  // MARK: Calls
+
+  /// - Returns: how many bytes, at least one.
+  private func read(into room: UnsafeMutableRawBufferPointer, _ offset: Int64) throws(MendError) -> Int {
+    while true {
+      let count = pread(source, room.baseAddress, room.count, off_t(offset))
+      if count > 0 { return count }
+      guard count < 0 else {
         throw MendError(
           .sourceChanged, "it became shorter while it was read; try again when nothing writes to it")
       }
-      try put(UnsafeRawBufferPointer(rebasing: buffer[..<count]), start + done)
-      done += Int64(count)
+      guard errno == EINTR else {
+        throw MendError(.unreadable, "it could not be read (system error \(errno)); check the disk it is on")
+      }
     }
   }
 

@@ -5,6 +5,9 @@ import ReelCore
 /// The digest of one stream, as its packets come.
 final class StreamHash {
   private let state: OpaquePointer
+  /// Numbers that are not digested yet: Murmur3 is slow on 8 bytes at a time.
+  private let pending: UnsafeMutableBufferPointer<Int64>
+  private var pendingCount = 0
   private let timeBase: AVRational
   private let kind: StreamDigest.Kind
   private let most: Int64?
@@ -25,6 +28,7 @@ final class StreamHash {
   ) {
     guard let state = av_murmur3_alloc() else { return nil }
     self.state = state
+    pending = .allocate(capacity: 64)
     self.most = most
     self.mediaTimeOnly = mediaTimeOnly
     self.shapeCounts = shapeCounts
@@ -35,6 +39,7 @@ final class StreamHash {
   }
 
   deinit {
+    pending.deallocate()
     av_free(UnsafeMutableRawPointer(state))
   }
 
@@ -47,15 +52,20 @@ final class StreamHash {
     let packet = packet.pointee
     shown.add(packet)
     guard mediaTimeOnly else {
-      for time in [packet.pts, packet.dts, packet.duration] { add(time: time) }
+      add(packet.pts)
+      add(packet.dts)
+      add(packet.duration)
       return add(contentsOf: packet)
     }
     let first = start ?? (packet.dts == reel_no_time ? packet.pts : packet.dts)
     start = first
-    for time in [packet.pts, packet.dts] {
-      add(time: time == reel_no_time || first == reel_no_time ? time : time &- first)
-    }
+    add(since(first, packet.pts))
+    add(since(first, packet.dts))
     add(contentsOf: packet)
+  }
+
+  private func since(_ first: Int64, _ time: Int64) -> Int64 {
+    time == reel_no_time || first == reel_no_time ? time : time &- first
   }
 
   private func add(contentsOf packet: AVPacket) {
@@ -73,6 +83,7 @@ final class StreamHash {
   /// - Parameter chapters: of the whole file.
   func finished(_ chapters: [String]) -> StreamDigest {
     for chapter in chapters { add(chapter) }
+    addPending()
     var digest = [UInt8](repeating: 0, count: 16)
     av_murmur3_final(state, &digest)
     return StreamDigest(
@@ -95,6 +106,8 @@ final class StreamHash {
   private func add(parametersOf stream: UnsafeMutablePointer<AVStream>) {
     let parameters = stream.pointee.codecpar.pointee
     let numbers = [
+      // No mend changes the clock that a stream is timed by.
+      Int64(timeBase.num), Int64(timeBase.den),
       Int64(parameters.codec_type.rawValue), Int64(parameters.codec_id.rawValue), Int64(parameters.codec_tag),
       Int64(parameters.width), Int64(parameters.height), Int64(parameters.sample_rate),
       Int64(reel_channels(stream.pointee.codecpar)), Int64(stream.pointee.disposition),
@@ -118,34 +131,23 @@ final class StreamHash {
     }
   }
 
-  /// In seconds, as a fraction in lowest terms, whatever it is counted in.
-  private func add(time: Int64) {
-    guard time != reel_no_time, timeBase.num > 0, timeBase.den > 0 else {
-      add(time)
-      add(Int64(0))
-      return
-    }
-    let (product, overflow) = time.multipliedReportingOverflow(by: Int64(timeBase.num))
-    guard !overflow, product != .min else {
-      add(time)
-      add(Int64(timeBase.den))
-      return
-    }
-    var (left, right) = (abs(product), Int64(timeBase.den))
-    while left != 0 { (left, right) = (right % left, left) }
-    add(product / right)
-    add(Int64(timeBase.den) / right)
+  private func add(_ number: Int64) {
+    if pendingCount == pending.count { addPending() }
+    pending[pendingCount] = number.littleEndian
+    pendingCount += 1
   }
 
-  private func add(_ number: Int64) {
-    withUnsafeBytes(of: number.littleEndian) {
-      av_murmur3_update(state, $0.bindMemory(to: UInt8.self).baseAddress, $0.count)
-    }
+  private func addPending() {
+    let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(pending)[..<(8 * pendingCount)])
+    av_murmur3_update(state, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
+    pendingCount = 0
   }
 
   private func add(_ bytes: UnsafePointer<UInt8>?, count: Int) {
     add(Int64(count))
-    if let bytes, count > 0 { av_murmur3_update(state, bytes, count) }
+    guard let bytes, count > 0 else { return }
+    addPending()
+    av_murmur3_update(state, bytes, count)
   }
 
   private func add(_ text: String) {

@@ -7,7 +7,7 @@ import Testing
 /// `REEL_AXE` names the axe.min.js of axe-core.
 @Suite("A page in a browser", .shortTime)
 struct PageTests {
-  private static let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].first {
+  static let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].first {
     FileManager.default.isExecutableFile(atPath: $0)
   }
 

@@ -1,16 +1,11 @@
 import Foundation
 import ReelHostileFiles
+import ReelTestSupport
 import Testing
 
 /// Whatever a file is, it is mended, well, or refused; what is written is whole.
 @Suite("Hostile files, mended", .serialized, .shortTime)
 struct MendTests {
-  /// What no file may bring about: they are faults of Reel's, or of the installation's.
-  private static let never: Set = [
-    "sandboxViolation", "implausible", "workerMissing", "workerBroken", "isolationUnavailable", "noReader",
-    "tooManyOpenFiles", "cancelled", "crashed", "?",
-  ]
-
   @Test(
     "each ends with a code or a file that can be read",
     arguments: [
@@ -20,38 +15,67 @@ struct MendTests {
   func everyAnswer(_ flags: [String]) throws {
     let set = try Bench.hostileSet().files.filter { !$0.answers.contains("timeout") }
     let bench = try Bench(Bench.some(set, oneIn: 12))
-    let run = try ReelRun.run(
-      ["mend", "--jsonl", bench.files.path, "--to", "mended"] + flags, in: bench.folder)
-    #expect([0, 3].contains(run.status), "\(run.errorText)")
-    ProbeTests.expectFit(run)
-    var written = 0
-    for line in run.lines {
-      let answer = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
-      if let error = answer["error"] as? [String: Any] {
-        #expect(!Self.never.contains(error["code"] as? String ?? "?"), "\(line)")
-      } else if answer["file"] is String {
-        written += 1
-      }
+    _ = try MendRun(flags, of: bench.files.path, in: bench)
+  }
+
+  /// Samples with damage anywhere: what is written is whole then, and needs no mending any more.
+  @Test(
+    "what is written of a damaged file is well made",
+    arguments: [
+      ("webm", ["--duration"]), ("webm", ["--salvage"]),
+      ("webm", ["--duration", "--salvage", "--faststart"]),
+      ("mp4", ["--faststart", "--unfragment"]), ("mp4", ["--salvage", "--faststart"]),
+      ("mp4", ["--strip-private", "--drop-data"]),
+    ])
+  func damaged(_ kind: String, _ flags: [String]) throws {
+    let seed = TestSeed.drawn()
+    var random = SplitMix64(seed: seed)
+    let clips = try Self.clips(kind)
+    let bench = try Bench()
+    for number in 0..<(TestForm.isLong ? 1000 : 40) {
+      let clip = clips[number % clips.count]
+      let bytes = RandomDamage.damaged([UInt8](try Data(contentsOf: clip)), using: &random)
+      try Data(bytes).write(to: bench.files.appendingPathComponent("\(number)-\(clip.lastPathComponent)"))
     }
-    let mended = bench.folder.appendingPathComponent("mended")
-    let files = (FileManager.default.enumerator(atPath: mended.path)?.compactMap { $0 as? String } ?? [])
-      .filter { name in
-        var isFolder: ObjCBool = false
-        let path = mended.appendingPathComponent(name).path
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
-      }
-    // Foundation lists no name that is not UTF-8.
-    #expect(files.count <= written && files.count >= written - 10)
-    // What is a hole in a file is one in the mended one.
-    let stored = try files.reduce(0) {
-      try $0
-        + (mended.appendingPathComponent($1).resourceValues(forKeys: [.totalFileAllocatedSizeKey])
-          .totalFileAllocatedSize ?? 0)
+    let run = try MendRun(flags, of: "files", in: bench)
+    try #require(!run.mended.isEmpty, "REEL_SEED=\(seed)")
+    print("damaged \(kind) \(flags): \(run.mended.count) mended, \(run.codes); REEL_SEED=\(seed)")
+    let again = try MendRun(flags, of: "mended", in: bench, to: "again")
+    #expect(
+      again.mended.isEmpty && again.codes.keys.allSatisfy { $0 == "well" },
+      "\(again.codes); REEL_SEED=\(seed)")
+    for pair in run.mended {
+      let new = try Self.complaints(pair.file, in: bench).subtracting(Self.complaints(pair.source, in: bench))
+      #expect(new.isEmpty, "\(pair.source); REEL_SEED=\(seed)")
     }
-    #expect(stored < 256 << 20)
-    #expect(!files.contains { $0.contains(".reel-mend-") })
-    guard written > 0 else { return }
-    let probed = try bench.reel("probe", "--jsonl", "mended")
-    #expect(probed.status == 0, "\(probed.text)")
+  }
+
+  private static func clips(_ kind: String) throws -> [URL] {
+    let folder = Bench.samples.appendingPathComponent("clips")
+    let kinds = kind == "webm" ? ["webm", "mkv"] : ["mp4", "mov", "m4v"]
+    let clips = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+      .filter { kinds.contains($0.pathExtension) }
+    return clips.sorted { $0.path < $1.path }
+  }
+
+  /// What FFmpeg's demuxer says of a file, without places and addresses; nothing where there is no FFmpeg.
+  private static func complaints(_ path: String, in bench: Bench) throws -> Set<String> {
+    guard let ffmpeg = FFmpegProgram.path else { return [] }
+    let errors = bench.folder.appendingPathComponent("complaints")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = [
+      "-c", "exec \"$0\" -v error -nostdin -i \"$1\" -map 0 -c copy -f null - 2>\"$2\"", ffmpeg, path,
+      errors.path,
+    ]
+    process.currentDirectoryURL = bench.folder
+    try process.run()
+    process.waitUntilExit()
+    let said = String(decoding: try Data(contentsOf: errors), as: UTF8.self)
+    return Set(
+      said.split(separator: "\n").map { line in
+        // Numbers are of this file.
+        String(line.drop { $0 != "]" }.filter { !$0.isNumber })
+      })
   }
 }

@@ -55,6 +55,24 @@ import Testing
     }
   }
 
+  /// A duration that can't be meant is none: a year, less than nothing, or what no disk could read that fast.
+  @Test(arguments: [1e15, -5, .nan, .infinity, 1e-9])
+  func aDurationThatCannotBeMeantIsSetRight(_ stated: Double) throws {
+    let whole = contents(of: Self.samples[1].path)
+    let place = try #require(Data(whole).range(of: Data([0x44, 0x89, 0x88]))).upperBound
+    var bytes = whole
+    for byte in 0..<8 {
+      bytes[place + byte] = UInt8(truncatingIfNeeded: stated.bitPattern >> (56 - 8 * byte))
+    }
+    let copy = try #require(try mended(bytes))
+    let (before, after) = (
+      try facts(of: Self.samples[1].path, as: .webm), try facts(of: copy.path, as: .webm)
+    )
+    #expect(after.durationSource == .container && after.warnings.isEmpty)
+    #expect(abs(try #require(after.duration) - #require(before.duration)) <= 0.05)
+    try Self.expectWellMade(contents(of: copy.path))
+  }
+
   /// How long the last block lasts: what it says, what its track says, or what the block before it lasted; with more
   /// frames in a block, so much longer; less what is not heard.
   @Test(arguments: [

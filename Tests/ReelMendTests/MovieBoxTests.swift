@@ -41,7 +41,7 @@ import Testing
         Sample(
           offset: offset, size: UInt32.random(in: 0...50, using: &random),
           duration: UInt32.random(in: 0...2, using: &random), shift: Int32.random(in: -1...1, using: &random),
-          isSync: Bool.random(using: &random), description: UInt32.random(in: 1...2, using: &random)))
+          description: UInt16.random(in: 1...2, using: &random), isSync: Bool.random(using: &random)))
       offset = table.samples[table.samples.count - 1].end
     }
     let old = MovieBox("stbl", .boxes(head: [], [MovieBox("stsd", [1, 2, 3])], tail: []))

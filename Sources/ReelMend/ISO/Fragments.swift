@@ -125,6 +125,7 @@ struct Fragments {
     guard (tables[number]?.samples.count ?? 0) + count <= SampleTable.mostSamples else {
       throw SampleTable.tooMany
     }
+    guard let description = UInt16(exactly: defaults.description) else { throw Self.damaged }
     func column(_ flag: UInt32) -> UInt32? {
       guard flags & flag != 0 else { return nil }
       defer { place += 4 }
@@ -139,9 +140,9 @@ struct Fragments {
       let marks = own ?? (index == 0 ? first : nil) ?? defaults.flags
       tables[number]?.samples.append(
         Sample(
-          offset: offset, size: size, duration: duration, shift: shift,
+          offset: offset, size: size, duration: duration, shift: shift, description: description,
           // Not a sync sample, or one that depends on others (8.8.3).
-          isSync: sounds.contains(number) || marks & 0x0101_0000 == 0, description: defaults.description))
+          isSync: sounds.contains(number) || marks & 0x0101_0000 == 0))
       offset += Int64(size)
       added += UInt64(duration)
     }

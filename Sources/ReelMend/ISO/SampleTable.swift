@@ -1,7 +1,7 @@
 import ReelCore
 import ReelProbe
 
-/// One sample of a track.
+/// One sample of a track; a day has millions of them, so each takes 24 bytes.
 struct Sample: Hashable {
   /// Where it is in the source.
   var offset: Int64
@@ -10,10 +10,10 @@ struct Sample: Hashable {
   var duration: UInt32
   /// From the time of its decoding to that of its showing, in ticks.
   var shift: Int32
+  /// The number of its sample entry, from 1 on.
+  var description: UInt16
   /// Whether decoding may begin with it.
   var isSync: Bool
-  /// The number of its sample entry, from 1 on.
-  var description: UInt32
 
   var end: Int64 { offset + Int64(size) }
 }
@@ -22,8 +22,8 @@ struct Sample: Hashable {
 struct SampleTable: Hashable {
   var samples: [Sample] = []
 
-  /// Tables are held in memory.
-  static let mostSamples = 4_000_000
+  /// Tables are held in memory, and FFmpeg reads no more: 25 hours of 60 pictures a second.
+  static let mostSamples = 5_500_000
 
   private static let damaged = MendError(.corrupt, "its index contradicts itself; get a complete copy")
 
@@ -34,7 +34,7 @@ struct SampleTable: Hashable {
   init(_ table: MovieBox) throws(MendError) {
     let sizes = try Self.sizes(of: table)
     samples = sizes.map {
-      Sample(offset: 0, size: $0, duration: 0, shift: 0, isSync: true, description: 1)
+      Sample(offset: 0, size: $0, duration: 0, shift: 0, description: 1, isSync: true)
     }
     try takeOffsets(of: table)
     takeDurations(of: table)
@@ -75,7 +75,10 @@ struct SampleTable: Hashable {
     return []
   }
 
-  static let tooMany = MendError(.notMendable, "its index has more than \(mostSamples) samples in a track")
+  static let tooMany = MendError(
+    .notMendable,
+    "a track of it has more than \(mostSamples) samples, and their index is made anew in memory; split it first"
+  )
 
   private mutating func takeOffsets(of table: MovieBox) throws(MendError) {
     guard !samples.isEmpty else { return }
@@ -89,7 +92,9 @@ struct SampleTable: Hashable {
       while entry + 1 < entries, Int(runs.bigEndian32(at: 8 + 12 * (entry + 1))) <= chunk + 1 { entry += 1 }
       guard entries > 0 else { throw Self.damaged }
       let inChunk = Int(runs.bigEndian32(at: 12 + 12 * entry))
-      let description = runs.bigEndian32(at: 16 + 12 * entry)
+      guard let description = UInt16(exactly: runs.bigEndian32(at: 16 + 12 * entry)) else {
+        throw Self.damaged
+      }
       let place =
         width == 4
         ? UInt64(places.bigEndian32(at: 8 + 4 * chunk)) : places.bigEndian64(at: 8 + 8 * chunk)
@@ -170,34 +175,37 @@ extension SampleTable {
 
   /// A full box: version and flags of 0, the number of the entries, the entries.
   private static func table<Value: Equatable>(
-    _ type: FourCharacterCode, version: UInt8 = 0, runsOf values: [Value],
+    _ type: FourCharacterCode, version: UInt8 = 0, runsOf values: some Sequence<Value>,
     _ append: (Value, inout [UInt8]) -> Void
   ) -> MovieBox {
-    var runs: [(count: UInt32, value: Value)] = []
+    var bytes: [UInt8] = [version, 0, 0, 0, 0, 0, 0, 0]
+    var (run, count, entries): (Value?, UInt32, UInt32) = (nil, 0, 0)
+    func end() {
+      guard let value = run else { return }
+      bytes.appendBigEndian(count)
+      append(value, &bytes)
+      entries += 1
+    }
     for value in values {
-      if let last = runs.last, last.value == value {
-        runs[runs.count - 1].count += 1
-      } else {
-        runs.append((1, value))
+      if value != run {
+        end()
+        (run, count) = (value, 0)
       }
+      count += 1
     }
-    var bytes: [UInt8] = [version, 0, 0, 0]
-    bytes.appendBigEndian(UInt32(runs.count))
-    for run in runs {
-      bytes.appendBigEndian(run.count)
-      append(run.value, &bytes)
-    }
+    end()
+    bytes.setBigEndian(entries, at: 4)
     return MovieBox(type, bytes)
   }
 
   private var durations: MovieBox {
-    Self.table("stts", runsOf: samples.map(\.duration)) { $1.appendBigEndian($0) }
+    Self.table("stts", runsOf: samples.lazy.map(\.duration)) { $1.appendBigEndian($0) }
   }
 
   private func shifts(signed: Bool) -> MovieBox? {
     guard samples.contains(where: { $0.shift != 0 }) else { return nil }
     let isSigned = signed || samples.contains { $0.shift < 0 }
-    return Self.table("ctts", version: isSigned ? 1 : 0, runsOf: samples.map(\.shift)) {
+    return Self.table("ctts", version: isSigned ? 1 : 0, runsOf: samples.lazy.map(\.shift)) {
       $1.appendBigEndian($0)
     }
   }
@@ -220,7 +228,7 @@ extension SampleTable {
 
   /// Samples that follow each other in the file, of one description, are one chunk.
   private var chunks: [MovieBox] {
-    var found: [(offset: Int64, count: UInt32, description: UInt32)] = []
+    var found: [(offset: Int64, count: UInt32, description: UInt16)] = []
     var end: Int64 = -1
     for sample in samples {
       if let last = found.last, sample.offset == end, last.description == sample.description,
@@ -240,7 +248,7 @@ extension SampleTable {
       entries += 1
       runs.appendBigEndian(UInt32(index + 1))
       runs.appendBigEndian(chunk.count)
-      runs.appendBigEndian(chunk.description)
+      runs.appendBigEndian(UInt32(chunk.description))
     }
     var places: [UInt8] = [0, 0, 0, 0]
     places.appendBigEndian(UInt32(found.count))

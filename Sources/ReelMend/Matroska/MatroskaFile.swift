@@ -28,8 +28,7 @@ struct MatroskaFile {
 
   /// Reads the head of every block.
   /// - Throws: `corrupt`, `notMendable`, and what stops the reading.
-  init(_ source: BoundedSource) throws(MendError) {
-    let head = try MatroskaHead(source)
+  init(_ source: BoundedSource, _ head: MatroskaHead) throws(MendError) {
     let (scale, cueTrack) = (head.scale, head.cueTrack)
     segment = head.segment.start
     end = head.segment.contents

@@ -69,9 +69,13 @@ struct MatroskaHead {
     (clocks.first { $0.kind == .video } ?? clocks.first { $0.kind == .audio })?.number
   }
 
+  /// Whether it states a duration that a file of `size` bytes may have.
+  func statesDuration(ofSize size: Int64) -> Bool {
+    duration.map { FoundDuration.isPlausible($0 * Double(scale) / 1e9, size: size) } ?? false
+  }
+
   /// Whether it states its duration and where all is.
-  var isSearchable: Bool {
-    guard segment.end != nil, let duration, duration.isFinite, duration > 0 else { return false }
-    return hasCues
+  func isSearchable(ofSize size: Int64) -> Bool {
+    segment.end != nil && hasCues && statesDuration(ofSize: size)
   }
 }

@@ -25,13 +25,14 @@ struct MatroskaMender {
     let mends = mends.intersection([.duration, .salvage])
     let head = try MatroskaHead(source)
     let mayBeCut = head.segment.end.map { $0 > source.size } ?? true
-    guard !mends.isEmpty, mayBeCut || mends.contains(.duration) && !head.isSearchable else {
+    guard !mends.isEmpty, mayBeCut || mends.contains(.duration) && !head.isSearchable(ofSize: source.size)
+    else {
       return MendedFile()
     }
-    let file = try MatroskaFile(source)
+    let file = try MatroskaFile(source, head)
     guard !file.isCut || mends.contains(.salvage) else { throw MovieMender.cutOff }
     guard file.isCut || mends.contains(.duration) else { return MendedFile() }
-    let isStated = head.segment.end != nil && head.duration ?? 0 > 0
+    let isStated = head.segment.end != nil && head.statesDuration(ofSize: source.size)
     // Without a key frame there is nothing that an index could lead to.
     guard file.isCut || !isStated || file.cues != nil else { return MendedFile() }
     guard let duration = file.duration, duration > 0 else {

@@ -1,7 +1,7 @@
 import ReelCore
 
 /// A duration and where it comes from.
-struct FoundDuration: Hashable {
+package struct FoundDuration: Hashable {
   let seconds: Double
   let source: DurationSource
 
@@ -13,7 +13,8 @@ struct FoundDuration: Hashable {
     self.source = source
   }
 
-  static func isPlausible(_ seconds: Double, size: Int64) -> Bool {
+  /// Whether a file of `size` bytes may last so long.
+  package static func isPlausible(_ seconds: Double, size: Int64) -> Bool {
     guard seconds.isFinite, seconds > 0, seconds < longest else { return false }
     return Double(size) * 8 / seconds <= highestBitRate
   }

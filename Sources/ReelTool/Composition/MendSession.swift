@@ -202,7 +202,7 @@ enum MendNeeds {
     switch rule {
     case "mp4.notFastStart": .faststart
     case "mp4.fragmented": .unfragment
-    case "duration.missing", "duration.unstated": .duration
+    case "duration.missing", "duration.unstated", "duration.mismatch": .duration
     case "privacy.location": .location
     case "ext.mismatch": .fileExtension
     default: nil

@@ -78,7 +78,15 @@ enum DurationRules {
     guard let warning = media.warnings.first(where: { $0.code == .durationMismatch }) else { return .passed }
     return .broken(
       warning.message, expected: "one duration", found: media.duration.map { text($0) } ?? "none",
-      fix: "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
+      fix: rewriting(media))
+  }
+
+  /// What makes the header say what the content does.
+  private static func rewriting(_ media: MediaInfo) -> String {
+    if media.isMatroska { return mend(media) }
+    let name = "OUT.\(media.container.fileExtension)"
+    return media.isISO && media.fragmented == true
+      ? "reel mend FILE --unfragment --faststart -o \(name)" : "ffmpeg -i FILE -map 0 -c copy \(name)"
   }
 
   private static func text(_ seconds: Double) -> String { Decimals.text(seconds) + " s" }

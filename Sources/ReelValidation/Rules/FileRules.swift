@@ -53,7 +53,8 @@ enum FileRules {
     guard let media = facts.media, media.truncated == true else { return .passed }
     return cut(
       "it was cut off: part of its data is missing; get a complete copy",
-      fix: media.isISO ? "reel mend FILE --salvage -o OUT.\(media.container.fileExtension)" : nil)
+      fix: media.isISO || media.isMatroska
+        ? "reel mend FILE --salvage -o OUT.\(media.container.fileExtension)" : nil)
   }
 
   private static let external = Rule(
@@ -141,7 +142,7 @@ enum PrivacyRules {
           "it says where it was recorded", expected: "no location", found: "a location",
           fix: media.isISO
             ? "reel mend FILE --strip-location -o OUT.\(media.container.fileExtension)"
-            : "ffmpeg -i FILE -map 0:v -map 0:a -map_metadata -1 -c copy OUT.mp4")
+            : "ffmpeg -i FILE -map 0 -dn -map_metadata -1 -c copy OUT.\(media.container.fileExtension)")
         : .passed
     }
   }
