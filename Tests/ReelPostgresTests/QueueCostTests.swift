@@ -1,4 +1,3 @@
-import Foundation
 import ReelCore
 import ReelPostgres
 import ReelTestServers
@@ -12,10 +11,8 @@ import Testing
     // One connection: its server process does all the work.
     let pool = try await TestDatabase().pool { $0.connections = 1 }
     let queue = try WorkQueue(pool)
-    let server = try #require(
-      try pool.withConnection { try $0.value("SELECT pg_backend_pid()", as: Int.self) })
     let worker = try QueueWorker(queue, host: "host", destination: "file:///media")
-    var cost = Cost(server: server, queue: queue, worker: worker)
+    var cost = Cost(backend: try BackendCost(pool), queue: queue, worker: worker)
     let early = try cost.enqueue(few)
     let earlyWork = try cost.work(few)
     var late = early
@@ -30,38 +27,26 @@ import Testing
     if TestForm.isLong { #expect(lateWork.server <= earlyWork.server * 4 / 3) }
   }
 
-  /// Milliseconds for each item: by the client's clock, and of the processor's time in the server, which other work on
-  /// this machine leaves as it is.
-  private struct Milliseconds: CustomStringConvertible {
-    let elapsed: Double
-    let server: Double
-
-    var description: String {
-      func text(_ value: Double) -> String { "\((value * 1000).rounded() / 1000) ms" }
-      return "\(text(elapsed)) (\(text(server)) of the server's processor)"
-    }
-  }
-
   private struct Cost {
-    let server: Int
+    let backend: BackendCost
     let queue: WorkQueue
     let worker: QueueWorker
     var enqueued = 0
     var worked = 0
 
-    mutating func enqueue(_ count: Int) throws -> Milliseconds {
+    mutating func enqueue(_ count: Int) throws -> BackendCost.Milliseconds {
       let batches = stride(from: enqueued, to: enqueued + count, by: 500).map { start in
         (start..<start + 500).map {
           NewItem(address: SourcePath("s3://uploads/2026/clip-\($0).mp4"), version: "etag-\($0)", size: 1)
         }
       }
       enqueued += count
-      return try milliseconds(count) { for batch in batches { _ = try queue.enqueue(batch) } }
+      return try backend.each(of: count) { for batch in batches { _ = try queue.enqueue(batch) } }
     }
 
-    mutating func work(_ count: Int) throws -> Milliseconds {
+    mutating func work(_ count: Int) throws -> BackendCost.Milliseconds {
       worked += count
-      return try milliseconds(count) {
+      return try backend.each(of: count) {
         var left = count
         while left > 0 {
           let taken = try worker.take(upTo: min(32, left))
@@ -70,21 +55,6 @@ import Testing
           left -= taken.count
         }
       }
-    }
-
-    private func milliseconds(_ count: Int, _ body: () throws -> Void) throws -> Milliseconds {
-      let before = try processorTime()
-      let time = try ContinuousClock().measure(body)
-      return Milliseconds(
-        elapsed: time / .milliseconds(1) / Double(count),
-        server: (try processorTime() - before) / Double(count))
-    }
-
-    /// Milliseconds that the server's process has had of the processor (proc(5): ticks, of which there are 100 a second).
-    private func processorTime() throws -> Double {
-      let stat = try String(contentsOfFile: "/proc/\(server)/stat", encoding: .utf8)
-      let fields = try #require(stat.split(separator: ")").last).split(separator: " ")
-      return try [11, 12].reduce(0) { $0 + (try #require(Double(fields[$1]))) * 10 }
     }
   }
 }

@@ -1,0 +1,123 @@
+import ReelCore
+import ReelPostgres
+import ReelTestServers
+import ReelTestSupport
+import Testing
+
+@testable import ReelLibrary
+
+/// What a post costs the database, with few and with many posts in the catalog: a million in the long form.
+@Suite(.besidePostgres, .notQuick) struct CatalogCostTests {
+  @Test(.shortTime) func aPostCostsTheSameHoweverManyThereAre() async throws {
+    let (few, many) = TestForm.isLong ? (20_000, 1_000_000) : (1_000, 10_000)
+    let stage = try await PostgresStage()
+    // One connection: its server process does all the work.
+    let pool = try stage.database.pool { $0.connections = 1 }
+    let catalog = try await PostgresCatalog.open(
+      pool, clock: stage.clock, postClock: stage.clock, lease: .seconds(3600), heartbeat: .seconds(86_400),
+      host: nil)
+    var cost = Cost(backend: try BackendCost(pool), catalog: catalog)
+    let early = try cost.publish(few)
+    let earlyAgain = try cost.askAgain()
+    try fill(pool, from: few + 1, to: many)
+    let late = try cost.publish(few)
+    let lateAgain = try cost.askAgain()
+    print("published: early \(early), behind \(many) \(late); known: early \(earlyAgain), late \(lateAgain)")
+    try await catalog.close()
+    #expect(early.server <= 1 && late.server <= 1)
+    if TestForm.isLong {
+      #expect(late.server <= early.server * 4 / 3)
+      #expect(lateAgain.server <= earlyAgain.server * 4 / 3)
+    }
+  }
+
+  /// Posts as the first one, in a second and not in minutes.
+  private func fill(_ pool: PostgresPool, from first: Int, to last: Int) throws {
+    func bytes(_ count: Int) -> String {
+      "substring(sha256(convert_to(\(count) || ' ' || i, 'UTF8')) FROM 1 FOR \(count))"
+    }
+    try pool.withConnection { connection in
+      for statement in [
+        """
+        INSERT INTO reel.intent (number, post_id, destination, object_key, digest, author, ordinal, size, created_at)
+          OVERRIDING SYSTEM VALUE
+          SELECT i, \(bytes(16)), 1, encode(\(bytes(11)), 'hex') || '.mp4', \(bytes(32)), '', 0, 1000, 1700000000000 + i
+          FROM generate_series(\(first), \(last)) AS n(i)
+        """,
+        "SELECT setval(pg_get_serial_sequence('reel.intent', 'number'), \(last))",
+        """
+        INSERT INTO reel.post (page_number, intent, attempt, created_at, document)
+          SELECT i, i, 1, 1700000000000 + i, (SELECT document FROM reel.post WHERE page_number = 1)
+          FROM generate_series(\(first), \(last)) AS n(i)
+        """,
+        """
+        INSERT INTO reel.said SELECT i, to_tsvector('simple', 'video number ' || i)
+          FROM generate_series(\(first), \(last)) AS n(i)
+        """,
+        """
+        INSERT INTO reel.known_file SELECT 'here', 1, i, 1000, 1, 1, \(bytes(32))
+          FROM generate_series(\(first), \(last)) AS n(i)
+        """,
+        "UPDATE reel.feed SET last_page_number = \(last)",
+        "UPDATE reel.destination SET posts = \(last), bytes = 1000 * \(last)",
+        // As autovacuum does within a minute.
+        "VACUUM ANALYZE reel.intent, reel.post, reel.said, reel.known_file, reel.attempt",
+      ] {
+        try connection.execute(statement)
+      }
+    }
+  }
+
+  private struct Cost {
+    let backend: BackendCost
+    let catalog: PostgresCatalog
+    let sketch = Sketch()
+    private(set) var requests: [ClaimRequest] = []
+    private var inode: UInt64 = 0
+
+    init(backend: BackendCost, catalog: PostgresCatalog) { (self.backend, self.catalog) = (backend, catalog) }
+
+    /// As a run does it with new files: looked up, claimed, completed, and remembered, 32 at a time.
+    mutating func publish(_ count: Int) throws -> BackendCost.Milliseconds {
+      requests = (0..<count).map { _ in sketch.request(sketch.publication()) }
+      let firstInode = inode
+      inode += UInt64(count)
+      return try backend.each(of: count) {
+        for start in stride(from: 0, to: count, by: 32) {
+          let batch = Array(requests[start..<min(start + 32, count)])
+          try #require(try ask(batch) == 0)
+          let intents = try catalog.claim(batch, noting: []).compactMap { try $0.get().intent }
+          let notes = intents.enumerated().map { index, intent in
+            CatalogNote.digest(
+              intent.publication.digest,
+              of: FileIdentity(
+                device: 1, inode: firstInode + UInt64(start + index), size: 3, modifiedAt: 4, changedAt: 5))
+          }
+          let posts = try catalog.complete(
+            intents.map {
+              Completion(
+                intent: $0, draft: sketch.draft(caption: "a video of the sea"), stored: sketch.stored($0))
+            }, noting: notes)
+          try #require(posts.count == batch.count && posts.allSatisfy { (try? $0.get()) != nil })
+        }
+      }
+    }
+
+    /// The files of the last call once more: all are known.
+    func askAgain() throws -> BackendCost.Milliseconds {
+      try backend.each(of: requests.count) {
+        for start in stride(from: 0, to: requests.count, by: 32) {
+          let batch = Array(requests[start..<min(start + 32, requests.count)])
+          try #require(try ask(batch) == batch.count)
+        }
+      }
+    }
+
+    /// How many of them are posts.
+    private func ask(_ batch: [ClaimRequest]) throws -> Int {
+      try catalog.contents(
+        of: batch.map { ContentQuestion(digest: $0.publication.digest, publication: $0.publication) }
+      ).count { $0.post != nil }
+    }
+  }
+}
