@@ -13,16 +13,20 @@ package struct SandboxedMender: MediaMender {
   private let settings: WorkerSettings
   private let starter: WorkerStarter
   private let proving: WorkerStarter
+  private let isKept: Bool
 
   /// - Parameters:
   ///   - worker: where `reel-probe-worker` is.
   ///   - isolation: how far it is confined.
   ///   - deadline: how long reading a small file may take; a large one may take longer.
   ///   - prover: where the worker is that reads for the proof; nil for the same.
+  ///   - isKept: whether what is written goes to the disk while it is proved, because it stays there.
   package init(
     worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto,
-    deadline: Duration = SandboxedProber.defaultDeadline, prover: WorkerLocation? = nil
+    deadline: Duration = SandboxedProber.defaultDeadline, prover: WorkerLocation? = nil,
+    isKept: Bool = false
   ) {
+    self.isKept = isKept
     settings = WorkerSettings(
       location: worker, isolation: isolation, limits: ProbeLimits(), deadline: deadline,
       startDeadline: max(deadline, .seconds(60)), filesPerWorker: 1)
@@ -54,7 +58,12 @@ package struct SandboxedMender: MediaMender {
     guard !done.isEmpty else { return MendOutcome(done: [], size: 0, pictures: 0, end: nil) }
     guard done.isSubset(of: options.mends.union([.unfragment])), try Self.size(of: output) == size, size > 0
     else { throw MendError(.garbled("it did not write what it said")) }
-    let result = try prove(file, container, options, output, size, stored, cancellation)
+    let syncing = isKept ? Syncing(output) : nil
+    let proof = Result { () throws(MendError) in
+      try prove(file, container, options, output, size, stored, cancellation)
+    }
+    try syncing?.wait()
+    let result = try proof.get()
     let pictures = result.filter { $0.kind == .video }.reduce(0) { $0 + $1.packets }
     let shown = result.filter { $0.kind == .video || $0.kind == .audio }
     let end = shown.compactMap(\.end).max().map { Double($0) / 1e9 }
@@ -215,6 +224,27 @@ package struct SandboxedMender: MediaMender {
         .notWritten, "the mended file could not be looked at (\(SystemError.last("fstat").reason))")
     }
     return Int64(status.st_size)
+  }
+}
+
+/// Puts a file on the disk, on a thread of its own.
+private final class Syncing: Sendable {
+  private let group = DispatchGroup()
+  private let failure = Mutex<SystemError?>(nil)
+
+  /// - Parameter file: stays open until ``wait()`` returns.
+  init(_ file: Int32) {
+    DispatchQueue(label: "reel.mend.sync").async(group: group) { [self] in
+      // A failure is told once, so it counts although the file is synced again before it gets its name.
+      if fdatasync(file) != 0, errno != EINVAL { failure.withLock { $0 = .last("fdatasync") } }
+    }
+  }
+
+  func wait() throws(MendError) {
+    group.wait()
+    if let failure = failure.withLock({ $0 }) {
+      throw MendError(.notWritten, "it could not be put on the disk (\(failure.reason)); check the disk")
+    }
   }
 }
 

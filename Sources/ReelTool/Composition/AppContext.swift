@@ -156,10 +156,11 @@ struct AppContext: Sendable {
       makesPosters: makesPosters)
   }
 
-  static func mender(_ settings: Settings) throws -> SandboxedMender {
+  static func mender(_ settings: Settings, isKept: Bool = false) throws -> SandboxedMender {
     SandboxedMender(
       worker: settings.worker.map { .path($0) } ?? .installed, isolation: try isolation(settings),
-      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline)
+      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
+      isKept: isKept)
   }
 
   private static func isolation(_ settings: Settings) throws -> IsolationRequest {

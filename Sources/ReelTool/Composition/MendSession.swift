@@ -42,7 +42,7 @@ struct MendSession: Sendable {
     width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
     if target.replaces { claimed.protect(paths) }
     prober = try AppContext.prober(settings, workers: width)
-    mender = try AppContext.mender(settings)
+    mender = try AppContext.mender(settings, isKept: true)
   }
 
   /// Calls `report` with what became of each file, in order, and gives how it went.
