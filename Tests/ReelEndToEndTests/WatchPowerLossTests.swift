@@ -47,13 +47,13 @@ struct WatchPowerLossTests {
     ])
   func withoutSyncs(_ way: WatchPowerLossScene.Way, of path: String) async throws {
     var scene = try await WatchPowerLossScene(way)
-    let count = scene.record.steps.count
     scene.forgetSyncs { synced in
       // Of a folder by its end, which may be a dot; of files by any part.
       path.contains(".") ? synced.contains(path) : synced.hasSuffix(path) || synced.hasSuffix(path + "/.")
     }
     var isBroken = false
-    for cut in stride(from: 0, through: count, by: 3) where !isBroken {
+    // From the end: what is not synced then never was.
+    for cut in stride(from: scene.record.steps.count, through: 0, by: -3) where !isBroken {
       for seed in UInt64(0)..<4 where !isBroken {
         try scene.cutPower(after: cut, .onlyWhatWasSynced, .someLost, seed)
         isBroken = (try? scene.broken().isEmpty) != true

@@ -189,11 +189,12 @@ struct WatchTroubleTests {
       return mounts.contains(scene.bench.clips.path + " fuse")
     }
     try await mount.until { isMounted() }
-    let watch = try scene.start(["--settle", "1", "--every", "1s", "--after", "move:done"])
+    // What is written through the mount has reached what is beneath after five seconds.
+    let watch = try scene.start(["--settle", "7", "--every", "1s", "--after", "move:done"])
     try await watch.until { scene.notices().contains { $0.contains("polled") } }
     try WatchScene.video(1).write(to: beneath.appendingPathComponent("another machine's.mp4"))
     try WatchScene.video(2).write(to: scene.bench.clips.appendingPathComponent("this one's.mp4"))
-    try await watch.until { scene.files("done").count == 2 }
+    try await watch.until { scene.files("done").count == 2 && scene.files("clips").isEmpty }
     watch.send(SIGTERM)
     let outcome = try await watch.outcome()
     #expect(outcome.status == 0, "\(outcome)")

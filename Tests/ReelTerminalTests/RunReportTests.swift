@@ -81,7 +81,15 @@ import Testing
         "  reasons     corrupt 1, playlist 1,",
         "              unsupported 1",
         "  ignored     5, not videos",
-        #"failed:"#,
+        #"failed: clips/bad\x1b]0;x\x07.mp4: its"#,
+        "index contradicts itself; get a complete",
+        "copy [corrupt]",
+        "failed: notes.mp4 is an HLS playlist,",
+        "not a video [playlist]",
+        "and 1 more: reel status",
+        "See them: reel feed",
+        "What failed and why, at any time: reel",
+        "status",
       ])
   }
 

@@ -35,7 +35,10 @@ extension FileDisposal {
           }
           _ = try retryingInterrupts("unlinkat") { unlinkat(source, old.characters, 0) }
         } catch {
-          guard [EPERM, EOPNOTSUPP, ENOSYS, EINVAL].contains(error.code) else { throw error }
+          // Each says it with an error of its own: rclone's is EIO.
+          guard ![ENOENT, EEXIST, EACCES, EROFS, ENOSPC, EDQUOT, EXDEV].contains(error.code) else {
+            throw error
+          }
           try replaceEmpty(old, from: source, as: new)
         }
       }

@@ -29,6 +29,9 @@ struct Postponements: Sendable {
   /// The file was dealt with.
   mutating func forget(_ path: SourcePath) { tries[path] = nil }
 
+  /// Whether it has not failed since it was dealt with last.
+  func isNew(_ path: SourcePath) -> Bool { tries[path]?.failures ?? 0 == 0 }
+
   /// It was written to while it was dealt with.
   /// - Returns: what is to be told.
   mutating func changed(_ path: SourcePath, at now: Duration) -> String? {

@@ -251,7 +251,10 @@ final class WatchFeed: FileFeed {
         state.withLock { $0.watches[watch].left(file.path) }
         forget(file)
       default:
-        tell(WatchNotice(path: file.path, code: .notDisposed, message: error.told))
+        // Each further try that fails says the same.
+        if state.withLock({ $0.postponements.isNew(file.path) }) {
+          tell(WatchNotice(path: file.path, code: .notDisposed, message: error.told))
+        }
         retry(file, watch)
       }
     }
