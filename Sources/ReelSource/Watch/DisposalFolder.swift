@@ -29,42 +29,10 @@ extension FileDisposal {
       } catch {
         // Not every file system knows it: there a second name takes its place.
         guard error.code == EINVAL || error.code == ENOSYS else { throw error }
-        do throws(SystemError) {
-          _ = try retryingInterrupts("linkat") {
-            linkat(source, old.characters, target, new.characters, 0)
-          }
-          _ = try retryingInterrupts("unlinkat") { unlinkat(source, old.characters, 0) }
-        } catch {
-          // Each says it with an error of its own: rclone's is EIO.
-          guard ![ENOENT, EEXIST, EACCES, EROFS, ENOSPC, EDQUOT, EXDEV].contains(error.code) else {
-            throw error
-          }
-          try replaceEmpty(old, from: source, as: new)
+        _ = try retryingInterrupts("linkat") {
+          linkat(source, old.characters, target, new.characters, 0)
         }
-      }
-    }
-
-    /// Where a file can't have two names, either (SMB, most of FUSE): over an empty one, which keeps the name free of others.
-    private func replaceEmpty(_ old: PathBytes, from source: Int32, as new: PathBytes) throws(SystemError) {
-      let target = directory.descriptor.rawValue
-      do throws(SystemError) {
-        _ = Descriptor(
-          adopting: try retryingInterrupts("openat") {
-            openat(target, new.characters, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-          })
-      } catch {
-        // One of our own that a crash has left.
-        var facts = stat()
-        guard error.code == EEXIST, new.isOurs,
-          fstatat(target, new.characters, &facts, AT_SYMLINK_NOFOLLOW) == 0,
-          facts.st_size == 0
-        else { throw error }
-      }
-      do throws(SystemError) {
-        _ = try retryingInterrupts("renameat") { renameat(source, old.characters, target, new.characters) }
-      } catch {
-        unlinkat(target, new.characters, 0)
-        throw error
+        _ = try retryingInterrupts("unlinkat") { unlinkat(source, old.characters, 0) }
       }
     }
 
@@ -168,11 +136,6 @@ extension FileIdentity {
   func isSameFile(as other: FileIdentity) -> Bool {
     device == other.device && inode == other.inode && size == other.size && modifiedAt == other.modifiedAt
   }
-}
-
-extension PathBytes {
-  /// Whether it is a name that only files on their way have.
-  fileprivate var isOurs: Bool { characters.starts(with: ".reel-".utf8.map { CChar(bitPattern: $0) }) }
 }
 
 private final class DraftFile: StagedFile {

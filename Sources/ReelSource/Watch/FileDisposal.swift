@@ -194,7 +194,15 @@ package struct FileDisposal: Sendable {
     }
     draft.isNamed = true
     onStep(.copyNamed)
-    try remove(name, file.identity, in: directory)
+    do throws(SourceError) {
+      try remove(name, file.identity, in: directory)
+    } catch {
+      // It stays, and the next attempt makes another copy.
+      if error.code != .sourceChanged, error.code != .notFound, let copied = try? PathBytes(moved) {
+        unlinkat(folder.directory.descriptor.rawValue, copied.characters, 0)
+      }
+      throw error
+    }
     return moved
   }
 
