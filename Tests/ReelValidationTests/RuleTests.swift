@@ -222,23 +222,23 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
   func mends() throws {
     let mismatch = MediaWarning(.durationMismatch, "its header says 20.0 seconds, it really lasts 10.0")
     let cases: [(FixtureFacts, String, String)] = [
-      (Facts.fixture { $0.fastStart = false }, "mp4.notFastStart", "--faststart -o OUT.mp4"),
-      (Facts.fixture { $0.fragmented = true }, "mp4.fragmented", "--unfragment --faststart -o OUT.mp4"),
-      (Facts.fixture { $0.hasLocation = true }, "privacy.location", "--strip-location -o OUT.mp4"),
-      (Facts.fixture { $0.truncated = true }, "file.truncated", "--salvage -o OUT.mp4"),
-      (matroska { $0.truncated = true }, "file.truncated", "--salvage -o OUT.webm"),
-      (matroska { $0.durationSource = .packets }, "duration.unstated", "--duration -o OUT.webm"),
-      (matroska { $0.duration = nil }, "duration.missing", "--duration -o OUT.webm"),
-      (matroska { $0.warnings = [mismatch] }, "duration.mismatch", "--duration -o OUT.webm"),
+      (Facts.fixture { $0.fastStart = false }, "mp4.notFastStart", "--faststart"),
+      (Facts.fixture { $0.fragmented = true }, "mp4.fragmented", "--unfragment --faststart"),
+      (Facts.fixture { $0.hasLocation = true }, "privacy.location", "--strip-location"),
+      (Facts.fixture { $0.truncated = true }, "file.truncated", "--salvage"),
+      (matroska { $0.truncated = true }, "file.truncated", "--salvage"),
+      (matroska { $0.durationSource = .packets }, "duration.unstated", "--duration"),
+      (matroska { $0.duration = nil }, "duration.missing", "--duration"),
+      (matroska { $0.warnings = [mismatch] }, "duration.mismatch", "--duration"),
       (
         Facts.fixture { ($0.warnings, $0.fragmented) = ([mismatch], true) }, "duration.mismatch",
-        "--unfragment --faststart -o OUT.mp4"
+        "--unfragment --faststart"
       ),
     ]
-    for (facts, rule, ending) in cases {
+    for (facts, rule, flags) in cases {
       let found = findings(facts, try policy("rules: {\(rule): error}")).first { $0.rule == rule }
       let fix = try #require(found?.fix, "\(rule)")
-      #expect(fix.hasPrefix("reel mend ") && fix.hasSuffix(ending), "\(fix)")
+      #expect(fix.hasPrefix("reel mend ") && fix.contains(" \(flags) -o "), "\(fix)")
     }
   }
 
