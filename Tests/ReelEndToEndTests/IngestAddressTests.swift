@@ -143,7 +143,8 @@ struct IngestAddressTests {
         return .reply(200, headers: [("Content-Length", "\(whole.count)")], body: whole)
       }
       // One byte more, and then neither a byte nor an end.
-      let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(String(whole.count + 1, radix: 16))\r\n"
+      let length = String(whole.count + 1, radix: 16)
+      let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(length)\r\n"
       return .raw(Array(head.utf8) + whole + [0], thenClose: false)
     }
     let outcome = try await Self.run(

@@ -52,7 +52,8 @@ struct StoreParts {
 extension StorePart {
   fileprivate init(_ objects: [(name: String, size: Int64?)], end: String?, isWhole: Bool = false) {
     self.init(
-      objects: Dictionary(objects.map { ($0.name, $0.size) }) { first, _ in first }, end: end, isWhole: isWhole)
+      objects: Dictionary(objects.map { ($0.name, $0.size) }) { first, _ in first }, end: end,
+      isWhole: isWhole)
   }
 }
 
