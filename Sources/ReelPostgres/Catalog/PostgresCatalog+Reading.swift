@@ -130,7 +130,10 @@ extension PostgresCatalog {
 // MARK: What is known
 
 extension PostgresCatalog {
-  /// The first post of a publication `r`, or of what a file with its digest was mended to, of the destination `d`: a look-up for each row, whatever the statistics say.
+  /// The first post of a publication `r`, or of what a file with its digest was mended to, of the destination `d`.
+  ///
+  /// `OFFSET 0`, `+ 0`: an index look-up for each row. Without statistics, as in a new catalog, the planner would read whole
+  /// tables instead.
   private static let firstPost = """
     LEFT JOIN LATERAL (
       SELECT p.page_number, p.created_at, p.document, x.owner AS teller,
@@ -139,12 +142,13 @@ extension PostgresCatalog {
         SELECT i.number, i.ordinal, 0 AS way FROM reel.intent i
         WHERE i.digest = r.digest AND i.destination + 0 = d.id AND i.author = r.author AND i.ordinal IS NOT NULL
         UNION ALL
-        SELECT i.number, i.ordinal, 1 FROM reel.arrival v JOIN reel.intent i ON i.number = v.intent
-        WHERE v.digest = r.digest AND i.destination + 0 = d.id AND i.author = r.author AND i.ordinal IS NOT NULL
+        SELECT i.number, i.ordinal, 1 FROM reel.arrival v
+        CROSS JOIN LATERAL (SELECT * FROM reel.intent WHERE number = v.intent OFFSET 0) i
+        WHERE v.digest = r.digest AND i.destination = d.id AND i.author = r.author AND i.ordinal IS NOT NULL
       ) i
-      JOIN reel.post p ON p.intent = i.number
-      LEFT JOIN reel.outbox x ON x.page_number = p.page_number
-      LEFT JOIN reel.owner o ON o.id = x.owner
+      CROSS JOIN LATERAL (SELECT * FROM reel.post WHERE intent = i.number OFFSET 0) p
+      LEFT JOIN LATERAL (SELECT owner FROM reel.outbox WHERE page_number = p.page_number OFFSET 0) x ON true
+      LEFT JOIN LATERAL (SELECT lease_until FROM reel.owner WHERE id = x.owner OFFSET 0) o ON true
       ORDER BY i.way, i.ordinal LIMIT 1
     ) f ON true
     """

@@ -243,7 +243,8 @@ struct PostgresPublishing {
     }
   }
 
-  /// `+ 0`: without statistics, as in a new catalog, the planner would look through all of a destination.
+  /// `OFFSET 0`, `+ 0`: an index look-up for each row. Without statistics, as in a new catalog, the planner would read whole
+  /// tables instead.
   private func candidates(_ requests: [ClaimRequest], in stores: [Int64]) throws -> [[Candidate]] {
     let mine = "i.destination + 0 = r.store AND i.author = r.author AND i.ordinal IS NOT NULL"
     let rows = try tx.rows(
@@ -259,14 +260,15 @@ struct PostgresPublishing {
         UNION ALL
         SELECT i.*, true FROM reel.intent i WHERE i.digest = r.arrived AND i.digest <> r.digest AND \(mine)
         UNION ALL
-        SELECT i.*, true FROM reel.arrival v JOIN reel.intent i ON i.number = v.intent
+        SELECT i.*, true FROM reel.arrival v
+        CROSS JOIN LATERAL (SELECT * FROM reel.intent WHERE number = v.intent OFFSET 0) i
         WHERE v.digest IN (r.digest, r.arrived) AND i.digest <> r.digest AND \(mine)
       ) i
-      LEFT JOIN reel.attempt a ON a.intent = i.number
-      LEFT JOIN reel.owner o ON o.id = a.owner
-      LEFT JOIN reel.post p ON p.intent = i.number
-      LEFT JOIN reel.outbox x ON x.page_number = p.page_number
-      LEFT JOIN reel.owner t ON t.id = x.owner
+      LEFT JOIN LATERAL (SELECT * FROM reel.attempt WHERE intent = i.number OFFSET 0) a ON true
+      LEFT JOIN LATERAL (SELECT lease_until FROM reel.owner WHERE id = a.owner OFFSET 0) o ON true
+      LEFT JOIN LATERAL (SELECT * FROM reel.post WHERE intent = i.number OFFSET 0) p ON true
+      LEFT JOIN LATERAL (SELECT owner FROM reel.outbox WHERE page_number = p.page_number OFFSET 0) x ON true
+      LEFT JOIN LATERAL (SELECT lease_until FROM reel.owner WHERE id = x.owner OFFSET 0) t ON true
       ORDER BY r.n, i.is_related, i.ordinal
       """,
       [
