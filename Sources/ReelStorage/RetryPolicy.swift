@@ -98,7 +98,9 @@ package final class RetryBudget: Sendable {
     while true {
       let failure: UploadError
       do throws(UploadError) {
-        return try await body(attempt, last)
+        let value = try await body(attempt, last)
+        if attempt == 1 { earn() }
+        return value
       } catch {
         failure = error
       }
@@ -118,6 +120,9 @@ package final class RetryBudget: Sendable {
   ) async throws(UploadError) -> Value {
     try await run { _, _ throws(UploadError) in try await body() }
   }
+
+  /// A run may have no end: what goes well at once makes up for a retry.
+  private func earn() { left.withLock { $0 = min(policy.retriesPerRun, $0 + 1) } }
 
   private func spend(after failure: UploadError) throws(UploadError) {
     let isLeft = left.withLock { left in

@@ -96,6 +96,20 @@ import Testing
     #expect(flaky.count(of: "find") == 3 + 3 + 2 + 1)
   }
 
+  @Test func whatGoesWellMakesUpForRetries() async throws {
+    let budget = RetryBudget(
+      RetryPolicy(attempts: 2, retriesPerRun: 1), of: memory.destination, clock: clock, randomness: randomness)
+    for _ in 0..<5 {
+      try await budget.run { () throws(UploadError) in }
+      var isBusy = true
+      try await budget.run { () throws(UploadError) in
+        defer { isBusy = false }
+        if isBusy { throw UploadError(.unavailable, "busy (a test)") }
+      }
+    }
+    #expect(clock.waited.count == 5)
+  }
+
   @Test func aStoreThatSaysHowLongIsObeyed() async throws {
     let busy = UploadError(.unavailable, "busy (a test)", retryAfter: 7)
     let flaky = FlakyUploader(over: memory, .refused, error: busy)
