@@ -37,7 +37,9 @@ private struct PostgresRelocation {
       if tx.mayBeDone, found != nil { return }
       throw CatalogError.neverStored(in: old, at: server)
     }
-    if try isInUse([from, found].compactMap(\.self)) { throw CatalogError.storing(in: old, or: new) }
+    let stores = [from, found].compactMap(\.self)
+    if try isInUse(stores) { throw CatalogError.storing(in: old, or: new) }
+    try fenceOff(stores)
     guard try self.objects(in: from) == objects else { throw CatalogError.publishedMeanwhile(in: old) }
     guard let found else {
       try readdress(from)
@@ -68,6 +70,17 @@ private struct PostgresRelocation {
         WHERE p.destination = ANY($1) AND o.lease_until > \(PostgresSchema.now)
       )
       """, [.ints(stores)]) ?? false
+  }
+
+  /// Who was cut off for longer than the lease, and comes back, has stored under the old name.
+  private func fenceOff(_ stores: [Int64]) throws {
+    try tx.run(
+      """
+      UPDATE reel.attempt a SET owner = NULL FROM reel.intent i
+      WHERE i.number = a.intent AND i.destination = ANY($1) AND a.owner IS NOT NULL
+      """, [.ints(stores)])
+    try tx.run(
+      "UPDATE reel.poster SET owner = NULL WHERE destination = ANY($1) AND owner IS NOT NULL", [.ints(stores)])
   }
 
   /// Videos and posters of posts.
