@@ -20,9 +20,10 @@ struct MachineDoubts {
   mutating func note(_ result: PublishResult, of item: TakenItem) -> [ItemOutcome] {
     let ending = result.ending(of: item)
     if case .givenBack = ending { return [ItemOutcome(item.id, ending)] }
-    guard case .failed(let failure) = result, item.attempts <= Self.mostTakings,
-      failure.mayBeOfThisMachine(item.address)
+    guard case .failed(let failure) = result, failure.mayBeOfThisMachine(item.address)
     else { return take() + [ItemOutcome(item.id, ending)] }
+    // It clears the machine of nothing, and accuses it of nothing.
+    if item.attempts > Self.mostTakings { return [ItemOutcome(item.id, ending)] }
     failures.append((item, failure))
     if sentence == nil, failures.count < Self.most { return [] }
     sentence = sentence ?? Self.sentence(failures)
