@@ -40,11 +40,14 @@ extension PostgresCatalog {
       }
       if let since = filter.since {
         let since = place(.int(since.milliseconds))
-        // The clock may have been set back in between: both are needed.
+        // The second is where to stop. It reads few posts of any feed, and allows for clocks that were set back meanwhile, by
+        // no more than so many posts.
         conditions.append(
           """
-          p.created_at >= \(since) AND p.page_number >=
-            (SELECT coalesce(min(page_number), \(Int64.max)) FROM reel.post WHERE created_at >= \(since))
+          p.created_at >= \(since) AND p.page_number >= (
+            SELECT coalesce(min(page_number), \(Int64.max)) FROM (
+              SELECT page_number FROM reel.post WHERE created_at >= \(since) ORDER BY created_at LIMIT 10000
+            ) first)
           """)
       }
       if let phrases {
