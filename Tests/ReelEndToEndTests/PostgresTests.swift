@@ -89,6 +89,7 @@ import Testing
     #expect(nothing.status == 0 && nothing.errors.contains("there is no catalog in"), "\(nothing)")
     for command in [
       ["status"], ["feed", "--json"], ["feed", "--search", "clip"], ["export", "-"], ["status", "--json"],
+      ["show", bench.clips.appendingPathComponent("clip-00000.mp4").path],
     ] {
       let run = try await reel(command + reader, in: bench)
       #expect(run.status == 0 && run.errors.isEmpty, "\(command): \(run)")
