@@ -78,6 +78,39 @@ import Testing
     try await catalog.close()
   }
 
+  @Test func whatIsAbandonedIsFreeAtOnceAndFencedOff() async throws {
+    let database = try await TestDatabase()
+    let (ending, other) = (
+      try await PostgresCatalog.open(try database.pool()), try await PostgresCatalog.open(try database.pool())
+    )
+    let request = sketch.request(sketch.publication())
+    let intent = try #require(try await ending.claim(request).intent)
+    #expect(try await other.claim(request).isHeld)
+    try ending.abandonClaims()
+    #expect(try await other.claim(request).intent?.attempt == 2)
+    await #expect(throws: CatalogError.self) {
+      _ = try await ending.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+    }
+    try await other.close()
+  }
+
+  /// It stored under the old name, and comes back.
+  @Test func whoWasCutOffCompletesNothingInAStoreThatWasRelocated() async throws {
+    let database = try await TestDatabase()
+    let late = try await PostgresCatalog.open(try database.pool())
+    let request = sketch.request(sketch.publication())
+    let intent = try #require(try await late.claim(request).intent)
+    try await late.die()
+    let mover = try await PostgresCatalog.open(try database.pool())
+    try await mover.relocate(
+      request.publication.destination, to: Destination("file:///elsewhere"), holding: 0, duplicates: .skip)
+    await #expect(throws: CatalogError.self) {
+      _ = try await late.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+    }
+    #expect(try await mover.status().posts == 0)
+    try await mover.close()
+  }
+
   @Test(arguments: CuttingProxy.Fault.allCases)
   func aPostWhoseCommitWasNotAnsweredIsPublishedOnce(_ fault: CuttingProxy.Fault) async throws {
     let database = try await TestDatabase()

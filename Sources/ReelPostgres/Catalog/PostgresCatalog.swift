@@ -105,6 +105,9 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     if let failure { throw failure }
   }
 
+  /// Gives up all claims at once, whoever works on them: for a process that is about to end. Blocks.
+  package func abandonClaims() throws { try writing?.owner.retire() }
+
   /// As ``PostgresPool/makeHaste()``.
   package func makeHaste() { pool.makeHaste() }
 

@@ -97,6 +97,9 @@ struct AppContext: Sendable {
   /// A signal ends the run: nobody waits any more for a server that is gone.
   func makeHaste() { (services.catalog as? PostgresCatalog)?.makeHaste() }
 
+  /// As ``PostgresCatalog/abandonClaims()``, where that is the catalog.
+  func abandonClaims() { try? (services.catalog as? PostgresCatalog)?.abandonClaims() }
+
   // MARK: The library
 
   static func libraryPath(_ settings: Settings) throws -> String {

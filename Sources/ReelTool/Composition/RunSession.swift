@@ -190,21 +190,21 @@ struct RunSession: Sendable {
     async let logging: Void = Self.write(logged, to: log)
     async let result = Self.result(in: read)
     async let files = Self.files(in: listed)
-    // What is told goes before what becomes of the file, which nobody may meet again.
-    let items = work == nil && (watched == nil || written != nil) ? nil : await model.events()
+    // What becomes of a file waits until its event has been written: nobody may meet the file again.
+    let items = (work == nil && watched == nil) || written != nil ? nil : await model.events()
     let interruption = watched == nil ? Interruption() : nil
     let run = Task { [appContext] in
       await withTaskCancellationHandler {
         await model.run()
       } onCancel: {
         appContext.makeHaste()
-        work?.limitGrace()
+        work?.limitGrace { appContext.abandonClaims() }
       }
     }
     async let noted: Void = Self.note(items, of: inputs) { run.cancel() }
     let drawing = Task { await display.draw(model) }
     let measuring = Task { await metrics?.write(model) }
-    async let closed = Self.write(written, of: model, to: target, then: watched?.feed) { run.cancel() }
+    async let closed = Self.write(written, of: model, to: target, inputs) { run.cancel() }
     let (summary, wasInterrupted) =
       if let signals = watched?.signals {
         await signals.ending(run) { watched?.feed.drain() }
@@ -232,13 +232,17 @@ struct RunSession: Sendable {
     _ events: IngestEvents?, of inputs: Inputs, orEnd end: @escaping @Sendable () -> Void
   ) async throws {
     guard let events else { return }
-    if let feed = inputs.watched?.feed {
-      for await batch in events.batches() { await feed.note(batch) }
-    }
-    guard let work = inputs.work else { return }
+    for await batch in events.batches() { try await note(batch, of: inputs, orEnd: end) }
+  }
+
+  private static func note(
+    _ batch: [IngestEvent], of inputs: Inputs, orEnd end: @Sendable () -> Void
+  ) async throws {
+    await inputs.watched?.feed.note(batch)
     do throws(CatalogError) {
-      try await work.note(events, orEnd: end)
+      try await inputs.work?.note(batch)
     } catch {
+      end()
       throw CommandFailure(error)
     }
   }
@@ -266,14 +270,14 @@ struct RunSession: Sendable {
 
   /// Gives true when the reader of the events went away; the run ends then.
   private static func write(
-    _ events: IngestEvents?, of model: IngestModel, to target: EventTarget?, then feed: WatchFeed?,
+    _ events: IngestEvents?, of model: IngestModel, to target: EventTarget?, _ inputs: Inputs,
     orEnd end: @Sendable () -> Void
   ) async throws -> Bool {
     guard let events, let target else { return false }
     do {
       try await EventWriter(target: target) { batch in
         await model.acknowledge(batch)
-        await feed?.note(batch)
+        try await note(batch, of: inputs) {}
       }.write(events)
       return false
     } catch is OutputClosed {

@@ -59,26 +59,17 @@ struct WorkSession: Sendable {
     return withUnsafeBytes(of: &names.nodename) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 
-  /// Writes down what becomes of items, to the end of the run.
-  /// - Parameter end: ends the run, where nothing can be written down.
-  func note(_ events: IngestEvents, orEnd end: @escaping @Sendable () -> Void) async throws(CatalogError) {
-    for await batch in events.batches() {
-      try await queue.run { [feed] () throws(CatalogError) in
-        do throws(CatalogError) {
-          try feed.note(batch)
-        } catch {
-          end()
-          throw error
-        }
-      }
-    }
+  /// Writes down what becomes of the items of `batch`.
+  func note(_ batch: [IngestEvent]) async throws(CatalogError) {
+    try await queue.run { [feed] () throws(CatalogError) in try feed.note(batch) }
   }
 
   /// How long it may take to give back what is held when the grace is over: the database may be away.
   private static let farewell = 3.0
 
   /// The run is to end: what takes longer than the grace is given back, and the process ends, whatever it waits for.
-  func limitGrace() {
+  /// - Parameter abandon: frees in the catalog what the run holds; else who takes such an item would wait for the lease's end.
+  func limitGrace(abandoning abandon: @escaping @Sendable () -> Void) {
     pool.makeHaste()
     let (worker, feed, end) = (worker, feed, DispatchTime.now() + grace / .seconds(1))
     let exit: @Sendable () -> Void = {
@@ -86,6 +77,7 @@ struct WorkSession: Sendable {
       _exit((feed.problem?.code ?? .interrupted).rawValue)
     }
     DispatchQueue(label: "reel.work.grace").asyncAfter(deadline: end) {
+      abandon()
       try? worker.retire()
       exit()
     }

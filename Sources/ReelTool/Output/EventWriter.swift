@@ -50,10 +50,11 @@ struct EventTarget: Sendable {
 struct EventWriter: Sendable {
   let target: EventTarget
   /// Told what has been written, batch by batch.
-  let passedOn: @Sendable ([IngestEvent]) async -> Void
+  let passedOn: @Sendable ([IngestEvent]) async throws -> Void
 
   /// Writes until the run's end.
-  /// - Throws: ``OutputClosed`` when the reader went away, ``CommandFailure`` when it can't be written.
+  /// - Throws: ``OutputClosed`` when the reader went away, ``CommandFailure`` when it can't be written, and what ``passedOn``
+  ///   throws.
   func write(_ events: IngestEvents) async throws {
     let queue = BlockingQueue(label: "reel.events", width: 1)
     let lines = EventLines()
@@ -62,7 +63,7 @@ struct EventWriter: Sendable {
       let stream = target.stream
       let result = await queue.run { Result { try stream.write(bytes) } }
       try result.get()
-      await passedOn(batch)
+      try await passedOn(batch)
     }
   }
 }
