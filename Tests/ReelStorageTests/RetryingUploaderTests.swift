@@ -98,7 +98,8 @@ import Testing
 
   @Test func whatGoesWellMakesUpForRetries() async throws {
     let budget = RetryBudget(
-      RetryPolicy(attempts: 2, retriesPerRun: 1), of: memory.destination, clock: clock, randomness: randomness)
+      RetryPolicy(attempts: 2, retriesPerRun: 1), of: memory.destination, clock: clock, randomness: randomness
+    )
     for _ in 0..<5 {
       try await budget.run { () throws(UploadError) in }
       var isBusy = true

@@ -80,7 +80,8 @@ private struct PostgresRelocation {
       WHERE i.number = a.intent AND i.destination = ANY($1) AND a.owner IS NOT NULL
       """, [.ints(stores)])
     try tx.run(
-      "UPDATE reel.poster SET owner = NULL WHERE destination = ANY($1) AND owner IS NOT NULL", [.ints(stores)])
+      "UPDATE reel.poster SET owner = NULL WHERE destination = ANY($1) AND owner IS NOT NULL", [.ints(stores)]
+    )
   }
 
   /// Videos and posters of posts.

@@ -217,7 +217,8 @@ package final class PostgresPool: Sendable {
   private func begin(on connection: PostgresConnection) throws -> String {
     // The server gives up first, and says so; else a statement that is slow would look like a server that is away.
     let (statement, lock) = (
-      Int(settings.statementTimeout / .milliseconds(1)) * 11 / 12, Int(settings.lockTimeout / .milliseconds(1))
+      Int(settings.statementTimeout / .milliseconds(1)) * 11 / 12,
+      Int(settings.lockTimeout / .milliseconds(1))
     )
     // One that is stopped in the middle (SIGSTOP, a suspended machine) is cut off long before those who wait for what it
     // has locked give up.
