@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import ReelCore
 import ReelTestSupport
+import Synchronization
 import Testing
 
 @testable import ReelSource
@@ -13,9 +14,9 @@ struct FolderWatchTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  private func watch(polls: Bool = false) -> FolderWatch {
+  private func watch(polls: Bool = false, options: WalkOptions = WalkOptions()) -> FolderWatch {
     FolderWatch(
-      SourceInput(path: folder.source("drop")), options: WalkOptions(),
+      SourceInput(path: folder.source("drop")), options: options,
       settings: FolderWatch.Settings(
         waits: SettlingFiles.Waits(settle: .seconds(2), secondLook: .seconds(30)), interval: .seconds(10),
         polls: polls))
@@ -137,5 +138,138 @@ struct FolderWatchTests {
     try folder.age("drop/.reel-removing-real.mp4")
     var next = self.watch()
     #expect(look(&next, at: 1, date: .distantPast) == ["link.mp4: isLink"])
+  }
+
+  // MARK: What can't be watched
+
+  @Test("a folder behind a link is told once, and watched within a minute when it is none any more")
+  func rootBehindLink() throws {
+    try folder.folder("real")
+    try folder.link("drop", to: "real")
+    var watch = watch()
+    #expect(watch.obstacle()?.code == .isLink)
+    #expect(look(&watch, at: 0) == ["drop: isLink"])
+    #expect(look(&watch, at: 59) == [])
+    // The same folder as before, where the link led to.
+    try folder.remove("drop")
+    try FileManager.default.moveItem(atPath: folder.path + "/real", toPath: folder.path + "/drop")
+    _ = try write("a.mp4")
+    #expect(watch.obstacle() == nil)
+    #expect(look(&watch, at: 60) == [])
+    #expect(look(&watch, at: 62) == ["a.mp4"])
+  }
+
+  @Test("a folder that is never taken in, or lies below such a one, is told")
+  func rootExcluded() throws {
+    try folder.folder("drop")
+    let parent = try #require(DirectoryIdentity(at: folder.source))
+    var watch = watch(options: WalkOptions(skippedDirectories: [parent]))
+    #expect(watch.obstacle()?.code == .outsideRoot)
+    #expect(look(&watch, at: 0) == ["drop: outsideRoot"])
+  }
+
+  @Test("a folder that may not be listed is told", .enabled(if: geteuid() != 0, "root may read everything"))
+  func rootDenied() throws {
+    try folder.folder("drop")
+    try #require(chmod(folder.path + "/drop", 0) == 0)
+    defer { chmod(folder.path + "/drop", 0o700) }
+    var watch = watch()
+    #expect(watch.obstacle()?.code == .denied)
+    #expect(look(&watch, at: 0) == ["drop: denied"])
+  }
+
+  @Test(
+    "a new folder that may be listed only later is looked through within a minute, and watched",
+    .enabled(if: geteuid() != 0, "root may read everything"))
+  func opensLater() throws {
+    try folder.folder("drop/a")
+    _ = try write("a/1.mp4")
+    try #require(chmod(folder.path + "/drop/a", 0) == 0)
+    defer { chmod(folder.path + "/drop/a", 0o700) }
+    var watch = watch()
+    #expect(look(&watch, at: 0) == ["a: denied"])
+    try #require(chmod(folder.path + "/drop/a", 0o700) == 0)
+    #expect(look(&watch, at: 59) == [])
+    #expect(look(&watch, at: 60) == [])
+    #expect(look(&watch, at: 62) == ["1.mp4"])
+    _ = try write("a/2.mp4")
+    #expect(look(&watch, at: 63) == ["2.mp4"])
+  }
+
+  @Test("a folder below on a file system that tells nothing is not counted as watched")
+  func tellsNothing() throws {
+    let notifications = try FolderNotifications()
+    let descriptor = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    try #require(descriptor >= 0)
+    notifications.watch(folder.source("drop/far"), Descriptor(adopting: descriptor))
+    #expect(notifications.count == 0)
+    #expect(notifications.shortcoming?.contains("drop/far is on a file system") == true)
+  }
+
+  // MARK: Another folder of that name
+
+  @Test(
+    "a folder that is made anew between two looks is watched, though it may have the number of the old one")
+  func remade() throws {
+    try folder.folder("drop")
+    var watch = watch()
+    #expect(look(&watch, at: 0) == [])
+    // Some file systems give the number again, others don't: this one is the same in any case.
+    let (drop, away) = (folder.path + "/drop", folder.path + "/away")
+    try FileManager.default.moveItem(atPath: drop, toPath: away)
+    try FileManager.default.moveItem(atPath: away, toPath: drop)
+    _ = try write("a.mp4")
+    #expect(look(&watch, at: 1) == ["back"])
+    #expect(look(&watch, at: 3) == ["a.mp4"])
+    try folder.remove("drop")
+    try folder.folder("drop")
+    #expect(look(&watch, at: 3.5) == ["back"])
+    _ = try write("b.mp4")
+    #expect(look(&watch, at: 3.6) == ["b.mp4"])
+  }
+
+  @Test("what lies beneath something that was mounted and is no more is not taken in")
+  func unmounted() throws {
+    try folder.folder("drop")
+    _ = try write("on it.mp4")
+    let mounts = Mounts()
+    var watch = watch()
+    watch.isMounted = { _, _ in mounts.isMounted.load(ordering: .relaxed) }
+    #expect(look(&watch, at: 0, date: Date() + 10) == ["on it.mp4"])
+    mounts.isMounted.store(false, ordering: .relaxed)
+    _ = try write("beneath.mp4")
+    // Unmounted, it is another folder; here the kernel's word for it has to do.
+    let (drop, away) = (folder.path + "/drop", folder.path + "/away")
+    try FileManager.default.moveItem(atPath: drop, toPath: away)
+    try FileManager.default.moveItem(atPath: away, toPath: drop)
+    #expect(look(&watch, at: 2) == ["gone"])
+    _ = try write("also beneath.mp4")
+    #expect(look(&watch, at: 9) == [] && !watch.isThere)
+    mounts.isMounted.store(true, ordering: .relaxed)
+    #expect(look(&watch, at: 12) == ["back"])
+  }
+
+  /// What the system would say.
+  private final class Mounts: Sendable {
+    let isMounted = Atomic(true)
+  }
+
+  @Test("what was known of files goes within an hour after their folder, so that nothing piles up")
+  func tidies() throws {
+    try folder.folder("drop/a")
+    var watch = watch()
+    #expect(look(&watch, at: 0) == [])
+    _ = try write("a/1.mp4")
+    // A link in it keeps nothing from being forgotten.
+    try folder.link("drop/link.mp4", to: "a/1.mp4")
+    #expect(look(&watch, at: 1) == ["1.mp4", "link.mp4: isLink"])
+    let (inside, outside) = (folder.path + "/drop/a", folder.path + "/a")
+    try FileManager.default.moveItem(atPath: inside, toPath: outside)
+    #expect(look(&watch, at: 2) == [])
+    #expect(look(&watch, at: 3602) == [])
+    // It is as new.
+    try FileManager.default.moveItem(atPath: outside, toPath: inside)
+    #expect(look(&watch, at: 3603) == [])
+    #expect(look(&watch, at: 3606) == ["1.mp4"])
   }
 }

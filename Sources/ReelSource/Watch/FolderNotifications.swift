@@ -10,7 +10,7 @@ package final class FolderNotifications: Sendable {
     /// It is new: a file that is being written, or a folder.
     case appeared(SourcePath)
     /// It was removed, or moved elsewhere.
-    case gone(SourcePath)
+    case gone(SourcePath, isFolder: Bool)
     /// The watched folder itself is not what it was.
     case lost
     /// More has happened than the kernel remembers.
@@ -19,8 +19,8 @@ package final class FolderNotifications: Sendable {
 
   private let queue: Descriptor
   private let folders = Mutex<[Int32: SourcePath]>([:])
-  /// Whether a folder could not be watched.
-  private let isShort = Atomic(false)
+  /// Why not every folder is watched.
+  private let reason = Mutex<String?>(nil)
 
   private static let interests = UInt32(
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF
@@ -38,19 +38,29 @@ package final class FolderNotifications: Sendable {
   /// Watches a folder, but not those in it: what is listed from now on, and what changes later, is all that there is.
   func watch(_ path: SourcePath, _ folder: Descriptor) {
     // By the descriptor: its name may mean another one by now.
+    let isLocal = folder.holding { LocalFileSystem.holds("/proc/self/fd/\($0)") }
+    guard isLocal else {
+      return fallShort("\(path) is on a file system that may not tell what is written to it")
+    }
     let number = queue.holding { queue in
       folder.holding { inotify_add_watch(queue, "/proc/self/fd/\($0)", Self.interests) }
     }
     // Gone already, or too many (`fs.inotify.max_user_watches`).
     guard number >= 0 else {
-      if errno != ENOENT { isShort.store(true, ordering: .relaxed) }
+      if errno != ENOENT {
+        fallShort(
+          "more folders are in it than may be watched; raise fs.inotify.max_user_watches to be told at once")
+      }
       return
     }
     folders.withLock { $0[number] = path }
   }
 
-  /// Whether there are folders that are not watched, because the user watches too many.
-  var isIncomplete: Bool { isShort.load(ordering: .relaxed) }
+  private func fallShort(_ why: String) { reason.withLock { $0 = $0 ?? why } }
+
+  /// Why there are folders that are not watched: the user watches too many, or the kernel does not tell of them. Nil where
+  /// there are none.
+  var shortcoming: String? { reason.withLock { $0 } }
 
   /// Waits until there are changes, `other` is readable, or the time is over.
   static func wait(for all: [FolderNotifications], or other: Int32, atMost patience: Duration) {
@@ -92,7 +102,7 @@ package final class FolderNotifications: Sendable {
     let path = folder.appending(name)
     if has(IN_DELETE | IN_MOVED_FROM) {
       if has(IN_ISDIR) { leave(path) }
-      return .gone(path)
+      return .gone(path, isFolder: has(IN_ISDIR))
     }
     return has(IN_ISDIR) || has(IN_CREATE) ? .appeared(path) : .closed(path)
   }

@@ -52,6 +52,10 @@ package struct FolderWatch: Sendable {
   private var begun: Date?
   private var hasBegun = false
   private var hasChecked = false
+  /// Whether the kernel has said that the folder is not what it was: the next one may have its very identity.
+  private var isLost = false
+  /// Whether something was mounted there: what lies beneath it is not what is to be watched.
+  private var wasMounted = false
   private var polls: Bool
   /// What is to be looked at, and whether its writer has closed it.
   private var noticed: [SourcePath: Bool] = [:]
@@ -70,6 +74,10 @@ package struct FolderWatch: Sendable {
 
   /// How often it is seen whether the folder is still there.
   private static let checks = Duration.seconds(2)
+  /// When everything is listed again because something could not be looked into: nothing tells when it can be.
+  private static let nextTry = Duration.seconds(60)
+  /// When everything is listed again because a folder has gone: what is remembered of its files goes only then.
+  private static let tidying = Duration.seconds(3600)
   /// Files that are looked at before new changes are.
   private static let portion = 256
 
@@ -77,6 +85,19 @@ package struct FolderWatch: Sendable {
     (path, self.input, self.options, self.settings) = (input.path, input, options, settings)
     settling = SettlingFiles(settings.waits)
     polls = settings.polls || input.isRemote
+  }
+
+  /// Whether something is mounted at a path, which is that directory; nil where that can't be told.
+  var isMounted: @Sendable (SourcePath, DirectoryIdentity) -> Bool? = { path, directory in
+    DirectoryIdentity(at: path.appending("..".utf8)).map { $0.device != directory.device }
+  }
+
+  /// Why nothing that is in the folder could be taken in; nil where it could, and for a bucket. Blocks.
+  package func obstacle() -> SourceError? {
+    guard !input.isRemote,
+      case .failed(path, let error) = SourceWalk(inputs: [input], options: options).next(upTo: 1).first
+    else { return nil }
+    return error
   }
 
   /// Files that are not settled.
@@ -102,6 +123,9 @@ package struct FolderWatch: Sendable {
     var found = check(at: now)
     guard isThere else { return found }
     found += readChanges(at: now)
+    // Before anything is looked at: it would be in another folder.
+    if isLost { found += check(at: now) }
+    guard isThere else { return found }
     if walk == nil { beginWalk(at: now) }
     guard let walk else { return found }
     let items = walk.items.next(upTo: count)
@@ -144,17 +168,14 @@ package struct FolderWatch: Sendable {
     walk = nil
     hasBegun = true
     if ended.isWhole, ended.isComplete { settling.keep(ended.seen) }
-    if notifications?.isIncomplete == true {
+    let shortcoming = notifications?.shortcoming
+    if let shortcoming {
       // What is not watched has to be listed.
       (notifications, polls) = (nil, true)
-      found.append(
-        .notice(
-          .polled(
-            because:
-              "more folders are in it than may be watched; raise fs.inotify.max_user_watches to be told at once"
-          )))
+      found.append(.notice(.polled(because: shortcoming)))
     }
-    if ended.isWhole, polls { nextListing = now + settings.interval }
+    // Also where it is a new folder that can't be watched: no listing has asked for the next one.
+    if polls, ended.isWhole || shortcoming != nil { nextListing = now + settings.interval }
   }
 
   private mutating func look(at item: WalkItem, _ now: Duration, _ date: Date) -> Finding? {
@@ -173,19 +194,28 @@ package struct FolderWatch: Sendable {
       if let begun { FileDisposal.putBack(path, unlessSince: begun) }
       return nil
     case .failed(let path, let error):
-      walk?.isComplete = false
+      // Behind a link in it is nothing that was seen.
+      if error.code != .isLink || path == self.path { walk?.isComplete = false }
       walk?.seen.insert(path.hashValue)
       switch error.code {
-      case .notFound where path != self.path, .sourceChanged:
+      // Whether the folder itself is there, its check tells.
+      case .notFound where path != self.path || !input.isRemote, .sourceChanged:
         settling.forget(path)
         if error.code == .sourceChanged { settling.noticed(path, at: now) }
         return nil
       default:
-        // Whether the folder itself is there, its check tells.
-        guard path != self.path || input.isRemote else { return nil }
+        if path == self.path || [.denied, .unreadable, .tooManyOpenFiles].contains(error.code) {
+          list(within: Self.nextTry, at: now)
+        }
         return settling.isUnreachable(path) ? .failed(path, error) : nil
       }
     }
+  }
+
+  /// Where nothing else asks for another listing.
+  private mutating func list(within delay: Duration, at now: Duration) {
+    guard !polls else { return }
+    nextListing = min(nextListing ?? now + delay, now + delay)
   }
 
   // MARK: The folder itself
@@ -197,10 +227,10 @@ package struct FolderWatch: Sendable {
     }
     guard now >= nextCheck else { return [] }
     nextCheck = now + Self.checks
-    let current = DirectoryIdentity(at: path)
-    guard current != identity || !hasChecked else { return [] }
+    let current = present()
+    guard current != identity || !hasChecked || isLost else { return [] }
     let isBack = hasChecked
-    (identity, notifications, walk, noticed, hasChecked) = (current, nil, nil, [:], true)
+    (identity, notifications, walk, noticed, hasChecked, isLost) = (current, nil, nil, [:], true, false)
     guard current != nil else { return [.notice(.gone)] }
     needsListing = true
     var found: [Finding] = isBack ? [.notice(.back)] : []
@@ -221,6 +251,15 @@ package struct FolderWatch: Sendable {
     return found
   }
 
+  /// The folder that is to be watched; nil while there is none, and where something was mounted and is no more.
+  private mutating func present() -> DirectoryIdentity? {
+    guard let current = DirectoryIdentity(at: path) else { return nil }
+    let isMounted = isMounted(path, current)
+    if wasMounted, isMounted == false { return nil }
+    if isMounted == true { wasMounted = true }
+    return current
+  }
+
   private mutating func readChanges(at now: Duration) -> [Finding] {
     guard let notifications else { return [] }
     var found: [Finding] = []
@@ -229,10 +268,11 @@ package struct FolderWatch: Sendable {
         switch change {
         case .closed(let path): noticed[path] = true
         case .appeared(let path): noticed[path] = noticed[path] ?? false
-        case .gone(let path):
+        case .gone(let path, let isFolder):
           noticed[path] = nil
           settling.forget(path)
-        case .lost: nextCheck = now
+          if isFolder { list(within: Self.tidying, at: now) }
+        case .lost: (isLost, nextCheck) = (true, now)
         case .overflowed:
           if !needsListing { found.append(.notice(.overflowed)) }
           needsListing = true

@@ -88,6 +88,15 @@ struct WatchCommand: AsyncParsableCommand {
       after: try disposal(after, "--after"), reject: try disposal(reject, "--reject"),
       trustsSidecars: intake.trustSidecars)
     try check(inputs, disposals)
+    var walk = WalkOptions(
+      followLinks: reading.followLinks, filter: filter,
+      skippedDirectories: [disposals.after, disposals.reject].compactMap(\.folder).compactMap {
+        DirectoryIdentity(at: $0)
+      })
+    // Before there is a library.
+    let belowDisposal =
+      "it is, or lies below, the folder of --after or --reject, which is never taken in; name one beside it"
+    try check(watches(inputs, walk), whereExcluded: belowDisposal)
     var options = intake.ingestOptions(settings)
     options.onError = .continue
     let target = try EventTarget.open(output.events, appends: true)
@@ -96,21 +105,11 @@ struct WatchCommand: AsyncParsableCommand {
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target, hint: library.hint)
-    var walk = WalkOptions(
-      followLinks: reading.followLinks, filter: filter,
-      skippedDirectories: appContext.ownDirectories
-        + [disposals.after, disposals.reject].compactMap(\.folder).compactMap { DirectoryIdentity(at: $0) })
+    walk.skippedDirectories += appContext.ownDirectories
     walk.skippedAddresses = [appContext.services.uploader.destination.name]
-    let secondLook = Duration.seconds(max(30, settle ?? 0))
-    let watches = inputs.map { input in
-      let isTold = !poll && !input.isRemote && LocalFileSystem.holds(input.path.text)
-      let waits = SettlingFiles.Waits(settle: .seconds(settle ?? (isTold ? 2 : 10)), secondLook: secondLook)
-      return FolderWatch(
-        input, options: walk,
-        settings: FolderWatch.Settings(
-          waits: waits, interval: every?.duration ?? .seconds(input.isRemote ? 30 : 10), polls: poll))
-    }
+    let watches = watches(inputs, walk)
     do {
+      try check(watches)
       let feed = try WatchFeed(
         watches, disposals: disposals, secondLook: secondLook, services: appContext.services
       ) { manager.tell("READY=1") }
@@ -118,6 +117,31 @@ struct WatchCommand: AsyncParsableCommand {
     } catch {
       try? await appContext.close()
       throw error
+    }
+  }
+
+  private var secondLook: Duration { .seconds(max(30, settle ?? 0)) }
+
+  private func watches(_ inputs: [SourceInput], _ walk: WalkOptions) -> [FolderWatch] {
+    inputs.map { input in
+      let isTold = !poll && !input.isRemote && LocalFileSystem.holds(input.path.text)
+      let waits = SettlingFiles.Waits(settle: .seconds(settle ?? (isTold ? 2 : 10)), secondLook: secondLook)
+      return FolderWatch(
+        input, options: walk,
+        settings: FolderWatch.Settings(
+          waits: waits, interval: every?.duration ?? .seconds(input.isRemote ? 30 : 10), polls: poll))
+    }
+  }
+
+  /// What would be met only once it is under way, and leave it with nothing to do.
+  /// - Parameter whereExcluded: what is said of a folder that is never taken in; nil for what a walk says.
+  private func check(_ watches: [FolderWatch], whereExcluded: String? = nil) throws {
+    for watch in watches {
+      guard let error = watch.obstacle() else { continue }
+      let reason = error.code == .outsideRoot ? whereExcluded ?? error.told : error.told
+      throw CommandFailure(
+        error.code == .outsideRoot || error.code == .isLink ? .usage : .couldNotRun,
+        "\(watch.path) can't be watched: \(reason)")
     }
   }
 
