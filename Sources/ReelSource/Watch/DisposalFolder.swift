@@ -10,10 +10,20 @@ extension FileDisposal {
 
     init(_ directory: DirectoryHandle) { self.directory = directory }
 
-    /// - Throws: `notFound` and the like when it is not there.
+    /// - Throws: what names the folder, never `notFound`: that would be said of the file that is to go there.
     init(_ path: SourcePath) throws(SourceError) {
-      directory = try PathLookup.find(path.bytes, from: nil, links: .follow).openDirectory()
+      do throws(SourceError) {
+        directory = try PathLookup.find(path.bytes, from: nil, links: .follow).openDirectory()
+      } catch {
+        guard error.code == .notFound else {
+          throw SourceError(error.code, "the folder \(path.text) can't be used: \(error.message)")
+        }
+        throw SourceError(.unreadable, "the folder \(path.text) is not there; make it, or mount it")
+      }
     }
+
+    /// Whether the name is taken.
+    func holds(_ name: [UInt8]) -> Bool { (try? directory.status(of: name)) != nil }
 
     /// Gives `name` of `from` the name `other` here.
     /// - Throws: EEXIST where that is taken.
@@ -37,12 +47,16 @@ extension FileDisposal {
     }
 
     /// Calls `body` with `name`, and with that and a number as long as the name is taken.
+    /// - Parameters:
+    ///   - first: the number to begin with.
+    ///   - mark: what the names begin with.
+    ///   - spare: bytes by which they can grow.
     func firstFree(
-      _ name: [UInt8], _ body: ([UInt8]) throws(SystemError) -> Void
+      _ name: [UInt8], from first: Int = 0, markedBy mark: [UInt8] = [], spare: Int = 0,
+      _ body: ([UInt8]) throws(SystemError) -> Void
     ) throws(SystemError) -> [UInt8] {
-      let dot = name.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > 0 ? $0 : nil } ?? name.count
-      for number in 0..<100_000 {
-        let other = number == 0 ? name : Array(name[..<dot] + "-\(number)".utf8 + name[dot...])
+      for number in first..<first + Self.mostNumbers {
+        let other = mark + Self.numbered(name, number, longest: Self.longestName - mark.count - spare)
         do throws(SystemError) {
           try body(other)
           return other
@@ -53,34 +67,75 @@ extension FileDisposal {
       throw SystemError(code: EEXIST, call: "rename")
     }
 
-    /// Writes a text, in place of one that is there.
-    func write(_ text: String, named name: [UInt8]) throws(SourceError) {
-      let path = try PathBytes(name)
+    /// The first number under which neither a file nor its sidecar meets another one. The same sidecar is not in the way:
+    /// a crash may have left it.
+    func firstNumber(for name: [UInt8], with sidecar: [UInt8], of other: DirectoryHandle) -> Int {
+      let words = Self.words(sidecar, in: other)
+      return (0..<Self.mostNumbers).first { number in
+        let beside = Self.numbered(sidecar, number)
+        return !holds(Self.numbered(name, number))
+          && (!holds(beside) || Self.words(beside, in: directory) == words)
+      } ?? 0
+    }
+
+    private static func words(_ name: [UInt8], in directory: DirectoryHandle) -> [UInt8]? {
+      try? directory.find(name).openRegular().head(Sidecar.largest)
+    }
+
+    private static let mostNumbers = 100_000
+    /// Bytes of a name that file systems take.
+    private static let longestName = 255
+
+    /// The name with a number, if that is not 0, before its extension; cut before that to what file systems take.
+    static func numbered(_ name: [UInt8], _ number: Int, longest: Int = longestName) -> [UInt8] {
+      var dot = name.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > 0 ? $0 : nil } ?? name.count
+      // That is no extension, and would leave nothing to cut.
+      if name.count - dot > 32 { dot = name.count }
+      let end = (number == 0 ? [] : Array("-\(number)".utf8)) + name[dot...]
+      var stem = name[..<dot].prefix(longest - end.count)
+      // Not within a character, which has at most three bytes after its first.
+      for _ in 0..<3 where stem.count < dot && name[stem.count] & 0xC0 == 0x80 { stem = stem.dropLast() }
+      return stem + end
+    }
+
+    /// What is added to a name for that of the text that says why the file is there.
+    static let explanation = Array(".txt".utf8)
+
+    /// Writes a text, or the rest of it where a crash has left its beginning.
+    /// - Returns: whether nothing was there.
+    /// - Throws: EEXIST where something else is there.
+    func write(_ text: String, named name: [UInt8]) throws(SystemError) -> Bool {
+      guard let path = try? PathBytes(name) else { throw SystemError(code: EINVAL, call: "openat") }
+      let (folder, bytes) = (directory.descriptor.rawValue, Array(text.utf8))
+      let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
       do throws(SystemError) {
-        let file = Descriptor(
-          adopting: try retryingInterrupts("openat") {
-            openat(
-              directory.descriptor.rawValue, path.characters,
-              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644)
-          })
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-          let count = try retryingInterrupts("write") {
-            rest.withUnsafeBytes { Glibc.write(file.rawValue, $0.baseAddress, $0.count) }
-          }
-          rest = rest.dropFirst(count)
+        let opened = try retryingInterrupts("openat") {
+          openat(folder, path.characters, flags | O_CREAT | O_EXCL, 0o644)
         }
-      } catch {
-        throw FileDisposal.failure(error, "explained")
+        try Descriptor(adopting: opened).write(all: bytes)
+        return true
+      } catch  where error.code == EEXIST {
+        let opened = openat(folder, path.characters, flags)
+        guard opened >= 0 else { throw error }
+        let file = Descriptor(adopting: opened)
+        guard let begun = try? file.readToEnd(limit: bytes.count + 1), bytes.starts(with: begun) else {
+          throw error
+        }
+        try file.write(all: bytes.dropFirst(begun.count))
+        return false
       }
+    }
+
+    func unlink(_ name: [UInt8]) {
+      if let path = try? PathBytes(name) { unlinkat(directory.descriptor.rawValue, path.characters, 0) }
     }
   }
 
-  /// A copy that is not done, under a hidden name that the next attempt at the same file takes over.
+  /// A copy that is not done, under a hidden name of its own: two watches may move files of one name to one folder. It is
+  /// locked as long as its process lives; what dead ones have left goes with the first draft that comes after it.
   final class Draft: StagingArea {
     let name: [UInt8]
     private let directory: DirectoryHandle
-    private let path: PathBytes
     private let file: DraftFile
     /// Whether it has become the copy.
     var isNamed: Bool {
@@ -88,25 +143,56 @@ extension FileDisposal {
       set { file.isNamed.withLock { $0 = newValue } }
     }
 
-    init(of name: [UInt8], in directory: DirectoryHandle) throws(SourceError) {
-      self.name = Array(".reel-moving-".utf8) + name
+    private static let mark = Array(".reel-moving-".utf8)
+    /// Folders that were looked through: it takes long where many files are.
+    private static let swept = Mutex<Set<DirectoryIdentity>>([])
+
+    init(in directory: DirectoryHandle) throws(SourceError) {
       self.directory = directory
-      path = try PathBytes(self.name)
-      let (folder, characters) = (directory.descriptor.rawValue, path.characters)
+      if Self.swept.withLock({ $0.insert(directory.identity).inserted }) { Self.sweep(directory) }
       do throws(SystemError) {
-        unlinkat(folder, characters, 0)
-        let opened = try retryingInterrupts("openat") {
-          openat(folder, characters, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        }
-        file = DraftFile(Descriptor(adopting: opened))
+        (name, file) = try Self.make(in: directory)
       } catch {
         throw FileDisposal.failure(error, "moved")
       }
     }
 
     deinit {
-      if !isNamed { unlinkat(directory.descriptor.rawValue, path.characters, 0) }
+      if !isNamed { Folder(directory).unlink(name) }
     }
+
+    private static func make(in directory: DirectoryHandle) throws(SystemError) -> ([UInt8], DraftFile) {
+      // Who sweeps may have found one before it was locked.
+      for _ in 0..<8 {
+        let name = mark + Array(SystemRandomness().name(length: 12).utf8)
+        guard let path = try? PathBytes(name) else { continue }
+        let opened = try retryingInterrupts("openat") {
+          openat(
+            directory.descriptor.rawValue, path.characters,
+            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        }
+        let file = DraftFile(Descriptor(adopting: opened))
+        // Where there are no locks, nobody sweeps.
+        if flock(opened, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { continue }
+        if file.has(name, in: directory) { return (name, file) }
+      }
+      throw SystemError(code: EBUSY, call: "flock")
+    }
+
+    private static func sweep(_ directory: DirectoryHandle) {
+      guard let names = try? NameList(of: directory) else { return }
+      for name in (0..<names.count).lazy.map({ names[$0] }) where name.starts(with: mark) {
+        guard let path = try? PathBytes(name) else { continue }
+        let opened = openat(
+          directory.descriptor.rawValue, path.characters, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard opened >= 0 else { continue }
+        let file = Descriptor(adopting: opened)
+        if flock(file.rawValue, LOCK_SH | LOCK_NB) == 0 { Folder(directory).unlink(name) }
+      }
+    }
+
+    /// Whether `name` is this very file.
+    func has(_ name: [UInt8]) -> Bool { file.has(name, in: directory) }
 
     func makeFile() throws(UploadError) -> any StagedFile { file }
 
@@ -148,6 +234,12 @@ private final class DraftFile: StagedFile {
   var mayBecomeObject: Bool { false }
 
   func seal() {}
+
+  func has(_ name: [UInt8], in directory: DirectoryHandle) -> Bool {
+    guard let own = try? FileStatus(of: file).identity, let named = try? directory.status(of: name).identity
+    else { return false }
+    return named.device == own.device && named.inode == own.inode
+  }
 
   func failure(_ code: Int32, _ task: String) -> UploadError {
     UploadError(.storeFull, "could not \(task) (\(SystemError(code: code, call: "").reason))")

@@ -34,32 +34,39 @@ package struct FileDisposal: Sendable {
   }
 
   /// Does it to `file`, and to the sidecar beside it, unless that is another video's, too. Blocks.
-  /// - Parameter reason: why the file is not a post: written beside it where it goes to another folder, as NAME.txt.
-  /// - Returns: where it is now; nil where it was removed or stays.
-  /// - Throws: `sourceChanged` when it is not the file that was dealt with any more; `notFound` when it is gone; `denied`,
-  ///   `unreadable` when it can't be done.
+  /// - Parameters:
+  ///   - reason: why the file is not a post: written beside it where it goes to another folder, as NAME.txt.
+  ///   - cancellation: ends the copying to another file system.
+  /// - Returns: where it is now; its own path where it lies in the folder that it is to go to; nil where it was removed or
+  ///   is kept.
+  /// - Throws: `sourceChanged` when it is not the file that was dealt with any more, or when it was cancelled; `notFound`
+  ///   when it is gone; `denied`, `unreadable` when it can't be done.
   @discardableResult
-  package func apply(to file: FoundFile, reason: String? = nil) throws(SourceError) -> SourcePath? {
+  package func apply(
+    to file: FoundFile, reason: String? = nil, cancellation: CancellationFlag = CancellationFlag()
+  ) throws(SourceError) -> SourcePath? {
     guard kind != .keep, let directory = file.directory else { return nil }
     let name = file.path.lastComponent.bytes
     guard try directory.status(of: name).identity == file.identity else { throw .changed }
     let sidecar = sidecar(of: name, in: directory)
-    if sidecarFirst { try dispose(ofSidecar: sidecar, in: directory) }
-    let place: SourcePath?
     switch kind {
     case .keep: return nil
     case .delete:
+      if sidecarFirst, let sidecar { try removeSidecar(sidecar, in: directory) }
       try remove(name, file.identity, in: directory)
-      place = nil
-    case .move(let folder):
-      let target = try Folder(folder)
-      let moved = try move(file, name, in: directory, to: target)
-      if let reason { try target.write(reason, named: moved + Array(".txt".utf8)) }
-      onStep(.reasonWritten)
-      place = folder.appending(moved)
+      if !sidecarFirst, let sidecar { try removeSidecar(sidecar, in: directory) }
+      return nil
+    case .move(let path):
+      let folder = try Folder(path)
+      guard folder.directory.identity != directory.identity else { return file.path }
+      let number = sidecar.map { folder.firstNumber(for: name, with: $0, of: directory) } ?? 0
+      let move = Move(
+        from: directory, to: folder, number: number, isCancelled: { cancellation.isSet })
+      if sidecarFirst, let sidecar { try moveSidecar(sidecar, move) }
+      let moved = try apply(move, to: file, name, because: reason)
+      if !sidecarFirst, let sidecar { try moveSidecar(sidecar, move) }
+      return path.appending(moved)
     }
-    if !sidecarFirst { try dispose(ofSidecar: sidecar, in: directory) }
-    return place
   }
 
   // MARK: Sidecars
@@ -73,18 +80,16 @@ package struct FileDisposal: Sendable {
     return others.contains { Sidecar.name(for: $0) == sidecar } ? nil : sidecar
   }
 
-  private func dispose(ofSidecar name: [UInt8]?, in directory: DirectoryHandle) throws(SourceError) {
-    guard let name else { return }
-    let status = try directory.status(of: name)
-    switch kind {
-    case .keep: return
-    case .delete: try remove(name, status.identity, in: directory)
-    case .move(let folder):
-      let file = FoundFile(
-        path: folder.appending(name), identity: status.identity, wasNamed: false,
-        origin: .local(directory, .name(name)))
-      _ = try move(file, name, in: directory, to: Folder(folder))
-    }
+  private func removeSidecar(_ name: [UInt8], in directory: DirectoryHandle) throws(SourceError) {
+    try remove(name, directory.status(of: name).identity, in: directory)
+    onStep(.sidecarDisposed)
+  }
+
+  private func moveSidecar(_ name: [UInt8], _ move: Move) throws(SourceError) {
+    let file = FoundFile(
+      path: SourcePath(bytes: name), identity: try move.directory.status(of: name).identity, wasNamed: false,
+      origin: .local(move.directory, .name(name)))
+    _ = try apply(move, to: file, name, because: nil)
     onStep(.sidecarDisposed)
   }
 
@@ -97,21 +102,21 @@ package struct FileDisposal: Sendable {
   private func remove(
     _ name: [UInt8], _ identity: FileIdentity, in directory: DirectoryHandle
   ) throws(SourceError) {
-    let aside = Self.hidden + name
-    try rename(name, aside, in: directory)
+    let aside = try rename(name, name, markedBy: Self.hidden, in: directory)
     onStep(.fileHidden)
-    guard try directory.status(of: aside).identity.isSameFile(as: identity) else {
-      try rename(aside, name, in: directory)
-      throw .changed
-    }
-    let target = try PathBytes(aside)
-    do throws(SystemError) {
-      _ = try retryingInterrupts("unlinkat") {
-        unlinkat(directory.descriptor.rawValue, target.characters, 0)
+    do throws(SourceError) {
+      guard try directory.status(of: aside).identity.isSameFile(as: identity) else { throw .changed }
+      let target = try PathBytes(aside)
+      do throws(SystemError) {
+        _ = try retryingInterrupts("unlinkat") {
+          unlinkat(directory.descriptor.rawValue, target.characters, 0)
+        }
+      } catch {
+        throw Self.failure(error, "removed")
       }
     } catch {
-      try? rename(aside, name, in: directory)
-      throw FileDisposal.failure(error, "removed")
+      _ = try rename(aside, name, in: directory)
+      throw error
     }
     onStep(.fileRemoved)
   }
@@ -125,14 +130,19 @@ package struct FileDisposal: Sendable {
       Double(status.identity.changedAt) / 1e9 < begun.timeIntervalSince1970,
       let folder = try? Folder(SourcePath(bytes: path.bytes.dropLast(name.count) + ".".utf8))
     else { return }
-    try? folder.take(name, from: folder.directory, as: Array(name.dropFirst(hidden.count)))
+    _ = try? folder.firstFree(Array(name.dropFirst(hidden.count))) { other throws(SystemError) in
+      try folder.take(name, from: folder.directory, as: other)
+    }
   }
 
+  /// To the first name that is free.
   private func rename(
-    _ name: [UInt8], _ other: [UInt8], in directory: DirectoryHandle
-  ) throws(SourceError) {
+    _ name: [UInt8], _ wanted: [UInt8], markedBy mark: [UInt8] = [], in directory: DirectoryHandle
+  ) throws(SourceError) -> [UInt8] {
     do throws(SystemError) {
-      try Folder(directory).take(name, from: directory, as: other)
+      return try Folder(directory).firstFree(wanted, markedBy: mark) { other throws(SystemError) in
+        try Folder(directory).take(name, from: directory, as: other)
+      }
     } catch {
       throw Self.failure(error, "removed")
     }
@@ -140,11 +150,25 @@ package struct FileDisposal: Sendable {
 
   // MARK: Moving
 
-  private func move(
-    _ file: FoundFile, _ name: [UInt8], in directory: DirectoryHandle, to folder: Folder
+  private struct Move {
+    let directory: DirectoryHandle
+    let folder: Folder
+    /// What the names of a file and its sidecar get, if that is free for both.
+    let number: Int
+    let isCancelled: () -> Bool
+
+    init(from directory: DirectoryHandle, to folder: Folder, number: Int, isCancelled: @escaping () -> Bool) {
+      (self.directory, self.folder, self.number) = (directory, folder, number)
+      self.isCancelled = isCancelled
+    }
+  }
+
+  private func apply(
+    _ move: Move, to file: FoundFile, _ name: [UInt8], because reason: String?
   ) throws(SourceError) -> [UInt8] {
+    let (directory, folder) = (move.directory, move.folder)
     do throws(SystemError) {
-      let moved = try folder.firstFree(name) { other throws(SystemError) in
+      let moved = try place(name, move, because: reason) { other throws(SystemError) in
         try folder.take(name, from: directory, as: other)
       }
       onStep(.fileMoved)
@@ -152,23 +176,51 @@ package struct FileDisposal: Sendable {
       do { status = try folder.directory.status(of: moved) } catch { return moved }
       if status.identity.isSameFile(as: file.identity) { return moved }
       // Something else has come in its place just before.
-      try? Folder(directory).take(moved, from: folder.directory, as: name)
+      if reason != nil { folder.unlink(moved + Folder.explanation) }
+      let origin = Folder(directory)
+      _ = try origin.firstFree(name) { other throws(SystemError) in
+        try origin.take(moved, from: folder.directory, as: other)
+      }
     } catch {
       guard error.code == EXDEV else { throw Self.failure(error, "moved") }
-      return try copy(file, name, in: directory, to: folder)
+      return try copy(file, name, move, because: reason)
     }
     throw .changed
   }
 
+  /// Calls `take` with the first name that is free. What says why a file is there comes before it: nobody would write that
+  /// after a crash.
+  private func place(
+    _ name: [UInt8], _ move: Move, because reason: String?,
+    _ take: ([UInt8]) throws(SystemError) -> Void
+  ) throws(SystemError) -> [UInt8] {
+    let folder = move.folder
+    let spare = reason == nil ? 0 : Folder.explanation.count
+    return try folder.firstFree(name, from: move.number, spare: spare) { other throws(SystemError) in
+      guard let reason else { return try take(other) }
+      guard !folder.holds(other) else { throw SystemError(code: EEXIST, call: "rename") }
+      let explanation = other + Folder.explanation
+      let isNew = try folder.write(reason, named: explanation)
+      onStep(.reasonWritten)
+      do throws(SystemError) {
+        try take(other)
+      } catch {
+        if isNew { folder.unlink(explanation) }
+        throw error
+      }
+    }
+  }
+
   /// To another file system: copied, synced, compared, and only then removed.
   private func copy(
-    _ file: FoundFile, _ name: [UInt8], in directory: DirectoryHandle, to folder: Folder
+    _ file: FoundFile, _ name: [UInt8], _ move: Move, because reason: String?
   ) throws(SourceError) -> [UInt8] {
-    let draft = try Draft(of: name, in: folder.directory)
+    let (directory, folder) = (move.directory, move.folder)
+    let draft = try Draft(in: folder.directory)
     let original = try file.open()
     let copy: PrivateCopy?
     do throws(PrivateCopy.Failure) {
-      copy = try PrivateCopy.make(of: original, in: draft)
+      copy = try PrivateCopy.make(of: original, in: draft, isCancelled: move.isCancelled)
     } catch {
       switch error {
       case .source(let error): throw error
@@ -179,13 +231,15 @@ package struct FileDisposal: Sendable {
     onStep(.copyMade)
     try draft.finish(like: directory.status(of: name), in: directory, name)
     onStep(.copySynced)
-    guard let held = try SourceDigest.sha256(of: copy.source, isCancelled: { false }), held == copy.digest
-    else {
+    guard let held = try SourceDigest.sha256(of: copy.source, isCancelled: move.isCancelled) else {
+      throw .changed
+    }
+    guard held == copy.digest else {
       throw SourceError(.unreadable, "its copy is not what it is; check the disk that it is moved to")
     }
     let moved: [UInt8]
     do throws(SystemError) {
-      moved = try folder.firstFree(name) { other throws(SystemError) in
+      moved = try place(name, move, because: reason) { other throws(SystemError) in
         try folder.take(draft.name, from: folder.directory, as: other)
       }
       _ = try retryingInterrupts("fsync") { fsync(folder.directory.descriptor.rawValue) }
@@ -194,12 +248,17 @@ package struct FileDisposal: Sendable {
     }
     draft.isNamed = true
     onStep(.copyNamed)
+    guard draft.has(moved) else {
+      throw SourceError(
+        .unreadable, "its copy was taken away; check what else writes to the folder that it is moved to")
+    }
     do throws(SourceError) {
       try remove(name, file.identity, in: directory)
     } catch {
       // It stays, and the next attempt makes another copy.
-      if error.code != .sourceChanged, error.code != .notFound, let copied = try? PathBytes(moved) {
-        unlinkat(folder.directory.descriptor.rawValue, copied.characters, 0)
+      if error.code != .sourceChanged, error.code != .notFound, draft.has(moved) {
+        folder.unlink(moved)
+        if reason != nil { folder.unlink(moved + Folder.explanation) }
       }
       throw error
     }
