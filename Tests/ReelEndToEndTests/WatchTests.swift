@@ -217,10 +217,18 @@ struct WatchTests {
     try await watch.until { listener.said("READY=1") && listener.said("WATCHDOG=1") }
     try await watch.until { try listener.said("WATCHDOG=1") && scene.posts() == 1 }
     try scene.bench.write("authorName: two\n", to: "../config.yaml")
+    // As logrotate does it.
+    let events = scene.bench.folder.appendingPathComponent("events.jsonl")
+    try FileManager.default.moveItem(at: events, to: events.appendingPathExtension("1"))
     watch.send(SIGHUP)
     try await watch.until { listener.said("RELOADING=1") && listener.count("READY=1") == 2 }
     try WatchScene.video(1).write(to: scene.bench.clips.appendingPathComponent("later.mp4"))
     try await watch.until { try listener.said("WATCHDOG=1") && scene.posts() == 2 }
+    let descriptors = "/proc/\(watch.process.processIdentifier)/fd/"
+    let open = try FileManager.default.contentsOfDirectory(atPath: descriptors).compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: descriptors + $0)
+    }
+    #expect(open.filter { $0.contains("events.jsonl") }.count == 1, "the old file is let go of")
     let feed = try await scene.bench.reel("feed", "--json").output
     #expect(feed.contains("\"one\"") && feed.contains("\"two\""), "\(feed)")
     watch.send(SIGTERM)

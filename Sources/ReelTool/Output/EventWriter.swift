@@ -6,6 +6,8 @@ import ReelTerminal
 /// Where `--events` goes.
 struct EventTarget: Sendable {
   let stream: OutputStream
+  /// Closes it with the last who holds this; nil for what somebody else has opened.
+  let owner: Descriptor?
   /// The report moves to stderr then.
   let isStandardOutput: Bool
 
@@ -14,7 +16,7 @@ struct EventTarget: Sendable {
   /// - Throws: ``CommandFailure`` when it can't be opened, before anything else is done.
   static func open(_ name: String?, appends: Bool = false) throws -> EventTarget? {
     guard let name else { return nil }
-    if name == "-" { return EventTarget(stream: .standardOutput, isStandardOutput: true) }
+    if name == "-" { return EventTarget(stream: .standardOutput, owner: nil, isStandardOutput: true) }
     if name.hasPrefix("fd:") { return try inherited(name) }
     guard mayBeReplaced(name) else {
       throw CommandFailure(
@@ -26,7 +28,8 @@ struct EventTarget: Sendable {
       throw CommandFailure(
         .couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")
     }
-    return EventTarget(stream: OutputStream(descriptor: descriptor), isStandardOutput: false)
+    return EventTarget(
+      stream: OutputStream(descriptor: descriptor), owner: Descriptor(adopting: descriptor), isStandardOutput: false)
   }
 
   /// A file with content is the log of an earlier run, or none of ours: `--events clips/*` would end a video.
@@ -42,7 +45,8 @@ struct EventTarget: Sendable {
     guard let number = Int32(name.dropFirst(3)), number >= 0, fcntl(number, F_GETFD) != -1 else {
       throw CommandFailure(.usage, "--events \(name): there is no such open descriptor; fd:3 wants 3>FILE")
     }
-    return EventTarget(stream: OutputStream(descriptor: number), isStandardOutput: number == STDOUT_FILENO)
+    return EventTarget(
+      stream: OutputStream(descriptor: number), owner: nil, isStandardOutput: number == STDOUT_FILENO)
   }
 }
 
@@ -60,8 +64,7 @@ struct EventWriter: Sendable {
     let lines = EventLines()
     for await batch in events.batches() {
       let bytes = try lines.lines(batch)
-      let stream = target.stream
-      let result = await queue.run { Result { try stream.write(bytes) } }
+      let result = await queue.run { [target] in Result { try target.stream.write(bytes) } }
       try result.get()
       try await passedOn(batch)
     }
