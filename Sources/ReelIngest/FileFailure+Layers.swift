@@ -22,7 +22,7 @@ extension FileFailure {
       cause: error)
   }
 
-  init(_ error: UploadError) {
+  package init(_ error: UploadError) {
     self.init(code: .upload(error.code), message: error.text, cause: error)
   }
 

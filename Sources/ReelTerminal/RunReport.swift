@@ -14,6 +14,8 @@ package struct RunReport: Hashable, Sendable {
   /// Whether the store's word is all that there is for its objects (`UploadTraits.trustsClientDigest`).
   package var trustsClientDigest = false
   package var origin = Origin.files
+  /// How often a file of a watch could not be taken in, and was left for another try.
+  package var postponements = 0
 
   /// Where the files came from.
   package enum Origin: Hashable, Sendable {
@@ -36,6 +38,7 @@ package struct RunReport: Hashable, Sendable {
     self.init(
       summary: summary, destination: state.destination, dryRun: state.dryRun,
       unfinished: state.scanComplete ? max(0, state.found - state.done) : nil, troubles: troubles)
+    postponements = state.postponed.values.reduce(0, +)
   }
 
   /// Counts what an earlier run of the same watch counted, too.
@@ -51,6 +54,7 @@ package struct RunReport: Hashable, Sendable {
     summary.publishedBytes = summary.publishedBytes.addingClamped(other.publishedBytes)
     summary.postersFailed += other.postersFailed
     summary.reasons.merge(other.reasons, uniquingKeysWith: +)
+    postponements += earlier.postponements
     troubles.add(earlier: earlier.troubles)
   }
 
@@ -169,7 +173,11 @@ struct RunHeadline {
 
   private var watched: (text: String, style: StyledLine.TextStyle?) {
     let time = "watched for \(HumanNumber.duration(summary.seconds)): "
-    if ended == 0 { return (time + "no file came", nil) }
+    if ended == 0 {
+      return report.postponements == 0
+        ? (time + "no file came", nil)
+        : (time + "no file could be taken in; those that came are tried again by the next start", .warning)
+    }
     guard summary.published > 0 else {
       return (
         time + "nothing published: \(others.joined(separator: ", "))",

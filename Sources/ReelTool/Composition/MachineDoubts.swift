@@ -100,6 +100,15 @@ extension FileFailure {
     }
   }
 
+  /// Whether reading it may succeed when the machine has less to do.
+  var mayBeOfABusyMachine: Bool {
+    switch code {
+    case .probe(let code): [.timeout, .memoryLimit].contains(code)
+    case .poster(let code): [.timeout, .memoryLimit].contains(code)
+    default: false
+    }
+  }
+
   /// Whether other files would fail here, too, and this one perhaps nowhere else.
   fileprivate func mayBeOfThisMachine(_ address: SourcePath) -> Bool {
     switch code {

@@ -41,6 +41,12 @@ struct Postponements: Sendable {
       "it was written to each of the last \(changes) times that it was read; it is taken in once it rests: find out who writes to it"
   }
 
+  /// A file that a machine may have been too busy to read is tried so often.
+  private static let mostReadings = 3
+
+  /// Whether reading it has failed so often that it is the file's own doing.
+  func isHopeless(_ path: SourcePath) -> Bool { tries[path]?.failures ?? 0 >= Self.mostReadings - 1 }
+
   /// It could not be dealt with.
   /// - Parameter failure: nil where it was told.
   /// - Returns: when it is tried again, and what is to be told: of a store only once, until it takes something.

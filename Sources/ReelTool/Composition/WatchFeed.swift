@@ -20,6 +20,8 @@ final class WatchFeed: FileFeed {
 
   private struct State {
     var watches: [FolderWatch]
+    /// What they have found, and nobody has looked at yet.
+    var found: [(watch: Int, finding: FolderWatch.Finding)] = []
     /// What is under way, by the numbers that the files have in the run.
     var taken: [Int: Taken] = [:]
     /// The last number.
@@ -88,8 +90,11 @@ final class WatchFeed: FileFeed {
   func begin(_ files: [Int]) {}
 
   func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
-    guard state.withLock({ $0.taken[file.number]?.file != nil }) else { return false }
-    return failure.isCancellation || failure.chance(of: file.path) != .none
+    state.withLock { state in
+      guard state.taken[file.number]?.file != nil else { return false }
+      if failure.isCancellation || failure.chance(of: file.path) != .none { return true }
+      return failure.mayBeOfABusyMachine && !state.postponements.isHopeless(file.path)
+    }
   }
 
   /// Hands out nothing more: the run ends when what is under way has ended.
@@ -107,24 +112,43 @@ final class WatchFeed: FileFeed {
     var isListed = false
     if let notice = state.withLock({ $0.announced.take() }) { tell(notice) }
     while !isOver(), !cancellation.isSet, !isDraining.load(ordering: .relaxed) {
-      let found = state.withLock { state in
-        state.watches.indices.flatMap { index in
-          state.watches[index].next(upTo: count, at: now, Date()).map { (index, $0) }
-        }
-      }
-      let items = found.compactMap { take($1, of: $0) }
+      let isFound = look(upTo: count)
+      let items = takeFound()
       if !items.isEmpty { return items }
       if !isListed, state.withLock({ $0.watches.allSatisfy { $0.isListed || !$0.isThere } }) {
         isListed = true
         onListed()
       }
-      if found.isEmpty {
+      if !isFound {
         FolderWatch.wait(
           for: state.withLock { $0.watches }, or: alarm.descriptor, at: now, atMost: .seconds(2))
         alarm.clear()
       }
     }
     return []
+  }
+
+  /// Whether there is anything to be looked at.
+  private func look(upTo count: Int) -> Bool {
+    state.withLock { state in
+      if state.found.isEmpty {
+        state.found = state.watches.indices.flatMap { index in
+          state.watches[index].next(upTo: count, at: now, Date()).map { (index, $0) }
+        }
+      }
+      return !state.found.isEmpty
+    }
+  }
+
+  /// Those that are ready do not wait for others that are slow to read.
+  private func takeFound() -> [WalkItem] {
+    var items: [WalkItem] = []
+    let begun = now
+    while let (watch, finding) = state.withLock({ $0.found.isEmpty ? nil : $0.found.removeFirst() }) {
+      if let item = take(finding, of: watch) { items.append(item) }
+      if !items.isEmpty, now - begun > .milliseconds(100) { break }
+    }
+    return items
   }
 
   private var now: Duration { start.duration(to: .now) }
@@ -190,7 +214,12 @@ final class WatchFeed: FileFeed {
       case .failed(let failure) where failure.isSourceChanged: changed(file, taken.watch)
       case .failed(let failure):
         switch failure.chance(of: file.path) {
-        case .none: await reject(file, taken.watch, failure.code.rawValue, failure.message)
+        case .none:
+          if failure.mayBeOfABusyMachine, !state.withLock({ $0.postponements.isHopeless(file.path) }) {
+            retry(file, taken.watch, because: failure)
+          } else {
+            await reject(file, taken.watch, failure.code.rawValue, failure.message)
+          }
         case .later: retry(file, taken.watch, because: failure)
         // The run ends: the next one meets it again.
         case .elsewhere: break
@@ -216,7 +245,7 @@ final class WatchFeed: FileFeed {
         return forget(file)
       }
     } catch {
-      return retry(file, watch)
+      return retry(file, watch, because: FileFailure(error))
     }
     await dispose(of: file, watch, disposals.after, because: nil)
   }
@@ -232,13 +261,15 @@ final class WatchFeed: FileFeed {
   ) async {
     guard kind != .keep else { return forget(file) }
     let trusts = disposals.trustsSidecars
-    let result = await blocking.run {
+    let result = await blocking.run { [cancellation] in
       Result { () throws(SourceError) in
         try FileDisposal(kind, sidecarFirst: reason == nil && !trusts) { DebugSteps.reach($0.rawValue) }
-          .apply(to: file, reason: reason)
+          .apply(to: file, reason: reason, cancellation: cancellation)
       }
     }
     switch result {
+    // It lies where it is to go.
+    case .success(file.path): forget(file)
     case .success(let place):
       state.withLock { $0.watches[watch].left(file.path) }
       forget(file)
