@@ -131,6 +131,17 @@ extension FileDisposal {
     }
   }
 
+  /// Folders that were looked through for what dead processes have left: it takes long where many files are.
+  package final class Sweeps: Sendable {
+    private let swept = Mutex<Set<DirectoryIdentity>>([])
+
+    package init() {}
+
+    func isFirst(of directory: DirectoryHandle) -> Bool {
+      swept.withLock { $0.insert(directory.identity).inserted }
+    }
+  }
+
   /// A copy that is not done, under a hidden name of its own: two watches may move files of one name to one folder. It is
   /// locked as long as its process lives; what dead ones have left goes with the first draft that comes after it.
   final class Draft: StagingArea {
@@ -144,12 +155,10 @@ extension FileDisposal {
     }
 
     private static let mark = Array(".reel-moving-".utf8)
-    /// Folders that were looked through: it takes long where many files are.
-    private static let swept = Mutex<Set<DirectoryIdentity>>([])
 
-    init(in directory: DirectoryHandle) throws(SourceError) {
+    init(in directory: DirectoryHandle, _ sweeps: Sweeps = Sweeps()) throws(SourceError) {
       self.directory = directory
-      if Self.swept.withLock({ $0.insert(directory.identity).inserted }) { Self.sweep(directory) }
+      if sweeps.isFirst(of: directory) { Self.sweep(directory) }
       do throws(SystemError) {
         (name, file) = try Self.make(in: directory)
       } catch {

@@ -21,16 +21,19 @@ package struct FileDisposal: Sendable {
 
   private let kind: Kind
   private let sidecarFirst: Bool
+  private let sweeps: Sweeps
   private let onStep: @Sendable (Step) -> Void
 
   /// - Parameters:
   ///   - sidecarFirst: whether the sidecar goes before its video: left behind by a crash, it would be that of the next video
   ///     of this name. Not where the video must not be met without it: it says who the author is, or why the video is no post.
+  ///   - sweeps: of all that share it, the first clears away what dead processes have left in a folder.
   ///   - onStep: told of each step.
   package init(
-    _ kind: Kind, sidecarFirst: Bool = true, onStep: @escaping @Sendable (Step) -> Void = { _ in }
+    _ kind: Kind, sidecarFirst: Bool = true, sweeps: Sweeps = Sweeps(),
+    onStep: @escaping @Sendable (Step) -> Void = { _ in }
   ) {
-    (self.kind, self.sidecarFirst, self.onStep) = (kind, sidecarFirst, onStep)
+    (self.kind, self.sidecarFirst, self.sweeps, self.onStep) = (kind, sidecarFirst, sweeps, onStep)
   }
 
   /// Does it to `file`, and to the sidecar beside it, unless that is another video's, too. Blocks.
@@ -216,7 +219,7 @@ package struct FileDisposal: Sendable {
     _ file: FoundFile, _ name: [UInt8], _ move: Move, because reason: String?
   ) throws(SourceError) -> [UInt8] {
     let (directory, folder) = (move.directory, move.folder)
-    let draft = try Draft(in: folder.directory)
+    let draft = try Draft(in: folder.directory, sweeps)
     let original = try file.open()
     let copy: PrivateCopy?
     do throws(PrivateCopy.Failure) {

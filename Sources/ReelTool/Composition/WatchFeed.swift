@@ -39,6 +39,7 @@ final class WatchFeed: FileFeed {
 
   private let state: Mutex<State>
   private let disposals: Disposals
+  private let sweeps = FileDisposal.Sweeps()
   private let secondLook: Duration
   private let services: IngestServices
   private let onListed: @Sendable () -> Void
@@ -261,10 +262,12 @@ final class WatchFeed: FileFeed {
   ) async {
     guard kind != .keep else { return forget(file) }
     let trusts = disposals.trustsSidecars
-    let result = await blocking.run { [cancellation] in
+    let result = await blocking.run { [cancellation, sweeps] in
       Result { () throws(SourceError) in
-        try FileDisposal(kind, sidecarFirst: reason == nil && !trusts) { DebugSteps.reach($0.rawValue) }
-          .apply(to: file, reason: reason, cancellation: cancellation)
+        try FileDisposal(kind, sidecarFirst: reason == nil && !trusts, sweeps: sweeps) {
+          DebugSteps.reach($0.rawValue)
+        }
+        .apply(to: file, reason: reason, cancellation: cancellation)
       }
     }
     switch result {

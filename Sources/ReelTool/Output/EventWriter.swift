@@ -29,7 +29,8 @@ struct EventTarget: Sendable {
         .couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")
     }
     return EventTarget(
-      stream: OutputStream(descriptor: descriptor), owner: Descriptor(adopting: descriptor), isStandardOutput: false)
+      stream: OutputStream(descriptor: descriptor), owner: Descriptor(adopting: descriptor),
+      isStandardOutput: false)
   }
 
   /// A file with content is the log of an earlier run, or none of ours: `--events clips/*` would end a video.
