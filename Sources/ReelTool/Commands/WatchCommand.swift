@@ -137,7 +137,8 @@ struct WatchCommand: AsyncParsableCommand {
   /// - Parameter whereExcluded: what is said of a folder that is never taken in; nil for what a walk says.
   private func check(_ watches: [FolderWatch], whereExcluded: String? = nil) throws {
     for watch in watches {
-      guard let error = watch.obstacle() else { continue }
+      // One that has gone since it was looked for is waited for.
+      guard let error = watch.obstacle(), error.code != .notFound else { continue }
       let reason = error.code == .outsideRoot ? whereExcluded ?? error.told : error.told
       throw CommandFailure(
         error.code == .outsideRoot || error.code == .isLink ? .usage : .couldNotRun,
