@@ -54,6 +54,21 @@ struct FileDisposalTests {
     #expect(try names("drop") == [])
   }
 
+  @Test("a sidecar that has come for the next video of this name stays")
+  func nextSidecar() throws {
+    for name in ["a.mp4", "a.json", "b.mp4"] { try folder.write("drop/" + name) }
+    let (file, later) = (try found("a.mp4"), try found("b.mp4"))
+    let (seen, none) = (FileDisposal.SidecarState(beside: file), FileDisposal.SidecarState(beside: later))
+    try folder.write("next.json", Array("{}".utf8))
+    rename(folder.path + "/next.json", folder.path + "/drop/a.json")
+    try FileDisposal(.delete).apply(to: file, sidecar: seen)
+    #expect(try names("drop") == ["a.json", "b.mp4"])
+    // It may have been read: it came before its video was.
+    try folder.write("drop/b.json")
+    try FileDisposal(.delete).apply(to: later, sidecar: none)
+    #expect(try names("drop") == ["a.json"])
+  }
+
   @Test("one that was not wanted has a text beside it that says why")
   func rejected() throws {
     try folder.folder("no")

@@ -39,6 +39,8 @@ package struct FileDisposal: Sendable {
   /// Does it to `file`, and to the sidecar beside it, unless that is another video's, too. Blocks.
   /// - Parameters:
   ///   - reason: why the file is not a post: written beside it where it goes to another folder, as NAME.txt.
+  ///   - seen: the sidecar when the file was taken: one that has replaced it is the next file's, and stays. Nil for whichever
+  ///     there is.
   ///   - cancellation: ends the copying to another file system.
   /// - Returns: where it is now; its own path where it lies in the folder that it is to go to; nil where it was removed or
   ///   is kept.
@@ -46,12 +48,14 @@ package struct FileDisposal: Sendable {
   ///   when it is gone; `denied`, `unreadable` when it can't be done.
   @discardableResult
   package func apply(
-    to file: FoundFile, reason: String? = nil, cancellation: CancellationFlag = CancellationFlag()
+    to file: FoundFile, reason: String? = nil, sidecar seen: SidecarState? = nil,
+    cancellation: CancellationFlag = CancellationFlag()
   ) throws(SourceError) -> SourcePath? {
     guard kind != .keep, let directory = file.directory else { return nil }
     let name = file.path.lastComponent.bytes
     guard try directory.status(of: name).identity == file.identity else { throw .changed }
-    let sidecar = sidecar(of: name, in: directory)
+    let isReplaced = seen.map { $0.isKnown && $0 != SidecarState(beside: file) } ?? false
+    let sidecar = isReplaced ? nil : sidecar(of: name, in: directory)
     switch kind {
     case .keep: return nil
     case .delete:
@@ -73,6 +77,17 @@ package struct FileDisposal: Sendable {
   }
 
   // MARK: Sidecars
+
+  /// Which file a sidecar is, if there is one.
+  package struct SidecarState: Equatable, Sendable {
+    private let identity: FileIdentity?
+
+    var isKnown: Bool { identity != nil }
+
+    package init(beside file: FoundFile) {
+      identity = try? file.directory?.status(of: Sidecar.name(for: file.path.lastComponent.bytes)).identity
+    }
+  }
 
   private func sidecar(of name: [UInt8], in directory: DirectoryHandle) -> [UInt8]? {
     let sidecar = Sidecar.name(for: name)

@@ -23,7 +23,9 @@ final class WatchFeed: FileFeed {
     /// What they have found, and nobody has looked at yet.
     var found: [(watch: Int, finding: FolderWatch.Finding)] = []
     /// What is under way, by the numbers that the files have in the run.
-    var taken: [Int: Taken] = [:]
+    ///
+    /// Nil for what could not be opened.
+    var taken: [Int: Taken?] = [:]
     /// The last number.
     var count = 0
     var postponements = Postponements()
@@ -33,8 +35,8 @@ final class WatchFeed: FileFeed {
   }
   private struct Taken {
     let watch: Int
-    /// Nil for what could not be opened.
-    let file: FoundFile?
+    let file: FoundFile
+    let sidecar: FileDisposal.SidecarState
   }
 
   private let state: Mutex<State>
@@ -92,7 +94,7 @@ final class WatchFeed: FileFeed {
 
   func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
     state.withLock { state in
-      guard state.taken[file.number]?.file != nil else { return false }
+      guard state.taken[file.number] ?? nil != nil else { return false }
       if failure.isCancellation || failure.chance(of: file.path) != .none { return true }
       return failure.mayBeOfABusyMachine && !state.postponements.isHopeless(file.path)
     }
@@ -162,7 +164,7 @@ final class WatchFeed: FileFeed {
       tell(WatchNotice(notice, of: path))
       return nil
     case .failed(let path, let error):
-      number(Taken(watch: watch, file: nil))
+      number(nil)
       return .failed(path, error)
     case .file(let file, let rest):
       if rest < secondLook, !file.isRemote, looksCutOff(file) {
@@ -174,15 +176,15 @@ final class WatchFeed: FileFeed {
           return nil
         }
       }
-      number(Taken(watch: watch, file: file))
+      number(Taken(watch: watch, file: file, sidecar: FileDisposal.SidecarState(beside: file)))
       return .candidate(file)
     }
   }
 
-  private func number(_ taken: Taken) {
+  private func number(_ taken: Taken?) {
     state.withLock { state in
       state.count += 1
-      state.taken[state.count] = taken
+      state.taken[state.count] = .some(taken)
     }
   }
 
@@ -204,14 +206,15 @@ final class WatchFeed: FileFeed {
   func note(_ events: [IngestEvent]) async {
     for event in events {
       guard let reference = event.body.file, let result = PublishResult(event.body),
-        let taken = state.withLock({ $0.taken.removeValue(forKey: reference.number) }), let file = taken.file
+        let taken = state.withLock({ $0.taken.removeValue(forKey: reference.number) ?? nil })
       else { continue }
+      let file = taken.file
       switch result {
       case .published:
         state.withLock { $0.postponements.storeWorks() }
-        await dispose(of: file, taken.watch, disposals.after, because: nil)
-      case .duplicate(let post): await settle(file, taken.watch, asPost: post)
-      case .refused(let refusal): await reject(file, taken.watch, refusal.code.rawValue, refusal.message)
+        await dispose(of: taken, disposals.after, because: nil)
+      case .duplicate(let post): await settle(taken, asPost: post)
+      case .refused(let refusal): await reject(taken, refusal.code.rawValue, refusal.message)
       case .failed(let failure) where failure.isSourceChanged: changed(file, taken.watch)
       case .failed(let failure):
         switch failure.chance(of: file.path) {
@@ -219,7 +222,7 @@ final class WatchFeed: FileFeed {
           if failure.mayBeOfABusyMachine, !state.withLock({ $0.postponements.isHopeless(file.path) }) {
             retry(file, taken.watch, because: failure)
           } else {
-            await reject(file, taken.watch, failure.code.rawValue, failure.message)
+            await reject(taken, failure.code.rawValue, failure.message)
           }
         case .later: retry(file, taken.watch, because: failure)
         // The run ends: the next one meets it again.
@@ -231,7 +234,8 @@ final class WatchFeed: FileFeed {
   }
 
   /// It was a post before: what is to be taken away must not be all that there is of it.
-  private func settle(_ file: FoundFile, _ watch: Int, asPost post: Post?) async {
+  private func settle(_ taken: Taken, asPost post: Post?) async {
+    let file = taken.file
     guard disposals.after != .keep else { return forget(file) }
     guard let post else { return forget(file) }
     do throws(UploadError) {
@@ -246,20 +250,19 @@ final class WatchFeed: FileFeed {
         return forget(file)
       }
     } catch {
-      return retry(file, watch, because: FileFailure(error))
+      return retry(file, taken.watch, because: FileFailure(error))
     }
-    await dispose(of: file, watch, disposals.after, because: nil)
+    await dispose(of: taken, disposals.after, because: nil)
   }
 
-  private func reject(_ file: FoundFile, _ watch: Int, _ code: String, _ message: String) async {
-    await dispose(
-      of: file, watch, disposals.reject,
-      because: "\(file.path): \(message) [\(code)]\n")
+  private func reject(_ taken: Taken, _ code: String, _ message: String) async {
+    await dispose(of: taken, disposals.reject, because: "\(taken.file.path): \(message) [\(code)]\n")
   }
 
   private func dispose(
-    of file: FoundFile, _ watch: Int, _ kind: FileDisposal.Kind, because reason: String?
+    of taken: Taken, _ kind: FileDisposal.Kind, because reason: String?
   ) async {
+    let (file, watch) = (taken.file, taken.watch)
     guard kind != .keep else { return forget(file) }
     let trusts = disposals.trustsSidecars
     let result = await blocking.run { [cancellation, sweeps] in
@@ -267,7 +270,7 @@ final class WatchFeed: FileFeed {
         try FileDisposal(kind, sidecarFirst: reason == nil && !trusts, sweeps: sweeps) {
           DebugSteps.reach($0.rawValue)
         }
-        .apply(to: file, reason: reason, cancellation: cancellation)
+        .apply(to: file, reason: reason, sidecar: taken.sidecar, cancellation: cancellation)
       }
     }
     switch result {
