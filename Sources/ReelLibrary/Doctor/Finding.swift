@@ -158,7 +158,7 @@ extension Finding {
     Finding(
       .storeUnreachable, destination.name, .byHand,
       meaning: "this store can't be listed, so its objects were not looked at",
-      remedy: "see with the store's own tools what it holds")
+      remedy: "reel verify asks it for the object of each post; what else it holds, its own tools tell")
   }
 
   static func unreachable(_ destination: Destination, _ error: UploadError) -> Finding {
