@@ -19,6 +19,8 @@ final class WatchFeed: FileFeed {
   }
 
   private struct State {
+    init(_ watches: [FolderWatch]) { self.watches = watches }
+
     var watches: [FolderWatch]
     /// What they have found, and nobody has looked at yet.
     var found: [(watch: Int, finding: FolderWatch.Finding)] = []
@@ -32,6 +34,14 @@ final class WatchFeed: FileFeed {
     var tell: @Sendable ([WatchNotice]) -> Void = { _ in }
     /// To be told when the run has begun.
     var announced: WatchNotice?
+    private var isListed = false
+
+    /// Whether everything that was there at the beginning has been looked at; true once.
+    mutating func isNewlyListed() -> Bool {
+      guard !isListed, watches.allSatisfy({ $0.isListed || !$0.isThere }) else { return false }
+      isListed = true
+      return true
+    }
   }
   private struct Taken {
     let watch: Int
@@ -57,7 +67,7 @@ final class WatchFeed: FileFeed {
     _ watches: [FolderWatch], disposals: Disposals, secondLook: Duration, services: IngestServices,
     onListed: @escaping @Sendable () -> Void
   ) throws {
-    state = Mutex(State(watches: watches))
+    state = Mutex(State(watches))
     (self.disposals, self.secondLook, self.services) = (disposals, secondLook, services)
     self.onListed = onListed
     guard let alarm = Alarm() else {
@@ -112,16 +122,12 @@ final class WatchFeed: FileFeed {
   }
 
   func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
-    var isListed = false
     if let notice = state.withLock({ $0.announced.take() }) { tell(notice) }
     while !isOver(), !cancellation.isSet, !isDraining.load(ordering: .relaxed) {
       let isFound = look(upTo: count)
       let items = takeFound()
       if !items.isEmpty { return items }
-      if !isListed, state.withLock({ $0.watches.allSatisfy { $0.isListed || !$0.isThere } }) {
-        isListed = true
-        onListed()
-      }
+      if state.withLock({ $0.isNewlyListed() }) { onListed() }
       if !isFound {
         FolderWatch.wait(
           for: state.withLock { $0.watches }, or: alarm.descriptor, at: now, atMost: .seconds(2))
