@@ -78,7 +78,8 @@ struct MendTests {
     return Set(
       said.split(separator: "\n").map { line in
         // Numbers are of this file, and so are those in hexadecimal digits.
-        String(line.drop { $0 != "]" }).replacing(/0x[0-9a-f]+|[0-9]+/, with: "")
+        String(line.contains("]") ? line.drop { $0 != "]" } : line[...]).replacing(path, with: "")
+          .replacing(/0x[0-9a-f]+|[0-9]+/, with: "")
       })
   }
 }

@@ -93,7 +93,7 @@ struct MendSample: CustomTestStringConvertible {
   }
 
   /// What FFmpeg says while it decodes.
-  private static func messages(_ path: String) throws -> [Substring] {
+  private static func messages(_ path: String) throws -> [String.SubSequence] {
     guard let program = FFmpegProgram.path else { return [] }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
@@ -106,11 +106,16 @@ struct MendSample: CustomTestStringConvertible {
     process.waitUntilExit()
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
       // An address, and a place in the file.
-      .map { $0.drop { $0 != "]" } }
+      .map { $0.drop { $0 != "]" }.replacing(/0x[0-9a-f]+/, with: "") }
+      // How pictures are turned to be shown says nothing of the file.
+      .filter { !$0.contains("swscaler") }
   }
 
-  static func expectNoNewMessages(_ source: String, _ mended: String) throws {
-    let said = Set(try messages(mended))
+  /// - Parameter reveals: whether the mended file has edit lists that FFmpeg passes over in the source, as in fragments.
+  static func expectNoNewMessages(_ source: String, _ mended: String, revealsEdits reveals: Bool = false)
+    throws
+  {
+    let said = Set(try messages(mended).filter { !reveals || !$0.contains("edit list") })
     guard !said.isEmpty else { return }
     let new = said.subtracting(try messages(source))
     #expect(new.isEmpty, "\(source)")
@@ -378,7 +383,7 @@ struct MendSample: CustomTestStringConvertible {
             continue
           }
           mended += 1
-          try Self.expectNoNewMessages(path, copy.path)
+          try Self.expectNoNewMessages(path, copy.path, revealsEdits: copy.done.contains(.unfragment))
         } catch is MendError {
           refused += 1
         }
