@@ -68,7 +68,7 @@ struct MendTests {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     process.arguments = [
-      "-c", "exec \"$0\" -v error -nostdin -i \"$1\" -map 0 -c copy -f null - 2>\"$2\"", ffmpeg, path,
+      "-c", "exec \"$0\" -v repeat+error -nostdin -i \"$1\" -map 0 -c copy -f null - 2>\"$2\"", ffmpeg, path,
       errors.path,
     ]
     process.currentDirectoryURL = bench.folder

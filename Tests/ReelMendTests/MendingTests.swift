@@ -97,7 +97,7 @@ struct MendSample: CustomTestStringConvertible {
     guard let program = FFmpegProgram.path else { return [] }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = ["-v", "warning", "-nostdin", "-i", path, "-f", "null", "-"]
+    process.arguments = ["-v", "repeat+warning", "-nostdin", "-i", path, "-f", "null", "-"]
     let pipe = Pipe()
     process.standardError = pipe
     process.standardOutput = FileHandle.nullDevice
