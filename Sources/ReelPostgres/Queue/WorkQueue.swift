@@ -70,8 +70,7 @@ package struct WorkQueue: Sendable {
     var call: Int64?
     return try catalogErrors {
       try pool.transaction { tx in
-        // Nobody was told whether an earlier attempt was committed. What it has made is known by its number.
-        let before = tx.mayBeDone ? try made(by: call, of: items, tx) : 0
+        let earlier = call
         call = try tx.value(Self.callNumber)
         // In the order of the list, which is that of their numbers. Two who enqueue the same at once may wait for each
         // other in a circle: the server ends one of them, which is tried again.
@@ -97,6 +96,9 @@ package struct WorkQueue: Sendable {
           ]
         ) { try $0[0] as Int64 }
         try notify(tx, of: new.count)
+        // Nobody was told whether an earlier attempt was committed. What it has made is known by its number, now that its end
+        // has been waited for.
+        let before = tx.mayBeDone ? try made(by: earlier, of: items, tx) : 0
         var count = Enqueued()
         count.new = before + new.count
         count.known = items.count - count.new
@@ -155,12 +157,7 @@ package struct WorkQueue: Sendable {
     var call: Int64?
     return try catalogErrors {
       try pool.transaction { tx in
-        // As when enqueuing: what an earlier attempt has put back, and nobody has taken since, is known by its number.
-        let before =
-          tx.mayBeDone
-          ? try tx.value(
-            "SELECT count(*) FROM reel.work WHERE state = 0 AND work.xmin::text::bigint = $1", [.int(call)])
-            ?? 0 : 0
+        let earlier = call
         call = try tx.value(Self.callNumber)
         let count = try tx.run(
           """
@@ -168,6 +165,13 @@ package struct WorkQueue: Sendable {
           WHERE state = ANY($1) AND state > 2
           """, [.ints(states.map(\.rawValue))])
         try notify(tx, of: count)
+        // As when enqueuing: what an earlier attempt has put back, and nobody has taken since, is known by its number.
+        let before =
+          tx.mayBeDone
+          ? try tx.value(
+            "SELECT count(*) FROM reel.work WHERE state = 0 AND work.xmin::text::bigint = $1", [.int(earlier)]
+          )
+            ?? 0 : 0
         return before + count
       }
     }
