@@ -9,6 +9,9 @@ package enum FFmpegProgram {
 
   package struct Failure: Error {
     package let arguments: [String]
+    /// Nil where ffmpeg is not installed.
+    package var status: Int32?
+    package var said = ""
   }
 
   /// What it writes to standard output.
@@ -21,11 +24,17 @@ package enum FFmpegProgram {
     process.arguments = ["-v", "error", "-nostdin", "-y"] + arguments
     let pipe = Pipe()
     process.standardOutput = pipe
-    process.standardError = FileHandle.nullDevice
+    let folder = try TemporaryFolder()
+    let errors = URL(fileURLWithPath: folder.path(of: "errors"))
+    try Data().write(to: errors)
+    process.standardError = try FileHandle(forWritingTo: errors)
     try process.run()
     let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw Failure(arguments: arguments) }
+    guard process.terminationStatus == 0 else {
+      let said = String(decoding: try Data(contentsOf: errors).suffix(2000), as: UTF8.self)
+      throw Failure(arguments: arguments, status: process.terminationStatus, said: said)
+    }
     return Array(bytes)
   }
 

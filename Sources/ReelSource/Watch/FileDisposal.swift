@@ -59,9 +59,15 @@ package struct FileDisposal: Sendable {
     switch kind {
     case .keep: return nil
     case .delete:
-      if sidecarFirst, let sidecar { try removeSidecar(sidecar, in: directory) }
+      if sidecarFirst, let sidecar {
+        try removeSidecar(sidecar, in: directory)
+        try sync(directory)
+      }
       try remove(name, file.identity, in: directory)
-      if !sidecarFirst, let sidecar { try removeSidecar(sidecar, in: directory) }
+      if !sidecarFirst, let sidecar {
+        try sync(directory)
+        try removeSidecar(sidecar, in: directory)
+      }
       return nil
     case .move(let path):
       let folder = try Folder(path)
@@ -69,9 +75,15 @@ package struct FileDisposal: Sendable {
       let number = sidecar.map { folder.firstNumber(for: name, with: $0, of: directory) } ?? 0
       let move = Move(
         from: directory, to: folder, number: number, isCancelled: { cancellation.isSet })
-      if sidecarFirst, let sidecar { try moveSidecar(sidecar, move) }
+      if sidecarFirst, let sidecar {
+        try moveSidecar(sidecar, move)
+        try sync(directory)
+      }
       let moved = try apply(move, to: file, name, because: reason)
-      if !sidecarFirst, let sidecar { try moveSidecar(sidecar, move) }
+      if !sidecarFirst, let sidecar {
+        try sync(directory)
+        try moveSidecar(sidecar, move)
+      }
       return path.appending(moved)
     }
   }
@@ -96,6 +108,15 @@ package struct FileDisposal: Sendable {
     else { return nil }
     let others = (0..<names.count).lazy.map { names[$0] }.filter { $0 != name && $0 != sidecar }
     return others.contains { Sidecar.name(for: $0) == sidecar } ? nil : sidecar
+  }
+
+  /// What was done first is not undone alone when the power goes.
+  private func sync(_ directory: DirectoryHandle) throws(SourceError) {
+    do throws(SystemError) {
+      _ = try retryingInterrupts("fsync") { fsync(directory.descriptor.rawValue) }
+    } catch  where error.code != EINVAL {
+      throw Self.failure(error, "put away")
+    } catch {}
   }
 
   private func removeSidecar(_ name: [UInt8], in directory: DirectoryHandle) throws(SourceError) {
