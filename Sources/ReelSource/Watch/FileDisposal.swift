@@ -113,10 +113,16 @@ package struct FileDisposal: Sendable {
   /// What was done first is not undone alone when the power goes.
   private func sync(_ directory: DirectoryHandle) throws(SourceError) {
     do throws(SystemError) {
-      _ = try retryingInterrupts("fsync") { fsync(directory.descriptor.rawValue) }
-    } catch  where error.code != EINVAL {
-      throw Self.failure(error, "put away")
-    } catch {}
+      // The handle itself can't be synced: it is one that only finds (`O_PATH`).
+      let number = try retryingInterrupts("openat") {
+        openat(directory.descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      }
+      let opened = Descriptor(adopting: number)
+      _ = try retryingInterrupts("fsync") { fsync(opened.rawValue) }
+    } catch {
+      // Some file systems sync no folders.
+      if error.code != EINVAL { throw Self.failure(error, "removed") }
+    }
   }
 
   private func removeSidecar(_ name: [UInt8], in directory: DirectoryHandle) throws(SourceError) {
