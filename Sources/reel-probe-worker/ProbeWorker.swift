@@ -106,9 +106,7 @@ extension FFmpegFileReader {
 
 // Mending.
 extension FFmpegFileReader {
-  func mend(
-    _ descriptor: Int32, output: Int32?, _ request: MendRequest, willWrite: () -> Void
-  ) -> MendReply {
+  func mend(_ descriptor: Int32, output: Int32?, _ request: MendRequest) -> MendReply {
     do throws(MendError) {
       switch request {
       case .mend(let file, let options):
@@ -116,7 +114,7 @@ extension FFmpegFileReader {
         let outcome = try FileMender(limits: ReadingLimits(file))
           .mend(
             descriptor: descriptor, size: file.size, container: file.container, options: options,
-            output: output, willWrite: willWrite)
+            output: output)
         return .mended(outcome.done, size: outcome.size)
       case .digest(let file, let options):
         return .digests(

@@ -19,7 +19,7 @@ import Testing
   ]
 
   static let replies: [MendReply] = [
-    .writing, .mended([], size: 0), .mended(Set(Mend.allCases), size: .max), .digests([]),
+    .mended([], size: 0), .mended(Set(Mend.allCases), size: .max), .digests([]),
     .digests(
       StreamDigest.Kind.allCases.map {
         StreamDigest(

@@ -27,10 +27,7 @@ package protocol FileReader {
   /// - Parameters:
   ///   - descriptor: as above.
   ///   - output: the file to be written; nil where there is none.
-  ///   - willWrite: called once before anything is written, if it is.
-  func mend(
-    _ descriptor: Int32, output: Int32?, _ request: MendRequest, willWrite: () -> Void
-  ) -> MendReply
+  func mend(_ descriptor: Int32, output: Int32?, _ request: MendRequest) -> MendReply
 }
 
 /// What every worker does: it reads strangers' files, one at a time, from descriptors that its parent passes to it.
