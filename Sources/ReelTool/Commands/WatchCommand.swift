@@ -9,38 +9,38 @@ import ReelTerminal
 struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch",
-    abstract: "Ingest what is in folders, then what comes, each file once it is whole.",
+    abstract: "Ingest the files in folders, then each new one as soon as it is complete.",
     discussion: """
-      A file is taken in when its writer has closed it, or it has not changed for a while; one that looks cut off is \
-      looked at again before it is called that. SIGTERM ends it, SIGHUP lets it read its settings again and open its \
-      event file anew. Buckets (s3://bucket/folder/) are listed every --every.
+      A file is ingested when its writer has closed it, or when it has not changed for a while; one that looks cut off \
+      is checked again later before it is reported as such. SIGTERM ends the watch; SIGHUP makes it reload its settings \
+      and reopen its event file. Buckets (s3://bucket/folder/) are listed at intervals (--every).
       """)
 
   @Option(
     help: ArgumentHelp(
-      "What becomes of a file that is a post: keep (default), delete, or move:FOLDER.", valueName: "what"),
+      "What to do with a file once it is a post: keep (default), delete, or move:FOLDER.", valueName: "what"),
     transform: RawArguments.text)
   var after: String?
 
   @Option(
     help: ArgumentHelp(
-      "What becomes of a file that is none and never will be: keep (default), or move:FOLDER, with a text beside it "
+      "What to do with a file that can't become a post: keep (default), or move:FOLDER, with a text file beside it "
         + "that says why.", valueName: "what"),
     transform: RawArguments.text)
   var reject: String?
 
   @Option(
     help: ArgumentHelp(
-      "How long a file that nobody is known to have closed has to stay as it is (default: 2; 10 where folders are "
-        + "polled).", valueName: "seconds"))
+      "How long a file must stay unchanged if nobody was seen closing it (default: 2; 10 where folders are polled).",
+      valueName: "seconds"))
   var settle: Double?
 
-  @Flag(help: "List the folders again and again, where the system does not tell what others write.")
+  @Flag(help: "List the folders at intervals, for file systems that report no changes (NFS, SMB).")
   var poll = false
 
   @Option(
     help: ArgumentHelp(
-      "How often that is, and buckets are listed (default: 10s, 30s for buckets), such as 30s or 5m.",
+      "The interval at which folders are polled and buckets listed, such as 30s or 5m (default: 10s; 30s for buckets).",
       valueName: "time"))
   var every: Interval?
 
@@ -65,7 +65,7 @@ struct WatchCommand: AsyncParsableCommand {
       throw ValidationError("--settle is a number of seconds from 0 to 86400.")
     }
     if reject == "delete" {
-      throw ValidationError("--reject is keep or move:FOLDER: what is no post is never removed.")
+      throw ValidationError("--reject is keep or move:FOLDER: a file that is not a post is never deleted.")
     }
   }
 
