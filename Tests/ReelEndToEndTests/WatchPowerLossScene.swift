@@ -83,6 +83,16 @@ struct WatchPowerLossScene {
     record.forgetSyncs(isForgotten)
   }
 
+  /// Whether the step takes a file's name out of the watched folder.
+  func takesFileAway(_ step: Int) -> Bool {
+    let clips = bench.clips.path + "/"
+    return switch record.steps[step] {
+    case .unlink(let path): path.hasPrefix(clips)
+    case .rename(let old, let new): old.hasPrefix(clips) && !new.hasPrefix(clips)
+    default: false
+    }
+  }
+
   /// Leaves in the folder what there is when the power goes after the first `cut` steps.
   mutating func cutPower(
     after cut: Int, _ rule: ImaginedDisk.Rule, _ fate: ImaginedDisk.Fate, _ seed: UInt64
@@ -115,8 +125,7 @@ struct WatchPowerLossScene {
       broken.append("no catalog, and posts were told")
     }
     for name in Self.videos {
-      let isThere = holds("clips", name) || holds("clips", ".reel-removing-" + name)
-      guard !isThere else { continue }
+      guard !isThere(name) else { continue }
       if !digests.contains(Data(SHA256.hash(data: try original(name)))) {
         broken.append("\(name) is gone, and no post")
       }
@@ -124,6 +133,9 @@ struct WatchPowerLossScene {
     }
     if !holds("clips", Self.others[1]), !holds(way.rejects, Self.others[1]) {
       broken.append("what was rejected is nowhere")
+    }
+    if isThere(Self.others[0]), !isThere(Self.videos[1]) {
+      broken.append("the sidecar has stayed, for the next video of this name")
     }
     if way != .delete, !holds("clips", Self.others[0]), !holds(way.target, Self.others[0]) {
       broken.append("the sidecar is nowhere")
@@ -133,6 +145,11 @@ struct WatchPowerLossScene {
 
   private func original(_ name: String) throws -> Data {
     try #require(before.first { $0.path == "clips/" + name }?.bytes)
+  }
+
+  /// Whether it is where it came from, or on its way out.
+  private func isThere(_ name: String) -> Bool {
+    holds("clips", name) || holds("clips", ".reel-removing-" + name)
   }
 
   /// Whether it is there, whole.

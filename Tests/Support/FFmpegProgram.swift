@@ -10,30 +10,25 @@ package enum FFmpegProgram {
   package struct Failure: Error {
     package let arguments: [String]
     /// Nil where ffmpeg is not installed.
-    package var status: Int32?
-    package var said = ""
+    package let status: Int32?
   }
 
   /// What it writes to standard output.
   /// - Throws: ``Failure`` where it is not installed, or ends with an error.
   @discardableResult
   package static func output(_ arguments: [String]) throws -> [UInt8] {
-    guard let path else { throw Failure(arguments: arguments) }
+    guard let path else { throw Failure(arguments: arguments, status: nil) }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = ["-v", "error", "-nostdin", "-y"] + arguments
     let pipe = Pipe()
     process.standardOutput = pipe
-    let folder = try TemporaryFolder()
-    let errors = URL(fileURLWithPath: folder.path(of: "errors"))
-    try Data().write(to: errors)
-    process.standardError = try FileHandle(forWritingTo: errors)
+    process.standardError = FileHandle.nullDevice
     try process.run()
     let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      let said = String(decoding: try Data(contentsOf: errors).suffix(2000), as: UTF8.self)
-      throw Failure(arguments: arguments, status: process.terminationStatus, said: said)
+      throw Failure(arguments: arguments, status: process.terminationStatus)
     }
     return Array(bytes)
   }

@@ -23,7 +23,7 @@ test_packages=(
   python3 python3-venv
   # A server for the catalog on PostgreSQL, what shares its connections, and the header that CPostgres is held against.
   postgresql libpq-dev pgbouncer
-  # Makes files of many kinds, and is asked what it thinks of them.
+  # Makes files for tests, and decodes what was mended.
   ffmpeg
   # Makes a file system that shares blocks.
   xfsprogs

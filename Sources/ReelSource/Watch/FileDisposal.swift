@@ -59,14 +59,10 @@ package struct FileDisposal: Sendable {
     switch kind {
     case .keep: return nil
     case .delete:
-      if sidecarFirst, let sidecar {
+      try inOrder(sidecar, in: directory) { sidecar throws(SourceError) in
         try removeSidecar(sidecar, in: directory)
-        try sync(directory)
-      }
-      try remove(name, file.identity, in: directory)
-      if !sidecarFirst, let sidecar {
-        try sync(directory)
-        try removeSidecar(sidecar, in: directory)
+      } file: { () throws(SourceError) in
+        try remove(name, file.identity, in: directory)
       }
       return nil
     case .move(let path):
@@ -75,17 +71,30 @@ package struct FileDisposal: Sendable {
       let number = sidecar.map { folder.firstNumber(for: name, with: $0, of: directory) } ?? 0
       let move = Move(
         from: directory, to: folder, number: number, isCancelled: { cancellation.isSet })
-      if sidecarFirst, let sidecar {
+      let moved = try inOrder(sidecar, in: directory) { sidecar throws(SourceError) in
         try moveSidecar(sidecar, move)
-        try sync(directory)
-      }
-      let moved = try apply(move, to: file, name, because: reason)
-      if !sidecarFirst, let sidecar {
-        try sync(directory)
-        try moveSidecar(sidecar, move)
+      } file: { () throws(SourceError) in
+        try apply(move, to: file, name, because: reason)
       }
       return path.appending(moved)
     }
+  }
+
+  /// Disposes of both, the second once the first can't be undone by a power cut.
+  private func inOrder<Value>(
+    _ sidecar: [UInt8]?, in directory: DirectoryHandle,
+    dispose: ([UInt8]) throws(SourceError) -> Void, file: () throws(SourceError) -> Value
+  ) throws(SourceError) -> Value {
+    guard let sidecar else { return try file() }
+    if sidecarFirst {
+      try dispose(sidecar)
+      try sync(directory)
+      return try file()
+    }
+    let value = try file()
+    try sync(directory)
+    try dispose(sidecar)
+    return value
   }
 
   // MARK: Sidecars
@@ -110,10 +119,9 @@ package struct FileDisposal: Sendable {
     return others.contains { Sidecar.name(for: $0) == sidecar } ? nil : sidecar
   }
 
-  /// What was done first is not undone alone when the power goes.
   private func sync(_ directory: DirectoryHandle) throws(SourceError) {
     do throws(SystemError) {
-      // The handle itself can't be synced: it is one that only finds (`O_PATH`).
+      // The handle is `O_PATH`, which can't be synced.
       let number = try retryingInterrupts("openat") {
         openat(directory.descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       }
