@@ -65,7 +65,7 @@ struct WatchCommand: AsyncParsableCommand {
       throw ValidationError("--settle is a number of seconds from 0 to 86400.")
     }
     if reject == "delete" {
-      throw ValidationError("--reject is keep or move:FOLDER: a file that is not a post is never deleted.")
+      throw ValidationError("--reject is keep or move:FOLDER: a file that is not a post is never removed.")
     }
   }
 
