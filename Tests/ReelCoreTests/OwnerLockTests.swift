@@ -165,6 +165,18 @@ import Testing
     #expect(try folder.names().isEmpty)
   }
 
+  /// A child holds every descriptor between its fork and its exec.
+  @Test func whoHasLookedHoldsNoLockInAChild() throws {
+    try make("a.owner", host: "another-boot machine", secondsAgo: 0)
+    let children = Task.detached { while !Task.isCancelled { Child("true")?.kill() } }
+    defer { children.cancel() }
+    for _ in 0..<5000 {
+      try #require(
+        try OwnerLock.removeIfDead(directory: folder.path, name: "a", foreignLease: .seconds(3600)) == false)
+      try #require(try !isAlive("a"))
+    }
+  }
+
   @Test func underThisKernelTheLockTellsWhateverTheLease() throws {
     try make("dead.owner", host: HostIdentity.current(), secondsAgo: 0)
     #expect(

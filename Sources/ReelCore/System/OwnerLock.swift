@@ -46,6 +46,7 @@ package final class OwnerLock: Sendable {
     let path = directory + "/" + name + suffix
     // Shared, so that two who ask at once do not take each other for the owner.
     guard let descriptor = try lock(path, LOCK_SH) else { return try exists(path) }
+    defer { unlock(descriptor) }
     return try mayLiveElsewhere(descriptor, path, foreignLease)
   }
 
@@ -62,7 +63,7 @@ package final class OwnerLock: Sendable {
       let path = directory + "/" + name + ending
       // Removed only while we hold its lock: an owner that is being born sees that its file has gone.
       guard let descriptor = try lock(path, LOCK_EX) else { continue }
-      defer { withExtendedLifetime(descriptor) {} }
+      defer { unlock(descriptor) }
       // An unfinished one protects nothing yet, and its maker makes another.
       if ending == suffix, try mayLiveElsewhere(descriptor, path, foreignLease) { continue }
       if unlink(path) == 0 {
@@ -179,6 +180,9 @@ package final class OwnerLock: Sendable {
       return nil
     }
   }
+
+  /// Closing is not enough: a child of this process has the lock, too, between its fork and its exec.
+  private static func unlock(_ descriptor: Descriptor) { _ = flock(descriptor.rawValue, LOCK_UN) }
 
   private static func exists(_ path: String) throws(SystemError) -> Bool {
     var status = stat()
