@@ -27,9 +27,11 @@ package struct FileMender {
   ///   - output: open for writing, and empty.
   ///   - size: the source's size in bytes.
   ///   - container: what its first bytes showed.
+  ///   - willWrite: called once before anything is written, if it is.
   /// - Throws: `notMendable`, `notWritten`, and what is said of files that can't be read.
   package func mend(
-    descriptor: Int32, size: Int64, container: MediaContainer, options: MendOptions, output: Int32
+    descriptor: Int32, size: Int64, container: MediaContainer, options: MendOptions, output: Int32,
+    willWrite: () -> Void = {}
   ) throws(MendError) -> Outcome {
     guard size > 0 else { throw MendError(.empty, "it is empty") }
     let source = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
@@ -42,6 +44,7 @@ package struct FileMender {
     }
     if let error = stopped(source) { throw error }
     guard !done.isEmpty else { return Outcome(done: [], size: 0) }
+    willWrite()
     var writer = OutputWriter(source: descriptor, output: output)
     try writer.write(file)
     return Outcome(done: done, size: file.size)

@@ -13,6 +13,8 @@ struct MendExchange {
   let worker: Worker
   let settings: WorkerSettings
   let cancellation: CancellationFlag
+  /// Called when the worker begins to write.
+  let onWriting: () -> Void
 
   /// Blocks for the answer.
   func run() throws(MendError) -> MendReply {
@@ -36,14 +38,24 @@ struct MendExchange {
         throw died
       }
     }
+    var reply = try reply(until: end)
+    if output != nil, case .writing = reply {
+      onWriting()
+      reply = try self.reply(until: end)
+    }
+    switch reply {
+    case .writing: throw MendError(.garbled("that it writes, once more"))
+    case .failure(let error): throw error
+    case .mended, .digests: return reply
+    }
+  }
+
+  private func reply(until end: ContinuousClock.Instant) throws(MendError) -> MendReply {
     switch worker.receive(until: end) {
     case .frame(let frame):
-      let reply: MendReply
-      do throws(WireError) { reply = try MendReply(decoding: frame) } catch {
+      do throws(WireError) { return try MendReply(decoding: frame) } catch {
         throw MendError(.garbled("\(error)"))
       }
-      if case .failure(let error) = reply { throw error }
-      return reply
     case .late:
       worker.process.kill()
       throw MendError(.late(settings.deadline))

@@ -48,22 +48,37 @@ package struct SandboxedMender: MediaMender {
     let source = try orMendError { () throws(ProbeError) in try Descriptor.reopening(file.handle) }
     // Holes cost nothing, and earn nothing.
     let stored = min(file.size, file.handle.storedBytes() ?? file.size, .max >> 4)
+    let proof = Proof(
+      mender: self, file: file, container: container, options: options, stored: stored,
+      cancellation: CancellationFlag(parent: cancellation))
+    // Of the source counts only what is left of it, where it was cut off.
+    let readsSourceAtOnce = !options.mends.contains(.salvage)
+    var before: Background<[StreamDigest]>?
+    var syncing: Syncing?
+    defer {
+      // Nothing reads or syncs when this returns.
+      proof.cancellation.set()
+      before?.wait()
+      syncing?.abandon()
+    }
+    let writable = try Self.writable(output)
     let reply = try exchange(
-      .mend(request(file.size, stored, container, looks: 512 << 20), options), source,
-      try Self.writable(output),
-      outputSize: min(file.size, .max >> 2) / 4 * 5 + 64 << 20, stored, cancellation)
+      .mend(request(file.size, stored, container, looks: 512 << 20), options), source, writable,
+      outputSize: min(file.size, .max >> 2) / 4 * 5 + 64 << 20, stored, cancellation
+    ) {
+      if readsSourceAtOnce { before = Background { () throws(MendError) in try proof.source(most: nil) } }
+      if isKept { syncing = Syncing(output) }
+    }
     guard case .mended(let done, let size) = reply else {
       throw MendError(.garbled("another kind of answer"))
     }
     guard !done.isEmpty else { return MendOutcome(done: [], size: 0, pictures: 0, end: nil) }
     guard done.isSubset(of: options.mends.union([.unfragment])), try Self.size(of: output) == size, size > 0
     else { throw MendError(.garbled("it did not write what it said")) }
-    let syncing = isKept ? Syncing(output) : nil
-    let proof = Result { () throws(MendError) in
-      try prove(file, container, options, output, size, stored, cancellation)
-    }
-    try syncing?.wait()
-    let result = try proof.get()
+    if isKept, syncing == nil { syncing = Syncing(output) }
+    syncing?.finish()
+    let result = try proof.holds(output, size, before)
+    try syncing?.result()
     let pictures = result.filter { $0.kind == .video }.reduce(0) { $0 + $1.packets }
     let shown = result.filter { $0.kind == .video || $0.kind == .audio }
     let end = shown.compactMap(\.end).max().map { Double($0) / 1e9 }
@@ -73,65 +88,75 @@ package struct SandboxedMender: MediaMender {
   // MARK: Proof
 
   /// The digests of what was written, which are those of the source.
-  private func prove(
-    _ file: SourceFile, _ container: MediaContainer, _ options: MendOptions, _ output: Int32,
-    _ size: Int64, _ stored: Int64, _ cancellation: CancellationFlag
-  ) throws(MendError) -> [StreamDigest] {
-    let exclusion: MendRequest.DigestOptions.Exclusion =
+  private struct Proof: Sendable {
+    let mender: SandboxedMender
+    let file: SourceFile
+    let container: MediaContainer
+    let options: MendOptions
+    let stored: Int64
+    let cancellation: CancellationFlag
+    private let seed = UInt64.random(in: 0 ... .max)
+
+    init(
+      mender: SandboxedMender, file: SourceFile, container: MediaContainer, options: MendOptions,
+      stored: Int64, cancellation: CancellationFlag
+    ) {
+      (self.mender, self.file, self.container) = (mender, file, container)
+      (self.options, self.stored, self.cancellation) = (options, stored, cancellation)
+    }
+
+    private var exclusion: MendRequest.DigestOptions.Exclusion {
       options.mends.contains(.data)
-      ? .data : options.mends.isDisjoint(with: [.location, .privateTags]) ? .nothing : .timedMetadata
-    // A fragment states how long each packet lasts, an index only when the next one begins. And FFmpeg passes over the edit
-    // list of a file of fragments, which stays as it is, and shifts the times of others by what it says.
-    let mediaTimeOnly =
+        ? .data : options.mends.isDisjoint(with: [.location, .privateTags]) ? .nothing : .timedMetadata
+    }
+
+    /// A fragment states how long each packet lasts, an index only when the next one begins. And FFmpeg passes over the
+    /// edit list of a file of fragments, which stays as it is, and shifts the times of others by what it says.
+    private var mediaTimeOnly: Bool {
       ![.matroska, .webm].contains(container) && !options.mends.isDisjoint(with: [.unfragment, .salvage])
-    let seed = UInt64.random(in: 0 ... .max)
-    @Sendable func digests(
+    }
+
+    /// Those of the source. Blocks.
+    /// - Parameter most: of each stream that counts, only so many packets do; nil for all.
+    func source(most: [Int64]?) throws(MendError) -> [StreamDigest] {
+      let source = try orMendError { () throws(ProbeError) in try Descriptor.reopening(file.handle) }
+      return try digests(source, file.size, most)
+    }
+
+    private func digests(
       _ descriptor: Descriptor, _ size: Int64, _ most: [Int64]?
     ) throws(MendError) -> [StreamDigest] {
       let options = MendRequest.DigestOptions(
         exclusion: exclusion, most: most, mediaTimeOnly: mediaTimeOnly,
         shapeCounts: options.mends.isDisjoint(with: [.rotation, .sampleAspectRatio]), seed: seed)
-      let reply = try exchange(
-        .digest(request(size, stored, container, looks: 2 * stored + 512 << 20), options), descriptor, nil,
-        outputSize: nil, stored, cancellation)
+      let reply = try mender.exchange(
+        .digest(mender.request(size, stored, container, looks: 2 * stored + 512 << 20), options), descriptor,
+        nil, outputSize: nil, stored, cancellation)
       guard case .digests(let digests) = reply else { throw MendError(.garbled("another kind of answer")) }
       return digests
     }
-    let source = try orMendError { () throws(ProbeError) in try Descriptor.reopening(file.handle) }
-    let written = try Self.readable(output)
-    let (before, after): ([StreamDigest], [StreamDigest])
-    if options.mends.contains(.salvage) {
-      // Of the source counts what is left of it.
-      after = try digests(written, size, nil)
-      before = try digests(source, file.size, after.map(\.packets))
-    } else {
-      (before, after) = try Self.both(
-        { () throws(MendError) in try digests(source, file.size, nil) },
-        { () throws(MendError) in try digests(written, size, nil) })
-    }
-    guard before.elementsEqual(after, by: { $0.holdsTheSame(as: $1) }),
-      after.contains(where: { $0.packets > 0 })
-    else { throw MendError(.notProven, Self.difference(before, after)) }
-    if mediaTimeOnly, let number = Self.shifted(before, after) {
-      throw MendError(
-        .notProven,
-        "mended, its stream \(number) would be shown earlier or later against the others" + Self.ending)
-    }
-    return after
-  }
 
-  private static func both<Value: Sendable>(
-    _ first: @escaping @Sendable () throws(MendError) -> Value,
-    _ second: @escaping @Sendable () throws(MendError) -> Value
-  ) throws(MendError) -> (Value, Value) {
-    let results = Mutex<[Int: Result<Value, MendError>]>([:])
-    DispatchQueue.concurrentPerform(iterations: 2) { index in
-      let result = Result { () throws(MendError) in try index == 0 ? first() : second() }
-      results.withLock { $0[index] = result }
+    /// Those of both. Blocks.
+    /// - Parameter source: those of the source, where they are being taken.
+    /// - Throws: `notProven`.
+    func holds(
+      _ output: Int32, _ size: Int64, _ source: Background<[StreamDigest]>?
+    ) throws(MendError) -> [StreamDigest] {
+      let after = try digests(try readable(output), size, nil)
+      let before =
+        if let source { try source.value() } else {
+          try self.source(most: options.mends.contains(.salvage) ? after.map(\.packets) : nil)
+        }
+      guard before.elementsEqual(after, by: { $0.holdsTheSame(as: $1) }),
+        after.contains(where: { $0.packets > 0 })
+      else { throw MendError(.notProven, difference(before, after)) }
+      if mediaTimeOnly, let number = shifted(before, after) {
+        throw MendError(
+          .notProven,
+          "mended, its stream \(number) would be shown earlier or later against the others" + ending)
+      }
+      return after
     }
-    let found = results.withLock { $0 }
-    guard let one = found[0], let other = found[1] else { throw MendError(.cancelled, "it was cancelled") }
-    return (try one.get(), try other.get())
   }
 
   private static let ending = "; the mended file was thrown away, and the source is as it was"
@@ -169,7 +194,7 @@ package struct SandboxedMender: MediaMender {
 
   private func exchange(
     _ request: MendRequest, _ descriptor: Descriptor, _ output: Descriptor?, outputSize: Int64?,
-    _ stored: Int64, _ cancellation: CancellationFlag
+    _ stored: Int64, _ cancellation: CancellationFlag, onWriting: @escaping () -> Void = {}
   ) throws(MendError) -> MendReply {
     let starter = output == nil ? proving : starter
     var settings = starter.settings
@@ -182,7 +207,7 @@ package struct SandboxedMender: MediaMender {
     }
     return try MendExchange(
       request: request, descriptor: descriptor, output: output, worker: ready.worker, settings: settings,
-      cancellation: cancellation
+      cancellation: cancellation, onWriting: onWriting
     ).run()
   }
 
@@ -227,20 +252,63 @@ package struct SandboxedMender: MediaMender {
   }
 }
 
-/// Puts a file on the disk, on a thread of its own.
-private final class Syncing: Sendable {
+/// Something that is found out on a thread of its own.
+private final class Background<Value: Sendable>: Sendable {
   private let group = DispatchGroup()
-  private let failure = Mutex<SystemError?>(nil)
+  private let result = Mutex<Result<Value, MendError>?>(nil)
 
-  /// - Parameter file: stays open until ``wait()`` returns.
-  init(_ file: Int32) {
-    DispatchQueue(label: "reel.mend.sync").async(group: group) { [self] in
-      // A failure is told once, so it counts although the file is synced again before it gets its name.
-      if fdatasync(file) != 0, errno != EINVAL { failure.withLock { $0 = .last("fdatasync") } }
+  init(_ body: @escaping @Sendable () throws(MendError) -> Value) {
+    DispatchQueue(label: "reel.mend").async(group: group) { [self] in
+      let found = Result { () throws(MendError) in try body() }
+      result.withLock { $0 = found }
     }
   }
 
-  func wait() throws(MendError) {
+  func wait() { group.wait() }
+
+  /// Blocks for it.
+  func value() throws(MendError) -> Value {
+    wait()
+    guard let result = result.withLock({ $0 }) else { throw MendError(.cancelled, "it was cancelled") }
+    return try result.get()
+  }
+}
+
+/// Puts a file on the disk while it is written, on a thread of its own: what is left to be synced at the end is little.
+private final class Syncing: Sendable {
+  private let file: Int32
+  private let group = DispatchGroup()
+  private let written = DispatchSemaphore(value: 0)
+  private let isAbandoned = Atomic(false)
+  private let failure = Mutex<SystemError?>(nil)
+
+  private static let pause = DispatchTimeInterval.milliseconds(20)
+
+  /// - Parameter file: stays open until ``result()`` or ``abandon()`` returns.
+  init(_ file: Int32) {
+    self.file = file
+    DispatchQueue(label: "reel.mend.sync").async(group: group) { [self] in
+      while written.wait(timeout: .now() + Self.pause) == .timedOut { sync() }
+      if !isAbandoned.load(ordering: .acquiring) { sync() }
+    }
+  }
+
+  private func sync() {
+    // A failure is told once, so it counts although the file is synced again before it gets its name.
+    if fdatasync(file) != 0, errno != EINVAL { failure.withLock { $0 = .last("fdatasync") } }
+  }
+
+  /// Nothing is written any more.
+  func finish() { written.signal() }
+
+  func abandon() {
+    isAbandoned.store(true, ordering: .releasing)
+    finish()
+    group.wait()
+  }
+
+  /// Blocks until it is on the disk.
+  func result() throws(MendError) {
     group.wait()
     if let failure = failure.withLock({ $0 }) {
       throw MendError(.notWritten, "it could not be put on the disk (\(failure.reason)); check the disk")

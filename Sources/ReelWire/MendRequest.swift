@@ -104,19 +104,22 @@ package struct MendOutputRequest: Hashable, Sendable {
 
 /// A worker's answer to a ``MendRequest``.
 package enum MendReply: Hashable, Sendable {
+  /// There is something to be mended, and it begins to write; once, before ``mended(_:size:)``.
+  case writing
   /// What was done, and how many bytes were written; nothing, where there was nothing to mend.
   case mended(Set<Mend>, size: Int64)
   case digests([StreamDigest])
   case failure(MendError)
 
   private enum Kind: CaseIterable {
-    case mended, digests, failure
+    case writing, mended, digests, failure
   }
 
   /// The frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.mendReply) { writer throws(WireError) in
       switch self {
+      case .writing: writer.code(Kind.writing)
       case .mended(let done, let size):
         writer.code(Kind.mended)
         try writer.list(done.sorted { $0.rawValue < $1.rawValue }, limit: Mend.allCases.count) { $0.code($1) }
@@ -143,6 +146,7 @@ package enum MendReply: Hashable, Sendable {
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .mendReply) { reader throws(WireError) in
       switch try reader.code(Kind.self, "kind") {
+      case .writing: return .writing
       case .mended:
         return .mended(try reader.mends(), size: try reader.number(in: 0...Int64.max, "size"))
       case .digests:

@@ -106,7 +106,9 @@ extension FFmpegFileReader {
 
 // Mending.
 extension FFmpegFileReader {
-  func mend(_ descriptor: Int32, output: Int32?, _ request: MendRequest) -> MendReply {
+  func mend(
+    _ descriptor: Int32, output: Int32?, _ request: MendRequest, willWrite: () -> Void
+  ) -> MendReply {
     do throws(MendError) {
       switch request {
       case .mend(let file, let options):
@@ -114,7 +116,7 @@ extension FFmpegFileReader {
         let outcome = try FileMender(limits: ReadingLimits(file))
           .mend(
             descriptor: descriptor, size: file.size, container: file.container, options: options,
-            output: output)
+            output: output, willWrite: willWrite)
         return .mended(outcome.done, size: outcome.size)
       case .digest(let file, let options):
         return .digests(

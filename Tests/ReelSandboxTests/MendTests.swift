@@ -85,7 +85,8 @@ import Testing
   @Test(
     .disabled(if: Program.isSanitized, Program.whyNotSanitized),
     arguments: [
-      ("honest", nil), ("nothing", nil), ("flip", .notProven), ("short", .notProven),
+      ("honest", nil), ("at-once", nil), ("twice", .implausible), ("nothing", nil), ("flip", .notProven),
+      ("short", .notProven),
       ("more", .implausible), ("other", .implausible),
     ] as [(String, MendError.Code?)])
   func anythingElseThanTheSameIsFound(_ order: String, _ expected: MendError.Code?) throws {

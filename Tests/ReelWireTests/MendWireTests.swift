@@ -19,7 +19,7 @@ import Testing
   ]
 
   static let replies: [MendReply] = [
-    .mended([], size: 0), .mended(Set(Mend.allCases), size: .max), .digests([]),
+    .writing, .mended([], size: 0), .mended(Set(Mend.allCases), size: .max), .digests([]),
     .digests(
       StreamDigest.Kind.allCases.map {
         StreamDigest(

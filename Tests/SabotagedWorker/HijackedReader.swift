@@ -56,8 +56,10 @@ final class HijackedReader: FileReader {
     PictureLie.reply(Self.order(in: descriptor), request)
   }
 
-  func mend(_ descriptor: Int32, output: Int32?, _ request: MendRequest) -> MendReply {
-    MendLie.reply(Self.order(in: descriptor), descriptor, output, request)
+  func mend(
+    _ descriptor: Int32, output: Int32?, _ request: MendRequest, willWrite: () -> Void
+  ) -> MendReply {
+    MendLie.reply(Self.order(in: descriptor), descriptor, output, request, willWrite)
   }
 
   /// The order; while that is to hold, waits for the file to give another.

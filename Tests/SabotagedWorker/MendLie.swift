@@ -6,7 +6,7 @@ import ReelWire
 /// What a mender that was taken over writes instead of the mended file.
 enum MendLie {
   static func reply(
-    _ order: String, _ descriptor: Int32, _ output: Int32?, _ request: MendRequest
+    _ order: String, _ descriptor: Int32, _ output: Int32?, _ request: MendRequest, _ willWrite: () -> Void
   ) -> MendReply {
     let words = order.prefix { $0 != "\0" }.split(separator: " ", maxSplits: 1).map(String.init)
     guard case .mend(let file, _) = request, let output, words.first == "mend" else {
@@ -17,8 +17,11 @@ enum MendLie {
     var said = Set<Mend>([.faststart])
     var size = file.size
     let order = words.last ?? ""
+    // What is written may also be told only when it is there.
+    if order != "at-once" { willWrite() }
     switch order {
-    case "honest": break
+    case "honest", "at-once": break
+    case "twice": willWrite()
     case "flip": bytes[bytes.count * 3 / 4] ^= 1
     case "short": bytes.removeLast(bytes.count / 4)
     case "more": size += 1

@@ -10,7 +10,9 @@ extension ReadingLoop {
       else { return }
       output = second
     }
-    let reply = reader.mend(descriptor, output: output, request)
+    let reply = reader.mend(descriptor, output: output, request) {
+      if let frame = try? MendReply.writing.encoded() { _ = channel.send(frame) }
+    }
     close(descriptor)
     if let output { close(output) }
     guard let frame = try? reply.encoded() else { return }

@@ -27,7 +27,10 @@ package protocol FileReader {
   /// - Parameters:
   ///   - descriptor: as above.
   ///   - output: the file to be written; nil where there is none.
-  func mend(_ descriptor: Int32, output: Int32?, _ request: MendRequest) -> MendReply
+  ///   - willWrite: called once before anything is written, if it is.
+  func mend(
+    _ descriptor: Int32, output: Int32?, _ request: MendRequest, willWrite: () -> Void
+  ) -> MendReply
 }
 
 /// What every worker does: it reads strangers' files, one at a time, from descriptors that its parent passes to it.
