@@ -44,9 +44,13 @@ static int limit(int resource, rlim_t soft, rlim_t hard) {
   return setrlimit(resource, &new) < 0 ? -errno : 0;
 }
 
-int reel_confine_descriptors(int descriptors) {
-  rlim_t count = (rlim_t)(reel_worker_channel + 1 + descriptors);
-  return limit(RLIMIT_NOFILE, count, count);
+int reel_confine_forked_limits(const reel_bounds *bounds) {
+  // The parent moves the soft limit on with each file.
+  int error = limit(RLIMIT_CPU, (rlim_t)bounds->seconds, (rlim_t)reel_last_second(bounds->seconds));
+  if (!error) error = limit(RLIMIT_FSIZE, (rlim_t)bounds->output, (rlim_t)bounds->output);
+  rlim_t descriptors = (rlim_t)(reel_worker_channel + 1 + bounds->descriptors);
+  if (!error) error = limit(RLIMIT_NOFILE, descriptors, descriptors);
+  return error;
 }
 
 int reel_confine_limits(const reel_bounds *bounds) {
@@ -54,10 +58,7 @@ int reel_confine_limits(const reel_bounds *bounds) {
   if (mapped < 0) return -ENOENT;
   rlim_t memory = (rlim_t)(mapped + bounds->memory);
   int error = limit(RLIMIT_AS, memory, memory);
-  // The parent moves the soft limit on with each file.
-  if (!error) error = limit(RLIMIT_CPU, (rlim_t)bounds->seconds, (rlim_t)reel_last_second(bounds->seconds));
-  if (!error) error = limit(RLIMIT_FSIZE, (rlim_t)bounds->output, (rlim_t)bounds->output);
   if (!error) error = limit(RLIMIT_CORE, 0, 0);
-  if (!error) error = reel_confine_descriptors(bounds->descriptors);
+  if (!error) error = reel_confine_forked_limits(bounds);
   return error;
 }

@@ -129,11 +129,12 @@ static int allow_forking(scmp_filter_ctx filter) {
   return error;
 }
 
-int reel_confine_system_calls_of_fork_server(void) {
+int reel_confine_system_calls_of_fork_server(bool mends) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
   if (!filter) return -ENOMEM;
   int error = allow_reading(filter);
   if (!error) error = allow_forking(filter);
+  if (!error && mends) error = allow_mending(filter);
   if (!error) error = seccomp_load(filter);
   seccomp_release(filter);
   return error;

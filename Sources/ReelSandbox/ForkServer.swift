@@ -19,7 +19,7 @@ final class ForkServer: @unchecked Sendable {
   /// A worker that is ready and has read nothing. Blocks.
   /// - Throws: as ``WorkerStarter/start(_:_:)``.
   func fork(
-    forPictures isForPictures: Bool = false, _ buffer: FrameBuffer, _ cancellation: CancellationFlag
+    _ request: ForkRequest, _ buffer: FrameBuffer, _ cancellation: CancellationFlag
   ) throws(ProbeError) -> ReadyWorker {
     lock.wait()
     defer { lock.signal() }
@@ -28,7 +28,7 @@ final class ForkServer: @unchecked Sendable {
       // A server that hangs must not outlast a run that is cancelled.
       let killing = cancellation.onSet { [process = server.worker.process] in process.kill() }
       defer { cancellation.clear(killing) }
-      if let worker = try fork(ForkRequest(isForPictures: isForPictures), from: server, buffer) {
+      if let worker = try fork(request, from: server, buffer) {
         starter.breaker.succeeded()
         return worker
       }
@@ -83,10 +83,11 @@ final class ForkServer: @unchecked Sendable {
       throw .exhausted(error) ?? .noReader("\(error)")
     }
     let worker = Worker(
-      process: ChildProcess(adopting: child, processorSeconds: starter.settings.start.processorSeconds),
+      process: ChildProcess(adopting: child, processorSeconds: request.processorSeconds),
       channel: channel, buffer: buffer)
     guard case .frame(let answer) = worker.receive(until: deadline),
-      let hello = try? WorkerHello(decoding: answer), starter.settings.letsReadOn(worker)
+      let hello = try? WorkerHello(decoding: answer),
+      worker.process.allow(processorSeconds: request.processorSeconds)
     else { return nil }
     return ReadyWorker(worker: worker, hello: hello)
   }

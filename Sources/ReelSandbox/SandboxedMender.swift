@@ -6,35 +6,23 @@ import Synchronization
 
 /// Mends files in confined processes, and proves that nothing else has become of them.
 ///
-/// Three processes have a part in it, each of which is handed one file and ends with its answer: one writes the mended
-/// file, one reads the source, and one reads what was written. Only where the last two say the same of every packet is the
-/// mended file believed.
+/// Three processes have a part in it, each of which has read nothing before, is handed one file, and ends with its answer:
+/// one writes the mended file, one reads the source, and one reads what was written. Only where the last two say the same
+/// of every packet is the mended file believed.
 package struct SandboxedMender: MediaMender {
-  private let settings: WorkerSettings
-  private let starter: WorkerStarter
-  private let proving: WorkerStarter
+  private let writers: SandboxedProber
+  private let provers: SandboxedProber
   private let isKept: Bool
+  private var settings: WorkerSettings { writers.settings }
 
   /// - Parameters:
-  ///   - worker: where `reel-probe-worker` is.
-  ///   - isolation: how far it is confined.
-  ///   - deadline: how long reading a small file may take; a large one may take longer.
-  ///   - prover: where the worker is that reads for the proof; nil for the same.
+  ///   - prober: has the workers; it mends. Its deadline is for a small file; a large one may take longer.
+  ///   - provers: has those that read for the proof; nil for the same.
   ///   - isKept: whether what is written goes to the disk while it is proved, because it stays there.
-  package init(
-    worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto,
-    deadline: Duration = SandboxedProber.defaultDeadline, prover: WorkerLocation? = nil,
-    isKept: Bool = false
-  ) {
+  package init(_ prober: SandboxedProber, provers: SandboxedProber? = nil, isKept: Bool = false) {
+    writers = prober
+    self.provers = provers ?? prober
     self.isKept = isKept
-    settings = WorkerSettings(
-      location: worker, isolation: isolation, limits: ProbeLimits(), deadline: deadline,
-      startDeadline: max(deadline, .seconds(60)), filesPerWorker: 1)
-    var proving = settings
-    if let prover { proving.location = prover }
-    let thread = SpawnThread()
-    starter = WorkerStarter(settings: settings, thread: thread, breaker: StartCircuitBreaker())
-    self.proving = WorkerStarter(settings: proving, thread: thread, breaker: StartCircuitBreaker())
   }
 
   /// Has `file` mended, and proves it. Blocks.
@@ -193,20 +181,18 @@ package struct SandboxedMender: MediaMender {
   // MARK: Workers
 
   private func exchange(
-    _ request: MendRequest, _ descriptor: Descriptor, _ output: Descriptor?, outputSize: Int64?,
+    _ question: MendRequest, _ descriptor: Descriptor, _ output: Descriptor?, outputSize: Int64?,
     _ stored: Int64, _ cancellation: CancellationFlag, onWriting: @escaping () -> Void = {}
   ) throws(MendError) -> MendReply {
-    let starter = output == nil ? proving : starter
-    var settings = starter.settings
-    settings.outputSize = outputSize
+    var settings = settings
     settings.deadline = deadline(for: stored)
     settings.limits.processorSeconds += Int(clamping: stored / (50 << 20))
+    let request = settings.fork(outputSize.map { .mending(outputSize: $0) } ?? .reading)
     let ready = try orMendError { () throws(ProbeError) in
-      try WorkerStarter(settings: settings, thread: starter.thread, breaker: starter.breaker)
-        .start(FrameBuffer(), cancellation)
+      try (output == nil ? provers : writers).freshWorker(request, cancellation)
     }
     return try MendExchange(
-      request: request, descriptor: descriptor, output: output, worker: ready.worker, settings: settings,
+      request: question, descriptor: descriptor, output: output, worker: ready.worker, settings: settings,
       cancellation: cancellation, onWriting: onWriting
     ).run()
   }

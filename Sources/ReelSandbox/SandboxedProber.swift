@@ -1,4 +1,5 @@
 import ReelCore
+import ReelWire
 import Synchronization
 
 /// Reads files in confined processes of their own, so that a hostile one can at worst spoil its own answer.
@@ -13,8 +14,7 @@ public final class SandboxedProber: MediaProber {
   private let version = Mutex<ReaderVersion?>(nil)
   /// One worker is enough to ask for the version.
   private let asking = Mutex(())
-  private let location: WorkerLocation
-  private let losses: WorkerLosses
+  private let starter: WorkerStarter
   private let server: ForkServer?
   /// For calls from code that must not block.
   private let queue: BlockingQueue
@@ -32,21 +32,22 @@ public final class SandboxedProber: MediaProber {
   ///   - limits: how much the reading of one file may cost.
   ///   - idleTime: workers that nobody has needed for that long end.
   ///   - makesPosters: whether posters will be made of many files: each takes a fresh worker.
-  public init(
+  ///   - mends: whether a ``SandboxedMender`` has its workers from this.
+  package init(
     worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto, workers: Int,
     deadline: Duration = defaultDeadline, filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(),
-    idleTime: Duration = .seconds(2), makesPosters: Bool = false
+    idleTime: Duration = .seconds(2), makesPosters: Bool = false, mends: Bool
   ) {
     let settings = WorkerSettings(
       location: worker, isolation: isolation, limits: limits, deadline: deadline,
       // Loading FFmpeg takes 30 ms, and ten seconds on a machine that is busy enough: no reason to end a run.
       startDeadline: max(deadline, .seconds(60)), filesPerWorker: max(1, filesPerWorker),
       // A single worker that is kept has nobody to share what it has loaded with.
-      forks: isolation == .strict || isolation == .auto && (workers > 1 || makesPosters))
+      forks: isolation == .strict || isolation == .auto && (workers > 1 || makesPosters || mends),
+      mends: mends)
     self.settings = settings
-    location = worker
     let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartCircuitBreaker())
-    losses = starter.losses
+    self.starter = starter
     let server = settings.forks ? ForkServer(starter) : nil
     self.server = server
     pool = WorkerPool(size: max(1, workers), idleTime: idleTime, makeSlot: { WorkerSlot(starter, server) }) {
@@ -54,6 +55,18 @@ public final class SandboxedProber: MediaProber {
     }
     // As many again look at first bytes while the others wait for their workers.
     queue = BlockingQueue(label: "reel.probe", width: 2 * max(1, workers))
+  }
+
+  /// The same, for one that mends nothing.
+  public convenience init(
+    worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto, workers: Int,
+    deadline: Duration = defaultDeadline, filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(),
+    idleTime: Duration = .seconds(2), makesPosters: Bool = false
+  ) {
+    self.init(
+      worker: worker, isolation: isolation, workers: workers, deadline: deadline,
+      filesPerWorker: filesPerWorker, limits: limits, idleTime: idleTime, makesPosters: makesPosters,
+      mends: false)
   }
 
   /// A file that takes longer than `patience` comes back pending: its worker ends, and ``PendingProbe/finish()`` reads
@@ -92,7 +105,7 @@ public final class SandboxedProber: MediaProber {
 
   /// - Throws: `workerMissing` when there is no such program.
   public func checkInstallation() throws(ProbeError) {
-    _ = try location.resolve()
+    _ = try settings.location.resolve()
   }
 
   /// Looks at the first bytes.
@@ -129,12 +142,25 @@ public final class SandboxedProber: MediaProber {
 
   /// How many readers crashed, were ended at a file (by its deadline, its limits or the sandbox), or gave way to others
   /// because a file took long. Each was replaced when there was a file for it.
-  public var replacedWorkers: Int { losses.count }
+  public var replacedWorkers: Int { starter.losses.count }
 
   /// What the tests wait for.
   var counts: (lent: Int, waiting: Int, postponed: Int) {
     let (lent, waiting) = pool.counts
     return (lent, waiting, postponed.taken)
+  }
+
+  /// A worker that has read nothing, for one file. Blocks.
+  /// - Throws: as ``WorkerStarter/start(_:_:)``.
+  func freshWorker(
+    _ request: ForkRequest, _ cancellation: CancellationFlag
+  ) throws(ProbeError) -> ReadyWorker {
+    guard let server else { return try starter.start(FrameBuffer(), cancellation) }
+    let ready = try server.fork(request, FrameBuffer(), cancellation)
+    guard settings.isolation != .strict || ready.hello.isolation == .full else {
+      throw .lessIsolation(ready.hello.isolation)
+    }
+    return ready
   }
 
   /// Has the slot's worker say its version, and gives the slot back.

@@ -41,14 +41,15 @@ struct WorkerSettings: Sendable {
   var filesPerWorker: Int
   /// Whether what is started is a fork server.
   var forks = false
-  /// The largest file that the worker may write; nil for one that writes none.
-  var outputSize: Int64?
+  /// Whether some of those that it forks write files.
+  var mends = false
 
   /// What a process is told that is started, not forked.
   var start: WorkerStart {
     WorkerStart(
       role: role, memory: min(max(limits.memory, 1 << 20), 1 << 40),
-      processorSeconds: min(max(limits.processorSeconds, 1), 86_400), outputSize: max(0, outputSize ?? 0))
+      // What is forked has limits of its own.
+      processorSeconds: mends ? 86_400 : fork(.reading).processorSeconds)
   }
 
   /// What a worker is asked about a file. Its own deadline is a little before ours, so that what is slow without
@@ -59,6 +60,11 @@ struct WorkerSettings: Sendable {
       milliseconds: Int(clamping: max(1, min(86_400_000, (deadline * 0.9).wholeMilliseconds))))
   }
 
+  /// What a fork server is asked for.
+  func fork(_ purpose: ForkRequest.Purpose) -> ForkRequest {
+    ForkRequest(purpose, processorSeconds: min(max(limits.processorSeconds, 1), 86_400))
+  }
+
   /// Gives `worker` the processor time of one more file; false when that could not be had.
   func letsReadOn(_ worker: Worker) -> Bool {
     isolation == .none || worker.process.allow(processorSeconds: limits.processorSeconds)
@@ -67,7 +73,7 @@ struct WorkerSettings: Sendable {
   private var role: WorkerStart.Role {
     switch isolation {
     case .none: .unconfined
-    case .auto, .strict: outputSize != nil ? .mender : forks ? .forkServer : .confined
+    case .auto, .strict: !forks ? .confined : mends ? .mendingForkServer : .forkServer
     }
   }
 }

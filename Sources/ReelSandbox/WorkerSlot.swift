@@ -15,7 +15,7 @@ final class WorkerSlot: @unchecked Sendable {
     settings = starter.settings
     losses = starter.losses
     source =
-      if let server, settings.isolation == .strict { FreshWorkers(server) } else {
+      if let server, settings.isolation == .strict { FreshWorkers(settings, server) } else {
         PersistentWorker(starter, server)
       }
   }

@@ -40,7 +40,7 @@ final class PersistentWorker: WorkerSource {
   }
 
   func workerForPictures(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
-    try fresh(forPictures: true, cancellation)
+    try fresh(.pictures, cancellation)
   }
 
   func prepare(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
@@ -56,38 +56,40 @@ final class PersistentWorker: WorkerSource {
 
   private func ready(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
     if let kept, starter.settings.letsReadOn(kept.worker) { return kept }
-    return try fresh(forPictures: false, cancellation)
+    return try fresh(.reading, cancellation)
   }
 
   private func fresh(
-    forPictures isForPictures: Bool, _ cancellation: CancellationFlag
+    _ purpose: ForkRequest.Purpose, _ cancellation: CancellationFlag
   ) throws(ProbeError) -> ReadyWorker {
-    if let server { return try server.fork(forPictures: isForPictures, buffer, cancellation) }
+    if let server { return try server.fork(starter.settings.fork(purpose), buffer, cancellation) }
     return try starter.start(buffer, cancellation)
   }
 }
 
 /// A fresh worker for each file.
 final class FreshWorkers: WorkerSource {
+  private let settings: WorkerSettings
   private let server: ForkServer
   private let buffer = FrameBuffer()
 
-  init(_ server: ForkServer) {
+  init(_ settings: WorkerSettings, _ server: ForkServer) {
+    self.settings = settings
     self.server = server
   }
 
   func worker(alone: Bool, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
-    try worker(forPictures: false, cancellation)
+    try worker(for: .reading, cancellation)
   }
 
   func workerForPictures(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
-    try worker(forPictures: true, cancellation)
+    try worker(for: .pictures, cancellation)
   }
 
   private func worker(
-    forPictures isForPictures: Bool, _ cancellation: CancellationFlag
+    for purpose: ForkRequest.Purpose, _ cancellation: CancellationFlag
   ) throws(ProbeError) -> ReadyWorker {
-    let ready = try server.fork(forPictures: isForPictures, buffer, cancellation)
+    let ready = try server.fork(settings.fork(purpose), buffer, cancellation)
     guard ready.hello.isolation == .full else { throw .lessIsolation(ready.hello.isolation) }
     // It reads this one file.
     return ReadyWorker(

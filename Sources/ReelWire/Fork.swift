@@ -1,20 +1,57 @@
 /// Asks a fork server for a worker; the worker's end of its channel comes with the frame.
 package struct ForkRequest: Hashable, Sendable {
-  /// Whether it is to make pictures, and not to read facts.
-  package var isForPictures: Bool
+  /// What a worker is for.
+  package enum Purpose: Hashable, Sendable {
+    case reading
+    case pictures
+    /// Reading a file and writing another one, of at most so many bytes. For a fork server that mends.
+    case mending(outputSize: Int64)
 
-  /// - Parameter isForPictures: as the property.
-  package init(isForPictures: Bool) { self.isForPictures = isForPictures }
+    /// Nil for one that writes no file.
+    package var outputSize: Int64? {
+      if case .mending(let size) = self { size } else { nil }
+    }
+  }
+  /// What it is for.
+  package let purpose: Purpose
+  /// Seconds of processor time for one file; at most those of the fork server.
+  package let processorSeconds: Int
+
+  /// - Parameters: as the properties; seconds from 1 to a day.
+  package init(_ purpose: Purpose, processorSeconds: Int) {
+    self.purpose = purpose
+    self.processorSeconds = processorSeconds
+  }
+
+  private enum Kind: CaseIterable {
+    case reading, pictures, mending
+  }
 
   /// The frame.
   package func encoded() throws(WireError) -> [UInt8] {
-    try WireFrame.encode(.fork) { writer throws(WireError) in writer.flag(isForPictures) }
+    try WireFrame.encode(.fork) { writer throws(WireError) in
+      switch purpose {
+      case .reading: writer.code(Kind.reading)
+      case .pictures: writer.code(Kind.pictures)
+      case .mending(let size):
+        writer.code(Kind.mending)
+        writer.number(size)
+      }
+      writer.number(Int64(processorSeconds))
+    }
   }
 
   /// - Throws: ``WireError`` for anything but such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .fork) { reader throws(WireError) in
-      ForkRequest(isForPictures: try reader.flag("pictures"))
+      let purpose: Purpose =
+        switch try reader.code(Kind.self, "purpose") {
+        case .reading: .reading
+        case .pictures: .pictures
+        case .mending: .mending(outputSize: try reader.number(in: 0...Int64.max, "outputSize"))
+        }
+      return ForkRequest(
+        purpose, processorSeconds: Int(try reader.number(in: 1...86_400, "processorSeconds")))
     }
   }
 }

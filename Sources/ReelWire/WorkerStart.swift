@@ -8,8 +8,8 @@ package struct WorkerStart: Hashable, Sendable {
     case confined
     /// Reads nothing: forks workers that do, confined as far as the kernel can.
     case forkServer
-    /// Reads one file and writes another, confined as far as the kernel can.
-    case mender
+    /// The same, and some of the workers write a file.
+    case mendingForkServer
   }
   /// What the process becomes.
   package let role: Role
@@ -17,15 +17,12 @@ package struct WorkerStart: Hashable, Sendable {
   package let memory: Int64
   /// Seconds of processor time for one file.
   package let processorSeconds: Int
-  /// The largest file that it may write, in bytes.
-  package let outputSize: Int64
 
   /// - Parameters: as the properties; memory from 1 MiB to 1 TiB, seconds from 1 to a day.
-  package init(role: Role, memory: Int64, processorSeconds: Int, outputSize: Int64 = 0) {
+  package init(role: Role, memory: Int64, processorSeconds: Int) {
     self.role = role
     self.memory = memory
     self.processorSeconds = processorSeconds
-    self.outputSize = outputSize
   }
 
   /// The frame.
@@ -34,7 +31,6 @@ package struct WorkerStart: Hashable, Sendable {
       writer.code(role)
       writer.number(memory)
       writer.number(Int64(processorSeconds))
-      writer.number(outputSize)
     }
   }
 
@@ -44,8 +40,7 @@ package struct WorkerStart: Hashable, Sendable {
       WorkerStart(
         role: try reader.code(Role.self, "role"),
         memory: try reader.number(in: 1 << 20...1 << 40, "memory"),
-        processorSeconds: Int(try reader.number(in: 1...86_400, "processorSeconds")),
-        outputSize: try reader.number(in: 0...Int64.max, "outputSize"))
+        processorSeconds: Int(try reader.number(in: 1...86_400, "processorSeconds")))
     }
   }
 }

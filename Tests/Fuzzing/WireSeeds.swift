@@ -19,7 +19,7 @@ enum WireSeeds {
       try WorkerStart(role: .confined, memory: 512 << 20, processorSeconds: 10).encoded(),
       try WorkerHello(version: ReaderVersion(reel: "1.0.0", ffmpeg: "59.27.100"), isolation: .none).encoded(),
       try ReadRequest(size: 1000, container: .mp4, byteBudget: 1 << 20, milliseconds: 9000).encoded(),
-      try ForkRequest(isForPictures: false).encoded(), try ForkReply.forked(4711).encoded(),
+      try ForkRequest(.reading, processorSeconds: 10).encoded(), try ForkReply.forked(4711).encoded(),
       try ForkReply.failed(11).encoded(),
       try ReceiptRequest().encoded(),
       try RangeRequest(position: 4096, count: 1024, expected: 300_000).encoded(),

@@ -28,13 +28,18 @@ import Testing
     }
   }
 
+  private func mender() -> SandboxedMender {
+    SandboxedMender(SandboxedProber(workers: 1, deadline: patience, mends: true))
+  }
+
   private func clip(_ name: String) throws -> SourceFile {
     try TestFolder.open(try #require(RealWorkerTests.clips.first { $0.hasSuffix("/" + name) }))
   }
 
   @Test(arguments: IsolationRequest.allCases)
   func confinedMends(_ isolation: IsolationRequest) throws {
-    let mender = SandboxedMender(isolation: isolation, deadline: patience)
+    let mender = SandboxedMender(
+      SandboxedProber(isolation: isolation, workers: 1, deadline: patience, mends: true))
     let outcome = try mend(mender, try clip("moov-at-end.mp4")).get()
     #expect(outcome.done == [.faststart] && outcome.pictures > 0)
     let prober = SandboxedProber(isolation: isolation, workers: 1, deadline: patience)
@@ -43,13 +48,13 @@ import Testing
   }
 
   @Test func whatIsWellIsNotWritten() throws {
-    let outcome = try mend(SandboxedMender(deadline: patience), try clip("faststart.mp4")).get()
+    let outcome = try mend(mender(), try clip("faststart.mp4")).get()
     #expect(outcome.done.isEmpty)
     #expect(try folder.open("mended").size == 0)
   }
 
   @Test func whatCannotBeReadHasItsCode() throws {
-    let mender = SandboxedMender(deadline: patience)
+    let mender = mender()
     for path in RealWorkerTests.broken {
       guard case .failure(let error) = try mend(mender, try TestFolder.open(path)) else { continue }
       #expect(
@@ -75,7 +80,8 @@ import Testing
 
   private func code(_ order: String) throws -> MendError.Code? {
     let mender = SandboxedMender(
-      worker: Sabotaged.worker, deadline: patience, prover: .path(Program.path("reel-probe-worker")))
+      SandboxedProber(worker: Sabotaged.worker, workers: 1, deadline: patience, mends: true),
+      provers: SandboxedProber(workers: 1, deadline: patience, mends: true))
     switch try mend(mender, try obeyed("mend " + order)) {
     case .success: return nil
     case .failure(let error): return error.code

@@ -149,7 +149,7 @@ import Testing
     var child = reel_child()
     #expect(reel_child_spawn("\(folder.path)/worker", ends.theirs.rawValue, &child) == 0)
     let worker = Worker(process: ChildProcess(adopting: child), channel: ends.ours, buffer: FrameBuffer())
-    let frame = try ForkRequest(isForPictures: false).encoded()
+    let frame = try ForkRequest(.reading, processorSeconds: 10).encoded()
     var sent = 0
     while sent < 100_000, worker.send(frame) { sent += 1 }
     #expect((1..<100_000).contains(sent))

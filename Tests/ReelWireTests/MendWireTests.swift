@@ -48,8 +48,6 @@ import Testing
 
   @Test func output() throws {
     #expect(try MendOutputRequest(decoding: MendOutputRequest().encoded()) == MendOutputRequest())
-    let start = WorkerStart(role: .mender, memory: 512 << 20, processorSeconds: 10, outputSize: 1 << 40)
-    #expect(try WorkerStart(decoding: start.encoded()) == start)
   }
 
   /// Whatever byte is another one, it is refused or read as a whole.

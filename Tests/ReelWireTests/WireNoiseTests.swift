@@ -42,16 +42,16 @@ import Testing
   }
 
   /// What every frame of today has behind its first four bytes.
-  private static let version = (try? ForkRequest(isForPictures: false).encoded())?[4] ?? 0
+  private static let version = (try? ForkRequest(.reading, processorSeconds: 10).encoded())?[4] ?? 0
 
   @Test func otherVersionsAreNamed() throws {
-    var frame = try ForkRequest(isForPictures: false).encoded()
-    frame[4] = 9
-    #expect(throws: WireError.version(9)) { try ForkRequest(decoding: frame) }
+    var frame = try ForkRequest(.reading, processorSeconds: 10).encoded()
+    frame[4] = Self.version &+ 1
+    #expect(throws: WireError.version(Self.version &+ 1)) { try ForkRequest(decoding: frame) }
     frame[0] = 0
     #expect(throws: WireError.notAFrame) { try ForkRequest(decoding: frame) }
     #expect(throws: WireError.kind(5)) {
-      try ReadReply(decoding: try ForkRequest(isForPictures: false).encoded())
+      try ReadReply(decoding: try ForkRequest(.reading, processorSeconds: 10).encoded())
     }
     let long = [UInt8](repeating: 0x52, count: WireFrame.largest + 1)
     #expect(throws: WireError.length) { try ReadReply(decoding: long) }

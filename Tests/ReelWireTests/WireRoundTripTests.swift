@@ -27,8 +27,10 @@ import Testing
   }
 
   @Test func otherFrames() throws {
-    let start = WorkerStart(role: .forkServer, memory: 512 << 20, processorSeconds: 10)
-    #expect(try WorkerStart(decoding: start.encoded()) == start)
+    for role in WorkerStart.Role.allCases {
+      let start = WorkerStart(role: role, memory: 512 << 20, processorSeconds: 10)
+      #expect(try WorkerStart(decoding: start.encoded()) == start)
+    }
     for level in IsolationLevel.allCases {
       let hello = WorkerHello(version: ReaderVersion(reel: "0.1.0", ffmpeg: "59.27.100"), isolation: level)
       #expect(try WorkerHello(decoding: hello.encoded()) == hello)
@@ -37,9 +39,10 @@ import Testing
       let request = ReadRequest(size: 1 << 40, container: container, byteBudget: 5, milliseconds: 9000)
       #expect(try ReadRequest(decoding: request.encoded()) == request)
     }
-    #expect(
-      try ForkRequest(decoding: ForkRequest(isForPictures: true).encoded())
-        == ForkRequest(isForPictures: true))
+    for purpose in [.reading, .pictures, .mending(outputSize: 1 << 40)] as [ForkRequest.Purpose] {
+      let request = ForkRequest(purpose, processorSeconds: 10)
+      #expect(try ForkRequest(decoding: request.encoded()) == request)
+    }
     for reply in [ForkReply.forked(77), .failed(11)] {
       #expect(try ForkReply(decoding: reply.encoded()) == reply)
     }

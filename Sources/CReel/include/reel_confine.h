@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // What this process may still use once it is confined.
@@ -32,8 +33,8 @@ int reel_confine_privileges(void);
 // Limits on memory, processor time, descriptors and the size of files.
 int reel_confine_limits(const reel_bounds *bounds);
 
-// Fewer descriptors: so many above the channel.
-int reel_confine_descriptors(int descriptors);
+// The same for a process that was forked, but for memory: it has its server's limit.
+int reel_confine_forked_limits(const reel_bounds *bounds);
 
 // Landlock: no file, no TCP port; where the kernel has scopes, no signal and no abstract socket to the outside.
 // Needs one free descriptor while it works.
@@ -47,5 +48,5 @@ int reel_confine_system_calls(void);
 int reel_confine_system_calls_of_mender(void);
 
 // The same for a process that forks workers (`reel_child_fork_sibling`): besides, it may start them, and confine them
-// further.
-int reel_confine_system_calls_of_fork_server(void);
+// further; among them such as copy, where it `mends`.
+int reel_confine_system_calls_of_fork_server(bool mends);

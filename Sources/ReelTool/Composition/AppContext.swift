@@ -28,8 +28,9 @@ struct AppContext: Sendable {
   ) async throws -> AppContext {
     // What can be wrong in the settings is found out before anything is made.
     let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
+    let mends = settings.mend?.mends.isEmpty == false
     let prober = try prober(
-      settings, workers: min(jobs, processors), makesPosters: posters != .none && jobs > 1)
+      settings, workers: min(jobs, processors), makesPosters: posters != .none && jobs > 1, mends: mends)
     let place = try CatalogPlace(settings)
     let path = place.library
     // Before the catalog: a destination that is none makes no library.
@@ -49,7 +50,7 @@ struct AppContext: Sendable {
       prober: prober, posters: posters == .none ? nil : prober, uploader: try stores.decorated(store),
       recorder: try stores.decoratedRecorder(store),
       catalog: catalog, staging: TemporaryStaging(folder: copies))
-    if settings.mend?.mends.isEmpty == false { services.mender = try mender(settings) }
+    if mends { services.mender = SandboxedMender(prober) }
     services.wording = FlagNames.put
     services.onStep = DebugSteps.observer()
     let times = StageTimes()
@@ -150,20 +151,13 @@ struct AppContext: Sendable {
   static var processors: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
   static func prober(
-    _ settings: Settings, workers: Int, makesPosters: Bool = false
+    _ settings: Settings, workers: Int, makesPosters: Bool = false, mends: Bool = false
   ) throws -> SandboxedProber {
     SandboxedProber(
       worker: settings.worker.map { .path($0) } ?? .installed, isolation: try isolation(settings),
       workers: max(1, workers),
       deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
-      makesPosters: makesPosters)
-  }
-
-  static func mender(_ settings: Settings, isKept: Bool = false) throws -> SandboxedMender {
-    SandboxedMender(
-      worker: settings.worker.map { .path($0) } ?? .installed, isolation: try isolation(settings),
-      deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
-      isKept: isKept)
+      makesPosters: makesPosters, mends: mends)
   }
 
   private static func isolation(_ settings: Settings) throws -> IsolationRequest {

@@ -41,8 +41,8 @@ struct MendSession: Sendable {
       skippedDirectories: [target.folder.flatMap { DirectoryIdentity(at: $0) }].compactMap(\.self))
     width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
     if target.replaces { claimed.protect(paths) }
-    prober = try AppContext.prober(settings, workers: width)
-    mender = try AppContext.mender(settings, isKept: true)
+    prober = try AppContext.prober(settings, workers: width, mends: true)
+    mender = SandboxedMender(prober, isKept: true)
   }
 
   /// Calls `report` with what became of each file, in order, and gives how it went.

@@ -15,33 +15,35 @@ struct Confinement {
   }
 
   /// Confines this process, as one that reads nothing and forks workers.
-  static func ofForkServer(_ start: WorkerStart) -> Confinement {
-    var confinement = withoutFilter(start)
-    confinement.hasFilter = reel_confine_system_calls_of_fork_server() == 0
+  /// - Parameter mends: whether some of them write.
+  static func ofForkServer(_ start: WorkerStart, mends: Bool) -> Confinement {
+    var confinement = withoutFilter(start, outputSize: mends ? .max : nil)
+    confinement.hasFilter = reel_confine_system_calls_of_fork_server(mends) == 0
     return confinement
   }
 
-  /// Confines this process, as one that reads one file and writes another.
-  static func ofMender(_ start: WorkerStart) -> Confinement {
-    var confinement = withoutFilter(start, descriptors: 2)
-    confinement.hasFilter = reel_confine_system_calls_of_mender() == 0
-    return confinement
-  }
-
-  private static func withoutFilter(_ start: WorkerStart, descriptors: Int32 = 1) -> Confinement {
-    let bounds = reel_bounds(
-      memory: start.memory, seconds: Int32(clamping: start.processorSeconds), descriptors: descriptors,
-      output: descriptors > 1 ? start.outputSize : 0)
+  private static func withoutFilter(_ start: WorkerStart, outputSize: Int64? = nil) -> Confinement {
+    let bounds = bounds(start.processorSeconds, memory: start.memory, outputSize: outputSize)
     let hasPrivileges = reel_confine_privileges() == 0
     let limits = withUnsafePointer(to: bounds) { reel_confine_limits($0) == 0 }
     return Confinement(
       hasLimits: hasPrivileges && limits, hasLandlock: reel_confine_landlock() == 0, hasFilter: false)
   }
 
-  /// Confines this process, which a fork server of this confinement has forked, as one that reads files.
-  func ofForkedWorker() -> Confinement {
-    Confinement(
-      hasLimits: hasLimits, hasLandlock: hasLandlock, hasFilter: reel_confine_system_calls() == 0)
+  /// Confines this process, which a fork server of this confinement has forked, as one that does what `request` asks for.
+  func ofForkedWorker(_ request: ForkRequest) -> Confinement {
+    let bounds = Self.bounds(request.processorSeconds, memory: 0, outputSize: request.purpose.outputSize)
+    let limits = withUnsafePointer(to: bounds) { reel_confine_forked_limits($0) == 0 }
+    let filter =
+      request.purpose.outputSize == nil ? reel_confine_system_calls() : reel_confine_system_calls_of_mender()
+    return Confinement(hasLimits: hasLimits && limits, hasLandlock: hasLandlock, hasFilter: filter == 0)
+  }
+
+  /// - Parameter outputSize: nil for a process that gets no file to write.
+  private static func bounds(_ processorSeconds: Int, memory: Int64, outputSize: Int64?) -> reel_bounds {
+    reel_bounds(
+      memory: memory, seconds: Int32(clamping: processorSeconds), descriptors: outputSize == nil ? 1 : 2,
+      output: outputSize ?? 0)
   }
 
   var level: IsolationLevel {

@@ -8,18 +8,21 @@ struct ForkServer<Reader: FileReader> {
   let handshake: Handshake
   let loop: ReadingLoop<Reader>
 
-  func run(_ start: WorkerStart) {
-    let confinement = Confinement.ofForkServer(start)
+  /// - Parameter mends: whether some of those that it forks write.
+  func run(_ start: WorkerStart, mends: Bool) {
+    let confinement = Confinement.ofForkServer(start, mends: mends)
     guard handshake.send(confinement.level) else { return }
     var pictures = 0
     while case .frame(let frame, let descriptor?) = channel.receive(),
       let request = try? ForkRequest(decoding: frame)
     {
-      if request.isForPictures { pictures += 1 }
-      // For one alone it would cost more than it saves.
-      if request.isForPictures && pictures == 2 { loop.reader.prepareForPictures() }
+      if request.purpose == .pictures {
+        pictures += 1
+        // For one alone it would cost more than it saves.
+        if pictures == 2 { loop.reader.prepareForPictures() }
+      }
       let result = reel_child_fork_sibling()
-      if result == 0 { work(on: descriptor, confinement) }
+      if result == 0 { work(on: descriptor, confinement, request) }
       close(descriptor)
       let reply = result > 0 ? ForkReply.forked(result) : .failed(-result)
       guard let frame = try? reply.encoded(), channel.send(frame) else { return }
@@ -27,10 +30,10 @@ struct ForkServer<Reader: FileReader> {
   }
 
   /// The worker: its channel takes the place of the server's.
-  private func work(on descriptor: Int32, _ confinement: Confinement) -> Never {
+  private func work(on descriptor: Int32, _ confinement: Confinement, _ request: ForkRequest) -> Never {
     _ = reel_child_die_with_parent()
     if dup2(descriptor, reel_worker_channel) == reel_worker_channel, close(descriptor) == 0,
-      handshake.send(confinement.ofForkedWorker().level)
+      handshake.send(confinement.ofForkedWorker(request).level)
     {
       loop.run()
     }

@@ -61,8 +61,9 @@ package enum WorkerProgram {
     switch start.role {
     case .unconfined: if handshake.send(.none) { loop.run() }
     case .confined: if handshake.send(Confinement.ofWorker(start).level) { loop.run() }
-    case .mender: if handshake.send(Confinement.ofMender(start).level) { loop.run() }
-    case .forkServer: ForkServer(channel: channel, handshake: handshake, loop: loop).run(start)
+    case .forkServer, .mendingForkServer:
+      ForkServer(channel: channel, handshake: handshake, loop: loop)
+        .run(start, mends: start.role == .mendingForkServer)
     }
   }
 }
