@@ -47,6 +47,7 @@ let package = Package(
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(name: "CReel", linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CProcess"),
+    .target(name: "CXXHash"),
 
     // The values, the protocols and the system.
     module("ReelCore", ["CReel"]),
@@ -57,7 +58,7 @@ let package = Package(
     module("ReelWire", ["CReel", "ReelCore"]),
     module("ReelProbe", ["CFFmpeg", "ReelCore"]),
     module("ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),
-    module("ReelMend", ["CFFmpeg", "CReel", "ReelCore", "ReelProbe"]),
+    module("ReelMend", ["CFFmpeg", "CReel", "CXXHash", "ReelCore", "ReelProbe"]),
     .executableTarget(
       name: "reel-probe-worker",
       dependencies: ["ReelCore", "ReelWire", "ReelProbe", "ReelPicture", "ReelMend"],

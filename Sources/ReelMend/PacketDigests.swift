@@ -24,7 +24,7 @@ package struct PacketDigests {
   ///   - mediaTimeOnly: whether times count from the first packet of each stream on, and not how long a packet lasts
   ///     beside when it and the next one begin.
   ///   - shapeCounts: whether it counts how pictures are turned and what shape their pixels have.
-  ///   - seed: the same for files to be compared, and unknown to whoever made them: the digest (Murmur3) is not one that
+  ///   - seed: the same for files to be compared, and unknown to whoever made them: the digest (XXH3) is not one that
   ///     withstands those who know it.
   package init(limits: ReadingLimits, mediaTimeOnly: Bool, shapeCounts: Bool, seed: UInt64) {
     self.limits = limits

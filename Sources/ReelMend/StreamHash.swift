@@ -1,13 +1,10 @@
 import CFFmpeg
-import Glibc
+import CXXHash
 import ReelCore
 
 /// The digest of one stream, as its packets come.
 final class StreamHash {
   private let state: OpaquePointer
-  /// Numbers that are not digested yet: Murmur3 is slow on 8 bytes at a time.
-  private let pending: UnsafeMutableBufferPointer<Int64>
-  private var pendingCount = 0
   private let timeBase: AVRational
   private let kind: StreamDigest.Kind
   private let most: Int64?
@@ -26,22 +23,17 @@ final class StreamHash {
     _ stream: UnsafeMutablePointer<AVStream>, seed: UInt64, most: Int64?, mediaTimeOnly: Bool,
     shapeCounts: Bool
   ) {
-    guard let state = av_murmur3_alloc() else { return nil }
+    guard let state = reel_xxhash_new(seed) else { return nil }
     self.state = state
-    pending = .allocate(capacity: 64)
     self.most = most
     self.mediaTimeOnly = mediaTimeOnly
     self.shapeCounts = shapeCounts
     timeBase = stream.pointee.time_base
     kind = StreamDigest.Kind(stream.pointee.codecpar.pointee.codec_type)
-    av_murmur3_init_seeded(state, seed)
     add(parametersOf: stream)
   }
 
-  deinit {
-    pending.deallocate()
-    av_free(UnsafeMutableRawPointer(state))
-  }
+  deinit { reel_xxhash_free(state) }
 
   /// Whether no more packets count.
   var isFull: Bool { most.map { packets >= $0 } ?? false }
@@ -83,9 +75,8 @@ final class StreamHash {
   /// - Parameter chapters: of the whole file.
   func finished(_ chapters: [String]) -> StreamDigest {
     for chapter in chapters { add(chapter) }
-    addPending()
     var digest = [UInt8](repeating: 0, count: 16)
-    av_murmur3_final(state, &digest)
+    reel_xxhash_digest(state, &digest)
     return StreamDigest(
       kind: kind, packets: packets, digest: digest, start: shown.start(timeBase), end: shown.end(timeBase))
   }
@@ -132,22 +123,13 @@ final class StreamHash {
   }
 
   private func add(_ number: Int64) {
-    if pendingCount == pending.count { addPending() }
-    pending[pendingCount] = number.littleEndian
-    pendingCount += 1
-  }
-
-  private func addPending() {
-    let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(pending)[..<(8 * pendingCount)])
-    av_murmur3_update(state, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
-    pendingCount = 0
+    withUnsafeBytes(of: number.littleEndian) { reel_xxhash_add(state, $0.baseAddress, $0.count) }
   }
 
   private func add(_ bytes: UnsafePointer<UInt8>?, count: Int) {
     add(Int64(count))
     guard let bytes, count > 0 else { return }
-    addPending()
-    av_murmur3_update(state, bytes, count)
+    reel_xxhash_add(state, bytes, count)
   }
 
   private func add(_ text: String) {

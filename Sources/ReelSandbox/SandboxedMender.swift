@@ -1,3 +1,4 @@
+import CReel
 import Dispatch
 import Glibc
 import ReelCore
@@ -228,7 +229,7 @@ package struct SandboxedMender: MediaMender {
     }
   }
 
-  private static func size(of output: Int32) throws(MendError) -> Int64 {
+  fileprivate static func size(of output: Int32) throws(MendError) -> Int64 {
     var status = stat()
     guard fstat(output, &status) == 0 else {
       throw MendError(
@@ -274,14 +275,16 @@ private final class Syncing: Sendable {
   init(_ file: Int32) {
     self.file = file
     DispatchQueue(label: "reel.mend.sync").async(group: group) { [self] in
-      while written.wait(timeout: .now() + Self.pause) == .timedOut { sync() }
-      if !isAbandoned.load(ordering: .acquiring) { sync() }
+      var begun: Int64 = 0
+      while written.wait(timeout: .now() + Self.pause) == .timedOut {
+        guard let size = try? SandboxedMender.size(of: file), size > begun else { continue }
+        reel_begin_writeback(file, begun, size - begun)
+        begun = size
+      }
+      guard !isAbandoned.load(ordering: .acquiring) else { return }
+      // A failure is told once, so it counts although the file is synced again before it gets its name.
+      if fdatasync(file) != 0, errno != EINVAL { failure.withLock { $0 = .last("fdatasync") } }
     }
-  }
-
-  private func sync() {
-    // A failure is told once, so it counts although the file is synced again before it gets its name.
-    if fdatasync(file) != 0, errno != EINVAL { failure.withLock { $0 = .last("fdatasync") } }
   }
 
   /// Nothing is written any more.

@@ -4,7 +4,7 @@
 build_packages=(
   # What Reel is linked with.
   libavformat-dev libavcodec-dev libavutil-dev libswscale-dev libseccomp-dev libsqlite3-dev
-  libexpat1-dev libssl-dev libyaml-dev
+  libexpat1-dev libssl-dev libyaml-dev libxxhash-dev
   # Its header only: the library is opened when an uploader over HTTP is used.
   libcurl4-openssl-dev
   # What the Swift toolchain compiles and links with, and fetches packages by.
