@@ -150,6 +150,42 @@ struct WatchTroubleTests {
     #expect(scene.notices().count == 1, "\(scene.notices())")
   }
 
+  private static let mostEvents =
+    (try? String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8))
+    .flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? .max
+
+  @Test(
+    "what happens when the system's queue is full is found by a new look, and that is told",
+    .enabled(if: mostEvents <= 200_000, "SKIPPED: the queue is too long to be filled"))
+  func overflow() async throws {
+    let scene = try WatchScene(reader: .real)
+    let watch = try scene.start(["--settle", "0.2"])
+    try WatchScene.video(0).write(to: scene.bench.clips.appendingPathComponent("0.mp4"))
+    try await watch.until { try scene.posts() == 1 }
+    watch.send(SIGSTOP)
+    try await watch.untilStopped()
+    // By turns: an event that is like the last one is not told again. Each closing is one at least.
+    let parts = ["a.part", "b.part"].map { scene.bench.clips.appendingPathComponent($0).path }
+    for number in 0...Self.mostEvents {
+      let file = open(parts[number % 2], O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+      try #require(file >= 0)
+      close(file)
+    }
+    let below = scene.bench.clips.appendingPathComponent("below")
+    try FileManager.default.createDirectory(at: below, withIntermediateDirectories: true)
+    try WatchScene.video(1).write(to: scene.bench.clips.appendingPathComponent("1.mp4"))
+    try WatchScene.video(2).write(to: below.appendingPathComponent("2.mp4"))
+    watch.send(SIGCONT)
+    try await watch.until { try scene.posts() == 3 }
+    // The folder that nothing was told of is watched as well.
+    try WatchScene.video(3).write(to: below.appendingPathComponent("3.mp4"))
+    try await watch.until { try scene.posts() == 4 }
+    watch.send(SIGTERM)
+    let outcome = try await watch.outcome()
+    #expect(outcome.status == 0, "\(outcome)")
+    #expect(scene.notices().count == 1 && scene.notices()[0].contains("overflowed"), "\(scene.notices())")
+  }
+
   @Test(
     "what others may write to is listed, without being asked", .enabled(if: SystemShim.isPossible),
     arguments: [("NFS", "0x6969"), ("SMB", "0xfe534d42"), ("CIFS", "0xff534d42"), ("FUSE", "0x65735546")])
