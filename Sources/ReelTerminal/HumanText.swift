@@ -19,11 +19,13 @@ package enum HumanNumber {
     scaled(Double(bitsPerSecond), unit: "b/s")
   }
 
-  /// `12.5 s`, `1:02.3`, `1:02:03.4`.
+  /// `6 ms`, `12.5 s`, `1:02.3`, `1:02:03.4`.
   /// - Parameter seconds: at least 0, below 10^12; else it is unknown.
   package static func duration(_ seconds: Double) -> String {
     guard isUsable(seconds) else { return unknown }
     let tenths = Int((seconds * 10).rounded())
+    // What is short is not nothing.
+    if tenths == 0, seconds > 0 { return "\(max(1, Int((seconds * 1000).rounded()))) ms" }
     guard tenths >= 600 else { return "\(tenths / 10).\(tenths % 10) s" }
     return "\(clock(Double(tenths / 10))).\(tenths % 10)"
   }

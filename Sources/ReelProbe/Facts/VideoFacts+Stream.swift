@@ -16,8 +16,10 @@ extension VideoFacts {
     hasCover = streams.hasCover
     let parameters = stream.pointee.codecpar.pointee
     codec = Self.codecName(parameters.codec_id)
-    storedWidth = Self.side(parameters.width)
-    storedHeight = Self.side(parameters.height)
+    // One side alone is no size.
+    if let width = Self.side(parameters.width), let height = Self.side(parameters.height) {
+      (storedWidth, storedHeight) = (width, height)
+    }
     let pixel = av_guess_sample_aspect_ratio(context, stream, nil)
     sampleAspectRatio = Rational(Int(pixel.num), Int(pixel.den)).map(SampleAspectRatio.init)
     let crop = crops.crop(of: stream, among: streams)
