@@ -23,6 +23,15 @@ import Testing
     await prober.close()
   }
 
+  /// Its fork server may do what a writer may; a reader that is forked from it may not.
+  @Test(arguments: attempts)
+  func isTheEndInARunThatMends(_ attempt: String) async throws {
+    let prober = Sabotaged.prober(mends: true)
+    let failure = await prober.failure(try folder.file("bad.mp4", order("escape \(attempt)")))
+    #expect(failure?.code == .sandboxViolation, "\(failure?.message ?? "no failure")")
+    await prober.close()
+  }
+
   /// The attempts are real: without confinement most get through.
   @Test(arguments: [
     "open", "openat2", "socket", "fork", "memfd", "executable-memory", "stat", "kill-parent",

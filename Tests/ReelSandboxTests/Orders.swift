@@ -10,11 +10,11 @@ enum Sabotaged {
   /// A pool of them.
   static func prober(
     _ isolation: IsolationRequest = .auto, workers: Int = 1, deadline: Duration = patience,
-    filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits()
+    filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(), mends: Bool = false
   ) -> SandboxedProber {
     SandboxedProber(
       worker: worker, isolation: isolation, workers: workers, deadline: deadline,
-      filesPerWorker: filesPerWorker, limits: limits, idleTime: patience)
+      filesPerWorker: filesPerWorker, limits: limits, idleTime: patience, mends: mends)
   }
 }
 
