@@ -103,6 +103,8 @@ static int try_bpf(void) { return syscall(SYS_bpf, 0, NULL, 0) >= 0; }
 static int try_userfaultfd(void) { return syscall(SYS_userfaultfd, 0) >= 0; }
 static int try_unshare(void) { return unshare(CLONE_NEWUSER) == 0; }
 static int try_dup(void) { return dup(4) >= 0; }
+// Where a writer has its output.
+static int try_writing_beside_the_file(void) { return pwrite(5, "x", 1, 0) == 1; }
 static int try_writing_the_file(void) { return pwrite(4, "x", 1, 0) == 1 || write(4, "x", 1) == 1; }
 
 // Room for one file more.
@@ -155,6 +157,7 @@ static const escape escapes[] = {
     {"unshare", try_unshare},
     {"dup", try_dup},
     {"writing-the-file", try_writing_the_file},
+    {"writing-beside-the-file", try_writing_beside_the_file},
     {"closing-standard-input", try_closing_standard_input},
     {"closing-by-a-long-number", try_closing_by_a_long_number},
     {"ignoring-a-signal", try_ignoring_a_signal},
