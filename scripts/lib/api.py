@@ -21,6 +21,8 @@ def lines(graph):
         if "location" not in symbol or "::SYNTHESIZED::" in symbol["identifier"]["precise"]:
             continue
         declaration = "".join(fragment["spelling"] for fragment in symbol["declarationFragments"])
+        # Callers can't tell, as no class may be subclassed by an app.
+        declaration = declaration.removeprefix("convenience ")
         owner = ".".join(symbol["pathComponents"][:-1])
         yield f"{owner}: {' '.join(declaration.split())}\n"
 
