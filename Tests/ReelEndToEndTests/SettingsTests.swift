@@ -33,7 +33,7 @@ import Testing
       ("adapterDeadline", "REEL_ADAPTER_DEADLINE", "a number of seconds above 0, up to 3600"),
     ])
   func names(key: String, variable: String, form: String) async throws {
-    let told = "reel: the setting \(key) is \"bad\"; it is \(form)"
+    let told = "reel: the setting \(key) is \"bad\"; it must be \(form)"
     #expect(try await complaint(nil, [variable: "bad"])?.hasPrefix(told) == true)
     // A variable counts before the file, and an empty one takes the file's word away.
     let file = "\(key): bad\n"

@@ -55,7 +55,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard grace >= 0, grace <= 100_000 else {
-      throw ValidationError("--grace is a number of hours, from 0 to 100000.")
+      throw ValidationError("--grace must be a number of hours, from 0 to 100000.")
     }
     if !from.isEmpty, !fix {
       throw ValidationError("--from says where --fix puts objects back from: give both.")
@@ -127,7 +127,7 @@ struct VerifyCommand: AsyncParsableCommand {
   var json = false
 
   func validate() throws {
-    if !(1...64).contains(jobs) { throw ValidationError("--jobs is a number from 1 to 64.") }
+    if !(1...64).contains(jobs) { throw ValidationError("--jobs must be a number from 1 to 64.") }
   }
 
   func run() async throws {

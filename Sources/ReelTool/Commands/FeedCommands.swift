@@ -44,7 +44,7 @@ struct FeedCommand: AsyncParsableCommand {
     if signing.presign != nil, !json {
       throw ValidationError("--presign goes with --json: the table shows no URLs.")
     }
-    guard (1...1000).contains(size) else { throw ValidationError("--size is a number from 1 to 1000.") }
+    guard (1...1000).contains(size) else { throw ValidationError("--size must be a number from 1 to 1000.") }
     if before != nil, from != nil { throw ValidationError("--before and --from exclude each other.") }
     if let before, FeedCursor(before) == nil {
       throw ValidationError("--before takes a cursor that a page printed.")
@@ -52,7 +52,7 @@ struct FeedCommand: AsyncParsableCommand {
     if from != nil, filter.postFilter != PostFilter() {
       throw ValidationError("--from gives all posts: --author, --since and --search do not go with it.")
     }
-    if let from, from < 1 { throw ValidationError("--from is a page number, counted from 1.") }
+    if let from, from < 1 { throw ValidationError("--from must be a page number, counted from 1.") }
   }
 
   func run() async throws {

@@ -42,10 +42,10 @@ struct MendFlags: ParsableArguments {
 
   func validate() throws {
     if let rotate, ![0, 90, 180, 270].contains(rotate) {
-      throw ValidationError("--rotate is 0, 90, 180 or 270.")
+      throw ValidationError("--rotate must be 0, 90, 180 or 270.")
     }
     if sar != nil, ratio == nil {
-      throw ValidationError("--sar is a ratio of whole numbers from 1 to 65536, such as 1:1 or 12:11.")
+      throw ValidationError("--sar must be a ratio of whole numbers from 1 to 65536, such as 1:1 or 12:11.")
     }
   }
 

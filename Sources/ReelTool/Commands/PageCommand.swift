@@ -50,7 +50,9 @@ struct PageCommand: AsyncParsableCommand {
   var site: String
 
   func validate() throws {
-    if let size, !(1...1000).contains(size) { throw ValidationError("--size is a number from 1 to 1000.") }
+    if let size, !(1...1000).contains(size) {
+      throw ValidationError("--size must be a number from 1 to 1000.")
+    }
   }
 
   func run() async throws {

@@ -29,7 +29,7 @@ struct PictureOptions: ParsableArguments {
   func validate() throws {
     if output?.isEmpty == true { throw ValidationError("-o is empty; name a file or a folder.") }
     if let size, !PosterOptions.sizes.contains(size) {
-      throw ValidationError("--size is a number of pixels from 16 to 4096.")
+      throw ValidationError("--size must be a number of pixels from 16 to 4096.")
     }
   }
 
@@ -202,9 +202,11 @@ struct SheetCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard !files.isEmpty, picture.output != nil else { throw PictureOptions.incomplete }
-    guard (1...40).contains(columns) else { throw ValidationError("--columns is a number from 1 to 40.") }
+    guard (1...40).contains(columns) else {
+      throw ValidationError("--columns must be a number from 1 to 40.")
+    }
     guard (1...Self.mostPictures).contains(pictures) else {
-      throw ValidationError("--pictures is a number from 1 to \(Self.mostPictures).")
+      throw ValidationError("--pictures must be a number from 1 to \(Self.mostPictures).")
     }
   }
 

@@ -206,7 +206,7 @@ struct WorkCommand: AsyncParsableCommand {
 
   func validate() throws {
     if !(grace >= 0 && grace <= 3600) {
-      throw ValidationError("--grace is a number of seconds from 0 to 3600.")
+      throw ValidationError("--grace must be a number of seconds from 0 to 3600.")
     }
   }
 

@@ -48,10 +48,10 @@ struct UploaderCommand: AsyncParsableCommand {
 
     func validate() throws {
       guard (1...(1 << 30)).contains(largeSize) else {
-        throw ValidationError("--large-size is a number of bytes, up to 1073741824.")
+        throw ValidationError("--large-size must be a number of bytes, up to 1073741824.")
       }
       guard deadline > 0, deadline <= 86_400 else {
-        throw ValidationError("--deadline is a number of seconds above 0, up to 86400.")
+        throw ValidationError("--deadline must be a number of seconds above 0, up to 86400.")
       }
     }
 

@@ -62,10 +62,11 @@ struct WatchCommand: AsyncParsableCommand {
 
   func validate() throws {
     if let settle, !(settle >= 0 && settle <= 86_400) {
-      throw ValidationError("--settle is a number of seconds from 0 to 86400.")
+      throw ValidationError("--settle must be a number of seconds from 0 to 86400.")
     }
     if reject == "delete" {
-      throw ValidationError("--reject is keep or move:FOLDER: a file that is not a post is never removed.")
+      throw ValidationError(
+        "--reject must be keep or move:FOLDER: a file that could not be published is never deleted.")
     }
   }
 
@@ -167,7 +168,7 @@ struct WatchCommand: AsyncParsableCommand {
     case let text?:
       guard text.hasPrefix("move:"), text.count > 5 else {
         throw CommandFailure(
-          .usage, "\(flag) is keep, move:FOLDER\(flag == "--after" ? ", or delete" : ""); not \(text)")
+          .usage, "\(flag) must be keep, move:FOLDER\(flag == "--after" ? ", or delete" : ""); not \(text)")
       }
       let path = RawArguments.path(String(text.dropFirst(5)))
       try makeFolder(path)

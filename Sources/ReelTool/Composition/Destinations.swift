@@ -167,7 +167,8 @@ struct Destinations: Sendable {
     guard let modes = FolderModes(octal: text) else {
       throw CommandFailure(
         .couldNotRun,
-        "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
+        "the mode \"\(text)\" can't be used; it must be octal and let the owner read and write: 600, 640, 644"
+      )
     }
     return modes
   }
@@ -198,7 +199,8 @@ struct Destinations: Sendable {
     guard let rate = ByteRate(text) else {
       throw CommandFailure(
         .usage,
-        "the rate \"\(text)\" can't be used; it is bytes a second, such as 10MB/s, 512KiB/s or 800000")
+        "the rate \"\(text)\" can't be used; it must be in bytes per second, such as 10MB/s, 512KiB/s or 800000"
+      )
     }
     return RateLimiter(bytesPerSecond: rate.bytesPerSecond)
   }

@@ -69,7 +69,7 @@ struct ReadingOptions: ParsableArguments {
 
   func validate() throws {
     if let deadline, !(deadline > 0 && deadline <= 3600) {
-      throw ValidationError("--deadline is a number of seconds above 0, up to 3600.")
+      throw ValidationError("--deadline must be a number of seconds above 0, up to 3600.")
     }
   }
 }
@@ -206,13 +206,13 @@ struct IntakeOptions: ParsableArguments {
 
   func validate() throws {
     if let uploads, !(1...64).contains(uploads) {
-      throw ValidationError("--uploads is a number from 1 to 64.")
+      throw ValidationError("--uploads must be a number from 1 to 64.")
     }
     if let posterSize, !PosterOptions.sizes.contains(posterSize) {
-      throw ValidationError("--poster-size is a number of pixels from 16 to 4096.")
+      throw ValidationError("--poster-size must be a number of pixels from 16 to 4096.")
     }
     if let mode, FolderModes(octal: mode) == nil {
-      throw ValidationError("--mode is octal, and the owner reads and writes: 600, 640, 644.")
+      throw ValidationError("--mode must be octal and let the owner read and write: 600, 640, 644.")
     }
   }
 }
@@ -237,7 +237,7 @@ struct JobsOptions: ParsableArguments {
   var jobs: Int?
 
   func validate() throws {
-    if let jobs, !(1...64).contains(jobs) { throw ValidationError("--jobs is a number from 1 to 64.") }
+    if let jobs, !(1...64).contains(jobs) { throw ValidationError("--jobs must be a number from 1 to 64.") }
   }
 }
 
@@ -251,7 +251,7 @@ struct MendList: ExpressibleByArgument, Hashable, Sendable {
   static let possible: [Mend] = [.faststart, .unfragment, .duration, .location, .privateTags, .data]
   static let names = possible.map(\.rawValue).joined(separator: ", ")
   /// For messages.
-  static let choices = "none, or of \(names) one or several, with commas between them"
+  static let choices = "none, or one or more of \(names), separated by commas"
 
   let mends: Set<Mend>
 

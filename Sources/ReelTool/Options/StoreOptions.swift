@@ -47,10 +47,10 @@ struct StoreOptions: ParsableArguments {
       throw ValidationError("--public-base-url \(problem).")
     }
     if let adapterDeadline, !(adapterDeadline > 0 && adapterDeadline <= 3600) {
-      throw ValidationError("--adapter-deadline is a number of seconds above 0, up to 3600.")
+      throw ValidationError("--adapter-deadline must be a number of seconds above 0, up to 3600.")
     }
     if let presign, !(1...604_800).contains(presign) {
-      throw ValidationError("--presign is a number of seconds from 1 to 604800.")
+      throw ValidationError("--presign must be a number of seconds from 1 to 604800.")
     }
   }
 }
