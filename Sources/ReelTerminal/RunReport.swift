@@ -96,7 +96,7 @@ extension RunReport {
     add("published", summary.published, HumanNumber.bytes(summary.publishedBytes))
     add("no poster", summary.postersFailed, "published without", .warning)
     add("would publish", summary.planned)
-    add("duplicates", summary.duplicates, "posts already")
+    add("duplicates", summary.duplicates, "already published")
     add("refused", summary.refused, "", .warning)
     add("failed", summary.failedOrCancelled, "", .failure)
     sheet.add("reasons", reasons)
@@ -198,8 +198,8 @@ struct RunHeadline {
     if troubles > 0 { return ("nothing published: \(soFar)", .warning) }
     return (
       summary.duplicates == 1
-        ? "nothing new: the video is a post already"
-        : "nothing new: all \(summary.duplicates) videos are posts already", .strong
+        ? "nothing new: the video is already published"
+        : "nothing new: all \(summary.duplicates) videos are already published", .strong
     )
   }
 
@@ -231,8 +231,8 @@ struct RunHeadline {
 
   private var planned: String {
     var parts = ["\(summary.planned) would be published"]
-    if summary.duplicates == 1 { parts.append("1 is a post already") }
-    if summary.duplicates > 1 { parts.append("\(summary.duplicates) are posts already") }
+    if summary.duplicates == 1 { parts.append("1 is already published") }
+    if summary.duplicates > 1 { parts.append("\(summary.duplicates) are already published") }
     if summary.refused > 0 { parts.append("\(summary.refused) would be refused") }
     if summary.failedOrCancelled > 0 { parts.append("\(summary.failedOrCancelled) would fail") }
     return parts.joined(separator: ", ")

@@ -114,7 +114,7 @@ struct CommandTests {
 
     let again = try await bench.reel("publish", "clips/phone.mp4", "--author", "u1")
     #expect(again.status == 0)
-    #expect(again.output.contains("is a post already"))
+    #expect(again.output.contains("is already published"))
     #expect(again.output.contains(post["id"] as? String ?? "?"))
 
     let other = try await bench.reel("publish", "clips/phone.mp4", "--author", "u2")

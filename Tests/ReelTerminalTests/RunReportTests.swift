@@ -41,7 +41,7 @@ import Testing
       text(mixed, troubles: troubles) == [
         "published 12 videos to file:///srv/media: 345 MB in 4.1 s (84.2 MB/s)",
         "  published   12, 345 MB",
-        "  duplicates  3, posts already",
+        "  duplicates  3, already published",
         "  refused     1",
         "  failed      2",
         "  reasons     corrupt 1, playlist 1, unsupported 1",
@@ -77,7 +77,7 @@ import Testing
         "watched for 2:30:00.0: published 13",
         "videos to file:///srv/media, 346 MB",
         "  published   13, 346 MB",
-        "  duplicates  3, posts already",
+        "  duplicates  3, already published",
         "  refused     1",
         "  failed      2",
         "  reasons     corrupt 1, playlist 1,",
@@ -113,7 +113,7 @@ import Testing
         "file:///srv/media: 345 MB in 4.1 s (84.2",
         "MB/s)",
         "  published   12, 345 MB",
-        "  duplicates  3, posts already",
+        "  duplicates  3, already published",
         "  refused     1",
         "  failed      2",
         "  reasons     corrupt 1, playlist 1,",
@@ -139,7 +139,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (1, "nothing new: the video is a post already"), (12, "nothing new: all 12 videos are posts already"),
+    (1, "nothing new: the video is already published"),
+    (12, "nothing new: all 12 videos are already published"),
   ])
   func allDuplicates(count: Int, line: String) {
     var summary = summary()
@@ -170,7 +171,7 @@ import Testing
     let lines = text(summary, dryRun: true)
     #expect(
       lines[0]
-        == "dry run, nothing was written: 12 would be published, 1 is a post already, 2 would be refused")
+        == "dry run, nothing was written: 12 would be published, 1 is already published, 2 would be refused")
     #expect(lines.last == "To publish them, leave out --dry-run.")
   }
 

@@ -37,7 +37,7 @@ package struct RunFiles: Sendable {
       for warning in report.media.warnings { warn(file.path, warning.code.rawValue, warning.message) }
     case .postPublished(let file, let post): add(file, event, "published", .good, [Self.note(post)])
     case .fileDuplicate(let file, _):
-      add(file, event, "duplicate", .plain, [ReportPage.Note(text: "It is a post already.")])
+      add(file, event, "duplicate", .plain, [ReportPage.Note(text: "It is already published.")])
     case .filePlanned(let file, _): add(file, event, "would be published", .good, [])
     case .fileRefused(let file, let refusal):
       add(

@@ -221,7 +221,7 @@ struct IntakeOptions: ParsableArguments {
 struct OnceOptions: ParsableArguments {
   @Option(
     help:
-      "Whether a video that has a post already is skipped or gets another post.")
+      "What to do with a video that is already published: skip it, or publish it again (allow).")
   var duplicates: DuplicatesChoice = .skip
 
   @Flag(help: "Show what would happen without writing anything.")
