@@ -175,8 +175,11 @@ struct RunHeadline {
     let time = "watched for \(HumanNumber.duration(summary.seconds)): "
     if ended == 0 {
       return report.postponements == 0
-        ? (time + "no file came", nil)
-        : (time + "no file could be taken in; those that came are tried again by the next start", .warning)
+        ? (time + "no files arrived", nil)
+        : (
+          time + "no file could be ingested; those that arrived will be tried again at the next start",
+          .warning
+        )
     }
     guard summary.published > 0 else {
       return (
@@ -206,9 +209,9 @@ struct RunHeadline {
   private var nothingFound: String {
     if report.origin == .queue { return "nothing to do: the queue is empty" }
     return switch summary.ignored {
-    case 0: "nothing to take in: no file was found"
-    case 1: "nothing to take in: the only file found is not a video"
-    default: "nothing to take in: none of the \(summary.ignored) files found is a video"
+    case 0: "nothing to ingest: no files were found"
+    case 1: "nothing to ingest: the only file found is not a video"
+    default: "nothing to ingest: none of the \(summary.ignored) files found is a video"
     }
   }
 

@@ -63,9 +63,9 @@ import Testing
     func lines() -> [String] {
       report.text(TerminalTraits(columns: 40), listing: 2).split(separator: "\n").map(String.init)
     }
-    #expect(lines() == ["watched for 2:30:00.0: no file came"])
+    #expect(lines() == ["watched for 2:30:00.0: no files arrived"])
     report.postponements = 2
-    #expect(report.headline.contains("no file could be taken in"))
+    #expect(report.headline.contains("no file could be ingested"))
     report.summary.published = 1
     report.summary.publishedBytes = 800_000
     var earlier = RunReport(
@@ -149,9 +149,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (0, "nothing to take in: no file was found"),
-    (1, "nothing to take in: the only file found is not a video"),
-    (7, "nothing to take in: none of the 7 files found is a video"),
+    (0, "nothing to ingest: no files were found"),
+    (1, "nothing to ingest: the only file found is not a video"),
+    (7, "nothing to ingest: none of the 7 files found is a video"),
   ])
   func nothingFound(ignored: Int, line: String) {
     var summary = summary()

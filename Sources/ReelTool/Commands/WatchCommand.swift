@@ -96,7 +96,7 @@ struct WatchCommand: AsyncParsableCommand {
       })
     // Before there is a library.
     let belowDisposal =
-      "it is, or lies below, the folder of --after or --reject, which is never taken in; name one beside it"
+      "it is, or is inside, the folder of --after or --reject, which is never ingested; name a folder outside it"
     try check(watches(inputs, walk), whereExcluded: belowDisposal)
     var options = intake.ingestOptions(settings)
     options.onError = .continue
