@@ -109,7 +109,7 @@ private struct Problem: Encodable {
       ["file:", "firebase"].contains { verified.destination.name.hasPrefix($0) }
       ? "reel doctor \(flags) --from FOLDER puts it back from a backup of the store or the original"
       : "put it back from a backup of the store"
-    let remedy = "\(way); its SHA-256 must be \(object.digest)"
+    let remedy = "\(way) (\(object.digest))"
     return switch verified.verdict {
     case .sound: name
     case .missing: "\(name) is gone; \(remedy)"

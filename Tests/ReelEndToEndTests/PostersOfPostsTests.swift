@@ -72,7 +72,7 @@ struct PostersOfPostsTests {
     #expect(verified.status == 3 && verified.output.contains("2 damaged"), "\(verified)")
     let found = try await bench.reel("doctor")
     #expect(found.status == 3, "\(found)")
-    #expect(found.output.contains("its poster is not in"), "\(found)")
+    #expect(found.output.contains("its poster is missing from"), "\(found)")
     #expect(try await bench.reel("doctor", "--fix", "--from", backup.path).status == 0)
     #expect(try stray(bench) == [])
     #expect(try await bench.reel("verify", "--read").status == 0)

@@ -10,9 +10,9 @@ struct DoctorCommand: AsyncParsableCommand {
     commandName: "doctor",
     abstract: "Finds what a crash, a person or a bug left over in the library and its stores.",
     discussion: """
-      It only looks, unless --fix is given. --fix repairs what is certain, and never removes what no row of the \
-      catalog names. Where the catalog itself is gone, --rebuild makes a new one of what is stored (docs/backup.md). \
-      Exit codes: 0 nothing is wrong, or everything was repaired · 3 something is left · 1 could not look.
+      It changes nothing unless --fix is given. --fix repairs only what is certain, and never removes an object that is \
+      not in the catalog. If the catalog itself is gone, --rebuild makes a new one from the stored objects (docs/backup.md). \
+      Exit codes: 0 nothing is wrong, or everything was repaired · 3 problems remain · 1 could not check.
       """)
 
   @OptionGroup var library: LibraryOptions
