@@ -48,7 +48,8 @@ package struct DiagnosisView: Sendable {
   private var summary: String {
     let objects = HumanNumber.count(diagnosis.objects, "object", "objects")
     let looked =
-      diagnosis.wasRead ? "\(objects) read and compared" : "\(objects) looked at, not read (--read does)"
+      diagnosis.wasRead
+      ? "\(objects) read and compared" : "\(objects) checked, not read (--read compares their contents)"
     if diagnosis.left.isEmpty {
       let state = diagnosis.repaired.isEmpty ? "nothing is wrong with" : "everything was repaired in"
       return "\(state) \(library): \(looked)"

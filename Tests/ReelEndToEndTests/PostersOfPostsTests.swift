@@ -69,7 +69,7 @@ struct PostersOfPostsTests {
     try FileManager.default.removeItem(at: bench.media.appendingPathComponent(posters[0]))
     try Data("no picture".utf8).write(to: bench.media.appendingPathComponent(posters[1]))
     let verified = try await bench.reel("verify")
-    #expect(verified.status == 3 && verified.output.contains("2 damaged"), "\(verified)")
+    #expect(verified.status == 3 && verified.output.contains("2 damaged objects"), "\(verified)")
     let found = try await bench.reel("doctor")
     #expect(found.status == 3, "\(found)")
     #expect(found.output.contains("its poster is missing from"), "\(found)")

@@ -102,8 +102,8 @@ struct VerifyCommand: AsyncParsableCommand {
     discussion: """
       Every published object is looked for; its length is compared, and its digest where the store proves one. \
       --read reads every object back and hashes it. Nothing is changed. \
-      A store that needs a secret is looked at where --to, or the destination of the settings, says that those at hand \
-      are for it. \
+      A store that needs credentials is checked only if --to, or the destination in the settings, names it: the credentials \
+      that are set are for that store. \
       Exit codes: 0 nothing is damaged · 3 a post is damaged, or its object can't be read · \
       1 a store or the catalog is out of reach, or was not looked at, and nothing damaged was found.
       """)

@@ -146,7 +146,8 @@ struct PosterCommand: AsyncParsableCommand {
       if count.elsewhere > 0 {
         parts.append(
           HumanNumber.count(count.elsewhere, "post has", "posts have")
-            + " none in stores that give no video back, or need a secret that was not given for them (--to)")
+            + " none, in stores that videos can't be read back from, or that need credentials (name the store with --to)"
+        )
       }
       let sentence = TerminalTraits.standardOutput().sanitized(parts.joined(separator: ", "))
       try OutputStream.standardOutput.write(sentence + "\n")

@@ -225,7 +225,7 @@ extension Destinations {
 /// A store of the catalog needs a secret, and those at hand were not given for it.
 struct SecretWithheld: Error, CustomStringConvertible {
   var description: String {
-    "it needs a secret, and those that are set were not given for it: name it with --to"
+    "it needs credentials, and those that are set may be for another store: if they are for this one, name it with --to"
   }
 }
 
