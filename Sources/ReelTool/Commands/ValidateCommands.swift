@@ -12,8 +12,8 @@ struct ValidateCommand: AsyncParsableCommand {
     commandName: "validate",
     abstract: "Check that videos are what they should be, by rules, a policy or a lock.",
     discussion: """
-      Exit codes: 0 all pass · 4 a rule or the lock is broken, a file can't be read, or there is none · \
-      3 none is broken, and Reel could not judge some file · 1 could not run · 64 usage · 130 interrupted.
+      Exit codes: 0 all files pass · 4 a file breaks a rule, differs from the lock or can't be read, or there are no files · \
+      3 none of these, but some files could not be judged · 1 could not run · 64 usage · 130 interrupted.
       """)
 
   @OptionGroup var options: ValidationOptions
