@@ -8,7 +8,8 @@ import ReelTerminal
 struct ReelTool: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reel",
-    abstract: "Ingests videos: finds out what each file really is, names it, stores it and records it, once.",
+    abstract:
+      "Ingest videos: find out what each file really is, then name, store and record it, exactly once.",
     discussion: """
       Exit codes: 0 all done · 1 could not run (bad setup, or the destination or catalog can't be reached) · \
       3 some files failed, the others were done · 4 none failed, some were refused by policy · 64 usage error · 130 interrupted. \

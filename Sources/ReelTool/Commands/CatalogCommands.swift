@@ -6,14 +6,14 @@ import ReelTerminal
 /// `reel catalog …`
 struct CatalogCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "catalog", abstract: "Moves catalogs.", subcommands: [CopyCommand.self])
+    commandName: "catalog", abstract: "Copy a catalog to another place.", subcommands: [CopyCommand.self])
 
   /// `reel catalog copy FROM TO`
   struct CopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "copy",
       abstract:
-        "Copies a whole catalog from a library folder to a PostgreSQL server, back, or between two of a kind.",
+        "Copy a whole catalog between library folders and PostgreSQL servers, in either direction.",
       discussion: """
         Posts with their page numbers, intents, posters, events not told yet, upload states and everything that is \
         remembered of files are copied, and then read from both and compared. FROM is only read, and refused while a \

@@ -8,7 +8,8 @@ import ReelTerminal
 struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Finds what a crash, a person or a bug left over in the library and its stores.",
+    abstract:
+      "Find, and with --fix repair, what a crash, a person or a bug left wrong in the library and its stores.",
     discussion: """
       It changes nothing unless --fix is given. --fix repairs only what is certain, and never removes an object that is \
       not in the catalog. If the catalog itself is gone, --rebuild makes a new one from the stored objects (docs/backup.md). \
@@ -98,7 +99,7 @@ struct DoctorCommand: AsyncParsableCommand {
 struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Compares the stores with the catalog and reports damaged posts.",
+    abstract: "Compare the stores with the catalog, and report damaged posts.",
     discussion: """
       Every published object is looked for; its length is compared, and its digest where the store proves one. \
       --read reads every object back and hashes it. Nothing is changed. \

@@ -158,15 +158,15 @@ struct SinceTime: ExpressibleByArgument {
 struct ShowCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "One post, whole: by its id, or the post of a file.",
+    abstract: "Show one post in full, by its id or by the file it was made from.",
     discussion: """
-      A file is looked up by its bytes, whatever it is called: the post may have been made of a copy. A video that is \
-      several posts shows all of them, the oldest first. What is no post ends with exit code 1.
+      A file is looked up by its contents, whatever its name: the post may have been made from a copy. If a video was \
+      published several times, all its posts are shown, oldest first. If there is no such post, the exit code is 1.
       """)
 
   @OptionGroup var library: LibraryOptions
 
-  @Flag(help: "Print the post as JSON; one line for each, where a file is several.")
+  @Flag(help: "Print the post as JSON; one line for each, if a file has several.")
   var json = false
 
   @Argument(

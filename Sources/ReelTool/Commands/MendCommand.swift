@@ -71,7 +71,8 @@ struct MendFlags: ParsableArguments {
 struct MendCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mend",
-    abstract: "Put a file right without touching a picture or a sound: index first, location out, and more.",
+    abstract:
+      "Fix or clean a file without re-encoding it: move the index to the front, remove the location, and more.",
     discussion: """
       Nothing is encoded, and it is proved each time: the packets of every stream that is kept are the same bytes with the \
       same times, or nothing is written. The source is never changed. A file that needs no mending is not written.

@@ -47,10 +47,10 @@ struct PictureOptions: ParsableArguments {
 struct PosterCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "poster",
-    abstract: "Make the picture that stands for a video: the first good one near a tenth of it, as a JPEG.",
+    abstract: "Make a poster for a video: a JPEG of the first good picture about a tenth of the way in.",
     discussion: """
-      Upright, with square pixels, in ordinary colours, at most 512 pixels on its longer side and never larger than the \
-      video is shown, without metadata. The pictures are decoded by a confined process that reads nothing else.
+      The poster is upright, with square pixels and standard colours, at most 512 pixels on its longer side, never larger \
+      than the video is shown, and without metadata. The pictures are decoded by a confined process that reads nothing else.
       """)
 
   @OptionGroup var picture: PictureOptions

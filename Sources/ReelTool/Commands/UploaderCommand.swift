@@ -7,13 +7,14 @@ import ReelTerminal
 /// `reel uploader …`
 struct UploaderCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "uploader", abstract: "Checks the stores of videos.", subcommands: [CheckCommand.self])
+    commandName: "uploader", abstract: "Check the places that videos are stored in.",
+    subcommands: [CheckCommand.self])
 
   /// `reel uploader check DESTINATION`
   struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Checks that a destination behaves as Reel relies on.",
+      abstract: "Check that a destination behaves the way Reel needs it to.",
       discussion: """
         Stores objects under random names, and removes them again; other objects are left alone. It takes \
         seconds in a folder, and about two minutes where a request takes 0.2 s; --only checks some of the promises, \
@@ -77,7 +78,7 @@ struct UploaderCommand: AsyncParsableCommand {
 struct VersionCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "version",
-    abstract: "Reel's version, the worker's and its confinement, FFmpeg's and SQLite's.")
+    abstract: "Show the versions of Reel, its worker, FFmpeg and SQLite, and how the worker is confined.")
 
   @OptionGroup var reading: ReadingOptions
   @OptionGroup var library: LibraryOptions
