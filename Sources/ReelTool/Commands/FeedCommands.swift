@@ -184,8 +184,8 @@ struct ShowCommand: AsyncParsableCommand {
       throw CommandFailure(
         .couldNotRun,
         PostID(subject) == nil
-          ? "\(path.text) is not a post in this library"
-          : "there is no post \(subject) in this library; reel feed lists what there is")
+          ? "no post in this library was made from \(path.text)"
+          : "there is no post \(subject) in this library; reel feed lists its posts")
     }
     try OutputStream.standardOutput.write(
       try posts.map {
@@ -210,7 +210,8 @@ struct ShowCommand: AsyncParsableCommand {
     let isCancelled = CancellationFlag()
     let digest = try await withTaskCancellationHandler {
       try await BlockingQueue(label: "reel.show", width: 1).run {
-        try orCommandFailure(reading: path.text) { () throws(SourceError) in
+        try orCommandFailure(reading: "\(path.text) is not a post id, and as a file it") {
+          () throws(SourceError) in
           try SourceDigest.sha256(
             of: try FoundFile.named(path, followLinks: true).open(), isCancelled: { isCancelled.isSet })
         }
