@@ -31,7 +31,7 @@ struct WatchCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How long a file must stay unchanged if nobody was seen closing it (default: 2; 10 where folders are polled).",
+      "Seconds that a file must stay unchanged, if its writer was not seen closing it (default: 2; 10 for polled folders).",
       valueName: "seconds"))
   var settle: Double?
 

@@ -17,7 +17,7 @@ struct LibraryOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "A catalog that several machines share, in the library's place: postgres://USER@HOST/DATABASE. "
+      "A catalog shared by several machines, instead of a library: postgres://USER@HOST/DATABASE. "
         + "Else $REEL_CATALOG, else catalog in the configuration file.",
       valueName: "postgres://…"), transform: RawArguments.text)
   var catalog: String?
@@ -105,8 +105,8 @@ struct RunOutputOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Log on stderr, in lines of key=value, what matters this much or more; in place of progress, unless --progress "
-        + "says otherwise.", valueName: "level"))
+      "Log events of this level and above to stderr, as key=value lines; replaces the progress display, unless "
+        + "--progress is given.", valueName: "level"))
   var logLevel: LogLevel?
 
   @Option(
@@ -132,7 +132,7 @@ enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
 /// What the help of every command says of destinations.
 enum DestinationHelp {
   static let kinds =
-    "a folder, s3://bucket/prefix (s3+https://host/bucket/prefix elsewhere than at Amazon), tus+https://host/path, "
+    "a folder, s3://bucket/prefix (s3+https://host/bucket/prefix for servers other than Amazon's), tus+https://host/path, "
     + "firebase://bucket/prefix or command:PROGRAM"
 }
 
@@ -174,7 +174,7 @@ struct IntakeOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Put files right before they are published, as reel mend does: \(MendList.names), with commas between them; or "
+      "Mend files before they are published, as reel mend does: \(MendList.names), separated by commas; or "
         + "none (default).", valueName: "list"))
   var mend: MendList?
 
@@ -198,7 +198,7 @@ struct IntakeOptions: ParsableArguments {
   @Flag(help: "Accept the author named in a sidecar, which anyone who made the clip can write.")
   var trustSidecars = false
 
-  @Flag(name: .customLong("no-source-name"), help: "Keep no file's name in its post.")
+  @Flag(name: .customLong("no-source-name"), help: "Leave the name of the source file out of its post.")
   var noSourceName = false
 
   @Flag(help: "Make up like and share counts between 1000 and 100000, for a demo feed.")

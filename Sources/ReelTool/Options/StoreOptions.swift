@@ -19,7 +19,8 @@ struct StoreOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Seconds that a command: adapter may make no progress (default: 60).", valueName: "seconds"))
+      "Seconds that a command: adapter may go without reporting progress (default: 60).", valueName: "seconds"
+    ))
   var adapterDeadline: Double?
 
   @OptionGroup var bucket: BucketOptions
@@ -94,7 +95,7 @@ struct BucketOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The proxy for stores over HTTP, such as http://proxy.example:3128. "
-        + "Else $https_proxy, $http_proxy, $all_proxy, but for hosts in $no_proxy.", valueName: "url"),
+        + "Else $https_proxy, $http_proxy, $all_proxy, except for hosts in $no_proxy.", valueName: "url"),
     transform: RawArguments.text)
   var proxy: String?
 
