@@ -129,7 +129,7 @@ extension RunReport {
 
   private func advice(_ hint: CommandHint) -> [String] {
     if summary.outcome == .aborted, origin != .watch, summary.published > 0 || unfinished != 0 {
-      return ["Once that is fixed, the same command again goes on where this stopped."]
+      return ["Fix that, then run the same command again to continue."]
     }
     if dryRun { return summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [] }
     var advice: [String] = []
@@ -261,5 +261,5 @@ struct RunHeadline {
     return parts
   }
 
-  private var goesOn: String { "the same command again goes on where this stopped" }
+  private var goesOn: String { "run the same command again to continue" }
 }

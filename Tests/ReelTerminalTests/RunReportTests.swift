@@ -177,11 +177,11 @@ import Testing
 
   @Test(arguments: [
     (
-      3 as Int?, "interrupted: 12 published, 3 not started; the same command again goes on where this stopped"
+      3 as Int?, "interrupted: 12 published, 3 not started; run the same command again to continue"
     ),
     (
       nil,
-      "interrupted: 12 published, the rest not started; the same command again goes on where this stopped"
+      "interrupted: 12 published, the rest not started; run the same command again to continue"
     ),
   ])
   func interrupted(unfinished: Int?, line: String) {
@@ -196,7 +196,7 @@ import Testing
     #expect(
       text(summary, unfinished: 4)[0]
         == "stopped at a failure, as --on-error stop asks: 2 published, 1 failed, 4 not started; "
-        + "the same command again goes on where this stopped")
+        + "run the same command again to continue")
   }
 
   @Test func aborted() {
@@ -205,7 +205,7 @@ import Testing
     #expect(
       text(summary(.aborted, error: error), unfinished: 3) == [
         "could not go on: reel-probe-worker is missing; scripts/install builds it",
-        "Once that is fixed, the same command again goes on where this stopped.",
+        "Fix that, then run the same command again to continue.",
       ])
   }
 

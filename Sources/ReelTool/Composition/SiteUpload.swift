@@ -79,7 +79,7 @@ struct SiteUpload: Sendable {
     if case .failure(let error) = result {
       guard wasInterrupted else { throw CommandFailure(error) }
       throw CommandFailure(
-        .interrupted, "interrupted: \(progress.summary.line); the same command goes on from there")
+        .interrupted, "interrupted: \(progress.summary.line); run the same command again to continue")
     }
     return progress.summary
   }
