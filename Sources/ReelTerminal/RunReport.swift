@@ -115,13 +115,13 @@ extension RunReport {
   private func listed(_ limit: Int, _ traits: TerminalTraits, _ hint: CommandHint) -> [StyledLine] {
     guard limit > 0 else { return [] }
     // A dry run is not written down anywhere.
-    let place = dryRun ? "--events FILE tells them all" : hint.text("status")
+    let place = dryRun ? "use --events FILE to get all of them" : hint.text("status")
     return traits.listed(troubles.entries, most: limit, beside: troubles.leftOut, rest: ": \(place)") {
       ProblemSummary.lines($0, traits)
     }
       + traits.listed(
         troubles.warnings, most: limit, beside: troubles.warningsLeftOut,
-        rest: " warnings: --events FILE tells them all"
+        rest: " warnings: use --events FILE to get all of them"
       ) {
         ProblemSummary.lines($0, traits)
       }
@@ -136,11 +136,11 @@ extension RunReport {
     if summary.published > 0 { advice.append("See them: " + hint.text("feed")) }
     if summary.published > 0, trustsClientDigest {
       advice.append(
-        "The server acknowledged every byte, and proves no checksum. What it holds is read and compared by: "
+        "The server acknowledged every byte but gave no checksum. To read back and compare what it stored: "
           + hint.text("verify --read"))
     }
     if summary.failedOrCancelled + summary.refused > 0 {
-      advice.append("What failed and why, at any time: " + hint.text("status"))
+      advice.append("To see what failed and why: " + hint.text("status"))
     }
     return advice
   }

@@ -50,7 +50,7 @@ import Testing
         "failed: notes.mp4 is an HLS playlist, not a video [playlist]",
         "and 1 more: reel status",
         "See them: reel feed",
-        "What failed and why, at any time: reel status",
+        "To see what failed and why: reel status",
       ])
   }
 
@@ -90,15 +90,14 @@ import Testing
         "not a video [playlist]",
         "and 1 more: reel status",
         "See them: reel feed",
-        "What failed and why, at any time: reel",
-        "status",
+        "To see what failed and why: reel status",
       ])
   }
 
   /// It leaves nothing behind that `reel status` could tell.
   @Test func ofADryRunTheRestStandsInTheEvents() {
     let lines = text(mixed, dryRun: true, troubles: troubles)
-    #expect(lines.contains("and 1 more: --events FILE tells them all"))
+    #expect(lines.contains("and 1 more: use --events FILE to get all of them"))
     #expect(!lines.contains { $0.contains("reel status") })
   }
 
@@ -124,8 +123,7 @@ import Testing
         "copy [corrupt]",
         "and 2 more: reel status",
         "See them: reel feed",
-        "What failed and why, at any time: reel",
-        "status",
+        "To see what failed and why: reel status",
       ])
   }
 

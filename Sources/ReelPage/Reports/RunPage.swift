@@ -128,7 +128,8 @@ package enum RunPage {
         ? HumanNumber.count(files.warningsLeftOut, "more warning", "more warnings") : nil,
     ].compactMap(\.self)
     let more =
-      leftOut.isEmpty ? nil : "Not listed: \(leftOut.joined(separator: ", ")). --events FILE tells them all."
+      leftOut.isEmpty
+      ? nil : "Not listed: \(leftOut.joined(separator: ", ")). Use --events FILE to get all of them."
     return ReportPage(
       command: "reel ingest", headline: ReportPage.sentence(report.headline),
       counts: counts.filter { $0.1 > 0 }.map { ($0.0, "\($0.1)") },

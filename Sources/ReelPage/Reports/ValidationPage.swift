@@ -39,7 +39,7 @@ package enum ValidationPage {
         "By the policy \(report.policyWords)\(report.isLocked ? ", held against the lock" : "")\(reader).",
       entries: listed.map { entry($0, report) },
       more: more > 0
-        ? "\(HumanNumber.count(more, "more file is", "more files are")) not listed; --report jsonl=FILE tells them all."
+        ? "\(HumanNumber.count(more, "more file is", "more files are")) not listed; use --report jsonl=FILE to get all of them."
         : nil,
       pictures: pictures, links: links
     ).html
