@@ -17,9 +17,9 @@ struct UploaderCommand: AsyncParsableCommand {
       abstract: "Check that a destination behaves the way Reel needs it to.",
       discussion: """
         Stores objects under random names, and removes them again; other objects are left alone. It takes \
-        seconds in a folder, and about two minutes where a request takes 0.2 s; --only checks some of the promises, \
-        --large-size makes the large objects smaller. docs/adding-an-uploader.md explains every promise. \
-        Exit codes: 0 all are kept · 3 some are broken · 1 the destination could not be made ready.
+        seconds in a folder, and about two minutes if each request takes 0.2 s; --only runs some of the checks, \
+        --large-size makes the large objects smaller. docs/adding-an-uploader.md explains every check. \
+        Exit codes: 0 all checks pass · 3 some fail · 1 the destination could not be prepared.
         """)
 
     @OptionGroup var library: LibraryOptions
@@ -64,7 +64,7 @@ struct UploaderCommand: AsyncParsableCommand {
       }
       guard !promises.isEmpty else {
         let names = UploaderContractTest.all.map(\.name).joined(separator: ", ")
-        throw CommandFailure(.usage, "--only names no promise; there are \(names)")
+        throw CommandFailure(.usage, "--only matches no check; the checks are \(names)")
       }
       let session = ContractTestSession(
         settings: settings, destination: destination, promises: promises, largeSize: largeSize,
