@@ -147,8 +147,8 @@ import Testing
   @Test(
     "a configuration file that can't be used is told with its place",
     arguments: [
-      ("- a\n", "it is keys and values, like `library: /srv/reel`"),
-      ("text\n", "it is keys and values, like `library: /srv/reel`"),
+      ("- a\n", "it must be keys and values, like `library: /srv/reel`"),
+      ("text\n", "it must be keys and values, like `library: /srv/reel`"),
       ("author: [unclosed\n", "2:1: it is not YAML: did not find expected ',' or ']'"),
       ("author: a: b\n", "1:10: it is not YAML: mapping values are not allowed in this context"),
       ("author: a\n---\nauthor: b\n", "2:1: it is not YAML: expected a single document in the stream"),
