@@ -81,7 +81,7 @@ public enum DestinationAddress: Hashable, Sendable {
   private static func path(_ text: String) throws(DestinationAddressError) -> String {
     guard text != "~", !text.hasPrefix("~/") else {
       throw .notAPath(
-        text, "the shell has not put your home folder in for ~; write $HOME, or ./~ if you mean it")
+        text, "the shell did not expand ~; write $HOME, or ./~ for a folder of that name")
     }
     return text
   }

@@ -16,8 +16,8 @@ struct FeedCommand: AsyncParsableCommand {
       whose pageNumber is P, P + 1, … up to P + N - 1, oldest first, as the feed apps ask. In JSON, `next` is what the \
       same option takes for the next page (--before, or --from where it was given), as a text; null where there is none.
 
-      --presign gives the posts of one bucket of S3, the one that --to or the setting names, new signed URLs in place of \
-      those that they were published with. The catalog keeps what it has.
+      --presign prints new signed URLs for the posts in one S3 bucket, the one that --to or the setting names, instead of \
+      the URLs that they were published with. The catalog is not changed.
       """)
 
   @OptionGroup var library: LibraryOptions

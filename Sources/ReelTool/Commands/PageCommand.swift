@@ -10,8 +10,8 @@ struct PageCommand: AsyncParsableCommand {
     commandName: "page",
     abstract: "Write the feed as a web page: plain files, to open or to put on any web server.",
     discussion: """
-      The page plays one video at a time. The same command again adds what is new; --title, --size and --media keep \
-      what they were. With --to the site is also put into a bucket of S3, where only what has changed is sent.
+      The page plays one video at a time. Run the same command again to add what is new; --title, --size and --media keep \
+      their earlier values. With --to, the site is also put into an S3 bucket, and only what has changed is sent.
       """)
 
   @OptionGroup var library: LibraryOptions

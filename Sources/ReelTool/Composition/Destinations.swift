@@ -66,7 +66,7 @@ struct Destinations: Sendable {
     guard found == destination else {
       throw CommandFailure(
         .couldNotRun,
-        "the catalog names the store \(destination), and here and now that is \(found), which is another one and was "
+        "the catalog names the store \(destination), but that now leads to \(found), a different store, which was "
           + "left alone: \(Self.remedy(address))")
     }
     return opened

@@ -42,8 +42,8 @@ struct SiteUpload: Sendable {
     guard case .s3(let bucket) = address else {
       throw CommandFailure(
         .usage,
-        "reel page puts a site into a bucket of S3 (--to s3://bucket/prefix) and nowhere else: name a folder as SITE, "
-          + "and for other stores upload that with their own tools")
+        "reel page can upload a site only to an S3 bucket (--to s3://bucket/prefix): for another store, upload the folder SITE "
+          + "with that store's own tools")
     }
     return bucket
   }
