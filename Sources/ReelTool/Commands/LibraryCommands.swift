@@ -94,11 +94,11 @@ struct RelocateCommand: AsyncParsableCommand {
     commandName: "relocate",
     abstract: "Record in the catalog that a store has moved from OLD to NEW.",
     discussion: """
-      Move the store first, with whatever moves folders or buckets. Every post's object is looked for in NEW; only \
-      when all are there, and as long as they should be, the catalog is changed, at once. No object is touched. \
-      The library's own store needs this only when it was moved out of the library. \
-      Exit codes: 0 done · 3 an object is missing or damaged in NEW · 1 could not look, or can't be done; in all but \
-      the first nothing was changed.
+      Move the store first, with any tool that moves folders or buckets. Every post's object is looked up in NEW; the \
+      catalog is changed, in one step, only if all are there with the right length. No object is touched. \
+      The library's own store needs this only if it was moved out of the library. \
+      Exit codes: 0 done · 3 an object is missing or damaged in NEW · 1 could not check, or can't be done. Unless the \
+      exit code is 0, nothing was changed.
       """)
 
   @OptionGroup var library: LibraryOptions
