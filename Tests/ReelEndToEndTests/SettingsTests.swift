@@ -61,6 +61,7 @@ import Testing
       ("publicBaseUrl: x\n", "did you mean publicBaseURL?"),
       ("reel: {jobs: 2}\n", "there is no setting \"reel\""),
       ("something_else: 2\n", "docs/settings.md lists them"),
+      ("foo: 2\n", "there is no setting \"foo\"; docs/settings.md lists them"),
       ("jobs: [0]\n", "1:1: the setting jobs is one value, and this is a list"),
       ("library: {a: 0}\n", "the setting library is one value, and this is keys and values"),
       ("? [a]\n: 1\n", "1:3: a key is a word"),
