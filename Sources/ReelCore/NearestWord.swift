@@ -1,11 +1,11 @@
 /// What somebody may have meant by a word that is none of those known.
 package enum NearestWord {
-  /// The word of `words` that differs least from `word`, if it is not more than a third of it, or two letters.
+  /// The word of `words` that differs least from `word`, if it is not more than a third of it, or one letter.
   package static func nearest(to word: String, among words: [String]) -> String? {
     let typed = Array(word.lowercased().utf8.prefix(64))
     let ranked = words.map { (distance(typed, Array($0.lowercased().utf8)), $0) }
     guard let best = ranked.min(by: { ($0.0, $0.1) < ($1.0, $1.1) }) else { return nil }
-    return best.0 <= max(2, typed.count / 3) ? best.1 : nil
+    return best.0 <= max(1, typed.count / 3) ? best.1 : nil
   }
 
   /// Insertions, deletions, changes and swaps of neighbours (optimal string alignment).

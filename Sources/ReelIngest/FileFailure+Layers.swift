@@ -32,7 +32,7 @@ extension FileFailure {
 
   package static let cancelled = FileFailure(
     code: .cancelled,
-    message: "interrupted before it was published; another run takes it in")
+    message: "interrupted before it was published; another run publishes it")
 
   /// Whether the file is not what it was when it was opened.
   package var isSourceChanged: Bool {

@@ -315,9 +315,9 @@ extension FilePublisher {
       let isGone = (try? await services.uploader.remove(stored.key)) != nil
       throw UploadError(
         .verificationFailed,
-        "\(services.uploader.destination) holds something else than was sent as \(stored.key): "
+        "\(services.uploader.destination) holds something other than what was sent as \(stored.key): "
           + (isGone
-            ? "it was removed; try again, and look at the store if it stays so"
+            ? "it was removed; try again, and check the store if it happens again"
             : "remove it there, then try again"))
     }
   }

@@ -158,7 +158,7 @@ enum SizeWords {
     var texts = [size, most].map { Decimals.bytes($0) }
     if texts[0] == texts[1] { texts = ["\(size) bytes", "\(most) bytes"] }
     return
-      "it has \(texts[0]), more than the \(texts[1]) that are taken in; a larger \(setting: .maxSize) lets it in"
+      "it has \(texts[0]), more than the \(texts[1]) that are accepted; raise \(setting: .maxSize) to accept it"
   }
 
   /// To be put behind it; nil where most of it is really there, or nobody knows.

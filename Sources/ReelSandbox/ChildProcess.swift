@@ -96,13 +96,14 @@ enum WorkerEnd: Hashable, Sendable {
     case .signalled(SIGSYS):
       ProbeError(
         .sandboxViolation,
-        "reading it made the reader try something that it may not; the reader was ended: treat the file as hostile"
+        "its reader process tried something that is forbidden and was killed; treat the file as hostile"
       )
     case .signalled(SIGXCPU):
       ProbeError(.timeout, "reading it takes more processor time than a file may")
     case .signalled(SIGKILL):
       ProbeError(
-        .memoryLimit, "the system ended its reader, most likely for lack of memory; try again with fewer jobs"
+        .memoryLimit,
+        "the system killed its reader process, most likely for lack of memory; try again with fewer \(setting: .jobs)"
       )
     case .signalled(let signal):
       ProbeError(.crashed, "its reader crashed (\(Self.name(of: signal))); the file is damaged or hostile")

@@ -23,7 +23,8 @@ extension ProbeError {
   static func late(_ deadline: Duration) -> ProbeError {
     ProbeError(
       .timeout,
-      "reading it took longer than \(deadline.formattedSeconds); the file is damaged or hostile, or the disk slow"
+      "reading it took longer than \(deadline.formattedSeconds); the file is damaged or hostile, or the disk is slow; "
+        + "for a slow disk, raise \(setting: .deadline)"
     )
   }
 

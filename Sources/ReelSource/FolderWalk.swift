@@ -200,7 +200,7 @@ struct ExcludedDirectories {
 
   /// What is said when the user names such a folder, or something in it.
   static let error = SourceError(
-    .outsideRoot, "it belongs to Reel's own library or destination, which is never taken in; leave it out")
+    .outsideRoot, "it belongs to Reel's own library or destination, which is never ingested; leave it out")
 
   init(_ roots: [DirectoryIdentity]) {
     self.roots = Set(roots)

@@ -138,7 +138,7 @@ public enum Sidecar {
     guard let key = path.last?.stringValue else {
       return #"is not a JSON object; it should look like {"caption": "…"}"#
     }
-    return "has something else than a text at \"\(key)\"; put it in quotes, or leave the key out"
+    return "has a value at \"\(key)\" that is not a string; put it in quotes, or leave the key out"
   }
 
   private static func invalid(_ problem: String) -> SourceError {

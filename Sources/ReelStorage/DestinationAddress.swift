@@ -81,7 +81,7 @@ public enum DestinationAddress: Hashable, Sendable {
   private static func path(_ text: String) throws(DestinationAddressError) -> String {
     guard text != "~", !text.hasPrefix("~/") else {
       throw .notAPath(
-        text, "the shell has not put your home folder in for ~; write $HOME, or ./~ if you mean it")
+        text, "the shell did not expand ~; write $HOME, or ./~ for a folder of that name")
     }
     return text
   }
@@ -157,12 +157,12 @@ public struct DestinationAddressError: ReelError, Hashable {
   static func unsupported(scheme: String) -> DestinationAddressError {
     let kind =
       switch scheme {
-      case "tus": "tus servers under this name (tus+https://host/files/ is one)"
-      default: "places of the kind \(scheme):"
+      case "tus": "plain tus:// addresses (write tus+https://host/files/)"
+      default: "destinations of the type \(scheme)"
       }
     return DestinationAddressError(
       .unsupported,
-      "Reel \(ReelVersion.current) does not store in \(kind): name a folder (./media, file:///srv/media), a bucket "
+      "Reel \(ReelVersion.current) does not support \(kind): name a folder (./media, file:///srv/media), a bucket "
         + "(s3://bucket/prefix, firebase://bucket/prefix), a tus server (tus+https://host/files/) or a program of yours "
         + "(command:./adapter)"
     )

@@ -107,19 +107,21 @@ public struct ObjectAddresses: Sendable {
   /// folder's own addresses (`file:`) are what there is without a base.
   package static func problem(ofBase base: String) -> String? {
     let scheme = ["https://", "http://"].first { base.lowercased().hasPrefix($0) }
-    guard let scheme else { return "is an absolute http or https address, such as https://media.example/v/" }
+    guard let scheme else {
+      return "must be an absolute http or https address, such as https://media.example/v/"
+    }
     let authority = base.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
     guard !authority.isEmpty, authority.first != ":" else {
-      return "names a host, as in https://media.example/v/"
+      return "must name a host, as in https://media.example/v/"
     }
     guard !authority.contains("@") else {
-      return "holds no user and no password: every viewer would get them"
+      return "must hold no user and no password: every viewer would get them"
     }
     let isPlain = base.unicodeScalars.allSatisfy { scalar in
       scalar.value > 0x20 && !(0x7F...0xA0).contains(scalar.value)
         && !"\"<>\\^`|".unicodeScalars.contains(scalar)
     }
-    return isPlain ? nil : "holds no blanks, quotes or control characters; write them percent-encoded"
+    return isPlain ? nil : "must hold no blanks, quotes or control characters; write them percent-encoded"
   }
 
   /// The base and the name. A key needs no percent-encoding: it holds unreserved characters only.

@@ -49,14 +49,14 @@ public struct VerifyingUploader: UploaderDecorator {
     guard let difference = ObjectMismatch(object, key: key, source: source) else { return object }
     throw UploadError(
       .verificationFailed,
-      "the store \(destination) holds something else than was sent: \(difference.words); "
+      "the store \(destination) holds something other than what was sent: \(difference.words); "
         + (await removal(of: key)))
   }
 
   private func removal(of key: ObjectKey) async -> String {
     do throws(UploadError) {
       try await base.remove(key)
-      return "it was removed; try again, and look at the store if it stays so"
+      return "it was removed; try again, and check the store if it happens again"
     } catch {
       return "\(key) could not be removed (\(error.message)): remove it by hand"
     }

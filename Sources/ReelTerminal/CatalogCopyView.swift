@@ -22,7 +22,7 @@ package struct CatalogCopyView: Sendable {
       sheet.add(Self.noun(part.section), "\(part.rows)")
     }
     for part in result.parts where part.leftBehind > 0 {
-      sheet.add("left behind", "\(Self.noun(part.section)) that mean nothing there: \(part.leftBehind)")
+      sheet.add("not copied", "\(Self.noun(part.section)) of use only in the old catalog: \(part.leftBehind)")
     }
     sheet.add("compared", "all rows, read from both, are the same")
     let notes = notes.flatMap { traits.wrapped(traits.sanitized($0)) }
@@ -37,7 +37,7 @@ package struct CatalogCopyView: Sendable {
     case .posters: "posters"
     case .feed: "counters"
     case .posts: "posts"
-    case .events: "untold events"
+    case .events: "pending events"
     case .checkpoints: "checkpoints"
     case .readings: "probe results"
     case .files: "known files"

@@ -36,10 +36,10 @@ package struct ContractTestView: Sendable {
   package static func beginning(
     _ count: Int, of all: Int, destination: String, largeSize: Int, _ traits: TerminalTraits
   ) -> String {
-    let promises = count == all ? "all \(all) promises" : "\(count) of \(all) promises"
+    let promises = count == all ? "all \(all) checks" : "\(count) of \(all) checks"
     return traits.wrapped(
       traits.sanitized(
-        "checking \(promises) at \(destination), each with sources in memory and in files: objects of up to "
+        "running \(promises) on \(destination), each with sources in memory and in files: objects of up to "
           + "\(HumanNumber.bytes(Int64(largeSize))) are stored under random names and removed again, and nothing else is "
           + "touched; \(duration(count, of: all))"), .dim
     ).text(traits)
@@ -48,9 +48,9 @@ package struct ContractTestView: Sendable {
   /// A check makes some 600 requests, and that is nearly all of its time.
   private static func duration(_ count: Int, of all: Int) -> String {
     guard count == all else {
-      return "that is a part of what takes seconds in a folder, and minutes in a slow store"
+      return "all checks together take seconds in a folder, and minutes in a slow store"
     }
-    return "that takes seconds in a folder, and about two minutes where a request takes 0.2 s"
+    return "this takes seconds in a folder, and about two minutes if each request takes 0.2 s"
   }
 
   package static func text(_ entry: Entry, _ traits: TerminalTraits) -> String {
@@ -66,9 +66,9 @@ package struct ContractTestView: Sendable {
     let broken = entries.count { $0.problem != nil }
     var words =
       broken == 0
-      ? "\(destination) keeps \(HumanNumber.count(entries.count, "promise", "promises"))"
-      : "\(destination) breaks \(broken) of \(HumanNumber.count(entries.count, "promise", "promises"))"
-    if left > 0 { words += "; \(left) were not looked at" }
+      ? "\(destination) passes \(HumanNumber.count(entries.count, "check", "checks"))"
+      : "\(destination) fails \(broken) of \(HumanNumber.count(entries.count, "check", "checks"))"
+    if left > 0 { words += "; \(left) were not run" }
     return traits.wrapped(traits.sanitized(words)).text(traits)
   }
 }

@@ -48,12 +48,13 @@ package struct DiagnosisView: Sendable {
   private var summary: String {
     let objects = HumanNumber.count(diagnosis.objects, "object", "objects")
     let looked =
-      diagnosis.wasRead ? "\(objects) read and compared" : "\(objects) looked at, not read (--read does)"
+      diagnosis.wasRead
+      ? "\(objects) read and compared" : "\(objects) checked, not read (--read compares their contents)"
     if diagnosis.left.isEmpty {
-      let state = diagnosis.repaired.isEmpty ? "nothing is wrong with" : "nothing is left wrong with"
+      let state = diagnosis.repaired.isEmpty ? "nothing is wrong with" : "everything was repaired in"
       return "\(state) \(library): \(looked)"
     }
-    let left = HumanNumber.count(diagnosis.left.count, "finding", "findings")
+    let left = HumanNumber.count(diagnosis.left.count, "problem", "problems")
     return "\(left) in \(library)\(repairs): \(looked)"
   }
 
@@ -62,11 +63,11 @@ package struct DiagnosisView: Sendable {
     let byFix = fixed ? 0 : diagnosis.left.count { $0.repair == .byFix }
     let restorable = diagnosis.left.count(where: \.isRestorable)
     var parts: [String] = []
-    if byFix > 0 { parts.append("\(byFix) of which --fix repairs") }
+    if byFix > 0 { parts.append("\(byFix) of which --fix can repair") }
     if restorable > 0 {
-      parts.append("\(restorable) of which --fix --from FOLDER repairs, with what was lost in FOLDER")
+      parts.append("\(restorable) of which --fix --from FOLDER can repair if FOLDER has the lost files")
     }
-    if parts.isEmpty, !fixed { parts.append("none of which --fix repairs") }
+    if parts.isEmpty, !fixed { parts.append("none of which --fix can repair") }
     return parts.map { ", " + $0 }.joined()
   }
 }
@@ -128,8 +129,8 @@ package struct RebuildView: Encodable, Sendable {
     }
     let count = HumanNumber.count(posts, "post", "posts")
     let summary =
-      "the catalog of \(library) has \(count) again, by what is stored; captions, authors and ids were known to the lost "
-      + "one alone"
+      "the catalog of \(library) was rebuilt from its stores: \(count); captions, authors and ids could not be recovered, "
+      + "as only the lost catalog had them"
     return (lines + traits.wrapped(traits.sanitized(summary))).text(traits)
   }
 }

@@ -23,7 +23,7 @@ package enum FeedTable {
   ) -> String {
     let posts =
       page.posts.isEmpty && !filter.isEmpty
-      ? traits.wrapped("No such posts.")
+      ? traits.wrapped("No posts match.")
       : posts(page.posts, order, traits.sanitized(library), hint, traits)
     return (posts + footer(page, order, size, filter, hint, traits)).text(traits)
   }
@@ -31,7 +31,7 @@ package enum FeedTable {
   private static func nothing(_ order: Order, _ library: String, _ hint: CommandHint) -> String {
     switch order {
     case .newest(before: nil), .oldest(_, last: nil):
-      "No posts in \(library). To make some: " + hint.text("ingest", "FOLDER")
+      "No posts in \(library). To add some: " + hint.text("ingest", "FOLDER")
     case .newest(let cursor?): "No posts before page number \(cursor.pageNumber)."
     case .oldest(let from, let last?) where from > last:
       "No posts from page number \(from) on: the last one is \(last)."

@@ -78,10 +78,10 @@ package struct MendDocument: Encodable, Sendable {
     switch mend {
     case .faststart: "index first"
     case .unfragment: "one index for all fragments"
-    case .location: "location taken out"
-    case .privateTags: "private tags taken out"
+    case .location: "location removed"
+    case .privateTags: "private tags removed"
     case .duration: "duration and seek index written"
-    case .data: "data tracks taken out"
+    case .data: "data tracks removed"
     case .salvage: "playable up to where it was cut off"
     case .rotation: "rotation set"
     case .sampleAspectRatio: "shape of its pixels set"

@@ -18,7 +18,7 @@ package enum PostSummary {
     switch title {
     case .none: []
     case .published: traits.wrapped("published", .success)
-    case .duplicate: traits.wrapped("nothing new: this video is a post already", .strong)
+    case .duplicate: traits.wrapped("nothing new: this video is already published", .strong)
     }
   }
 

@@ -19,7 +19,7 @@ package struct EnqueuedView: Encodable, Sendable {
   package func text(_ traits: TerminalTraits) -> String {
     var parts = [HumanNumber.count(new, "file", "files") + (dryRun ? " would be enqueued" : " enqueued")]
     if known > 0 { parts.append("\(known) already in the queue") }
-    if putBack > 0 { parts.append("\(putBack) \(dryRun ? "would be put back" : "put back")") }
+    if putBack > 0 { parts.append("\(putBack) \(dryRun ? "would be retried" : "to be retried")") }
     if failed > 0 { parts.append("\(failed) could not be enqueued") }
     return traits.wrapped(parts.joined(separator: ", ")).text(traits)
   }

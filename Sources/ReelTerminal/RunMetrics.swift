@@ -119,7 +119,7 @@ package struct RunMetrics: Sendable {
 
   private var walk: [Family] {
     [
-      Family("reel_run_found_files", .gauge, "Files to take in that were found.", state.found),
+      Family("reel_run_found_files", .gauge, "Files to ingest that were found.", state.found),
       Family("reel_run_found_bytes", .gauge, "Bytes of the files that were found.", state.foundBytes),
       Family("reel_run_ignored_files", .gauge, "Files that were passed by.", state.ignored),
       Family(

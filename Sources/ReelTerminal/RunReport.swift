@@ -96,7 +96,7 @@ extension RunReport {
     add("published", summary.published, HumanNumber.bytes(summary.publishedBytes))
     add("no poster", summary.postersFailed, "published without", .warning)
     add("would publish", summary.planned)
-    add("duplicates", summary.duplicates, "posts already")
+    add("duplicates", summary.duplicates, "already published")
     add("refused", summary.refused, "", .warning)
     add("failed", summary.failedOrCancelled, "", .failure)
     sheet.add("reasons", reasons)
@@ -115,13 +115,13 @@ extension RunReport {
   private func listed(_ limit: Int, _ traits: TerminalTraits, _ hint: CommandHint) -> [StyledLine] {
     guard limit > 0 else { return [] }
     // A dry run is not written down anywhere.
-    let place = dryRun ? "--events FILE tells them all" : hint.text("status")
+    let place = dryRun ? "use --events FILE to get all of them" : hint.text("status")
     return traits.listed(troubles.entries, most: limit, beside: troubles.leftOut, rest: ": \(place)") {
       ProblemSummary.lines($0, traits)
     }
       + traits.listed(
         troubles.warnings, most: limit, beside: troubles.warningsLeftOut,
-        rest: " warnings: --events FILE tells them all"
+        rest: " warnings: use --events FILE to get all of them"
       ) {
         ProblemSummary.lines($0, traits)
       }
@@ -129,18 +129,18 @@ extension RunReport {
 
   private func advice(_ hint: CommandHint) -> [String] {
     if summary.outcome == .aborted, origin != .watch, summary.published > 0 || unfinished != 0 {
-      return ["Once that is fixed, the same command again goes on where this stopped."]
+      return ["Fix that, then run the same command again to continue."]
     }
     if dryRun { return summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [] }
     var advice: [String] = []
     if summary.published > 0 { advice.append("See them: " + hint.text("feed")) }
     if summary.published > 0, trustsClientDigest {
       advice.append(
-        "The server acknowledged every byte, and proves no checksum. What it holds is read and compared by: "
+        "The server acknowledged every byte but gave no checksum. To read back and compare what it stored: "
           + hint.text("verify --read"))
     }
     if summary.failedOrCancelled + summary.refused > 0 {
-      advice.append("What failed and why, at any time: " + hint.text("status"))
+      advice.append("To see what failed and why: " + hint.text("status"))
     }
     return advice
   }
@@ -175,8 +175,11 @@ struct RunHeadline {
     let time = "watched for \(HumanNumber.duration(summary.seconds)): "
     if ended == 0 {
       return report.postponements == 0
-        ? (time + "no file came", nil)
-        : (time + "no file could be taken in; those that came are tried again by the next start", .warning)
+        ? (time + "no files arrived", nil)
+        : (
+          time + "no file could be ingested; those that arrived will be tried again at the next start",
+          .warning
+        )
     }
     guard summary.published > 0 else {
       return (
@@ -198,17 +201,17 @@ struct RunHeadline {
     if troubles > 0 { return ("nothing published: \(soFar)", .warning) }
     return (
       summary.duplicates == 1
-        ? "nothing new: the video is a post already"
-        : "nothing new: all \(summary.duplicates) videos are posts already", .strong
+        ? "nothing new: the video is already published"
+        : "nothing new: all \(summary.duplicates) videos are already published", .strong
     )
   }
 
   private var nothingFound: String {
     if report.origin == .queue { return "nothing to do: the queue is empty" }
     return switch summary.ignored {
-    case 0: "nothing to take in: no file was found"
-    case 1: "nothing to take in: the only file found is not a video"
-    default: "nothing to take in: none of the \(summary.ignored) files found is a video"
+    case 0: "nothing to ingest: no files were found"
+    case 1: "nothing to ingest: the only file found is not a video"
+    default: "nothing to ingest: none of the \(summary.ignored) files found is a video"
     }
   }
 
@@ -231,8 +234,8 @@ struct RunHeadline {
 
   private var planned: String {
     var parts = ["\(summary.planned) would be published"]
-    if summary.duplicates == 1 { parts.append("1 is a post already") }
-    if summary.duplicates > 1 { parts.append("\(summary.duplicates) are posts already") }
+    if summary.duplicates == 1 { parts.append("1 is already published") }
+    if summary.duplicates > 1 { parts.append("\(summary.duplicates) are already published") }
     if summary.refused > 0 { parts.append("\(summary.refused) would be refused") }
     if summary.failedOrCancelled > 0 { parts.append("\(summary.failedOrCancelled) would fail") }
     return parts.joined(separator: ", ")
@@ -258,5 +261,5 @@ struct RunHeadline {
     return parts
   }
 
-  private var goesOn: String { "the same command again goes on where this stopped" }
+  private var goesOn: String { "run the same command again to continue" }
 }

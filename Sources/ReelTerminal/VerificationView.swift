@@ -45,15 +45,20 @@ package struct VerificationView: Sendable {
   private func summary(_ isWhole: Bool) -> String {
     let objects = HumanNumber.count(count.objects, "object", "objects")
     let looked =
-      wasRead ? "\(objects) read and compared" : "\(objects) looked at, not read (--read does)"
+      wasRead
+      ? "\(objects) read and compared" : "\(objects) checked, not read (--read compares their contents)"
     var problems: [String] = []
-    if count.damaged > 0 { problems.append("\(count.damaged) damaged") }
-    if count.unknown > 0 { problems.append("\(count.unknown) unreadable") }
+    if count.damaged > 0 {
+      problems.append(HumanNumber.count(count.damaged, "damaged object", "damaged objects"))
+    }
+    if count.unknown > 0 {
+      problems.append(HumanNumber.count(count.unknown, "unreadable object", "unreadable objects"))
+    }
     if count.unreachable > 0 {
-      problems.append(HumanNumber.count(count.unreachable, "store", "stores") + " out of reach")
+      problems.append(HumanNumber.count(count.unreachable, "store", "stores") + " unreachable")
     }
     if count.notLookedAt > 0 {
-      problems.append(HumanNumber.count(count.notLookedAt, "store", "stores") + " not looked at")
+      problems.append(HumanNumber.count(count.notLookedAt, "store", "stores") + " not checked")
     }
     if !isWhole { problems.append("interrupted before the end") }
     return problems.isEmpty
@@ -81,14 +86,14 @@ private struct Problem: Encodable {
       destination = store.name
       let remedy = error.code == .storeUnusable ? store.moved.map { "; " + $0 } ?? "" : ""
       message =
-        "\(store.name) was not looked at, or not to its end: \(error.message) [\(error.code.rawValue)]"
+        "\(store.name) was not checked, or not completely: \(error.message) [\(error.code.rawValue)]"
         + remedy
     case .notLookedAt(let store):
       kind = "notLookedAt"
       destination = store.name
       message =
-        "\(store.name) was not looked at: it needs a secret, and those that are set were not given for it; if they are "
-        + "meant for it, say so with --to \(ShellWord.quoted(Array(store.name.utf8)))"
+        "\(store.name) was not checked: it needs credentials, and those that are set may be for another store; if they are "
+        + "for this one, name it with --to \(ShellWord.quoted(Array(store.name.utf8)))"
     case .verified(let verified):
       guard let code = verified.verdict.code(expecting: verified.object.size) else { return nil }
       kind = code
@@ -109,7 +114,7 @@ private struct Problem: Encodable {
       ["file:", "firebase"].contains { verified.destination.name.hasPrefix($0) }
       ? "reel doctor \(flags) --from FOLDER puts it back from a backup of the store or the original"
       : "put it back from a backup of the store"
-    let remedy = "\(way); its SHA-256 must be \(object.digest)"
+    let remedy = "\(way) (\(object.digest))"
     return switch verified.verdict {
     case .sound: name
     case .missing: "\(name) is gone; \(remedy)"
@@ -121,7 +126,7 @@ private struct Problem: Encodable {
     case .recordShows(let other):
       "\(name) is whole, but what the store's database has under the post's id shows "
         + "\(other.map { "\($0)" } ?? "no object"); put the record back from a backup of the database"
-    case .unknown(let error): "\(name) can't be looked at: \(error.message) [\(error.code.rawValue)]"
+    case .unknown(let error): "\(name) can't be checked: \(error.message) [\(error.code.rawValue)]"
     }
   }
 }

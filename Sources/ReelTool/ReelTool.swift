@@ -8,11 +8,12 @@ import ReelTerminal
 struct ReelTool: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reel",
-    abstract: "Ingests videos: finds out what each file really is, names it, stores it and records it, once.",
+    abstract:
+      "Ingest videos: find out what each file really is, then name, store and record it, exactly once.",
     discussion: """
-      Exit codes: 0 all done · 1 could not run (bad setup, destination or catalog out of reach) · \
-      3 some files failed, the rest done · 4 none failed, some refused by policy · 64 usage · 130 interrupted. \
-      `reel validate`: 4 a rule or the lock is broken · 3 none is, and some file could not be judged.
+      Exit codes: 0 all done · 1 could not run (bad setup, or the destination or catalog can't be reached) · \
+      3 some files failed, the others were done · 4 none failed, some were refused by policy · 64 usage error · 130 interrupted. \
+      `reel validate`: 4 a file breaks a rule or differs from the lock · 3 no file does, but some could not be judged.
       """,
     version: ReelVersion.current,
     subcommands: [

@@ -77,6 +77,6 @@ struct ProseTests {
       Issue.record("\(text) is not refused")
       return
     }
-    #expect(error.found == "a text")
+    #expect(error.found == "a text file")
   }
 }

@@ -114,7 +114,7 @@ struct DoctorTests {
     #expect(try Data(contentsOf: stray) == Data("?".utf8))
     // The command that it shows moves it away.
     let shown = try await bench.reel("doctor").output
-    #expect(shown.contains("none of which --fix repairs"))
+    #expect(shown.contains("none of which --fix can repair"))
     let command = try #require(shown.split(separator: "\n").first { $0.contains("mkdir -p ") })
     let shell = Process()
     shell.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -144,7 +144,7 @@ struct DoctorTests {
     #expect(try await bench.reel("ingest", "clips").status == 3, "zeros are not video")
     let found = try await doctor(bench)
     #expect(found.left == ["object.missing", "object.missing"])
-    #expect(try await bench.reel("doctor").output.contains("2 of which --fix --from FOLDER repairs"))
+    #expect(try await bench.reel("doctor").output.contains("2 of which --fix --from FOLDER can repair"))
     let some = try await doctor(bench, "--fix", "--from", "clips")
     #expect(some.status == 3 && some.left.count == 2 - some.mended.count, "\(some)")
     try bytes.write(to: original)
@@ -201,7 +201,7 @@ struct DoctorTests {
       #expect((left.first?["age"] as? Int).map { $0 >= 0 } == true, "\(outcome)")
     }
     let text = try await bench.reel("doctor")
-    #expect(text.output.contains("nobody has been at it for"), "\(text)")
+    #expect(text.output.contains("no process has worked on it for"), "\(text)")
     #expect(try await doctor(bench, "--fix", "--grace", "0").status == 0)
     #expect(try bench.objects().count == 1)
   }

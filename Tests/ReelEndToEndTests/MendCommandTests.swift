@@ -22,7 +22,7 @@ struct MendCommandTests {
     let before = try Data(contentsOf: source)
     let run = try await bench.reel("mend", "clips/a.mov", "-o", "b.mov", "--faststart", "--strip-location")
     #expect(run.status == 0, "\(run.errors)")
-    #expect(run.output == "clips/a.mov: b.mov: index first, location taken out\n")
+    #expect(run.output == "clips/a.mov: b.mov: index first, location removed\n")
     #expect(try Data(contentsOf: source) == before)
     let after = try await media(bench, "b.mov")
     #expect(after["fastStart"] as? Bool == true && after["hasLocation"] as? Bool == false)

@@ -21,10 +21,10 @@ import Testing
     let told = run.output + run.errors
     #expect(told.contains("`to`/`jobs`.mp4") && told.contains("`to`/`library`.mp4"))
     // What is said of the size names the setting.
-    #expect(told.contains("a larger --max-size lets it in"))
+    #expect(told.contains("raise --max-size to accept it"))
     #expect(!told.contains("--to/") && !told.contains("--jobs.mp4") && !told.contains("--library.mp4"))
     let status = try await bench.reel("status")
-    #expect(status.output.contains("a larger --max-size lets it in") && status.output.contains("`to`/"))
+    #expect(status.output.contains("raise --max-size to accept it") && status.output.contains("`to`/"))
   }
 
   @Test func libraries() async throws {

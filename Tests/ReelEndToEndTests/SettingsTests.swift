@@ -33,7 +33,7 @@ import Testing
       ("adapterDeadline", "REEL_ADAPTER_DEADLINE", "a number of seconds above 0, up to 3600"),
     ])
   func names(key: String, variable: String, form: String) async throws {
-    let told = "reel: the setting \(key) is \"bad\"; it is \(form)"
+    let told = "reel: the setting \(key) is \"bad\"; it must be \(form)"
     #expect(try await complaint(nil, [variable: "bad"])?.hasPrefix(told) == true)
     // A variable counts before the file, and an empty one takes the file's word away.
     let file = "\(key): bad\n"
@@ -61,6 +61,7 @@ import Testing
       ("publicBaseUrl: x\n", "did you mean publicBaseURL?"),
       ("reel: {jobs: 2}\n", "there is no setting \"reel\""),
       ("something_else: 2\n", "docs/settings.md lists them"),
+      ("foo: 2\n", "there is no setting \"foo\"; docs/settings.md lists them"),
       ("jobs: [0]\n", "1:1: the setting jobs is one value, and this is a list"),
       ("library: {a: 0}\n", "the setting library is one value, and this is keys and values"),
       ("? [a]\n: 1\n", "1:3: a key is a word"),
@@ -147,8 +148,8 @@ import Testing
   @Test(
     "a configuration file that can't be used is told with its place",
     arguments: [
-      ("- a\n", "it is keys and values, like `library: /srv/reel`"),
-      ("text\n", "it is keys and values, like `library: /srv/reel`"),
+      ("- a\n", "it must be keys and values, like `library: /srv/reel`"),
+      ("text\n", "it must be keys and values, like `library: /srv/reel`"),
       ("author: [unclosed\n", "2:1: it is not YAML: did not find expected ',' or ']'"),
       ("author: a: b\n", "1:10: it is not YAML: mapping values are not allowed in this context"),
       ("author: a\n---\nauthor: b\n", "2:1: it is not YAML: expected a single document in the stream"),

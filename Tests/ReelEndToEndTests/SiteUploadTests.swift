@@ -213,7 +213,7 @@ struct SiteUploadTests {
     running.send(SIGINT)
     let ended = try await running.outcome()
     #expect(ended.status == 130, "\(ended.errors)")
-    #expect(ended.errors.contains(" uploaded (") && ended.errors.contains("the same command goes on"))
+    #expect(ended.errors.contains(" uploaded (") && ended.errors.contains("run the same command again"))
     site.bucket.refuse(after: nil)
     #expect(try await site.page().output.contains("9 files uploaded ("))
     try site.expectWhole()

@@ -45,7 +45,7 @@ import Testing
     for (name, words) in [(missing, "is gone"), (cut, "has 100 bytes, not"), (flipped, "holds other bytes")] {
       #expect(text.output.split(separator: "\n").contains { $0.contains(name) && $0.contains(words) })
     }
-    #expect(text.output.contains("3 damaged in"))
+    #expect(text.output.contains("3 damaged objects in"))
   }
 
   @Test func aStoreThatIsNotThereIsNoDamage() async throws {

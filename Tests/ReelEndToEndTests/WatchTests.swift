@@ -279,8 +279,8 @@ struct WatchTests {
     "what makes no sense is refused before anything is made",
     arguments: [
       (["nowhere"], Int32(1), "there is no such folder"),
-      (["clips", "--after", "shred"], 64, "--after is keep"),
-      (["clips", "--reject", "delete"], 64, "never removed"), (["clips", "--every", "soon"], 64, "every"),
+      (["clips", "--after", "shred"], 64, "--after must be keep"),
+      (["clips", "--reject", "delete"], 64, "never deleted"), (["clips", "--every", "soon"], 64, "every"),
     ])
   func mistakes(_ arguments: [String], _ status: Int32, _ words: String) async throws {
     let bench = try Workbench()

@@ -89,7 +89,7 @@ import Testing
       at: fleet.bench.clips.appendingPathComponent("clip-00040.mp4"),
       to: fleet.bench.clips.appendingPathComponent("bad.mp4"))
     let retried = try await fleet.reel("enqueue", "--retry")
-    #expect(retried.status == 0 && retried.output.contains("1 put back"))
+    #expect(retried.status == 0 && retried.output.contains("1 to be retried"))
     #expect(try await fleet.work().outcome().status == 0)
     try fleet.checkEachIsOnePost(41)
   }

@@ -151,20 +151,20 @@ struct IngestModelTests {
     arguments: [
       (
         70_000_000_000, nil,
-        "it has 70 GB, more than the 64 GB that are taken in; a larger `maxSize` lets it in"
+        "it has 70 GB, more than the 64 GB that are accepted; raise `maxSize` to accept it"
       ),
       (
         64_000_000_001, 64_000_000_512,
-        "it has 64000000001 bytes, more than the 64000000000 bytes that are taken in; a larger `maxSize` lets it in"
+        "it has 64000000001 bytes, more than the 64000000000 bytes that are accepted; raise `maxSize` to accept it"
       ),
       (
         16_000_000_000_000, 4096,
-        "it has 16 TB, more than the 64 GB that are taken in; a larger `maxSize` lets it in"
+        "it has 16 TB, more than the 64 GB that are accepted; raise `maxSize` to accept it"
           + " (its 16 TB are mostly holes: 4.096 kB are stored)"
       ),
       (
         Int64.max, 0,
-        "it has 9223372.037 TB, more than the 64 GB that are taken in; a larger `maxSize` lets it in"
+        "it has 9223372.037 TB, more than the 64 GB that are accepted; raise `maxSize` to accept it"
           + " (its 9223372.037 TB are mostly holes: 0 B are stored)"
       ),
     ] as [(Int64, Int64?, String)])

@@ -71,7 +71,7 @@ struct ReportWarningTests {
     let page = Self.page(
       Self.files((0..<5).map { Self.warning("\($0).json", .sidecarWithoutVideo) }, limit: 2))
     #expect(page.contains("<li><b>5</b> <span>warnings</span></li>"))
-    #expect(page.contains("Not listed: 3 more warnings. --events FILE tells them all."))
+    #expect(page.contains("Not listed: 3 more warnings. Use --events FILE to get all of them."))
     #expect(!page.contains("2.json"))
   }
 

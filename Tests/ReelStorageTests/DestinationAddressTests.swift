@@ -41,6 +41,14 @@ import Testing
     #expect(error?.message.isEmpty == false)
   }
 
+  @Test("a scheme that is unknown is named, and no colon follows it but the sentence's own")
+  func unknownScheme() throws {
+    let error = #expect(throws: DestinationAddressError.self) {
+      try DestinationAddress(parsing: "gopher://x")
+    }
+    #expect(error?.message.contains("does not support destinations of the type gopher: name") == true)
+  }
+
   @Test(
     "a store's name without // makes no folder",
     arguments: [

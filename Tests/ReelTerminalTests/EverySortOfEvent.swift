@@ -23,7 +23,7 @@ extension Samples {
       .watchNotice(
         WatchNotice(
           path: SourcePath(bytes: [0x61, 0xFF]), code: .folderGone,
-          message: "it is not there; it is waited for")),
+          message: "it is gone, and Reel waits for it to come back: mount it, or make it again")),
       .runFinished(ended),
       .runFinished(
         RunSummary(

@@ -53,7 +53,7 @@ import Testing
       FeedPage(posts: [try Samples.post()], next: nil), in: "/lib", TerminalTraits(columns: 80))
     #expect(!last.contains("Next page"))
     let empty = FeedTable.text(FeedPage(posts: [], next: nil), in: "/lib", TerminalTraits(columns: 80))
-    #expect(empty == "No posts in /lib. To make some: reel ingest FOLDER\n")
+    #expect(empty == "No posts in /lib. To add some: reel ingest FOLDER\n")
     let hint = CommandHint(library: "lib")
     let next = FeedTable.text(try page(), size: 2, in: "/lib", hint: hint, TerminalTraits(columns: 80))
     #expect(next.hasSuffix("Next page: reel feed --library lib --before 9 --size 2\n"))

@@ -41,7 +41,7 @@ import Testing
       text(mixed, troubles: troubles) == [
         "published 12 videos to file:///srv/media: 345 MB in 4.1 s (84.2 MB/s)",
         "  published   12, 345 MB",
-        "  duplicates  3, posts already",
+        "  duplicates  3, already published",
         "  refused     1",
         "  failed      2",
         "  reasons     corrupt 1, playlist 1, unsupported 1",
@@ -50,7 +50,7 @@ import Testing
         "failed: notes.mp4 is an HLS playlist, not a video [playlist]",
         "and 1 more: reel status",
         "See them: reel feed",
-        "What failed and why, at any time: reel status",
+        "To see what failed and why: reel status",
       ])
   }
 
@@ -63,9 +63,9 @@ import Testing
     func lines() -> [String] {
       report.text(TerminalTraits(columns: 40), listing: 2).split(separator: "\n").map(String.init)
     }
-    #expect(lines() == ["watched for 2:30:00.0: no file came"])
+    #expect(lines() == ["watched for 2:30:00.0: no files arrived"])
     report.postponements = 2
-    #expect(report.headline.contains("no file could be taken in"))
+    #expect(report.headline.contains("no file could be ingested"))
     report.summary.published = 1
     report.summary.publishedBytes = 800_000
     var earlier = RunReport(
@@ -77,7 +77,7 @@ import Testing
         "watched for 2:30:00.0: published 13",
         "videos to file:///srv/media, 346 MB",
         "  published   13, 346 MB",
-        "  duplicates  3, posts already",
+        "  duplicates  3, already published",
         "  refused     1",
         "  failed      2",
         "  reasons     corrupt 1, playlist 1,",
@@ -90,15 +90,14 @@ import Testing
         "not a video [playlist]",
         "and 1 more: reel status",
         "See them: reel feed",
-        "What failed and why, at any time: reel",
-        "status",
+        "To see what failed and why: reel status",
       ])
   }
 
   /// It leaves nothing behind that `reel status` could tell.
   @Test func ofADryRunTheRestStandsInTheEvents() {
     let lines = text(mixed, dryRun: true, troubles: troubles)
-    #expect(lines.contains("and 1 more: --events FILE tells them all"))
+    #expect(lines.contains("and 1 more: use --events FILE to get all of them"))
     #expect(!lines.contains { $0.contains("reel status") })
   }
 
@@ -113,7 +112,7 @@ import Testing
         "file:///srv/media: 345 MB in 4.1 s (84.2",
         "MB/s)",
         "  published   12, 345 MB",
-        "  duplicates  3, posts already",
+        "  duplicates  3, already published",
         "  refused     1",
         "  failed      2",
         "  reasons     corrupt 1, playlist 1,",
@@ -124,8 +123,7 @@ import Testing
         "copy [corrupt]",
         "and 2 more: reel status",
         "See them: reel feed",
-        "What failed and why, at any time: reel",
-        "status",
+        "To see what failed and why: reel status",
       ])
   }
 
@@ -139,7 +137,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (1, "nothing new: the video is a post already"), (12, "nothing new: all 12 videos are posts already"),
+    (1, "nothing new: the video is already published"),
+    (12, "nothing new: all 12 videos are already published"),
   ])
   func allDuplicates(count: Int, line: String) {
     var summary = summary()
@@ -148,9 +147,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (0, "nothing to take in: no file was found"),
-    (1, "nothing to take in: the only file found is not a video"),
-    (7, "nothing to take in: none of the 7 files found is a video"),
+    (0, "nothing to ingest: no files were found"),
+    (1, "nothing to ingest: the only file found is not a video"),
+    (7, "nothing to ingest: none of the 7 files found is a video"),
   ])
   func nothingFound(ignored: Int, line: String) {
     var summary = summary()
@@ -170,17 +169,17 @@ import Testing
     let lines = text(summary, dryRun: true)
     #expect(
       lines[0]
-        == "dry run, nothing was written: 12 would be published, 1 is a post already, 2 would be refused")
+        == "dry run, nothing was written: 12 would be published, 1 is already published, 2 would be refused")
     #expect(lines.last == "To publish them, leave out --dry-run.")
   }
 
   @Test(arguments: [
     (
-      3 as Int?, "interrupted: 12 published, 3 not started; the same command again goes on where this stopped"
+      3 as Int?, "interrupted: 12 published, 3 not started; run the same command again to continue"
     ),
     (
       nil,
-      "interrupted: 12 published, the rest not started; the same command again goes on where this stopped"
+      "interrupted: 12 published, the rest not started; run the same command again to continue"
     ),
   ])
   func interrupted(unfinished: Int?, line: String) {
@@ -195,7 +194,7 @@ import Testing
     #expect(
       text(summary, unfinished: 4)[0]
         == "stopped at a failure, as --on-error stop asks: 2 published, 1 failed, 4 not started; "
-        + "the same command again goes on where this stopped")
+        + "run the same command again to continue")
   }
 
   @Test func aborted() {
@@ -204,7 +203,7 @@ import Testing
     #expect(
       text(summary(.aborted, error: error), unfinished: 3) == [
         "could not go on: reel-probe-worker is missing; scripts/install builds it",
-        "Once that is fixed, the same command again goes on where this stopped.",
+        "Fix that, then run the same command again to continue.",
       ])
   }
 

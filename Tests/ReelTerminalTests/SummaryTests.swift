@@ -31,7 +31,7 @@ import Testing
 
   @Test func aPostThatIsThereAlready() throws {
     let text = PostSummary.text(try Samples.post(), title: .duplicate, log)
-    #expect(lines(text)[0] == "nothing new: this video is a post already")
+    #expect(lines(text)[0] == "nothing new: this video is already published")
   }
 
   @Test func aFile() {

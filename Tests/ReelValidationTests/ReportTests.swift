@@ -91,7 +91,7 @@ import Testing
   func empty(kind: ValidationReportKind) throws {
     let empty = Self.report(of: [])
     #expect(empty.outcome == .failed)
-    #expect(try kind.text(empty, TerminalTraits()).contains("no file was found"))
+    #expect(try kind.text(empty, TerminalTraits()).contains("no files were found"))
   }
 
   @Test("broken outweighs not judged, and not judged is no pass")

@@ -25,9 +25,10 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     RuleCase(rule: "media.external", setting: "error", bad: Facts.unread(.externalMedia)),
     RuleCase(
       rule: "container.unrecognised", setting: "error",
-      bad: Facts.unread(.notMedia, found: "a text", path: "clips/a.bin")),
+      bad: Facts.unread(.notMedia, found: "a text file", path: "clips/a.bin")),
     RuleCase(rule: "container.unrecognised", setting: "error", bad: Facts.unread(.notMedia)),
-    RuleCase(rule: "container.disguised", setting: "error", bad: Facts.unread(.notMedia, found: "a text")),
+    RuleCase(
+      rule: "container.disguised", setting: "error", bad: Facts.unread(.notMedia, found: "a text file")),
     RuleCase(
       rule: "container.disguised", setting: "error", bad: Facts.unread(.playlist, found: "a playlist")),
     RuleCase(rule: "container.disguised", setting: "error", bad: Facts.unread(.unsupported, found: "a PNG")),

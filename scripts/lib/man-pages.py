@@ -13,7 +13,7 @@ import textwrap
 import time
 
 FILES = [
-    ("$XDG_CONFIG_HOME/reel/config.yaml", "The settings (else ~/.config/reel/config.yaml). Keys are listed in README.md."),
+    ("$XDG_CONFIG_HOME/reel/config.yaml", "The settings (else ~/.config/reel/config.yaml). Keys are listed in docs/settings.md."),
     ("$XDG_DATA_HOME/reel", "The library (else ~/.local/share/reel), unless --library or $REEL_LIBRARY names another."),
     ("/usr/share/doc/reel", "The documentation, and an example of a configuration."),
 ]

@@ -71,11 +71,11 @@ extension Refusal {
   }
 
   static func picture(_ found: String) -> Refusal {
-    Refusal(.unsupported, found, ", and Reel takes in videos only; leave it out, or make a video of it first")
+    Refusal(.unsupported, found, ", and Reel ingests videos only; leave it out, or make a video of it first")
   }
 
   static func sound(_ found: String) -> Refusal {
-    Refusal(.unsupported, found, ": sound without a picture, and Reel takes in videos only; leave it out")
+    Refusal(.unsupported, found, ": sound without a picture, and Reel ingests videos only; leave it out")
   }
 
   static func rawStream(_ found: String) -> Refusal {
@@ -87,7 +87,7 @@ extension Refusal {
   static func otherContainer(_ found: String) -> Refusal {
     Refusal(
       .unsupported, found,
-      ", which Reel does not take in; convert it first, for example with `ffmpeg -i FILE FILE.mp4`")
+      ", which Reel does not read; convert it first, for example with `ffmpeg -i FILE FILE.mp4`")
   }
 
   static let segment = Refusal(

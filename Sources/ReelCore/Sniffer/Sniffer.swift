@@ -71,8 +71,8 @@ package enum AmbiguousExtension {
 
   /// What else goes by the name, as the sniffer calls it. A web page is not among it: that came in place of a video.
   private static let kinds: [String: Set<String>] = [
-    "ts": ["a text", "an XML document"], "mts": ["a text"], "mod": ["a text"],
-    "ps": ["a text", "a PostScript document"],
+    "ts": ["a text file", "an XML document"], "mts": ["a text file"], "mod": ["a text file"],
+    "ps": ["a text file", "a PostScript document"],
   ]
 
   /// Whether the file that begins with `head` is what else goes by the extension `claimed`.

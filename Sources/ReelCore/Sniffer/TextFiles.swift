@@ -6,7 +6,7 @@ enum PlainText {
     if text.begins(with: "version https://git-lfs.github.com/") { return Refusal.lfsPointer.verdict }
     if text.begins(with: "<"), text.contains("<svg") { return Refusal.picture("an SVG picture").verdict }
     let found = kinds.first { $0.matches(text) }?.found
-    return Refusal.notMedia(found ?? "a text").verdict
+    return Refusal.notMedia(found ?? "a text file").verdict
   }
 
   private static let kinds: [TextKind] = [

@@ -114,7 +114,7 @@ extension ExaminedObject {
   /// Where its bytes may still be.
   fileprivate var sources: String {
     switch kind {
-    case .video: "the original file, or a backup of the store,"
+    case .video: "the original file or a backup of the store"
     case .poster: "a backup of the store"
     }
   }
@@ -137,20 +137,22 @@ extension Finding {
     case .dead:
       self.init(
         .ownerDead, owner.name, .byFix,
-        meaning: "\(who) ended without signing off; what it held is free for others already",
-        remedy: "deletes its row and removes its lock")
+        meaning: "\(who) ended without cleaning up; other processes can already take over its work",
+        remedy: "removes its entry in the catalog and its lock")
     case .overdue:
       self.init(
         .leaseExpired, owner.name, .byHand,
-        meaning: "\(who) is there and has not renewed its lease: others may take over what it holds, and "
-          + "nothing of it is published twice",
-        remedy: "if it is stopped or hangs, wake it (kill -CONT) or end it")
+        meaning:
+          "\(who) is running but has not renewed its lease: other processes may take over its work, and "
+          + "nothing is published twice",
+        remedy: "if it is stopped or hangs, resume it (kill -CONT) or kill it")
     }
   }
 
   static func leftOver(_ path: String) -> Finding {
     Finding(
-      .temporaryLeftOver, path, .byFix, meaning: "an upload that died left it; nobody will use it again",
+      .temporaryLeftOver, path, .byFix,
+      meaning: "left over from an upload that was interrupted; nothing will use it again",
       remedy: "removes it; so does the next run")
   }
 
@@ -172,10 +174,10 @@ extension Finding {
   static func missing(_ object: ExaminedObject, in destination: Destination) -> Finding {
     Finding(
       .objectMissing, object.key.rawValue, .byHand,
-      meaning: "post \(object.id) is published, and its \(object.noun) is not in \(destination)",
+      meaning: "post \(object.id) is published, but its \(object.noun) is missing from \(destination)",
       remedy:
-        "with \(object.sources) at hand: reel doctor --fix --from FOLDER puts it back (its SHA-256 is "
-        + "\(object.digest)); taking the file in again does not, as it is a post already")
+        "reel doctor --fix --from FOLDER puts it back if FOLDER has \(object.sources) (\(object.digest)); "
+        + "ingesting the file again does not, because it is already published")
   }
 
   /// - Parameter remedy: the flags of `reel doctor` that find it again and put the right one in its place.
@@ -184,8 +186,7 @@ extension Finding {
       .objectDiffers, object.key.rawValue, .byHand,
       meaning: "the \(object.noun) of post \(object.id) is not what was published: \(how)",
       remedy:
-        "with \(object.sources) at hand: reel doctor \(remedy) --from FOLDER puts the right one in its place (its "
-        + "SHA-256 is \(object.digest))")
+        "reel doctor \(remedy) --from FOLDER replaces it if FOLDER has \(object.sources) (\(object.digest))")
   }
 
   static func unneeded(_ object: ExaminedObject) -> Finding {
@@ -198,9 +199,10 @@ extension Finding {
   static func unknown(_ name: String, in destination: Destination) -> Finding {
     Finding(
       .objectUnknown, name, .byHand,
-      meaning: "an object in \(destination) that no row of this catalog names",
-      remedy: "it may be another library's, or younger than a backup that was put back: it is never removed "
-        + "by Reel; look at it, and move it away if it is nobody's"
+      meaning: "this object in \(destination) is not in the catalog",
+      remedy:
+        "it may belong to another library, or be newer than a backup that was restored, so Reel never removes it; "
+        + "check it, and move it away if nothing needs it"
         + (commandMovingAway(name, in: destination).map { ": " + $0 } ?? ""))
   }
 
@@ -242,25 +244,25 @@ extension Finding {
   static func abandoned(_ object: ExaminedObject, _ age: Duration, isStored: Bool) -> Finding {
     Finding(
       .intentAbandoned, object.key.rawValue, .byFix,
-      meaning: "a process died on its way to publish post \(object.id), \(span(age)) ago; "
+      meaning: "a process died while publishing post \(object.id), \(span(age)) ago; "
         + stored(isStored),
-      remedy: "gives it back: the next run with that file goes on under the same name", age: age)
+      remedy: "releases it: the next run with that file continues under the same name", age: age)
   }
 
   static func waiting(_ object: ExaminedObject, _ age: Duration) -> Finding {
     Finding(
       .intentWaiting, object.key.rawValue, .byHand,
-      meaning: "post \(object.id) was not finished, and nobody has been at it for \(span(age)); "
+      meaning: "post \(object.id) was not finished, and no process has worked on it for \(span(age)); "
         + stored(true),
       remedy:
-        "a run with that file goes on with it; if the file is gone or has changed, leave it: reel doctor --fix "
+        "a run with that file continues it; if the file is gone or has changed, do nothing: reel doctor --fix "
         + "removes the object after the grace period (--grace)", age: age)
   }
 
   static func stale(_ object: ExaminedObject, _ age: Duration, isStored: Bool) -> Finding {
     Finding(
       .intentStale, object.key.rawValue, .byFix,
-      meaning: "post \(object.id) was not finished, and nobody has been at it for \(span(age)); "
+      meaning: "post \(object.id) was not finished, and no process has worked on it for \(span(age)); "
         + stored(isStored),
       remedy: (isStored ? "removes the object and gives" : "gives")
         + " the name up; a later run with that file publishes it under another", age: age)

@@ -37,7 +37,7 @@ package struct RunFiles: Sendable {
       for warning in report.media.warnings { warn(file.path, warning.code.rawValue, warning.message) }
     case .postPublished(let file, let post): add(file, event, "published", .good, [Self.note(post)])
     case .fileDuplicate(let file, _):
-      add(file, event, "duplicate", .plain, [ReportPage.Note(text: "It is a post already.")])
+      add(file, event, "duplicate", .plain, [ReportPage.Note(text: "It is already published.")])
     case .filePlanned(let file, _): add(file, event, "would be published", .good, [])
     case .fileRefused(let file, let refusal):
       add(
@@ -128,7 +128,8 @@ package enum RunPage {
         ? HumanNumber.count(files.warningsLeftOut, "more warning", "more warnings") : nil,
     ].compactMap(\.self)
     let more =
-      leftOut.isEmpty ? nil : "Not listed: \(leftOut.joined(separator: ", ")). --events FILE tells them all."
+      leftOut.isEmpty
+      ? nil : "Not listed: \(leftOut.joined(separator: ", ")). Use --events FILE to get all of them."
     return ReportPage(
       command: "reel ingest", headline: ReportPage.sentence(report.headline),
       counts: counts.filter { $0.1 > 0 }.map { ($0.0, "\($0.1)") },

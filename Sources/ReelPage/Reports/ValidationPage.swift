@@ -28,7 +28,7 @@ package enum ValidationPage {
     let counts = [
       ("passed", totals.passed), ("failed", totals.failed), ("not judged", totals.unjudged),
       ("errors", totals.errors), ("warnings", totals.warnings), ("unverified", totals.unverified),
-      ("broken as locked", totals.locked),
+      ("already broken in the lock", totals.locked),
     ]
     let reader = report.reader.map { ", read by libavformat \($0.ffmpeg)" } ?? ""
     let more = ordered.count - listed.count
@@ -36,10 +36,10 @@ package enum ValidationPage {
       command: "reel validate", headline: ReportPage.sentence(report.headline),
       counts: counts.filter { $0.1 > 0 }.map { ($0.0, "\($0.1)") },
       about:
-        "By the policy \(report.policyWords)\(report.isLocked ? ", held against the lock" : "")\(reader).",
+        "By the policy \(report.policyWords)\(report.isLocked ? ", compared with the lock" : "")\(reader).",
       entries: listed.map { entry($0, report) },
       more: more > 0
-        ? "\(HumanNumber.count(more, "more file is", "more files are")) not listed; --report jsonl=FILE tells them all."
+        ? "\(HumanNumber.count(more, "more file is", "more files are")) not listed; use --report jsonl=FILE to get all of them."
         : nil,
       pictures: pictures, links: links
     ).html

@@ -187,7 +187,7 @@ struct FirebaseUpload: Sendable {
     let removal = await shieldedRemoval(of: object)
     throw UploadError(
       .verificationFailed,
-      "the store \(client.google.store) holds something else than was sent as \(key): \(difference); \(removal)"
+      "the store \(client.google.store) holds something other than what was sent as \(key): \(difference); \(removal)"
     )
   }
 
@@ -196,7 +196,7 @@ struct FirebaseUpload: Sendable {
       try await shielded { () async throws(UploadError) in
         try await client.remove(key, generation: object.generation)
       }
-      return "it was removed; try again, and look at the store if it stays so"
+      return "it was removed; try again, and check the store if it happens again"
     } catch {
       return "it could not be removed (\(error.message)): remove it by hand"
     }

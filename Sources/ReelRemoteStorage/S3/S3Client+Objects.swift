@@ -162,7 +162,7 @@ extension S3Client {
 
   /// Removes an object that was just created and, as the store says itself, is not what was sent. Gives the sentence.
   func damaged(_ key: ObjectKey) async -> UploadError {
-    var advice = "it was removed; try again, and look at the store if it stays so"
+    var advice = "it was removed; try again, and check the store if it happens again"
     do throws(UploadError) {
       try await shielded { () async throws(UploadError) in try await self.removeObject(key) }
     } catch {
@@ -170,7 +170,7 @@ extension S3Client {
     }
     return UploadError(
       .verificationFailed,
-      "\(store.destination) says that it holds something else than was sent as \(key): \(advice)")
+      "\(store.destination) says that it holds something other than what was sent as \(key): \(advice)")
   }
 
   /// Removes the object; one that is not there is removed already.
@@ -190,7 +190,7 @@ extension S3Client {
       throw UploadError(
         .interrupted,
         "\(store.destination) did not say that it did \(request.task): try again, and check its "
-          + "address if it stays so")
+          + "address if it happens again")
     case .failure(let failure):
       if !isGone(failure) { throw try await error(failure, request) }
     }

@@ -107,7 +107,7 @@ extension S3Files {
     guard let page = S3Documents.objects(try await client.send(request).body) else {
       throw UploadError(
         .interrupted,
-        "\(destination) did not list its objects: try again, and check its address if it stays so"
+        "\(destination) did not list its objects: try again, and check its address if it happens again"
       )
     }
     return page
@@ -125,7 +125,7 @@ extension S3Files {
         throw UploadError(
           .interrupted,
           "\(destination) did not say how storing \(file.name) ended: try again, and check its "
-            + "address if it stays so")
+            + "address if it happens again")
       }
     }
   }

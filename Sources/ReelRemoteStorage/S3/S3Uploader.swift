@@ -134,7 +134,7 @@ extension S3Uploader {
       throw UploadError(
         .interrupted,
         "\(destination) did not say how storing \(key) ended: try again, and check its address if "
-          + "it stays so")
+          + "it happens again")
     }
     guard let told = reply.fields[.checksumSHA256], told != Base64.text(source.digest.bytes) else { return }
     throw await client.damaged(key)

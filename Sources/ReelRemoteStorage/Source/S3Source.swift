@@ -168,7 +168,7 @@ extension S3Client {
     guard let page = S3Documents.page(try await send(request).body) else {
       throw UploadError(
         .interrupted,
-        "\(store.destination) did not list its objects: try again, and check its address if it stays so"
+        "\(store.destination) did not list its objects: try again, and check its address if it happens again"
       )
     }
     return page

@@ -64,7 +64,7 @@ struct AdapterWording: Sendable {
   func silent(for time: Duration) -> UploadError {
     UploadError(
       .interrupted,
-      "\(who) told nothing new for \(Int((time / .seconds(1)).rounded())) s and was ended: let it report its "
+      "\(who) reported no progress for \(Int((time / .seconds(1)).rounded())) s and was stopped: make it report its "
         + "progress, or give it more time with \(setting: .adapterDeadline)")
   }
 

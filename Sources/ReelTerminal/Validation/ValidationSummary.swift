@@ -20,7 +20,7 @@ package enum ValidationSummary {
   /// By which policy, and whether under a lock.
   private static func by(_ report: ValidationReport) -> String {
     let reader = report.reader.map { ", read by libavformat \($0.ffmpeg)" } ?? ""
-    let lock = report.isLocked ? ", held against the lock" : ""
+    let lock = report.isLocked ? ", compared with the lock" : ""
     return "by the policy \(report.policyWords)\(lock)\(reader)"
   }
 
@@ -103,7 +103,7 @@ extension ValidatedFile {
 
 extension ValidationReport {
   static let emptyWords =
-    "no file was found to validate; nothing that is not there can pass (--allow-empty says that this is fine)"
+    "no files were found to validate, which counts as a failure; use --allow-empty to accept that"
 
   /// `sanity 2026-11-21`
   package var policyWords: String { ([policy] + [policyVersion].compactMap(\.self)).joined(separator: " ") }
@@ -122,7 +122,7 @@ extension ValidationReport {
     if totals.warnings > 0 { parts.append(HumanNumber.count(totals.warnings, "warning", "warnings")) }
     if totals.unverified > 0 { parts.append("\(totals.unverified) unverified") }
     if totals.locked > 0 {
-      parts.append(HumanNumber.count(totals.locked, "rule", "rules") + " broken as locked")
+      parts.append(HumanNumber.count(totals.locked, "rule", "rules") + " already broken in the lock")
     }
     if totals.unjudged > 0 { parts.append("\(totals.unjudged) not judged") }
     let details = parts.isEmpty ? "" : " (" + parts.joined(separator: ", ") + ")"

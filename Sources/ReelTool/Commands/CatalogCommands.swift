@@ -6,20 +6,20 @@ import ReelTerminal
 /// `reel catalog …`
 struct CatalogCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "catalog", abstract: "Moves catalogs.", subcommands: [CopyCommand.self])
+    commandName: "catalog", abstract: "Copy a catalog to another place.", subcommands: [CopyCommand.self])
 
   /// `reel catalog copy FROM TO`
   struct CopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "copy",
       abstract:
-        "Copies a whole catalog from a library folder to a PostgreSQL server, back, or between two of a kind.",
+        "Copy a whole catalog between library folders and PostgreSQL servers, in either direction.",
       discussion: """
-        Posts with their page numbers, intents, posters, events not told yet, upload states and everything that is \
-        remembered of files are copied, and then read from both and compared. FROM is only read, and refused while a \
-        process is at work with it. TO has to be empty, and has the copy when all of it is there and the same; whatever \
-        comes in between, the same command starts again. No object is copied or moved. docs/fleet.md has more. \
-        Exit codes: 0 copied, and the same · 1 not copied.
+        Copies posts with their page numbers, intents, posters, pending events, upload states and all that is remembered \
+        of files, then reads both catalogs and compares them. FROM is only read, and must not be in use by \
+        another process. TO must be empty; it becomes a catalog only when the copy is complete and has been compared. After \
+        an interruption, run the same command again. No object is copied or moved. See docs/fleet.md. \
+        Exit codes: 0 copied and compared · 1 not copied.
         """)
 
     @OptionGroup var terminal: TerminalOptions

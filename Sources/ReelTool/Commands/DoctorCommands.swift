@@ -8,11 +8,12 @@ import ReelTerminal
 struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Finds what a crash, a person or a bug left over in the library and its stores.",
+    abstract:
+      "Find, and with --fix repair, what a crash, a person or a bug left wrong in the library and its stores.",
     discussion: """
-      It only looks, unless --fix is given. --fix repairs what is certain, and never removes what no row of the \
-      catalog names. Where the catalog itself is gone, --rebuild makes a new one of what is stored (docs/backup.md). \
-      Exit codes: 0 nothing is wrong, or everything was repaired · 3 something is left · 1 could not look.
+      It changes nothing unless --fix is given. --fix repairs only what is certain, and never removes an object that is \
+      not in the catalog. If the catalog itself is gone, --rebuild makes a new one from the stored objects (docs/backup.md). \
+      Exit codes: 0 nothing is wrong, or everything was repaired · 3 problems remain · 1 could not check.
       """)
 
   @OptionGroup var library: LibraryOptions
@@ -55,7 +56,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard grace >= 0, grace <= 100_000 else {
-      throw ValidationError("--grace is a number of hours, from 0 to 100000.")
+      throw ValidationError("--grace must be a number of hours, from 0 to 100000.")
     }
     if !from.isEmpty, !fix {
       throw ValidationError("--from says where --fix puts objects back from: give both.")
@@ -98,12 +99,12 @@ struct DoctorCommand: AsyncParsableCommand {
 struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Compares the stores with the catalog and reports damaged posts.",
+    abstract: "Compare the stores with the catalog, and report damaged posts.",
     discussion: """
       Every published object is looked for; its length is compared, and its digest where the store proves one. \
       --read reads every object back and hashes it. Nothing is changed. \
-      A store that needs a secret is looked at where --to, or the destination of the settings, says that those at hand \
-      are for it. \
+      A store that needs credentials is checked only if --to, or the destination in the settings, names it: the credentials \
+      that are set are for that store. \
       Exit codes: 0 nothing is damaged · 3 a post is damaged, or its object can't be read · \
       1 a store or the catalog is out of reach, or was not looked at, and nothing damaged was found.
       """)
@@ -127,7 +128,7 @@ struct VerifyCommand: AsyncParsableCommand {
   var json = false
 
   func validate() throws {
-    if !(1...64).contains(jobs) { throw ValidationError("--jobs is a number from 1 to 64.") }
+    if !(1...64).contains(jobs) { throw ValidationError("--jobs must be a number from 1 to 64.") }
   }
 
   func run() async throws {

@@ -16,8 +16,8 @@ struct FeedCommand: AsyncParsableCommand {
       whose pageNumber is P, P + 1, … up to P + N - 1, oldest first, as the feed apps ask. In JSON, `next` is what the \
       same option takes for the next page (--before, or --from where it was given), as a text; null where there is none.
 
-      --presign gives the posts of one bucket of S3, the one that --to or the setting names, new signed URLs in place of \
-      those that they were published with. The catalog keeps what it has.
+      --presign prints new signed URLs for the posts in one S3 bucket, the one that --to or the setting names, instead of \
+      the URLs that they were published with. The catalog is not changed.
       """)
 
   @OptionGroup var library: LibraryOptions
@@ -44,7 +44,7 @@ struct FeedCommand: AsyncParsableCommand {
     if signing.presign != nil, !json {
       throw ValidationError("--presign goes with --json: the table shows no URLs.")
     }
-    guard (1...1000).contains(size) else { throw ValidationError("--size is a number from 1 to 1000.") }
+    guard (1...1000).contains(size) else { throw ValidationError("--size must be a number from 1 to 1000.") }
     if before != nil, from != nil { throw ValidationError("--before and --from exclude each other.") }
     if let before, FeedCursor(before) == nil {
       throw ValidationError("--before takes a cursor that a page printed.")
@@ -52,7 +52,7 @@ struct FeedCommand: AsyncParsableCommand {
     if from != nil, filter.postFilter != PostFilter() {
       throw ValidationError("--from gives all posts: --author, --since and --search do not go with it.")
     }
-    if let from, from < 1 { throw ValidationError("--from is a page number, counted from 1.") }
+    if let from, from < 1 { throw ValidationError("--from must be a page number, counted from 1.") }
   }
 
   func run() async throws {
@@ -158,15 +158,15 @@ struct SinceTime: ExpressibleByArgument {
 struct ShowCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "One post, whole: by its id, or the post of a file.",
+    abstract: "Show one post in full, by its id or by the file it was made from.",
     discussion: """
-      A file is looked up by its bytes, whatever it is called: the post may have been made of a copy. A video that is \
-      several posts shows all of them, the oldest first. What is no post ends with exit code 1.
+      A file is looked up by its contents, whatever its name: the post may have been made from a copy. If a video was \
+      published several times, all its posts are shown, oldest first. If there is no such post, the exit code is 1.
       """)
 
   @OptionGroup var library: LibraryOptions
 
-  @Flag(help: "Print the post as JSON; one line for each, where a file is several.")
+  @Flag(help: "Print the post as JSON; one line for each, if a file has several.")
   var json = false
 
   @Argument(
@@ -184,8 +184,8 @@ struct ShowCommand: AsyncParsableCommand {
       throw CommandFailure(
         .couldNotRun,
         PostID(subject) == nil
-          ? "\(path.text) is not a post in this library"
-          : "there is no post \(subject) in this library; reel feed lists what there is")
+          ? "no post in this library was made from \(path.text)"
+          : "there is no post \(subject) in this library; reel feed lists its posts")
     }
     try OutputStream.standardOutput.write(
       try posts.map {
@@ -210,7 +210,8 @@ struct ShowCommand: AsyncParsableCommand {
     let isCancelled = CancellationFlag()
     let digest = try await withTaskCancellationHandler {
       try await BlockingQueue(label: "reel.show", width: 1).run {
-        try orCommandFailure(reading: path.text) { () throws(SourceError) in
+        try orCommandFailure(reading: "\(path.text) is not a post id, and as a file it") {
+          () throws(SourceError) in
           try SourceDigest.sha256(
             of: try FoundFile.named(path, followLinks: true).open(), isCancelled: { isCancelled.isSet })
         }

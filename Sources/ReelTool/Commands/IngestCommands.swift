@@ -57,7 +57,7 @@ struct IngestCommand: AsyncParsableCommand {
 
   func validate() throws {
     if paths.isEmpty, filesFrom == nil {
-      throw ValidationError("Name the files or folders to take in, or give a list with --files0-from.")
+      throw ValidationError("Name the files or folders to ingest, or give a list with --files0-from.")
     }
   }
 

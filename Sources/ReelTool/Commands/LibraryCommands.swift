@@ -7,7 +7,7 @@ import ReelTerminal
 /// `reel status`
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "What the catalog holds, and which files failed and why.")
+    commandName: "status", abstract: "Show what the catalog holds, and which files failed and why.")
 
   @OptionGroup var library: LibraryOptions
 
@@ -60,7 +60,7 @@ extension CatalogStatus {
 struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
-    abstract: "Copies the catalog to a new file, even while it is in use.",
+    abstract: "Copy the catalog to a new file, even while it is in use.",
     discussion: """
       The copy is whole and checked when it has its name. The videos are not in it: copy the store after the \
       catalog, then every post in the backup has its object. docs/backup.md says how to put both back.
@@ -92,13 +92,13 @@ struct BackupCommand: AsyncParsableCommand {
 struct RelocateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "relocate",
-    abstract: "Records in the catalog that a store has moved from OLD to NEW.",
+    abstract: "Record in the catalog that a store has moved from OLD to NEW.",
     discussion: """
-      Move the store first, with whatever moves folders or buckets. Every post's object is looked for in NEW; only \
-      when all are there, and as long as they should be, the catalog is changed, at once. No object is touched. \
-      The library's own store needs this only when it was moved out of the library. \
-      Exit codes: 0 done · 3 an object is missing or damaged in NEW · 1 could not look, or can't be done; in all but \
-      the first nothing was changed.
+      Move the store first, with any tool that moves folders or buckets. Every post's object is looked up in NEW; the \
+      catalog is changed, in one step, only if all are there with the right length. No object is touched. \
+      The library's own store needs this only if it was moved out of the library. \
+      Exit codes: 0 done · 3 an object is missing or damaged in NEW · 1 could not check, or can't be done. Unless the \
+      exit code is 0, nothing was changed.
       """)
 
   @OptionGroup var library: LibraryOptions
@@ -135,12 +135,13 @@ struct RelocateCommand: AsyncParsableCommand {
 struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cache",
-    abstract: "The size of the cache of digests and probe results; `reel cache clear` empties it.",
+    abstract: "Show the size of the cache of digests and probe results; `reel cache clear` empties it.",
     discussion: "Posts are never in the cache. What is forgotten is read again when it is needed.",
     subcommands: [Show.self, Clear.self], defaultSubcommand: Show.self)
 
   struct Show: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "How large it is.")
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Show how large the cache is.")
 
     @OptionGroup var library: LibraryOptions
 
@@ -156,7 +157,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Clear: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "clear", abstract: "Empty it, and print how much was freed.")
+      commandName: "clear", abstract: "Empty the cache, and print how much space was freed.")
 
     @OptionGroup var library: LibraryOptions
 

@@ -8,19 +8,19 @@ import Synchronization
 
 /// What is mended, as flags say it.
 struct MendFlags: ParsableArguments {
-  @Flag(help: "Put the index of an MP4 before its data, so that it plays while it is loaded.")
+  @Flag(help: "Move the index of an MP4 to the front, so that it can play while it downloads.")
   var faststart = false
 
-  @Flag(help: "Put an MP4 made of fragments into one piece.")
+  @Flag(help: "Turn a fragmented MP4 into one with a single index.")
   var unfragment = false
 
-  @Flag(help: "Write how long a WebM or Matroska file is, and an index to search it by, where it has none.")
+  @Flag(help: "Write the duration and a seek index into a WebM or Matroska file that lacks them.")
   var duration = false
 
-  @Flag(help: "Take out what tells where it was recorded, timed metadata tracks included.")
+  @Flag(help: "Remove what tells where it was recorded, including timed metadata tracks.")
   var stripLocation = false
 
-  @Flag(help: "Take out the location, serial numbers, and all other tags that are not known to be harmless.")
+  @Flag(help: "Remove the location, serial numbers and all other tags that are not known to be harmless.")
   var stripPrivate = false
 
   @Option(
@@ -31,7 +31,7 @@ struct MendFlags: ParsableArguments {
     help: ArgumentHelp("Show its pixels in this shape, such as 1:1 or 12:11.", valueName: "width:height"))
   var sar: String?
 
-  @Flag(help: "Take out tracks that are neither pictures nor sound nor text.")
+  @Flag(help: "Remove tracks that are not video, audio or text.")
   var dropData = false
 
   @Flag(help: "Make a file that was cut off playable up to its last whole picture.")
@@ -42,10 +42,10 @@ struct MendFlags: ParsableArguments {
 
   func validate() throws {
     if let rotate, ![0, 90, 180, 270].contains(rotate) {
-      throw ValidationError("--rotate is 0, 90, 180 or 270.")
+      throw ValidationError("--rotate must be 0, 90, 180 or 270.")
     }
     if sar != nil, ratio == nil {
-      throw ValidationError("--sar is a ratio of whole numbers from 1 to 65536, such as 1:1 or 12:11.")
+      throw ValidationError("--sar must be a ratio of whole numbers from 1 to 65536, such as 1:1 or 12:11.")
     }
   }
 
@@ -71,7 +71,8 @@ struct MendFlags: ParsableArguments {
 struct MendCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mend",
-    abstract: "Put a file right without touching a picture or a sound: index first, location out, and more.",
+    abstract:
+      "Fix or clean a file without re-encoding it: move the index to the front, remove the location, and more.",
     discussion: """
       Nothing is encoded, and it is proved each time: the packets of every stream that is kept are the same bytes with the \
       same times, or nothing is written. The source is never changed. A file that needs no mending is not written.

@@ -10,8 +10,8 @@ struct PageCommand: AsyncParsableCommand {
     commandName: "page",
     abstract: "Write the feed as a web page: plain files, to open or to put on any web server.",
     discussion: """
-      The page plays one video at a time. The same command again adds what is new; --title, --size and --media keep \
-      what they were. With --to the site is also put into a bucket of S3, where only what has changed is sent.
+      The page plays one video at a time. Run the same command again to add what is new; --title, --size and --media keep \
+      their earlier values. With --to, the site is also put into an S3 bucket, and only what has changed is sent.
       """)
 
   @OptionGroup var library: LibraryOptions
@@ -50,7 +50,9 @@ struct PageCommand: AsyncParsableCommand {
   var site: String
 
   func validate() throws {
-    if let size, !(1...1000).contains(size) { throw ValidationError("--size is a number from 1 to 1000.") }
+    if let size, !(1...1000).contains(size) {
+      throw ValidationError("--size must be a number from 1 to 1000.")
+    }
   }
 
   func run() async throws {

@@ -29,7 +29,7 @@ struct PictureOptions: ParsableArguments {
   func validate() throws {
     if output?.isEmpty == true { throw ValidationError("-o is empty; name a file or a folder.") }
     if let size, !PosterOptions.sizes.contains(size) {
-      throw ValidationError("--size is a number of pixels from 16 to 4096.")
+      throw ValidationError("--size must be a number of pixels from 16 to 4096.")
     }
   }
 
@@ -47,10 +47,10 @@ struct PictureOptions: ParsableArguments {
 struct PosterCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "poster",
-    abstract: "Make the picture that stands for a video: the first good one near a tenth of it, as a JPEG.",
+    abstract: "Make a poster for a video: a JPEG of the first good picture about a tenth of the way in.",
     discussion: """
-      Upright, with square pixels, in ordinary colours, at most 512 pixels on its longer side and never larger than the \
-      video is shown, without metadata. The pictures are decoded by a confined process that reads nothing else.
+      The poster is upright, with square pixels and standard colours, at most 512 pixels on its longer side, never larger \
+      than the video is shown, and without metadata. The pictures are decoded by a confined process that reads nothing else.
       """)
 
   @OptionGroup var picture: PictureOptions
@@ -146,7 +146,8 @@ struct PosterCommand: AsyncParsableCommand {
       if count.elsewhere > 0 {
         parts.append(
           HumanNumber.count(count.elsewhere, "post has", "posts have")
-            + " none in stores that give no video back, or need a secret that was not given for them (--to)")
+            + " none, in stores that videos can't be read back from, or that need credentials (name the store with --to)"
+        )
       }
       let sentence = TerminalTraits.standardOutput().sanitized(parts.joined(separator: ", "))
       try OutputStream.standardOutput.write(sentence + "\n")
@@ -202,9 +203,11 @@ struct SheetCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard !files.isEmpty, picture.output != nil else { throw PictureOptions.incomplete }
-    guard (1...40).contains(columns) else { throw ValidationError("--columns is a number from 1 to 40.") }
+    guard (1...40).contains(columns) else {
+      throw ValidationError("--columns must be a number from 1 to 40.")
+    }
     guard (1...Self.mostPictures).contains(pictures) else {
-      throw ValidationError("--pictures is a number from 1 to \(Self.mostPictures).")
+      throw ValidationError("--pictures must be a number from 1 to \(Self.mostPictures).")
     }
   }
 

@@ -7,7 +7,8 @@ import ReelValidation
 /// `reel policy`
 struct PolicyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "policy", abstract: "Policies: what videos must be like.",
+    commandName: "policy",
+    abstract: "List, show, check and make policies: rules for what videos must be like.",
     subcommands: [List.self, Show.self, Check.self, Init.self, Schema.self])
 
   // Each is named: the argument parser asks for all names, often, and to make one up it asks the runtime.
@@ -15,7 +16,7 @@ struct PolicyCommand: AsyncParsableCommand {
   /// `reel policy list`
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "The policies that come with Reel.")
+      commandName: "list", abstract: "List the policies that come with Reel.")
 
     @OptionGroup var terminal: TerminalOptions
 
@@ -54,7 +55,7 @@ struct PolicyCommand: AsyncParsableCommand {
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Check policy files; reports each problem with its line and column.")
+      abstract: "Check policy files, and report each problem with its line and column.")
 
     @OptionGroup var terminal: TerminalOptions
 
@@ -101,7 +102,7 @@ struct PolicyCommand: AsyncParsableCommand {
   struct Schema: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "schema",
-      abstract: "The JSON Schema of policy files, for editors.")
+      abstract: "Print the JSON Schema of policy files, for editors.")
 
     @OptionGroup var terminal: TerminalOptions
 

@@ -32,7 +32,7 @@ struct EnqueueCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Files of a higher priority are taken first.", valueName: "n"))
   var priority: Int = 0
 
-  @Flag(help: "Put back all that failed or was set aside, to be tried from the beginning.")
+  @Flag(help: "Retry everything that failed or was set aside.")
   var retry = false
 
   @Flag(help: "Follow symbolic links, but never out of a folder that is being walked.")
@@ -181,10 +181,10 @@ struct WorkCommand: AsyncParsableCommand {
     commandName: "work",
     abstract: "Publish what is in the queue of a shared catalog, until it is empty.",
     discussion: """
-      As many as you like may work on one queue, anywhere. A signal (SIGTERM) ends it: what is stored is finished, the rest \
-      is given back at once. What a worker held when it died is free again after two minutes; what three workers were at \
-      when they died is set aside (see reel status). A machine on which many files in a row can't be taken in gives them back, \
-      and ends. Exit codes are those of reel ingest; 130 after a signal, also where --grace was over.
+      Any number of workers can share one queue, on any machine. SIGTERM ends a worker: files already stored are finished, \
+      the others go back to the queue at once. Files of a worker that died go back after two minutes; a file on which three \
+      workers died is set aside (see reel status). A worker that fails on many files in a row returns them to the queue and \
+      ends. Exit codes are those of reel ingest; 130 after a signal, even if --grace ran out.
       """)
 
   @OptionGroup var intake: IntakeOptions
@@ -206,7 +206,7 @@ struct WorkCommand: AsyncParsableCommand {
 
   func validate() throws {
     if !(grace >= 0 && grace <= 3600) {
-      throw ValidationError("--grace is a number of seconds from 0 to 3600.")
+      throw ValidationError("--grace must be a number of seconds from 0 to 3600.")
     }
   }
 

@@ -7,18 +7,19 @@ import ReelTerminal
 /// `reel uploader …`
 struct UploaderCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "uploader", abstract: "Checks the stores of videos.", subcommands: [CheckCommand.self])
+    commandName: "uploader", abstract: "Check the places that videos are stored in.",
+    subcommands: [CheckCommand.self])
 
   /// `reel uploader check DESTINATION`
   struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Checks that a destination behaves as Reel relies on.",
+      abstract: "Check that a destination behaves the way Reel needs it to.",
       discussion: """
         Stores objects under random names, and removes them again; other objects are left alone. It takes \
-        seconds in a folder, and about two minutes where a request takes 0.2 s; --only checks some of the promises, \
-        --large-size makes the large objects smaller. docs/adding-an-uploader.md explains every promise. \
-        Exit codes: 0 all are kept · 3 some are broken · 1 the destination could not be made ready.
+        seconds in a folder, and about two minutes if each request takes 0.2 s; --only runs some of the checks, \
+        --large-size makes the large objects smaller. docs/adding-an-uploader.md explains every check. \
+        Exit codes: 0 all checks pass · 3 some fail · 1 the destination could not be prepared.
         """)
 
     @OptionGroup var library: LibraryOptions
@@ -48,10 +49,10 @@ struct UploaderCommand: AsyncParsableCommand {
 
     func validate() throws {
       guard (1...(1 << 30)).contains(largeSize) else {
-        throw ValidationError("--large-size is a number of bytes, up to 1073741824.")
+        throw ValidationError("--large-size must be a number of bytes, up to 1073741824.")
       }
       guard deadline > 0, deadline <= 86_400 else {
-        throw ValidationError("--deadline is a number of seconds above 0, up to 86400.")
+        throw ValidationError("--deadline must be a number of seconds above 0, up to 86400.")
       }
     }
 
@@ -63,7 +64,7 @@ struct UploaderCommand: AsyncParsableCommand {
       }
       guard !promises.isEmpty else {
         let names = UploaderContractTest.all.map(\.name).joined(separator: ", ")
-        throw CommandFailure(.usage, "--only names no promise; there are \(names)")
+        throw CommandFailure(.usage, "--only matches no check; the checks are \(names)")
       }
       let session = ContractTestSession(
         settings: settings, destination: destination, promises: promises, largeSize: largeSize,
@@ -77,7 +78,7 @@ struct UploaderCommand: AsyncParsableCommand {
 struct VersionCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "version",
-    abstract: "Reel's version, the worker's and its confinement, FFmpeg's and SQLite's.")
+    abstract: "Show the versions of Reel, its worker, FFmpeg and SQLite, and how the worker is confined.")
 
   @OptionGroup var reading: ReadingOptions
   @OptionGroup var library: LibraryOptions

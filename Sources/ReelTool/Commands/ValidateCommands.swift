@@ -12,8 +12,8 @@ struct ValidateCommand: AsyncParsableCommand {
     commandName: "validate",
     abstract: "Check that videos are what they should be, by rules, a policy or a lock.",
     discussion: """
-      Exit codes: 0 all pass · 4 a rule or the lock is broken, a file can't be read, or there is none · \
-      3 none is broken, and Reel could not judge some file · 1 could not run · 64 usage · 130 interrupted.
+      Exit codes: 0 all files pass · 4 a file breaks a rule, differs from the lock or can't be read, or there are no files · \
+      3 none of these, but some files could not be judged · 1 could not run · 64 usage · 130 interrupted.
       """)
 
   @OptionGroup var options: ValidationOptions
@@ -104,8 +104,8 @@ struct LockCommand: AsyncParsableCommand {
     commandName: "lock",
     abstract: "Record what each file is, for `reel validate --lock`.",
     discussion: """
-      Of a folder it is written to FOLDER/reel.lock. When there is a lock already, the differences are shown and \
-      nothing is written, unless --update says so.
+      The lock of a folder is written to FOLDER/reel.lock. If there is a lock already, the differences are shown and \
+      nothing is written, unless --update is given.
 
       Exit codes: 0 written, or nothing differs · 4 there are differences and no --update, or there is no file · \
       1 could not run · 64 usage · 130 interrupted.
@@ -130,7 +130,7 @@ struct LockCommand: AsyncParsableCommand {
   func run() async throws {
     guard !RawArguments.paths(paths).contains(where: \.isAddress) else {
       throw CommandFailure(
-        .usage, "a lock is of files of this machine; download what lies at an address first")
+        .usage, "only files on this machine can be locked; download the others first")
     }
     let place = LockPlace(path: try path())
     let old = try place.read()
@@ -138,7 +138,7 @@ struct LockCommand: AsyncParsableCommand {
     let judgement = try await session.judge(locks: true)
     if judgement.wasInterrupted { throw CommandExit(code: .interrupted) }
     guard !judgement.files.isEmpty || allowEmpty else {
-      throw CommandFailure(.someRefused, "no file was found to lock (--allow-empty says that this is fine)")
+      throw CommandFailure(.someRefused, "no files were found to lock; use --allow-empty to accept that")
     }
     let change = session.update(judgement, old: old, place: place)
     try tell(change, isNew: old == nil, place)
@@ -153,7 +153,7 @@ struct LockCommand: AsyncParsableCommand {
       facts.st_mode & S_IFMT == S_IFDIR
     else {
       throw CommandFailure(
-        .usage, "say with --to FILE where the lock is written; only of one folder it is clear")
+        .usage, "say with --to FILE where to write the lock; it can be left out for a single folder only")
     }
     return folder + (folder.hasSuffix("/") ? "" : "/") + "reel.lock"
   }
@@ -165,9 +165,9 @@ struct LockCommand: AsyncParsableCommand {
     if isNew || update && !change.lines.isEmpty {
       lines.append("\(place.path) written: \(count)")
     } else if change.lines.isEmpty {
-      lines.append("\(place.path) says what is there: \(count)")
+      lines.append("\(place.path) is up to date: \(count)")
     } else {
-      lines.append("\(place.path) is as it was; --update writes these differences")
+      lines.append("\(place.path) was not changed; use --update to write these differences")
     }
     try OutputStream.standardOutput.write(lines.map { traits.sanitized($0) + "\n" }.joined())
   }

@@ -31,7 +31,7 @@ struct WatchCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How long a file must stay unchanged if nobody was seen closing it (default: 2; 10 where folders are polled).",
+      "Seconds that a file must stay unchanged, if its writer was not seen closing it (default: 2; 10 for polled folders).",
       valueName: "seconds"))
   var settle: Double?
 
@@ -62,10 +62,11 @@ struct WatchCommand: AsyncParsableCommand {
 
   func validate() throws {
     if let settle, !(settle >= 0 && settle <= 86_400) {
-      throw ValidationError("--settle is a number of seconds from 0 to 86400.")
+      throw ValidationError("--settle must be a number of seconds from 0 to 86400.")
     }
     if reject == "delete" {
-      throw ValidationError("--reject is keep or move:FOLDER: a file that is not a post is never removed.")
+      throw ValidationError(
+        "--reject must be keep or move:FOLDER: a file that could not be published is never deleted.")
     }
   }
 
@@ -95,7 +96,7 @@ struct WatchCommand: AsyncParsableCommand {
       })
     // Before there is a library.
     let belowDisposal =
-      "it is, or lies below, the folder of --after or --reject, which is never taken in; name one beside it"
+      "it is, or is inside, the folder of --after or --reject, which is never ingested; name a folder outside it"
     try check(watches(inputs, walk), whereExcluded: belowDisposal)
     var options = intake.ingestOptions(settings)
     options.onError = .continue
@@ -167,7 +168,7 @@ struct WatchCommand: AsyncParsableCommand {
     case let text?:
       guard text.hasPrefix("move:"), text.count > 5 else {
         throw CommandFailure(
-          .usage, "\(flag) is keep, move:FOLDER\(flag == "--after" ? ", or delete" : ""); not \(text)")
+          .usage, "\(flag) must be keep, move:FOLDER\(flag == "--after" ? ", or delete" : ""); not \(text)")
       }
       let path = RawArguments.path(String(text.dropFirst(5)))
       try makeFolder(path)

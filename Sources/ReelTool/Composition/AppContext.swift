@@ -164,7 +164,7 @@ struct AppContext: Sendable {
     guard let isolation = IsolationRequest(rawValue: settings.isolation ?? "auto") else {
       throw CommandFailure(
         .couldNotRun,
-        "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
+        "the isolation \"\(settings.isolation ?? "")\" can't be used; it must be auto, strict or none")
     }
     return isolation
   }

@@ -28,7 +28,7 @@ struct ContractTestSession: Sendable {
     guard access(folder, W_OK | X_OK) == 0 else {
       throw CommandFailure(
         .couldNotRun,
-        "no file can be made in \(folder), where the promises' own files go (\(SystemError.last("access").reason)): "
+        "no file can be made in \(folder), which is for the files of the checks (\(SystemError.last("access").reason)): "
           + "name another folder with TMPDIR")
     }
     let kinds = [

@@ -66,7 +66,7 @@ struct Destinations: Sendable {
     guard found == destination else {
       throw CommandFailure(
         .couldNotRun,
-        "the catalog names the store \(destination), and here and now that is \(found), which is another one and was "
+        "the catalog names the store \(destination), but that now leads to \(found), a different store, which was "
           + "left alone: \(Self.remedy(address))")
     }
     return opened
@@ -167,7 +167,8 @@ struct Destinations: Sendable {
     guard let modes = FolderModes(octal: text) else {
       throw CommandFailure(
         .couldNotRun,
-        "the mode \"\(text)\" can't be used; it is octal, and the owner reads and writes: 600, 640, 644")
+        "the mode \"\(text)\" can't be used; it must be octal and let the owner read and write: 600, 640, 644"
+      )
     }
     return modes
   }
@@ -198,7 +199,8 @@ struct Destinations: Sendable {
     guard let rate = ByteRate(text) else {
       throw CommandFailure(
         .usage,
-        "the rate \"\(text)\" can't be used; it is bytes a second, such as 10MB/s, 512KiB/s or 800000")
+        "the rate \"\(text)\" can't be used; it must be in bytes per second, such as 10MB/s, 512KiB/s or 800000"
+      )
     }
     return RateLimiter(bytesPerSecond: rate.bytesPerSecond)
   }
@@ -223,7 +225,7 @@ extension Destinations {
 /// A store of the catalog needs a secret, and those at hand were not given for it.
 struct SecretWithheld: Error, CustomStringConvertible {
   var description: String {
-    "it needs a secret, and those that are set were not given for it: name it with --to"
+    "it needs credentials, and those that are set may be for another store: if they are for this one, name it with --to"
   }
 }
 

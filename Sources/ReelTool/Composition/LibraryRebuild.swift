@@ -176,7 +176,7 @@ struct LibraryRebuild: Sendable {
   // MARK: What can't be read
 
   private static let again =
-    "run it again, or move that object out of the store if it stays so; nothing was changed"
+    "run it again, or move that object out of the store if it happens again; nothing was changed"
 
   /// An object that is not a video by its bytes, as far as this reader can tell, gets no post.
   /// - Throws: ``CommandFailure`` for what may pass: it would have no post for good.

@@ -38,7 +38,7 @@ struct Postponements: Sendable {
     let changes = note(path, at: now) { $0.changes += 1 }.changes
     guard changes == Self.mostChanges else { return nil }
     return
-      "it was written to each of the last \(changes) times that it was read; it is taken in once it rests: find out who writes to it"
+      "it was written to each of the last \(changes) times that it was read; it is ingested once it stops changing: find out what keeps writing to it"
   }
 
   /// A file that a machine may have been too busy to read is tried so often.
@@ -61,7 +61,7 @@ struct Postponements: Sendable {
     guard isNew else { return (delay, nil) }
     return (
       delay,
-      "it can't be taken in now, and is tried again in \(delay.components.seconds) s, later less often: \(failure.told)"
+      "it can't be ingested now; Reel tries again in \(delay.components.seconds) s, then less often: \(failure.told)"
     )
   }
 

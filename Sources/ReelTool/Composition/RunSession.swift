@@ -345,5 +345,5 @@ struct CommandExit: Error {
 
 extension FileFailure {
   static let cancelledBeforeItsTurn = FileFailure(
-    code: .cancelled, message: "interrupted before it was read; the same command again takes it in")
+    code: .cancelled, message: "interrupted before it was read; run the same command again to ingest it")
 }

@@ -42,8 +42,8 @@ struct SiteUpload: Sendable {
     guard case .s3(let bucket) = address else {
       throw CommandFailure(
         .usage,
-        "reel page puts a site into a bucket of S3 (--to s3://bucket/prefix) and nowhere else: name a folder as SITE, "
-          + "and for other stores upload that with their own tools")
+        "reel page can upload a site only to an S3 bucket (--to s3://bucket/prefix): for another store, upload the folder SITE "
+          + "with that store's own tools")
     }
     return bucket
   }
@@ -79,7 +79,7 @@ struct SiteUpload: Sendable {
     if case .failure(let error) = result {
       guard wasInterrupted else { throw CommandFailure(error) }
       throw CommandFailure(
-        .interrupted, "interrupted: \(progress.summary.line); the same command goes on from there")
+        .interrupted, "interrupted: \(progress.summary.line); run the same command again to continue")
     }
     return progress.summary
   }

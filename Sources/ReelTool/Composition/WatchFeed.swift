@@ -178,7 +178,8 @@ final class WatchFeed: FileFeed {
         if waits {
           tell(
             WatchNotice(
-              path: file.path, code: .looksCutOff, message: "it looks cut off; it is looked at again later"))
+              path: file.path, code: .looksCutOff, message: "it looks cut off; it will be checked again later"
+            ))
           return nil
         }
       }
@@ -251,7 +252,7 @@ final class WatchFeed: FileFeed {
           WatchNotice(
             path: file.path, code: .notDisposed,
             message:
-              "it is a post, and the store does not hold its object any more: it stays; put the object back with reel doctor --fix --from this folder"
+              "it is published, but its object is missing from the store, so the file stays; put the object back with reel doctor --fix --from and this folder"
           ))
         return forget(file)
       }
@@ -364,14 +365,14 @@ extension WatchNotice {
     case .gone:
       self.init(
         path: path, code: .folderGone,
-        message: "it is not there any more; it is waited for: mount it, or make it again")
-    case .back: self.init(path: path, code: .folderBack, message: "it is there again, and is watched")
+        message: "it is gone, and Reel waits for it to come back: mount it, or make it again")
+    case .back: self.init(path: path, code: .folderBack, message: "it is back, and is being watched")
     case .polled(let reason):
-      self.init(path: path, code: .polled, message: "it is listed again and again: \(reason)")
+      self.init(path: path, code: .polled, message: "it is listed at intervals instead of watched: \(reason)")
     case .overflowed:
       self.init(
         path: path, code: .overflowed,
-        message: "more has happened than the system remembers; everything is looked at again")
+        message: "there were more changes than the system could report; everything is checked again")
     }
   }
 }

@@ -17,7 +17,7 @@ struct LibraryOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "A catalog that several machines share, in the library's place: postgres://USER@HOST/DATABASE. "
+      "A catalog shared by several machines, instead of a library: postgres://USER@HOST/DATABASE. "
         + "Else $REEL_CATALOG, else catalog in the configuration file.",
       valueName: "postgres://…"), transform: RawArguments.text)
   var catalog: String?
@@ -69,7 +69,7 @@ struct ReadingOptions: ParsableArguments {
 
   func validate() throws {
     if let deadline, !(deadline > 0 && deadline <= 3600) {
-      throw ValidationError("--deadline is a number of seconds above 0, up to 3600.")
+      throw ValidationError("--deadline must be a number of seconds above 0, up to 3600.")
     }
   }
 }
@@ -105,8 +105,8 @@ struct RunOutputOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Log on stderr, in lines of key=value, what matters this much or more; in place of progress, unless --progress "
-        + "says otherwise.", valueName: "level"))
+      "Log events of this level and above to stderr, as key=value lines; replaces the progress display, unless "
+        + "--progress is given.", valueName: "level"))
   var logLevel: LogLevel?
 
   @Option(
@@ -132,7 +132,7 @@ enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
 /// What the help of every command says of destinations.
 enum DestinationHelp {
   static let kinds =
-    "a folder, s3://bucket/prefix (s3+https://host/bucket/prefix elsewhere than at Amazon), tus+https://host/path, "
+    "a folder, s3://bucket/prefix (s3+https://host/bucket/prefix for servers other than Amazon's), tus+https://host/path, "
     + "firebase://bucket/prefix or command:PROGRAM"
 }
 
@@ -174,7 +174,7 @@ struct IntakeOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Put files right before they are published, as reel mend does: \(MendList.names), with commas between them; or "
+      "Mend files before they are published, as reel mend does: \(MendList.names), separated by commas; or "
         + "none (default).", valueName: "list"))
   var mend: MendList?
 
@@ -198,7 +198,7 @@ struct IntakeOptions: ParsableArguments {
   @Flag(help: "Accept the author named in a sidecar, which anyone who made the clip can write.")
   var trustSidecars = false
 
-  @Flag(name: .customLong("no-source-name"), help: "Keep no file's name in its post.")
+  @Flag(name: .customLong("no-source-name"), help: "Leave the name of the source file out of its post.")
   var noSourceName = false
 
   @Flag(help: "Make up like and share counts between 1000 and 100000, for a demo feed.")
@@ -206,13 +206,13 @@ struct IntakeOptions: ParsableArguments {
 
   func validate() throws {
     if let uploads, !(1...64).contains(uploads) {
-      throw ValidationError("--uploads is a number from 1 to 64.")
+      throw ValidationError("--uploads must be a number from 1 to 64.")
     }
     if let posterSize, !PosterOptions.sizes.contains(posterSize) {
-      throw ValidationError("--poster-size is a number of pixels from 16 to 4096.")
+      throw ValidationError("--poster-size must be a number of pixels from 16 to 4096.")
     }
     if let mode, FolderModes(octal: mode) == nil {
-      throw ValidationError("--mode is octal, and the owner reads and writes: 600, 640, 644.")
+      throw ValidationError("--mode must be octal and let the owner read and write: 600, 640, 644.")
     }
   }
 }
@@ -221,7 +221,7 @@ struct IntakeOptions: ParsableArguments {
 struct OnceOptions: ParsableArguments {
   @Option(
     help:
-      "Whether a video that has a post already is skipped or gets another post.")
+      "What to do with a video that is already published: skip it, or publish it again (allow).")
   var duplicates: DuplicatesChoice = .skip
 
   @Flag(help: "Show what would happen without writing anything.")
@@ -237,7 +237,7 @@ struct JobsOptions: ParsableArguments {
   var jobs: Int?
 
   func validate() throws {
-    if let jobs, !(1...64).contains(jobs) { throw ValidationError("--jobs is a number from 1 to 64.") }
+    if let jobs, !(1...64).contains(jobs) { throw ValidationError("--jobs must be a number from 1 to 64.") }
   }
 }
 
@@ -251,7 +251,7 @@ struct MendList: ExpressibleByArgument, Hashable, Sendable {
   static let possible: [Mend] = [.faststart, .unfragment, .duration, .location, .privateTags, .data]
   static let names = possible.map(\.rawValue).joined(separator: ", ")
   /// For messages.
-  static let choices = "none, or of \(names) one or several, with commas between them"
+  static let choices = "none, or one or more of \(names), separated by commas"
 
   let mends: Set<Mend>
 

@@ -19,7 +19,8 @@ struct StoreOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Seconds that a command: adapter may make no progress (default: 60).", valueName: "seconds"))
+      "Seconds that a command: adapter may go without reporting progress (default: 60).", valueName: "seconds"
+    ))
   var adapterDeadline: Double?
 
   @OptionGroup var bucket: BucketOptions
@@ -47,10 +48,10 @@ struct StoreOptions: ParsableArguments {
       throw ValidationError("--public-base-url \(problem).")
     }
     if let adapterDeadline, !(adapterDeadline > 0 && adapterDeadline <= 3600) {
-      throw ValidationError("--adapter-deadline is a number of seconds above 0, up to 3600.")
+      throw ValidationError("--adapter-deadline must be a number of seconds above 0, up to 3600.")
     }
     if let presign, !(1...604_800).contains(presign) {
-      throw ValidationError("--presign is a number of seconds from 1 to 604800.")
+      throw ValidationError("--presign must be a number of seconds from 1 to 604800.")
     }
   }
 }
@@ -94,7 +95,7 @@ struct BucketOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The proxy for stores over HTTP, such as http://proxy.example:3128. "
-        + "Else $https_proxy, $http_proxy, $all_proxy, but for hosts in $no_proxy.", valueName: "url"),
+        + "Else $https_proxy, $http_proxy, $all_proxy, except for hosts in $no_proxy.", valueName: "url"),
     transform: RawArguments.text)
   var proxy: String?
 

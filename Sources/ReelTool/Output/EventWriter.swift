@@ -20,7 +20,8 @@ struct EventTarget: Sendable {
     if name.hasPrefix("fd:") { return try inherited(name) }
     guard mayBeReplaced(name) else {
       throw CommandFailure(
-        .usage, "--events \(name): that file holds something else than events; name another, or remove it")
+        .usage, "--events \(name): that file contains something other than events; name another, or remove it"
+      )
     }
     let descriptor = Glibc.open(
       name, O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC | O_NOCTTY, 0o600)

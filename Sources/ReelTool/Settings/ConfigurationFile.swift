@@ -66,7 +66,7 @@ struct ConfigurationFile {
     // An example of which every line is a comment.
     guard let root else { return [:] }
     guard let pairs = root.mapping else {
-      throw Unusable(reason: "it is keys and values, like `library: /srv/reel`")
+      throw Unusable(reason: "it must be keys and values, like `library: /srv/reel`")
     }
     var values: [SettingKey: YAMLNode] = [:]
     var problems: [String] = []

@@ -70,7 +70,7 @@ struct SettingsReader {
     guard choices.contains(text) else {
       throw CommandFailure(
         .couldNotRun,
-        "the setting \(key.rawValue) is \"\(text)\"; it is one of \(choices.joined(separator: ", "))")
+        "the setting \(key.rawValue) is \"\(text)\"; it must be one of \(choices.joined(separator: ", "))")
     }
     return text
   }
@@ -82,7 +82,7 @@ struct SettingsReader {
     guard let number = Int(text), range.contains(number) else {
       throw CommandFailure(
         .couldNotRun,
-        "the setting \(key.rawValue) is \"\(text)\"; it is a whole number from \(range.lowerBound) to \(range.upperBound)"
+        "the setting \(key.rawValue) is \"\(text)\"; it must be a whole number from \(range.lowerBound) to \(range.upperBound)"
       )
     }
     return number
@@ -92,7 +92,8 @@ struct SettingsReader {
     guard let text = text(key) else { return nil }
     guard let limit = SizeLimit(argument: text) else {
       throw CommandFailure(
-        .couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it is a size like 20GB or 512MiB, or none")
+        .couldNotRun,
+        "the setting \(key.rawValue) is \"\(text)\"; it must be a size like 20GB or 512MiB, or none")
     }
     return limit
   }
@@ -101,7 +102,7 @@ struct SettingsReader {
     guard let text = text(key) else { return nil }
     guard let list = MendList(argument: text) else {
       throw CommandFailure(
-        .couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it is \(MendList.choices)")
+        .couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it must be \(MendList.choices)")
     }
     return list
   }
@@ -111,7 +112,7 @@ struct SettingsReader {
     guard let limit = ReadLimit(argument: text) else {
       throw CommandFailure(
         .couldNotRun,
-        "the setting \(key.rawValue) is \"\(text)\"; it is a size like 64MiB or 1GB, at least 64KiB")
+        "the setting \(key.rawValue) is \"\(text)\"; it must be a size like 64MiB or 1GB, at least 64KiB")
     }
     return limit
   }
@@ -121,7 +122,7 @@ struct SettingsReader {
     guard let number = Double(text), number > 0, number <= 3600 else {
       throw CommandFailure(
         .couldNotRun,
-        "the setting \(key.rawValue) is \"\(text)\"; it is a number of seconds above 0, up to 3600")
+        "the setting \(key.rawValue) is \"\(text)\"; it must be a number of seconds above 0, up to 3600")
     }
     return number
   }
@@ -147,7 +148,8 @@ struct SettingsReader {
     // In YAML a word in quotes is a text, and no answer.
     let words = isVariable ? Self.wordsOfVariables : file?[key]?.isText == false ? Self.wordsOfYAML : [:]
     guard let isSet = words[text.lowercased()] else {
-      throw CommandFailure(.couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it is true or false")
+      throw CommandFailure(
+        .couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it must be true or false")
     }
     return isSet
   }

@@ -94,7 +94,7 @@ extension LockFile {
   /// - Throws: ``LockError``.
   package init(text bytes: [UInt8]) throws(LockError) {
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw LockError("it is not UTF-8; write it anew with `reel lock`")
+      throw LockError("it is not UTF-8; delete it and run `reel lock` again")
     }
     var reader = LockReader()
     let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
@@ -112,7 +112,9 @@ private struct LockReader {
 
   mutating func take(_ line: Substring, number: Int) throws(LockError) {
     if line.hasPrefix("<<<<<<<") || line.hasPrefix("=======") || line.hasPrefix(">>>>>>>") {
-      throw LockError(line: number, "a merge is not done here; write the file anew with `reel lock --update`")
+      throw LockError(
+        line: number,
+        "it has an unresolved merge conflict; resolve it, or delete the file and run `reel lock` again")
     }
     let text = line.drop { $0 == " " }
     if text.isEmpty || text.hasPrefix("#") { return }
@@ -126,7 +128,9 @@ private struct LockReader {
   }
 
   mutating func finish() throws(LockError) -> LockFile {
-    guard hasHeading else { throw LockError("it is not a lock file; make one with `reel lock`") }
+    guard hasHeading else {
+      throw LockError("it is not a lock file; name another, or move it away and run `reel lock`")
+    }
     try endEntry()
     return lock
   }
@@ -138,7 +142,7 @@ private struct LockReader {
         line: number,
         isOurs
           ? "it is of another version (\(text.dropFirst(10).prefix(20))) than this one; get a newer reel"
-          : "it is not a lock file; make one with `reel lock`")
+          : "it is not a lock file; name another, or move it away and run `reel lock`")
     }
     hasHeading = true
   }
@@ -178,7 +182,9 @@ private struct LockReader {
     guard let path else { return }
     func take(_ key: String) throws(LockError) -> String {
       guard let value = pairs.removeValue(forKey: key) else {
-        throw LockError(line: start, "this file has no \(key); write the lock anew with `reel lock`")
+        throw LockError(
+          line: start,
+          "the entry that begins here has no \(key); delete the lock file and run `reel lock` again")
       }
       return value
     }

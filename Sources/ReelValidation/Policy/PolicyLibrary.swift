@@ -42,7 +42,7 @@ package struct PolicyLibrary: Sendable {
     guard !trail.contains(source), trail.count < Self.deepest else {
       throw PolicyError([
         (place ?? PolicyPlace(source: source, line: nil, column: nil)).problem(
-          "extends goes round in a circle, or too deep: \((trail + [source]).joined(separator: " > "))")
+          "extends forms a loop, or is nested too deeply: \((trail + [source]).joined(separator: " > "))")
       ])
     }
     var whole = try PolicyYAML.read(bytes, source: source)
@@ -75,8 +75,8 @@ package struct PolicyLibrary: Sendable {
       let hint = NearestWord.nearest(to: name, among: names).map { " (did you mean \($0)?)" } ?? ""
       let message =
         "there is no preset \"\(name.prefix(60))\"\(hint); the presets are "
-        + "\(names.joined(separator: ", ")); a file is named with its ending, like policy.yaml"
-      throw PolicyError([place?.problem(message) ?? PolicyProblem(source: "--policy", message: message)])
+        + "\(names.joined(separator: ", ")); to use a file, give its name with the extension, like policy.yaml"
+      throw PolicyError([place?.problem(message) ?? PolicyProblem(source: "policy", message: message)])
     }
     return try load(name, from)
   }

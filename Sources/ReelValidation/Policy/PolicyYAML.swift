@@ -68,7 +68,7 @@ struct PolicyYAML {
   /// The pairs of a mapping with known keys.
   private mutating func pairs(of node: YAMLNode, _ what: String, keys: [String]) -> [(String, YAMLNode)] {
     guard let mapping = node.mapping else {
-      complain(node, "\(what) is keys and values, like `\(keys[0]): …`")
+      complain(node, "\(what) must be keys and values, like `\(keys[0]): …`")
       return []
     }
     var pairs: [(String, YAMLNode)] = []
@@ -97,7 +97,7 @@ struct PolicyYAML {
 
   private mutating func settings(_ node: YAMLNode) -> [String: RuleSetting] {
     guard let mapping = node.mapping else {
-      complain(node, "rules are keys and values, like `duration.max: 60s`")
+      complain(node, "rules must be keys and values, like `duration.max: 60s`")
       return [:]
     }
     var settings: [String: RuleSetting] = [:]
@@ -139,14 +139,14 @@ struct PolicyYAML {
 
   private mutating func operand(of rule: Rule, _ node: YAMLNode, tolerance: Tolerance) -> Operand? {
     guard let form = rule.operand else {
-      complain(node, "\(rule.id) is set to off, warn or error, and to nothing else")
+      complain(node, "\(rule.id) can only be off, warn or error")
       return nil
     }
     let operand = Operand(
       node.sequence == nil ? [node.scalar ?? ""] : texts(node, rule.id), tolerance: tolerance)
     guard rule.bind(operand) != nil else {
       let given = Self.shown(operand.texts.joined(separator: ", "))
-      complain(node, "\(rule.id) is \(form.name), or off, warn or error; \"\(given)\" is none of these")
+      complain(node, "\(rule.id) must be \(form.name), or off, warn or error, not \"\(given)\"")
       return nil
     }
     return operand
@@ -155,7 +155,8 @@ struct PolicyYAML {
   private mutating func severity(_ node: YAMLNode) -> Severity? {
     guard let text = text(node, "severity") else { return nil }
     guard let severity = Severity(rawValue: text) else {
-      complain(node, "a severity is off, warn or error" + Self.hint(text, among: ["off", "warn", "error"]))
+      complain(
+        node, "a severity must be off, warn or error" + Self.hint(text, among: ["off", "warn", "error"]))
       return nil
     }
     return severity
@@ -164,7 +165,7 @@ struct PolicyYAML {
   private mutating func tolerance(_ node: YAMLNode) -> Tolerance {
     guard let text = text(node, "tolerance") else { return .usual }
     guard let tolerance = Quantity.tolerance(text) else {
-      complain(node, "a tolerance is like 0.1s, 1% or 0.05; \"\(Self.shown(text))\" is none of these")
+      complain(node, "a tolerance must be like 0.1s, 1% or 0.05, not \"\(Self.shown(text))\"")
       return .usual
     }
     return tolerance
@@ -195,7 +196,7 @@ struct PolicyYAML {
 
   private mutating func items(_ node: YAMLNode) -> [YAMLNode] {
     guard let sequence = node.sequence else {
-      complain(node, "this is a list, each item after a dash")
+      complain(node, "this must be a list, with a dash before each item")
       return []
     }
     return sequence

@@ -30,7 +30,7 @@ enum ContainerRules {
   }
 
   private static let unsupported = Rule(
-    "container.unsupported", "the container is one that Reel takes in",
+    "container.unsupported", "the container is one that Reel reads",
     "It is media, but no container that Reel reads: a raw stream, sound alone, or a rare format. Put it into "
       + "MP4 or Matroska."
   ) { facts in

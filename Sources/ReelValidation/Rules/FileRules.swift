@@ -98,7 +98,7 @@ enum NeighbourRules {
   private static let invalid = Rule(
     "sidecar.invalid", "the sidecar can be used",
     "clip.json beside clip.mp4 may say caption, music, author and authorName, each a text. What can't be used "
-      + "fails its video when it is taken in."
+      + "fails its video when it is ingested."
   ) { facts in
     switch facts.sidecar {
     case .none: .notApplicable

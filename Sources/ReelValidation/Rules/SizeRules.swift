@@ -82,7 +82,7 @@ enum SizeRules {
 
   private static let rotation = Rule.video(
     "rotation.present", "the picture is stored upright",
-    "A turn stands in the header, and not every player obeys it. Encoding anew turns the pixels themselves."
+    "The rotation is only noted in the header, and not every player applies it. Re-encoding rotates the pixels themselves."
   ) { video in
     .judging(video.rotation, unknown: "its rotation") { degrees in
       guard degrees != 0 || video.mirrored == true else { return .passed }
@@ -124,7 +124,7 @@ enum WeightRules {
 
   private static let leastBitRate = Rule.media(
     "bitrate.min", "the bit rate is not too low", .bitRate,
-    "Of the whole file. What is below looks poor when it is encoded anew. A higher bit rate brings nothing back: "
+    "Of the whole file. A lower one looks poor once a service re-encodes it. Raising the bit rate brings nothing back: "
       + "export the video again from its source."
   ) { media, least, _ in
     .judging(media.bitRate, unknown: "its bit rate") { rate in
@@ -137,7 +137,7 @@ enum WeightRules {
 
   private static let bitRate = Rule.media(
     "bitrate.max", "the bit rate is not too high", .bitRate,
-    "Of the whole file. What is above stalls on slow connections, and services encode it anew."
+    "Of the whole file. A higher one stalls on slow connections, and services re-encode it."
   ) { media, most, _ in
     .judging(media.bitRate, unknown: "its bit rate") { rate in
       guard rate > most else { return .passed }
