@@ -126,7 +126,7 @@ struct S3ErrorTests {
     let store = try S3Store(bucket: "bucket")
     let fake = FakeS3 { sent in
       sent.call.origin.host == "bucket.s3.eu-west-3.amazonaws.com"
-        ? FakeS3.empty(200)
+        ? FakeS3.xml("<ListBucketResult/>")
         : FakeS3.empty(
           301, fields: [.bucketRegion: "eu-west-3", .location: "https://evil.example/"])
     }
@@ -146,7 +146,7 @@ struct S3ErrorTests {
   func regionElsewhere() async throws {
     let fake = FakeS3 { sent in
       sent.call.credentials.contains { $0.value.revealed.contains("/garage/s3/") }
-        ? FakeS3.empty(200)
+        ? FakeS3.xml("<ListBucketResult/>")
         : FakeS3.error(400, "AuthorizationHeaderMalformed", more: "<Region>garage</Region>")
     }
     let transport = fake.transport()
@@ -200,6 +200,16 @@ struct S3ErrorTests {
     }
     for _ in 0..<3 { _ = try await source.credentials() }
     #expect(looks.withLock { $0 } == 2)
+  }
+
+  @Test(
+    "what answers 200 without a list of objects is no bucket",
+    arguments: ["", "<html><title>Please log in</title></html>", "<!DOCTYPE html><p>Console", "{}"])
+  func prepareElsewhere(_ body: String) async throws {
+    let fake = FakeS3 { _ in FakeS3.xml(body) }
+    let error = await #expect(throws: UploadError.self) { try await uploader(fake.transport()).prepare() }
+    #expect(error?.code == .storeUnusable)
+    #expect(error?.message.contains("did not list its objects: check its address") == true)
   }
 
   @Test("a store that can't be listed can't be used")
