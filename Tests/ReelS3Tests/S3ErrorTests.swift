@@ -187,6 +187,30 @@ struct S3ErrorTests {
     #expect(looks.withLock { $0 } == 2)
   }
 
+  @Test("a refusal names the key that was refused, also when there are no credentials any more")
+  func refusedKey() async throws {
+    let looks = Mutex(0)
+    let source = RememberedCredentials(clock: StoppedClock()) { () async throws(UploadError) in
+      let number = looks.withLock { looks in
+        looks += 1; return looks
+      }
+      if number > 1 { throw UploadError(.unavailable, "no credentials") }
+      return S3Credentials(keyID: "K1", secret: Secret("s"))
+    }
+    let fake = FakeS3 { _ in
+      // As another request's ExpiredToken does.
+      await source.forget()
+      return FakeS3.error(403, "AccessDenied")
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(fake.transport(), credentials: source).find(
+        try #require(ObjectKey("a.mp4")))
+    }
+    #expect(error?.code == .denied)
+    #expect(error?.message.contains("the access key K1 may not") == true, "\(error?.message ?? "")")
+    #expect(looks.withLock { $0 } == 1)
+  }
+
   @Test("credentials that will end soon are looked for anew")
   func renewal() async throws {
     let looks = Mutex(0)

@@ -112,7 +112,7 @@ struct MultipartUpload: Sendable {
       switch try await client.outcome(of: request) {
       case .failure(let failure):
         if failure.isMissingUpload { return .gone }
-        let error = try await client.error(failure, request)
+        let error = client.error(failure, request)
         guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
         return .unlisted
       case .reply(let reply):
@@ -192,7 +192,7 @@ struct MultipartUpload: Sendable {
     case .reply(let answer): reply = answer
     case .failure(let failure):
       if failure.isMissingUpload { throw lost }
-      throw try await client.error(failure, request)
+      throw client.error(failure, request)
     }
     guard let etag = reply.fields[.eTag], reply.fields[.checksumSHA256].map({ $0 == part.checksum }) ?? true
     else {
@@ -225,7 +225,7 @@ struct MultipartUpload: Sendable {
         await abort(id)
         throw lost
       }
-      throw try await client.error(failure, request)
+      throw client.error(failure, request)
     }
   }
 

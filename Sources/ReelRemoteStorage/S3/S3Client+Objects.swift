@@ -58,7 +58,7 @@ extension S3Client {
       return head
     case .failure(let failure):
       if failure.isMissing { return nil }
-      throw try await error(failure, request)
+      throw error(failure, request)
     }
   }
 
@@ -84,7 +84,7 @@ extension S3Client {
       return ContentDigest(sha256: read.hash.finalize())
     case .failure(let failure):
       if failure.isMissing { return nil }
-      throw try await error(failure, request)
+      throw error(failure, request)
     }
   }
 }
@@ -146,7 +146,7 @@ extension S3Client {
     case .failure(let failure):
       // So says `rclone serve s3` of a bucket in which none was ever begun.
       if failure.isMissingUpload { return [] }
-      let error = try await error(failure, request)
+      let error = error(failure, request)
       guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
       return nil
     }
@@ -192,7 +192,7 @@ extension S3Client {
         "\(store.destination) did not say that it did \(request.task): try again, and check its "
           + "address if it stays so")
     case .failure(let failure):
-      if !isGone(failure) { throw try await error(failure, request) }
+      if !isGone(failure) { throw error(failure, request) }
     }
   }
 }

@@ -137,7 +137,7 @@ extension S3Files {
       guard case .failure(let failure) = try await client.outcome(of: request), !failure.isMissing else {
         return
       }
-      throw try await client.error(failure, request)
+      throw client.error(failure, request)
     }
   }
 
