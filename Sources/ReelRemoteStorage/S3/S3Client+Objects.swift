@@ -175,7 +175,12 @@ extension S3Client {
 
   /// Removes the object; one that is not there is removed already.
   func removeObject(_ key: ObjectKey) async throws(UploadError) {
-    let request = S3Request(.delete, key, task: "remove \(key)", permission: "s3:DeleteObject")
+    try await removeObject(named: key.rawValue)
+  }
+
+  /// - Parameter name: as ``S3Request/name``.
+  func removeObject(named name: String) async throws(UploadError) {
+    let request = S3Request(.delete, name: name, task: "remove \(name)", permission: "s3:DeleteObject")
     try await done(request) { $0.isMissing }
   }
 
