@@ -28,11 +28,8 @@ struct FirebaseUpload: Sendable {
       let object = try await send(&state, &sums)
       return try await settled(object, state, sums)
     } catch {
-      // What was sent is of other bytes: nobody can go on with it. In a task of its own, as this one may be cancelled.
-      if [.sourceChanged, .sourceUnreadable, .alreadyExists].contains(error.code) {
-        let state = state
-        await Task { await giveUp(state) }.value
-      }
+      // What was sent is of other bytes: nobody can go on with it.
+      if [.sourceChanged, .sourceUnreadable, .alreadyExists].contains(error.code) { await giveUp(state) }
       throw error
     }
   }
@@ -83,10 +80,12 @@ struct FirebaseUpload: Sendable {
     return state
   }
 
-  /// Ends what was begun, and forgets it.
+  /// Ends what was begun, and forgets it. In a task of its own, as this one may be cancelled.
   private func giveUp(_ state: State) async {
-    try? await client.cancel(state.session, key)
-    try? await ledger.forget(state.checkpoint)
+    await Task {
+      try? await client.cancel(state.session, key)
+      try? await ledger.forget(state.checkpoint)
+    }.value
   }
 
   // MARK: Sending
@@ -204,7 +203,7 @@ struct FirebaseUpload: Sendable {
 
   /// The upload is forgotten, so that the next attempt begins anew.
   private func dropped(_ state: State, _ reason: String) async -> UploadError {
-    await Task { await giveUp(state) }.value
+    await giveUp(state)
     return interrupted(reason)
   }
 

@@ -28,10 +28,8 @@ struct TusUpload: Sendable {
     do throws(UploadError) {
       try await send(&state, insteadOf: found.gone)
     } catch {
-      // What was sent is of other bytes: nobody can go on with it. In a task of its own, as this one may be cancelled.
-      if [.sourceChanged, .sourceUnreadable].contains(error.code), let state {
-        await Task { await giveUp(state) }.value
-      }
+      // What was sent is of other bytes: nobody can go on with it.
+      if [.sourceChanged, .sourceUnreadable].contains(error.code), let state { await giveUp(state) }
       throw error
     }
     // An empty source has no part.
@@ -79,10 +77,13 @@ struct TusUpload: Sendable {
     return (start...through).contains(state.offset)
   }
 
-  /// Removes what was begun where the server can (else it expires there), and forgets it.
+  /// Removes what was begun where the server can (else it expires there), and forgets it. In a task of its own, as this
+  /// one may be cancelled.
   private func giveUp(_ state: State) async {
-    if server.canTerminate { try? await client.terminate(state.place.url, key) }
-    try? await ledger.forget(state.checkpoint)
+    await Task {
+      if server.canTerminate { try? await client.terminate(state.place.url, key) }
+      try? await ledger.forget(state.checkpoint)
+    }.value
   }
 
   // MARK: Sending
