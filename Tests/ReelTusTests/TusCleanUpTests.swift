@@ -73,4 +73,41 @@ import Testing
     #expect(server.endings == 1)
     #expect(try await checkpoints.checkpoint(of: key, in: endpoint.destination) == nil)
   }
+
+  @Test(
+    "what can't be written down is ended: nobody would find it again",
+    arguments: [(true, .unavailable), (false, .alreadyExists)] as [(Bool, UploadError.Code)])
+  func unnamed(_ throwing: Bool, _ code: UploadError.Code) async throws {
+    let server = Server()
+    #expect(await failure(server, BrokenCheckpoints(throwing: throwing)) == code)
+    #expect(server.endings == 1)
+  }
+}
+
+/// Keeps nothing: the catalog is away, or somebody else was faster.
+private struct BrokenCheckpoints: UploadCheckpoints {
+  let throwing: Bool
+
+  func exchange(
+    _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) -> Bool {
+    if throwing { throw CatalogError(.locked, "another process writes") }
+    return false
+  }
+
+  func checkpoint(
+    of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) -> UploadCheckpoint? { nil }
+
+  func keep(
+    _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) {}
+
+  func forget(
+    _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) {}
+
+  func keys(
+    in destination: Destination, after key: ObjectKey?, limit: Int
+  ) async throws(CatalogError) -> [ObjectKey] { [] }
 }

@@ -69,15 +69,17 @@ struct FirebaseUpload: Sendable {
       key, in: client.bucket, source: source, crc32c: try await SourceSums.crc32c(of: source),
       downloadToken: downloadToken)
     let session = try await client.begin(object, key, size: source.size)
-    guard let checkpoint = UploadCheckpoint(session.text, of: source.digest) else {
-      throw interrupted("its address is too long to be kept")
+    do throws(UploadError) {
+      guard let checkpoint = UploadCheckpoint(session.text, of: source.digest) else {
+        throw interrupted("its address is too long to be kept")
+      }
+      guard try await ledger.exchange(nil, for: checkpoint) else { throw taken }
+      return State(checkpoint: checkpoint, session: session, offset: 0)
+    } catch {
+      // Nothing names it, so nobody would find it again.
+      try? await shielded { () async throws(UploadError) in try await client.cancel(session, key) }
+      throw error
     }
-    let state = State(checkpoint: checkpoint, session: session, offset: 0)
-    guard try await ledger.exchange(nil, for: checkpoint) else {
-      try? await client.cancel(session, key)
-      throw taken
-    }
-    return state
   }
 
   /// Ends what was begun, and forgets it. In a task of its own, as this one may be cancelled.

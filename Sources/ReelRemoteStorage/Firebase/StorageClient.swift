@@ -87,7 +87,8 @@ struct StorageClient: Sendable {
     case 200, 201:
       return .whole(try google.decoded(StorageObject.self, reply, "store \(key)"))
     case 308: return .partial(try acknowledged(reply, key))
-    case 404, 410: return .gone
+    // 499 is how Cloud Storage says that we ended it ourselves.
+    case 404, 410, 499: return .gone
     default: throw refusal(reply, task, key)
     }
   }

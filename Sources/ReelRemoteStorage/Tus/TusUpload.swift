@@ -81,9 +81,14 @@ struct TusUpload: Sendable {
   /// one may be cancelled.
   private func giveUp(_ state: State) async {
     await Task {
-      if server.canTerminate { try? await client.terminate(state.place.url, key) }
+      await end(state.place.url)
       try? await ledger.forget(state.checkpoint)
     }.value
+  }
+
+  /// Removes an upload where the server can.
+  private func end(_ url: TusURL) async {
+    if server.canTerminate { try? await client.terminate(url, key) }
   }
 
   // MARK: Sending
@@ -141,15 +146,17 @@ struct TusUpload: Sendable {
     replacing old: UploadCheckpoint?, first: [UInt8], hash: SHA256
   ) async throws(UploadError) -> State {
     let url = try await client.create(on: server, key, source, first: first)
-    let place = TusUploadState(
-      url, through: Int64(first.count), prefix: try digest(first.isEmpty ? SHA256() : hash))
-    let checkpoint = try checkpoint(place)
-    let state = State(checkpoint: checkpoint, place: place, offset: 0)
-    guard try await ledger.exchange(old, for: checkpoint) else {
-      if server.canTerminate { try? await client.terminate(url, key) }
-      throw failure.taken(key)
+    do throws(UploadError) {
+      let place = TusUploadState(
+        url, through: Int64(first.count), prefix: try digest(first.isEmpty ? SHA256() : hash))
+      let checkpoint = try checkpoint(place)
+      guard try await ledger.exchange(old, for: checkpoint) else { throw failure.taken(key) }
+      return State(checkpoint: checkpoint, place: place, offset: 0)
+    } catch {
+      // Nothing names it, so nobody would find it again.
+      await Task { await end(url) }.value
+      throw error
     }
-    return state
   }
 
   /// Sends `bytes`, which end at `through`, where the server stands.
