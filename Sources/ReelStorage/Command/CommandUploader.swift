@@ -107,7 +107,7 @@ public final class CommandUploader: Uploader {
       object = try claims.object(key, result, size: source.size)
     } catch {
       // It says that it has stored what can't be right: then it was this very upload, and does not stay.
-      try? await remove(key)
+      try? await shielded { [self] () async throws(UploadError) in try await remove(key) }
       throw error
     }
     reporting(TransferProgress(sent: source.size, total: source.size))
