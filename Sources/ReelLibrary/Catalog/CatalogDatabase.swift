@@ -217,7 +217,7 @@ enum CatalogTrace {
       throw CatalogError(
         isFull ? .diskFull : .unusable,
         "cannot write \(path(in: library)) (\(error.reason)): "
-          + (isFull ? "free some space, and try again" : "check its disk, its owner and its permissions"))
+          + (isFull ? "free some space, and try again" : CatalogError.advice(error.code)))
     }
   }
 
