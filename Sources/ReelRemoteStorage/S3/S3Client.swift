@@ -128,7 +128,8 @@ final class S3Client: Sendable {
   private func asking<Value: Sendable>(
     _ request: S3Request, nothing: Value, _ exchange: Exchange<Value>
   ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
-    for isLast in [false, true] {
+    var isLast = false
+    while true {
       let known = learned.withLock { $0 }
       let call = try await signed(request)
       let answer: (reply: HTTPReply, value: Value)
@@ -140,8 +141,8 @@ final class S3Client: Sendable {
       guard let failure = S3Failure(answer.reply) else { return (.reply(answer.reply), answer.value) }
       if isLast { return (.failure(failure), nothing) }
       guard await learn(from: failure, knowing: known) else { return (.failure(failure), nothing) }
+      isLast = true
     }
-    throw UploadError(.rejected, "the store \(store.destination) was not asked")
   }
 
   /// Whether the same request may fare better now.
