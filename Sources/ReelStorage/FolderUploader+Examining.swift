@@ -31,17 +31,14 @@ extension FolderUploader: StoreExamination {
   ) async throws(UploadError) -> Value {
     try checkPaths()
     let (root, preparation) = (rootPath, preparation)
-    let result = await BlockingQueue(label: "reel.folder-listing", width: 1).run {
-      () throws(Never) -> Result<Value, SystemError> in
-      Result { () throws(SystemError) in
+    do throws(SystemError) {
+      return try await BlockingQueue(label: "reel.folder-listing", width: 1).run {
+        () throws(SystemError) in
         // Without the folder itself nothing that is in it can be judged.
         _ = try StoreFolder.open(root)
         let folders = preparation.temporaryPaths.filter { (try? StoreFolder.open($0)) != nil }
         return try body(root, folders.map(preparation.sweep))
       }
-    }
-    do throws(SystemError) {
-      return try result.get()
     } catch {
       throw FolderFailure(store: root)(error, task)
     }
