@@ -31,17 +31,14 @@ extension FolderUploader: StoreExamination {
   ) async throws(UploadError) -> Value {
     try checkPaths()
     let (root, preparation) = (rootPath, preparation)
-    let result = await BlockingQueue(label: "reel.folder-listing", width: 1).run {
-      () throws(Never) -> Result<Value, SystemError> in
-      Result { () throws(SystemError) in
+    do throws(SystemError) {
+      return try await BlockingQueue(label: "reel.folder-listing", width: 1).run {
+        () throws(SystemError) in
         // Without the folder itself nothing that is in it can be judged.
         _ = try StoreFolder.open(root)
         let folders = preparation.temporaryPaths.filter { (try? StoreFolder.open($0)) != nil }
         return try body(root, folders.map(preparation.sweep))
       }
-    }
-    do throws(SystemError) {
-      return try result.get()
     } catch {
       throw FolderFailure(store: root)(error, task)
     }
@@ -90,30 +87,21 @@ struct LeftoverSweep {
   /// is no such uploader.
   var foreignLease: Duration?
 
-  /// What a sweep came to.
-  struct Outcome: Hashable {
-    /// Files.
-    var removed = 0
-    /// Owners that live, or whose state can't be found out.
-    var living: Set<String> = []
-  }
-
+  /// Gives the owners that live, or whose state can't be found out.
   /// - Throws: when the folder can't be listed. A file that can't be judged or removed stays.
   @discardableResult
-  func run() throws(SystemError) -> Outcome {
-    var outcome = Outcome()
+  func run() throws(SystemError) -> Set<String> {
+    var living: Set<String> = []
     for (owner, parts) in try leftovers() {
       guard isDead(owner) else {
-        outcome.living.insert(owner)
+        living.insert(owner)
         continue
       }
-      outcome.removed += parts.count { unlink(folder + "/" + $0) == 0 }
+      for part in parts { unlink(folder + "/" + part) }
       Failpoint.leftoverRemoved.pass()
-      if (try? OwnerLock.removeIfDead(directory: folder, name: owner, foreignLease: foreignLease)) == true {
-        outcome.removed += 1
-      }
+      _ = try? OwnerLock.removeIfDead(directory: folder, name: owner, foreignLease: foreignLease)
     }
-    return outcome
+    return living
   }
 
   /// The names of what ``run()`` would remove.

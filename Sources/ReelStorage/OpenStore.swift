@@ -47,7 +47,7 @@ final class OpenStore: Sendable {
   /// Removes what dead uploaders left; once more at the end, when there were others that live.
   /// - Throws: when the folder of temporaries can't be listed.
   func sweep() throws(SystemError) {
-    let living = try leftovers.run().living.subtracting([lock.name])
+    let living = try leftovers.run().subtracting([lock.name])
     foundOthers.store(!living.isEmpty, ordering: .relaxed)
   }
 

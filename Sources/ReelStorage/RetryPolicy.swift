@@ -9,7 +9,7 @@ import Synchronization
 public struct RetryPolicy: Hashable, Sendable {
   /// Attempts for one file, the first one included; at least 1.
   public var attempts: Int
-  /// RetryBudget in a whole run, all files together: a store that is down is not asked ten thousand times.
+  /// Retries in a whole run, all files together: a store that is down is not asked ten thousand times.
   public var retriesPerRun: Int
   /// What the first wait is drawn from.
   public var firstDelay: Duration

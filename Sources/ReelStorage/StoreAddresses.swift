@@ -15,10 +15,9 @@ public struct S3Address: Hashable, Sendable {
     (self.bucket, self.prefix, self.endpoint) = (bucket, prefix, endpoint)
   }
 
-  /// - Parameter scheme: that of `text`, in lower case.
+  /// - Parameter scheme: that of `text`, in lower case; `://` follows it.
   init(parsing text: String, scheme: String) throws(DestinationAddressError) {
     let rest = text.dropFirst(scheme.count)
-    guard rest.hasPrefix("://") else { throw .notABucket("it is written like s3://bucket/prefix") }
     // A password would be written into the catalog, as part of the destination's name.
     guard !rest.contains("@") else {
       throw .notABucket(
@@ -66,10 +65,9 @@ public struct FirebaseAddress: Hashable, Sendable {
     (self.bucket, self.prefix, self.emulator) = (bucket, prefix, emulator)
   }
 
-  /// - Parameter scheme: that of `text`, in lower case.
+  /// - Parameter scheme: that of `text`, in lower case; `://` follows it.
   init(parsing text: String, scheme: String) throws(DestinationAddressError) {
     let rest = text.dropFirst(scheme.count)
-    guard rest.hasPrefix("://") else { throw .notABucket("it is written like firebase://bucket/prefix") }
     guard !rest.contains("@") else {
       throw .notABucket(
         "it holds an @, as if a key or a password came first: \(setting: .serviceAccount) names a file")

@@ -55,7 +55,7 @@ public struct VerifyingUploader: UploaderDecorator {
 
   private func removal(of key: ObjectKey) async -> String {
     do throws(UploadError) {
-      try await base.remove(key)
+      try await shielded { [base] () async throws(UploadError) in try await base.remove(key) }
       return "it was removed; try again, and check the store if it happens again"
     } catch {
       return "\(key) could not be removed (\(error.message)): remove it by hand"

@@ -132,6 +132,36 @@ import Testing
     #expect(try await tokens.token() == Secret("t2"))
   }
 
+  @Test("a renewal that fails is no reason to give up what is still good, and is not tried at every request")
+  func renewalFails() async throws {
+    let clock = TestClock()
+    let asked = Mutex(0)
+    let key = try ServiceAccountKey(TestKey.file("http://127.0.0.1:9"), path: "k.json")
+    let transport = ScriptedTransport { _ throws(HTTPFailure) in
+      let number = asked.withLock { asked in
+        asked += 1
+        return asked
+      }
+      guard number == 1 || number == 4 else { return HTTPReply(status: .serviceUnavailable) }
+      return HTTPReply(
+        status: .ok,
+        body: Array(#"{"access_token":"t\#(number)","expires_in":3600,"token_type":"Bearer"}"#.utf8))
+    }
+    let tokens = try await ServiceAccountTokens(key, transport: transport, clock: clock)
+    #expect(try await tokens.token() == Secret("t1"))
+    clock.advance(by: 3301)
+    for _ in 0..<5 { #expect(try await tokens.token() == Secret("t1")) }
+    #expect(asked.withLock { $0 } == 2)
+    clock.advance(by: 11)
+    #expect(try await tokens.token() == Secret("t1") && asked.withLock { $0 } == 3)
+    clock.advance(by: 11)
+    #expect(try await tokens.token() == Secret("t4"))
+    // What is about to end is not used: then the failure is told.
+    clock.advance(by: 3571)
+    let error = await #expect(throws: UploadError.self) { try await tokens.token() }
+    #expect(error?.code == .unavailable)
+  }
+
   @Test("a token that ends in the middle of a run is renewed, and nothing is lost")
   func endsMidway() async throws {
     let fake = try await FakeGoogle.start()

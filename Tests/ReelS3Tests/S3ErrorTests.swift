@@ -126,7 +126,7 @@ struct S3ErrorTests {
     let store = try S3Store(bucket: "bucket")
     let fake = FakeS3 { sent in
       sent.call.origin.host == "bucket.s3.eu-west-3.amazonaws.com"
-        ? FakeS3.empty(200)
+        ? FakeS3.xml("<ListBucketResult/>")
         : FakeS3.empty(
           301, fields: [.bucketRegion: "eu-west-3", .location: "https://evil.example/"])
     }
@@ -146,7 +146,7 @@ struct S3ErrorTests {
   func regionElsewhere() async throws {
     let fake = FakeS3 { sent in
       sent.call.credentials.contains { $0.value.revealed.contains("/garage/s3/") }
-        ? FakeS3.empty(200)
+        ? FakeS3.xml("<ListBucketResult/>")
         : FakeS3.error(400, "AuthorizationHeaderMalformed", more: "<Region>garage</Region>")
     }
     let transport = fake.transport()
@@ -187,6 +187,30 @@ struct S3ErrorTests {
     #expect(looks.withLock { $0 } == 2)
   }
 
+  @Test("a refusal names the key that was refused, also when there are no credentials any more")
+  func refusedKey() async throws {
+    let looks = Mutex(0)
+    let source = RememberedCredentials(clock: StoppedClock()) { () async throws(UploadError) in
+      let number = looks.withLock { looks in
+        looks += 1; return looks
+      }
+      if number > 1 { throw UploadError(.unavailable, "no credentials") }
+      return S3Credentials(keyID: "K1", secret: Secret("s"))
+    }
+    let fake = FakeS3 { _ in
+      // As another request's ExpiredToken does.
+      await source.forget()
+      return FakeS3.error(403, "AccessDenied")
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(fake.transport(), credentials: source).find(
+        try #require(ObjectKey("a.mp4")))
+    }
+    #expect(error?.code == .denied)
+    #expect(error?.message.contains("the access key K1 may not") == true, "\(error?.message ?? "")")
+    #expect(looks.withLock { $0 } == 1)
+  }
+
   @Test("credentials that will end soon are looked for anew")
   func renewal() async throws {
     let looks = Mutex(0)
@@ -200,6 +224,16 @@ struct S3ErrorTests {
     }
     for _ in 0..<3 { _ = try await source.credentials() }
     #expect(looks.withLock { $0 } == 2)
+  }
+
+  @Test(
+    "what answers 200 without a list of objects is no bucket",
+    arguments: ["", "<html><title>Please log in</title></html>", "<!DOCTYPE html><p>Console", "{}"])
+  func prepareElsewhere(_ body: String) async throws {
+    let fake = FakeS3 { _ in FakeS3.xml(body) }
+    let error = await #expect(throws: UploadError.self) { try await uploader(fake.transport()).prepare() }
+    #expect(error?.code == .storeUnusable)
+    #expect(error?.message.contains("did not list its objects: check its address") == true)
   }
 
   @Test("a store that can't be listed can't be used")

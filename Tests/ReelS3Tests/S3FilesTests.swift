@@ -206,4 +206,13 @@ struct S3FilesTests {
     try await files.remove("feed/gone")
     #expect(fake.bucket.withLock { $0.objects.isEmpty })
   }
+
+  @Test("are not removed when a page answers in the store's place")
+  func removedElsewhere() async throws {
+    let fake = FakeS3 { sent in sent.call.method == .delete ? FakeS3.xml("<html></html>") : nil }
+    let error = try await #require(throws: UploadError.self) {
+      try await files(fake.transport()).remove("feed/9.js")
+    }
+    #expect(error.code == .interrupted && error.message.contains("remove feed/9.js"), "\(error.message)")
+  }
 }

@@ -236,6 +236,32 @@ import Testing
     try await expectGone(list, count: 2)
   }
 
+  /// It is cancelled between the commit and the claim.
+  @Test func whatItClaimsWronglyIsRemovedInACancelledRun() async throws {
+    let folder = try AdapterFolder()
+    let (committed, goOn, removed) = (
+      folder.path(of: "committed"), folder.path(of: "go-on"), folder.path(of: "removed")
+    )
+    let uploader = try folder.uploader(
+      try folder.adapter(
+        """
+        case "$request" in
+        *remove*) : >"\(removed)"; echo '{"type":"result"}'; exit ;;
+        esac
+        echo '{"type":"staged"}'; read -r answer
+        : >"\(committed)"
+        while [ ! -e "\(goOn)" ]; do sleep 0.01; done
+        echo '{"type":"result","size":999}'
+        """))
+    let (source, key) = (try source(), try key())
+    let task = Task { await uploadCode { try await uploader.upload(source, to: key) } }
+    while !FileManager.default.fileExists(atPath: committed) { try await Task.sleep(for: .milliseconds(5)) }
+    task.cancel()
+    try Data().write(to: URL(filePath: goOn))
+    #expect(await task.value == .verificationFailed)
+    #expect(FileManager.default.fileExists(atPath: removed))
+  }
+
   @Test func aSourceThatChangedIsNotCommitted() async throws {
     let folder = try AdapterFolder()
     let answer = folder.path(of: "answer")

@@ -32,6 +32,34 @@ import Testing
     #expect(code == (lie == .noDigest ? nil : .verificationFailed))
     #expect(memory.keys.isEmpty == (lie != .noDigest))
   }
+
+  @Test("what differs is removed also when the run is cancelled meanwhile")
+  func cancelled() async throws {
+    let memory = MemoryUploader()
+    let uploader = VerifyingUploader(
+      base: LyingUploader(base: CancellingUploader(base: memory), lie: .otherSize))
+    let (source, key) = (try UploadSource.filled(100), try key("a.mp4"))
+    let code = await Task { await uploadCode { try await uploader.upload(source, to: key) } }.value
+    #expect(code == .verificationFailed && memory.keys.isEmpty)
+  }
+}
+
+/// Its task is cancelled when an object was just stored, and a cancelled task removes nothing.
+private struct CancellingUploader: UploaderDecorator {
+  let base: any Uploader
+
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let object = try await base.upload(source, to: key, reporting: reporting)
+    withUnsafeCurrentTask { $0?.cancel() }
+    return object
+  }
+
+  func remove(_ key: ObjectKey) async throws(UploadError) {
+    if Task.isCancelled { throw UploadError(.cancelled, "cancelled before it was removed") }
+    try await base.remove(key)
+  }
 }
 
 /// What a store may say that is not so.

@@ -60,11 +60,7 @@ final class CatalogConnection: Sendable {
   ) throws(CatalogError) -> Value {
     guard enter() else { throw CatalogError.closed(at: path) }
     defer { leave() }
-    do {
-      return try database.read(body)
-    } catch {
-      throw CatalogError.from(error, at: path)
-    }
+    return try CatalogError.mapping(at: path) { try database.read(body) }
   }
 
   /// On a thread of ours, where cancelling the task ends the work.

@@ -12,7 +12,7 @@ enum CatalogDatabase {
     onWait: @escaping @Sendable (LockHolder) -> Void = { _ in }
   ) throws(CatalogError) -> Database {
     let path = place.path
-    return try mapping(path) {
+    return try CatalogError.mapping(at: path) {
       // A new file's mode cannot be changed while another process is about to use it.
       let alone = try FolderLock(library.path, waitingUpTo: busyTimeout, onWait: onWait)
       defer { alone.end() }
@@ -127,7 +127,7 @@ enum CatalogDatabase {
     _ place: CatalogPlace, busyTimeout: Double
   ) throws(CatalogError) -> (database: Database, found: Found)? {
     let path = place.path
-    return try mapping(path) {
+    return try CatalogError.mapping(at: path) {
       guard try CatalogFile.hasContent(path) else { return nil }
       do {
         return try look(into: place, .readWrite, busyTimeout: busyTimeout)
@@ -157,7 +157,7 @@ enum CatalogDatabase {
 
   /// Closes; the last to close brings the write-ahead log home.
   static func close(_ database: Database, path: String) throws(CatalogError) {
-    try mapping(path) {
+    try CatalogError.mapping(at: path) {
       if database.hasReaders {
         // Another process in the middle of it is no reason to fail: the log stays, and nothing is lost.
         try? database.write { db in try db.checkpoint(.passive) }
@@ -165,15 +165,6 @@ enum CatalogDatabase {
       }
       try database.close()
       try Failpoint.catalogClosed.reachInDatabase()
-    }
-  }
-
-  private static func mapping<Value>(_ path: String, _ body: () throws -> Value) throws(CatalogError) -> Value
-  {
-    do {
-      return try body()
-    } catch {
-      throw CatalogError.from(error, at: path)
     }
   }
 }
@@ -217,7 +208,7 @@ enum CatalogTrace {
       throw CatalogError(
         isFull ? .diskFull : .unusable,
         "cannot write \(path(in: library)) (\(error.reason)): "
-          + (isFull ? "free some space, and try again" : "check its disk, its owner and its permissions"))
+          + (isFull ? "free some space, and try again" : CatalogError.advice(error.code)))
     }
   }
 

@@ -13,6 +13,11 @@ extension CatalogError {
     }
   }
 
+  /// What `body` throws, as ``from(_:at:noun:)`` says it.
+  static func mapping<Value>(at path: String, _ body: () throws -> Value) throws(CatalogError) -> Value {
+    do { return try body() } catch { throw from(error, at: path) }
+  }
+
   private static func from(_ error: SQLiteError, at path: String, _ noun: String) -> CatalogError {
     switch code(of: error, at: path) {
     case .cancelled: return cancelled(at: path)

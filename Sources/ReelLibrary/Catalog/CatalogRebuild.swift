@@ -137,7 +137,7 @@ public final class CatalogRebuild: Sendable {
       throw CatalogError(
         isFull ? .diskFull : .unusable,
         "the catalog could not be rebuilt (\(path): \(error.reason)): "
-          + (isFull ? "free some space" : "check its disk, its owner and its permissions")
+          + (isFull ? "free some space" : CatalogError.advice(error.code))
           + ", and try again")
     } catch {
       throw CatalogError.from(error, at: path)

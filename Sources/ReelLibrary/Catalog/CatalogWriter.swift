@@ -104,11 +104,7 @@ private struct CatalogTransactions: Sendable {
   private func usingConnection<Value>(_ body: () throws -> Value) throws(CatalogError) -> Value {
     guard connection.enter() else { throw CatalogError.closed(at: path) }
     defer { connection.leave() }
-    do {
-      return try body()
-    } catch {
-      throw CatalogError.from(error, at: path)
-    }
+    return try CatalogError.mapping(at: path, body)
   }
 
   private func transaction<Value: Sendable>(_ body: @Sendable (Connection) throws -> Value) throws -> Value {

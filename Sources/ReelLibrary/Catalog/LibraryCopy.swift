@@ -109,8 +109,8 @@ private struct LibraryRows: CatalogFilling {
     let count = section.columns.count
     var batch: [CatalogRow] = []
     batch.reserveCapacity(Self.batch)
-    do {
-      let none: Never? = try db.row(Self.selection(section)) { row in
+    try CatalogError.mapping(at: place.path) {
+      _ = try db.row(Self.selection(section)) { row -> Never? in
         batch.append(try told(try (0..<count).map { try row[$0] }, of: section))
         if batch.count == Self.batch {
           try body(batch)
@@ -118,9 +118,6 @@ private struct LibraryRows: CatalogFilling {
         }
         return nil
       }
-      _ = none
-    } catch {
-      throw CatalogError.from(error, at: place.path)
     }
     if !batch.isEmpty { try body(batch) }
   }
@@ -188,11 +185,7 @@ private struct LibraryRows: CatalogFilling {
   }
 
   func add(_ rows: [CatalogRow], to section: CatalogSection) throws {
-    do {
-      for row in rows { try add(row, to: section) }
-    } catch {
-      throw CatalogError.from(error, at: place.path)
-    }
+    try CatalogError.mapping(at: place.path) { for row in rows { try add(row, to: section) } }
   }
 
   private func add(_ row: CatalogRow, to section: CatalogSection) throws {

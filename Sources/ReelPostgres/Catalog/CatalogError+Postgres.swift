@@ -10,6 +10,11 @@ extension CatalogError {
     }
   }
 
+  /// What `body` throws, as ``from(_:at:)`` says it.
+  static func mapping<Value>(at server: String, _ body: () throws -> Value) throws(CatalogError) -> Value {
+    do { return try body() } catch { throw from(error, at: server) }
+  }
+
   private static func from(_ error: PostgresError, at server: String) -> CatalogError {
     switch error.kind {
     case .noLibrary, .badAddress: return CatalogError(.unusable, error.message)

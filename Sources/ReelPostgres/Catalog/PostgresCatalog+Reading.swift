@@ -239,8 +239,8 @@ extension PostgresCatalog {
   ) throws(CatalogError) -> Bool {
     let owner = try writable().owner.id
     var call = PostgresPublishing.ClaimCall()
-    do {
-      return try pool.transaction { tx in
+    return try CatalogError.mapping(at: server) {
+      try pool.transaction { tx in
         let steps = PostgresPublishing(tx: tx, me: owner, server: server)
         if try steps.hand(post, from: teller, call: &call) { return true }
         // Nobody was told whether an earlier attempt at the same was committed.
@@ -249,8 +249,6 @@ extension PostgresCatalog {
           as: Int64.self)
         return tx.mayBeDone && now == owner && call.handed.contains(post.pageNumber)
       }
-    } catch {
-      throw CatalogError.from(error, at: server)
     }
   }
 

@@ -48,14 +48,12 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     let (name, host) = (randomness.name(length: 16), host ?? MachineName.current())
     let writing = try await BlockingQueue(label: "reel.postgres.open", width: 1).run {
       () throws(CatalogError) in
-      do {
+      try CatalogError.mapping(at: pool.address.name) {
         try PostgresSchema.prepare(pool)
         let owner = try PostgresOwner(pool, name: name, host: host, lease: lease)
         let writer = PostgresWriter(pool, owner: owner, host: host, clock: clock, postClock: postClock)
         return Writing(
           owner: owner, writer: writer, heartbeat: owner.heartbeat(every: heartbeat ?? lease / 3))
-      } catch {
-        throw CatalogError.from(error, at: pool.address.name)
       }
     }
     return PostgresCatalog(pool, clock: clock, host: host, writing: writing)
@@ -69,10 +67,8 @@ package final class PostgresCatalog: PostCatalog, Sendable {
   ) async throws(CatalogError) -> PostgresCatalog? {
     let found = try await BlockingQueue(label: "reel.postgres.open", width: 1).run {
       () throws(CatalogError) in
-      do {
-        return try pool.read { db in try PostgresSchema.found(in: db) }
-      } catch {
-        throw CatalogError.from(error, at: pool.address.name)
+      try CatalogError.mapping(at: pool.address.name) {
+        try pool.read { db in try PostgresSchema.found(in: db) }
       }
     }
     if found == 0 { return nil }
@@ -142,11 +138,7 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     _ body: @escaping @Sendable (PostgresPool) throws -> Value
   ) async throws(CatalogError) -> Value {
     try await queue.run { [pool, server] () throws(CatalogError) in
-      do {
-        return try body(pool)
-      } catch {
-        throw CatalogError.from(error, at: server)
-      }
+      try CatalogError.mapping(at: server) { try body(pool) }
     }
   }
 
@@ -160,11 +152,7 @@ package final class PostgresCatalog: PostCatalog, Sendable {
 
   /// Reads on this thread.
   func readNow<Value>(_ body: (PostgresConnection) throws -> Value) throws(CatalogError) -> Value {
-    do {
-      return try pool.read(body)
-    } catch {
-      throw CatalogError.from(error, at: server)
-    }
+    try CatalogError.mapping(at: server) { try pool.read(body) }
   }
 
   /// Writes on a thread that may block, in a transaction of its own.

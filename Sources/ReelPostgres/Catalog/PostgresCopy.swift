@@ -10,7 +10,7 @@ package struct PostgresCopySource: CatalogCopySource {
   package init(_ pool: PostgresPool) { self.pool = pool }
 
   package func read<Value: Sendable>(_ body: @Sendable (any CatalogRows) throws -> Value) throws -> Value {
-    do {
+    try CatalogError.mapping(at: name) {
       let db = try pool.connect()
       db.timeout = PostgresRows.longest
       try db.execute(
@@ -29,8 +29,6 @@ package struct PostgresCopySource: CatalogCopySource {
       // What was published meanwhile is not in the copy.
       if try pool.read({ db in try State(db) }) != state { throw Self.isInUse(name) }
       return value
-    } catch {
-      throw CatalogError.from(error, at: name)
     }
   }
 
@@ -88,7 +86,7 @@ package struct PostgresCopyTarget: CatalogCopyTarget {
     """
 
   package func fill<Value>(_ body: (any CatalogFilling) throws -> Value) throws -> Value {
-    do {
+    try CatalogError.mapping(at: name) {
       try PostgresSchema.prepare(pool)
       let db = try pool.connect()
       db.timeout = PostgresRows.longest
@@ -101,8 +99,6 @@ package struct PostgresCopyTarget: CatalogCopyTarget {
         try lookForCopy(error)
       }
       return value
-    } catch {
-      throw CatalogError.from(error, at: name)
     }
   }
 
@@ -381,10 +377,6 @@ struct PostgresRows: CatalogFilling {
   }
 
   private func mapping<Value>(_ body: () throws -> Value) throws -> Value {
-    do {
-      return try body()
-    } catch {
-      throw CatalogError.from(error, at: server)
-    }
+    try CatalogError.mapping(at: server, body)
   }
 }

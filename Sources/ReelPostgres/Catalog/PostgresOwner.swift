@@ -58,7 +58,8 @@ struct PostgresOwner: Sendable {
 
   /// Gives up all that this owner holds. What it has not told stays in the outbox, for whoever meets it.
   func retire() throws {
-    defer { heart.close() }
+    // A beat after this would write the row down anew.
+    heart.close()
     try pool.transaction { tx in
       try tx.run("UPDATE reel.attempt SET owner = NULL WHERE owner = $1", [.int(id)])
       try tx.run("UPDATE reel.poster SET owner = NULL WHERE owner = $1", [.int(id)])

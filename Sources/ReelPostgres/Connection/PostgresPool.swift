@@ -78,12 +78,8 @@ package final class PostgresPool: Sendable {
 
   /// Closes what is idle; connections that are in use are closed as they come back. Nothing is begun any more.
   package func close() {
-    let idle = state.withLock { state in
-      state.isClosed = true
-      defer { state.idle = [] }
-      return state.idle
-    }
-    _ = idle
+    state.withLock { $0.isClosed = true }
+    forgetIdle()
   }
 
   /// The program is about to end: work that is under way is finished where the server is there, and given up soon where

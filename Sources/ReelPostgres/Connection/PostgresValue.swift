@@ -20,8 +20,6 @@ package enum PostgresValue: Hashable, Sendable {
   package static func int(_ value: Int64?) -> PostgresValue { value.map { .int($0) } ?? .missingInt }
   /// NULL for nil.
   package static func text(_ value: String?) -> PostgresValue { value.map { .text($0) } ?? .null }
-  /// NULL for nil.
-  package static func bytes(_ value: [UInt8]?) -> PostgresValue { value.map { .bytes($0) } ?? .null }
 }
 
 /// Types by their numbers in `pg_type`, which are the same in every server.
@@ -33,8 +31,6 @@ enum PostgresType: UInt32 {
   case int2 = 21
   case int4 = 23
   case text = 25
-  case float8 = 701
-  case xid8 = 5069
   case bools = 1000
   case byteStrings = 1001
   case texts = 1009
@@ -107,7 +103,7 @@ package protocol PostgresReadable {
 extension Int64: PostgresReadable {
   package init?(postgres bytes: UnsafeRawBufferPointer, type: UInt32) {
     switch (PostgresType(rawValue: type), bytes.count) {
-    case (.int8, 8), (.xid8, 8): self = Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+    case (.int8, 8): self = Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
     case (.int4, 4): self = Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
     case (.int2, 2): self = Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
     default: return nil
@@ -126,13 +122,6 @@ extension Bool: PostgresReadable {
   package init?(postgres bytes: UnsafeRawBufferPointer, type: UInt32) {
     guard type == PostgresType.bool.rawValue, bytes.count == 1 else { return nil }
     self = bytes[0] != 0
-  }
-}
-
-extension Double: PostgresReadable {
-  package init?(postgres bytes: UnsafeRawBufferPointer, type: UInt32) {
-    guard type == PostgresType.float8.rawValue, bytes.count == 8 else { return nil }
-    self.init(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
   }
 }
 

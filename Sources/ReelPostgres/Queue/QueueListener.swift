@@ -27,7 +27,10 @@ package final class QueueListener: Sendable {
     while !isOver(), .now < end {
       guard let word = heard(within: min(slice, end - .now)), chance() < word.share else { continue }
       let pause = ContinuousClock.now + word.spread * chance()
-      while !isOver(), .now < pause { usleep(UInt32(min(slice, pause - .now) / .microseconds(1))) }
+      // The clock goes on between the two looks at it.
+      while !isOver(), .now < pause {
+        usleep(UInt32(max(.zero, min(slice, pause - .now)) / .microseconds(1)))
+      }
       return true
     }
     return false

@@ -48,11 +48,7 @@ package struct WorkQueue: Sendable {
   /// What `body` throws, as of the catalog that the queue is in.
   @discardableResult
   func catalogErrors<Value>(_ body: () throws -> Value) throws(CatalogError) -> Value {
-    do {
-      return try body()
-    } catch {
-      throw CatalogError.from(error, at: pool.address.name)
-    }
+    try CatalogError.mapping(at: pool.address.name, body)
   }
 
   /// How many were enqueued, and how many there had been before.

@@ -28,11 +28,8 @@ struct FirebaseUpload: Sendable {
       let object = try await send(&state, &sums)
       return try await settled(object, state, sums)
     } catch {
-      // What was sent is of other bytes: nobody can go on with it. In a task of its own, as this one may be cancelled.
-      if [.sourceChanged, .sourceUnreadable, .alreadyExists].contains(error.code) {
-        let state = state
-        await Task { await giveUp(state) }.value
-      }
+      // What was sent is of other bytes: nobody can go on with it.
+      if [.sourceChanged, .sourceUnreadable, .alreadyExists].contains(error.code) { await giveUp(state) }
       throw error
     }
   }
@@ -72,21 +69,25 @@ struct FirebaseUpload: Sendable {
       key, in: client.bucket, source: source, crc32c: try await SourceSums.crc32c(of: source),
       downloadToken: downloadToken)
     let session = try await client.begin(object, key, size: source.size)
-    guard let checkpoint = UploadCheckpoint(session.text, of: source.digest) else {
-      throw interrupted("its address is too long to be kept")
+    do throws(UploadError) {
+      guard let checkpoint = UploadCheckpoint(session.text, of: source.digest) else {
+        throw interrupted("its address is too long to be kept")
+      }
+      guard try await ledger.exchange(nil, for: checkpoint) else { throw taken }
+      return State(checkpoint: checkpoint, session: session, offset: 0)
+    } catch {
+      // Nothing names it, so nobody would find it again.
+      try? await shielded { () async throws(UploadError) in try await client.cancel(session, key) }
+      throw error
     }
-    let state = State(checkpoint: checkpoint, session: session, offset: 0)
-    guard try await ledger.exchange(nil, for: checkpoint) else {
-      try? await client.cancel(session, key)
-      throw taken
-    }
-    return state
   }
 
-  /// Ends what was begun, and forgets it.
+  /// Ends what was begun, and forgets it. In a task of its own, as this one may be cancelled.
   private func giveUp(_ state: State) async {
-    try? await client.cancel(state.session, key)
-    try? await ledger.forget(state.checkpoint)
+    await Task {
+      try? await client.cancel(state.session, key)
+      try? await ledger.forget(state.checkpoint)
+    }.value
   }
 
   // MARK: Sending
@@ -204,7 +205,7 @@ struct FirebaseUpload: Sendable {
 
   /// The upload is forgotten, so that the next attempt begins anew.
   private func dropped(_ state: State, _ reason: String) async -> UploadError {
-    await Task { await giveUp(state) }.value
+    await giveUp(state)
     return interrupted(reason)
   }
 

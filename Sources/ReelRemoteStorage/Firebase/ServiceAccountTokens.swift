@@ -33,7 +33,9 @@ public actor ServiceAccountTokens: TokenSource {
 
   private struct Held: Sendable {
     let token: Secret
-    let until: Date
+    /// When another is asked for.
+    var until: Date
+    let ends: Date
   }
 
   private let email: String
@@ -48,8 +50,12 @@ public actor ServiceAccountTokens: TokenSource {
   /// Seconds that a signed statement is good for: the longest that Google takes.
   static let lifetime = 3600
 
-  /// Seconds before its end in which a token is not used any more.
+  /// Seconds before its end in which a token is renewed.
   private static let margin = 300.0
+  /// With fewer seconds left it is not used any more: a request takes its time.
+  private static let least = 30.0
+  /// Seconds between two renewals that fail.
+  private static let pause = 10.0
 
   init(_ key: ServiceAccountKey, transport: any HTTPTransport, clock: any WallClock, sign: @escaping Sign) {
     (email, path, address) = (key.email, key.path, key.tokenAddress)
@@ -66,9 +72,20 @@ public actor ServiceAccountTokens: TokenSource {
     let result = await task.value
     if fetching == task {
       fetching = nil
-      held = try? result.get()
+      settle(result)
     }
+    if let held, held.until > clock.now() { return held.token }
     return try result.get().token
+  }
+
+  /// A renewal that fails is no reason to throw away what is still good.
+  private func settle(_ result: Result<Held, UploadError>) {
+    if let fresh = try? result.get() {
+      held = fresh
+    } else if let ends = held?.ends {
+      let now = clock.now()
+      held?.until = min(now.addingTimeInterval(Self.pause), ends.addingTimeInterval(-Self.least))
+    }
   }
 
   /// Forgets `token` if it is the one that is held.
@@ -111,7 +128,8 @@ public actor ServiceAccountTokens: TokenSource {
     let seconds = Double(max(0, granted.expires_in ?? Self.lifetime))
     return Held(
       token: Secret(granted.access_token),
-      until: now.addingTimeInterval(max(seconds - Self.margin, seconds / 2)))
+      until: now.addingTimeInterval(max(seconds - Self.margin, seconds / 2)),
+      ends: now.addingTimeInterval(seconds))
   }
 
   private struct Granted: Decodable {

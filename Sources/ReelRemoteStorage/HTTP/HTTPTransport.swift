@@ -205,3 +205,11 @@ public struct HTTPReply: Sendable {
   /// answers 200 itself (a proxy, a page to log in) has something to say.
   public var isDone: Bool { isSuccess && body.isEmpty }
 }
+
+extension HTTPField.Name {
+  /// A name that is written here, and so is one.
+  static func ours(_ name: String) -> HTTPField.Name {
+    guard let name = HTTPField.Name(name) else { preconditionFailure("no field's name") }
+    return name
+  }
+}

@@ -47,7 +47,7 @@ struct MultipartUpload: Sendable {
   /// What can't be looked up now is left to the bucket's own rule for leftovers.
   private func abortOthers(than id: String, of open: [String]?) async {
     guard let open else { return }
-    for old in (try? await openUploads()) ?? open where old != id { await abort(old) }
+    for old in (try? await client.openUploads(of: key)) ?? open where old != id { await abort(old) }
   }
 
   private static func leavesParts(_ error: UploadError) -> Bool {
@@ -65,7 +65,7 @@ struct MultipartUpload: Sendable {
   }
 
   private func start() async throws(UploadError) -> Start {
-    let open = try await openUploads()
+    let open = try await client.openUploads(of: key)
     guard let open, let newest = open.first else { return Start(id: try await begin(), open: open) }
     switch try await storedParts(newest) {
     case .listed(let parts): return Start(id: newest, stored: parts, open: open)
@@ -74,10 +74,6 @@ struct MultipartUpload: Sendable {
       for old in open { await abort(old) }
       return Start(id: try await begin(), open: nil)
     }
-  }
-
-  private func openUploads() async throws(UploadError) -> [String]? {
-    try await client.openUploads(of: key)
   }
 
   private func begin() async throws(UploadError) -> String {
@@ -112,7 +108,7 @@ struct MultipartUpload: Sendable {
       switch try await client.outcome(of: request) {
       case .failure(let failure):
         if failure.isMissingUpload { return .gone }
-        let error = try await client.error(failure, request)
+        let error = client.error(failure, request)
         guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
         return .unlisted
       case .reply(let reply):
@@ -192,7 +188,7 @@ struct MultipartUpload: Sendable {
     case .reply(let answer): reply = answer
     case .failure(let failure):
       if failure.isMissingUpload { throw lost }
-      throw try await client.error(failure, request)
+      throw client.error(failure, request)
     }
     guard let etag = reply.fields[.eTag], reply.fields[.checksumSHA256].map({ $0 == part.checksum }) ?? true
     else {
@@ -225,7 +221,7 @@ struct MultipartUpload: Sendable {
         await abort(id)
         throw lost
       }
-      throw try await client.error(failure, request)
+      throw client.error(failure, request)
     }
   }
 

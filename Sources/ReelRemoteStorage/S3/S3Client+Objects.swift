@@ -58,7 +58,7 @@ extension S3Client {
       return head
     case .failure(let failure):
       if failure.isMissing { return nil }
-      throw try await error(failure, request)
+      throw error(failure, request)
     }
   }
 
@@ -84,7 +84,7 @@ extension S3Client {
       return ContentDigest(sha256: read.hash.finalize())
     case .failure(let failure):
       if failure.isMissing { return nil }
-      throw try await error(failure, request)
+      throw error(failure, request)
     }
   }
 }
@@ -146,7 +146,7 @@ extension S3Client {
     case .failure(let failure):
       // So says `rclone serve s3` of a bucket in which none was ever begun.
       if failure.isMissingUpload { return [] }
-      let error = try await error(failure, request)
+      let error = error(failure, request)
       guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
       return nil
     }
@@ -175,7 +175,12 @@ extension S3Client {
 
   /// Removes the object; one that is not there is removed already.
   func removeObject(_ key: ObjectKey) async throws(UploadError) {
-    let request = S3Request(.delete, key, task: "remove \(key)", permission: "s3:DeleteObject")
+    try await removeObject(named: key.rawValue)
+  }
+
+  /// - Parameter name: as ``S3Request/name``.
+  func removeObject(named name: String) async throws(UploadError) {
+    let request = S3Request(.delete, name: name, task: "remove \(name)", permission: "s3:DeleteObject")
     try await done(request) { $0.isMissing }
   }
 
@@ -192,7 +197,7 @@ extension S3Client {
         "\(store.destination) did not say that it did \(request.task): try again, and check its "
           + "address if it happens again")
     case .failure(let failure):
-      if !isGone(failure) { throw try await error(failure, request) }
+      if !isGone(failure) { throw error(failure, request) }
     }
   }
 }

@@ -53,6 +53,8 @@ final class S3Client: Sendable {
     var region: String
     /// Seconds that the store's clock is ahead of ours.
     var skew = 0.0
+    /// The access key that was signed with last.
+    var keyID = ""
   }
 
   init(
@@ -73,7 +75,7 @@ final class S3Client: Sendable {
   func send(_ request: S3Request) async throws(UploadError) -> HTTPReply {
     switch try await outcome(of: request) {
     case .reply(let reply): return reply
-    case .failure(let failure): throw try await error(failure, request)
+    case .failure(let failure): throw error(failure, request)
     }
   }
 
@@ -100,9 +102,10 @@ final class S3Client: Sendable {
     }
   }
 
-  func error(_ failure: S3Failure, _ request: S3Request) async throws(UploadError) -> UploadError {
+  /// What the store refused, in a sentence, with the key that was signed with last.
+  func error(_ failure: S3Failure, _ request: S3Request) -> UploadError {
     S3ErrorMessages(store: store, host: addressing.origin.authority).error(
-      failure, request.task, permission: request.permission, keyID: try await source.credentials().keyID,
+      failure, request.task, permission: request.permission, keyID: learned.withLock { $0.keyID },
       now: clock.now())
   }
 
@@ -125,7 +128,8 @@ final class S3Client: Sendable {
   private func asking<Value: Sendable>(
     _ request: S3Request, nothing: Value, _ exchange: Exchange<Value>
   ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
-    for isLast in [false, true] {
+    var isLast = false
+    while true {
       let known = learned.withLock { $0 }
       let call = try await signed(request)
       let answer: (reply: HTTPReply, value: Value)
@@ -137,8 +141,8 @@ final class S3Client: Sendable {
       guard let failure = S3Failure(answer.reply) else { return (.reply(answer.reply), answer.value) }
       if isLast { return (.failure(failure), nothing) }
       guard await learn(from: failure, knowing: known) else { return (.failure(failure), nothing) }
+      isLast = true
     }
-    throw UploadError(.rejected, "the store \(store.destination) was not asked")
   }
 
   /// Whether the same request may fare better now.
@@ -171,6 +175,7 @@ final class S3Client: Sendable {
 
   private func signed(_ request: S3Request) async throws(UploadError) -> HTTPCall {
     let credentials = try await source.credentials()
+    learned.withLock { $0.keyID = credentials.keyID }
     let addressing = self.addressing
     let now = self.now
     let path = request.name.map { addressing.path(named: $0) } ?? addressing.bucketPath

@@ -60,12 +60,6 @@ struct S3Failure: Sendable {
 }
 
 extension HTTPField.Name {
-  /// A name that is written here, and so is one.
-  static func ours(_ name: String) -> HTTPField.Name {
-    guard let name = HTTPField.Name(name) else { preconditionFailure("no field's name") }
-    return name
-  }
-
   static let bucketRegion = ours("x-amz-bucket-region")
   static let contentSHA256 = ours("x-amz-content-sha256")
   static let amzDate = ours("x-amz-date")

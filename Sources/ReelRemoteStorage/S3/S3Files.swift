@@ -132,13 +132,7 @@ extension S3Files {
 
   /// Removes a file; one that is not there is removed already.
   package func remove(_ name: String) async throws(UploadError) {
-    let request = S3Request(.delete, name: name, task: "remove \(name)", permission: "s3:DeleteObject")
-    try await naming(name) { () throws(UploadError) in
-      guard case .failure(let failure) = try await client.outcome(of: request), !failure.isMissing else {
-        return
-      }
-      throw try await client.error(failure, request)
-    }
+    try await naming(name) { () throws(UploadError) in try await client.removeObject(named: name) }
   }
 
   /// Retries `body`, and sees that its last error says which file it is about.

@@ -38,10 +38,18 @@ public struct S3Uploader: Uploader {
   /// - Throws: `storeUnusable`, and what may pass.
   public func prepare() async throws(UploadError) {
     let request = S3Request(
-      .get, nil, query: [("list-type", "2"), ("max-keys", "1"), ("prefix", client.store.prefix)],
+      .get, nil,
+      // A name may hold what XML can't.
+      query: [
+        ("list-type", "2"), ("max-keys", "1"), ("prefix", client.store.prefix), ("encoding-type", "url"),
+      ],
       task: "list the objects", permission: "s3:ListBucket")
     do throws(UploadError) {
-      _ = try await client.send(request)
+      // A web console, or a page to log in, answers 200 to anything.
+      guard S3Documents.objects(try await client.send(request).body) != nil else {
+        throw UploadError(
+          .storeUnusable, "\(destination) did not list its objects: check its address")
+      }
     } catch {
       // Without it nobody can tell whether an object is there.
       throw error.code == .denied || error.code == .rejected

@@ -150,7 +150,7 @@ private struct S3Ranges: RangeFetcher {
       if failure.reply.status.code == 412 || failure.reply.status.code == 416 {
         return Result { () throws(SourceError) in try answer.read(failure.reply) }
       }
-      throw try await client.error(failure, request)
+      throw client.error(failure, request)
     }
   }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPTypes
 import ReelCore
 import ReelCrypto
@@ -192,5 +191,5 @@ struct TusClient: Sendable {
     text.flatMap { Int64($0.trimmed) }.flatMap { $0 >= 0 ? $0 : nil }
   }
 
-  private static func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
+  private static func base64(_ text: String) -> String { Base64.text(text.utf8) }
 }

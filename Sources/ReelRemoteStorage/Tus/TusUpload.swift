@@ -28,10 +28,8 @@ struct TusUpload: Sendable {
     do throws(UploadError) {
       try await send(&state, insteadOf: found.gone)
     } catch {
-      // What was sent is of other bytes: nobody can go on with it. In a task of its own, as this one may be cancelled.
-      if [.sourceChanged, .sourceUnreadable].contains(error.code), let state {
-        await Task { await giveUp(state) }.value
-      }
+      // What was sent is of other bytes: nobody can go on with it.
+      if [.sourceChanged, .sourceUnreadable].contains(error.code), let state { await giveUp(state) }
       throw error
     }
     // An empty source has no part.
@@ -79,10 +77,18 @@ struct TusUpload: Sendable {
     return (start...through).contains(state.offset)
   }
 
-  /// Removes what was begun where the server can (else it expires there), and forgets it.
+  /// Removes what was begun where the server can (else it expires there), and forgets it. In a task of its own, as this
+  /// one may be cancelled.
   private func giveUp(_ state: State) async {
-    if server.canTerminate { try? await client.terminate(state.place.url, key) }
-    try? await ledger.forget(state.checkpoint)
+    await Task {
+      await end(state.place.url)
+      try? await ledger.forget(state.checkpoint)
+    }.value
+  }
+
+  /// Removes an upload where the server can.
+  private func end(_ url: TusURL) async {
+    if server.canTerminate { try? await client.terminate(url, key) }
   }
 
   // MARK: Sending
@@ -140,15 +146,17 @@ struct TusUpload: Sendable {
     replacing old: UploadCheckpoint?, first: [UInt8], hash: SHA256
   ) async throws(UploadError) -> State {
     let url = try await client.create(on: server, key, source, first: first)
-    let place = TusUploadState(
-      url, through: Int64(first.count), prefix: try digest(first.isEmpty ? SHA256() : hash))
-    let checkpoint = try checkpoint(place)
-    let state = State(checkpoint: checkpoint, place: place, offset: 0)
-    guard try await ledger.exchange(old, for: checkpoint) else {
-      if server.canTerminate { try? await client.terminate(url, key) }
-      throw failure.taken(key)
+    do throws(UploadError) {
+      let place = TusUploadState(
+        url, through: Int64(first.count), prefix: try digest(first.isEmpty ? SHA256() : hash))
+      let checkpoint = try checkpoint(place)
+      guard try await ledger.exchange(old, for: checkpoint) else { throw failure.taken(key) }
+      return State(checkpoint: checkpoint, place: place, offset: 0)
+    } catch {
+      // Nothing names it, so nobody would find it again.
+      await Task { await end(url) }.value
+      throw error
     }
-    return state
   }
 
   /// Sends `bytes`, which end at `through`, where the server stands.

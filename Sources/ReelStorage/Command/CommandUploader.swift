@@ -107,7 +107,7 @@ public final class CommandUploader: Uploader {
       object = try claims.object(key, result, size: source.size)
     } catch {
       // It says that it has stored what can't be right: then it was this very upload, and does not stay.
-      try? await remove(key)
+      try? await shielded { [self] () async throws(UploadError) in try await remove(key) }
       throw error
     }
     reporting(TransferProgress(sent: source.size, total: source.size))
@@ -130,12 +130,7 @@ public final class CommandUploader: Uploader {
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     let request = AdapterRequest(verb: .readBack, store: program.store, key: key)
     let (result, read) = try await run { [self] wake throws(UploadError) in
-      let pipe = try starting { () throws(SystemError) in try Channel.pipe() }
-      let sink = ObjectSink(reading: pipe.reading)
-      var theirs: Descriptor? = pipe.writing
-      let process = try start(object: theirs)
-      // Ours would keep the pipe open beyond the program's end.
-      theirs = nil
+      let (process, sink) = try startWriting()
       let conversation = AdapterConversation(
         with: process, dialogue: AdapterDialogue(.readBack),
         limits: AdapterLimits(silence: silence, grace: grace), wording: wording, wake: wake, sink: sink)
@@ -184,6 +179,13 @@ extension CommandUploader {
     try starting { () throws(SystemError) in
       try AdapterProcess(program, environment.variables, object: object)
     }
+  }
+
+  /// Starts the program with a pipe to the sink. Our writing end, which would keep the pipe open beyond the program's end,
+  /// goes with this call.
+  private func startWriting() throws(UploadError) -> (AdapterProcess, ObjectSink) {
+    let pipe = try starting { () throws(SystemError) in try Channel.pipe() }
+    return (try start(object: pipe.writing), ObjectSink(reading: pipe.reading))
   }
 
   private func starting<Value>(_ body: () throws(SystemError) -> Value) throws(UploadError) -> Value {

@@ -1,0 +1,113 @@
+import HTTPTypes
+import ReelCore
+import ReelCrypto
+import ReelHTTPFakes
+import ReelStorage
+import Synchronization
+import Testing
+
+@testable import ReelRemoteStorage
+
+/// What was begun is ended, also when the task that began it has been cancelled meanwhile.
+@Suite(.shortTime) struct TusCleanUpTests {
+  private let key: ObjectKey
+  private let endpoint: TusEndpoint
+  private let source = TestSource(size: 9).upload
+
+  init() throws {
+    key = try #require(ObjectKey("k.mp4"))
+    endpoint = try #require(TusEndpoint("tus+https://host.example/files/"))
+  }
+
+  /// A server that says 1 of 999 bytes of every upload; what it is asked first for an upload cancels the task that asks.
+  private final class Server: Sendable {
+    private let ended = Mutex(0)
+    /// Uploads that were ended.
+    var endings: Int { ended.withLock { $0 } }
+
+    func transport() -> ScriptedTransport {
+      ScriptedTransport { [self] sent async throws(HTTPFailure) in
+        if Task.isCancelled { throw .cancelled }
+        var fields: HTTPFields = [.tusResumable: "1.0.0"]
+        switch sent.call.method {
+        case .options:
+          fields[.tusVersion] = "1.0.0"
+          fields[.tusExtension] = "creation,termination"
+        case .delete: ended.withLock { $0 += 1 }
+        case .head:
+          withUnsafeCurrentTask { $0?.cancel() }
+          (fields[.uploadOffset], fields[.uploadLength]) = ("1", "999")
+        default:
+          withUnsafeCurrentTask { $0?.cancel() }
+          fields[.location] = "/files/1"
+          return HTTPReply(status: .created, fields: fields)
+        }
+        return HTTPReply(status: .noContent, fields: fields)
+      }
+    }
+  }
+
+  /// Uploads in a task of its own, which the server cancels, and gives how it failed.
+  private func failure(_ server: Server, _ checkpoints: any UploadCheckpoints) async -> UploadError.Code? {
+    let uploader = TusUploader(endpoint, transport: server.transport(), checkpoints: checkpoints)
+    return await Task { [source, key] () -> UploadError.Code? in
+      do throws(UploadError) {
+        _ = try await uploader.upload(source, to: key) { _ in }
+        return nil
+      } catch {
+        return error.code
+      }
+    }.value
+  }
+
+  @Test("an earlier upload that can't be gone on with is ended before it is forgotten")
+  func earlier() async throws {
+    let checkpoints = MemoryCheckpoints()
+    let digest = try #require(ContentDigest(sha256: SHA256.hash(data: [UInt8]())))
+    let place = TusUploadState(
+      TusURL(origin: endpoint.origin, target: "/files/1"), through: 0, prefix: digest)
+    let checkpoint = try #require(UploadCheckpoint(place.text, of: source.digest))
+    #expect(try await checkpoints.exchange(nil, for: checkpoint, of: key, in: endpoint.destination))
+    let server = Server()
+    #expect(await failure(server, checkpoints) == .cancelled)
+    #expect(server.endings == 1)
+    #expect(try await checkpoints.checkpoint(of: key, in: endpoint.destination) == nil)
+  }
+
+  @Test(
+    "what can't be written down is ended: nobody would find it again",
+    arguments: [(true, .unavailable), (false, .alreadyExists)] as [(Bool, UploadError.Code)])
+  func unnamed(_ throwing: Bool, _ code: UploadError.Code) async throws {
+    let server = Server()
+    #expect(await failure(server, BrokenCheckpoints(throwing: throwing)) == code)
+    #expect(server.endings == 1)
+  }
+}
+
+/// Keeps nothing: the catalog is away, or somebody else was faster.
+private struct BrokenCheckpoints: UploadCheckpoints {
+  let throwing: Bool
+
+  func exchange(
+    _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) -> Bool {
+    if throwing { throw CatalogError(.locked, "another process writes") }
+    return false
+  }
+
+  func checkpoint(
+    of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) -> UploadCheckpoint? { nil }
+
+  func keep(
+    _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) {}
+
+  func forget(
+    _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
+  ) async throws(CatalogError) {}
+
+  func keys(
+    in destination: Destination, after key: ObjectKey?, limit: Int
+  ) async throws(CatalogError) -> [ObjectKey] { [] }
+}
