@@ -141,8 +141,8 @@ struct LockCommand: AsyncParsableCommand {
       throw CommandFailure(.someRefused, "no file was found to lock (--allow-empty says that this is fine)")
     }
     let change = session.update(judgement, old: old, place: place)
-    try tell(change, isNew: old == nil, place)
     if old == nil || update && !change.lines.isEmpty { try place.write(change.lock) }
+    try tell(change, isNew: old == nil, place)
     if old != nil, !update, !change.lines.isEmpty { try ReelExit.someRefused.end() }
   }
 
