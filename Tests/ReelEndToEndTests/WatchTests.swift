@@ -84,6 +84,19 @@ struct WatchTests {
     expectNothing(try LibraryInspection(library: scene.bench.library).broken())
   }
 
+  @Test("a variable that is not UTF-8 and has nothing to do with it is no obstacle")
+  func otherVariables() async throws {
+    let scene = try WatchScene()
+    try scene.bench.addDistinct(1)
+    let shell = [
+      "/bin/sh", "-c", #"OTHER=$(printf '\377'); export OTHER; exec "$0" "$@""#,
+    ]
+    let watch = try scene.start([], launcher: shell)
+    try await watch.until { try scene.posts() == 1 }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+  }
+
   /// In the long form 10,000.
   @Test("files that are dropped while it runs become posts, and leave nothing behind")
   func many() async throws {

@@ -71,7 +71,8 @@ struct WatchCommand: AsyncParsableCommand {
 
   func run() async throws {
     let signals = WatchSignals()
-    let manager = ServiceManager(environment: try ProcessEnvironment.current().texts { _ in true })
+    let manager = ServiceManager(
+      environment: try ProcessEnvironment.current().texts { ServiceManager.variables.contains($0) })
     try await WatchSession(plan: { try await plan(manager) }, signals: signals, manager: manager).run()
   }
 
