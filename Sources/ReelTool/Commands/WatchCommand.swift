@@ -170,7 +170,8 @@ struct WatchCommand: AsyncParsableCommand {
         throw CommandFailure(
           .usage, "\(flag) is keep, move:FOLDER\(flag == "--after" ? ", or delete" : ""); not \(text)")
       }
-      let path = RawArguments.path(String(text.dropFirst(5)))
+      // Decoded already.
+      let path = SourcePath(String(text.dropFirst(5)))
       try makeFolder(path)
       return .move(path)
     }
