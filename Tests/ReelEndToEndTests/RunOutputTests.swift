@@ -185,6 +185,24 @@ struct RunOutputTests {
     #expect(try await bench.reel("ingest", "clips", "--events", "fd:99").status == 64)
   }
 
+  @Test("standard output by another name is standard output, also in a file")
+  func eventsOnNamedOutput() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let run = try await bench.reel("ingest", "clips", "--events", "/dev/stdout")
+    #expect(run.status == 0)
+    #expect(try EventLog(text: run.output).types.last == "run.finished")
+    #expect(run.errors.contains("published 2"))
+    let report = try await ReelBinary.run(
+      ["validate", "clips", "--report", "json=/dev/stdout"], in: bench.folder)
+    #expect(try report.object()["files"] != nil, "\(report.output)")
+    // Nothing to lie over each other.
+    let nowhere = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "\"$REEL\" ingest clips --library library --quiet --events /dev/null >/dev/null"],
+      in: bench.folder, environment: ["REEL": ReelBinary.url.path])
+    #expect(nowhere.status == 0 && nowhere.errors.isEmpty, "\(nowhere)")
+  }
+
   @Test("a file that can't be written for events is told before anything is done")
   func eventsNowhere() async throws {
     let bench = try Workbench()

@@ -16,7 +16,9 @@ struct EventTarget: Sendable {
   /// - Throws: ``CommandFailure`` when it can't be opened, before anything else is done.
   static func open(_ name: String?, appends: Bool = false) throws -> EventTarget? {
     guard let name else { return nil }
-    if name == "-" { return EventTarget(stream: .standardOutput, owner: nil, isStandardOutput: true) }
+    if OutputStream.isStandardOutput(SourcePath(name)) {
+      return EventTarget(stream: .standardOutput, owner: nil, isStandardOutput: true)
+    }
     if name.hasPrefix("fd:") { return try inherited(name) }
     guard mayBeReplaced(name) else {
       throw CommandFailure(
@@ -81,6 +83,18 @@ struct OutputStream: Sendable {
 
   static let standardOutput = OutputStream(descriptor: STDOUT_FILENO)
   static let standardError = OutputStream(descriptor: STDERR_FILENO)
+
+  /// Whether `path` is `-`, or another name for standard output, such as `/dev/stdout`: that would be opened once more,
+  /// and what is written to both would lie over each other in a file.
+  static func isStandardOutput(_ path: SourcePath) -> Bool {
+    if path.bytes == [UInt8(ascii: "-")] { return true }
+    var output = stat()
+    // What goes nowhere is under nobody's feet.
+    guard path.mayBeDescriptor, path.text != "/dev/null", let there = PictureTarget.status(of: path),
+      fstat(STDOUT_FILENO, &output) == 0
+    else { return false }
+    return there.st_dev == output.st_dev && there.st_ino == output.st_ino
+  }
 
   /// Whether what is written to one shows up in the other: they are one terminal, file or pipe.
   func isSamePlace(as other: OutputStream) -> Bool {

@@ -13,7 +13,7 @@ enum PictureTarget: Sendable {
   ///   - isOnePicture: whether there is no more than one.
   /// - Throws: ``CommandFailure`` for several pictures in one file, and for a terminal.
   init(_ path: SourcePath, isOnePicture: Bool) throws {
-    if Self.isStandardOutput(path) {
+    if OutputStream.isStandardOutput(path) {
       guard isOnePicture else {
         throw CommandFailure(
           .usage, "-o \(path.text) takes one picture, and there may be several; name a folder (-o FOLDER/)")
@@ -31,16 +31,6 @@ enum PictureTarget: Sendable {
         .usage, "\(path.text) takes one picture, and there may be several; name a folder (-o \(path.text)/)")
     }
     self = isFolder ? .folder(path) : .file(path)
-  }
-
-  /// Whether it is `-`, or another name for it, such as `/dev/stdout`.
-  private static func isStandardOutput(_ path: SourcePath) -> Bool {
-    if path.bytes == [UInt8(ascii: "-")] { return true }
-    var output = stat()
-    guard path.mayBeDescriptor, let there = status(of: path), fstat(STDOUT_FILENO, &output) == 0 else {
-      return false
-    }
-    return there.st_dev == output.st_dev && there.st_ino == output.st_ino
   }
 
   /// Whether pictures go to standard output.
@@ -327,7 +317,7 @@ extension SystemError {
 
 extension SourcePath {
   /// Whether it may stand for a file that is open, such as `/dev/fd/3`: who opened that one looks at no other.
-  fileprivate var mayBeDescriptor: Bool {
+  var mayBeDescriptor: Bool {
     ["/dev/", "/proc/"].contains { bytes.starts(with: $0.utf8) }
   }
 
