@@ -203,6 +203,22 @@ struct RunOutputTests {
     #expect(nowhere.status == 0 && nowhere.errors.isEmpty, "\(nowhere)")
   }
 
+  @Test("a run that does not start leaves the events of the one before; one that does takes their place")
+  func eventsOfTheRunBefore() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(3)
+    let events = bench.folder.appendingPathComponent("events.jsonl")
+    #expect(try await bench.reel("ingest", "clips", "--events", "events.jsonl").status == 0)
+    let before = try Data(contentsOf: events)
+    let wrong = try await bench.reel("ingest", "clips", "--events", "events.jsonl", "--to", "bogus://x")
+    #expect(wrong.status == 64)
+    #expect(try Data(contentsOf: events) == before)
+    #expect(
+      try await bench.reel("publish", "clips/clip-00000.mp4", "--events", "events.jsonl").status == 0)
+    let log = try EventLog(events)
+    #expect(log.types.filter { $0 == "run.finished" }.count == 1 && log.types.last == "run.finished")
+  }
+
   @Test("a file that can't be written for events is told before anything is done")
   func eventsNowhere() async throws {
     let bench = try Workbench()

@@ -10,8 +10,11 @@ struct EventTarget: Sendable {
   let owner: Descriptor?
   /// The report moves to stderr then.
   let isStandardOutput: Bool
+  /// Whether what an earlier run wrote goes before the first event.
+  var isBegunAnew = false
 
   /// Opens `FILE`, `-` or `fd:N`; nil when nothing was asked for.
+  /// A file keeps its content until there are events.
   /// - Parameter appends: whether a file is added to, not begun anew.
   /// - Throws: ``CommandFailure`` when it can't be opened, before anything else is done.
   static func open(_ name: String?, appends: Bool = false) throws -> EventTarget? {
@@ -25,14 +28,14 @@ struct EventTarget: Sendable {
         .usage, "--events \(name): that file holds something else than events; name another, or remove it")
     }
     let descriptor = Glibc.open(
-      name, O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC | O_NOCTTY, 0o600)
+      name, O_WRONLY | O_CREAT | (appends ? O_APPEND : 0) | O_CLOEXEC | O_NOCTTY, 0o600)
     guard descriptor >= 0 else {
       throw CommandFailure(
         .couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")
     }
     return EventTarget(
       stream: OutputStream(descriptor: descriptor), owner: Descriptor(adopting: descriptor),
-      isStandardOutput: false)
+      isStandardOutput: false, isBegunAnew: !appends)
   }
 
   /// A file with content is the log of an earlier run, or none of ours: `--events clips/*` would end a video.
@@ -65,6 +68,10 @@ struct EventWriter: Sendable {
   func write(_ events: IngestEvents) async throws {
     let queue = BlockingQueue(label: "reel.events", width: 1)
     let lines = EventLines()
+    if target.isBegunAnew {
+      // A pipe or a device has no length.
+      await queue.run { [target] in _ = ftruncate(target.stream.descriptor, 0) }
+    }
     for await batch in events.batches() {
       let bytes = try lines.lines(batch)
       let result = await queue.run { [target] in Result { try target.stream.write(bytes) } }
