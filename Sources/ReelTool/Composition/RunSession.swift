@@ -213,7 +213,6 @@ struct RunSession: Sendable {
       } else {
         (await run.value, false)
       }
-    try await noted
     await listening
     await logging
     drawing.cancel()
@@ -223,6 +222,8 @@ struct RunSession: Sendable {
     await metrics?.writeLast(model.state)
     // Else both would keep each other.
     defer { watched?.feed.begin { _ in } }
+    // Only now: until here the display goes on drawing, and the numbers say that the run is on.
+    try await noted
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, files: await files,
       result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed)
