@@ -264,8 +264,9 @@ private final class SiteUploadProgress: Sendable {
     while !Task.isCancelled {
       let now = summary
       await write(
-        "uploading: \(now.uploaded + now.unchanged) of \(HumanNumber.count(total, "file", "files")), "
-          + "\(HumanNumber.bytes(now.bytes)) sent")
+        TerminalTraits.standardError().redrawn(
+          "uploading: \(now.uploaded + now.unchanged) of \(HumanNumber.count(total, "file", "files")), "
+            + "\(HumanNumber.bytes(now.bytes)) sent"))
       try? await Task.sleep(for: .milliseconds(100))
     }
     await write("")
