@@ -194,6 +194,16 @@ struct FactSheet {
 }
 
 extension TerminalTraits {
+  /// `sentences`, made harmless, each on as many lines as it takes; without newlines.
+  package func lines(_ sentences: [String]) -> [String] {
+    sentences.flatMap { TextFlow.lines(sanitized($0), columns: columns) }
+  }
+
+  /// The same with a newline after each line.
+  package func text(_ sentences: [String]) -> String {
+    lines(sentences).map { $0 + "\n" }.joined()
+  }
+
   /// `text`, harmless already, on as many lines as it takes.
   func wrapped(_ text: String, _ style: StyledLine.TextStyle? = nil) -> [StyledLine] {
     TextFlow.lines(text, columns: columns).map { StyledLine($0, style) }

@@ -84,7 +84,7 @@ struct BackupCommand: AsyncParsableCommand {
       try await CatalogBackup.write(of: library, to: file)
     }
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(traits.sanitized("the catalog of \(path) is in \(file)") + "\n")
+    try OutputStream.standardOutput.write(traits.text(["the catalog of \(path) is in \(file)"]))
   }
 }
 

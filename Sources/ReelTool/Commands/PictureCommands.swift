@@ -148,8 +148,8 @@ struct PosterCommand: AsyncParsableCommand {
           HumanNumber.count(count.elsewhere, "post has", "posts have")
             + " none in stores that give no video back, or need a secret that was not given for them (--to)")
       }
-      let sentence = TerminalTraits.standardOutput().sanitized(parts.joined(separator: ", "))
-      try OutputStream.standardOutput.write(sentence + "\n")
+      try OutputStream.standardOutput.write(
+        TerminalTraits.standardOutput().text([parts.joined(separator: ", ")]))
     }
     for problem in count.unusable {
       try OutputStream.standardError.write(

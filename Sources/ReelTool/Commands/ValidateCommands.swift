@@ -169,6 +169,6 @@ struct LockCommand: AsyncParsableCommand {
     } else {
       lines.append("\(place.path) is as it was; --update writes these differences")
     }
-    try OutputStream.standardOutput.write(lines.map { traits.sanitized($0) + "\n" }.joined())
+    try OutputStream.standardOutput.write(traits.text(lines))
   }
 }

@@ -114,7 +114,6 @@ struct RelocationSession: Sendable {
   }
 
   private func write(_ sentence: String) throws {
-    let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(traits.sanitized(sentence) + "\n")
+    try OutputStream.standardOutput.write(TerminalTraits.standardOutput().text([sentence]))
   }
 }
