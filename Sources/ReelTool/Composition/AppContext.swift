@@ -150,6 +150,11 @@ struct AppContext: Sendable {
 
   static var processors: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
+  /// Files in work at once.
+  static func jobs(_ settings: Settings) -> Int {
+    min(settings.jobs ?? min(64, max(4, processors * 2)), DescriptorLimit.jobs)
+  }
+
   static func prober(
     _ settings: Settings, workers: Int, makesPosters: Bool = false, mends: Bool = false
   ) throws -> SandboxedProber {

@@ -145,13 +145,17 @@ struct Destinations: Sendable {
       throw CommandFailure(
         .usage, "command: names a program, such as command:./adapter, in a folder whose path is UTF-8")
     }
-    let uploads = settings.uploads ?? 8
+    // Each is told its share of the rate, so no more may be under way, and hardly fewer.
+    let uploads = settings.uploads ?? min(8, AppContext.jobs(settings))
     let uploader = CommandUploader(
       program, environment: try adapterEnvironment(), publicBaseURL: settings.publicBaseURL,
       temporaries: try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp",
       silence: .seconds(settings.store.adapterDeadline ?? 60),
-      limitRate: try limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) }, width: uploads + 4)
-    return Opened(uploader: uploader, folder: nil, keepsToRate: true)
+      limitRate: try limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) },
+      width: (settings.uploads ?? 8) + 4)
+    return Opened(
+      uploader: uploader, folder: nil, keepsToRate: true,
+      uploadsAtOnce: settings.limitRate == nil ? nil : uploads)
   }
 
   /// What an adapter gets of the environment.

@@ -370,7 +370,7 @@ extension IntakeOptions {
     options.trustSidecars = trustSidecars
     options.duplicates = once?.duplicates == .allow ? .allow : .skip
     options.dryRun = once?.dryRun ?? false
-    options.jobs = min(settings.jobs ?? min(64, max(4, AppContext.processors * 2)), DescriptorLimit.jobs)
+    options.jobs = AppContext.jobs(settings)
     if let limit = settings.maxSize { options.maxSize = limit.bytes }
     options.posters = settings.posters.flatMap { IngestOptions.Posters(rawValue: $0) } ?? .none
     if let size = settings.posterSize { options.poster.size = size }
