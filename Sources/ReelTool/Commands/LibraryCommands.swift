@@ -111,7 +111,7 @@ struct RelocateCommand: AsyncParsableCommand {
     help:
       "Videos that have posts in both OLD and NEW: skip changes nothing, allow keeps both posts."
   )
-  var duplicates: DuplicatesChoice = .skip
+  var duplicates: DuplicateHandling = .skip
 
   @Argument(
     help: "Where it was: its address, or the name that `reel status` gives it.",
@@ -125,8 +125,7 @@ struct RelocateCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
     let session = RelocationSession(
-      settings: settings, old: old, new: new, readsObjects: read,
-      duplicates: duplicates == .allow ? .allow : .skip)
+      settings: settings, old: old, new: new, readsObjects: read, duplicates: duplicates)
     try await session.run().end()
   }
 }

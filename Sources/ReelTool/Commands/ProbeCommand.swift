@@ -43,7 +43,7 @@ struct ProbeCommand: AsyncParsableCommand {
       flags: Settings(library, reading: reading, addresses: addresses), file: library.config)
     let paths = RawArguments.paths(files)
     let workers = settings.jobs ?? (isOneFile(paths) ? 1 : AppContext.processors)
-    let prober = try AppContext.prober(settings, workers: workers)
+    let prober = AppContext.prober(settings, workers: workers)
     let run = ProbeRun(
       inputs: try await Sources.inputs(paths, settings),
       walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: workers)

@@ -29,7 +29,7 @@ struct AppContext: Sendable {
     // What can be wrong in the settings is found out before anything is made.
     let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
     let mends = settings.mend?.mends.isEmpty == false
-    let prober = try prober(
+    let prober = prober(
       settings, workers: min(jobs, processors), makesPosters: posters != .none && jobs > 1, mends: mends)
     let place = try CatalogPlace(settings)
     let path = place.library
@@ -157,21 +157,12 @@ struct AppContext: Sendable {
 
   static func prober(
     _ settings: Settings, workers: Int, makesPosters: Bool = false, mends: Bool = false
-  ) throws -> SandboxedProber {
+  ) -> SandboxedProber {
     SandboxedProber(
-      worker: settings.worker.map { .path($0) } ?? .installed, isolation: try isolation(settings),
+      worker: settings.worker.map { .path($0) } ?? .installed, isolation: settings.isolation ?? .auto,
       workers: max(1, workers),
       deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
       makesPosters: makesPosters, mends: mends)
-  }
-
-  private static func isolation(_ settings: Settings) throws -> IsolationRequest {
-    guard let isolation = IsolationRequest(rawValue: settings.isolation ?? "auto") else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the isolation \"\(settings.isolation ?? "")\" can't be used; it is auto, strict or none")
-    }
-    return isolation
   }
 }
 

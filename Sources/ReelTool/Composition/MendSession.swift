@@ -41,7 +41,7 @@ struct MendSession: Sendable {
       skippedDirectories: [target.folder.flatMap { DirectoryIdentity(at: $0) }].compactMap(\.self))
     width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
     if target.replaces { claimed.protect(paths) }
-    prober = try AppContext.prober(settings, workers: width, mends: true)
+    prober = AppContext.prober(settings, workers: width, mends: true)
     mender = SandboxedMender(prober, isKept: true)
   }
 

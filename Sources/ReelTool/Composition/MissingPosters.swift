@@ -49,7 +49,7 @@ struct MissingPosters: Sendable {
     }
     if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
     let width = settings.jobs ?? AppContext.processors
-    let prober = try AppContext.prober(settings, workers: width, makesPosters: true)
+    let prober = AppContext.prober(settings, workers: width, makesPosters: true)
     let catalog = try await orCommandFailure { () async throws(CatalogError) in try await place.writing() }
     var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
     if let to { stores.secretsAreFor = to }

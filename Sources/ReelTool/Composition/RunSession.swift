@@ -300,8 +300,8 @@ struct RunSession: Sendable {
   }
 
   private var style: ProgressStyle {
-    let chosen = settings.progress.flatMap { ProgressStyle(rawValue: $0) } ?? .auto
-    let resolved = chosen.resolved(for: .standardError(), quiet: output.quiet || log != nil)
+    let resolved = (settings.progress ?? .auto).resolved(
+      for: .standardError(), quiet: output.quiet || log != nil)
     // Lines of a log would break the bars.
     return resolved == .bar && log != nil ? .plain : resolved
   }

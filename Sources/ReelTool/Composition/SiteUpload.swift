@@ -65,7 +65,7 @@ struct SiteUpload: Sendable {
     let progress = SiteUploadProgress(
       SiteUploadSummary(to: files.destination.name, url: files.url(of: SiteWriter.entry)),
       of: steps.reduce(media.count) { $0 + $1.count })
-    let drawing = stores.settings.progress == "none" ? nil : Task { await progress.draw() }
+    let drawing = stores.settings.progress == ProgressStyle.none ? nil : Task { await progress.draw() }
     let task = Task { () -> Result<Void, UploadError> in
       do throws(UploadError) {
         return .success(try await upload(steps, media, of: writer, progress))

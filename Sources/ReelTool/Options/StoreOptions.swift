@@ -83,7 +83,7 @@ struct BucketOptions: ParsableArguments {
     help:
       "Where credentials come from: the environment and shared files, or the metadata endpoint of a container or a virtual machine (default: local)."
   )
-  var credentials: CredentialsChoice?
+  var credentials: CredentialPlace?
 
   @Option(
     help: ArgumentHelp(
@@ -112,6 +112,4 @@ struct BucketOptions: ParsableArguments {
   }
 }
 
-enum CredentialsChoice: String, ExpressibleByArgument, CaseIterable {
-  case local, container, instance
-}
+extension CredentialPlace: ExpressibleByArgument {}
