@@ -46,10 +46,6 @@ func orCommandFailure<Value>(_ body: () throws(UploadError) -> Value) throws -> 
   do throws(UploadError) { return try body() } catch { throw CommandFailure(error) }
 }
 
-func orCommandFailure<Value>(_ body: () throws(ProbeError) -> Value) throws -> Value {
-  do throws(ProbeError) { return try body() } catch { throw CommandFailure(error) }
-}
-
 func orCommandFailure<Value>(_ body: () async throws(CatalogError) -> Value) async throws -> Value {
   do throws(CatalogError) { return try await body() } catch { throw CommandFailure(error) }
 }

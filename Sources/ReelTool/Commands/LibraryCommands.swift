@@ -16,7 +16,10 @@ struct StatusCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let status = try await status(try await AppContext.reading(settings)) ?? .empty
+    let catalog = try await AppContext.reading(settings)
+    let status = try await orCommandFailure { () async throws(CatalogError) in
+      try await catalog?.status() ?? .empty
+    }
     let view = StatusView(status, library: try CatalogPlace(settings).name)
     let queue = try await queue(settings).map { QueueView($0) }
     let traits = TerminalTraits.standardOutput()
@@ -38,14 +41,6 @@ struct StatusCommand: AsyncParsableCommand {
             "the queue is left out, which this user may not read: docs/fleet.md lists what to grant")
         }
       }
-    }
-  }
-
-  private func status(_ catalog: (any PostCatalog)?) async throws -> CatalogStatus? {
-    do throws(CatalogError) {
-      return try await catalog?.status()
-    } catch {
-      throw CommandFailure(error)
     }
   }
 }
@@ -178,11 +173,10 @@ struct CacheCommand: AsyncParsableCommand {
       cleared ? try await AppContext.existing(settings) : try await AppContext.reading(settings)
     var status = CacheStatus(files: 0, readings: 0, bytes: 0)
     if let catalog {
-      do throws(CatalogError) {
-        status = try await ask(catalog)
+      status = try await orCommandFailure { () async throws(CatalogError) in
+        let status = try await ask(catalog)
         try await catalog.close()
-      } catch {
-        throw CommandFailure(error)
+        return status
       }
     }
     let view = CacheView(status, cleared: cleared)

@@ -88,11 +88,7 @@ struct AppContext: Sendable {
   /// rest.
   func close() async throws {
     await prober.close()
-    do throws(CatalogError) {
-      try await services.catalog.close()
-    } catch {
-      throw CommandFailure(error)
-    }
+    try await orCommandFailure { () async throws(CatalogError) in try await services.catalog.close() }
   }
 
   /// A signal ends the run: nobody waits any more for a server that is gone.
