@@ -33,10 +33,7 @@ package struct MendDocument: Encodable, Sendable {
 
   /// Whether it could not be mended.
   package var isFailure: Bool {
-    switch result {
-    case .success: false
-    case .failure: true
-    }
+    if case .failure = result { true } else { false }
   }
 
   private enum CodingKeys: String, CodingKey { case ok, mended, file, error }
@@ -69,8 +66,7 @@ package struct MendDocument: Encodable, Sendable {
       return traits.text(["\(path.text): \(file.text): \(done)"])
     case .failure(let failure):
       return ProblemSummary.text(
-        ProblemList.Entry(path: path, code: failure.code.rawValue, message: failure.message, refused: false),
-        traits)
+        ProblemList.Entry(path, failure), traits)
     }
   }
 

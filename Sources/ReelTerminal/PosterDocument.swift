@@ -30,10 +30,7 @@ package struct PosterDocument: Encodable, Sendable {
 
   /// Whether there is no poster.
   package var isFailure: Bool {
-    switch result {
-    case .success: false
-    case .failure: true
-    }
+    if case .failure = result { true } else { false }
   }
 
   private enum CodingKeys: String, CodingKey { case ok, poster, error }
@@ -74,8 +71,7 @@ package struct PosterDocument: Encodable, Sendable {
       ])
     case .failure(let failure):
       return ProblemSummary.text(
-        ProblemList.Entry(path: path, code: failure.code.rawValue, message: failure.message, refused: false),
-        traits)
+        ProblemList.Entry(path, failure), traits)
     }
   }
 }
