@@ -1,4 +1,5 @@
 import ReelCore
+import ReelIngest
 import ReelTerminal
 
 /// Why a command could not do what it was asked: one sentence on stderr, and an exit code.
@@ -26,6 +27,14 @@ struct CommandFailure: Error {
   func tell() {
     // Nobody may be listening on stderr; the exit code says it then.
     try? OutputStream.standardError.write("reel: \(SanitizedText.line(message))\n")
+  }
+}
+
+extension FileFailure {
+  /// An error of a layer, as the command line tells it of one file.
+  /// - Parameter help: what is added to it.
+  init(telling error: some ReelError, as code: some RawRepresentable<String>, _ help: String = "") {
+    self.init(code: Code(rawValue: code.rawValue), message: error.told + help, cause: error)
   }
 }
 

@@ -98,8 +98,7 @@ struct MendSession: Sendable {
         MendDocument(
           path: path,
           result: .failure(
-            FileFailure(
-              code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error))))
+            FileFailure(telling: error, as: error.code))))
     case .candidate(let found):
       do throws(MendError) {
         return .document(MendDocument(path: found.path, result: .success(try mended(found, flag))))
@@ -110,9 +109,7 @@ struct MendSession: Sendable {
           MendDocument(
             path: found.path,
             result: .failure(
-              FileFailure(
-                code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told + help,
-                cause: error))
+              FileFailure(telling: error, as: error.code, help))
           ))
       }
     }

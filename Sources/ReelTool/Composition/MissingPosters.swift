@@ -231,8 +231,7 @@ struct MissingPosters: Sendable {
       try tell(
         path,
         .failure(
-          FileFailure(
-            code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)),
+          FileFailure(telling: error, as: error.code)),
         &count)
     }
     try await publish(made, in: store.uploader, at: store.place, &count)
@@ -280,8 +279,7 @@ struct MissingPosters: Sendable {
         try tell(
           one.path,
           .failure(
-            FileFailure(
-              code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)),
+            FileFailure(telling: error, as: error.code)),
           &count)
       }
     }

@@ -122,8 +122,7 @@ struct PictureSession: Sendable {
       do throws(PosterError) {
         return PicturedFile(path: file.path, identity: file.identity, result: .success(try make(file, flag)))
       } catch {
-        let failure = FileFailure(
-          code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)
+        let failure = FileFailure(telling: error, as: error.code)
         return PicturedFile(
           path: file.path, identity: file.identity, result: .failure(failure),
           installation: error.code.isInstallation ? error : nil)
@@ -132,8 +131,7 @@ struct PictureSession: Sendable {
   }
 
   private static func unreadable<Output>(_ path: SourcePath, _ error: SourceError) -> PicturedFile<Output> {
-    let failure = FileFailure(
-      code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)
+    let failure = FileFailure(telling: error, as: error.code)
     return PicturedFile(path: path, identity: nil, result: .failure(failure))
   }
 }

@@ -74,8 +74,7 @@ struct EventWriter: Sendable {
     }
     for await batch in events.batches() {
       let bytes = try lines.lines(batch)
-      let result = await queue.run { [target] in Result { try target.stream.write(bytes) } }
-      try result.get()
+      try await queue.run { [target] in try target.stream.write(bytes) }
       try await passedOn(batch)
     }
   }
