@@ -7,10 +7,7 @@ package enum ProbeSummary {
     switch document.result {
     case .success(let report): success(report, document, traits).text(traits)
     case .failure(let failure):
-      ProblemSummary.text(
-        ProblemList.Entry(
-          path: document.path, code: failure.code.rawValue, message: failure.message, refused: false),
-        traits)
+      ProblemSummary.text(ProblemList.Entry(document.path, failure), traits)
     }
   }
 
@@ -107,7 +104,8 @@ extension ProbeSummary {
     ])
   }
 
-  private static func size(_ width: Int?, _ height: Int?, _ traits: TerminalTraits) -> String? {
+  /// `1080×1920`
+  static func size(_ width: Int?, _ height: Int?, _ traits: TerminalTraits) -> String? {
     guard let width, let height else { return nil }
     return "\(width)\(traits.times)\(height)"
   }
