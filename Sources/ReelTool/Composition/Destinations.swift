@@ -6,7 +6,7 @@ import ReelStorage
 
 /// Where an address becomes an uploader: the one place that knows every kind of store.
 struct Destinations: Sendable {
-  let settings: Settings
+  var settings: Settings
   /// The library folder's path: the default destination and its temporaries lie in it. Nil without one, where the
   /// catalog is on a server.
   let library: String?
@@ -74,10 +74,8 @@ struct Destinations: Sendable {
 
   /// The same; where it is a folder, its objects get these permissions (octal), or those of the settings.
   func open(_ destination: Destination, mode: String?) async throws -> Opened {
-    var settings = settings
-    settings.mode = mode ?? settings.mode
-    var same = Destinations(settings: settings, library: library, checkpoints: checkpoints)
-    same.secretsAreFor = secretsAreFor
+    var same = self
+    same.settings.mode = mode ?? settings.mode
     return try await same.open(destination)
   }
 

@@ -176,7 +176,7 @@ struct MendSession: Sendable {
     let report = ProbeReport(
       media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: ""))
     let facts = FixtureFacts(
-      path: file.path, patternPath: target.place(of: file.path, below: inputs), size: file.size,
+      path: file.path, patternPath: inputs.place(of: file.path), size: file.size,
       reading: .media(report))
     let findings = RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
     var options = options

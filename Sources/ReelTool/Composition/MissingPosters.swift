@@ -275,7 +275,10 @@ struct MissingPosters: Sendable {
         if error.code.endsTheRun { throw CommandFailure(error) }
         // What was not begun is no failure.
         if error.code == .cancelled { continue }
-        if error.code == .conflict { await giveUp(key, in: store.destination) }
+        if error.code == .conflict {
+          // The next run draws another name.
+          _ = try? await catalog.giveUpPoster(key, in: store.destination)
+        }
         try tell(
           one.path,
           .failure(
@@ -296,11 +299,6 @@ struct MissingPosters: Sendable {
         one.made.path,
         isShown ? .success(PosterDocument.Made(poster: one.made.poster, file: file)) : .failure(lost), &count)
     }
-  }
-
-  /// The next run draws another name.
-  private func giveUp(_ key: ObjectKey, in destination: Destination) async {
-    _ = try? await catalog.giveUpPoster(key, in: destination)
   }
 
   /// The poster as it is stored now, or was by a run that died before its post showed it.
