@@ -64,7 +64,8 @@ package struct BarsRenderer: Sendable {
   ) -> String {
     let lines = IngestBars.frame(state, throughput: throughput, traits: traits, filesShown: filesShown)
     var text = backToTop(traits)
-    for line in above { text += line + Self.eraseToEndOfLine + "\n" }
+    // Erased first: behind a line that fills the width xterm's cursor is still in its last cell.
+    for line in above { text += Self.eraseToEndOfLine + line + "\n" }
     // Without wrapping a line that is wider than we think cannot become two.
     text += Self.wrapOff
     for line in lines { text += line.text(traits) + Self.eraseToEndOfLine + "\n" }

@@ -33,10 +33,7 @@ package struct MendDocument: Encodable, Sendable {
 
   /// Whether it could not be mended.
   package var isFailure: Bool {
-    switch result {
-    case .success: false
-    case .failure: true
-    }
+    if case .failure = result { true } else { false }
   }
 
   private enum CodingKeys: String, CodingKey { case ok, mended, file, error }
@@ -64,13 +61,12 @@ package struct MendDocument: Encodable, Sendable {
   package func text(_ traits: TerminalTraits) -> String {
     switch result {
     case .success(let made):
-      guard let file = made.file else { return traits.sanitized("\(path.text): nothing to mend") + "\n" }
+      guard let file = made.file else { return traits.text(["\(path.text): nothing to mend"]) }
       let done = Mend.allCases.filter { made.done.contains($0) }.map(Self.words).joined(separator: ", ")
-      return traits.sanitized("\(path.text): \(file.text): \(done)") + "\n"
+      return traits.text(["\(path.text): \(file.text): \(done)"])
     case .failure(let failure):
       return ProblemSummary.text(
-        ProblemList.Entry(path: path, code: failure.code.rawValue, message: failure.message, refused: false),
-        traits)
+        ProblemList.Entry(path, failure), traits)
     }
   }
 

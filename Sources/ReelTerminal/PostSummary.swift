@@ -58,8 +58,7 @@ package enum PostSummary {
 
   /// `1080×1920`
   static func size(_ post: Post, _ traits: TerminalTraits) -> String? {
-    guard let width = post.videoWidth, let height = post.videoHeight else { return nil }
-    return "\(width)\(traits.times)\(height)"
+    ProbeSummary.size(post.videoWidth, post.videoHeight, traits)
   }
 }
 

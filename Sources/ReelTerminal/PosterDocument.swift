@@ -30,10 +30,7 @@ package struct PosterDocument: Encodable, Sendable {
 
   /// Whether there is no poster.
   package var isFailure: Bool {
-    switch result {
-    case .success: false
-    case .failure: true
-    }
+    if case .failure = result { true } else { false }
   }
 
   private enum CodingKeys: String, CodingKey { case ok, poster, error }
@@ -69,12 +66,12 @@ package struct PosterDocument: Encodable, Sendable {
     case .success(let made):
       let time = ContactSheet.label(seconds: made.poster.time)
       let origin = made.poster.isCover ? ", its cover" : time.isEmpty ? "" : ", at \(time)"
-      return traits.sanitized(
-        "\(path.text): \(made.file.text), \(made.poster.width)x\(made.poster.height)\(origin)") + "\n"
+      return traits.text([
+        "\(path.text): \(made.file.text), \(made.poster.width)x\(made.poster.height)\(origin)"
+      ])
     case .failure(let failure):
       return ProblemSummary.text(
-        ProblemList.Entry(path: path, code: failure.code.rawValue, message: failure.message, refused: false),
-        traits)
+        ProblemList.Entry(path, failure), traits)
     }
   }
 }

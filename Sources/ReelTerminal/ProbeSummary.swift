@@ -7,10 +7,7 @@ package enum ProbeSummary {
     switch document.result {
     case .success(let report): success(report, document, traits).text(traits)
     case .failure(let failure):
-      ProblemSummary.text(
-        ProblemList.Entry(
-          path: document.path, code: failure.code.rawValue, message: failure.message, refused: false),
-        traits)
+      ProblemSummary.text(ProblemList.Entry(document.path, failure), traits)
     }
   }
 
@@ -107,7 +104,8 @@ extension ProbeSummary {
     ])
   }
 
-  private static func size(_ width: Int?, _ height: Int?, _ traits: TerminalTraits) -> String? {
+  /// `1080×1920`
+  static func size(_ width: Int?, _ height: Int?, _ traits: TerminalTraits) -> String? {
     guard let width, let height else { return nil }
     return "\(width)\(traits.times)\(height)"
   }
@@ -194,6 +192,16 @@ struct FactSheet {
 }
 
 extension TerminalTraits {
+  /// `sentences`, made harmless, each on as many lines as it takes; without newlines.
+  package func lines(_ sentences: [String]) -> [String] {
+    sentences.flatMap { TextFlow.lines(sanitized($0), columns: columns) }
+  }
+
+  /// The same with a newline after each line.
+  package func text(_ sentences: [String]) -> String {
+    lines(sentences).map { $0 + "\n" }.joined()
+  }
+
   /// `text`, harmless already, on as many lines as it takes.
   func wrapped(_ text: String, _ style: StyledLine.TextStyle? = nil) -> [StyledLine] {
     TextFlow.lines(text, columns: columns).map { StyledLine($0, style) }

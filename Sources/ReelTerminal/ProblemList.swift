@@ -57,17 +57,21 @@ package struct ProblemList: Hashable, Sendable {
 }
 
 extension ProblemList.Entry {
+  /// What failed of the file at `path`.
+  init(_ path: SourcePath, _ failure: FileFailure, isWarning: Bool = false) {
+    self.init(
+      path: path, code: failure.code.rawValue, message: failure.message, refused: false, isWarning: isWarning)
+  }
+
   /// Nil for an event of which nobody has to know.
   init?(_ event: IngestEvent) {
     switch event.body {
     case .fileFailed(let file, let failure):
-      self.init(path: file.path, code: failure.code.rawValue, message: failure.message, refused: false)
+      self.init(file.path, failure)
     case .fileRefused(let file, let refusal):
       self.init(path: file.path, code: refusal.code.rawValue, message: refusal.message, refused: true)
     case .posterFailed(let file, let failure):
-      self.init(
-        path: file.path, code: failure.code.rawValue, message: failure.message, refused: false,
-        isWarning: true)
+      self.init(file.path, failure, isWarning: true)
     case .metadataWarning(let warning):
       self.init(
         path: warning.path, code: warning.code.rawValue, message: warning.message, refused: false,

@@ -198,7 +198,7 @@ struct RunHeadline {
     if report.dryRun { return ("dry run, nothing was written: \(planned)", .strong) }
     let troubles = summary.refused + summary.failedOrCancelled
     if summary.published > 0 { return (published, troubles == 0 ? .success : .strong) }
-    if troubles > 0 { return ("nothing published: \(soFar)", .warning) }
+    if troubles > 0 { return ("nothing published: \(others.joined(separator: ", "))", .warning) }
     return (
       summary.duplicates == 1
         ? "nothing new: the video is already published"

@@ -88,6 +88,11 @@ extension TerminalTraits {
   /// Cells that a line drawn in place may take: the last one stays free, because terminals differ in what they do
   /// after a character in it.
   var redrawColumns: Int { max(1, (columns ?? 80) - 1) }
+
+  /// As much of `text`, harmless already, as a line that is drawn in place may hold: one that wraps is not drawn over.
+  package func redrawn(_ text: String) -> String {
+    DisplayWidth.cuttingEnd(text, to: redrawColumns, mark: ellipsis)
+  }
 }
 
 extension TerminalTraits {

@@ -27,7 +27,7 @@ package struct VerificationView: Sendable {
     count.add(event)
     guard let problem = Problem(event) else { return "" }
     guard json else {
-      return traits.wrapped("\(problem.kind):", .warning, traits.sanitized(problem.sentence)).text(traits)
+      return traits.wrapped("\(problem.kind):", .warning, traits.sanitized(problem.message)).text(traits)
     }
     defer { isFirst = false }
     return (isFirst ? "\n" : ",\n") + (try JSONOutput.text(problem)).dropLast()
@@ -76,8 +76,6 @@ private struct Problem: Encodable {
   var key: String?
   var size: Int64?
   var found: Int64?
-
-  var sentence: String { message }
 
   init?(_ event: VerificationEvent) {
     switch event {

@@ -1,4 +1,5 @@
 import ReelCore
+import ReelIngest
 import ReelTerminal
 
 /// Why a command could not do what it was asked: one sentence on stderr, and an exit code.
@@ -29,6 +30,14 @@ struct CommandFailure: Error {
   }
 }
 
+extension FileFailure {
+  /// An error of a layer, as the command line tells it of one file.
+  /// - Parameter help: what is added to it.
+  init(telling error: some ReelError, as code: some RawRepresentable<String>, _ help: String = "") {
+    self.init(code: Code(rawValue: code.rawValue), message: error.told + help, cause: error)
+  }
+}
+
 // The errors of the layers, as the command line tells them.
 
 /// - Parameter subject: what `body` reads: an error does not name it.
@@ -44,10 +53,6 @@ func orCommandFailure<Value>(
 
 func orCommandFailure<Value>(_ body: () throws(UploadError) -> Value) throws -> Value {
   do throws(UploadError) { return try body() } catch { throw CommandFailure(error) }
-}
-
-func orCommandFailure<Value>(_ body: () throws(ProbeError) -> Value) throws -> Value {
-  do throws(ProbeError) { return try body() } catch { throw CommandFailure(error) }
 }
 
 func orCommandFailure<Value>(_ body: () async throws(CatalogError) -> Value) async throws -> Value {

@@ -185,6 +185,40 @@ struct RunOutputTests {
     #expect(try await bench.reel("ingest", "clips", "--events", "fd:99").status == 64)
   }
 
+  @Test("standard output by another name is standard output, also in a file")
+  func eventsOnNamedOutput() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let run = try await bench.reel("ingest", "clips", "--events", "/dev/stdout")
+    #expect(run.status == 0)
+    #expect(try EventLog(text: run.output).types.last == "run.finished")
+    #expect(run.errors.contains("published 2"))
+    let report = try await ReelBinary.run(
+      ["validate", "clips", "--report", "json=/dev/stdout"], in: bench.folder)
+    #expect(try report.object()["files"] != nil, "\(report.output)")
+    // Nothing to lie over each other.
+    let nowhere = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "\"$REEL\" ingest clips --library library --quiet --events /dev/null >/dev/null"],
+      in: bench.folder, environment: ["REEL": ReelBinary.url.path])
+    #expect(nowhere.status == 0 && nowhere.errors.isEmpty, "\(nowhere)")
+  }
+
+  @Test("a run that does not start leaves the events of the one before; one that does takes their place")
+  func eventsOfTheRunBefore() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(3)
+    let events = bench.folder.appendingPathComponent("events.jsonl")
+    #expect(try await bench.reel("ingest", "clips", "--events", "events.jsonl").status == 0)
+    let before = try Data(contentsOf: events)
+    let wrong = try await bench.reel("ingest", "clips", "--events", "events.jsonl", "--to", "bogus://x")
+    #expect(wrong.status == 64)
+    #expect(try Data(contentsOf: events) == before)
+    #expect(
+      try await bench.reel("publish", "clips/clip-00000.mp4", "--events", "events.jsonl").status == 0)
+    let log = try EventLog(events)
+    #expect(log.types.filter { $0 == "run.finished" }.count == 1 && log.types.last == "run.finished")
+  }
+
   @Test("a file that can't be written for events is told before anything is done")
   func eventsNowhere() async throws {
     let bench = try Workbench()

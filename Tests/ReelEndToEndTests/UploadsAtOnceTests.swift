@@ -32,4 +32,31 @@ struct UploadsAtOnceTests {
     #expect(outcome.wasKilled, "\(outcome.errors)")
     await server.stop()
   }
+
+  @Test(
+    "each upload of a program is told its share of the rate: of as many as there can be",
+    arguments: [
+      (["--jobs", "2"], 400_000), (["--jobs", "32"], 100_000), (["--jobs", "2", "--uploads", "5"], 160_000),
+    ])
+  func rate(_ options: [String], _ expected: Int) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let sample = ReelBinary.project.appendingPathComponent("Samples/adapters/folder.sh")
+    let noting = try String(contentsOf: sample, encoding: .utf8).replacing(
+      "\nread -r request\n",
+      with: "\nread -r request\nprintf '%s\\n' \"$request\" >>\"$REEL_ADAPTER_FOLDER.requests\"\n")
+    let adapter = bench.folder.appendingPathComponent("adapter.sh")
+    try noting.write(to: adapter, atomically: true, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: adapter.path)
+    let store = bench.folder.appendingPathComponent("store").path
+    let options = ["ingest", "clips", "--to", "command:" + adapter.path, "--limit-rate", "800000"] + options
+    let run = try await ReelBinary.run(
+      options + ["--library", bench.library.path], in: bench.folder,
+      environment: ["REEL_ADAPTER_FOLDER": store])
+    #expect(run.status == 0, "\(run.errors)")
+    let requests = try String(contentsOfFile: store + ".requests", encoding: .utf8).split(separator: "\n")
+    let uploads = requests.filter { $0.contains(#""verb":"upload""#) }
+    #expect(uploads.count == 2)
+    #expect(uploads.allSatisfy { $0.contains("\"limitRate\":\(expected)") }, "\(uploads)")
+  }
 }

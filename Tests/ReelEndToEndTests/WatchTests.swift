@@ -84,6 +84,30 @@ struct WatchTests {
     expectNothing(try LibraryInspection(library: scene.bench.library).broken())
   }
 
+  @Test("a variable that is not UTF-8 and has nothing to do with it is no obstacle")
+  func otherVariables() async throws {
+    let scene = try WatchScene()
+    try scene.bench.addDistinct(1)
+    let shell = [
+      "/bin/sh", "-c", #"OTHER=$(printf '\377'); export OTHER; exec "$0" "$@""#,
+    ]
+    let watch = try scene.start([], launcher: shell)
+    try await watch.until { try scene.posts() == 1 }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+  }
+
+  @Test("a folder for what is done with has the very name that was given")
+  func namedFolder() async throws {
+    let scene = try WatchScene()
+    try scene.bench.addDistinct(1)
+    // Characters that stand for bytes within the program.
+    let watch = try scene.start(["--after", "move:mv\u{10FF80}x"])
+    try await watch.until { scene.files("mv\u{10FF80}x") == ["clip-00000.mp4"] }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+  }
+
   /// In the long form 10,000.
   @Test("files that are dropped while it runs become posts, and leave nothing behind")
   func many() async throws {

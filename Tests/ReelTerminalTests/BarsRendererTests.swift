@@ -42,6 +42,16 @@ import Testing
     #expect(screen.lines == ["failed: a.mp4", "failed: b.mp4", "failed: c.mp4"] + frame)
   }
 
+  @Test func aLineThatStaysMayFillTheWidth() {
+    var renderer = BarsRenderer()
+    var screen = ScreenModel(columns: 40)
+    let line = String(repeating: "x", count: 39) + "]"
+    screen.write(renderer.frame(state(2), traits: traits(40)))
+    screen.write(renderer.frame(state(1), above: [line], traits: traits(40)))
+    let frame = IngestBars.lines(state(1), traits: TerminalTraits(columns: 40))
+    #expect(screen.lines == [line] + frame)
+  }
+
   @Test func clearingLeavesWhatStays() {
     var renderer = BarsRenderer()
     var screen = ScreenModel(columns: 40)

@@ -1,7 +1,8 @@
 import ReelTerminal
 
 /// A terminal as far as bars need one: rows of cells that scroll, cursor up, erasing, wrapping on and off, and a
-/// window that is made narrower and breaks its lines anew, as VTE, kitty and tmux do.
+/// window that is made narrower and breaks its lines anew, as VTE, kitty and tmux do. Behind a line that fills the width
+/// the cursor is in its last cell, as in xterm.
 struct ScreenModel {
   private(set) var rows: [[Character]] = [[]]
   private var row = 0
@@ -54,9 +55,9 @@ struct ScreenModel {
     let body = text[text.index(after: text.startIndex)...end]
     switch body.last {
     case "A": row = max(0, row - (Int(body.dropFirst().dropLast()) ?? 1))
-    case "K": rows[row] = Array(rows[row].prefix(column))
+    case "K": erase()
     case "J":
-      rows[row] = Array(rows[row].prefix(column))
+      erase()
       rows = Array(rows.prefix(row + 1))
     case "m": break
     case "l" where body == "[?7l": wraps = false
@@ -65,6 +66,9 @@ struct ScreenModel {
     }
     return text[text.index(after: end)...]
   }
+
+  /// From the cursor on.
+  private mutating func erase() { rows[row] = Array(rows[row].prefix(min(column, columns - 1))) }
 
   private mutating func put(_ character: Character) {
     switch character {

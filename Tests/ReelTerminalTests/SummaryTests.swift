@@ -9,6 +9,18 @@ import Testing
 
   private func lines(_ text: String) -> [String] { text.split(separator: "\n").map(String.init) }
 
+  @Test func sentencesBreakBetweenWords() {
+    let mended = MendDocument(
+      path: SourcePath("clips/a.mp4"),
+      result: .success(.init(done: [.faststart, .location], file: SourcePath("out/a.mp4"))))
+    #expect(
+      lines(mended.text(TerminalTraits(isTerminal: true, columns: 40))) == [
+        "clips/a.mp4: out/a.mp4: index first,", "location taken out",
+      ])
+    #expect(mended.text(log) == "clips/a.mp4: out/a.mp4: index first, location taken out\n")
+    #expect(TerminalTraits(columns: 10).text(["a\nb", "0123 56789 1"]) == "a\\nb\n0123 56789\n1\n")
+  }
+
   @Test func aPost() throws {
     #expect(
       lines(PostSummary.text(try Samples.post(), title: .published, log)) == [

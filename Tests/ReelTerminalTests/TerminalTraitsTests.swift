@@ -81,6 +81,14 @@ import Testing
     #expect(!TerminalTraits(isTerminal: true, columns: 80, environment: [:]).canRedraw)
   }
 
+  @Test func aLineThatIsDrawnInPlaceDoesNotWrap() {
+    let line = "uploading: 100 of 1000 files, 12.3 MB sent"
+    #expect(TerminalTraits(columns: 80).redrawn(line) == line)
+    #expect(TerminalTraits(columns: 40).redrawn(line) == "uploading: 100 of 1000 files, 12.3 MB …")
+    #expect(
+      TerminalTraits(columns: 40, unicode: false).redrawn(line) == "uploading: 100 of 1000 files, 12.3 M...")
+  }
+
   @Test func aFileIsNoTerminal() {
     #expect(TerminalTraits.of(descriptor: -1, environment: Self.xterm) == TerminalTraits())
   }

@@ -99,22 +99,14 @@ reel_ingest() {
   printf "exec '%s' ingest --library '%s' --quiet '%s' >/dev/null" "$reel" "$1" "$2"
 }
 
-# intake_command PROGRAM NAME TARGET COMMAND
-intake_command() {
-  if command -v "$1" >/dev/null; then
-    printf '%s\t%s\t%s\n' "$2" "$4" "$(fresh "$3")"
-  else
-    say "left out: $2 (not installed; --with-peers gets it where it can be had)"
-  fi
-}
-
 # commands_of_intake LAB FILES LIBRARY: each tool over the same files.
 commands_of_intake() {
   local lab=$1 files=$2 library=$3
-  intake_command "$reel" "reel ingest" "$library" "$(reel_ingest "$library" "$files")"
-  intake_command "$rclone" "rclone copy" "$lab/by-rclone" \
+  command_after "$(fresh "$library")" "$reel" "reel ingest" "$(reel_ingest "$library" "$files")"
+  command_after "$(fresh "$lab/by-rclone")" "$rclone" "rclone copy" \
     "exec '$rclone' --config /dev/null copy '$files' '$lab/by-rclone'"
-  intake_command "$lab/floor" "the floor" "$lab/by-floor" "exec '$lab/floor' '$files' '$lab/by-floor' >/dev/null"
+  command_after "$(fresh "$lab/by-floor")" "$lab/floor" "the floor" \
+    "exec '$lab/floor' '$files' '$lab/by-floor' >/dev/null"
 }
 
 # in_turn LAB NAME ROUNDS: measures the commands on stdin.

@@ -16,29 +16,23 @@ make_large_file() {
   ffmpeg -nostdin -v error -y -i "$1/last.mp4" -c copy -f matroska -live 1 - >"$1/live.mkv"
 }
 
-# commands_of_mend LAB: each writes LAB/out.mp4 or LAB/out.mkv.
+# commands_of_mend: each writes out.mp4 or out.mkv, with nothing left to write, and no room to take back, while it runs. 2 GB
+# of memory are used and given back just before: a virtual machine's host takes back what is free for seconds, and whoever
+# needs it again pays several times what copying costs.
 commands_of_mend() {
-  mend_command "$reel" "reel mend --faststart" "'$reel' mend last.mp4 -o out.mp4 --faststart >/dev/null 2>&1"
-  mend_command ffmpeg "ffmpeg -c copy -movflags +faststart" \
+  local before="rm -f out.mp4 out.mkv && sync . && python3 -c 'b = b\"1\" * (2 << 30)'"
+  command_after "$before" "$reel" "reel mend --faststart" "'$reel' mend last.mp4 -o out.mp4 --faststart >/dev/null 2>&1"
+  command_after "$before" ffmpeg "ffmpeg -c copy -movflags +faststart" \
     "ffmpeg -nostdin -v error -i last.mp4 -map 0 -c copy -movflags +faststart out.mp4"
-  mend_command ffmpeg "the same, then sync" \
+  command_after "$before" ffmpeg "the same, then sync" \
     "ffmpeg -nostdin -v error -i last.mp4 -map 0 -c copy -movflags +faststart out.mp4 && sync out.mp4"
-  mend_command qt-faststart "qt-faststart" "qt-faststart last.mp4 out.mp4 >/dev/null"
-  mend_command qt-faststart "qt-faststart, then sync" "qt-faststart last.mp4 out.mp4 >/dev/null && sync out.mp4"
-  mend_command cp "cp, then sync" "cp --reflink=never last.mp4 out.mp4 && sync out.mp4"
-  mend_command "$reel" "reel mend --duration" "'$reel' mend live.mkv -o out.mkv --duration >/dev/null 2>&1"
-  mend_command ffmpeg "ffmpeg -c copy" "ffmpeg -nostdin -v error -i live.mkv -map 0 -c copy out.mkv"
-  mend_command ffmpeg "ffmpeg -c copy, then sync" \
+  command_after "$before" qt-faststart "qt-faststart" "qt-faststart last.mp4 out.mp4 >/dev/null"
+  command_after "$before" qt-faststart "qt-faststart, then sync" "qt-faststart last.mp4 out.mp4 >/dev/null && sync out.mp4"
+  command_after "$before" cp "cp, then sync" "cp --reflink=never last.mp4 out.mp4 && sync out.mp4"
+  command_after "$before" "$reel" "reel mend --duration" "'$reel' mend live.mkv -o out.mkv --duration >/dev/null 2>&1"
+  command_after "$before" ffmpeg "ffmpeg -c copy" "ffmpeg -nostdin -v error -i live.mkv -map 0 -c copy out.mkv"
+  command_after "$before" ffmpeg "ffmpeg -c copy, then sync" \
     "ffmpeg -nostdin -v error -i live.mkv -map 0 -c copy out.mkv && sync out.mkv"
-}
-
-# mend_command PROGRAM NAME COMMAND: with nothing left to write, and no room to take back, while it runs. 2 GB of memory are
-# used and given back just before: a virtual machine's host takes back what is free for seconds, and whoever needs it again
-# pays several times what copying costs.
-mend_command() {
-  local line
-  line=$(command_if "$@") || return
-  [[ -z $line ]] || printf '%s\t%s\n' "$line" "rm -f out.mp4 out.mkv && sync . && python3 -c 'b = b\"1\" * (2 << 30)'"
 }
 
 bench_mend() {

@@ -9,26 +9,19 @@ get_poster_peers() {
 # commands_of_poster LAB: NAME <tab> COMMAND <tab> COMMAND BEFORE IT. Each leaves its pictures in LAB/out, one a file.
 commands_of_poster() {
   local before="rm -rf '$1/out' && mkdir '$1/out'"
-  poster_command "$reel" "reel poster, two workers" "REEL_JOBS=2 '$reel' poster files -o '$1/out/' --jsonl >/dev/null 2>&1"
-  poster_command "$reel" "reel poster, one worker" "REEL_JOBS=1 '$reel' poster files -o '$1/out/' --jsonl >/dev/null 2>&1"
-  poster_command "$reel" "reel poster, a process each" \
+  command_after "$before" "$reel" "reel poster, two workers" "REEL_JOBS=2 '$reel' poster files -o '$1/out/' --jsonl >/dev/null 2>&1"
+  command_after "$before" "$reel" "reel poster, one worker" "REEL_JOBS=1 '$reel' poster files -o '$1/out/' --jsonl >/dev/null 2>&1"
+  command_after "$before" "$reel" "reel poster, a process each" \
     "for f in files/*; do '$reel' poster \"\$f\" -o \"$1/out/\${f##*/}.jpg\" >/dev/null 2>&1; done; true"
-  poster_command "$reel" "reel ingest" "'$reel' ingest files --library '$1/out/library' -q >/dev/null"
-  poster_command "$reel" "reel ingest --posters" \
+  command_after "$before" "$reel" "reel ingest" "'$reel' ingest files --library '$1/out/library' -q >/dev/null"
+  command_after "$before" "$reel" "reel ingest --posters" \
     "'$reel' ingest files --library '$1/out/library' --posters -q >/dev/null"
-  poster_command ffmpegthumbnailer "ffmpegthumbnailer" \
+  command_after "$before" ffmpegthumbnailer "ffmpegthumbnailer" \
     "for f in files/*; do ffmpegthumbnailer -s 512 -c jpeg -i \"\$f\" -o \"$1/out/\${f##*/}.jpg\" >/dev/null 2>&1; done; true"
-  poster_command ffmpeg "ffmpeg -ss 1" \
+  command_after "$before" ffmpeg "ffmpeg -ss 1" \
     "for f in files/*; do ffmpeg -nostdin -v quiet -y -ss 1 -i \"\$f\" -frames:v 1 -vf scale=512:-2 \"$1/out/\${f##*/}.jpg\"; done; true"
-  poster_command ffmpeg "ffmpeg, filter thumbnail" \
+  command_after "$before" ffmpeg "ffmpeg, filter thumbnail" \
     "for f in files/*; do ffmpeg -nostdin -v quiet -y -i \"\$f\" -frames:v 1 -vf thumbnail,scale=512:-2 \"$1/out/\${f##*/}.jpg\"; done; true"
-}
-
-# poster_command PROGRAM NAME COMMAND: with a clean folder before it.
-poster_command() {
-  local line
-  line=$(command_if "$@") || return
-  [[ -z $line ]] || printf '%s\t%s\n' "$line" "$before"
 }
 
 # count_posters LAB: of each command, how many pictures it made; as NAME <tab> COUNT.

@@ -21,21 +21,7 @@ s5cmd_of() {
 
 # make_uploads SAMPLE FOLDER COUNT BYTES: videos of that size, no two alike: a sample with a `free` box behind it.
 make_uploads() {
-  [[ -d $2 ]] && return
-  mkdir -p "$2"
-  python3 - "$@" <<'X'
-import os, struct, sys
-sample, folder, count, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-head = open(sample, "rb").read()
-for number in range(count):
-    left = size - len(head) - 8
-    with open(f"{folder}/clip-{number:04}.mp4", "wb") as out:
-        out.write(head + struct.pack(">I", left + 8) + b"free")
-        while left > 0:
-            piece = os.urandom(min(left, 1 << 20))
-            out.write(piece)
-            left -= len(piece)
-X
+  [[ -d $2 ]] || python3 "$parts/make_intake.py" small "$2" "$3" $(($3 * $4)) "$1"
 }
 
 # start_s3 FOLDER: the S3 server `$s3_server` with an empty bucket `bench`; sets $port and $store, its process.
@@ -105,21 +91,15 @@ commands_of_upload() {
   local files=$1 lab=$2 url=http://127.0.0.1:$port to="p=\$(date +%s%N);" s5cmd
   s5cmd=$(s5cmd_of "$upload_peers")
   local remote=":s3,provider=Other,env_auth=true,region=us-east-1,no_check_bucket=true,endpoint='$url':bench"
-  upload_command "$reel" "reel ingest" \
+  local before="rm -rf '$lab'/library-* '$lab'/data/bench/*; sync"
+  command_after "$before" "$reel" "reel ingest" \
     "$to exec '$reel' ingest '$files' --quiet --library '$lab/library-'\$p --to $s3_target --endpoint $url >/dev/null"
-  upload_command "${s5cmd:-s5cmd}" "s5cmd cp" \
+  command_after "$before" "${s5cmd:-s5cmd}" "s5cmd cp" \
     "$to exec '$s5cmd' --endpoint-url $url --log error cp '$files/*' $s3_target/"
-  upload_command "$peers_bin/rclone" "rclone copy" \
+  command_after "$before" "$peers_bin/rclone" "rclone copy" \
     "$to exec '$peers_bin/rclone' --config /dev/null copy --quiet '$files' \"$remote/\$p\""
-  upload_command "$peers_bin/aws" "aws s3 cp" \
+  command_after "$before" "$peers_bin/aws" "aws s3 cp" \
     "$to exec '$peers_bin/aws' --endpoint-url $url s3 cp --quiet --recursive '$files' $s3_target/"
-}
-
-# upload_command PROGRAM NAME COMMAND
-upload_command() {
-  local line
-  line=$(command_if "$@")
-  [[ -z $line ]] || printf "%s\\trm -rf '%s'/library-* '%s'/data/bench/*; sync\\n" "$line" "$lab" "$lab"
 }
 
 # print_upload_table TIMES BYTES

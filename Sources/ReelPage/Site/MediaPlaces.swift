@@ -65,7 +65,7 @@ struct MediaPlaces: Sendable {
             throw error
           }
           if count == 0 { return }
-          try SiteFolder.write(chunk[..<count], to: file)
+          try file.write(all: chunk[..<count])
         }
       }
     } catch {

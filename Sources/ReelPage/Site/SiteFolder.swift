@@ -136,7 +136,7 @@ final class SiteFolder: Sendable {
   func write(_ bytes: [UInt8], to name: String, isDurable: Bool) throws(SiteError) -> Change {
     let old = try read(name)
     if old == bytes { return .none }
-    try replace(name, isDurable: isDurable) { file throws(SystemError) in try Self.write(bytes, to: file) }
+    try replace(name, isDurable: isDurable) { file throws(SystemError) in try file.write(all: bytes) }
     return old == nil ? .made : .changed
   }
 
@@ -219,26 +219,7 @@ final class SiteFolder: Sendable {
       if errno == ENOENT { return nil }
       throw SystemError.last("open")
     }
-    let file = Descriptor(adopting: raw)
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-      let count = try retryingInterrupts("read") { Glibc.read(file.rawValue, &chunk, chunk.count) }
-      if count == 0 { return bytes }
-      bytes += chunk[..<count]
-    }
-  }
-
-  static func write(_ bytes: some RandomAccessCollection<UInt8>, to file: Descriptor) throws(SystemError) {
-    var rest = Array(bytes)[...]
-    while !rest.isEmpty {
-      let result = rest.withUnsafeBytes { buffer in
-        Result { () throws(SystemError) in
-          try retryingInterrupts("write") { Glibc.write(file.rawValue, buffer.baseAddress, buffer.count) }
-        }
-      }
-      rest = rest.dropFirst(try result.get())
-    }
+    return try Descriptor(adopting: raw).readToEnd()
   }
 
   /// Removes what a run left that was killed.

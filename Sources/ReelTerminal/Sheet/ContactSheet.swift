@@ -49,10 +49,7 @@ package struct ContactSheet {
   /// A time as it stands on a sheet: `0:07`, `1:02:03`; empty where it is unknown.
   package static func label(seconds: Double?) -> String {
     guard let seconds, seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "" }
-    let whole = Int(seconds)
-    let pad = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
-    let (hours, minutes) = (whole / 3600, whole / 60 % 60)
-    return hours > 0 ? "\(hours):\(pad(minutes)):\(pad(whole % 60))" : "\(minutes):\(pad(whole % 60))"
+    return HumanNumber.clock(seconds)
   }
 }
 

@@ -70,7 +70,7 @@ package enum RuleSummary {
 
   package static func list(_ infos: [RuleInfo], _ traits: TerminalTraits) -> String {
     let columns = infos.map { $0.id.count }.max() ?? 0
-    return infos.map { DisplayWidth.padded($0.id, to: columns) + "  " + $0.title + "\n" }.joined()
+    return traits.text(infos.map { DisplayWidth.padded($0.id, to: columns) + "  " + $0.title })
   }
 }
 

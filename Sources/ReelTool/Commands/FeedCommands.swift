@@ -207,17 +207,11 @@ struct ShowCommand: AsyncParsableCommand {
   }
 
   private func digest(of path: SourcePath) async throws -> ContentDigest {
-    let isCancelled = CancellationFlag()
-    let digest = try await withTaskCancellationHandler {
-      try await BlockingQueue(label: "reel.show", width: 1).run {
-        try orCommandFailure(reading: "\(path.text) is not a post id, and as a file it") {
-          () throws(SourceError) in
-          try SourceDigest.sha256(
-            of: try FoundFile.named(path, followLinks: true).open(), isCancelled: { isCancelled.isSet })
-        }
+    let digest = try await BlockingQueue(label: "reel.show", width: 1).run {
+      try orCommandFailure(reading: "\(path.text) is not a post id, and as a file it") {
+        () throws(SourceError) in
+        try SourceDigest.sha256(of: try FoundFile.named(path, followLinks: true).open())
       }
-    } onCancel: {
-      isCancelled.set()
     }
     guard let digest else { throw CommandFailure(.interrupted, "interrupted") }
     return digest

@@ -31,7 +31,7 @@ struct IngestCommand: AsyncParsableCommand {
   @OptionGroup var lanes: JobsOptions
 
   @Option(help: "What to do after a file has failed.")
-  var onError: OnErrorChoice = .continue
+  var onError: IngestOptions.OnError = .continue
 
   @Option(help: ArgumentHelp("Ingest only files that match; can be repeated.", valueName: "glob"))
   var include: [String] = []
@@ -83,7 +83,7 @@ struct IngestCommand: AsyncParsableCommand {
         try CaptionList(at: path)
       }
     }
-    options.onError = onError.meaning
+    options.onError = onError
     let target = try EventTarget.open(output.events)
     let page = try report.map { try UserFile(writing: $0.path) }
     let appContext = try await AppContext.open(
@@ -112,11 +112,7 @@ enum FileListArgument {
   }
 }
 
-enum OnErrorChoice: String, ExpressibleByArgument, CaseIterable {
-  case `continue`, stop
-
-  var meaning: IngestOptions.OnError { self == .stop ? .stop : .continue }
-}
+extension IngestOptions.OnError: ExpressibleByArgument {}
 
 /// `reel publish FILE`
 struct PublishCommand: AsyncParsableCommand {

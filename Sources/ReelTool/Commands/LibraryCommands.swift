@@ -16,7 +16,10 @@ struct StatusCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
-    let status = try await status(try await AppContext.reading(settings)) ?? .empty
+    let catalog = try await AppContext.reading(settings)
+    let status = try await orCommandFailure { () async throws(CatalogError) in
+      try await catalog?.status() ?? .empty
+    }
     let view = StatusView(status, library: try CatalogPlace(settings).name)
     let queue = try await queue(settings).map { QueueView($0) }
     let traits = TerminalTraits.standardOutput()
@@ -38,14 +41,6 @@ struct StatusCommand: AsyncParsableCommand {
             "the queue is left out, which this user may not read: docs/fleet.md lists what to grant")
         }
       }
-    }
-  }
-
-  private func status(_ catalog: (any PostCatalog)?) async throws -> CatalogStatus? {
-    do throws(CatalogError) {
-      return try await catalog?.status()
-    } catch {
-      throw CommandFailure(error)
     }
   }
 }
@@ -84,7 +79,7 @@ struct BackupCommand: AsyncParsableCommand {
       try await CatalogBackup.write(of: library, to: file)
     }
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(traits.sanitized("the catalog of \(path) is in \(file)") + "\n")
+    try OutputStream.standardOutput.write(traits.text(["the catalog of \(path) is in \(file)"]))
   }
 }
 
@@ -111,7 +106,7 @@ struct RelocateCommand: AsyncParsableCommand {
     help:
       "Videos that have posts in both OLD and NEW: skip changes nothing, allow keeps both posts."
   )
-  var duplicates: DuplicatesChoice = .skip
+  var duplicates: DuplicateHandling = .skip
 
   @Argument(
     help: "Where it was: its address, or the name that `reel status` gives it.",
@@ -125,8 +120,7 @@ struct RelocateCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
     let session = RelocationSession(
-      settings: settings, old: old, new: new, readsObjects: read,
-      duplicates: duplicates == .allow ? .allow : .skip)
+      settings: settings, old: old, new: new, readsObjects: read, duplicates: duplicates)
     try await session.run().end()
   }
 }
@@ -180,11 +174,10 @@ struct CacheCommand: AsyncParsableCommand {
       cleared ? try await AppContext.existing(settings) : try await AppContext.reading(settings)
     var status = CacheStatus(files: 0, readings: 0, bytes: 0)
     if let catalog {
-      do throws(CatalogError) {
-        status = try await ask(catalog)
+      status = try await orCommandFailure { () async throws(CatalogError) in
+        let status = try await ask(catalog)
         try await catalog.close()
-      } catch {
-        throw CommandFailure(error)
+        return status
       }
     }
     let view = CacheView(status, cleared: cleared)

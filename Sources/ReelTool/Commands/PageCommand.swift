@@ -91,7 +91,7 @@ struct PageCommand: AsyncParsableCommand {
   }
 
   private func tell(_ lines: [String], _ traits: TerminalTraits) throws {
-    try OutputStream.standardOutput.write(lines.map { traits.sanitized($0) + "\n" }.joined())
+    try OutputStream.standardOutput.write(traits.text(lines))
   }
 
   private func lines(_ summary: SiteSummary, isUploaded: Bool) -> [String] {

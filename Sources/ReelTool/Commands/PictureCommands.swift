@@ -149,8 +149,8 @@ struct PosterCommand: AsyncParsableCommand {
             + " none, in stores that videos can't be read back from, or that need credentials (name the store with --to)"
         )
       }
-      let sentence = TerminalTraits.standardOutput().sanitized(parts.joined(separator: ", "))
-      try OutputStream.standardOutput.write(sentence + "\n")
+      try OutputStream.standardOutput.write(
+        TerminalTraits.standardOutput().text([parts.joined(separator: ", ")]))
     }
     for problem in count.unusable {
       try OutputStream.standardError.write(

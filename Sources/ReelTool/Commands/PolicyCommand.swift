@@ -23,9 +23,9 @@ struct PolicyCommand: AsyncParsableCommand {
     func run() async throws {
       let columns = Preset.all.map(\.name.count).max() ?? 0
       let lines = Preset.all.map { preset in
-        preset.name + String(repeating: " ", count: columns - preset.name.count + 2) + preset.title + "\n"
+        preset.name + String(repeating: " ", count: columns - preset.name.count + 2) + preset.title
       }
-      try OutputStream.standardOutput.write(lines.joined())
+      try OutputStream.standardOutput.write(TerminalTraits.standardOutput().text(lines))
     }
   }
 

@@ -43,7 +43,7 @@ struct ProbeCommand: AsyncParsableCommand {
       flags: Settings(library, reading: reading, addresses: addresses), file: library.config)
     let paths = RawArguments.paths(files)
     let workers = settings.jobs ?? (isOneFile(paths) ? 1 : AppContext.processors)
-    let prober = try AppContext.prober(settings, workers: workers)
+    let prober = AppContext.prober(settings, workers: workers)
     let run = ProbeRun(
       inputs: try await Sources.inputs(paths, settings),
       walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: workers)
@@ -59,12 +59,7 @@ struct ProbeCommand: AsyncParsableCommand {
 
   /// A folder stands for many.
   private func isOneFile(_ paths: [SourcePath]) -> Bool {
-    guard paths.count == 1, let path = paths.first else { return false }
-    var status = stat()
-    let result = (path.bytes.map(CChar.init(bitPattern:)) + [0]).withUnsafeBufferPointer { bytes in
-      bytes.baseAddress.map { stat($0, &status) } ?? -1
-    }
-    return result == 0 && status.st_mode & S_IFMT == S_IFREG
+    paths.count == 1 && PictureTarget.kind(of: paths[0]) == S_IFREG
   }
 
   private func probe(_ run: ProbeRun, _ printer: ProbePrinter) async -> ProbeError? {

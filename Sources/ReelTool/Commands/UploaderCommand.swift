@@ -97,19 +97,15 @@ struct VersionCommand: AsyncParsableCommand {
 
   private func versions(_ settings: Settings) async -> VersionView {
     let sqlite = SQLiteCatalog.sqliteVersion()
-    do {
-      let prober = try AppContext.prober(settings, workers: 1)
+    do throws(ProbeError) {
+      let prober = AppContext.prober(settings, workers: 1)
       let isolation = try await prober.isolation()
       let reader = try await prober.readerVersion()
       await prober.close()
       return VersionView(worker: reader.reel, isolation: isolation, ffmpeg: reader.ffmpeg, sqlite: sqlite)
-    } catch let error as ProbeError {
-      return VersionView(
-        worker: nil, isolation: nil, ffmpeg: nil, sqlite: sqlite, workerProblem: error.told)
     } catch {
       return VersionView(
-        worker: nil, isolation: nil, ffmpeg: nil, sqlite: sqlite,
-        workerProblem: (error as? CommandFailure)?.message)
+        worker: nil, isolation: nil, ffmpeg: nil, sqlite: sqlite, workerProblem: error.told)
     }
   }
 }

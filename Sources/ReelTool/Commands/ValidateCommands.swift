@@ -141,8 +141,8 @@ struct LockCommand: AsyncParsableCommand {
       throw CommandFailure(.someRefused, "no files were found to lock; use --allow-empty to accept that")
     }
     let change = session.update(judgement, old: old, place: place)
-    try tell(change, isNew: old == nil, place)
     if old == nil || update && !change.lines.isEmpty { try place.write(change.lock) }
+    try tell(change, isNew: old == nil, place)
     if old != nil, !update, !change.lines.isEmpty { try ReelExit.someRefused.end() }
   }
 
@@ -169,6 +169,6 @@ struct LockCommand: AsyncParsableCommand {
     } else {
       lines.append("\(place.path) was not changed; use --update to write these differences")
     }
-    try OutputStream.standardOutput.write(lines.map { traits.sanitized($0) + "\n" }.joined())
+    try OutputStream.standardOutput.write(traits.text(lines))
   }
 }

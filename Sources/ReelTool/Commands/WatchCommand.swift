@@ -72,7 +72,8 @@ struct WatchCommand: AsyncParsableCommand {
 
   func run() async throws {
     let signals = WatchSignals()
-    let manager = ServiceManager(environment: try ProcessEnvironment.current().texts { _ in true })
+    let manager = ServiceManager(
+      environment: try ProcessEnvironment.current().texts { ServiceManager.variables.contains($0) })
     try await WatchSession(plan: { try await plan(manager) }, signals: signals, manager: manager).run()
   }
 
@@ -170,7 +171,8 @@ struct WatchCommand: AsyncParsableCommand {
         throw CommandFailure(
           .usage, "\(flag) must be keep, move:FOLDER\(flag == "--after" ? ", or delete" : ""); not \(text)")
       }
-      let path = RawArguments.path(String(text.dropFirst(5)))
+      // Decoded already.
+      let path = SourcePath(String(text.dropFirst(5)))
       try makeFolder(path)
       return .move(path)
     }

@@ -29,7 +29,7 @@ struct AppContext: Sendable {
     // What can be wrong in the settings is found out before anything is made.
     let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
     let mends = settings.mend?.mends.isEmpty == false
-    let prober = try prober(
+    let prober = prober(
       settings, workers: min(jobs, processors), makesPosters: posters != .none && jobs > 1, mends: mends)
     let place = try CatalogPlace(settings)
     let path = place.library
@@ -88,11 +88,7 @@ struct AppContext: Sendable {
   /// rest.
   func close() async throws {
     await prober.close()
-    do throws(CatalogError) {
-      try await services.catalog.close()
-    } catch {
-      throw CommandFailure(error)
-    }
+    try await orCommandFailure { () async throws(CatalogError) in try await services.catalog.close() }
   }
 
   /// A signal ends the run: nobody waits any more for a server that is gone.
@@ -150,23 +146,19 @@ struct AppContext: Sendable {
 
   static var processors: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
+  /// Files in work at once.
+  static func jobs(_ settings: Settings) -> Int {
+    min(settings.jobs ?? min(64, max(4, processors * 2)), DescriptorLimit.jobs)
+  }
+
   static func prober(
     _ settings: Settings, workers: Int, makesPosters: Bool = false, mends: Bool = false
-  ) throws -> SandboxedProber {
+  ) -> SandboxedProber {
     SandboxedProber(
-      worker: settings.worker.map { .path($0) } ?? .installed, isolation: try isolation(settings),
+      worker: settings.worker.map { .path($0) } ?? .installed, isolation: settings.isolation ?? .auto,
       workers: max(1, workers),
       deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
       makesPosters: makesPosters, mends: mends)
-  }
-
-  private static func isolation(_ settings: Settings) throws -> IsolationRequest {
-    guard let isolation = IsolationRequest(rawValue: settings.isolation ?? "auto") else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the isolation \"\(settings.isolation ?? "")\" can't be used; it must be auto, strict or none")
-    }
-    return isolation
   }
 }
 

@@ -2,7 +2,6 @@ import Glibc
 import ReelCore
 import ReelStorageTesting
 import ReelTerminal
-import Synchronization
 
 /// Runs the promises of an uploader against a destination.
 struct ContractTestSession: Sendable {
@@ -19,11 +18,7 @@ struct ContractTestSession: Sendable {
     let path = try? AppContext.libraryPath(settings)
     let stores = Destinations(settings: settings, library: path, checkpoints: MemoryCheckpoints())
     let uploader = try await stores.open(destination).uploader
-    do throws(UploadError) {
-      try await uploader.prepare()
-    } catch {
-      throw CommandFailure(error)
-    }
+    try await orCommandFailure { () async throws(UploadError) in try await uploader.prepare() }
     let folder = try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp"
     guard access(folder, W_OK | X_OK) == 0 else {
       throw CommandFailure(
@@ -84,58 +79,30 @@ struct ContractTestSession: Sendable {
   /// What is broken, or nil. A check that never ends is a broken promise, too; one that is not even ended by
   /// cancelling it is left behind.
   private func problem(of promise: UploaderContractTest, _ store: StoreUnderTest) async -> String? {
-    let outcome = FirstOutcome()
+    let (outcomes, outcome) = AsyncStream<String?>.makeStream(bufferingPolicy: .bufferingOldest(1))
     let check = Task {
       do throws(ContractViolation) {
         try await promise.check(store)
-        outcome.settle(nil)
+        outcome.yield(nil)
       } catch {
-        outcome.settle(error.detail)
+        outcome.yield(error.detail)
       }
     }
+    // The first counts. It is waited for in a task that is not cancelled with this one.
+    let first = Task { await outcomes.first { _ in true } ?? nil }
     let seconds = deadline / .seconds(1)
     let limit = Task {
       guard (try? await Task.sleep(for: deadline)) != nil else { return }
       check.cancel()
       guard (try? await Task.sleep(for: .seconds(10))) != nil else { return }
-      outcome.settle("it did not end within \(seconds) s, nor when it was cancelled")
+      outcome.yield("it did not end within \(seconds) s, nor when it was cancelled")
     }
     let problem = await withTaskCancellationHandler {
-      await outcome.value
+      await first.value
     } onCancel: {
       check.cancel()
     }
     limit.cancel()
     return problem
-  }
-}
-
-/// The first of several outcomes, for one who waits.
-private final class FirstOutcome: Sendable {
-  private struct State {
-    var outcome: String??
-    var waiting: CheckedContinuation<String?, Never>?
-  }
-  private let state = Mutex(State())
-
-  func settle(_ problem: String?) {
-    let waiting = state.withLock { state -> CheckedContinuation<String?, Never>? in
-      guard state.outcome == nil else { return nil }
-      state.outcome = .some(problem)
-      return state.waiting.take()
-    }
-    waiting?.resume(returning: problem)
-  }
-
-  var value: String? {
-    get async {
-      await withCheckedContinuation { continuation in
-        let outcome = state.withLock { state -> String?? in
-          if state.outcome == nil { state.waiting = continuation }
-          return state.outcome
-        }
-        if let outcome { continuation.resume(returning: outcome) }
-      }
-    }
   }
 }

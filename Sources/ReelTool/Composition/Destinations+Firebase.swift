@@ -76,10 +76,8 @@ extension Destinations {
         "no service account's key was found; looked in: --service-account, $REEL_SERVICE_ACCOUNT, the setting "
           + "serviceAccount, $GOOGLE_APPLICATION_CREDENTIALS (docs/firebase.md says how to get one)")
     }
-    do throws(UploadError) {
-      return try await ServiceAccountKey.read(path)
-    } catch {
-      throw CommandFailure(error)
+    return try await orCommandFailure { () async throws(UploadError) in
+      try await ServiceAccountKey.read(path)
     }
   }
 
@@ -88,10 +86,8 @@ extension Destinations {
     _ key: ServiceAccountKey?, _ transport: CurlTransport
   ) async throws -> any TokenSource {
     guard let key else { return EmulatorToken() }
-    do throws(UploadError) {
-      return try await ServiceAccountTokens(key, transport: transport)
-    } catch {
-      throw CommandFailure(error)
+    return try await orCommandFailure { () async throws(UploadError) in
+      try await ServiceAccountTokens(key, transport: transport)
     }
   }
 }

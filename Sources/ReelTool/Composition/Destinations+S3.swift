@@ -96,7 +96,7 @@ extension Destinations {
   }
 
   private var place: CredentialPlace {
-    settings.store.credentials.flatMap { CredentialPlace(rawValue: $0) } ?? .local
+    settings.store.credentials ?? .local
   }
 
   /// Credentials that are not there are told before anything is made; what is found is looked up again when it is

@@ -6,7 +6,7 @@ import ReelStorage
 
 /// Where an address becomes an uploader: the one place that knows every kind of store.
 struct Destinations: Sendable {
-  let settings: Settings
+  var settings: Settings
   /// The library folder's path: the default destination and its temporaries lie in it. Nil without one, where the
   /// catalog is on a server.
   let library: String?
@@ -74,10 +74,8 @@ struct Destinations: Sendable {
 
   /// The same; where it is a folder, its objects get these permissions (octal), or those of the settings.
   func open(_ destination: Destination, mode: String?) async throws -> Opened {
-    var settings = settings
-    settings.mode = mode ?? settings.mode
-    var same = Destinations(settings: settings, library: library, checkpoints: checkpoints)
-    same.secretsAreFor = secretsAreFor
+    var same = self
+    same.settings.mode = mode ?? settings.mode
     return try await same.open(destination)
   }
 
@@ -145,13 +143,17 @@ struct Destinations: Sendable {
       throw CommandFailure(
         .usage, "command: names a program, such as command:./adapter, in a folder whose path is UTF-8")
     }
-    let uploads = settings.uploads ?? 8
+    // Each is told its share of the rate, so no more may be under way, and hardly fewer.
+    let uploads = settings.uploads ?? min(8, AppContext.jobs(settings))
     let uploader = CommandUploader(
       program, environment: try adapterEnvironment(), publicBaseURL: settings.publicBaseURL,
       temporaries: try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp",
       silence: .seconds(settings.store.adapterDeadline ?? 60),
-      limitRate: try limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) }, width: uploads + 4)
-    return Opened(uploader: uploader, folder: nil, keepsToRate: true)
+      limitRate: try limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) },
+      width: (settings.uploads ?? 8) + 4)
+    return Opened(
+      uploader: uploader, folder: nil, keepsToRate: true,
+      uploadsAtOnce: settings.limitRate == nil ? nil : uploads)
   }
 
   /// What an adapter gets of the environment.

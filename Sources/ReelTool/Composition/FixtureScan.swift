@@ -76,7 +76,7 @@ struct FixtureScan: Sendable {
     case .ignored, .orphanSidecar: return nil
     case .failed(let path, let error):
       if Self.isSidecarName(path), !inputs.contains(SourceInput(path: path)) { return nil }
-      return FixtureFacts(path: path, patternPath: patternPath(path), reading: .unreachable(error))
+      return FixtureFacts(path: path, patternPath: inputs.place(of: path), reading: .unreachable(error))
     case .candidate(let found): return try facts(of: found, flag)
     }
   }
@@ -84,7 +84,7 @@ struct FixtureScan: Sendable {
   /// Nil for what is not a fixture at all.
   private func facts(of found: FoundFile, _ flag: CancellationFlag) throws(ProbeError) -> FixtureFacts? {
     if Self.isSidecarName(found.path), !found.wasNamed { return sidecarAlone(found, flag) }
-    let pattern = patternPath(found.path)
+    let pattern = inputs.place(of: found.path)
     let source: SourceFile
     do throws(SourceError) {
       source = try found.open(flag)
@@ -135,7 +135,7 @@ struct FixtureScan: Sendable {
     let count = bytes.withUnsafeMutableBytes { try? source.handle.read(into: $0, at: 0) }
     guard count == size, Sidecar.isOne(bytes) else { return nil }
     return FixtureFacts(
-      path: found.path, patternPath: patternPath(found.path), size: found.identity.size,
+      path: found.path, patternPath: inputs.place(of: found.path), size: found.identity.size,
       digest: digest(of: source, flag), reading: .orphanSidecar)
   }
 
@@ -179,16 +179,6 @@ struct FixtureScan: Sendable {
       guard let source = try? FoundFile.named(path, followLinks: followLinks).open() else { return nil }
       return try? SourceDigest.sha256(of: source)
     }
-  }
-
-  // MARK: Names
-
-  /// The path from the longest input that holds it; of an input itself, its name.
-  private func patternPath(_ path: SourcePath) -> SourcePath {
-    let slash = UInt8(ascii: "/")
-    let folders = inputs.map { $0.path.bytes.last == slash ? $0.path.bytes : $0.path.bytes + [slash] }
-    let holding = folders.filter { path.bytes.starts(with: $0) }.max { $0.count < $1.count }
-    return holding.map { SourcePath(bytes: path.bytes.dropFirst($0.count)) } ?? path.lastComponent
   }
 }
 

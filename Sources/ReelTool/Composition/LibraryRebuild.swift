@@ -44,7 +44,7 @@ struct LibraryRebuild: Sendable {
       }
       return library
     }
-    let prober = try AppContext.prober(settings, workers: AppContext.processors)
+    let prober = AppContext.prober(settings, workers: AppContext.processors)
     do {
       let view = try await rebuild(library, prober)
       await prober.close()

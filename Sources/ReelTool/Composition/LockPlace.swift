@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Glibc
 import ReelCore
 import ReelSource
@@ -35,15 +34,12 @@ struct LockPlace: Sendable {
     }
   }
 
-  /// Writes it whole or not at all.
+  /// Writes it whole or not at all, where links lead.
+  /// - Throws: ``CommandFailure``.
   func write(_ lock: LockFile) throws {
-    do {
-      try Data(LockText.text(lock).utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-    } catch {
-      let cause = (error as? CocoaError)?.underlying as? POSIXError
-      let reason = cause.map { SystemError(code: $0.code.rawValue, call: "write").reason } ?? "\(error)"
-      throw CommandFailure(.couldNotRun, "the lock file \(path) can't be written: \(reason)")
-    }
+    let file = try WholeFile(at: path)
+    try file.write(LockText.text(lock))
+    try file.finish(durably: true)
   }
 
   /// `file` as the lock names it.

@@ -41,7 +41,7 @@ struct MendSession: Sendable {
       skippedDirectories: [target.folder.flatMap { DirectoryIdentity(at: $0) }].compactMap(\.self))
     width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
     if target.replaces { claimed.protect(paths) }
-    prober = try AppContext.prober(settings, workers: width, mends: true)
+    prober = AppContext.prober(settings, workers: width, mends: true)
     mender = SandboxedMender(prober, isKept: true)
   }
 
@@ -98,8 +98,7 @@ struct MendSession: Sendable {
         MendDocument(
           path: path,
           result: .failure(
-            FileFailure(
-              code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error))))
+            FileFailure(telling: error, as: error.code))))
     case .candidate(let found):
       do throws(MendError) {
         return .document(MendDocument(path: found.path, result: .success(try mended(found, flag))))
@@ -110,9 +109,7 @@ struct MendSession: Sendable {
           MendDocument(
             path: found.path,
             result: .failure(
-              FileFailure(
-                code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told + help,
-                cause: error))
+              FileFailure(telling: error, as: error.code, help))
           ))
       }
     }
@@ -179,7 +176,7 @@ struct MendSession: Sendable {
     let report = ProbeReport(
       media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: ""))
     let facts = FixtureFacts(
-      path: file.path, patternPath: target.place(of: file.path, below: inputs), size: file.size,
+      path: file.path, patternPath: inputs.place(of: file.path), size: file.size,
       reading: .media(report))
     let findings = RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
     var options = options

@@ -49,7 +49,7 @@ struct MissingPosters: Sendable {
     }
     if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
     let width = settings.jobs ?? AppContext.processors
-    let prober = try AppContext.prober(settings, workers: width, makesPosters: true)
+    let prober = AppContext.prober(settings, workers: width, makesPosters: true)
     let catalog = try await orCommandFailure { () async throws(CatalogError) in try await place.writing() }
     var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
     if let to { stores.secretsAreFor = to }
@@ -231,8 +231,7 @@ struct MissingPosters: Sendable {
       try tell(
         path,
         .failure(
-          FileFailure(
-            code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)),
+          FileFailure(telling: error, as: error.code)),
         &count)
     }
     try await publish(made, in: store.uploader, at: store.place, &count)
@@ -276,12 +275,14 @@ struct MissingPosters: Sendable {
         if error.code.endsTheRun { throw CommandFailure(error) }
         // What was not begun is no failure.
         if error.code == .cancelled { continue }
-        if error.code == .conflict { await giveUp(key, in: store.destination) }
+        if error.code == .conflict {
+          // The next run draws another name.
+          _ = try? await catalog.giveUpPoster(key, in: store.destination)
+        }
         try tell(
           one.path,
           .failure(
-            FileFailure(
-              code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)),
+            FileFailure(telling: error, as: error.code)),
           &count)
       }
     }
@@ -298,11 +299,6 @@ struct MissingPosters: Sendable {
         one.made.path,
         isShown ? .success(PosterDocument.Made(poster: one.made.poster, file: file)) : .failure(lost), &count)
     }
-  }
-
-  /// The next run draws another name.
-  private func giveUp(_ key: ObjectKey, in destination: Destination) async {
-    _ = try? await catalog.giveUpPoster(key, in: destination)
   }
 
   /// The poster as it is stored now, or was by a run that died before its post showed it.

@@ -30,7 +30,7 @@ struct PictureSession: Sendable {
     isOneFile = paths.count == 1 && paths.allSatisfy { PictureTarget.kind(of: $0) != S_IFDIR }
     options = WalkOptions(followLinks: followLinks)
     width = settings.jobs ?? (isOneFile ? 1 : AppContext.processors)
-    prober = try AppContext.prober(settings, workers: width, makesPosters: !isOneFile)
+    prober = AppContext.prober(settings, workers: width, makesPosters: !isOneFile)
   }
 
   /// Of files, beside whatever else is done with them: no folder is entered, and no more than the processors are used.
@@ -42,7 +42,7 @@ struct PictureSession: Sendable {
     options.entersFolders = false
     self.options = options
     width = min(settings.jobs ?? AppContext.processors, AppContext.processors)
-    prober = try AppContext.prober(settings, workers: width, makesPosters: true)
+    prober = AppContext.prober(settings, workers: width, makesPosters: true)
   }
 
   /// How many bytes of pictures may wait for those before them.
@@ -122,8 +122,7 @@ struct PictureSession: Sendable {
       do throws(PosterError) {
         return PicturedFile(path: file.path, identity: file.identity, result: .success(try make(file, flag)))
       } catch {
-        let failure = FileFailure(
-          code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)
+        let failure = FileFailure(telling: error, as: error.code)
         return PicturedFile(
           path: file.path, identity: file.identity, result: .failure(failure),
           installation: error.code.isInstallation ? error : nil)
@@ -132,8 +131,7 @@ struct PictureSession: Sendable {
   }
 
   private static func unreadable<Output>(_ path: SourcePath, _ error: SourceError) -> PicturedFile<Output> {
-    let failure = FileFailure(
-      code: FileFailure.Code(rawValue: error.code.rawValue), message: error.told, cause: error)
+    let failure = FileFailure(telling: error, as: error.code)
     return PicturedFile(path: path, identity: nil, result: .failure(failure))
   }
 }

@@ -98,23 +98,25 @@ struct RelocationSession: Sendable {
         // The store is the one that was named.
         case .notLookedAt: break
         case .verified(let verified):
+          if problem != nil { return }
           do {
             let said = VerifiedObject(verified.object, in: to, verdict: verified.verdict)
             try OutputStream.standardOutput.write(try view.text(.verified(said)))
           } catch {
             problem = error
+            // Nobody reads any more: there is no use in going on, and nothing comes after.
+            withUnsafeCurrentTask { $0?.cancel() }
           }
         }
       }
     } catch {
-      throw CommandFailure(error)
+      throw problem ?? CommandFailure(error)
     }
     if let problem { throw problem }
     return view.count
   }
 
   private func write(_ sentence: String) throws {
-    let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(traits.sanitized(sentence) + "\n")
+    try OutputStream.standardOutput.write(TerminalTraits.standardOutput().text([sentence]))
   }
 }

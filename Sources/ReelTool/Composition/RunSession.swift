@@ -44,17 +44,14 @@ struct RunSession: Sendable {
     options.tellsKnownPosts = target != nil
     let (end, exit) = try await run(
       .files(inputs, walk), options, wantsResult: false, listsFiles: page != nil)
-    var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
-    report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
+    let report = report(of: end)
     if let page {
       let illustration = ReportIllustration(settings: settings, followLinks: walk.followLinks)
       let pictures = await illustration.pictures(of: end.wasInterrupted ? [] : end.files.pictured)
       let links = SourceLinks(from: page.path, workingFolder: WorkingFolder.path())
       try page.write(RunPage.html(report, end.files, pictures: pictures, links: links))
     }
-    try write(
-      json: { try RunDocument(report).json(pretty: $0) },
-      text: { report.text($0, listing: wereProblemsShown ? 0 : 20, hint: hint) })
+    try tell(report)
     return exit
   }
 
@@ -63,12 +60,7 @@ struct RunSession: Sendable {
     var options = options
     options.tellsKnownPosts = target != nil
     let (end, exit) = try await run(.queue(work), options, wantsResult: false)
-    var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
-    report.origin = .queue
-    report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
-    try write(
-      json: { try RunDocument(report).json(pretty: $0) },
-      text: { report.text($0, listing: wereProblemsShown ? 0 : 20, hint: hint) })
+    try tell(report(of: end, .queue))
     return exit
   }
 
@@ -80,8 +72,12 @@ struct RunSession: Sendable {
     // The object of one that is to go is looked for.
     options.tellsKnownPosts = true
     let (end, _) = try await run(.watch(feed, signals), options, wantsResult: false)
+    return report(of: end, .watch)
+  }
+
+  private func report(of end: End, _ origin: RunReport.Origin = .files) -> RunReport {
     var report = RunReport(end.summary, state: end.state, troubles: end.troubles)
-    report.origin = .watch
+    report.origin = origin
     report.trustsClientDigest = appContext.services.uploader.traits.trustsClientDigest
     return report
   }
@@ -213,7 +209,6 @@ struct RunSession: Sendable {
       } else {
         (await run.value, false)
       }
-    try await noted
     await listening
     await logging
     drawing.cancel()
@@ -223,6 +218,8 @@ struct RunSession: Sendable {
     await metrics?.writeLast(model.state)
     // Else both would keep each other.
     defer { watched?.feed.begin { _ in } }
+    // Only now: until here the display goes on drawing, and the numbers say that the run is on.
+    try await noted
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, files: await files,
       result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed)
@@ -299,8 +296,8 @@ struct RunSession: Sendable {
   }
 
   private var style: ProgressStyle {
-    let chosen = settings.progress.flatMap { ProgressStyle(rawValue: $0) } ?? .auto
-    let resolved = chosen.resolved(for: .standardError(), quiet: output.quiet || log != nil)
+    let resolved = (settings.progress ?? .auto).resolved(
+      for: .standardError(), quiet: output.quiet || log != nil)
     // Lines of a log would break the bars.
     return resolved == .bar && log != nil ? .plain : resolved
   }

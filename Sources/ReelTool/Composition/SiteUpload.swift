@@ -65,7 +65,7 @@ struct SiteUpload: Sendable {
     let progress = SiteUploadProgress(
       SiteUploadSummary(to: files.destination.name, url: files.url(of: SiteWriter.entry)),
       of: steps.reduce(media.count) { $0 + $1.count })
-    let drawing = stores.settings.progress == "none" ? nil : Task { await progress.draw() }
+    let drawing = stores.settings.progress == ProgressStyle.none ? nil : Task { await progress.draw() }
     let task = Task { () -> Result<Void, UploadError> in
       do throws(UploadError) {
         return .success(try await upload(steps, media, of: writer, progress))
@@ -264,8 +264,9 @@ private final class SiteUploadProgress: Sendable {
     while !Task.isCancelled {
       let now = summary
       await write(
-        "uploading: \(now.uploaded + now.unchanged) of \(HumanNumber.count(total, "file", "files")), "
-          + "\(HumanNumber.bytes(now.bytes)) sent")
+        TerminalTraits.standardError().redrawn(
+          "uploading: \(now.uploaded + now.unchanged) of \(HumanNumber.count(total, "file", "files")), "
+            + "\(HumanNumber.bytes(now.bytes)) sent"))
       try? await Task.sleep(for: .milliseconds(100))
     }
     await write("")

@@ -66,9 +66,7 @@ actor Sources {
   private func source(_ address: S3Address) async throws -> S3Source {
     if let known = buckets[address] { return known }
     // The command's settings, but for what they say of objects that are stored.
-    let access = try await Destinations(settings: settings, library: "", checkpoints: MemoryCheckpoints())
-      .bucket(
-        address)
+    let access = try await destinations.bucket(address)
     let source = S3Source(
       access.store, name: "", transport: access.transport, credentials: access.credentials, limits: limits)
     buckets[address] = source
@@ -77,7 +75,6 @@ actor Sources {
 
   private func source(_ address: WebAddress) throws -> WebSource {
     if web == nil {
-      let destinations = Destinations(settings: settings, library: "", checkpoints: MemoryCheckpoints())
       let rules = try destinations.httpRules()
       do throws(HTTPFailure) {
         web = try CurlTransport(rules)
@@ -87,6 +84,10 @@ actor Sources {
     }
     guard let web else { throw CommandFailure(.couldNotRun, "no connection can be made") }
     return WebSource(address, transport: web, limits: limits, staging: TemporaryStaging())
+  }
+
+  private var destinations: Destinations {
+    Destinations(settings: settings, library: "", checkpoints: MemoryCheckpoints())
   }
 
   /// What waits for a network is no time of a reader's, and has its own limit: six times as long.

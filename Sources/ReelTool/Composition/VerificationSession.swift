@@ -138,7 +138,6 @@ private actor VerificationPrinter {
   }
 
   private func write(_ text: String) async throws {
-    let result = await queue.run { Result { try OutputStream.standardOutput.write(text) } }
-    try result.get()
+    try await queue.run { try OutputStream.standardOutput.write(text) }
   }
 }

@@ -19,9 +19,12 @@ final class WatchFeed: FileFeed {
   }
 
   private struct State {
-    init(_ watches: [FolderWatch]) { self.watches = watches }
-
-    var watches: [FolderWatch]
+    /// What the watches are to be told, by whoever can't wait for them.
+    var changes: [(watch: Int, change: @Sendable (inout FolderWatch) -> Void)] = []
+    /// What is measured, as of the last look.
+    var numbers: WatchNumbers
+    /// Whether everything that was there at the beginning has been looked at, as of the last look.
+    var hasListed = false
     /// What they have found, and nobody has looked at yet.
     var found: [(watch: Int, finding: FolderWatch.Finding)] = []
     /// What is under way, by the numbers that the files have in the run.
@@ -36,9 +39,11 @@ final class WatchFeed: FileFeed {
     var announced: WatchNotice?
     private var isListed = false
 
+    init(_ numbers: WatchNumbers) { self.numbers = numbers }
+
     /// Whether everything that was there at the beginning has been looked at; true once.
     mutating func isNewlyListed() -> Bool {
-      guard !isListed, watches.allSatisfy({ $0.isListed || !$0.isThere }) else { return false }
+      guard !isListed, hasListed else { return false }
       isListed = true
       return true
     }
@@ -49,7 +54,13 @@ final class WatchFeed: FileFeed {
     let sidecar: FileDisposal.SidecarState
   }
 
+  /// Held for as long as a look takes, which a disk or a network may make long: only ``withWatches(_:)`` waits for it, and
+  /// only who hands out files calls that.
+  private let watches: Mutex<[FolderWatch]>
+  /// Never held for long.
   private let state: Mutex<State>
+  /// Of the folders that are watched.
+  private let paths: [SourcePath]
   private let disposals: Disposals
   private let sweeps = FileDisposal.Sweeps()
   private let secondLook: Duration
@@ -67,7 +78,9 @@ final class WatchFeed: FileFeed {
     _ watches: [FolderWatch], disposals: Disposals, secondLook: Duration, services: IngestServices,
     onListed: @escaping @Sendable () -> Void
   ) throws {
-    state = Mutex(State(watches))
+    state = Mutex(State(WatchNumbers(watches)))
+    self.watches = Mutex(watches)
+    paths = watches.map(\.path)
     (self.disposals, self.secondLook, self.services) = (disposals, secondLook, services)
     self.onListed = onListed
     guard let alarm = Alarm() else {
@@ -81,9 +94,8 @@ final class WatchFeed: FileFeed {
 
   /// Has it told of the first folder once the run has begun.
   func announce(_ code: WatchNotice.Code, _ message: String) {
-    state.withLock { state in
-      state.announced = state.watches.first.map { WatchNotice(path: $0.path, code: code, message: message) }
-    }
+    let notice = paths.first.map { WatchNotice(path: $0, code: code, message: message) }
+    state.withLock { $0.announced = notice }
   }
 
   /// Whether there is nothing to be told.
@@ -91,11 +103,30 @@ final class WatchFeed: FileFeed {
 
   /// What is to be measured.
   var numbers: WatchNumbers {
-    state.withLock { state in
-      WatchNumbers(
-        waiting: state.watches.reduce(0) { $0 + $1.waiting },
-        folders: state.watches.map { ($0.path.text, $0.isThere) })
+    // While a look is on, those of the one before.
+    _ = watches.withLockIfAvailable { use(&$0) { _ in } }
+    return state.withLock { $0.numbers }
+  }
+
+  /// - Parameter body: may take as long as a disk or a network does.
+  private func withWatches<Value: Sendable>(_ body: (inout [FolderWatch]) -> Value) -> Value {
+    watches.withLock { use(&$0, body) }
+  }
+
+  /// Tells the watches what they are to be told, and has `body` use them.
+  private func use<Value: Sendable>(
+    _ watches: inout [FolderWatch], _ body: (inout [FolderWatch]) -> Value
+  ) -> Value {
+    let changes = state.withLock { state in
+      defer { state.changes = [] }
+      return state.changes
     }
+    for (watch, change) in changes { change(&watches[watch]) }
+    let value = body(&watches)
+    let hasListed = watches.allSatisfy { $0.isListed || !$0.isThere }
+    let numbers = WatchNumbers(watches)
+    state.withLock { ($0.numbers, $0.hasListed) = (numbers, hasListed) }
+    return value
   }
 
   // MARK: Handing out
@@ -130,7 +161,7 @@ final class WatchFeed: FileFeed {
       if state.withLock({ $0.isNewlyListed() }) { onListed() }
       if !isFound {
         FolderWatch.wait(
-          for: state.withLock { $0.watches }, or: alarm.descriptor, at: now, atMost: .seconds(2))
+          for: withWatches { $0 }, or: alarm.descriptor, at: now, atMost: .seconds(2))
         alarm.clear()
       }
     }
@@ -139,14 +170,14 @@ final class WatchFeed: FileFeed {
 
   /// Whether there is anything to be looked at.
   private func look(upTo count: Int) -> Bool {
-    state.withLock { state in
-      if state.found.isEmpty {
-        state.found = state.watches.indices.flatMap { index in
-          state.watches[index].next(upTo: count, at: now, Date()).map { (index, $0) }
-        }
+    guard state.withLock({ $0.found.isEmpty }) else { return true }
+    let found = withWatches { watches in
+      watches.indices.flatMap { index in
+        watches[index].next(upTo: count, at: now, Date()).map { (watch: index, finding: $0) }
       }
-      return !state.found.isEmpty
     }
+    state.withLock { $0.found = found }
+    return !found.isEmpty
   }
 
   /// Those that are ready do not wait for others that are slow to read.
@@ -166,15 +197,14 @@ final class WatchFeed: FileFeed {
   private func take(_ finding: FolderWatch.Finding, of watch: Int) -> WalkItem? {
     switch finding {
     case .notice(let notice):
-      let path = state.withLock { $0.watches[watch].path }
-      tell(WatchNotice(notice, of: path))
+      tell(WatchNotice(notice, of: paths[watch]))
       return nil
     case .failed(let path, let error):
       number(nil)
       return .failed(path, error)
     case .file(let file, let rest):
       if rest < secondLook, !file.isRemote, looksCutOff(file) {
-        let waits = state.withLock { $0.watches[watch].looksCutOff(file, after: rest, at: now) }
+        let waits = withWatches { $0[watch].looksCutOff(file, after: rest, at: now) }
         if waits {
           tell(
             WatchNotice(
@@ -284,7 +314,7 @@ final class WatchFeed: FileFeed {
     // It lies where it is to go.
     case .success(file.path): forget(file)
     case .success(let place):
-      state.withLock { $0.watches[watch].left(file.path) }
+      change(watch) { $0.left(file.path) }
       forget(file)
       let message = place.map { "it is \($0) now" } ?? "it was removed"
       tell(WatchNotice(path: file.path, code: reason == nil ? .disposed : .rejected, message: message))
@@ -292,7 +322,7 @@ final class WatchFeed: FileFeed {
       switch error.code {
       case .sourceChanged: changed(file, watch)
       case .notFound where access(file.path.text, F_OK) != 0:
-        state.withLock { $0.watches[watch].left(file.path) }
+        change(watch) { $0.left(file.path) }
         forget(file)
       default:
         // Each further try that fails says the same.
@@ -306,23 +336,25 @@ final class WatchFeed: FileFeed {
 
   private func forget(_ file: FoundFile) { state.withLock { $0.postponements.forget(file.path) } }
 
+  /// Has a watch told of something before it looks again.
+  private func change(_ watch: Int, _ change: @escaping @Sendable (inout FolderWatch) -> Void) {
+    state.withLock { $0.changes.append((watch, change)) }
+  }
+
   /// It is given again once it has rested.
   private func changed(_ file: FoundFile, _ watch: Int) {
-    let message = state.withLock { state in
-      state.watches[watch].changed(file.path, at: now)
-      return state.postponements.changed(file.path, at: now)
-    }
+    let now = now
+    change(watch) { $0.changed(file.path, at: now) }
+    let message = state.withLock { $0.postponements.changed(file.path, at: now) }
     alarm.ring()
     if let message { tell(WatchNotice(path: file.path, code: .postponed, message: message)) }
   }
 
   /// - Parameter failure: why, unless that was told.
   private func retry(_ file: FoundFile, _ watch: Int, because failure: FileFailure? = nil) {
-    let message = state.withLock { state in
-      let (delay, message) = state.postponements.failed(file.path, failure, at: now)
-      state.watches[watch].retry(file.path, file.identity, after: delay, at: now)
-      return message
-    }
+    let now = now
+    let (delay, message) = state.withLock { $0.postponements.failed(file.path, failure, at: now) }
+    change(watch) { $0.retry(file.path, file.identity, after: delay, at: now) }
     // It is waited for with another deadline than before.
     alarm.ring()
     if let message { tell(WatchNotice(path: file.path, code: .postponed, message: message)) }
@@ -356,6 +388,13 @@ private struct Alarm {
   func clear() {
     var bytes = [UInt8](repeating: 0, count: 64)
     while read(reading.rawValue, &bytes, bytes.count) > 0 {}
+  }
+}
+
+extension WatchNumbers {
+  fileprivate init(_ watches: [FolderWatch]) {
+    self.init(
+      waiting: watches.reduce(0) { $0 + $1.waiting }, folders: watches.map { ($0.path.text, $0.isThere) })
   }
 }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ReelCore
 import ReelIngest
+import ReelSandbox
 import ReelTerminal
 import ReelStorage
 import ReelValidation
@@ -54,7 +55,7 @@ struct TerminalOptions: ParsableArguments {
 struct ReadingOptions: ParsableArguments {
   @Option(
     help: "How the worker is sandboxed: auto uses what the system offers, strict requires all of it.")
-  var isolation: IsolationChoice?
+  var isolation: IsolationRequest?
 
   @Option(
     help: ArgumentHelp("The path of reel-probe-worker, if it is not next to reel.", valueName: "file"),
@@ -74,9 +75,7 @@ struct ReadingOptions: ParsableArguments {
   }
 }
 
-enum IsolationChoice: String, ExpressibleByArgument, CaseIterable {
-  case auto, strict, none
-}
+extension IsolationRequest: ExpressibleByArgument {}
 
 /// How files at addresses are looked into.
 struct AddressOptions: ParsableArguments {
@@ -98,7 +97,7 @@ struct RunOutputOptions: ParsableArguments {
   var events: String?
 
   @Option(help: "How progress is shown on stderr (default: auto).")
-  var progress: ProgressChoice?
+  var progress: ProgressStyle?
 
   @Flag(name: [.short, .long], help: "Show no progress.")
   var quiet = false
@@ -119,9 +118,7 @@ struct RunOutputOptions: ParsableArguments {
   var json = false
 }
 
-enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
-  case auto, bar, plain, none
-}
+extension ProgressStyle: ExpressibleByArgument {}
 
 extension LogLevel: ExpressibleByArgument {}
 
@@ -222,7 +219,7 @@ struct OnceOptions: ParsableArguments {
   @Option(
     help:
       "What to do with a video that is already published: skip it, or publish it again (allow).")
-  var duplicates: DuplicatesChoice = .skip
+  var duplicates: DuplicateHandling = .skip
 
   @Flag(help: "Show what would happen without writing anything.")
   var dryRun = false
@@ -273,9 +270,7 @@ struct MendList: ExpressibleByArgument, Hashable, Sendable {
   static var allValueStrings: [String] { possible.map(\.rawValue) + ["none"] }
 }
 
-enum DuplicatesChoice: String, ExpressibleByArgument, CaseIterable {
-  case skip, allow
-}
+extension DuplicateHandling: ExpressibleByArgument {}
 
 extension GlobPattern {
   /// - Throws: ``CommandFailure`` when one is not a pattern.
@@ -331,8 +326,8 @@ extension Settings {
       catalog: library.catalog.map { CatalogSetting(address: $0, isArgument: true) },
       to: intake?.to, author: intake?.author, authorName: intake?.authorName,
       publicBaseURL: store?.publicBaseURL, mode: intake?.mode, jobs: jobs, worker: reading?.worker,
-      deadline: reading?.deadline, isolation: reading?.isolation?.rawValue,
-      progress: output?.progress?.rawValue, logLevel: output?.logLevel?.rawValue,
+      deadline: reading?.deadline, isolation: reading?.isolation,
+      progress: output?.progress, logLevel: output?.logLevel,
       limitRate: intake?.limitRate, maxSize: intake?.maxSize,
       uploads: intake?.uploads, posters: intake?.posters?.rawValue, posterSize: intake?.posterSize,
       mend: intake?.mend, maxRead: addresses?.maxRead,
@@ -356,7 +351,7 @@ extension StoreSettings {
   init(_ options: BucketOptions) {
     self.init(
       endpoint: options.endpoint, region: options.region, pathStyle: options.pathStyle,
-      profile: options.profile, credentials: options.credentials?.rawValue, caFile: options.caFile,
+      profile: options.profile, credentials: options.credentials, caFile: options.caFile,
       proxy: options.proxy, insecureHTTP: options.insecureHTTP ? true : nil)
   }
 }
@@ -368,9 +363,9 @@ extension IntakeOptions {
     options.metadata = PostMetadata(authorID: author, authorName: authorName)
     options.defaultMetadata = PostMetadata(authorID: settings.author, authorName: settings.authorName)
     options.trustSidecars = trustSidecars
-    options.duplicates = once?.duplicates == .allow ? .allow : .skip
+    options.duplicates = once?.duplicates ?? .skip
     options.dryRun = once?.dryRun ?? false
-    options.jobs = min(settings.jobs ?? min(64, max(4, AppContext.processors * 2)), DescriptorLimit.jobs)
+    options.jobs = AppContext.jobs(settings)
     if let limit = settings.maxSize { options.maxSize = limit.bytes }
     options.posters = settings.posters.flatMap { IngestOptions.Posters(rawValue: $0) } ?? .none
     if let size = settings.posterSize { options.poster.size = size }

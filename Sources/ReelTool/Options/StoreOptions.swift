@@ -84,7 +84,7 @@ struct BucketOptions: ParsableArguments {
     help:
       "Where credentials come from: the environment and shared files, or the metadata endpoint of a container or a virtual machine (default: local)."
   )
-  var credentials: CredentialsChoice?
+  var credentials: CredentialPlace?
 
   @Option(
     help: ArgumentHelp(
@@ -113,6 +113,4 @@ struct BucketOptions: ParsableArguments {
   }
 }
 
-enum CredentialsChoice: String, ExpressibleByArgument, CaseIterable {
-  case local, container, instance
-}
+extension CredentialPlace: ExpressibleByArgument {}

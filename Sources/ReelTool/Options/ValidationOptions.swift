@@ -33,7 +33,7 @@ struct ValidationOptions: ParsableArguments {
   /// Everything for reading and judging `paths`.
   func session(_ paths: [String]) async throws -> ValidationSession {
     let flags = Settings(
-      worker: reading.worker, deadline: reading.deadline, isolation: reading.isolation?.rawValue,
+      worker: reading.worker, deadline: reading.deadline, isolation: reading.isolation,
       maxRead: addresses.maxRead, store: StoreSettings(addresses.bucket))
     let settings = try SettingsReader.read(flags: flags, file: config)
     let policy = try PolicyFiles.policy(self.policy ?? PolicyLibrary.sanity)
@@ -43,7 +43,7 @@ struct ValidationOptions: ParsableArguments {
     return ValidationSession(
       inputs: try await Sources.inputs(RawArguments.paths(paths), settings), followLinks: reading.followLinks,
       filter: filter, policy: policy,
-      prober: try AppContext.prober(settings, workers: workers), width: workers * 2,
+      prober: AppContext.prober(settings, workers: workers), width: workers * 2,
       illustration: ReportIllustration(settings: settings, followLinks: reading.followLinks))
   }
 }

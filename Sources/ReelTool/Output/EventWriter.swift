@@ -10,13 +10,18 @@ struct EventTarget: Sendable {
   let owner: Descriptor?
   /// The report moves to stderr then.
   let isStandardOutput: Bool
+  /// Whether what an earlier run wrote goes before the first event.
+  var isBegunAnew = false
 
   /// Opens `FILE`, `-` or `fd:N`; nil when nothing was asked for.
+  /// A file keeps its content until there are events.
   /// - Parameter appends: whether a file is added to, not begun anew.
   /// - Throws: ``CommandFailure`` when it can't be opened, before anything else is done.
   static func open(_ name: String?, appends: Bool = false) throws -> EventTarget? {
     guard let name else { return nil }
-    if name == "-" { return EventTarget(stream: .standardOutput, owner: nil, isStandardOutput: true) }
+    if OutputStream.isStandardOutput(SourcePath(name)) {
+      return EventTarget(stream: .standardOutput, owner: nil, isStandardOutput: true)
+    }
     if name.hasPrefix("fd:") { return try inherited(name) }
     guard mayBeReplaced(name) else {
       throw CommandFailure(
@@ -24,14 +29,14 @@ struct EventTarget: Sendable {
       )
     }
     let descriptor = Glibc.open(
-      name, O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC | O_NOCTTY, 0o600)
+      name, O_WRONLY | O_CREAT | (appends ? O_APPEND : 0) | O_CLOEXEC | O_NOCTTY, 0o600)
     guard descriptor >= 0 else {
       throw CommandFailure(
         .couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")
     }
     return EventTarget(
       stream: OutputStream(descriptor: descriptor), owner: Descriptor(adopting: descriptor),
-      isStandardOutput: false)
+      isStandardOutput: false, isBegunAnew: !appends)
   }
 
   /// A file with content is the log of an earlier run, or none of ours: `--events clips/*` would end a video.
@@ -64,10 +69,13 @@ struct EventWriter: Sendable {
   func write(_ events: IngestEvents) async throws {
     let queue = BlockingQueue(label: "reel.events", width: 1)
     let lines = EventLines()
+    if target.isBegunAnew {
+      // A pipe or a device has no length.
+      await queue.run { [target] in _ = ftruncate(target.stream.descriptor, 0) }
+    }
     for await batch in events.batches() {
       let bytes = try lines.lines(batch)
-      let result = await queue.run { [target] in Result { try target.stream.write(bytes) } }
-      try result.get()
+      try await queue.run { [target] in try target.stream.write(bytes) }
       try await passedOn(batch)
     }
   }
@@ -82,6 +90,18 @@ struct OutputStream: Sendable {
 
   static let standardOutput = OutputStream(descriptor: STDOUT_FILENO)
   static let standardError = OutputStream(descriptor: STDERR_FILENO)
+
+  /// Whether `path` is `-`, or another name for standard output, such as `/dev/stdout`: that would be opened once more,
+  /// and what is written to both would lie over each other in a file.
+  static func isStandardOutput(_ path: SourcePath) -> Bool {
+    if path.bytes == [UInt8(ascii: "-")] { return true }
+    var output = stat()
+    // What goes nowhere is under nobody's feet.
+    guard path.mayBeDescriptor, path.text != "/dev/null", let there = PictureTarget.status(of: path),
+      fstat(STDOUT_FILENO, &output) == 0
+    else { return false }
+    return there.st_dev == output.st_dev && there.st_ino == output.st_ino
+  }
 
   /// Whether what is written to one shows up in the other: they are one terminal, file or pipe.
   func isSamePlace(as other: OutputStream) -> Bool {

@@ -213,13 +213,3 @@ final class MendDraft: SourceHandle {
     MendError(.notWritten, "\(path.text) can't be written: \(error.reason)")
   }
 }
-
-extension SourcePath {
-  fileprivate func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    let bytes = bytes.map(CChar.init(bitPattern:)) + [0]
-    return bytes.withUnsafeBufferPointer { buffer in
-      // Never empty.
-      buffer.baseAddress.map(body) ?? "".withCString(body)
-    }
-  }
-}

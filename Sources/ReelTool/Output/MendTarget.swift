@@ -38,7 +38,7 @@ struct MendTarget: Sendable {
       }
       return file
     }
-    let place = place(of: source, below: inputs)
+    let place = inputs.place(of: source)
     // What leads out of the folder is only a name in it.
     let parts = place.bytes.split(separator: UInt8(ascii: "/"))
     let isInside = !parts.contains { $0.elementsEqual("..".utf8) || $0.elementsEqual(".".utf8) }
@@ -49,11 +49,13 @@ struct MendTarget: Sendable {
     }
     return path
   }
+}
 
+extension [SourceInput] {
   /// The path from the longest input that holds it; of an input itself, its name.
-  func place(of path: SourcePath, below inputs: [SourceInput]) -> SourcePath {
+  func place(of path: SourcePath) -> SourcePath {
     let slash = UInt8(ascii: "/")
-    let folders = inputs.map { $0.path.bytes.last == slash ? $0.path.bytes : $0.path.bytes + [slash] }
+    let folders = map { $0.path.bytes.last == slash ? $0.path.bytes : $0.path.bytes + [slash] }
     let holding = folders.filter { path.bytes.starts(with: $0) }.max { $0.count < $1.count }
     return holding.map { SourcePath(bytes: path.bytes.dropFirst($0.count)) } ?? path.lastComponent
   }

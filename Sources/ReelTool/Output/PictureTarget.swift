@@ -1,6 +1,7 @@
 import Glibc
 import ReelCore
 import ReelIngest
+import ReelSource
 
 /// Where pictures go: into a file, a folder, or to standard output.
 enum PictureTarget: Sendable {
@@ -13,7 +14,7 @@ enum PictureTarget: Sendable {
   ///   - isOnePicture: whether there is no more than one.
   /// - Throws: ``CommandFailure`` for several pictures in one file, and for a terminal.
   init(_ path: SourcePath, isOnePicture: Bool) throws {
-    if Self.isStandardOutput(path) {
+    if OutputStream.isStandardOutput(path) {
       guard isOnePicture else {
         throw CommandFailure(
           .usage, "-o \(path.text) takes one picture, and there may be several; name a folder (-o FOLDER/)")
@@ -31,16 +32,6 @@ enum PictureTarget: Sendable {
         .usage, "\(path.text) takes one picture, and there may be several; name a folder (-o \(path.text)/)")
     }
     self = isFolder ? .folder(path) : .file(path)
-  }
-
-  /// Whether it is `-`, or another name for it, such as `/dev/stdout`.
-  private static func isStandardOutput(_ path: SourcePath) -> Bool {
-    if path.bytes == [UInt8(ascii: "-")] { return true }
-    var output = stat()
-    guard path.mayBeDescriptor, let there = status(of: path), fstat(STDOUT_FILENO, &output) == 0 else {
-      return false
-    }
-    return there.st_dev == output.st_dev && there.st_ino == output.st_ino
   }
 
   /// Whether pictures go to standard output.
@@ -81,20 +72,7 @@ struct PictureWriter {
   /// Names that were given in the folder.
   private var taken: Set<[UInt8]> = []
   /// The files that pictures are made of.
-  private var sources: Set<FileNumber> = []
-
-  /// What a name stands for, whichever it is.
-  private struct FileNumber: Hashable {
-    let device: UInt64
-    let inode: UInt64
-  }
-
-  /// What became of a picture that was to take the place of no file.
-  private enum Placing {
-    case done
-    /// Another file is there.
-    case occupied
-  }
+  private var sources: Set<DirectoryIdentity> = []
 
   /// - Throws: ``CommandFailure`` when the folder can't be made, or what is in the place of the picture stays there.
   init(_ target: PictureTarget, replacesPictures: Bool) throws {
@@ -106,7 +84,7 @@ struct PictureWriter {
 
   /// Remembers a file that a picture is made of, so that it is never replaced.
   mutating func spare(_ source: FileIdentity) {
-    sources.insert(FileNumber(device: source.device, inode: source.inode))
+    sources.insert(DirectoryIdentity(device: source.device, inode: source.inode))
   }
 
   /// Writes the picture of `source`, and gives where it is now.
@@ -124,10 +102,7 @@ struct PictureWriter {
     case .folder(let folder):
       let path = folder.appending(name(for: source, in: folder))
       do throws(SystemError) {
-        switch try Self.place(bytes, at: path) {
-        case .done: return path
-        case .occupied: break
-        }
+        if try Self.place(bytes, at: path) { return path }
       } catch {
         guard error.isAboutName else { throw Self.failure(path, error) }
         throw FileFailure(code: "nameRefused", message: "\(path.text) can't be written: \(error.reason)")
@@ -189,7 +164,8 @@ struct PictureWriter {
   // MARK: What is there
 
   private func isSource(_ status: stat?) -> Bool {
-    status.map { sources.contains(FileNumber(device: UInt64($0.st_dev), inode: UInt64($0.st_ino))) } ?? false
+    status.map { sources.contains(DirectoryIdentity(device: UInt64($0.st_dev), inode: UInt64($0.st_ino))) }
+      ?? false
   }
 
   /// Whether it is a regular file that is empty or begins like a JPEG, and no source.
@@ -230,15 +206,7 @@ struct PictureWriter {
   private static func bytes(of path: SourcePath, atMost count: Int) -> [UInt8]? {
     let number = path.withCString { open($0, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) }
     guard number >= 0 else { return nil }
-    let file = Descriptor(adopting: number)
-    var bytes: [UInt8] = []
-    while bytes.count < count {
-      var piece = [UInt8](repeating: 0, count: min(count - bytes.count, 1 << 20))
-      let got = pread(file.rawValue, &piece, piece.count, off_t(bytes.count))
-      guard got > 0 else { return got == 0 ? bytes : nil }
-      bytes += piece.prefix(got)
-    }
-    return bytes
+    return try? Descriptor(adopting: number).readToEnd(limit: count)
   }
 
   // MARK: Writing
@@ -274,20 +242,21 @@ struct PictureWriter {
   }
 
   /// Beside it first, then in a place that no file has.
-  private static func place(_ bytes: [UInt8], at path: SourcePath) throws(SystemError) -> Placing {
-    guard ownStatus(of: path) == nil else { return .occupied }
+  /// - Returns: false when a file is there.
+  private static func place(_ bytes: [UInt8], at path: SourcePath) throws(SystemError) -> Bool {
+    guard ownStatus(of: path) == nil else { return false }
     let passing = passing(for: path)
     defer { _ = passing.withCString { unlink($0) } }
     try fill(passing, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, bytes)
     // A second name never replaces a file.
     let result = passing.withCString { from in path.withCString { link(from, $0) } }
-    if result == 0 { return .done }
+    if result == 0 { return true }
     let error = SystemError.last("link")
-    if error.code == EEXIST { return .occupied }
+    if error.code == EEXIST { return false }
     guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
     // A file system without second names; that nothing is there was seen above.
     try rename(passing, to: path)
-    return .done
+    return true
   }
 
   private static func rename(_ path: SourcePath, to other: SourcePath) throws(SystemError) {
@@ -305,14 +274,7 @@ struct PictureWriter {
 
   private static func fill(_ path: SourcePath, _ flags: Int32, _ bytes: [UInt8]) throws(SystemError) {
     let number = try retryingInterrupts("open") { path.withCString { open($0, flags | O_CLOEXEC, 0o666) } }
-    let file = Descriptor(adopting: number)
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = try retryingInterrupts("write") {
-        rest.withUnsafeBytes { Glibc.write(file.rawValue, $0.baseAddress, $0.count) }
-      }
-      rest = rest.dropFirst(count)
-    }
+    try Descriptor(adopting: number).write(all: bytes)
   }
 
   private static func failure(_ path: SourcePath, _ error: SystemError) -> CommandFailure {
@@ -327,11 +289,11 @@ extension SystemError {
 
 extension SourcePath {
   /// Whether it may stand for a file that is open, such as `/dev/fd/3`: who opened that one looks at no other.
-  fileprivate var mayBeDescriptor: Bool {
+  var mayBeDescriptor: Bool {
     ["/dev/", "/proc/"].contains { bytes.starts(with: $0.utf8) }
   }
 
-  fileprivate func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+  func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
     let bytes = bytes.map(CChar.init(bitPattern:)) + [0]
     return bytes.withUnsafeBufferPointer { buffer in
       // Never empty.

@@ -2,6 +2,7 @@ import ReelCore
 import ReelIngest
 import ReelLibrary
 import ReelTerminal
+import Synchronization
 
 /// Shows a run on stderr: events as they come, bars or lines on a clock.
 actor ProgressDisplay {
@@ -15,6 +16,8 @@ actor ProgressDisplay {
   private var pending: [IngestEvent] = []
   private(set) var troubles = ProblemList()
   private var isBroken = false
+  /// What the run waits for, until a frame is drawn below it.
+  private let told = ToldLines()
 
   /// - Parameter showsProblems: whether a file that failed gets a line as it ends; warnings get one always.
   init(style: ProgressStyle, showsProblems: Bool, isOfWatch: Bool = false) {
@@ -40,12 +43,15 @@ actor ProgressDisplay {
   /// Draws until cancelled, and leaves a clean line behind.
   func draw(_ model: IngestModel) async {
     guard style == .bar || style == .plain else { return }
+    // Lines that others write would stand where the bars are drawn over.
+    if style == .bar { LongWait.tell(by: { [told] in told.add($0) }) }
     // A run that is over at once needs no progress.
     try? await Task.sleep(for: interval)
     while !Task.isCancelled {
       await show(await model.state)
       try? await Task.sleep(for: interval)
     }
+    LongWait.tell(by: nil)
     await end(await model.state)
   }
 
@@ -57,7 +63,7 @@ actor ProgressDisplay {
     pending = []
     switch style {
     case .bar:
-      let above = events.flatMap { ProblemSummary.lines(for: $0, traits) }
+      let above = traits.lines(told.take()) + events.flatMap { ProblemSummary.lines(for: $0, traits) }
       await write(bars.frame(state, throughput: speed, above: above, traits: traits))
     case .plain:
       let lines = plain.lines(for: events, state, throughput: speed, at: now, traits: traits)
@@ -68,7 +74,8 @@ actor ProgressDisplay {
 
   private func end(_ state: IngestState) async {
     let traits = TerminalTraits.standardError()
-    let lines = pending.flatMap { ProblemSummary.lines(for: $0, traits) }
+    let lines =
+      traits.lines(told.take()) + pending.flatMap { ProblemSummary.lines(for: $0, traits) }
     pending = []
     let cleared = style == .bar ? bars.clear(traits: traits) : ""
     await write(cleared + lines.map { $0 + "\n" }.joined())
@@ -97,13 +104,40 @@ extension IngestEvent.Body {
   }
 }
 
+/// Sentences that are to be shown.
+private final class ToldLines: Sendable {
+  private let sentences = Mutex<[String]>([])
+
+  func add(_ sentence: String) { sentences.withLock { $0.append(sentence) } }
+
+  /// Those since the last call.
+  func take() -> [String] {
+    sentences.withLock { sentences in
+      defer { sentences = [] }
+      return sentences
+    }
+  }
+}
+
 /// Says on standard error what a run waits for, so that nobody takes it for a hang.
 enum LongWait {
+  /// What shows it while bars are drawn; nil where nothing is drawn.
+  private static let display = Mutex<(@Sendable (String) -> Void)?>(nil)
+
+  /// - Parameter show: given each sentence, and not to take long; nil for standard error itself.
+  static func tell(by show: (@Sendable (String) -> Void)?) { display.withLock { $0 = show } }
+
   /// One line, over whatever line is being drawn there.
   static func tell(_ hold: LockHolder) { tell(hold.sentence) }
 
   /// As ``tell(_:)``.
   static func tell(_ sentence: String) {
+    // Within the lock: who takes the display away shows what it was given.
+    let isShown = display.withLock { show in
+      show?("reel: " + sentence)
+      return show != nil
+    }
+    if isShown { return }
     let clearing = TerminalTraits.standardError().isTerminal ? "\r\u{1B}[2K" : ""
     // Who does not read what we say waits all the same.
     try? OutputStream.standardError.write(clearing + "reel: " + SanitizedText.line(sentence) + "\n")

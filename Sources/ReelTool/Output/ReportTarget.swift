@@ -66,7 +66,7 @@ struct ReportTarget: ExpressibleByArgument {
       parts.last?.isEmpty == false
     else { return nil }
     self.kind = kind
-    path = parts.count > 1 && parts[1] != "-" ? parts[1] : nil
+    path = parts.count > 1 && !OutputStream.isStandardOutput(SourcePath(parts[1])) ? parts[1] : nil
   }
 
   static var allValueStrings: [String] { ReportKind.names.map { "\($0)[=FILE]" } }

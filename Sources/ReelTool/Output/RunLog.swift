@@ -9,7 +9,7 @@ struct RunLog: Sendable {
 
   /// Nil where nothing is logged.
   init?(_ settings: Settings) {
-    guard let level = settings.logLevel.flatMap({ LogLevel(rawValue: $0) }) else { return nil }
+    guard let level = settings.logLevel else { return nil }
     self.level = level
   }
 

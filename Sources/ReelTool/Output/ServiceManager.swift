@@ -6,6 +6,8 @@ struct ServiceManager: Sendable {
   private let watchdog: Duration?
 
   private static let alive = "WATCHDOG=1"
+  /// What it looks at in the environment.
+  static let variables = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
 
   init(environment: [String: String]) {
     socket = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }

@@ -1,6 +1,9 @@
 import FoundationEssentials
 import Glibc
 import ReelCore
+import ReelRemoteStorage
+import ReelSandbox
+import ReelTerminal
 
 /// Everything that flags, environment and configuration file can set, as one typed value.
 /// Nil where nobody said anything, and Reel's own default counts.
@@ -24,10 +27,10 @@ struct Settings: Sendable {
   var worker: String?
   /// Seconds that reading one file may take.
   var deadline: Double?
-  var isolation: String?
-  var progress: String?
-  /// How much is logged, as ``LogLevel`` writes it; nil for nothing.
-  var logLevel: String?
+  var isolation: IsolationRequest?
+  var progress: ProgressStyle?
+  /// How much is logged; nil for nothing.
+  var logLevel: LogLevel?
   /// Bytes a second for all uploads together, as ``ByteRate`` reads them.
   var limitRate: String?
   /// The largest file that is taken in.
@@ -63,8 +66,8 @@ struct StoreSettings: Sendable {
   var pathStyle: Bool?
   /// A profile in AWS's shared files.
   var profile: String?
-  /// Where credentials come from: `local`, `container`, `instance`.
-  var credentials: String?
+  /// Where credentials come from.
+  var credentials: CredentialPlace?
   /// A file with a service account's key (JSON).
   var serviceAccount: String?
   /// The id of the project whose Firestore keeps the posts.

@@ -34,14 +34,14 @@ struct SettingsReader {
       mode: text(.mode), jobs: try number(.jobs, within: 1...64),
       nameLength: try number(.nameLength, within: 16...64), worker: text(.worker),
       deadline: try seconds(.deadline),
-      isolation: try choice(.isolation, IsolationChoice.allCases.map(\.rawValue)),
-      progress: try choice(.progress, ProgressChoice.allCases.map(\.rawValue)),
-      logLevel: try choice(.logLevel, LogLevel.allCases.map(\.rawValue)),
-      limitRate: text(.limitRate), maxSize: try size(.maxSize),
+      isolation: try choice(.isolation), progress: try choice(.progress), logLevel: try choice(.logLevel),
+      limitRate: text(.limitRate),
+      maxSize: try value(.maxSize, "a size like 20GB or 512MiB, or none", SizeLimit.init),
       uploads: try number(.uploads, within: 1...64),
-      posters: try choice(.posters, PostersChoice.allCases.map(\.rawValue)),
+      posters: try (choice(.posters) as PostersChoice?)?.rawValue,
       posterSize: try number(.posterSize, within: PosterOptions.sizes),
-      mend: try mendList(.mend), maxRead: try readLimit(.maxRead),
+      mend: try value(.mend, MendList.choices, MendList.init),
+      maxRead: try value(.maxRead, "a size like 64MiB or 1GB, at least 64KiB", ReadLimit.init),
       store: try store())
   }
 
@@ -49,7 +49,7 @@ struct SettingsReader {
     StoreSettings(
       endpoint: text(.endpoint), region: text(.region),
       pathStyle: try yesOrNo(.pathStyle), profile: text(.profile),
-      credentials: try choice(.credentials, CredentialsChoice.allCases.map(\.rawValue)),
+      credentials: try choice(.credentials),
       serviceAccount: text(.serviceAccount), project: text(.project),
       caFile: text(.caFile), proxy: text(.proxy),
       insecureHTTP: try yesOrNo(.insecureHTTP),
@@ -65,66 +65,34 @@ struct SettingsReader {
     return text
   }
 
-  private func choice(_ key: SettingKey, _ choices: [String]) throws -> String? {
+  /// - Parameters:
+  ///   - form: what a value is, as the end of a sentence.
+  ///   - parse: nil for what is none.
+  private func value<Value>(
+    _ key: SettingKey, _ form: String, _ parse: (String) -> Value?
+  ) throws -> Value? {
     guard let text = text(key) else { return nil }
-    guard choices.contains(text) else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the setting \(key.rawValue) is \"\(text)\"; it must be one of \(choices.joined(separator: ", "))")
+    guard let value = parse(text) else {
+      throw CommandFailure(.couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it must be \(form)")
     }
-    return text
+    return value
   }
 
-  private func number(
-    _ key: SettingKey, within range: ClosedRange<Int>
-  ) throws -> Int? {
-    guard let text = text(key) else { return nil }
-    guard let number = Int(text), range.contains(number) else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the setting \(key.rawValue) is \"\(text)\"; it must be a whole number from \(range.lowerBound) to \(range.upperBound)"
-      )
-    }
-    return number
+  private func choice<Choice: CaseIterable & RawRepresentable<String>>(_ key: SettingKey) throws -> Choice? {
+    let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+    return try value(key, "one of \(names)") { Choice(rawValue: $0) }
   }
 
-  private func size(_ key: SettingKey) throws -> SizeLimit? {
-    guard let text = text(key) else { return nil }
-    guard let limit = SizeLimit(argument: text) else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the setting \(key.rawValue) is \"\(text)\"; it must be a size like 20GB or 512MiB, or none")
+  private func number(_ key: SettingKey, within range: ClosedRange<Int>) throws -> Int? {
+    try value(key, "a whole number from \(range.lowerBound) to \(range.upperBound)") {
+      Int($0).flatMap { range.contains($0) ? $0 : nil }
     }
-    return limit
-  }
-
-  private func mendList(_ key: SettingKey) throws -> MendList? {
-    guard let text = text(key) else { return nil }
-    guard let list = MendList(argument: text) else {
-      throw CommandFailure(
-        .couldNotRun, "the setting \(key.rawValue) is \"\(text)\"; it must be \(MendList.choices)")
-    }
-    return list
-  }
-
-  private func readLimit(_ key: SettingKey) throws -> ReadLimit? {
-    guard let text = text(key) else { return nil }
-    guard let limit = ReadLimit(argument: text) else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the setting \(key.rawValue) is \"\(text)\"; it must be a size like 64MiB or 1GB, at least 64KiB")
-    }
-    return limit
   }
 
   private func seconds(_ key: SettingKey) throws -> Double? {
-    guard let text = text(key) else { return nil }
-    guard let number = Double(text), number > 0, number <= 3600 else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the setting \(key.rawValue) is \"\(text)\"; it must be a number of seconds above 0, up to 3600")
+    try value(key, "a number of seconds above 0, up to 3600") {
+      Double($0).flatMap { $0 > 0 && $0 <= 3600 ? $0 : nil }
     }
-    return number
   }
 
   // MARK: Where they come from
