@@ -42,7 +42,7 @@ struct IngestPipeline: Sendable {
     do throws(StepFailure) {
       try await prepare()
     } catch {
-      return .aborted(error.failure)
+      return error.failure.isCancellation ? .cancelled : .aborted(error.failure)
     }
     let stop = StopSignal()
     let queue = BatchQueue<[NumberedItem]>(capacity: 2 * jobs)
