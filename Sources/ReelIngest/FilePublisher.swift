@@ -66,9 +66,9 @@ struct FilePublisher: Sendable {
     _ file: HashedFile, _ probe: any PendingProbe, _ reader: ReaderVersion, noting notes: inout [CatalogNote]
   ) async throws(StepFailure) -> IngestContext.Decision {
     let report: ProbeReport
-    let watch = context.watch(.probe)
-    defer { watch.end() }
     do throws(ProbeError) {
+      let watch = context.watch(.probe)
+      defer { watch.end() }
       report = try await threads.run { () throws(ProbeError) in try probe.finish() }
     } catch {
       notes += file.notes(of: error, by: reader)
