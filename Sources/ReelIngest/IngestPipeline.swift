@@ -47,6 +47,13 @@ struct IngestPipeline: Sendable {
     let stop = StopSignal()
     let queue = BatchQueue<[NumberedItem]>(capacity: 2 * jobs)
     let (walk, ahead) = (makeWalk(), options.countsAhead ? makeWalk() : nil)
+    // Of a run that a lane aborts as well: the walk may be waiting for a server.
+    let walking = stop.cancellation.onSet {
+      walk.cancel()
+      ahead?.cancel()
+      queue.close()
+    }
+    defer { stop.cancellation.clear(walking) }
     return await withTaskCancellationHandler {
       await withTaskGroup { group in
         group.addTask { await scan(walk, into: queue, stop) }
@@ -56,9 +63,6 @@ struct IngestPipeline: Sendable {
       return stop.ending ?? (stop.cancellation.isSet ? .cancelled : .completed)
     } onCancel: {
       stop.cancellation.set()
-      walk.cancel()
-      ahead?.cancel()
-      queue.close()
     }
   }
 

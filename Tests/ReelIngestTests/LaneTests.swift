@@ -116,6 +116,22 @@ struct LaneTests {
     #expect(try await catalog.status().failures.map(\.failure.code) == ["corrupt"])
   }
 
+  @Test("a run that a lane aborts does not wait for what its feed is waiting for")
+  func aborted() async {
+    folder.add("a.mp4", "bytes of a")
+    let cancelled = DispatchSemaphore(value: 0)
+    let isCancelled = Mutex(false)
+    let feed = WaitingFeed(folder.input, onCancel: { cancelled.signal() }) {
+      let isInTime = cancelled.wait(timeout: .now() + 20) == .success
+      isCancelled.withLock { $0 = isInTime }
+    }
+    let full = ScriptedCatalog.fullOnce(catalog) { $0 == .claim }
+    let services = IngestServices(prober: ScriptedProber(), uploader: MemoryUploader(), catalog: full)
+    let summary = await IngestRun(feed: feed, options: IngestOptions(), services: services).summary
+    #expect(summary.outcome == .aborted && summary.error?.code == "catalog.diskFull")
+    #expect(isCancelled.withLock { $0 })
+  }
+
   @Test("a file that its reader takes long for keeps nobody waiting, and becomes a post as well")
   func slowReader() async {
     for number in 0..<40 { folder.add("\(number).mp4", "bytes of \(number)") }
