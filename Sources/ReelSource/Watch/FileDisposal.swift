@@ -284,7 +284,7 @@ package struct FileDisposal: Sendable {
     }
     guard let copy else { throw .changed }
     onStep(.copyMade)
-    try draft.finish(like: directory.status(of: name), in: directory, name)
+    try draft.finish(like: name, in: directory)
     onStep(.copySynced)
     guard let held = try SourceDigest.sha256(of: copy.source, isCancelled: move.isCancelled) else {
       throw .changed
