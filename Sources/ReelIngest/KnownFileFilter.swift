@@ -43,13 +43,10 @@ struct KnownFileFilter: Sendable {
     let found = batch.map { try? $0.candidate() }
     let questions = found.compactMap { $0.map(context.question) }
     guard !questions.isEmpty else { return batch.map { _ in nil } }
-    do throws(CatalogError) {
-      var answers = try context.services.catalog.recall(
-        questions, readingPosts: context.options.tellsKnownPosts)[...]
-      return found.map { $0 == nil ? nil : answers.popFirst() ?? nil }
-    } catch {
-      throw StepFailure(error)
+    var answers = try StepFailure.convert(StepFailure.init) { () throws(CatalogError) in
+      try context.services.catalog.recall(questions, readingPosts: context.options.tellsKnownPosts)[...]
     }
+    return found.map { $0 == nil ? nil : answers.popFirst() ?? nil }
   }
 
   /// What was found in those that are not posts. The reader is asked who it is only for what it has read: most files
@@ -71,13 +68,11 @@ struct KnownFileFilter: Sendable {
     of digests: [ContentDigest], by reader: ReaderVersion
   ) throws(StepFailure) -> [ContentDigest: ProbeOutcome] {
     guard !digests.isEmpty else { return [:] }
-    do throws(CatalogError) {
-      let outcomes = try context.services.catalog.probeOutcomes(of: digests, by: reader)
-      let known = zip(digests, outcomes).compactMap { digest, outcome in outcome.map { (digest, $0) } }
-      return Dictionary(known) { first, _ in first }
-    } catch {
-      throw StepFailure(error)
+    let outcomes = try StepFailure.convert(StepFailure.init) { () throws(CatalogError) in
+      try context.services.catalog.probeOutcomes(of: digests, by: reader)
     }
+    let known = zip(digests, outcomes).compactMap { digest, outcome in outcome.map { (digest, $0) } }
+    return Dictionary(known) { first, _ in first }
   }
 
   /// Nil when it can't say just now, for lack of processes or descriptors: the files then hear why, one by one.
