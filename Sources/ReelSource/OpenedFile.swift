@@ -30,22 +30,13 @@ public final class OpenedFile: SourceHandle {
   public func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(SourceError) -> Int {
-    var filled = 0
     do {
-      while filled < buffer.count {
-        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-        let count = try open.holding { number throws(SystemError) in
-          try retryingInterrupts("pread") {
-            pread(number, rest.baseAddress, rest.count, off_t(offset) + filled)
-          }
-        }
-        if count == 0 { break }
-        filled += count
+      return try open.holding { number throws(SystemError) in
+        try readFully(number, into: buffer, at: offset)
       }
     } catch {
       throw SourceError(error)
     }
-    return filled
   }
 
   /// Blocks, as long as `fstat` does.
@@ -63,15 +54,6 @@ public final class OpenedFile: SourceHandle {
   /// Tells the kernel that the file will be read from its beginning to its end.
   func willBeReadInOrder() {
     open.holding { _ = posix_fadvise($0, 0, 0, POSIX_FADV_SEQUENTIAL) }
-  }
-}
-
-extension SourceHandle {
-  /// The first `count` bytes, or all when there are fewer. Blocks.
-  func head(_ count: Int) throws(SourceError) -> [UInt8] {
-    try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled throws(SourceError) in
-      filled = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-    }
   }
 }
 
