@@ -278,7 +278,8 @@ private final class Syncing: Sendable {
       var begun: Int64 = 0
       while written.wait(timeout: .now() + Self.pause) == .timedOut {
         guard let size = try? SandboxedMender.size(of: file), size > begun else { continue }
-        reel_begin_writeback(file, begun, size - begun)
+        // What fails is told by the sync.
+        _ = reel_start_writing(file, off_t(begun), off_t(size - begun))
         begun = size
       }
       guard !isAbandoned.load(ordering: .acquiring) else { return }
