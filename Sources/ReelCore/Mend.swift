@@ -164,12 +164,7 @@ package struct MendError: ReelError, Hashable, Sendable {
     case cancelled
 
     /// Whether no other file will fare better: the run ends.
-    package var isInstallation: Bool {
-      switch self {
-      case .workerMissing, .workerBroken, .isolationUnavailable: true
-      default: false
-      }
-    }
+    package var isInstallation: Bool { ProbeError.Code(rawValue: rawValue)?.isInstallation ?? false }
   }
   package let code: Code
   /// What went wrong and what to do, without the file's name; one sentence for people.
