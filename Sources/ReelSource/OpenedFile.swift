@@ -66,12 +66,7 @@ struct LocatedFile: Sendable {
   /// Opens the file for reading.
   /// - Throws: `isLink`, `isDirectory` or `notRegular` unless it is a regular file; `denied` and the like.
   func openRegular() throws(SourceError) -> OpenedFile {
-    switch status.kind {
-    case .regular: break
-    case .directory: throw .isDirectory
-    case .link: throw .isLink
-    case .special(let kind): throw .notRegular(kind)
-    }
+    try status.checkRegular()
     return OpenedFile(descriptor: try reopen(flags: O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
   }
 
