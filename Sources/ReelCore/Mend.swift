@@ -54,14 +54,14 @@ extension MendOptions {
   }
 
   private func isNeeded(_ mend: Mend, by media: MediaInfo, at path: SourcePath) -> Bool {
-    let isISO = [.mp4, .mov, .m4v, .threeGP, .threeG2].contains(media.container)
+    let isISO = media.container.isISO
     switch mend {
     case .faststart: return isISO && (media.fastStart != true || mends.contains(.unfragment))
     case .unfragment: return isISO && media.fragmented == true
     case .location: return isISO || media.hasLocation == true
     case .privateTags, .data: return true
     // Whether there is an index no fact tells.
-    case .duration: return [.matroska, .webm].contains(media.container)
+    case .duration: return media.container.isMatroska
     case .salvage: return media.truncated != false
     case .rotation:
       return media.video != nil

@@ -102,7 +102,7 @@ package struct SandboxedMender: MediaMender {
     /// A fragment states how long each packet lasts, an index only when the next one begins. And FFmpeg passes over the
     /// edit list of a file of fragments, which stays as it is, and shifts the times of others by what it says.
     private var mediaTimeOnly: Bool {
-      ![.matroska, .webm].contains(container) && !options.mends.isDisjoint(with: [.unfragment, .salvage])
+      !container.isMatroska && !options.mends.isDisjoint(with: [.unfragment, .salvage])
     }
 
     /// Those of the source. Blocks.
