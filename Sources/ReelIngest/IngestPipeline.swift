@@ -29,15 +29,6 @@ struct IngestPipeline: Sendable {
     return summary
   }
 
-  /// The events have been passed on.
-  func acknowledge(_ events: [IngestEvent]) async {
-    guard options.isAcknowledged else { return }
-    let told = events.compactMap { event in
-      if case .postPublished(_, let post) = event.body { post.id } else { nil }
-    }
-    if !told.isEmpty { services.catalog.note([.announced(told)]) }
-  }
-
   private func takeAllIn(_ makeWalk: () -> any FileFeed) async -> RunEnding {
     do throws(StepFailure) {
       try await prepare()
