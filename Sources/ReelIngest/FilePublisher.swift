@@ -14,11 +14,11 @@ struct FilePublisher: Sendable {
   /// Takes the file to its one terminal event.
   func publish(_ file: LoneFile) async {
     var notes: [CatalogNote] = []
-    let report: OutcomeReporter.Report
+    let report: IngestContext.Report
     do throws(StepFailure) {
-      report = context.reporter.report(try await ending(of: file, noting: &notes), of: file.file)
+      report = context.report(try await ending(of: file, noting: &notes), of: file.file)
     } catch {
-      report = context.reporter.report(error, of: file.file)
+      report = context.report(error, of: file.file)
     }
     note(notes + report.notes)
     context.hub.emit(report.event)

@@ -28,10 +28,6 @@ struct IngestContext: Sendable {
     self.stop = stop
   }
 
-  var reporter: OutcomeReporter {
-    OutcomeReporter(services: services, options: options, postpones: postpones)
-  }
-
   /// Asked for only where a file needs it: a run whose files are all known starts no reader. The prober keeps what it
   /// has said once. Blocks.
   func reader() throws(StepFailure) -> ReaderVersion {

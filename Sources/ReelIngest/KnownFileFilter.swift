@@ -91,11 +91,11 @@ struct KnownFileFilter: Sendable {
 
   /// Nil when the file has to be opened after all.
   private func end(of item: NumberedItem, _ record: CachedRecord, _ outcome: ProbeOutcome?) -> End? {
-    let (options, reporter) = (context.options, context.reporter)
+    let options = context.options
     // A sidecar may name another author, and one more post of a known video is a new post.
     guard !options.trustSidecars, options.duplicates == .skip else { return nil }
     if record.isPublished {
-      let note = record.failureCode.map { _ in reporter.note(nil, of: item.file) }
+      let note = record.failureCode.map { _ in context.note(nil, of: item.file) }
       return ([.fileDuplicate(item.file, FileDuplicate(post: record.post))], note.map { [$0] } ?? [])
     }
     // To stop at the first failure is to come to them one after the other.
@@ -119,7 +119,7 @@ struct KnownFileFilter: Sendable {
     events.append(failure.event(of: item.file))
     let isNoted = record.failureCode == failure.failure.code.rawValue || context.options.dryRun
     let note =
-      isNoted ? nil : context.reporter.record(failure).map { context.reporter.note($0, of: item.file) }
+      isNoted ? nil : context.record(failure).map { context.note($0, of: item.file) }
     return (events, note.map { [$0] } ?? [])
   }
 }

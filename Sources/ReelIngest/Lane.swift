@@ -65,14 +65,14 @@ struct Lane {
   // MARK: Ends
 
   mutating func end(_ ending: FileEnding, _ file: FileReference) {
-    end(context.reporter.report(ending, of: file))
+    end(context.report(ending, of: file))
   }
 
   mutating func end(_ failure: StepFailure, _ file: FileReference) {
-    end(context.reporter.report(failure, of: file))
+    end(context.report(failure, of: file))
   }
 
-  private mutating func end(_ report: OutcomeReporter.Report) {
+  private mutating func end(_ report: IngestContext.Report) {
     events.append(report.event)
     note(report.notes)
     if let ending = report.ending { context.stop.set(ending) }
