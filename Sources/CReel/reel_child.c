@@ -23,6 +23,11 @@
 #include <time.h>
 #include <unistd.h>
 
+// Linux 5.4; the headers of a distribution are often older than its kernel.
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
 static int add_descriptors(posix_spawn_file_actions_t *actions, int channel) {
   int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDWR, 0);
   if (!error) error = posix_spawn_file_actions_adddup2(actions, 0, 1);
@@ -124,14 +129,16 @@ static int has_ended(int descriptor, int milliseconds) {
 int reel_child_collect(const reel_child *child, int milliseconds, reel_end *end) {
   int ended = has_ended(child->descriptor, milliseconds);
   if (ended <= 0) return ended;
-  int status = 0;
+  // By the pidfd: where this process ignores SIGCHLD, the number may be another child's by now. The C library's waitid
+  // gives no usage.
+  siginfo_t facts = {0};
   struct rusage usage = {0};
-  pid_t collected;
-  do collected = wait4(child->pid, &status, 0, &usage);
-  while (collected < 0 && errno == EINTR);
-  if (collected < 0) return -errno;
-  end->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  long result;
+  do result = syscall(SYS_waitid, P_PIDFD, child->descriptor, &facts, WEXITED, &usage);
+  while (result < 0 && errno == EINTR);
+  if (result < 0) return -errno;
+  end->exit_code = facts.si_code == CLD_EXITED ? facts.si_status : -1;
+  end->signal = facts.si_code == CLD_EXITED ? 0 : facts.si_status;
   struct timeval used;
   timeradd(&usage.ru_utime, &usage.ru_stime, &used);
   end->seconds = used.tv_sec;

@@ -53,9 +53,5 @@ int64_t reel_copy_range(int source, int64_t from, int target, int64_t to, int64_
   return copied;
 }
 
-void reel_begin_writeback(int file, int64_t from, int64_t count) {
-  (void)sync_file_range(file, from, count, SYNC_FILE_RANGE_WRITE);
-}
-
 const int reel_seek_data = SEEK_DATA;
 const int reel_seek_hole = SEEK_HOLE;

@@ -87,15 +87,6 @@ static int allow_reading(scmp_filter_ctx filter) {
   return error;
 }
 
-int reel_confine_system_calls(void) {
-  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-  if (!filter) return -ENOMEM;
-  int error = allow_reading(filter);
-  if (!error) error = seccomp_load(filter);
-  seccomp_release(filter);
-  return error;
-}
-
 // Writing to the second of two descriptors, and to nothing else: what is written is what is read from the first one, or
 // comes from memory.
 static int allow_mending(scmp_filter_ctx filter) {
@@ -103,16 +94,6 @@ static int allow_mending(scmp_filter_ctx filter) {
   int error = RULE(filter, pwrite64, SCMP_A0(SCMP_CMP_EQ, output));
   if (!error) error = RULE(filter, copy_file_range, SCMP_A0(SCMP_CMP_EQ, source), SCMP_A2(SCMP_CMP_EQ, output));
   if (!error) error = RULE(filter, close, SCMP_A0(SCMP_CMP_EQ, output));
-  return error;
-}
-
-int reel_confine_system_calls_of_mender(void) {
-  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-  if (!filter) return -ENOMEM;
-  int error = allow_reading(filter);
-  if (!error) error = allow_mending(filter);
-  if (!error) error = seccomp_load(filter);
-  seccomp_release(filter);
   return error;
 }
 
@@ -129,11 +110,11 @@ static int allow_forking(scmp_filter_ctx filter) {
   return error;
 }
 
-int reel_confine_system_calls_of_fork_server(bool mends) {
+int reel_confine_system_calls(bool forks, bool mends) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
   if (!filter) return -ENOMEM;
   int error = allow_reading(filter);
-  if (!error) error = allow_forking(filter);
+  if (!error && forks) error = allow_forking(filter);
   if (!error && mends) error = allow_mending(filter);
   if (!error) error = seccomp_load(filter);
   seccomp_release(filter);

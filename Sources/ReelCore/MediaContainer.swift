@@ -86,3 +86,26 @@ public enum MediaContainer: String, Codable, Sendable, CaseIterable {
     $0.formUnion($1.honestExtensions)
   }
 }
+
+extension MediaContainer {
+  /// FFmpeg's short name of the one demuxer that reads this container.
+  package var demuxer: String {
+    switch self {
+    case .mp4, .mov, .m4v, .threeGP, .threeG2: "mov"
+    case .matroska, .webm: "matroska"
+    case .avi: "avi"
+    case .mpegTS, .m2ts: "mpegts"
+    case .mpegPS: "mpeg"
+    case .flv: "flv"
+    case .ogg: "ogg"
+    case .asf: "asf"
+    case .mxf: "mxf"
+    }
+  }
+
+  /// Whether it is an ISO base media file (ISO/IEC 14496-12) or QuickTime, its ancestor.
+  package var isISO: Bool { demuxer == "mov" }
+
+  /// Whether it is Matroska or its subset WebM.
+  package var isMatroska: Bool { demuxer == "matroska" }
+}

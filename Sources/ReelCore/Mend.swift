@@ -54,14 +54,14 @@ extension MendOptions {
   }
 
   private func isNeeded(_ mend: Mend, by media: MediaInfo, at path: SourcePath) -> Bool {
-    let isISO = [.mp4, .mov, .m4v, .threeGP, .threeG2].contains(media.container)
+    let isISO = media.container.isISO
     switch mend {
     case .faststart: return isISO && (media.fastStart != true || mends.contains(.unfragment))
     case .unfragment: return isISO && media.fragmented == true
     case .location: return isISO || media.hasLocation == true
     case .privateTags, .data: return true
     // Whether there is an index no fact tells.
-    case .duration: return [.matroska, .webm].contains(media.container)
+    case .duration: return media.container.isMatroska
     case .salvage: return media.truncated != false
     case .rotation:
       return media.video != nil
@@ -164,12 +164,7 @@ package struct MendError: ReelError, Hashable, Sendable {
     case cancelled
 
     /// Whether no other file will fare better: the run ends.
-    package var isInstallation: Bool {
-      switch self {
-      case .workerMissing, .workerBroken, .isolationUnavailable: true
-      default: false
-      }
-    }
+    package var isInstallation: Bool { ProbeError.Code(rawValue: rawValue)?.isInstallation ?? false }
   }
   package let code: Code
   /// What went wrong and what to do, without the file's name; one sentence for people.

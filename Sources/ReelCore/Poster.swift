@@ -86,12 +86,7 @@ public struct PosterError: ReelError, Hashable, Sendable, Codable {
     case cancelled
 
     /// Whether no other file will fare better: the run ends.
-    public var isInstallation: Bool {
-      switch self {
-      case .workerMissing, .workerBroken, .isolationUnavailable: true
-      default: false
-      }
-    }
+    public var isInstallation: Bool { ProbeError.Code(rawValue: rawValue)?.isInstallation ?? false }
   }
   private enum CodingKeys: String, CodingKey {
     case code

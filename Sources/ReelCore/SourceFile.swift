@@ -40,6 +40,18 @@ public protocol SourceHandle: Sendable {
 extension SourceHandle {
   /// It can't be told.
   public func storedBytes() -> Int64? { nil }
+
+  /// The first `count` bytes, or all when there are fewer. Blocks.
+  package func head(_ count: Int) throws(SourceError) -> [UInt8] {
+    try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled throws(SourceError) in
+      while filled < buffer.count {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
+        let got = try read(into: rest, at: Int64(filled))
+        if got == 0 { break }
+        filled += got
+      }
+    }
+  }
 }
 
 /// Why a source could not be opened or read.

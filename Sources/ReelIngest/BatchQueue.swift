@@ -33,8 +33,12 @@ final class BatchQueue<Batch: Sendable>: Sendable {
   }
 
   /// Waits for a batch; nil when the queue is closed and empty.
-  func take() -> Batch? {
-    filled.wait()
+  /// - Parameter onIdle: called before it waits for longer than `patience`.
+  func take(after patience: DispatchTimeInterval, _ onIdle: () -> Void) -> Batch? {
+    if filled.wait(timeout: .now() + patience) == .timedOut {
+      onIdle()
+      filled.wait()
+    }
     let batch = state.withLock { $0.batches.isEmpty ? nil : $0.batches.removeFirst() }
     // Closed: the next one who waits is to see that, too.
     if batch == nil { filled.signal() } else { spaces.signal() }

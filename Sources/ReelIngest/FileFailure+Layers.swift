@@ -1,4 +1,5 @@
 import ReelCore
+import ReelSource
 
 // The one place where the errors of the layers become the failure of a file.
 
@@ -77,43 +78,33 @@ enum StepFailure: Error {
       self = .refused(
         FileRefused(
           code: refusal.code, violations: [PolicyViolation(rule: refusal.rule, message: error.text)]))
-    } else if error.code.isInstallation {
-      self = .endsTheRun(FileFailure(error))
     } else {
-      self = .failed(error.code == .cancelled ? .cancelled : FileFailure(error))
+      self.init(
+        FileFailure(error), isCancelled: error.code == .cancelled, endsTheRun: error.code.isInstallation)
     }
   }
 
   init(_ error: MendError) {
-    switch error.code {
-    case .cancelled: self = .failed(.cancelled)
-    case let code where code.isInstallation: self = .endsTheRun(FileFailure(error))
-    default: self = .failed(FileFailure(error))
-    }
+    self.init(
+      FileFailure(error), isCancelled: error.code == .cancelled, endsTheRun: error.code.isInstallation)
   }
 
   init(_ error: PosterError) {
-    switch error.code {
-    case .cancelled: self = .failed(.cancelled)
-    case let code where code.isInstallation: self = .endsTheRun(FileFailure(error))
-    default: self = .failed(FileFailure(error))
-    }
+    self.init(
+      FileFailure(error), isCancelled: error.code == .cancelled, endsTheRun: error.code.isInstallation)
   }
 
   init(_ error: UploadError) {
-    if error.code.endsTheRun {
-      self = .endsTheRun(FileFailure(error))
-    } else {
-      self = .failed(error.code == .cancelled ? .cancelled : FileFailure(error))
-    }
+    self.init(FileFailure(error), isCancelled: error.code == .cancelled, endsTheRun: error.code.endsTheRun)
   }
 
   init(_ error: CatalogError) {
-    switch error.code {
-    case .cancelled: self = .failed(.cancelled)
-    case .leaseLost: self = .failed(FileFailure(error))
-    default: self = .endsTheRun(FileFailure(error))
-    }
+    self.init(
+      FileFailure(error), isCancelled: error.code == .cancelled, endsTheRun: error.code != .leaseLost)
+  }
+
+  private init(_ failure: FileFailure, isCancelled: Bool, endsTheRun: Bool) {
+    self = isCancelled ? .failed(.cancelled) : endsTheRun ? .endsTheRun(failure) : .failed(failure)
   }
 }
 
@@ -137,35 +128,21 @@ extension FileRefused {
 }
 
 extension StepFailure {
-  static func convert<Value>(_ body: () throws(SourceError) -> Value) throws(StepFailure) -> Value {
-    do throws(SourceError) {
-      return try body()
-    } catch {
-      throw StepFailure(error)
+  init(_ failure: PrivateCopy.Failure) {
+    switch failure {
+    case .source(let error): self.init(error)
+    case .staging(let error): self.init(error)
     }
   }
 
-  static func convert<Value>(_ body: () throws(UploadError) -> Value) throws(StepFailure) -> Value {
-    do throws(UploadError) {
+  /// What `body` gives; its error of a layer becomes that of the file.
+  static func convert<Value, Layer: Error>(
+    _ wrap: (Layer) -> StepFailure, _ body: () throws(Layer) -> Value
+  ) throws(StepFailure) -> Value {
+    do throws(Layer) {
       return try body()
     } catch {
-      throw StepFailure(error)
-    }
-  }
-
-  static func convert<Value>(_ body: () throws(MendError) -> Value) throws(StepFailure) -> Value {
-    do throws(MendError) {
-      return try body()
-    } catch {
-      throw StepFailure(error)
-    }
-  }
-
-  static func convert<Value>(_ body: () throws(CatalogError) -> Value) throws(StepFailure) -> Value {
-    do throws(CatalogError) {
-      return try body()
-    } catch {
-      throw StepFailure(error)
+      throw wrap(error)
     }
   }
 }

@@ -14,11 +14,11 @@ struct FilePublisher: Sendable {
   /// Takes the file to its one terminal event.
   func publish(_ file: LoneFile) async {
     var notes: [CatalogNote] = []
-    let report: OutcomeReporter.Report
+    let report: IngestContext.Report
     do throws(StepFailure) {
-      report = context.reporter.report(try await ending(of: file, noting: &notes), of: file.file)
+      report = context.report(try await ending(of: file, noting: &notes), of: file.file)
     } catch {
-      report = context.reporter.report(error, of: file.file)
+      report = context.report(error, of: file.file)
     }
     note(notes + report.notes)
     context.hub.emit(report.event)
@@ -66,9 +66,9 @@ struct FilePublisher: Sendable {
     _ file: HashedFile, _ probe: any PendingProbe, _ reader: ReaderVersion, noting notes: inout [CatalogNote]
   ) async throws(StepFailure) -> IngestContext.Decision {
     let report: ProbeReport
-    let watch = context.watch(.probe)
-    defer { watch.end() }
     do throws(ProbeError) {
+      let watch = context.watch(.probe)
+      defer { watch.end() }
       report = try await threads.run { () throws(ProbeError) in try probe.finish() }
     } catch {
       notes += file.notes(of: error, by: reader)

@@ -28,17 +28,11 @@ struct IngestContext: Sendable {
     self.stop = stop
   }
 
-  var reporter: OutcomeReporter {
-    OutcomeReporter(services: services, options: options, postpones: postpones)
-  }
-
   /// Asked for only where a file needs it: a run whose files are all known starts no reader. The prober keeps what it
   /// has said once. Blocks.
   func reader() throws(StepFailure) -> ReaderVersion {
-    do throws(ProbeError) {
-      return try services.prober.readerVersion(cancellation: stop.cancellation)
-    } catch {
-      throw StepFailure(error)
+    try StepFailure.convert(StepFailure.init) { () throws(ProbeError) in
+      try services.prober.readerVersion(cancellation: stop.cancellation)
     }
   }
 
@@ -83,22 +77,16 @@ struct IngestContext: Sendable {
     let watch = watch(.mend)
     defer { watch.end() }
     let staging = services.uploader.staging ?? services.staging
-    let draft = try StepFailure.convert { () throws(UploadError) in try staging.makeFile() }
-    let outcome = try StepFailure.convert { () throws(MendError) in
+    let draft = try StepFailure.convert(StepFailure.init) { () throws(UploadError) in try staging.makeFile() }
+    let outcome = try StepFailure.convert(StepFailure.init) { () throws(MendError) in
       try mender.mend(file.source, mends, into: draft.descriptor, cancellation: stop.cancellation)
     }
     guard !outcome.done.isEmpty else { return (file, report) }
-    let copy: PrivateCopy?
-    do throws(PrivateCopy.Failure) {
-      copy = try PrivateCopy.mended(draft, size: outcome.size, of: file.source) { stop.cancellation.isSet }
-    } catch {
-      switch error {
-      case .source(let error): throw StepFailure(error)
-      case .staging(let error): throw StepFailure(error)
-      }
+    let copy = try StepFailure.convert(StepFailure.init) { () throws(PrivateCopy.Failure) in
+      try PrivateCopy.mended(draft, size: outcome.size, of: file.source) { stop.cancellation.isSet }
     }
     guard let copy else { throw .failed(.cancelled) }
-    let facts = try StepFailure.convert { () throws(MendError) in
+    let facts = try StepFailure.convert(StepFailure.init) { () throws(MendError) in
       try self.facts(of: copy, report, mends, outcome)
     }
     services.onStep(.mended)
@@ -145,7 +133,9 @@ struct IngestContext: Sendable {
       throw .refused(refusal)
     }
     services.onStep(.judged)
-    let metadata = try StepFailure.convert { () throws(SourceError) in try file.metadata.get() }
+    let metadata = try StepFailure.convert(StepFailure.init) { () throws(SourceError) in
+      try file.metadata.get()
+    }
     var draft = draft(report, of: file.source.path, metadata: metadata)
     draft.mended = file.mended.isEmpty ? nil : file.mended
     if options.dryRun { return .ended(plan(draft, file.publication)) }

@@ -29,24 +29,22 @@ struct IngestPipeline: Sendable {
     return summary
   }
 
-  /// The events have been passed on.
-  func acknowledge(_ events: [IngestEvent]) async {
-    guard options.isAcknowledged else { return }
-    let told = events.compactMap { event in
-      if case .postPublished(_, let post) = event.body { post.id } else { nil }
-    }
-    if !told.isEmpty { services.catalog.note([.announced(told)]) }
-  }
-
   private func takeAllIn(_ makeWalk: () -> any FileFeed) async -> RunEnding {
     do throws(StepFailure) {
       try await prepare()
     } catch {
-      return .aborted(error.failure)
+      return error.failure.isCancellation ? .cancelled : .aborted(error.failure)
     }
     let stop = StopSignal()
     let queue = BatchQueue<[NumberedItem]>(capacity: 2 * jobs)
     let (walk, ahead) = (makeWalk(), options.countsAhead ? makeWalk() : nil)
+    // Of a run that a lane aborts as well: the walk may be waiting for a server.
+    let walking = stop.cancellation.onSet {
+      walk.cancel()
+      ahead?.cancel()
+      queue.close()
+    }
+    defer { stop.cancellation.clear(walking) }
     return await withTaskCancellationHandler {
       await withTaskGroup { group in
         group.addTask { await scan(walk, into: queue, stop) }
@@ -56,9 +54,6 @@ struct IngestPipeline: Sendable {
       return stop.ending ?? (stop.cancellation.isSet ? .cancelled : .completed)
     } onCancel: {
       stop.cancellation.set()
-      walk.cancel()
-      ahead?.cancel()
-      queue.close()
     }
   }
 

@@ -107,7 +107,11 @@ public final class IngestRun: AsyncSequence, Sendable {
   /// Says that `events` have gone where they were to go: what is told of posts in them is not told again. Call it
   /// before the catalog is closed, of each batch in order. See ``IngestOptions/isAcknowledged``.
   public func acknowledge(_ events: [IngestEvent]) async {
-    await pipeline.acknowledge(events)
+    guard pipeline.options.isAcknowledged else { return }
+    let told = events.compactMap { event in
+      if case .postPublished(_, let post) = event.body { post.id } else { nil }
+    }
+    if !told.isEmpty { pipeline.services.catalog.note([.announced(told)]) }
   }
 
   @discardableResult

@@ -43,13 +43,10 @@ struct KnownFileFilter: Sendable {
     let found = batch.map { try? $0.candidate() }
     let questions = found.compactMap { $0.map(context.question) }
     guard !questions.isEmpty else { return batch.map { _ in nil } }
-    do throws(CatalogError) {
-      var answers = try context.services.catalog.recall(
-        questions, readingPosts: context.options.tellsKnownPosts)[...]
-      return found.map { $0 == nil ? nil : answers.popFirst() ?? nil }
-    } catch {
-      throw StepFailure(error)
+    var answers = try StepFailure.convert(StepFailure.init) { () throws(CatalogError) in
+      try context.services.catalog.recall(questions, readingPosts: context.options.tellsKnownPosts)[...]
     }
+    return found.map { $0 == nil ? nil : answers.popFirst() ?? nil }
   }
 
   /// What was found in those that are not posts. The reader is asked who it is only for what it has read: most files
@@ -71,13 +68,11 @@ struct KnownFileFilter: Sendable {
     of digests: [ContentDigest], by reader: ReaderVersion
   ) throws(StepFailure) -> [ContentDigest: ProbeOutcome] {
     guard !digests.isEmpty else { return [:] }
-    do throws(CatalogError) {
-      let outcomes = try context.services.catalog.probeOutcomes(of: digests, by: reader)
-      let known = zip(digests, outcomes).compactMap { digest, outcome in outcome.map { (digest, $0) } }
-      return Dictionary(known) { first, _ in first }
-    } catch {
-      throw StepFailure(error)
+    let outcomes = try StepFailure.convert(StepFailure.init) { () throws(CatalogError) in
+      try context.services.catalog.probeOutcomes(of: digests, by: reader)
     }
+    let known = zip(digests, outcomes).compactMap { digest, outcome in outcome.map { (digest, $0) } }
+    return Dictionary(known) { first, _ in first }
   }
 
   /// Nil when it can't say just now, for lack of processes or descriptors: the files then hear why, one by one.
@@ -96,11 +91,11 @@ struct KnownFileFilter: Sendable {
 
   /// Nil when the file has to be opened after all.
   private func end(of item: NumberedItem, _ record: CachedRecord, _ outcome: ProbeOutcome?) -> End? {
-    let (options, reporter) = (context.options, context.reporter)
+    let options = context.options
     // A sidecar may name another author, and one more post of a known video is a new post.
     guard !options.trustSidecars, options.duplicates == .skip else { return nil }
     if record.isPublished {
-      let note = record.failureCode.map { _ in reporter.note(nil, of: item.file) }
+      let note = record.failureCode.map { _ in context.note(nil, of: item.file) }
       return ([.fileDuplicate(item.file, FileDuplicate(post: record.post))], note.map { [$0] } ?? [])
     }
     // To stop at the first failure is to come to them one after the other.
@@ -124,7 +119,7 @@ struct KnownFileFilter: Sendable {
     events.append(failure.event(of: item.file))
     let isNoted = record.failureCode == failure.failure.code.rawValue || context.options.dryRun
     let note =
-      isNoted ? nil : context.reporter.record(failure).map { context.reporter.note($0, of: item.file) }
+      isNoted ? nil : context.record(failure).map { context.note($0, of: item.file) }
     return (events, note.map { [$0] } ?? [])
   }
 }

@@ -51,7 +51,8 @@ extension Lane {
     let trust = context.options.trustSidecars
     // Only a trusted sidecar has a say in who the author is, and so in what is a duplicate.
     if trust {
-      said = said.completed(by: try StepFailure.convert { () throws(SourceError) in try sidecar(of: found) })
+      said = said.completed(
+        by: try StepFailure.convert(StepFailure.init) { () throws(SourceError) in try sidecar(of: found) })
     }
     if let known = one.known, let post = try content(of: known, by: said).post {
       tell(beginning)
@@ -59,7 +60,8 @@ extension Lane {
       return nil
     }
     try context.checkSize(of: found)
-    let source = try StepFailure.convert { () throws(SourceError) in try found.open(context.stop.cancellation)
+    let source = try StepFailure.convert(StepFailure.init) { () throws(SourceError) in
+      try found.open(context.stop.cancellation)
     }
     context.services.onStep(.opened)
     let now = context.services.clock.now()
@@ -92,7 +94,7 @@ extension Lane {
 
   private func content(of digest: ContentDigest, by author: PostMetadata) throws(StepFailure) -> KnownContent
   {
-    try StepFailure.convert { () throws(CatalogError) in
+    try StepFailure.convert(StepFailure.init) { () throws(CatalogError) in
       try context.services.catalog.contents(of: [context.question(about: digest, by: author)]).first
     } ?? KnownContent()
   }
@@ -115,21 +117,14 @@ extension Lane {
     let copied: Copied?
     // What lies elsewhere is read by the worker from a copy in a dry run, too: its questions are not the network's.
     if context.options.dryRun, source.handle.descriptor != nil {
-      copied = try StepFailure.convert { () throws(SourceError) in
+      copied = try StepFailure.convert(StepFailure.init) { () throws(SourceError) in
         try SourceDigest.sha256(of: source) { cancellation.isSet }
       }.map { (source, $0, SourceFileBytes(source)) }
     } else {
       let staging = isWanted && !context.options.dryRun ? context.services.uploader.staging : nil
-      do throws(PrivateCopy.Failure) {
-        copied = try PrivateCopy.make(of: source, in: staging ?? context.services.staging) {
-          cancellation.isSet
-        }.map { ($0.source, $0.digest, $0) }
-      } catch {
-        switch error {
-        case .source(let error): throw StepFailure(error)
-        case .staging(let error): throw StepFailure(error)
-        }
-      }
+      copied = try StepFailure.convert(StepFailure.init) { () throws(PrivateCopy.Failure) in
+        try PrivateCopy.make(of: source, in: staging ?? context.services.staging) { cancellation.isSet }
+      }.map { ($0.source, $0.digest, $0) }
     }
     guard let copied else { throw .failed(.cancelled) }
     return copied
@@ -182,7 +177,7 @@ extension Lane {
   /// Nil when the file has ended, or goes on alone.
   private mutating func judge(_ file: HashedFile, _ content: KnownContent) throws(StepFailure) -> WantedFile?
   {
-    _ = try StepFailure.convert { () throws(SourceError) in try file.metadata.get() }
+    _ = try StepFailure.convert(StepFailure.init) { () throws(SourceError) in try file.metadata.get() }
     let (report, reader) = try probe(file, content.readings)
     guard let report else { return nil }
     events.append(.fileProbed(file.file, report))

@@ -1,3 +1,4 @@
+import Dispatch
 import ReelCore
 import ReelSource
 
@@ -16,6 +17,8 @@ struct Lane {
   var notes: [CatalogNote] = []
   /// Notes of batches without a post that may wait for a transaction.
   private static let mostNotes = 256
+  /// How long they may wait for the next batch: in a watched folder, that may be days away.
+  private static let patience = DispatchTimeInterval.milliseconds(200)
   /// Told with the next emission.
   var events: [IngestEvent.Body] = []
 
@@ -29,7 +32,7 @@ struct Lane {
 
   /// Takes in what comes, to the end of the queue.
   mutating func run(_ queue: BatchQueue<[NumberedItem]>) {
-    while let batch = queue.take() {
+    while let batch = queue.take(after: Self.patience, { writeNotes() }) {
       if context.stop.isSet { continue }
       // Now, and not while it holds intents: those that are under way may be waiting for just these.
       lone.waitForRoom()
@@ -41,7 +44,10 @@ struct Lane {
         if !error.failure.isCancellation { context.stop.set(.aborted(error.failure)) }
       }
       emit()
-      if notes.count >= Self.mostNotes { writeNotes() }
+      if notes.count >= Self.mostNotes {
+        writeNotes()
+        notes.removeAll(keepingCapacity: true)
+      }
     }
     writeNotes()
   }
@@ -59,14 +65,14 @@ struct Lane {
   // MARK: Ends
 
   mutating func end(_ ending: FileEnding, _ file: FileReference) {
-    end(context.reporter.report(ending, of: file))
+    end(context.report(ending, of: file))
   }
 
   mutating func end(_ failure: StepFailure, _ file: FileReference) {
-    end(context.reporter.report(failure, of: file))
+    end(context.report(failure, of: file))
   }
 
-  private mutating func end(_ report: OutcomeReporter.Report) {
+  private mutating func end(_ report: IngestContext.Report) {
     events.append(report.event)
     note(report.notes)
     if let ending = report.ending { context.stop.set(ending) }
@@ -99,8 +105,8 @@ struct Lane {
 
   /// What is noted is for a later run's convenience: that it can't be written is not a failure of this one.
   private mutating func writeNotes() {
+    guard !notes.isEmpty else { return }
     _ = try? write { catalog, notes throws(CatalogError) in try catalog.complete([], noting: notes) }
-    notes.removeAll(keepingCapacity: true)
   }
 
   /// Writes, and the notes with it; they stay where that fails.

@@ -87,11 +87,7 @@ public struct ProbeRun: Sendable {
 
   private func opened(_ item: NumberedItem, _ flag: CancellationFlag) throws(StepFailure) -> SourceFile {
     let found = try item.candidate()
-    do throws(SourceError) {
-      return try found.open(flag)
-    } catch {
-      throw StepFailure(error)
-    }
+    return try StepFailure.convert(StepFailure.init) { () throws(SourceError) in try found.open(flag) }
   }
 }
 

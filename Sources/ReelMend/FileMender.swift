@@ -77,7 +77,8 @@ package struct FileMender {
     return (try mender.mend(), mender.done)
   }
 
-  private func stopped(_ source: BoundedSource) -> MendError? {
+  /// The end that the file's own bytes, disk or clock put to the reading; nil when it may go on.
+  func stopped(_ source: BoundedSource) -> MendError? {
     switch source.stop {
     case .deadline: MendError(.timeout, "reading it took too long; it may be damaged")
     case .failed(let code):

@@ -49,7 +49,7 @@ package struct PacketDigests {
     // Which of two streams begins first is a matter of their edit lists.
     let again = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
     let starts = try starts(of: open(again, container, withEdits: true), again, exclusion, most)
-    guard starts.count == digests.count else { throw Self.unreadable(again) }
+    guard starts.count == digests.count else { throw unreadable(again) }
     return zip(digests, starts).map { digest, start in
       StreamDigest(
         kind: digest.kind, packets: digest.packets, digest: digest.digest, start: start, end: digest.end)
@@ -67,7 +67,7 @@ package struct PacketDigests {
       input.context.pointee.flags |= AVFMT_FLAG_NOPARSE | AVFMT_FLAG_NOFILLIN
       return input
     } catch {
-      throw Self.unreadable(source)
+      throw unreadable(source)
     }
   }
 
@@ -100,8 +100,9 @@ package struct PacketDigests {
     }
   }
 
-  private static func unreadable(_ source: BoundedSource) -> MendError {
-    if source.stop == .deadline { return MendError(.timeout, "reading it took too long; it may be damaged") }
+  private func unreadable(_ source: BoundedSource) -> MendError {
+    // All of it is read here: a budget that ends is not one that its header asks too much of.
+    if source.stop != .budget, let stopped = FileMender(limits: limits).stopped(source) { return stopped }
     let said = String(cString: reel_log_last_error())
     return MendError(.corrupt, "it can't be read" + (said.isEmpty ? "" : " (FFmpeg: \(said))"))
   }
@@ -158,7 +159,7 @@ package struct PacketDigests {
     var failures = 0
     while failures <= mostFailures ?? 10_000, !isDone() {
       guard av_read_frame(input.context, packet) >= 0 else {
-        if source.stop != nil { throw Self.unreadable(source) }
+        if source.stop != nil { throw unreadable(source) }
         failures += 1
         continue
       }

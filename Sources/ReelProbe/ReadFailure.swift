@@ -77,7 +77,7 @@ struct ReadFailure {
         .indexMissing, "its index (moov) is missing: it was cut off or never finished; get a complete copy")
     }
     // FFmpeg plays on where the media is cut, but not where the index of a fragment is.
-    if iso.endsBeyondFile {
+    if iso.endsBeyondFile == true {
       return ProbeError(.truncated, "it was cut off: its last part is not all there; get a complete copy")
     }
     return nil

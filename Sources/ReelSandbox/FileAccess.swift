@@ -28,24 +28,8 @@ enum FirstBytes {
   }
 
   private static func head(of file: SourceFile) throws(ProbeError) -> [UInt8] {
-    let wanted = max(0, Int(clamping: min(file.size, Int64(Sniffer.headLength))))
-    let head = UnsafeMutableRawBufferPointer.allocate(byteCount: wanted, alignment: 16)
-    defer { head.deallocate() }
-    var filled = 0
-    while filled < wanted {
-      let rest = UnsafeMutableRawBufferPointer(rebasing: head[filled...])
-      let count = try read(file.handle, into: rest, at: Int64(filled))
-      if count == 0 { break }
-      filled += count
-    }
-    return [UInt8](head.prefix(filled))
-  }
-
-  private static func read(
-    _ handle: any SourceHandle, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
-  ) throws(ProbeError) -> Int {
     do throws(SourceError) {
-      return try handle.read(into: buffer, at: offset)
+      return try file.handle.head(max(0, Int(clamping: min(file.size, Int64(Sniffer.headLength)))))
     } catch {
       throw ProbeError(error)
     }

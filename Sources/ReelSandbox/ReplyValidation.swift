@@ -6,7 +6,8 @@ import ReelWire
 enum ReplyValidation {
   /// - Throws: `implausible`.
   static func check(_ media: MediaInfo, sniffed: MediaContainer, size: Int64) throws(ProbeError) {
-    guard media.container.family == sniffed.family else {
+    // Of containers that share a demuxer, the reader may settle which one it is.
+    guard media.container.demuxer == sniffed.demuxer else {
       throw ProbeError(
         .implausible,
         "its first bytes are of a .\(sniffed.fileExtension), and its reader says .\(media.container.fileExtension)"
@@ -14,27 +15,6 @@ enum ReplyValidation {
     }
     guard media.size == size else {
       throw ProbeError(.implausible, "it has \(size) bytes, and its reader says \(media.size)")
-    }
-  }
-}
-
-extension MediaContainer {
-  /// Containers that share a demuxer: the first bytes tell the family, the reader may settle which member it is.
-  enum Family {
-    case isoBaseMedia, matroska, avi, transportStream, programStream, flv, ogg, asf, mxf
-  }
-
-  var family: Family {
-    switch self {
-    case .mp4, .mov, .m4v, .threeGP, .threeG2: .isoBaseMedia
-    case .matroska, .webm: .matroska
-    case .avi: .avi
-    case .mpegTS, .m2ts: .transportStream
-    case .mpegPS: .programStream
-    case .flv: .flv
-    case .ogg: .ogg
-    case .asf: .asf
-    case .mxf: .mxf
     }
   }
 }

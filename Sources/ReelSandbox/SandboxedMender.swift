@@ -102,7 +102,7 @@ package struct SandboxedMender: MediaMender {
     /// A fragment states how long each packet lasts, an index only when the next one begins. And FFmpeg passes over the
     /// edit list of a file of fragments, which stays as it is, and shifts the times of others by what it says.
     private var mediaTimeOnly: Bool {
-      ![.matroska, .webm].contains(container) && !options.mends.isDisjoint(with: [.unfragment, .salvage])
+      !container.isMatroska && !options.mends.isDisjoint(with: [.unfragment, .salvage])
     }
 
     /// Those of the source. Blocks.
@@ -278,7 +278,8 @@ private final class Syncing: Sendable {
       var begun: Int64 = 0
       while written.wait(timeout: .now() + Self.pause) == .timedOut {
         guard let size = try? SandboxedMender.size(of: file), size > begun else { continue }
-        reel_begin_writeback(file, begun, size - begun)
+        // What fails is told by the sync.
+        _ = reel_start_writing(file, off_t(begun), off_t(size - begun))
         begun = size
       }
       guard !isAbandoned.load(ordering: .acquiring) else { return }

@@ -51,6 +51,16 @@ struct FileStatus: Hashable, Sendable {
       modifiedAt: Self.nanoseconds(status.st_mtim), changedAt: Self.nanoseconds(status.st_ctim))
   }
 
+  /// - Throws: `isLink`, `isDirectory` or `notRegular` unless it is a regular file.
+  func checkRegular() throws(SourceError) {
+    switch kind {
+    case .regular: break
+    case .directory: throw .isDirectory
+    case .link: throw .isLink
+    case .special(let kind): throw .notRegular(kind)
+    }
+  }
+
   private static func kind(_ mode: mode_t) -> Kind {
     switch mode & S_IFMT {
     case S_IFREG: .regular

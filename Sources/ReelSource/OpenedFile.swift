@@ -30,22 +30,13 @@ public final class OpenedFile: SourceHandle {
   public func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(SourceError) -> Int {
-    var filled = 0
     do {
-      while filled < buffer.count {
-        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-        let count = try open.holding { number throws(SystemError) in
-          try retryingInterrupts("pread") {
-            pread(number, rest.baseAddress, rest.count, off_t(offset) + filled)
-          }
-        }
-        if count == 0 { break }
-        filled += count
+      return try open.holding { number throws(SystemError) in
+        try readFully(number, into: buffer, at: offset)
       }
     } catch {
       throw SourceError(error)
     }
-    return filled
   }
 
   /// Blocks, as long as `fstat` does.
@@ -66,15 +57,6 @@ public final class OpenedFile: SourceHandle {
   }
 }
 
-extension SourceHandle {
-  /// The first `count` bytes, or all when there are fewer. Blocks.
-  func head(_ count: Int) throws(SourceError) -> [UInt8] {
-    try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled throws(SourceError) in
-      filled = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-    }
-  }
-}
-
 /// A file that was found and not yet opened.
 struct LocatedFile: Sendable {
   /// Opened with `O_PATH`: it can be asked, not read.
@@ -84,12 +66,7 @@ struct LocatedFile: Sendable {
   /// Opens the file for reading.
   /// - Throws: `isLink`, `isDirectory` or `notRegular` unless it is a regular file; `denied` and the like.
   func openRegular() throws(SourceError) -> OpenedFile {
-    switch status.kind {
-    case .regular: break
-    case .directory: throw .isDirectory
-    case .link: throw .isLink
-    case .special(let kind): throw .notRegular(kind)
-    }
+    try status.checkRegular()
     return OpenedFile(descriptor: try reopen(flags: O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
   }
 
@@ -128,49 +105,28 @@ enum NamedInput {
   /// - Throws: `sidecarInvalid` when there are more bytes than `limit`; `notFound` and the like.
   static func read(_ path: SourcePath, upTo limit: Int) throws(SourceError) -> [UInt8] {
     let name = try PathBytes(path.bytes)
-    do {
-      let opened = try retryingInterrupts("open") { open(name.characters, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
-      return try read(Descriptor(adopting: opened), upTo: limit)
-    } catch let error as SystemError {
-      throw SourceError(error)
-    } catch {
-      throw SourceError(.sidecarInvalid, "it is larger than \(limit >> 20) MB; split it")
-    }
+    return try read("open", upTo: limit) { open(name.characters, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
   }
 
   /// Standard input, to its end. Blocks.
   static func readStandardInput(upTo limit: Int) throws(SourceError) -> [UInt8] {
-    do {
-      let own = try retryingInterrupts("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) }
-      return try read(Descriptor(adopting: own), upTo: limit)
-    } catch let error as SystemError {
-      throw SourceError(error)
+    try read("fcntl", upTo: limit) { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) }
+  }
+
+  private static func read(
+    _ call: String, upTo limit: Int, _ opening: () -> Int32
+  ) throws(SourceError) -> [UInt8] {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      let file = Descriptor(adopting: try retryingInterrupts(call, opening))
+      bytes = try file.holding { _ throws(SystemError) in try file.readToEnd(limit: limit + 1) }
     } catch {
+      throw SourceError(error)
+    }
+    guard bytes.count <= limit else {
       throw SourceError(.sidecarInvalid, "it is larger than \(limit >> 20) MB; split it")
     }
-  }
-
-  private struct TooLarge: Error {}
-
-  /// Bytes of a file; 0 of what has no size.
-  private static func size(_ number: Int32) throws(SystemError) -> Int {
-    var facts = stat()
-    _ = try retryingInterrupts("fstat") { fstat(number, &facts) }
-    return Int(facts.st_size)
-  }
-
-  private static func read(_ descriptor: Descriptor, upTo limit: Int) throws -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(min(limit, try descriptor.holding(size)))
-    var chunk = [UInt8](repeating: 0, count: 64 * 1024)
-    while true {
-      let count = try descriptor.holding { number throws(SystemError) in
-        try retryingInterrupts("read") { Glibc.read(number, &chunk, chunk.count) }
-      }
-      if count == 0 { return bytes }
-      guard bytes.count + count <= limit else { throw TooLarge() }
-      bytes.append(contentsOf: chunk[..<count])
-    }
+    return bytes
   }
 }
 

@@ -127,12 +127,7 @@ struct ParentDirectories {
   /// - Parameter located: what `path` names.
   /// - Throws: `isDirectory`, `isLink` or `notRegular` unless it is a regular file.
   mutating func foundFile(_ path: SourcePath, _ located: LocatedFile) throws(SourceError) -> FoundFile {
-    switch located.status.kind {
-    case .regular: break
-    case .directory: throw .isDirectory
-    case .link: throw .isLink
-    case .special(let kind): throw .notRegular(kind)
-    }
+    try located.status.checkRegular()
     let name = path.lastComponent.bytes
     return FoundFile(
       path: path, identity: located.status.identity, wasNamed: true,

@@ -44,7 +44,7 @@ public struct PrivateCopy: SourceHandle, ByteSource {
   /// Reads the copy. Blocks.
   public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
     do throws(SystemError) {
-      return try Self.fill(buffer, from: file.descriptor, at: offset)
+      return try readFully(file.descriptor, into: buffer, at: offset)
     } catch {
       throw SourceError(error)
     }
@@ -126,23 +126,6 @@ extension PrivateCopy {
     return PrivateCopy(digest: digest, original: original, file: file, mendedSize: size)
   }
 
-  /// The bytes read, fewer than fit only at the end.
-  fileprivate static func fill(
-    _ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int64
-  ) throws(SystemError) -> Int {
-    var filled = 0
-    while filled < buffer.count {
-      let count = try retryingInterrupts("pread") {
-        pread(
-          descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled,
-          off_t(offset) + off_t(filled))
-      }
-      if count == 0 { break }
-      filled += count
-    }
-    return filled
-  }
-
   /// One way through the bytes.
   private struct CopyPass {
     let original: SourceFile
@@ -222,7 +205,7 @@ extension PrivateCopy {
       into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
     ) throws(Failure) -> Int {
       do throws(SystemError) {
-        return try fill(buffer, from: file.descriptor, at: offset)
+        return try readFully(file.descriptor, into: buffer, at: offset)
       } catch {
         throw .staging(file.failure(error.code, "read a private copy"))
       }

@@ -22,14 +22,6 @@ struct SeparatedValues {
     let message: String
   }
 
-  /// - Throws: ``Problem`` at the first line that breaks a rule.
-  static func records(_ bytes: [UInt8]) throws(Problem) -> [Record] {
-    var values = SeparatedValues(bytes)
-    var records: [Record] = []
-    while let record = try values.next() { records.append(record) }
-    return records
-  }
-
   /// Begins at the first record.
   init(_ bytes: [UInt8]) {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]

@@ -97,6 +97,20 @@ struct IngestRunTests {
     #expect(summary.outcome == .cancelled && summary.published == 0 && store.keys.isEmpty)
   }
 
+  @Test("cancelled while its store is prepared, it ends as cancelled, and so does a video's publishing")
+  func cancelledPreparing() async {
+    let folder = ClipFolder(["a.mp4"])
+    let services = services(uploader: SlowToPrepare(base: store))
+    let run = services.ingest([folder.input])
+    run.cancel()
+    let summary = await run.summary
+    #expect(summary.outcome == .cancelled && summary.error == nil)
+    let input = folder.file("a.mp4")
+    let publishing = Task { await services.publish(input) }
+    publishing.cancel()
+    #expect(await publishing.value == .cancelled)
+  }
+
   @Test(
     "a task that is cancelled in its loop gets every event to the last one, and what was in flight is rolled back"
   )
@@ -173,6 +187,26 @@ struct IngestRunTests {
     }
     #expect(await run.summary.outcome == .cancelled)
   }
+}
+
+/// A store that is prepared until its task is cancelled.
+private struct SlowToPrepare: Uploader {
+  let base: MemoryUploader
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+
+  func prepare() async throws(UploadError) {
+    for await _ in AsyncStream<Void>.makeStream().stream {}
+    throw UploadError(.cancelled, "cancelled")
+  }
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    try await base.upload(source, to: key, reporting: reporting)
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
 extension DispatchQueue {

@@ -92,6 +92,46 @@ struct LaneTests {
     #expect(isRemembered)
   }
 
+  @Test("what is read of a file that becomes no post is remembered while nothing else comes")
+  func idle() async throws {
+    folder.add("bad.mp4", "bytes of bad")
+    let digest = try #require(ContentDigest(sha256: SHA256.hash(data: Array("bytes of bad".utf8))))
+    let isRemembered = Mutex(false)
+    let tick = DispatchSemaphore(value: 0)
+    // The next file comes when it is remembered.
+    let feed = WaitingFeed(folder.input) { [catalog] in
+      for _ in 0..<2000 {
+        let outcomes = try? catalog.probeOutcomes(of: [digest], by: SlowProber.version)
+        if outcomes?.first.flatMap({ $0 }) != nil {
+          isRemembered.withLock { $0 = true }
+          return
+        }
+        _ = tick.wait(timeout: .now() + .milliseconds(10))
+      }
+    }
+    let services = IngestServices(prober: FailingProber(), uploader: MemoryUploader(), catalog: catalog)
+    let summary = await IngestRun(feed: feed, options: IngestOptions(), services: services).summary
+    #expect(summary.failed == 1)
+    #expect(isRemembered.withLock { $0 })
+    #expect(try await catalog.status().failures.map(\.failure.code) == ["corrupt"])
+  }
+
+  @Test("a run that a lane aborts does not wait for what its feed is waiting for")
+  func aborted() async {
+    folder.add("a.mp4", "bytes of a")
+    let cancelled = DispatchSemaphore(value: 0)
+    let isCancelled = Mutex(false)
+    let feed = WaitingFeed(folder.input, onCancel: { cancelled.signal() }) {
+      let isInTime = cancelled.wait(timeout: .now() + 20) == .success
+      isCancelled.withLock { $0 = isInTime }
+    }
+    let full = ScriptedCatalog.fullOnce(catalog) { $0 == .claim }
+    let services = IngestServices(prober: ScriptedProber(), uploader: MemoryUploader(), catalog: full)
+    let summary = await IngestRun(feed: feed, options: IngestOptions(), services: services).summary
+    #expect(summary.outcome == .aborted && summary.error?.code == "catalog.diskFull")
+    #expect(isCancelled.withLock { $0 })
+  }
+
   @Test("a file that its reader takes long for keeps nobody waiting, and becomes a post as well")
   func slowReader() async {
     for number in 0..<40 { folder.add("\(number).mp4", "bytes of \(number)") }
@@ -123,6 +163,30 @@ struct LaneTests {
     #expect(types[3] == ["file.started", "file.failed"])
     #expect(try await catalog.status().failures.map(\.failure.code) == ["timeout"])
   }
+}
+
+/// The files of a folder, and at the end something to wait for.
+private final class WaitingFeed: FileFeed {
+  private let walk: SourceWalk
+  private let wait: @Sendable () -> Void
+  private let onCancel: @Sendable () -> Void
+
+  init(
+    _ folder: SourceInput, onCancel: @escaping @Sendable () -> Void = {}, wait: @escaping @Sendable () -> Void
+  ) {
+    walk = SourceWalk(inputs: [folder], options: WalkOptions())
+    (self.wait, self.onCancel) = (wait, onCancel)
+  }
+
+  func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
+    let items = walk.next(upTo: count)
+    if items.isEmpty { wait() }
+    return items
+  }
+
+  func begin(_ files: [Int]) {}
+
+  func cancel() { onCancel() }
 }
 
 /// A folder in which only one file at a time goes on alone.

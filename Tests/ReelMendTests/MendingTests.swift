@@ -330,6 +330,22 @@ struct MendSample: CustomTestStringConvertible {
   }
 
   /// Sound that would be ahead of its picture is found, and a picture that would be turned.
+  @Test func aDiskThatFailsIsNotTheFilesFault() throws {
+    let folder = try TemporaryFolder()
+    try folder.write([0, 0, 0, 8] as [UInt8], to: "short.mp4")
+    // What is open for writing alone can't be read: as if its disk failed. The other one has become shorter.
+    let cases: [(flags: Int32, code: MendError.Code)] = [(O_WRONLY, .unreadable), (O_RDONLY, .sourceChanged)]
+    for (flags, code) in cases {
+      let file = open(folder.path(of: "short.mp4"), flags | O_CLOEXEC)
+      defer { close(file) }
+      let error = #expect(throws: MendError.self) {
+        try PacketDigests(limits: MendedCopy.limits, mediaTimeOnly: false, shapeCounts: true, seed: 7)
+          .digests(descriptor: file, size: 4096, container: .mp4, without: .nothing, most: nil)
+      }
+      #expect(error?.code == code)
+    }
+  }
+
   @Test func whatIsShownOtherwiseIsFound() throws {
     let sample = MendSample.named("clips/faststart.mp4")
     let old = try digests(of: sample.path, as: .mp4, mediaTimeOnly: true)

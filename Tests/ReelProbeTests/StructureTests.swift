@@ -53,6 +53,15 @@ struct StructureTests {
     #expect(ISOFileMap(bytes).external == nil)
   }
 
+  @Test func ofMoreBoxesThanAreLookedAtTheEndIsUnknown() {
+    let boxes = [[UInt8]](repeating: SmallMovie.box("free", []), count: ISOFileMap.mostBoxes)
+    let full = Array(boxes.joined())
+    #expect(ISOFileMap(BytesInMemory(all: full)).endsBeyondFile == false)
+    let cut = Array(full.dropLast(8)) + [0, 0, 0, 9] + Array("mdat".utf8)
+    #expect(ISOFileMap(BytesInMemory(all: cut)).endsBeyondFile == true)
+    #expect(ISOFileMap(BytesInMemory(all: full + SmallMovie.box("free", []))).endsBeyondFile == nil)
+  }
+
   // MARK: The others
 
   @Test func anAVIChunkThatIsLongerThanTheFileIsCut() {

@@ -239,6 +239,25 @@ struct FileDisposalTests {
     #expect(try Data(contentsOf: URL(filePath: target + "/a.mp4")) == Data([3]))
   }
 
+  @Test("a copy whose name can't be made durable does not stay: the next attempt makes another")
+  func copyNotDurable() throws {
+    guard let disk = Self.otherDisk else { return }
+    let target = disk + "/reel-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: target) }
+    try folder.write("drop/a.mp4", [1, 2])
+    var disposal = FileDisposal(.move(SourcePath(target)))
+    disposal.syncFolder = { _ throws(SystemError) in throw SystemError(code: EIO, call: "fsync") }
+    for _ in 0..<2 {
+      let error = #expect(throws: SourceError.self) {
+        try disposal.apply(to: found("a.mp4"), reason: "it is a text\n")
+      }
+      #expect(error?.code == .unreadable)
+      #expect(try names("drop") == ["a.mp4"])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: target) == [])
+    }
+  }
+
   @Test("to another file system it is copied, compared, and then removed; its time and mode go along")
   func otherDisk() throws {
     guard let disk = Self.otherDisk else { return }

@@ -106,6 +106,23 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 60) == [])
   }
 
+  @Test(
+    "while a folder is gone, nothing but the next look whether it is back is waited for",
+    arguments: [false, true])
+  func pauseWhileGone(polls: Bool) throws {
+    try folder.folder("drop")
+    var watch = watch(polls: polls)
+    // One that is not settled is due at 2 s, the next listing of a polled folder at 10 s.
+    close(try write("open.mp4", closing: false))
+    #expect(look(&watch, at: 0) == [])
+    try FileManager.default.removeItem(atPath: folder.path + "/drop")
+    #expect(look(&watch, at: 20) == ["gone"])
+    #expect(watch.pause(at: .seconds(20)) == .seconds(2))
+    #expect(watch.pause(at: .seconds(21)) == .seconds(1))
+    #expect(look(&watch, at: 22) == [])
+    #expect(watch.pause(at: .seconds(22)) == .seconds(2))
+  }
+
   @Test("listed again and again, a file comes once it was the same twice, and again when it has changed")
   func polled() throws {
     try folder.folder("drop")

@@ -69,6 +69,16 @@ struct SeparatedValuesTests {
   }
 }
 
+extension SeparatedValues {
+  /// - Throws: ``Problem`` at the first line that breaks a rule.
+  fileprivate static func records(_ bytes: [UInt8]) throws(Problem) -> [Record] {
+    var values = SeparatedValues(bytes)
+    var records: [Record] = []
+    while let record = try values.next() { records.append(record) }
+    return records
+  }
+}
+
 @Suite("Caption lists")
 struct CaptionListTests {
   private func list(_ text: String, at path: String = "lists/captions.csv") throws -> CaptionList {

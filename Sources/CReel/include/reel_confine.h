@@ -42,11 +42,7 @@ int reel_confine_landlock(void);
 
 // A filter that lets through only what reading a file from a descriptor takes; any other system call ends the
 // process with SIGSYS.
-int reel_confine_system_calls(void);
-
-// The same for a process that is handed two descriptors above its channel, and copies from the first to the second one.
-int reel_confine_system_calls_of_mender(void);
-
-// The same for a process that forks workers (`reel_child_fork_sibling`): besides, it may start them, and confine them
-// further; among them such as copy, where it `mends`.
-int reel_confine_system_calls_of_fork_server(bool mends);
+// A process that `forks` workers (`reel_child_fork_sibling`) may besides start them, and confine them further. One that
+// `mends` is handed two descriptors above its channel, and copies from the first to the second one; a process that forks
+// needs it for workers that do.
+int reel_confine_system_calls(bool forks, bool mends);

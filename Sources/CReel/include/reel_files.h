@@ -22,9 +22,6 @@ int reel_rename_without_replacing(int old_folder, const char *old_name, int new_
 /// kernel or a file system can't.
 int64_t reel_copy_range(int source, int64_t from, int target, int64_t to, int64_t count);
 
-/// sync_file_range(2): begins to put a range on the disk, and does not wait. What fails is told by the next sync.
-void reel_begin_writeback(int file, int64_t from, int64_t count);
-
 /// SEEK_DATA and SEEK_HOLE of lseek(2).
 extern const int reel_seek_data;
 extern const int reel_seek_hole;

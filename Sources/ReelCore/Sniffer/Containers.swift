@@ -28,21 +28,11 @@ enum IsoBaseMedia {
     return refusedBrands[brand]?.verdict
   }
 
-  /// What a major brand says (ftyps.com, mp4ra.org). A brand that is not known here is an MP4's.
+  /// What a major brand says.
   private static func brandVerdict(_ brand: UInt32) -> SniffVerdict {
     if let refusal = refusedBrands[brand] { return refusal.verdict }
-    if let container = brands[brand] { return .container(container) }
-    switch brand >> 8 {
-    case code("\u{0}3g2"): return .container(.threeG2)
-    case code("\u{0}3gp"), code("\u{0}3gr"), code("\u{0}3gs"), code("\u{0}3ge"), code("\u{0}3gg"):
-      return .container(.threeGP)
-    default: return .container(.mp4)
-    }
+    return .container(MediaContainer(majorBrand: brand))
   }
-
-  private static let brands: [UInt32: MediaContainer] = [
-    code("qt  "): .mov, code("M4V "): .m4v, code("M4VH"): .m4v, code("M4VP"): .m4v,
-  ]
 
   private static let refusedBrands: [UInt32: Refusal] = {
     var refusals: [UInt32: Refusal] = [
@@ -82,8 +72,26 @@ enum IsoBaseMedia {
   ]
 
   /// A four-character code as the number that stands in the file.
-  private static func code(_ text: String) -> UInt32 {
+  fileprivate static func code(_ text: String) -> UInt32 {
     text.utf8.reduce(0) { $0 << 8 | UInt32($1) }
+  }
+}
+
+extension MediaContainer {
+  /// By the major brand of `ftyp`, the first byte highest (ftyps.com, mp4ra.org). A brand that is not known here is an MP4's.
+  package init(majorBrand: UInt32) {
+    let code = IsoBaseMedia.code
+    switch majorBrand {
+    case code("qt  "): self = .mov
+    case code("M4V "), code("M4VH"), code("M4VP"): self = .m4v
+    default:
+      switch majorBrand >> 8 {
+      case code("\u{0}3g2"): self = .threeG2
+      case code("\u{0}3gp"), code("\u{0}3gr"), code("\u{0}3gs"), code("\u{0}3ge"), code("\u{0}3gg"):
+        self = .threeGP
+      default: self = .mp4
+      }
+    }
   }
 }
 

@@ -10,21 +10,21 @@ enum PlainText {
   }
 
   private static let kinds: [TextKind] = [
-    TextKind(.begins("webvtt"), "a WebVTT subtitle file"),
-    TextKind(.begins("[script info]"), "an ASS subtitle file"),
-    TextKind(.begins("<sami"), "a SAMI subtitle file"),
-    TextKind(.begins("scenarist_scc"), "an SCC subtitle file"),
-    TextKind(.begins("{"), .contains("}{"), .hasLine("{1}{"), "a MicroDVD subtitle file"),
-    TextKind(.isMarkup, .contains("http://www.w3.org/ns/ttml"), "a TTML subtitle file"),
-    TextKind(.hasLine("1"), .contains(" --> "), "a SubRip subtitle file"),
-    TextKind(.begins(";ffmetadata"), "an FFmpeg metadata file"),
-    TextKind(.begins("<!doctype html"), "an HTML page"),
-    TextKind(.begins("<html"), "an HTML page"),
-    TextKind(.isMarkup, .contains("<html"), "an HTML page"),
-    TextKind(.begins("<?xml"), "an XML document"),
-    TextKind(.begins("-----begin "), "a PEM file (a key or a certificate)"),
-    TextKind(.begins("{"), "a JSON text"),
-    TextKind(.begins("["), .contains("\""), "a JSON text"),
+    TextKind("a WebVTT subtitle file", .begins("webvtt")),
+    TextKind("an ASS subtitle file", .begins("[script info]")),
+    TextKind("a SAMI subtitle file", .begins("<sami")),
+    TextKind("an SCC subtitle file", .begins("scenarist_scc")),
+    TextKind("a MicroDVD subtitle file", .begins("{"), .contains("}{"), .hasLine("{1}{")),
+    TextKind("a TTML subtitle file", .isMarkup, .contains("http://www.w3.org/ns/ttml")),
+    TextKind("a SubRip subtitle file", .hasLine("1"), .contains(" --> ")),
+    TextKind("an FFmpeg metadata file", .begins(";ffmetadata")),
+    TextKind("an HTML page", .begins("<!doctype html")),
+    TextKind("an HTML page", .begins("<html")),
+    TextKind("an HTML page", .isMarkup, .contains("<html")),
+    TextKind("an XML document", .begins("<?xml")),
+    TextKind("a PEM file (a key or a certificate)", .begins("-----begin ")),
+    TextKind("a JSON text", .begins("{")),
+    TextKind("a JSON text", .begins("["), .contains("\"")),
   ]
 }
 
@@ -70,21 +70,8 @@ struct TextKind: Sendable {
   /// A noun with its article.
   let found: String
 
-  init(_ conditions: Condition..., found: String) {
-    self.conditions = conditions
-    self.found = found
-  }
-
-  init(_ first: Condition, _ found: String) {
-    self.init(first, found: found)
-  }
-
-  init(_ first: Condition, _ second: Condition, _ found: String) {
-    self.init(first, second, found: found)
-  }
-
-  init(_ first: Condition, _ second: Condition, _ third: Condition, _ found: String) {
-    self.init(first, second, third, found: found)
+  init(_ found: String, _ conditions: Condition...) {
+    (self.found, self.conditions) = (found, conditions)
   }
 
   func matches(_ text: LowerCaseText) -> Bool {
@@ -164,31 +151,31 @@ enum Manifest {
   }
 
   private static let kinds: [TextKind] = [
-    TextKind(.begins("#extm3u"), .contains("#ext-x-"), "an HLS playlist"),
-    TextKind(.begins("#extm3u"), "an M3U playlist"),
-    TextKind(.begins("#extinf:"), "an M3U playlist"),
-    TextKind(.begins("#ext-x-"), "an HLS playlist"),
-    TextKind(.begins("ffconcat version"), "an ffconcat list"),
-    TextKind(.contains("<mpd"), .contains("dash:profile"), "a DASH manifest"),
-    TextKind(.isMarkup, .contains("<mpd"), "a DASH manifest"),
-    TextKind(.contains("<compositionplaylist"), "an IMF playlist"),
-    TextKind(.isMarkup, .contains("<smoothstreamingmedia"), "a Smooth Streaming manifest"),
-    TextKind(.isMarkup, .contains("<asx"), "an ASX playlist"),
-    TextKind(.isMarkup, .contains("<smil"), "a SMIL playlist"),
-    TextKind(.begins("<?wpl"), "a Windows Media playlist"),
-    TextKind(.isMarkup, .contains("<playlist"), .contains("xspf"), "an XSPF playlist"),
-    TextKind(.begins("[playlist]"), "a PLS playlist"),
-    TextKind(.begins("[reference]"), "an ASF playlist"),
-    TextKind(.begins("asf "), .contains("://"), "an ASF playlist"),
-    TextKind(.begins("rtsptext"), "a QuickTime playlist"),
-    TextKind(.begins("smiltext"), "a QuickTime playlist"),
-    TextKind(.begins("v=0"), .hasLine("o="), "an SDP description"),
-    TextKind(.hasLine("c=in ip"), "an SDP description"),
-    TextKind(.begins("# mpv edl"), "an EDL playlist"),
-    TextKind(.begins("http://"), "a list of addresses"),
-    TextKind(.begins("https://"), "a list of addresses"),
-    TextKind(.begins("rtsp://"), "a list of addresses"),
-    TextKind(.begins("rtmp://"), "a list of addresses"),
-    TextKind(.begins("mms://"), "a list of addresses"),
+    TextKind("an HLS playlist", .begins("#extm3u"), .contains("#ext-x-")),
+    TextKind("an M3U playlist", .begins("#extm3u")),
+    TextKind("an M3U playlist", .begins("#extinf:")),
+    TextKind("an HLS playlist", .begins("#ext-x-")),
+    TextKind("an ffconcat list", .begins("ffconcat version")),
+    TextKind("a DASH manifest", .contains("<mpd"), .contains("dash:profile")),
+    TextKind("a DASH manifest", .isMarkup, .contains("<mpd")),
+    TextKind("an IMF playlist", .contains("<compositionplaylist")),
+    TextKind("a Smooth Streaming manifest", .isMarkup, .contains("<smoothstreamingmedia")),
+    TextKind("an ASX playlist", .isMarkup, .contains("<asx")),
+    TextKind("a SMIL playlist", .isMarkup, .contains("<smil")),
+    TextKind("a Windows Media playlist", .begins("<?wpl")),
+    TextKind("an XSPF playlist", .isMarkup, .contains("<playlist"), .contains("xspf")),
+    TextKind("a PLS playlist", .begins("[playlist]")),
+    TextKind("an ASF playlist", .begins("[reference]")),
+    TextKind("an ASF playlist", .begins("asf "), .contains("://")),
+    TextKind("a QuickTime playlist", .begins("rtsptext")),
+    TextKind("a QuickTime playlist", .begins("smiltext")),
+    TextKind("an SDP description", .begins("v=0"), .hasLine("o=")),
+    TextKind("an SDP description", .hasLine("c=in ip")),
+    TextKind("an EDL playlist", .begins("# mpv edl")),
+    TextKind("a list of addresses", .begins("http://")),
+    TextKind("a list of addresses", .begins("https://")),
+    TextKind("a list of addresses", .begins("rtsp://")),
+    TextKind("a list of addresses", .begins("rtmp://")),
+    TextKind("a list of addresses", .begins("mms://")),
   ]
 }

@@ -62,6 +62,22 @@ extension Descriptor {
   }
 }
 
+/// Fills `buffer` from `offset` of an open file on; gives how many bytes, fewer than fit only at the end. Blocks.
+package func readFully(
+  _ file: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+) throws(SystemError) -> Int {
+  var filled = 0
+  while filled < buffer.count {
+    let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+    let count = try retryingInterrupts("pread") {
+      pread(file, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
+    }
+    if count == 0 { break }
+    filled += count
+  }
+  return filled
+}
+
 /// A system call's failure.
 package struct SystemError: Error, Hashable, Sendable {
   /// The value of `errno`.

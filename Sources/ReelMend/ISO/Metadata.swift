@@ -30,10 +30,6 @@ enum MetadataRemoval {
     "producer", "publisher", "composer", "performer", "language", "lyrics", "track", "disc", "encoder",
     "major_brand", "minor_version", "compatible_brands", "rating.user", "collection.user",
   ]
-  /// Adobe's XMP (ISO 16684-3), as a box of its own.
-  private static let xmp: [UInt8] = [
-    0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
-  ]
   /// How the sphere of a video is laid out (Spherical Video V1).
   private static let sphere: [UInt8] = [
     0xFF, 0xCC, 0x82, 0x63, 0xF8, 0x55, 0x4A, 0x93, 0x88, 0x14, 0x58, 0x7A, 0x02, 0x52, 0x1F, 0xDD,

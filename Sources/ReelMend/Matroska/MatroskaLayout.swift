@@ -17,8 +17,6 @@ struct MatroskaLayout {
     }
   }
 
-  /// The Segment's own header: 8 bytes for its size, whatever that is.
-  private static let segmentHeader: Int64 = 12
   private static let mostSought = 64
 
   func mended() throws(MendError) -> MendedFile {

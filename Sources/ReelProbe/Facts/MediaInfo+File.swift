@@ -25,7 +25,7 @@ extension MediaInfo {
     encrypted = structure.encrypted
     if external == true {
       // Its index tells of another file.
-      truncated = iso.endsBeyondFile ? true : nil
+      truncated = iso.endsBeyondFile == true ? true : nil
     } else {
       truncated = iso.fragments > 0 ? iso.endsBeyondFile : indexEndsBeyondFile(streams)
     }

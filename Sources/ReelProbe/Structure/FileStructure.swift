@@ -62,16 +62,6 @@ struct FileStructure {
 extension MediaContainer {
   /// By the major brand of `ftyp`; a file without one is QuickTime, which is older than brands.
   init(majorBrand: FourCharacterCode?) {
-    guard let majorBrand else {
-      self = .mov
-      return
-    }
-    switch majorBrand.text {
-    case "qt  ": self = .mov
-    case "M4V ", "M4VH", "M4VP": self = .m4v
-    case let text where text.hasPrefix("3g2"): self = .threeG2
-    case let text where ["3gp", "3gr", "3gs", "3ge", "3gg"].contains(text.prefix(3)): self = .threeGP
-    default: self = .mp4
-    }
+    self = majorBrand.map { MediaContainer(majorBrand: $0.value) } ?? .mov
   }
 }

@@ -18,8 +18,8 @@ struct ISOFileMap: Hashable {
   private(set) var sampleFormats: [FourCharacterCode] = []
   /// Whether a track of timed metadata names a place among its keys.
   private(set) var tracksPlace = false
-  /// Whether the last box ends beyond the file.
-  private(set) var endsBeyondFile = false
+  /// Whether the last box ends beyond the file; nil where not all of them were looked at.
+  private(set) var endsBeyondFile: Bool? = false
   /// Whether `moov` ends beyond the file.
   private(set) var movieIsCut = false
 
@@ -33,16 +33,19 @@ struct ISOFileMap: Hashable {
   private var namesOtherMovies = false
 
   /// Boxes that are looked at on the outermost level. Two hours of fragments of a second each have 14400.
-  private static let mostBoxes = 65_536
+  static let mostBoxes = 65_536
   /// Boxes that are looked at within another one.
   private static let mostInnerBoxes = 1024
   /// Sample entries that are looked at in a track, as many as FFmpeg reads.
   private static let mostEntries = 1024
 
   init(_ file: some ByteReading) {
+    var (boxes, end) = (0, Int64(0))
     for box in ISOBoxes(file, in: 0..<file.size, atMost: Self.mostBoxes) {
       note(box, in: file)
+      (boxes, end) = (boxes + 1, box.end)
     }
+    if boxes == Self.mostBoxes, end < file.size { endsBeyondFile = nil }
   }
 
   /// Whether the index stands before the media data; nil when one of them is missing.
@@ -71,7 +74,7 @@ struct ISOFileMap: Hashable {
       if brand.count == 4 { majorBrand = FourCharacterCode(brand) }
     case "moov" where movie == nil:
       movie = box
-      movieIsCut = endsBeyondFile
+      movieIsCut = box.end > file.size
       // FFmpeg reads all of it.
       file.willRead(box.start..<box.end)
       descend(into: box, of: file)

@@ -206,9 +206,7 @@ extension FileDisposal {
     func makeFile() throws(UploadError) -> any StagedFile { file }
 
     /// Gives it the times and the mode of the original, and waits until it is on its disk.
-    func finish(
-      like status: FileStatus, in folder: DirectoryHandle, _ original: [UInt8]
-    ) throws(SourceError) {
+    func finish(like original: [UInt8], in folder: DirectoryHandle) throws(SourceError) {
       var facts = stat()
       let source = try PathBytes(original)
       let number = file.descriptor

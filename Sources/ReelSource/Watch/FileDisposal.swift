@@ -23,6 +23,10 @@ package struct FileDisposal: Sendable {
   private let sidecarFirst: Bool
   private let sweeps: Sweeps
   private let onStep: @Sendable (Step) -> Void
+  /// Makes the names in a folder durable.
+  var syncFolder: @Sendable (Descriptor) throws(SystemError) -> Void = { folder throws(SystemError) in
+    try folder.syncFolder()
+  }
 
   /// - Parameters:
   ///   - sidecarFirst: whether the sidecar goes before its video: left behind by a crash, it would be that of the next video
@@ -125,11 +129,9 @@ package struct FileDisposal: Sendable {
       let number = try retryingInterrupts("openat") {
         openat(directory.descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       }
-      let opened = Descriptor(adopting: number)
-      _ = try retryingInterrupts("fsync") { fsync(opened.rawValue) }
+      try syncFolder(Descriptor(adopting: number))
     } catch {
-      // Some file systems sync no folders.
-      if error.code != EINVAL { throw Self.failure(error, "removed") }
+      throw Self.failure(error, "removed")
     }
   }
 
@@ -282,7 +284,7 @@ package struct FileDisposal: Sendable {
     }
     guard let copy else { throw .changed }
     onStep(.copyMade)
-    try draft.finish(like: directory.status(of: name), in: directory, name)
+    try draft.finish(like: name, in: directory)
     onStep(.copySynced)
     guard let held = try SourceDigest.sha256(of: copy.source, isCancelled: move.isCancelled) else {
       throw .changed
@@ -295,11 +297,16 @@ package struct FileDisposal: Sendable {
       moved = try place(name, move, because: reason) { other throws(SystemError) in
         try folder.take(draft.name, from: folder.directory, as: other)
       }
-      _ = try retryingInterrupts("fsync") { fsync(folder.directory.descriptor.rawValue) }
     } catch {
       throw Self.failure(error, "moved")
     }
     draft.isNamed = true
+    do throws(SystemError) {
+      try syncFolder(folder.directory.descriptor)
+    } catch {
+      withdraw(moved, of: draft, from: folder, with: reason)
+      throw Self.failure(error, "moved")
+    }
     onStep(.copyNamed)
     guard draft.has(moved) else {
       throw SourceError(
@@ -308,14 +315,19 @@ package struct FileDisposal: Sendable {
     do throws(SourceError) {
       try remove(name, file.identity, in: directory)
     } catch {
-      // It stays, and the next attempt makes another copy.
-      if error.code != .sourceChanged, error.code != .notFound, draft.has(moved) {
-        folder.unlink(moved)
-        if reason != nil { folder.unlink(moved + Folder.explanation) }
+      if error.code != .sourceChanged, error.code != .notFound {
+        withdraw(moved, of: draft, from: folder, with: reason)
       }
       throw error
     }
     return moved
+  }
+
+  /// The original stays, and the next attempt makes another copy.
+  private func withdraw(_ moved: [UInt8], of draft: Draft, from folder: Folder, with reason: String?) {
+    guard draft.has(moved) else { return }
+    folder.unlink(moved)
+    if reason != nil { folder.unlink(moved + Folder.explanation) }
   }
 
   static func failure(_ error: SystemError, _ task: String) -> SourceError {

@@ -95,8 +95,9 @@ package final class FolderNotifications: Sendable {
     if has(IN_Q_OVERFLOW) { return .overflowed }
     guard let folder = folders.withLock({ $0[event.wd] }) else { return nil }
     if has(IN_IGNORED) {
+      // What it means has been told before.
       folders.withLock { $0[event.wd] = nil }
-      return folder == root ? .lost : nil
+      return nil
     }
     if has(Int32(IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) { return folder == root ? .lost : nil }
     let path = folder.appending(name)

@@ -308,7 +308,9 @@ package struct FolderWatch: Sendable {
   // MARK: Waiting
 
   /// How long there is nothing to do, unless something is told.
-  private func pause(at now: Duration) -> Duration {
+  func pause(at now: Duration) -> Duration {
+    // Nothing in it can be looked at before it is there again.
+    guard isThere else { return max(.zero, nextCheck - now) }
     if walk != nil || needsListing || !noticed.isEmpty { return .zero }
     let next = [settling.nextDue, nextListing, input.isRemote ? nil : nextCheck].compactMap(\.self).min()
     return max(.zero, (next ?? now + Self.checks) - now)

@@ -17,7 +17,7 @@ package struct AskedBytes {
         position: offset + Int64(filled), count: buffer.count - filled, expected: expected - filled)
       guard let bytes = answer(to: request) else { return nil }
       guard bytes.count <= request.count else { return nil }
-      bytes.withUnsafeBytes { buffer.baseAddress.map { $0 + filled }?.copyMemory(from: $0) }
+      UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyBytes(from: bytes)
       filled += bytes.count
       if bytes.count < request.count { break }
     }
@@ -30,11 +30,5 @@ package struct AskedBytes {
       case .bytes(let bytes)? = try? RangeReply(decoding: frame)
     else { return nil }
     return bytes
-  }
-}
-
-extension UnsafeMutableRawPointer {
-  fileprivate func copyMemory(from bytes: UnsafeRawBufferPointer) {
-    if let start = bytes.baseAddress { copyMemory(from: start, byteCount: bytes.count) }
   }
 }

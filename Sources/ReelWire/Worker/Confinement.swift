@@ -10,7 +10,7 @@ struct Confinement {
   /// Confines this process, as one that reads files.
   static func ofWorker(_ start: WorkerStart) -> Confinement {
     var confinement = withoutFilter(start)
-    confinement.hasFilter = reel_confine_system_calls() == 0
+    confinement.hasFilter = reel_confine_system_calls(false, false) == 0
     return confinement
   }
 
@@ -18,7 +18,7 @@ struct Confinement {
   /// - Parameter mends: whether some of them write.
   static func ofForkServer(_ start: WorkerStart, mends: Bool) -> Confinement {
     var confinement = withoutFilter(start, outputSize: mends ? .max : nil)
-    confinement.hasFilter = reel_confine_system_calls_of_fork_server(mends) == 0
+    confinement.hasFilter = reel_confine_system_calls(true, mends) == 0
     return confinement
   }
 
@@ -34,8 +34,7 @@ struct Confinement {
   func ofForkedWorker(_ request: ForkRequest) -> Confinement {
     let bounds = Self.bounds(request.processorSeconds, memory: 0, outputSize: request.purpose.outputSize)
     let limits = withUnsafePointer(to: bounds) { reel_confine_forked_limits($0) == 0 }
-    let filter =
-      request.purpose.outputSize == nil ? reel_confine_system_calls() : reel_confine_system_calls_of_mender()
+    let filter = reel_confine_system_calls(false, request.purpose.outputSize != nil)
     return Confinement(hasLimits: hasLimits && limits, hasLandlock: hasLandlock, hasFilter: filter == 0)
   }
 

@@ -8,13 +8,8 @@ enum FileEnding: Sendable {
   case planned(FilePlanned)
 }
 
-/// Turns a file's end into its one terminal event, and into what `reel status` shows of it.
-struct OutcomeReporter: Sendable {
-  let services: IngestServices
-  let options: IngestOptions
-  /// As ``FileFeed/postpones(_:after:)``.
-  let postpones: @Sendable (FileReference, FileFailure) -> Bool
-
+// Turns a file's end into its one terminal event, and into what `reel status` shows of it.
+extension IngestContext {
   /// What is told, and what is noted of it.
   struct Report {
     let event: IngestEvent.Body

@@ -1,0 +1,21 @@
+import Foundation
+import ReelCore
+import Testing
+
+@Suite("Times in a catalog")
+struct CatalogTimeTests {
+  @Test(
+    "come out as they went in, also where a Double holds them less exactly",
+    arguments: [0, 1_763_000_000_000, 2_147_483_648_000, 2_177_000_000_000, 4_102_444_800_000] as [Int64])
+  func whole(_ first: Int64) {
+    for moment in first..<first + 1000 {
+      #expect(Date(milliseconds: moment).milliseconds == moment)
+    }
+  }
+
+  @Test("lose what is less than a millisecond")
+  func rounded() {
+    #expect(Date(timeIntervalSince1970: 1_763_000_000.1239).milliseconds == 1_763_000_000_123)
+    #expect(Date(timeIntervalSince1970: -0.0015).milliseconds == -2)
+  }
+}
