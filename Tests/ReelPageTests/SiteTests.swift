@@ -166,7 +166,7 @@ struct SiteTests {
     // The refused one leaves alone what is half written.
     try held.replace("feed/2.json", isDurable: false) { file throws(SystemError) in
       #expect(throws: SiteError.self) { try SiteFolder(path) }
-      try SiteFolder.write(Array("whole".utf8), to: file)
+      try file.write(all: Array("whole".utf8))
     }
     #expect(try other.text("feed/2.json") == "whole")
     #expect(try held.write(Array("more".utf8), to: "feed/3.json", isDurable: false) == .made)
