@@ -209,6 +209,10 @@ struct RunSession: Sendable {
       } else {
         (await run.value, false)
       }
+    // Until then the display goes on drawing, and the numbers say that the run is on. What failed is thrown when both
+    // have ended.
+    var problem: (any Error)?
+    do { try await noted } catch { problem = error }
     await listening
     await logging
     drawing.cancel()
@@ -218,8 +222,7 @@ struct RunSession: Sendable {
     await metrics?.writeLast(model.state)
     // Else both would keep each other.
     defer { watched?.feed.begin { _ in } }
-    // Only now: until here the display goes on drawing, and the numbers say that the run is on.
-    try await noted
+    if let problem { throw problem }
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, files: await files,
       result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed)
