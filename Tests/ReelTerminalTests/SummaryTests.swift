@@ -15,9 +15,9 @@ import Testing
       result: .success(.init(done: [.faststart, .location], file: SourcePath("out/a.mp4"))))
     #expect(
       lines(mended.text(TerminalTraits(isTerminal: true, columns: 40))) == [
-        "clips/a.mp4: out/a.mp4: index first,", "location taken out",
+        "clips/a.mp4: out/a.mp4: index first,", "location removed",
       ])
-    #expect(mended.text(log) == "clips/a.mp4: out/a.mp4: index first, location taken out\n")
+    #expect(mended.text(log) == "clips/a.mp4: out/a.mp4: index first, location removed\n")
     #expect(TerminalTraits(columns: 10).text(["a\nb", "0123 56789 1"]) == "a\\nb\n0123 56789\n1\n")
   }
 

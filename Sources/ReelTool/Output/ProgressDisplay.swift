@@ -121,7 +121,7 @@ private final class ToldLines: Sendable {
 
 /// Says on standard error what a run waits for, so that nobody takes it for a hang.
 enum LongWait {
-  /// What shows it while bars are drawn; nil where nothing is drawn.
+  /// What shows it while bars are drawn; nil where nothing is drawn. One for the process, as standard error is.
   private static let display = Mutex<(@Sendable (String) -> Void)?>(nil)
 
   /// - Parameter show: given each sentence, and not to take long; nil for standard error itself.

@@ -67,7 +67,7 @@ package struct Policy: Sendable {
       guard let setting = settings[rule.id], setting.severity != .off, let form = rule.operand,
         setting.operand == nil
       else { return nil }
-      return setting.place.problem("\(rule.id) is on and has no value; it is \(form.name)")
+      return setting.place.problem("\(rule.id) is on and has no value; the value must be \(form.name)")
     }
   }
 }
