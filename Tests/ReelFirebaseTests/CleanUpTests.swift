@@ -49,14 +49,7 @@ import Testing
   private func failure(_ store: Store, _ checkpoints: any UploadCheckpoints) async -> UploadError.Code? {
     let uploader = FirebaseUploader(
       bucket, transport: store.transport(), tokens: EmulatorToken(), checkpoints: checkpoints)
-    return await Task { [source, key] () -> UploadError.Code? in
-      do throws(UploadError) {
-        _ = try await uploader.upload(source, to: key) { _ in }
-        return nil
-      } catch {
-        return error.code
-      }
-    }.value
+    return await uploader.failureInATask(uploading: source, to: key)
   }
 
   @Test("an earlier upload that can't be gone on with is ended before it is forgotten")
@@ -78,32 +71,4 @@ import Testing
     #expect(await failure(store, BrokenCheckpoints(throwing: throwing)) == code)
     #expect(store.endings == 1)
   }
-}
-
-/// Keeps nothing: the catalog is away, or somebody else was faster.
-private struct BrokenCheckpoints: UploadCheckpoints {
-  let throwing: Bool
-
-  func exchange(
-    _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
-  ) async throws(CatalogError) -> Bool {
-    if throwing { throw CatalogError(.locked, "another process writes") }
-    return false
-  }
-
-  func checkpoint(
-    of key: ObjectKey, in destination: Destination
-  ) async throws(CatalogError) -> UploadCheckpoint? { nil }
-
-  func keep(
-    _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
-  ) async throws(CatalogError) {}
-
-  func forget(
-    _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
-  ) async throws(CatalogError) {}
-
-  func keys(
-    in destination: Destination, after key: ObjectKey?, limit: Int
-  ) async throws(CatalogError) -> [ObjectKey] { [] }
 }

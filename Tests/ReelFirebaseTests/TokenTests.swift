@@ -110,21 +110,33 @@ import Testing
     #expect(try await tokens.token() != all.first)
   }
 
-  @Test("a token is renewed before its end")
-  func renewed() async throws {
-    let clock = TestClock()
-    let given = Mutex(0)
-    let key = try ServiceAccountKey(TestKey.file("http://127.0.0.1:9"), path: "k.json")
+  /// Counts requests.
+  private final class Requests: Sendable {
+    private let count = Atomic(0)
+    var asked: Int { count.load(ordering: .relaxed) }
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+  }
+
+  /// Each request for a token that is answered gives one that is named for its number, `t1` the first, good for an hour.
+  private func numberedTokens(
+    _ clock: TestClock, answering isAnswered: @escaping @Sendable (Int) -> Bool = { _ in true }
+  ) async throws -> (ServiceAccountTokens, Requests) {
+    let requests = Requests()
     let transport = ScriptedTransport { _ throws(HTTPFailure) in
-      let number = given.withLock { given in
-        given += 1
-        return given
-      }
+      let number = requests.next()
+      guard isAnswered(number) else { return HTTPReply(status: .serviceUnavailable) }
       return HTTPReply(
         status: .ok,
         body: Array(#"{"access_token":"t\#(number)","expires_in":3600,"token_type":"Bearer"}"#.utf8))
     }
-    let tokens = try await ServiceAccountTokens(key, transport: transport, clock: clock)
+    let key = try ServiceAccountKey(TestKey.file("http://127.0.0.1:9"), path: "k.json")
+    return (try await ServiceAccountTokens(key, transport: transport, clock: clock), requests)
+  }
+
+  @Test("a token is renewed before its end")
+  func renewed() async throws {
+    let clock = TestClock()
+    let (tokens, _) = try await numberedTokens(clock)
     #expect(try await tokens.token() == Secret("t1"))
     clock.advance(by: 3299)
     #expect(try await tokens.token() == Secret("t1"))
@@ -135,25 +147,13 @@ import Testing
   @Test("a renewal that fails is no reason to give up what is still good, and is not tried at every request")
   func renewalFails() async throws {
     let clock = TestClock()
-    let asked = Mutex(0)
-    let key = try ServiceAccountKey(TestKey.file("http://127.0.0.1:9"), path: "k.json")
-    let transport = ScriptedTransport { _ throws(HTTPFailure) in
-      let number = asked.withLock { asked in
-        asked += 1
-        return asked
-      }
-      guard number == 1 || number == 4 else { return HTTPReply(status: .serviceUnavailable) }
-      return HTTPReply(
-        status: .ok,
-        body: Array(#"{"access_token":"t\#(number)","expires_in":3600,"token_type":"Bearer"}"#.utf8))
-    }
-    let tokens = try await ServiceAccountTokens(key, transport: transport, clock: clock)
+    let (tokens, requests) = try await numberedTokens(clock) { $0 == 1 || $0 == 4 }
     #expect(try await tokens.token() == Secret("t1"))
     clock.advance(by: 3301)
     for _ in 0..<5 { #expect(try await tokens.token() == Secret("t1")) }
-    #expect(asked.withLock { $0 } == 2)
+    #expect(requests.asked == 2)
     clock.advance(by: 11)
-    #expect(try await tokens.token() == Secret("t1") && asked.withLock { $0 } == 3)
+    #expect(try await tokens.token() == Secret("t1") && requests.asked == 3)
     clock.advance(by: 11)
     #expect(try await tokens.token() == Secret("t4"))
     // What is about to end is not used: then the failure is told.
