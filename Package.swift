@@ -219,3 +219,9 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// `REEL_TESTS=ReelCoreTests,ReelWireTests`: a build for only these tests compiles nothing else (scripts/test --only).
+if let names = Context.environment["REEL_TESTS"] {
+  let wanted = Set(names.split(separator: ",").map(String.init))
+  package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
+}
