@@ -107,6 +107,41 @@ struct MediaTests {
     #expect(try feed.numbers(1) + feed.numbers(2) == [1, 2, 3, 4])
   }
 
+  @Test(
+    "are only brought from files that are what their posts say", arguments: [MediaPlacement.link, .copy])
+  func foreign(placement: MediaPlacement) async throws {
+    let feed = try TestFeed()
+    let secret = [UInt8](repeating: UInt8(ascii: "s"), count: TestFeed.video.count)
+    let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
+    try feed.folder.write(TestFeed.video, to: "store/secret.txt")
+    // The right bytes under a name that is not the key's, wrong bytes under the key, too many of them, a file's end.
+    let posts =
+      try await feed.publish(["name"], url: { _ in store.fileURL + "/secret.txt" })
+      + feed.publish(["bytes", "more", "less"], url: { store.fileURL + "/\($0)" })
+    try feed.folder.write(secret, to: "store/\(posts[1].video)")
+    try feed.folder.write(TestFeed.video + [0], to: "store/\(posts[2].video)")
+    try feed.folder.write(TestFeed.video.dropLast(), to: "store/\(posts[3].video)")
+    #expect(try await feed.write { $0.media = placement }.missing == 4)
+    #expect(try feed.folder.names(in: "site/media") == [])
+  }
+
+  @Test("are posters only where they lie beside their video, and are JPEGs")
+  func foreignPosters() async throws {
+    let feed = try TestFeed()
+    let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
+    let elsewhere = CanonicalPath(resolving: feed.folder.path(of: "elsewhere"))
+    let posts =
+      try await feed.publish(
+        ["beside", "text"], url: { store.fileURL + "/\($0)" }, poster: { store.fileURL + "/\($0)" })
+      + feed.publish(["away"], url: { store.fileURL + "/\($0)" }, poster: { elsewhere.fileURL + "/\($0)" })
+    let posters = posts.compactMap(\.poster)
+    try feed.folder.write(TestFeed.poster, to: "store/\(posters[0])")
+    try feed.folder.write("private".utf8, to: "store/\(posters[1])")
+    try feed.folder.write(TestFeed.poster, to: "elsewhere/\(posters[2])")
+    try await feed.write { $0.media = .copy }
+    #expect(try feed.folder.names(in: "site/media") == ["\(posters[0])"])
+  }
+
   @Test("that are missing are looked for until they are there", arguments: [MediaPlacement.link, .copy])
   func found(placement: MediaPlacement) async throws {
     let feed = try TestFeed()

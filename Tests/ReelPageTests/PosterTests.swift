@@ -47,12 +47,14 @@ struct PosterTests {
   func brought(placement: MediaPlacement) async throws {
     let feed = try TestFeed()
     let store = CanonicalPath(resolving: feed.folder.path(of: "a store"))
-    let posts = try await feed.publish(["a"], poster: { store.fileURL + "/\($0)" })
+    let posts = try await feed.publish(
+      ["a"], url: { store.fileURL + "/\($0)" }, poster: { store.fileURL + "/\($0)" })
     let key = try #require(posts[0].poster)
-    try feed.folder.write("a JPEG".utf8, to: "a store/\(key)")
+    try feed.folder.write(TestFeed.video, to: "a store/\(posts[0].video)")
+    try feed.folder.write(TestFeed.poster, to: "a store/\(key)")
     let summary = try await feed.write { $0.media = placement }
     #expect(summary.missing == 0 && !summary.isLocal)
-    #expect(try feed.text("media/\(key)") == "a JPEG")
+    #expect(try feed.bytes("media/\(key)") == TestFeed.poster)
     #expect(try feed.post(0, on: 1)["posterURL"] as? String == "media/\(key)")
     let before = try feed.files()
     #expect(try await feed.write().written == 0)
@@ -61,7 +63,7 @@ struct PosterTests {
     try FileManager.default.removeItem(atPath: feed.site + "/media/\(key)")
     try feed.folder.write("".utf8, to: "site/media/\(key)")
     try await feed.write { $0.all = true }
-    #expect(try feed.text("media/\(key)") == "a JPEG")
+    #expect(try feed.bytes("media/\(key)") == TestFeed.poster)
   }
 
   @Test(
@@ -69,12 +71,15 @@ struct PosterTests {
   func gone(placement: MediaPlacement) async throws {
     let feed = try TestFeed()
     let store = CanonicalPath(resolving: feed.folder.path(of: "store"))
-    let posts = try await feed.publish(["a", "b"], poster: { store.fileURL + "/\($0)" })
+    let posts = try await feed.publish(
+      ["a", "b"], url: { store.fileURL + "/\($0)" }, poster: { store.fileURL + "/\($0)" })
     let kept = try #require(posts[1].poster)
-    try feed.folder.write("a JPEG".utf8, to: "store/\(kept)")
+    for post in posts { try feed.folder.write(TestFeed.video, to: "store/\(post.video)") }
+    try feed.folder.write(TestFeed.poster, to: "store/\(kept)")
     let summary = try await feed.write { $0.media = placement }
     #expect(summary.missing == 0 && !summary.isLocal)
-    #expect(try feed.folder.names(in: "site/media") == ["\(kept)"])
+    #expect(
+      try Set(feed.folder.names(in: "site/media")) == Set((posts.map(\.video) + [kept]).map { "\($0)" }))
     let post = try feed.post(0, on: 1)
     #expect(post["posterURL"] is NSNull)
     #expect(post["blurHash"] as? String == TestFeed.blurHash && post["posterWidth"] as? Int == 16)

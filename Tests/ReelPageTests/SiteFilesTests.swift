@@ -72,23 +72,56 @@ struct SiteFilesTests {
     #expect(SiteWriter.isFormerPage(name) == isOne)
   }
 
-  @Test("are also the objects in its folders, and nothing else that lies there")
+  @Test("are also its posts' videos and posters in its folders, and nothing else that lies there")
   func media() async throws {
     let feed = try TestFeed()
+    let base = CanonicalPath(resolving: feed.site).fileURL
+    let own = try await feed.publish(
+      ["a", "b"], url: { base + "/media/2026/\($0)" }, poster: { base + "/media/2026/\($0)" })
+    let outside = try await feed.publish(["c"], url: { base + "/../\($0)" })
+    let hidden = try await feed.publish(["d"], url: { base + "/media/.hidden/\($0)" })
+    let linked = try await feed.publish(["e"], url: { base + "/media/\($0)" })
+    let inLinkedFolder = try await feed.publish(["f"], url: { base + "/link/\($0)" })
+    let short = try await feed.publish(["g"], url: { base + "/media/\($0)" })
     try await feed.write()
-    let drawn = "abcdefghijklmnopqrstuv"
-    let names = ["media/\(drawn).mp4", "media/2026/\(drawn).jpg", "clips/\(drawn).webm"]
-    for folder in ["media/2026", "media/.hidden", "clips", "feed"] {
-      try FileManager.default.createDirectory(
-        atPath: feed.site + "/" + folder, withIntermediateDirectories: true)
+    var names: [String] = []
+    for post in own {
+      names.append("media/2026/\(post.video)")
+      try feed.folder.write(TestFeed.video, to: "site/media/2026/\(post.video)")
+      let poster = try #require(post.poster)
+      names.append("media/2026/\(poster)")
+      try feed.folder.write([0xFF, 0xD8, 0xFF], to: "site/media/2026/\(poster)")
     }
-    for name in names + [
-      "media/notes.txt", "media/.hidden/\(drawn).mp4", "media/.\(drawn).mp4", "feed/\(drawn).mp4",
-    ] {
-      try feed.folder.write([1, 2, 3], to: "site/" + name)
-    }
+    try feed.folder.write(TestFeed.video, to: "\(outside[0].video)")
+    try feed.folder.write(TestFeed.video, to: "site/media/.hidden/\(hidden[0].video)")
+    try feed.folder.write(TestFeed.video, to: "elsewhere/\(linked[0].video)")
+    try feed.folder.write(TestFeed.video, to: "elsewhere/\(inLinkedFolder[0].video)")
+    try FileManager.default.createSymbolicLink(
+      atPath: feed.site + "/media/\(linked[0].video)",
+      withDestinationPath: feed.folder.path(of: "elsewhere/\(linked[0].video)"))
+    try FileManager.default.createSymbolicLink(
+      atPath: feed.site + "/link", withDestinationPath: feed.folder.path(of: "elsewhere"))
+    try feed.folder.write([1], to: "site/media/\(short[0].video)")
+    // Drawn as an object's name is, and no post's.
+    try feed.folder.write(TestFeed.video, to: "site/media/abcdefghijklmnopqrstuv.mp4")
+    try feed.folder.write(TestFeed.video, to: "site/media/notes.txt")
     let media = try writer(feed).media()
     #expect(Set(media.map { "\($0.folder)/\($0.key)" }) == Set(names))
-    #expect(media.allSatisfy { $0.size == 3 && FileManager.default.fileExists(atPath: $0.path) })
+    #expect(media.allSatisfy { FileManager.default.fileExists(atPath: $0.path) })
+  }
+
+  @Test("are not what links in the site's folder lead to")
+  func links() async throws {
+    let feed = try TestFeed()
+    try await feed.publish(["a"])
+    try await feed.write()
+    let writer = try writer(feed)
+    try feed.folder.write("secret".utf8, to: "secret")
+    for name in ["index.html", "feed/1.json"] {
+      try FileManager.default.removeItem(atPath: feed.site + "/" + name)
+      try FileManager.default.createSymbolicLink(
+        atPath: feed.site + "/" + name, withDestinationPath: feed.folder.path(of: "secret"))
+      #expect(throws: SiteError.self) { try writer.bytes(of: name) }
+    }
   }
 }

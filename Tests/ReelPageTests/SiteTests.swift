@@ -164,10 +164,12 @@ struct SiteTests {
     let path = CanonicalPath(resolving: other.site)
     let held = try SiteFolder(path)
     // The refused one leaves alone what is half written.
-    try held.replace("feed/2.json", isDurable: false) { file throws(SystemError) in
+    let isKept = try held.replace("feed/2.json", isDurable: false) { file throws(SystemError) in
       #expect(throws: SiteError.self) { try SiteFolder(path) }
       try file.write(all: Array("whole".utf8))
+      return true
     }
+    #expect(isKept)
     #expect(try other.text("feed/2.json") == "whole")
     #expect(try held.write(Array("more".utf8), to: "feed/3.json", isDurable: false) == .made)
   }

@@ -1,5 +1,6 @@
 import Foundation
 import ReelCore
+import ReelCrypto
 import ReelLibrary
 import ReelTestSupport
 
@@ -12,6 +13,8 @@ struct TestFeed {
   private let randomness: SeededRandomness
   /// As many bytes as the posts say.
   static let video = [UInt8](repeating: UInt8(ascii: "v"), count: 1000)
+  /// As a JPEG begins.
+  static let poster: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 16]
 
   static let blurHash = "L3F~gYof00ayayj[fQj[00fQ?bfQ"
 
@@ -32,11 +35,11 @@ struct TestFeed {
   ) async throws -> [Post] {
     var posts: [Post] = []
     for caption in captions {
-      guard let digest = ContentDigest(sha256: randomness.bytes(32)) else { continue }
+      guard let digest = ContentDigest(sha256: SHA256.hash(data: Self.video)) else { continue }
       let destination = Destination("file:///media")
       let request = ClaimRequest(
         publication: Publication(digest: digest, destination: destination, authorID: nil),
-        duplicates: .skip, size: 1000,
+        duplicates: .allow, size: 1000,
         newID: PostID(at: Date(timeIntervalSince1970: 1_700_000_000), random: randomness),
         newKey: ObjectKey(random: randomness, container: .mp4),
         poster: poster.map { _ in
@@ -84,6 +87,10 @@ struct TestFeed {
 
   func text(_ name: String) throws -> String {
     try String(contentsOfFile: site + "/" + name, encoding: .utf8)
+  }
+
+  func bytes(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(fileURLWithPath: site + "/" + name)))
   }
 
   func index() throws -> SiteIndex {

@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelCrypto
 
 /// Where the page finds a post's video and poster: beside it where they are in the site, else where the post says.
 struct MediaPlaces: Sendable {
@@ -27,52 +28,103 @@ struct MediaPlaces: Sendable {
     var placed = Placed(post: post)
     // What a person called a file is not for the public.
     placed.post.sourceName = nil
-    if let url = try place(post.videoURL, as: post.video, size: post.size) {
+    let video = Object(key: post.video, size: post.size, proof: post.digest.map { .digest($0) })
+    if let url = try place(post.videoURL, as: video) {
       placed.post.videoURL = url
     } else {
       placed.isMissing = true
     }
     // A poster that is gone is no reason to look again: the page has the blurHash.
     if let url = post.posterURL, let key = post.poster {
-      placed.post.posterURL = try place(url, as: key, size: nil)
+      let isBesideVideo = Self.folder(of: url) == Self.folder(of: post.videoURL)
+      let poster = Object(key: key, size: nil, proof: isBesideVideo ? .isJPEG : nil)
+      placed.post.posterURL = try place(url, as: poster)
     }
     return placed
   }
 
-  /// The URL of an object for the page; nil when it should be in the site, and is not to be found.
-  private func place(_ url: String, as key: ObjectKey, size: Int64?) throws(SiteError) -> String? {
-    if url.hasPrefix(base) { return String(url.dropFirst(base.count)) }
-    guard placement != .inPlace, let path = Self.path(of: url) else { return url }
-    let name = "\(Self.name)/\(key.rawValue)"
-    return try bring(path, to: name, size: size) ? name : nil
+  private static func folder(of url: String) -> Substring? { url.lastIndex(of: "/").map { url[..<$0] } }
+
+  /// What a file must be to be shown as a post's video or poster: a catalog's row could name any file of this machine.
+  private struct Object {
+    let key: ObjectKey
+    /// Bytes; nil when the post does not say.
+    let size: Int64?
+    /// Nil when nothing can show that a file is this object.
+    let proof: Proof?
   }
 
-  /// False when there is no file at `path` that can be read.
-  private func bring(_ path: String, to name: String, size: Int64?) throws(SiteError) -> Bool {
-    if folder.holdsFile(name, size: size) { return true }
-    guard let source = try Self.open(path) else { return false }
-    if placement == .link { return try folder.link(path, as: name) }
-    var isUnreadable = false
-    do throws(SiteError) {
-      try folder.replace(name, isDurable: false) { file throws(SystemError) in
-        var chunk = [UInt8](repeating: 0, count: 1 << 20)
-        while true {
-          let count: Int
-          do throws(SystemError) {
-            count = try retryingInterrupts("read") { read(source.rawValue, &chunk, chunk.count) }
-          } catch {
-            isUnreadable = true
-            throw error
-          }
-          if count == 0 { return }
-          try file.write(all: chunk[..<count])
-        }
+  private enum Proof {
+    case digest(ContentDigest)
+    /// All that is known of a poster: posts do not record its digest.
+    case isJPEG
+  }
+
+  /// The URL of an object for the page; nil when it should be in the site, and is not to be found.
+  private func place(_ url: String, as object: Object) throws(SiteError) -> String? {
+    if url.hasPrefix(base) { return String(url.dropFirst(base.count)) }
+    guard placement != .inPlace, let path = Self.path(of: url) else { return url }
+    let name = "\(Self.name)/\(object.key.rawValue)"
+    return try bring(path, to: name, object) ? name : nil
+  }
+
+  /// False when the file at `path` is not there, can't be read, or is not the object.
+  private func bring(_ path: String, to name: String, _ object: Object) throws(SiteError) -> Bool {
+    if folder.holdsFile(name, size: object.size) { return true }
+    guard let proof = object.proof, path.hasSuffix("/" + object.key.rawValue),
+      let source = try Self.open(path)
+    else { return false }
+    let found = FoundObject(file: source, size: object.size, proof: proof)
+    switch placement {
+    case .link:
+      do throws(SystemError) {
+        guard try found.isProven() else { return false }
+      } catch {
+        return false
       }
-    } catch {
-      if isUnreadable { return false }
-      throw error
+      return try folder.link(path, to: source, as: name)
+    case .copy, .inPlace:
+      return try folder.replace(name, isDurable: false) { copy throws(SystemError) in
+        try found.isProven { chunk throws(SystemError) in try copy.write(all: chunk) }
+      }
     }
-    return true
+  }
+
+  /// A file that may be an object.
+  private struct FoundObject {
+    let file: Descriptor
+    let size: Int64?
+    let proof: Proof
+
+    /// Reads it to its end, or no further than it can be the object. What can't be read is not proven.
+    /// - Throws: what `use` throws, which gets all bytes in their order.
+    func isProven(
+      use: (ArraySlice<UInt8>) throws(SystemError) -> Void = { _ in }
+    ) throws(SystemError) -> Bool {
+      var (hasher, length, head) = (SHA256(), Int64(0), [UInt8]())
+      var chunk = [UInt8](repeating: 0, count: 1 << 20)
+      while true {
+        let count: Int
+        do throws(SystemError) {
+          count = try retryingInterrupts("read") { read(file.rawValue, &chunk, chunk.count) }
+        } catch {
+          return false
+        }
+        if count == 0 { break }
+        length += Int64(count)
+        guard size.map({ length <= $0 }) ?? (length <= Self.largestPoster) else { return false }
+        if head.count < 3 { head += chunk[..<count].prefix(3 - head.count) }
+        chunk.withUnsafeBytes { hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        try use(chunk[..<count])
+      }
+      guard size.map({ length == $0 }) ?? true else { return false }
+      return switch proof {
+      case .digest(let digest): ContentDigest(sha256: hasher.finalize()) == digest
+      case .isJPEG: head == [0xFF, 0xD8, 0xFF]
+      }
+    }
+
+    private static let largestPoster: Int64 = 64 << 20
   }
 
   /// Nil when there is no file that can be read: what is gone does not keep the rest from the page.

@@ -34,6 +34,8 @@ package struct SiteMedia: Hashable, Sendable {
   package let key: ObjectKey
   /// Bytes.
   package let size: Int64
+  /// What its post says; nil for a poster.
+  package let digest: ContentDigest?
   /// Where it is.
   package let path: String
 }
@@ -75,27 +77,68 @@ extension SiteWriter {
       && Int(parts[0]).map { $0 > 0 && "\($0)" == parts[0] } ?? false
   }
 
-  /// The objects that lie in the site's folders, as `--media` or `reel ingest --to SITE/media` put them there. Other
-  /// files of these folders do not count. Blocks.
+  /// The videos and posters of the site's posts that lie in its folders, as `--media` or `reel ingest --to SITE/media`
+  /// put them there. Other files of these folders do not count, nor what a link leads to. Blocks.
   package func media() throws(SiteError) -> [SiteMedia] {
+    let hasFolders = try folder.names(in: ".").contains { $0 != "feed" && !$0.hasPrefix(".") && isFolder($0) }
+    guard hasFolders, let index = try readIndex() else { return [] }
     var media: [SiteMedia] = []
-    for folder in try folder.names(in: ".").sorted() where folder != "feed" && !folder.hasPrefix(".") {
-      // Not a folder, or not ours to read.
-      guard let names = try? FileManager.default.subpathsOfDirectory(atPath: path(folder)) else { continue }
-      for name in names {
-        let parts = "\(folder)/\(name)".split(separator: "/")
-        guard let last = parts.last, ObjectKey.isDrawn(String(last)), let key = ObjectKey(String(last)),
-          !parts.contains(where: { $0.hasPrefix(".") }),
-          let size = self.folder.size(of: "\(folder)/\(name)")
-        else { continue }
-        media.append(
-          SiteMedia(
-            folder: parts.dropLast().joined(separator: "/"), key: key, size: size,
-            path: path("\(folder)/\(name)")))
+    for page in 1..<index.pages + 1 {
+      let name = "feed/\(page).json"
+      let posts: [ShownPost]
+      do {
+        posts = try JSONDecoder().decode(ShownPage.self, from: Data(try bytes(of: name))).posts
+      } catch let error as SiteError {
+        throw error
+      } catch {
+        throw SiteError(
+          .unusable,
+          "\(path(name)) is not what reel page writes: run the same command with --all, which writes it again"
+        )
+      }
+      for post in posts {
+        media += [
+          ownMedia(post.videoURL, post.video, size: post.size, digest: post.digest),
+          ownMedia(post.posterURL, post.poster, size: nil, digest: nil),
+        ].compactMap(\.self)
       }
     }
     return media
   }
 
+  /// Nil for what is elsewhere, and what is not there.
+  private func ownMedia(
+    _ url: String?, _ key: ObjectKey?, size: Int64?, digest: ContentDigest?
+  ) -> SiteMedia? {
+    guard let url, let key, let name = MediaPlaces.path(of: "file:///" + url)?.dropFirst() else { return nil }
+    let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count > 1, parts[0] != "feed", parts.last == key.rawValue[...],
+      !parts.contains(where: { $0.isEmpty || $0.hasPrefix(".") }),
+      let found = folder.size(of: String(name)), size.map({ $0 == found }) ?? true
+    else { return nil }
+    return SiteMedia(
+      folder: parts.dropLast().joined(separator: "/"), key: key, size: found, digest: digest,
+      path: path(String(name)))
+  }
+
+  private func isFolder(_ name: String) -> Bool {
+    var isFolder = false
+    return FileManager.default.fileExists(atPath: path(name), isDirectory: &isFolder) && isFolder
+  }
+
   private func path(_ name: String) -> String { "\(folder.path.text)/\(name)" }
+}
+
+/// What names a post's media in `feed/N.json`.
+private struct ShownPage: Decodable {
+  let posts: [ShownPost]
+}
+
+private struct ShownPost: Decodable {
+  let video: ObjectKey
+  let videoURL: String
+  let size: Int64?
+  let digest: ContentDigest?
+  let poster: ObjectKey?
+  let posterURL: String?
 }

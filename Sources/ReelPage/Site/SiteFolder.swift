@@ -35,7 +35,7 @@ final class SiteFolder: Sendable {
     let root: Descriptor
     do throws(SystemError) {
       root = Descriptor(
-        adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+        adopting: try retryingInterrupts("open") { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
     } catch {
       throw failure("the folder \(path) can't be opened", error)
     }
@@ -114,13 +114,21 @@ final class SiteFolder: Sendable {
     return size.map { $0 == found } ?? (found > 0)
   }
 
-  /// The bytes of a file; nil when there is none of that name.
+  /// The bytes of a file; nil when there is none of that name, or a link leads to it.
   func size(of name: String) -> Int64? {
+    guard let file = try? open(name) else { return nil }
     var status = stat()
-    guard fstatat(root.rawValue, name, &status, 0) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      return nil
-    }
+    guard fstat(file.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Int64(status.st_size)
+  }
+
+  /// A link in the site would put what it leads to before the public.
+  private func open(_ name: String) throws(SystemError) -> Descriptor {
+    let flags = UInt64(O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+    return Descriptor(
+      adopting: try retryingInterrupts("open") {
+        reel_openat2(root.rawValue, name, flags, reel_resolve_beneath | reel_resolve_no_symlinks)
+      })
   }
 
   /// Makes a folder in the site.
@@ -136,14 +144,18 @@ final class SiteFolder: Sendable {
   func write(_ bytes: [UInt8], to name: String, isDurable: Bool) throws(SiteError) -> Change {
     let old = try read(name)
     if old == bytes { return .none }
-    try replace(name, isDurable: isDurable) { file throws(SystemError) in try file.write(all: bytes) }
+    _ = try replace(name, isDurable: isDurable) { file throws(SystemError) in
+      try file.write(all: bytes)
+      return true
+    }
     return old == nil ? .made : .changed
   }
 
-  /// The same for a file whose bytes `fill` writes.
+  /// The same for a file whose bytes `fill` writes. Nothing changes, and false is returned, when it says that they are
+  /// not to be kept.
   func replace(
-    _ name: String, isDurable: Bool, _ fill: (Descriptor) throws(SystemError) -> Void
-  ) throws(SiteError) {
+    _ name: String, isDurable: Bool, _ fill: (Descriptor) throws(SystemError) -> Bool
+  ) throws(SiteError) -> Bool {
     let temporary = Self.temporary(name)
     do throws(SystemError) {
       let raw = try retryingInterrupts("open") {
@@ -151,16 +163,21 @@ final class SiteFolder: Sendable {
           root.rawValue, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
       }
       let file = Descriptor(adopting: raw)
-      try fill(file)
+      guard try fill(file) else {
+        remove(temporary)
+        return false
+      }
       if isDurable { _ = try retryingInterrupts("fsync") { fsync(file.rawValue) } }
       _ = try retryingInterrupts("rename") { renameat(root.rawValue, temporary, root.rawValue, name) }
+      return true
     } catch {
       throw Self.failure("\(path.text)/\(name) can't be written", error)
     }
   }
 
-  /// Gives the file at `source` a second name in the site, in place of what has it. False when there is none.
-  func link(_ source: String, as name: String) throws(SiteError) -> Bool {
+  /// Gives the file at `source` a second name in the site, in place of what has it. False when `opened` is no longer
+  /// there.
+  func link(_ source: String, to opened: Descriptor, as name: String) throws(SiteError) -> Bool {
     let temporary = Self.temporary(name)
     guard linkat(AT_FDCWD, source, root.rawValue, temporary, 0) == 0 else {
       if errno == ENOENT { return false }
@@ -177,6 +194,10 @@ final class SiteFolder: Sendable {
     }
     // Both names stay where they are of one file already.
     defer { remove(temporary) }
+    var (linked, proven) = (stat(), stat())
+    guard fstatat(root.rawValue, temporary, &linked, AT_SYMLINK_NOFOLLOW) == 0,
+      fstat(opened.rawValue, &proven) == 0, linked.st_dev == proven.st_dev, linked.st_ino == proven.st_ino
+    else { return false }
     do throws(SystemError) {
       _ = try retryingInterrupts("rename") { renameat(root.rawValue, temporary, root.rawValue, name) }
     } catch {
@@ -214,12 +235,13 @@ final class SiteFolder: Sendable {
   }
 
   private func bytes(of name: String) throws(SystemError) -> [UInt8]? {
-    let raw = openat(root.rawValue, name, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-    guard raw >= 0 else {
-      if errno == ENOENT { return nil }
-      throw SystemError.last("open")
+    do throws(SystemError) {
+      return try open(name).readToEnd()
+    } catch {
+      // A link is not the site's own.
+      if error.code == ENOENT || error.code == ELOOP { return nil }
+      throw error
     }
-    return try Descriptor(adopting: raw).readToEnd()
   }
 
   /// Removes what a run left that was killed.

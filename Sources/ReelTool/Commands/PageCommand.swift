@@ -105,7 +105,8 @@ struct PageCommand: AsyncParsableCommand {
     ]
     if summary.missing > 0 {
       lines.append(
-        "\(HumanNumber.count(summary.missing, "video is", "videos are")) not where the catalog says; reel doctor tells which"
+        "\(HumanNumber.count(summary.missing, "video is", "videos are")) not where the catalog says, or not what was published; "
+          + "reel doctor tells which"
       )
     }
     if summary.isLocal, !isUploaded {

@@ -173,9 +173,10 @@ struct SiteUpload: Sendable {
   }
 
   private func source(_ file: SiteMedia) async throws(UploadError) -> UploadSource {
+    let read: UploadSource?
     do throws(SourceError) {
-      let source = try await queue.runCancellable { flag throws(SourceError) -> UploadSource? in
-        let source = try FoundFile.named(SourcePath(file.path), followLinks: true).open()
+      read = try await queue.runCancellable { flag throws(SourceError) -> UploadSource? in
+        let source = try FoundFile.named(SourcePath(file.path), followLinks: false).open()
         let digest = try SourceDigest.sha256(of: source, isCancelled: { flag.isSet })
         return digest.map { digest in
           UploadSource(
@@ -183,11 +184,17 @@ struct SiteUpload: Sendable {
             bytes: SourceFileBytes(source))
         }
       }
-      if let source { return source }
     } catch {
       throw UploadError(.sourceUnreadable, "\(file.path): \(error.text)")
     }
-    throw UploadError(.cancelled, "cancelled while \(file.path) was read")
+    guard let read else { throw UploadError(.cancelled, "cancelled while \(file.path) was read") }
+    guard file.digest == nil || read.digest == file.digest else {
+      throw UploadError(
+        .sourceUnreadable,
+        "\(file.path) has other bytes than its post says, and was not uploaded: remove it, and run the same command with "
+          + "--all, which brings the video again")
+    }
+    return read
   }
 
   private static func reading<Value>(_ body: () throws(SiteError) -> Value) throws(UploadError) -> Value {
