@@ -48,7 +48,7 @@ extension ProbeOutcome {
 package struct StoredProbeResult: Codable {
   /// Counts the changes of what ``MediaInfo`` and ``ProbeError`` say of the same bytes. Readings without a number
   /// are of a time when warnings were sentences.
-  private static let facts = 2
+  private static let facts = 3
 
   package let outcome: ProbeOutcome
 

@@ -69,7 +69,10 @@ struct PlainProbeLine {
     for (index, warning) in media.warnings.enumerated() {
       put(index == 0 ? #"{"code":"# : #",{"code":"#)
       add(text: warning.code.rawValue.utf8)
+      add("fact", warning.fact)
+      add("measured", warning.measured)
       add("message", warning.message)
+      add("stated", warning.stated)
       put("}")
     }
     put("]}")
@@ -140,6 +143,14 @@ struct PlainProbeLine {
     case true?: put("true")
     case false?: put("false")
     case nil: put("null")
+    }
+  }
+
+  private mutating func add(_ key: StaticString, _ value: MediaWarning.Value?) {
+    switch value {
+    case .number(let number): add(key, number)
+    case .text(let text): add(key, text)
+    case nil: add(key, nil as String?)
     }
   }
 

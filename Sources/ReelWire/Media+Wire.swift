@@ -22,9 +22,25 @@ extension WireWriter {
     optional(media.contentIdentifier, limit: .tag)
     optional(media.bitRate)
     optional(media.hasCover)
-    try list(media.warnings, limit: WireCount.warnings) { writer, warning in
-      writer.code(warning.code)
-      writer.text(warning.message, limit: .sentence)
+    try list(media.warnings, limit: WireCount.warnings) { $0.warning($1) }
+  }
+
+  private mutating func warning(_ warning: MediaWarning) {
+    code(warning.code)
+    text(warning.message, limit: .sentence)
+    optional(warning.fact, limit: .name)
+    optional(warning.stated) { $0.value($1) }
+    optional(warning.measured) { $0.value($1) }
+  }
+
+  private mutating func value(_ value: MediaWarning.Value) {
+    switch value {
+    case .number(let number):
+      flag(true)
+      real(number)
+    case .text(let words):
+      flag(false)
+      text(words, limit: .value)
     }
   }
 
@@ -55,8 +71,7 @@ extension WireReader {
     media.bitRate = try optionalNumber(in: PlausibleRange.bitRate, "bitRate")
     media.hasCover = try optionalFlag("hasCover")
     media.warnings = try list(limit: WireCount.warnings, "warnings") { reader throws(WireError) in
-      MediaWarning(
-        try reader.code(MediaWarning.Code.self, "warnings"), try reader.text(limit: .sentence, "warnings"))
+      try reader.warning()
     }
     return media
   }
@@ -80,6 +95,23 @@ extension WireReader {
     media.hasLocation = try optionalFlag("hasLocation")
     media.encrypted = try optionalFlag("encrypted")
     media.contentIdentifier = try optionalText(limit: .tag, "contentIdentifier")
+  }
+
+  private mutating func warning() throws(WireError) -> MediaWarning {
+    MediaWarning(
+      try code(MediaWarning.Code.self, "warnings"), try text(limit: .sentence, "warnings"),
+      fact: try optionalText(limit: .name, "warnings.fact"),
+      stated: try optional("warnings.stated") { reader throws(WireError) in
+        try reader.value("warnings.stated")
+      },
+      measured: try optional("warnings.measured") { reader throws(WireError) in
+        try reader.value("warnings.measured")
+      })
+  }
+
+  private mutating func value(_ field: String) throws(WireError) -> MediaWarning.Value {
+    guard try flag(field) else { return .text(try text(limit: .value, field)) }
+    return .number(try real(in: PlausibleRange.claim, field))
   }
 
   private mutating func audio() throws(WireError) -> AudioFacts {

@@ -18,6 +18,8 @@ enum PlausibleRange {
   static let channels: ClosedRange<Int64> = 1...1024
   /// Hertz.
   static let sampleRate: ClosedRange<Int64> = 1...100_000_000
+  /// What a header claims: any number that is one.
+  static let claim = -Double.greatestFiniteMagnitude..<Double.infinity
   /// Seconds since 1970, from the year 1 to the year 9999.
   static let date = -62_135_596_800.0..<253_402_300_800.0
 }

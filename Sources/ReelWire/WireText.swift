@@ -8,6 +8,8 @@ struct WireLimit {
   static let name = WireLimit(bytes: 64, isPlain: true)
   /// A tag of the file's.
   static let tag = WireLimit(bytes: 4096)
+  /// A claim or a finding of a warning.
+  static let value = WireLimit(bytes: 128)
   /// A sentence.
   static let sentence = WireLimit(bytes: 512)
 

@@ -93,11 +93,16 @@ import Testing
   @Test func aWarningHasACodeAndASentence() throws {
     var report = Samples.report
     (report.media.truncated, report.media.presentDuration) = (true, 3.5)
-    report.media.warnings = [MediaWarning(.truncated, "it was cut off")]
+    report.media.warnings = [
+      MediaWarning(.truncated, "it was cut off", fact: "duration", stated: .number(16), measured: .text("2"))
+    ]
     let media = try json(ProbedFile(path: SourcePath("a.mov"), result: .success(report)))["media"]
     #expect(media?["presentDuration"] == .number(3.5))
     #expect(media?["warnings"]?.elements.first?["code"] == .string("truncated"))
     #expect(media?["warnings"]?.elements.first?["message"] == .string("it was cut off"))
+    #expect(media?["warnings"]?.elements.first?["fact"] == .string("duration"))
+    #expect(media?["warnings"]?.elements.first?["stated"] == .integer(16))
+    #expect(media?["warnings"]?.elements.first?["measured"] == .string("2"))
   }
 
   @Test func severalFilesAreAList() throws {
@@ -118,7 +123,15 @@ extension MediaInfo {
     video = random.maybe(Samples.video)
     video?.hdr = random.maybe(HDR(kind: .dolbyVision, profile: random.maybe(8)))
     audio = (0..<3).map { AudioFacts(codec: "aac", channels: random.maybe($0), sampleRate: 48_000) }
-    warnings = [MediaWarning(.sizeMismatch, "its header says 1x1"), MediaWarning(.truncated, "it is cut")]
+    warnings = [
+      MediaWarning(
+        .sizeMismatch, "its header says 1x1", fact: "video.storedWidth", stated: .text("1x1"),
+        measured: .text("2x2")),
+      MediaWarning(
+        .durationMismatch, "its header says 16 seconds", fact: "duration", stated: .number(16),
+        measured: .number(2.5)),
+      MediaWarning(.truncated, "it is cut"),
+    ]
     createdAt = random.maybe(Date(timeIntervalSince1970: 1_714_558_272.25))
   }
 }

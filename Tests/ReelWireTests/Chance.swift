@@ -48,9 +48,15 @@ struct Chance: RandomNumberGenerator {
     media.hasCover = maybe { Bool.random(using: &$0) }
     media.bitRate = maybe { Int64($0.number(1...1_000_000_000)) }
     media.warnings = (0..<number(0...4)).map { _ in
-      MediaWarning(pick(MediaWarning.Code.allCases), text(50))
+      MediaWarning(
+        pick(MediaWarning.Code.allCases), text(50), fact: maybe { $0.name() }, stated: maybe { $0.value() },
+        measured: maybe { $0.value() })
     }
     return media
+  }
+
+  private mutating func value() -> MediaWarning.Value {
+    Bool.random(using: &self) ? .text(text(30)) : .number(Double(number(-1000...1000)) / 8)
   }
 
   private mutating func audio() -> AudioFacts {

@@ -53,7 +53,11 @@ import Testing
     let tag = String(repeating: "é", count: 2048)
     (media.title, media.artist, media.contentIdentifier) = (tag, tag, tag)
     media.warnings = Array(
-      repeating: MediaWarning(.truncated, String(repeating: "w", count: 512)), count: 48)
+      repeating: MediaWarning(
+        .truncated, String(repeating: "w", count: 512), fact: String(repeating: "f", count: 64),
+        stated: .text(String(repeating: "s", count: 128)), measured: .text(String(repeating: "m", count: 128))
+      ),
+      count: 48)
     let codec = String(repeating: "c", count: 64)
     media.audio = Array(repeating: AudioFacts(codec: codec, channels: 1024, sampleRate: 1), count: 1024)
     let frame = try ReadReply.facts(media, .full).encoded()

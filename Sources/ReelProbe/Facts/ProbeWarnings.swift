@@ -22,18 +22,23 @@ struct ProbeWarnings {
     else { return nil }
     return MediaWarning(
       .sizeMismatch,
-      "its header says \(claimed.width)x\(claimed.height), its pictures are \(width)x\(height)")
+      "its header says \(claimed.width)x\(claimed.height), its pictures are \(width)x\(height)",
+      fact: "video", stated: .text("\(claimed.width)x\(claimed.height)"),
+      measured: .text("\(width)x\(height)"))
   }
 
   private var cropping: MediaWarning? {
     guard let stream = streams.video, crops.leavesNothing(of: stream, among: streams) else { return nil }
     return MediaWarning(
-      .croppingMismatch, "its header cuts off more than there is of its pictures; they are taken whole")
+      .croppingMismatch, "its header cuts off more than there is of its pictures; they are taken whole",
+      fact: "video")
   }
 
   private var turn: MediaWarning? {
     guard let video = media.video, video.rotation == nil else { return nil }
-    return MediaWarning(.rotationUnknown, "its display matrix has no angle; it is shown as it is stored")
+    return MediaWarning(
+      .rotationUnknown, "its display matrix has no angle; it is shown as it is stored", fact: "video.rotation"
+    )
   }
 
   private var duration: MediaWarning? {
@@ -41,7 +46,8 @@ struct ProbeWarnings {
     guard let seconds = media.duration else {
       return MediaWarning(
         .durationMismatch,
-        "its header gives a duration that cannot be meant, and nothing else tells how long it is")
+        "its header gives a duration that cannot be meant, and nothing else tells how long it is",
+        fact: "duration", stated: .number(claimed))
     }
     // A file that was cut off is shorter than its header says, and that is said once.
     if media.truncated == true, claimed > seconds, FoundDuration.isPlausible(claimed, size: media.size) {
@@ -50,19 +56,23 @@ struct ProbeWarnings {
     guard abs(claimed - seconds) > max(1, seconds * 0.1) else { return nil }
     return MediaWarning(
       .durationMismatch,
-      "its header says \(Self.text(claimed)) seconds, it really lasts \(Self.text(seconds))")
+      "its header says \(Self.text(claimed)) seconds, it really lasts \(Self.text(seconds))",
+      fact: "duration", stated: .number(claimed), measured: .number(seconds))
   }
 
   private var codec: MediaWarning? {
     guard let stream = streams.video, media.video?.codec == nil else { return nil }
     let tag = stream.pointee.codecpar.pointee.codec_tag
     let name = tag == 0 ? "" : " (\(FourCharacterCode(codecTag: tag).text))"
-    return MediaWarning(.codecUnknown, "its video is in a codec that this FFmpeg does not know\(name)")
+    return MediaWarning(
+      .codecUnknown, "its video is in a codec that this FFmpeg does not know\(name)", fact: "video.codec",
+      stated: tag == 0 ? nil : .text(FourCharacterCode(codecTag: tag).text))
   }
 
   private var samples: MediaWarning? {
     guard let stream = streams.video, structure.iso?.hidesSamples(of: stream) == true else { return nil }
-    return MediaWarning(.samplesHidden, "its edit list hides every sample of its video")
+    return MediaWarning(
+      .samplesHidden, "its edit list hides every sample of its video", fact: "video.hasSamples")
   }
 
   private var truncation: MediaWarning? {
@@ -73,7 +83,9 @@ struct ProbeWarnings {
     let whole = [claimedDuration, media.duration].compactMap { $0 }
       .first { $0 > there && FoundDuration.isPlausible($0, size: media.size) }
     let part = whole.map { " of its \(Self.text($0)) seconds" } ?? " seconds of it"
-    return MediaWarning(.truncated, "it was cut off: \(Self.text(there))\(part) are there")
+    return MediaWarning(
+      .truncated, "it was cut off: \(Self.text(there))\(part) are there", fact: "duration",
+      stated: whole.map { .number($0) }, measured: .number(there))
   }
 
   private var links: MediaWarning? {
