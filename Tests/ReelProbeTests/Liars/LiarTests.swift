@@ -1,0 +1,94 @@
+import Foundation
+import ReelCore
+import ReelProbe
+import ReelTestSupport
+import Testing
+
+/// Good files with header fields that were changed: whatever they claim, no answer is wrong in silence.
+///
+/// `REEL_LIES=N` makes N of them in place of the few of the short form; `REEL_LIARS=webm` takes only recipes whose names
+/// hold that, and `REEL_LIARS_EACH=1` prints what each field that was believed did, and fails nothing.
+@Suite(
+  .notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+  .enabled(if: ProcessInfo.processInfo.environment["REEL_LIES"] != nil, "only when REEL_LIES says how many"),
+  .serialized)
+struct LiarTests {
+  private static let environment = ProcessInfo.processInfo.environment
+  private static let count =
+    environment["REEL_LIES"].flatMap { Int($0) } ?? (TestForm.isLong ? 100_000 : 1500)
+  private static let seed = TestSeed.drawn()
+  private static let recipes = Recipe.all.filter { recipe in
+    environment["REEL_LIARS"].map { recipe.name.contains($0) } ?? true
+  }
+
+  @Test(.timeLimit(.minutes(240))) func noFieldIsBelievedInSilence() throws {
+    var chance = SplitMix64(seed: Self.seed)
+    let files = Self.recipes.compactMap { try? GoodFile($0) }
+    try #require(!files.isEmpty)
+    var believed: [String: Int] = [:]
+    var told = 0
+    // Each field in turn, with one of its lies; then any lie of any file, a third of them in pairs.
+    for file in files {
+      for field in file.fields where told < Self.count {
+        guard let lie = field.lies(about: file.bytes, &chance).randomElement(using: &chance) else { continue }
+        told += 1
+        judge(file, [(field, lie)], &believed)
+      }
+    }
+    while told < Self.count {
+      guard let file = files.filter({ !$0.fields.isEmpty }).randomElement(using: &chance) else { break }
+      var lies: [(HeaderField, UInt64)] = []
+      for _ in 0..<(Int.random(in: 0..<3, using: &chance) == 0 ? 2 : 1) {
+        guard let field = file.fields.randomElement(using: &chance),
+          let lie = field.lies(about: file.bytes, &chance).randomElement(using: &chance)
+        else { continue }
+        lies.append((field, lie))
+      }
+      told += 1
+      judge(file, lies, &believed)
+    }
+    if Self.environment["REEL_LIARS_EACH"] != nil {
+      for (field, count) in believed.sorted(by: { $0.key < $1.key }) { print("believed:", field, count) }
+      print("believed in silence:", believed.values.reduce(0, +), "of", told)
+    }
+  }
+
+  private func judge(
+    _ file: GoodFile, _ lies: [(field: HeaderField, value: UInt64)], _ believed: inout [String: Int]
+  ) {
+    var bytes = file.bytes
+    for lie in lies { lie.field.write(lie.value, into: &bytes) }
+    guard let opened = OpenFile(holding: bytes), let container = opened.sniffed,
+      let answer = try? opened.read(as: container).media
+    else { return }
+    let wrong = LieVerdict(truth: file.truth, answer: answer).silent(after: Set(lies.map(\.field.subject)))
+    guard !wrong.isEmpty else { return }
+    let what = lies.map { "\($0.field) = \($0.value) for \($0.field.value(in: file.bytes))" }
+    if Self.environment["REEL_LIARS_EACH"] != nil {
+      believed[
+        "\(file.name) \(lies.map(\.field.name)): \(wrong.map { $0.prefix { $0 != " " } })", default: 0] += 1
+      print("\(file.name): \(what): \(wrong)")
+    } else {
+      Issue.record("\(file.name): \(what): \(wrong) (REEL_SEED=\(Self.seed))")
+    }
+  }
+}
+
+/// A file that tells the truth.
+private struct GoodFile {
+  let name: String
+  let bytes: [UInt8]
+  let truth: MediaInfo
+  let fields: [HeaderField]
+
+  init?(_ recipe: Recipe) throws {
+    guard
+      let file = try FFmpegTool.make(
+        recipe.name, FFmpegTool.picture + FFmpegTool.tone + ["-pix_fmt", "yuv420p"] + recipe.arguments)
+    else { return nil }
+    name = recipe.name
+    bytes = file.allBytes
+    truth = try file.read(as: recipe.container).media
+    fields = HeaderField.all(of: bytes, recipe.container)
+  }
+}

@@ -1,0 +1,78 @@
+import ReelCore
+
+/// Holds the answer about a file whose headers were changed against what is true of it.
+struct LieVerdict {
+  /// What is told of the file as it was.
+  let truth: MediaInfo
+  let answer: MediaInfo
+
+  /// The facts that are wrong without a word: neither unknown, nor named by a warning. Those that only a header can tell
+  /// are not among them where a field of that subject was changed.
+  func silent(after subjects: Set<HeaderField.Subject>) -> [String] {
+    var wrong: [String] = []
+    func hold(_ fact: String, _ isTrue: Bool, _ told: Any?, _ truth: Any?) {
+      guard !isTrue, !isWarned(of: fact), !isOnlyClaimed(fact, subjects) else { return }
+      wrong.append("\(fact) \(told.map { "\($0)" } ?? "nil"), not \(truth.map { "\($0)" } ?? "nil")")
+    }
+    hold("duration", isNear(answer.duration, truth.duration, 0.03, 0.15), answer.duration, truth.duration)
+    let (told, video) = (answer.video, truth.video)
+    hold("video", (told == nil) == (video == nil), told?.codec, video?.codec)
+    if let told, let video {
+      hold("codec", told.codec == video.codec || told.codec == nil, told.codec, video.codec)
+      hold("storedWidth", isSame(told.storedWidth, video.storedWidth), told.storedWidth, video.storedWidth)
+      hold(
+        "storedHeight", isSame(told.storedHeight, video.storedHeight), told.storedHeight, video.storedHeight)
+      hold(
+        "width", isNear(told.width.map(Double.init), video.width.map(Double.init), 0.01, 2), told.width,
+        video.width)
+      hold(
+        "height", isNear(told.height.map(Double.init), video.height.map(Double.init), 0.01, 2), told.height,
+        video.height)
+      hold(
+        "frameRate", isNear(told.frameRate?.value, video.frameRate?.value, 0.02, 0.01), told.frameRate?.value,
+        video.frameRate?.value)
+      hold(
+        "variableFrameRate", isSame(told.variableFrameRate, video.variableFrameRate), told.variableFrameRate,
+        video.variableFrameRate)
+      hold("rotation", isSame(told.rotation, video.rotation), told.rotation, video.rotation)
+      hold("pixelFormat", isSame(told.pixelFormat, video.pixelFormat), told.pixelFormat, video.pixelFormat)
+      hold("hdr", told.hdr == video.hdr, told.hdr?.kind, video.hdr?.kind)
+    }
+    hold("audio", answer.audio.count == truth.audio.count, answer.audio.count, truth.audio.count)
+    for (told, sound) in zip(answer.audio, truth.audio) {
+      hold("channels", isSame(told.channels, sound.channels), told.channels, sound.channels)
+      hold("sampleRate", isSame(told.sampleRate, sound.sampleRate), told.sampleRate, sound.sampleRate)
+    }
+    hold("createdAt", answer.createdAt == truth.createdAt, answer.createdAt, truth.createdAt)
+    return wrong
+  }
+
+  private func isSame<Fact: Equatable>(_ told: Fact?, _ truth: Fact?) -> Bool { told == nil || told == truth }
+
+  private func isNear(_ told: Double?, _ truth: Double?, _ share: Double, _ least: Double) -> Bool {
+    guard let told else { return true }
+    guard let truth else { return false }
+    return abs(told - truth) <= max(least, truth * share)
+  }
+
+  /// What a warning is about.
+  private func isWarned(of fact: String) -> Bool {
+    answer.warnings.contains { warning in
+      switch warning.code {
+      case .durationMismatch: ["duration", "frameRate", "variableFrameRate"].contains(fact)
+      case .sizeMismatch: ["width", "height", "storedWidth", "storedHeight"].contains(fact)
+      case .truncated: ["duration", "frameRate", "variableFrameRate"].contains(fact)
+      default: true
+      }
+    }
+  }
+
+  /// What nothing in the content tells (docs/probe.md, "Only claimed").
+  private func isOnlyClaimed(_ fact: String, _ subjects: Set<HeaderField.Subject>) -> Bool {
+    let claims: [HeaderField.Subject: Set<String>] = [
+      .matrix: ["rotation", "width", "height"], .shape: ["width", "height"], .date: ["createdAt"],
+      .colour: ["hdr"], .edit: ["duration"],
+    ]
+    return subjects.contains { claims[$0, default: []].contains(fact) }
+  }
+}
