@@ -2,7 +2,7 @@ import ReelCrypto
 import ReelTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct GMACTests {
+@Suite(.shortTime) struct GMACTests {
   private func tag(_ bytes: [UInt8], _ key: GMAC.Key, pieces: (Int) -> Int = { $0 }) -> [UInt8] {
     var gmac = GMAC(key)
     var rest = bytes[...]

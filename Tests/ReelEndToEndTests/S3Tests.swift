@@ -28,7 +28,7 @@ struct TestBucket {
       clock: SystemWallClock())
     // A server that has just begun may need a moment on a busy machine; then the bucket may be there all the same.
     let request = S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket")
-    for _ in 0..<60 {
+    for _ in 0..<600 {
       switch try await client.outcome(of: request) {
       case .reply: return
       case .failure(let failure) where failure.code == "BucketAlreadyOwnedByYou": return

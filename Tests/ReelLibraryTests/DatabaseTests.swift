@@ -1,11 +1,12 @@
 import Dispatch
 import Glibc
 import Synchronization
+import ReelTestSupport
 import Testing
 
 @testable import ReelLibrary
 
-@Suite(.timeLimit(.minutes(1))) struct DatabaseTests {
+@Suite(.shortTime) struct DatabaseTests {
   private static let count = "SELECT count(*) FROM t"
 
   /// Runs `body` on so many threads of its own, and comes back when all have ended.

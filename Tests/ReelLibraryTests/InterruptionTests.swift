@@ -1,10 +1,11 @@
 import Dispatch
 import Glibc
+import ReelTestSupport
 import Testing
 
 @testable import ReelLibrary
 
-@Suite(.timeLimit(.minutes(1))) struct InterruptionTests {
+@Suite(.shortTime) struct InterruptionTests {
   /// Ends only when it is interrupted.
   private static let endless =
     "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c"

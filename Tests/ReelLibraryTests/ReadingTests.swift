@@ -1,4 +1,5 @@
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelLibrary
@@ -23,7 +24,7 @@ import Testing
     try await catalog.close()
   }
 
-  @Test("cancelling the task ends what SQLite is at", .timeLimit(.minutes(1)))
+  @Test("cancelling the task ends what SQLite is at", .shortTime)
   func cancelled() async throws {
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)

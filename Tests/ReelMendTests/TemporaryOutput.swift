@@ -11,7 +11,7 @@ struct MendedCopy {
   let path: String
   private let folder: TemporaryFolder
 
-  static let limits = ReadingLimits(bytes: 1 << 40, seconds: 60)
+  static let limits = ReadingLimits(bytes: 1 << 40, seconds: 600)
 
   /// - Throws: ``MendError``.
   init(of path: String, as container: MediaContainer, _ options: MendOptions) throws {

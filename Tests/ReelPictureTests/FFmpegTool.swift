@@ -83,13 +83,13 @@ final class TestVideo {
   }
 
   func poster(size side: Int = 512, prefersCover: Bool = false) throws(PosterError) -> Poster {
-    try PictureReader(limits: ReadingLimits(seconds: 120)).poster(
+    try PictureReader(limits: ReadingLimits(seconds: 600)).poster(
       descriptor: descriptor, size: size, container: container,
       options: PosterOptions(size: side, prefersCover: prefersCover))
   }
 
   func frames(count: Int, side: Int = 160) throws(PosterError) -> [(picture: RawPicture, time: Double?)] {
-    try PictureReader(limits: ReadingLimits(seconds: 120)).frames(
+    try PictureReader(limits: ReadingLimits(seconds: 600)).frames(
       descriptor: descriptor, size: size, container: container, count: count, side: side)
   }
 }

@@ -5,7 +5,7 @@ import ReelProbe
 
 extension ReadingLimits {
   /// With more time than a file needs, because a machine that has much to do may stand still for a while.
-  static let patient = ReadingLimits(seconds: 120)
+  static let patient = ReadingLimits(seconds: 600)
 }
 
 /// A file opened for a test, closed when it goes.

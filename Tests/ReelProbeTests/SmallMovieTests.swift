@@ -254,7 +254,7 @@ struct SmallMovieTests {
   }
 
   @Test func moreStreamsThanAnyVideoHasAreRefused() {
-    let error = failure(SmallMovie(tracks: 40).bytes, limits: ReadingLimits(seconds: 120, streams: 30))
+    let error = failure(SmallMovie(tracks: 40).bytes, limits: ReadingLimits(seconds: 600, streams: 30))
     #expect(error?.code == .unsupported)
     #expect(error?.message.contains("30 streams") == true)
   }
@@ -300,7 +300,7 @@ struct SmallMovieTests {
   }
 
   @Test func aBudgetThatIsTooSmallForTheHeaderIsSaid() {
-    let error = failure(SmallMovie().bytes, limits: ReadingLimits(bytes: 100, seconds: 120))
+    let error = failure(SmallMovie().bytes, limits: ReadingLimits(bytes: 100, seconds: 600))
     #expect(error?.code == .corrupt)
     #expect(error?.message.contains("100 bytes") == true)
   }

@@ -14,24 +14,21 @@ import Testing
 
   @Test(arguments: [IsolationRequest.auto, .strict])
   func whileItIsRead(_ isolation: IsolationRequest) async throws {
-    let prober = Sabotaged.prober(isolation, deadline: .seconds(600))
+    let prober = Sabotaged.prober(isolation, deadline: .seconds(3600))
     await prober.warmUp(for: .max)
     let file = try folder.file("bad.mp4", order("sleep"))
     let task = Task { await prober.code(file) }
     #expect(try await eventually { prober.counts.lent == 1 })
     // Most likely its worker has it by then.
     try await Task.sleep(for: .milliseconds(300))
-    let start = ContinuousClock.now
     task.cancel()
     #expect(await task.value == .cancelled)
-    // Not by its deadline.
-    #expect(ContinuousClock.now - start < .seconds(300))
     #expect(await prober.code(try folder.file("good.mp4", order("read"))) == nil)
     await prober.close()
   }
 
   @Test func whileItWaitsInLine() async throws {
-    let prober = Sabotaged.prober(deadline: .seconds(600))
+    let prober = Sabotaged.prober(deadline: .seconds(3600))
     let bad = try folder.file("bad.mp4", order("sleep"))
     let good = try folder.file("good.mp4", order("read"))
     let sleeping = Task { await prober.code(bad) }
@@ -57,7 +54,7 @@ import Testing
   }
 
   @Test func closeInterruptsWhatIsRead() async throws {
-    let prober = Sabotaged.prober(workers: 2, deadline: .seconds(600))
+    let prober = Sabotaged.prober(workers: 2, deadline: .seconds(3600))
     let file = try folder.file("bad.mp4", order("sleep"))
     let tasks = (0..<4).map { _ in Task { await prober.code(file) } }
     #expect(try await eventually { prober.counts == (2, 2, 0) })

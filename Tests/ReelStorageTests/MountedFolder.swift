@@ -26,7 +26,7 @@ final class MountedFolder: Sendable {
   /// Nothing can be written from now on.
   func makeReadOnly() throws {
     // A process that another test is just starting holds what was open for writing, until its exec.
-    for _ in 0..<1000 {
+    for _ in 0..<60_000 {
       if mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), nil) == 0 { return }
       guard errno == EBUSY else { break }
       usleep(10_000)
