@@ -72,4 +72,7 @@ struct BitReader {
     for _ in 0..<count where unsigned() == nil { return false }
     return true
   }
+
+  /// Steps over what is left of a byte that was begun.
+  mutating func align() -> Bool { skipBits((8 - position % 8) % 8) }
 }

@@ -1,0 +1,19 @@
+/// The stream information of FLAC (RFC 9639, 8.2), alone or behind the mark and the block header.
+struct FLACStreamInfo: Hashable {
+  /// Hertz.
+  let sampleRate: Int
+  let channels: Int
+
+  /// Nil for what is none.
+  init?(_ record: [UInt8]) {
+    let isMarked = record.starts(with: Array("fLaC".utf8))
+    guard !isMarked || record.count >= 8 && record[4] & 0x7f == 0 else { return nil }
+    let body = Array(record.dropFirst(isMarked ? 8 : 0).prefix(34))
+    guard body.count >= 18 else { return nil }
+    sampleRate = Int(body[10]) << 12 | Int(body[11]) << 4 | Int(body[12]) >> 4
+    channels = Int(body[12] >> 1 & 7) + 1
+    guard sampleRate > 0 else { return nil }
+  }
+
+  var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: sampleRate) }
+}

@@ -1,0 +1,53 @@
+import CFFmpeg
+
+/// What the header of a sound's own codec says of it: as it is heard, after all that a decoder adds.
+struct SoundHeader: Hashable {
+  /// Nil when the header does not tell.
+  var channels: Int?
+  /// Hertz; nil when the header does not tell.
+  var sampleRate: Int?
+
+  init(channels: Int?, sampleRate: Int?) {
+    self.channels = channels.flatMap { (1...1024).contains($0) ? $0 : nil }
+    self.sampleRate = sampleRate.flatMap { (1...100_000_000).contains($0) ? $0 : nil }
+  }
+
+  /// From the header that a container keeps beside the samples, as FFmpeg hands it on (`extradata`). Nil where it says
+  /// neither, or this codec has none.
+  init?(_ codec: AVCodecID, record: [UInt8]) {
+    let found: SoundHeader?
+    switch codec {
+    case AV_CODEC_ID_AAC, AV_CODEC_ID_MP4ALS: found = AudioSpecificConfig(record)?.sound
+    case AV_CODEC_ID_OPUS: found = OpusHeader(record)?.sound
+    case AV_CODEC_ID_FLAC: found = FLACStreamInfo(record)?.sound
+    case AV_CODEC_ID_ALAC: found = ALACConfiguration(record)?.sound
+    case AV_CODEC_ID_VORBIS: found = VorbisHeader(record)?.sound
+    default: found = nil
+    }
+    guard let found, found.channels != nil || found.sampleRate != nil else { return nil }
+    self = found
+  }
+
+  /// From the beginning of a sample or packet. Nil where it does not begin with a whole header of this codec, or this
+  /// codec has none.
+  init?(_ codec: AVCodecID, frame: [UInt8]) {
+    let found: SoundHeader?
+    switch codec {
+    case AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3: found = MPEGAudioFrame(frame)?.sound
+    case AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: found = DolbyFrame.sound(frame)
+    case AV_CODEC_ID_AAC: found = ADTSFrame(frame)?.sound
+    case AV_CODEC_ID_DTS: found = DTSFrame(frame)?.sound
+    default: found = nil
+    }
+    guard let found, found.channels != nil || found.sampleRate != nil else { return nil }
+    self = found
+  }
+}
+
+/// Big-endian numbers in a record of bytes; nil beyond its end.
+extension [UInt8] {
+  func number(at place: Int, bytes count: Int) -> Int? {
+    guard place >= 0, count <= 4, place + count <= self.count else { return nil }
+    return self[place..<(place + count)].reduce(0) { $0 << 8 | Int($1) }
+  }
+}
