@@ -129,6 +129,33 @@ CURLcode reel_curl_set_pointer(const struct reel_curl *curl, CURL *easy, CURLopt
   return curl->easy_setopt(easy, option, value);
 }
 
+// By number: a header before 7.85 does not have the first of them, and newer ones warn of the second.
+static const CURLoption protocols_by_name = (CURLoption)(CURLOPTTYPE_STRINGPOINT + 318);
+static const CURLoption protocols_by_bit = (CURLoption)(CURLOPTTYPE_LONG + 181);
+
+static CURLcode restrict_protocols(const struct reel_curl *curl, CURL *easy) {
+  CURLcode code = curl->easy_setopt(easy, protocols_by_name, "http,https");
+  // The library that was found may be older than the header.
+  if (code == CURLE_UNKNOWN_OPTION)
+    code = curl->easy_setopt(easy, protocols_by_bit, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+  return code;
+}
+
+CURLcode reel_curl_set_web_only(const struct reel_curl *curl, CURL *easy) {
+  CURLcode code = restrict_protocols(curl, easy);
+#define SET(option, value) \
+  if (code == CURLE_OK) code = curl->easy_setopt(easy, option, (long)(value))
+  SET(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  SET(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+  SET(CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+  SET(CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);
+#undef SET
+  return code;
+}
+
+const size_t reel_curl_read_pause = CURL_READFUNC_PAUSE;
+const size_t reel_curl_read_abort = CURL_READFUNC_ABORT;
+
 static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)context, (void)purpose;
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);

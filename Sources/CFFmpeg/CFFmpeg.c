@@ -74,6 +74,54 @@ void reel_ignore_cropping(AVStream *stream) {
 #endif
 }
 
+#ifdef AV_PROFILE_UNKNOWN
+#define PROFILE(name) AV_PROFILE_##name
+#else
+#define PROFILE(name) FF_PROFILE_##name
+#endif
+const int reel_profile_unknown = PROFILE(UNKNOWN);
+const int reel_profile_prores_proxy = PROFILE(PRORES_PROXY);
+const int reel_profile_prores_lt = PROFILE(PRORES_LT);
+const int reel_profile_prores_standard = PROFILE(PRORES_STANDARD);
+const int reel_profile_prores_hq = PROFILE(PRORES_HQ);
+const int reel_profile_prores_4444 = PROFILE(PRORES_4444);
+const int reel_profile_prores_xq = PROFILE(PRORES_XQ);
+const int reel_profile_dnxhd = PROFILE(DNXHD);
+const int reel_profile_dnxhr_lb = PROFILE(DNXHR_LB);
+const int reel_profile_dnxhr_sq = PROFILE(DNXHR_SQ);
+const int reel_profile_dnxhr_hq = PROFILE(DNXHR_HQ);
+const int reel_profile_dnxhr_hqx = PROFILE(DNXHR_HQX);
+#undef PROFILE
+
+static struct SwsContext *scaler(const AVFrame *frame, int rows, const ReelScaling *scaling) {
+  // Down: every pixel counts. Not SWS_FAST_BILINEAR, which makes machine code and runs it.
+  bool shrinks = frame->width >= scaling->width && rows >= scaling->height;
+  struct SwsContext *context =
+      sws_getContext(frame->width, rows, (enum AVPixelFormat)frame->format, scaling->width, scaling->height,
+                     scaling->format, shrinks ? SWS_AREA : SWS_BICUBIC, NULL, NULL, NULL);
+  if (context == NULL) return NULL;
+  // It refuses this where no colours are converted, and there is nothing to tell then.
+  // The same matrix twice: what is red, green and blue already goes there and back.
+  const int *matrix = sws_getCoefficients(scaling->matrix);
+  sws_setColorspaceDetails(context, matrix, scaling->full_range, matrix, 1, 0, 1 << 16, 1 << 16);
+  return context;
+}
+
+bool reel_scale(const AVFrame *frame, const ReelScaling *scaling, uint8_t *target, int row_bytes) {
+  int rows = frame->height / scaling->rows_apart;
+  struct SwsContext *context = scaler(frame, rows, scaling);
+  if (context == NULL) return false;
+  const uint8_t *source[4];
+  int steps[4];
+  for (int plane = 0; plane < 4; plane++) {
+    source[plane] = frame->data[plane];
+    steps[plane] = frame->linesize[plane] * scaling->rows_apart;
+  }
+  int count = sws_scale(context, source, steps, 0, rows, (uint8_t *const[4]){target}, (const int[4]){row_bytes});
+  sws_freeContext(context);
+  return count == scaling->height;
+}
+
 bool reel_is_interlaced(const AVFrame *frame) {
 // FFmpeg 6.1 moved it into the flags; 8 drops the field.
 #ifdef AV_FRAME_FLAG_INTERLACED
@@ -86,6 +134,8 @@ bool reel_is_interlaced(const AVFrame *frame) {
 bool reel_is_damaged(const AVFrame *frame) {
   return frame->decode_error_flags != 0 || frame->flags & AV_FRAME_FLAG_CORRUPT;
 }
+
+AVCodecParserContext *reel_parser(enum AVCodecID codec) { return av_parser_init(codec); }
 
 int reel_channels(const AVCodecParameters *parameters) { return parameters->ch_layout.nb_channels; }
 

@@ -108,7 +108,7 @@ final class StreamHash {
     let language = av_dict_get(stream.pointee.metadata, "language", nil, 0)?.pointee.value
     add(language.map { String(cString: $0) } ?? "")
     for type in 0..<Int(AV_PKT_DATA_NB.rawValue) {
-      let type = AVPacketSideDataType(rawValue: UInt32(type))
+      let type = AVPacketSideDataType(rawValue: .init(type))
       guard shapeCounts || type != AV_PKT_DATA_DISPLAYMATRIX else { continue }
       var size = 0
       guard let data = reel_side_data(stream, type, &size) else { continue }

@@ -17,9 +17,9 @@ struct HeaderReading {
     guard let stream = streams.video else { return "no video" }
     let codec = stream.pointee.codecpar.pointee.codec_id
     // FFmpeg forgets the size that an MP4 gives for MPEG-4 part 2 and H.263, so that a decoder has to say it.
-    let isDecoded = DecodedHeader.codecs.contains(codec.rawValue)
+    let isDecoded = DecodedHeader.codecs.contains(codec)
     if header.sizes[stream.pointee.index] == nil, !isDecoded { return "no size" }
-    guard isDecoded || BitstreamHeader.codecs.contains(codec.rawValue) else {
+    guard isDecoded || BitstreamHeader.codecs.contains(codec) else {
       return "codec \(VideoFacts.codecName(codec) ?? "unknown")"
     }
     if let doubt = BitstreamHeader.doubt(stream) { return doubt }
@@ -38,7 +38,7 @@ struct HeaderReading {
       let packet = FirstPacket(of: stream, among: streams.all, in: input.context)
     else { return "no packet" }
     let (width, height) = (parameters.pointee.width, parameters.pointee.height)
-    if DecodedHeader.codecs.contains(parameters.pointee.codec_id.rawValue) {
+    if DecodedHeader.codecs.contains(parameters.pointee.codec_id) {
       guard DecodedHeader.complete(stream, packet.packet) else { return "no bitstream header" }
     } else {
       guard let bitstream = BitstreamHeader(parameters, packet: packet.packet) else {

@@ -35,7 +35,7 @@ struct PacketReading {
   }
 
   func hasReadableHeaders(_ stream: StreamChoice.Stream) -> Bool {
-    BitstreamHeader.codecs.contains(stream.pointee.codecpar.pointee.codec_id.rawValue)
+    BitstreamHeader.codecs.contains(stream.pointee.codecpar.pointee.codec_id)
   }
 
   /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them. What

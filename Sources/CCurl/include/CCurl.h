@@ -31,6 +31,14 @@ CURLcode reel_curl_set_offset(const struct reel_curl *curl, CURL *easy, CURLopti
 CURLcode reel_curl_set_text(const struct reel_curl *curl, CURL *easy, CURLoption option, const char *value);
 CURLcode reel_curl_set_pointer(const struct reel_curl *curl, CURL *easy, CURLoption option, void *value);
 
+// Web requests and nothing else: HTTP/1.1 over http and https, with TLS 1.2 or newer to the server and to a proxy, and
+// the header lines for the server kept from the proxy.
+CURLcode reel_curl_set_web_only(const struct reel_curl *curl, CURL *easy);
+
+// What a read callback returns to wait, or to end the transfer.
+extern const size_t reel_curl_read_pause;
+extern const size_t reel_curl_read_abort;
+
 struct reel_curl_callbacks {
   size_t (*read)(char *buffer, size_t size, size_t count, void *context);
   size_t (*write)(char *bytes, size_t size, size_t count, void *context);

@@ -57,6 +57,9 @@ void reel_forbid_opening(AVFormatContext *context);
 /// The stream's side data of a kind, or NULL; `*size` is 0 then. It lives as long as the stream.
 const uint8_t *reel_side_data(const AVStream *stream, enum AVPacketSideDataType type, size_t *size);
 
+/// av_parser_init: a parser of the codec's bitstream, or NULL. Up to FFmpeg 7 it takes the codec as an int.
+AVCodecParserContext *reel_parser(enum AVCodecID codec);
+
 /// Audio channels; 0 when unknown.
 int reel_channels(const AVCodecParameters *parameters);
 
@@ -89,13 +92,38 @@ int64_t reel_index_ordinary_step(AVStream *stream);
 static const enum AVPixelFormat reel_rgb48 = AV_PIX_FMT_RGB48;
 static const enum AVPixelFormat reel_rgba64 = AV_PIX_FMT_RGBA64;
 
-/// How a picture is scaled down: every pixel counts. Not SWS_FAST_BILINEAR, which makes machine code and runs it.
-static const int reel_scale_by_area = SWS_AREA;
-/// The same for pictures that keep their size or grow in one direction.
-static const int reel_scale_smoothly = SWS_BICUBIC;
+/// The picture that is to be made of a frame.
+typedef struct ReelScaling {
+  int width;
+  int height;
+  enum AVPixelFormat format;
+  /// Of the frame's colours: SWS_CS_…, and whether they use all of each number.
+  int matrix;
+  bool full_range;
+  /// Takes every `rows_apart`th row of the frame: 2 for one field of it.
+  int rows_apart;
+} ReelScaling;
+
+/// Scales a frame by libswscale into `target`, whose rows have `row_bytes` bytes; a few more may be written behind the
+/// last one. Whether libswscale takes the frame. Up to FFmpeg 7.0 its context is an opaque type.
+bool reel_scale(const AVFrame *frame, const ReelScaling *scaling, uint8_t *target, int row_bytes);
 
 /// FF_QP2LAMBDA: by which a quantiser is multiplied to be a quality.
 static const int reel_quality_unit = FF_QP2LAMBDA;
+
+/// The profiles that a reader of headers names. FFmpeg 6.1 calls them AV_PROFILE_…, and 8 has no other names.
+extern const int reel_profile_unknown;
+extern const int reel_profile_prores_proxy;
+extern const int reel_profile_prores_lt;
+extern const int reel_profile_prores_standard;
+extern const int reel_profile_prores_hq;
+extern const int reel_profile_prores_4444;
+extern const int reel_profile_prores_xq;
+extern const int reel_profile_dnxhd;
+extern const int reel_profile_dnxhr_lb;
+extern const int reel_profile_dnxhr_sq;
+extern const int reel_profile_dnxhr_hq;
+extern const int reel_profile_dnxhr_hqx;
 
 /// Whether the two fields of the frame were taken at different times.
 bool reel_is_interlaced(const AVFrame *frame);

@@ -15,12 +15,12 @@ struct BitstreamHeader {
   var frameRate: Rational?
 
   /// The codecs that have one.
-  static let codecs: Set<UInt32> = Set(
+  static let codecs: Set<AVCodecID> =
     [
       AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1,
       AV_CODEC_ID_PRORES,
       AV_CODEC_ID_DNXHD,
-    ].map(\.rawValue))
+    ]
 
   /// Why the headers of a stream's codec cannot be used; nil when they can.
   static func doubt(_ stream: UnsafeMutablePointer<AVStream>) -> String? {

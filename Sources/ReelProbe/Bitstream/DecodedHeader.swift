@@ -3,11 +3,11 @@ import CFFmpeg
 /// What a decoder says of the first picture's header, without decoding the picture: for the codecs whose decoders of
 /// FFmpeg can do that, as `avformat_find_stream_info` has them do.
 enum DecodedHeader {
-  static let codecs: Set<UInt32> = Set(
+  static let codecs: Set<AVCodecID> =
     [
       AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H263, AV_CODEC_ID_FLV1,
       AV_CODEC_ID_MSMPEG4V2, AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_WMV1, AV_CODEC_ID_WMV2, AV_CODEC_ID_MJPEG,
-    ].map(\.rawValue))
+    ]
 
   /// Completes a stream's parameters as `avformat_find_stream_info` would; what is there already is looked at as well.
   /// False, and nothing is changed, when the first packet is not enough for that.
@@ -43,7 +43,7 @@ enum DecodedHeader {
     _ packet: UnsafeMutablePointer<AVPacket>, in context: UnsafeMutablePointer<AVCodecContext>,
     _ codec: AVCodecID
   ) {
-    guard let parser = av_parser_init(Int32(codec.rawValue)) else { return }
+    guard let parser = reel_parser(codec) else { return }
     defer { av_parser_close(parser) }
     parser.pointee.flags |= PARSER_FLAG_COMPLETE_FRAMES
     var output: UnsafeMutablePointer<UInt8>?

@@ -10,7 +10,7 @@ struct ParsedPicture {
 
   /// Nil when there is no parser, or it finds no picture in the packet.
   init?(_ parameters: UnsafePointer<AVCodecParameters>, _ packet: UnsafeMutablePointer<AVPacket>) {
-    guard let parser = av_parser_init(Int32(parameters.pointee.codec_id.rawValue)) else { return nil }
+    guard let parser = reel_parser(parameters.pointee.codec_id) else { return nil }
     defer { av_parser_close(parser) }
     var freed = avcodec_alloc_context3(nil)
     defer { avcodec_free_context(&freed) }

@@ -7,7 +7,7 @@ struct PlainFrames: ~Copyable {
 
   /// Nil without a parser of the codec, or without memory.
   init?(_ parameters: UnsafePointer<AVCodecParameters>) {
-    guard let parser = av_parser_init(Int32(parameters.pointee.codec_id.rawValue)) else { return nil }
+    guard let parser = reel_parser(parameters.pointee.codec_id) else { return nil }
     var freed = avcodec_alloc_context3(nil)
     guard let codec = freed, avcodec_parameters_to_context(codec, parameters) >= 0 else {
       avcodec_free_context(&freed)

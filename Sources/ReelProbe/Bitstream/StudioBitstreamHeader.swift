@@ -10,11 +10,11 @@ extension BitstreamHeader {
         UnsafeBufferPointer(start: packet.pointee.data, count: Self.count(packet)))
     else { return nil }
     let profiles: [FourCharacterCode: Int32] = [
-      "apco": FF_PROFILE_PRORES_PROXY, "apcs": FF_PROFILE_PRORES_LT, "apcn": FF_PROFILE_PRORES_STANDARD,
-      "apch": FF_PROFILE_PRORES_HQ, "ap4h": FF_PROFILE_PRORES_4444, "ap4x": FF_PROFILE_PRORES_XQ,
+      "apco": reel_profile_prores_proxy, "apcs": reel_profile_prores_lt, "apcn": reel_profile_prores_standard,
+      "apch": reel_profile_prores_hq, "ap4h": reel_profile_prores_4444, "ap4x": reel_profile_prores_xq,
     ]
-    let profile = profiles[FourCharacterCode(codecTag: parameters.pointee.codec_tag)] ?? FF_PROFILE_UNKNOWN
-    let isDeep = [FF_PROFILE_PRORES_4444, FF_PROFILE_PRORES_XQ].contains(profile)
+    let profile = profiles[FourCharacterCode(codecTag: parameters.pointee.codec_tag)] ?? reel_profile_unknown
+    let isDeep = [reel_profile_prores_4444, reel_profile_prores_xq].contains(profile)
     self.init(
       width: frame.width, height: frame.height, format: Self.format(frame, isDeep: isDeep), profile: profile,
       level: parameters.pointee.level, usability: VideoUsability(colour: frame.colour))
@@ -39,13 +39,13 @@ extension BitstreamHeader {
       let frame = DNxFrameHeader(UnsafeBufferPointer(start: packet.pointee.data, count: Self.count(packet)))
     else { return nil }
     let profiles: [Int: Int32] = [
-      1271: FF_PROFILE_DNXHR_HQX, 1272: FF_PROFILE_DNXHR_HQ, 1273: FF_PROFILE_DNXHR_SQ,
-      1274: FF_PROFILE_DNXHR_LB,
+      1271: reel_profile_dnxhr_hqx, 1272: reel_profile_dnxhr_hq, 1273: reel_profile_dnxhr_sq,
+      1274: reel_profile_dnxhr_lb,
     ]
     let formats = [8: AV_PIX_FMT_YUV422P, 10: reel_yuv422p10, 12: reel_yuv422p12]
     guard let format = formats[frame.bitDepth] else { return nil }
     self.init(
       width: frame.width, height: frame.height, format: format,
-      profile: profiles[frame.compression] ?? FF_PROFILE_DNXHD, level: parameters.pointee.level)
+      profile: profiles[frame.compression] ?? reel_profile_dnxhd, level: parameters.pointee.level)
   }
 }

@@ -118,7 +118,9 @@ final class CurlTransfer: @unchecked Sendable {
             remote: remote.map { String(cString: $0) } ?? "", remotePort: remotePort, localPort: localPort))
           ? 0 : 1
       })
-    guard curl.set(easy, &callbacks, context: Unmanaged.passUnretained(self).toOpaque()) else { return nil }
+    guard curl.set(easy, &callbacks, context: Unmanaged.passUnretained(self).toOpaque()),
+      curl.setWebOnly(easy)
+    else { return nil }
     setConnection(curl, easy, trust, proxy)
     setRequest(curl, easy, lines)
     return easy
@@ -178,19 +180,12 @@ final class CurlTransfer: @unchecked Sendable {
   private func setConnection(_ curl: Curl, _ easy: Curl.Easy, _ trust: CertificateTrust, _ proxy: String?) {
     curl.set(easy, CURLOPT_NOSIGNAL, 1)
     curl.set(easy, CURLOPT_ERRORBUFFER, pointer: reason)
-    // CURLOPT_PROTOCOLS_STR is known from 7.85 on.
-    curl.set(easy, CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
-    curl.set(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     curl.set(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.limits.connect / .milliseconds(1))))
     // Shorter than any store's own: a connection that the store has closed is no use.
     curl.set(easy, CURLOPT_MAXAGE_CONN, 4)
     // A name that is still being looked up holds nobody up at the end.
     curl.set(easy, CURLOPT_QUICK_EXIT, 1)
-    curl.set(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-    curl.set(easy, CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
     trust.set(curl, easy)
-    // What is meant for the origin is not shown to a proxy that makes a tunnel.
-    curl.set(easy, CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     curl.set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     if request.isDirect {
       curl.set(easy, CURLOPT_NOPROXY, "*")
@@ -245,10 +240,10 @@ final class CurlTransfer: @unchecked Sendable {
     case .bytes(let count): return count
     case .notYet:
       isWaiting = true
-      return Int(CURL_READFUNC_PAUSE)
+      return reel_curl_read_pause
     case .failed(let failure):
       self.failure = failure
-      return Int(CURL_READFUNC_ABORT)
+      return reel_curl_read_abort
     }
   }
 

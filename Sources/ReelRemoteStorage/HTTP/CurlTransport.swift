@@ -193,6 +193,8 @@ struct Curl: @unchecked Sendable {
   func set(_ easy: Easy, _ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
     _ = reel_curl_set_pointer(table, easy, option, pointer)
   }
+  /// Whether it can be held to web requests (see CCurl).
+  func setWebOnly(_ easy: Easy) -> Bool { reel_curl_set_web_only(table, easy) == CURLE_OK }
   /// Whether all of them are known to it.
   func set(_ easy: Easy, _ callbacks: inout reel_curl_callbacks, context: UnsafeMutableRawPointer) -> Bool {
     reel_curl_set_callbacks(table, easy, &callbacks, context) == CURLE_OK
