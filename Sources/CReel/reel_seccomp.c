@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "reel_child.h"
@@ -23,8 +25,29 @@ static const int free_calls[] = {
     SCMP_SYS(exit),          SCMP_SYS(exit_group),
 };
 
-#define RULE(filter, call, ...) \
-  seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(call), \
+// What a newer C library or compiler may ask for by itself, each time with a way to go on without it: answered as by a
+// kernel that does not know the call. To end the process for it would break Reel with the next release of a system. None
+// of them is done, so a reader that was taken over gains nothing by asking.
+static const int unknown_calls[] = {
+    SCMP_SYS(rseq), SCMP_SYS(set_robust_list), SCMP_SYS(membarrier), SCMP_SYS(getcpu),
+    // From 424 on a call has the same number on every architecture, and libseccomp's headers may be older than it:
+    // futex_waitv, map_shadow_stack, futex_wake, futex_wait, futex_requeue, mseal.
+    449, 453, 454, 455, 456, 462,
+};
+
+// The first call that did not exist when this list was made (Linux 6.17), and how far ahead it looks: what is not known
+// yet is not done either. Every older call that is not on a list is an attempt to break out.
+enum { first_future_call = 470, future_calls = 130 };
+
+// Of newer kernels, or of other libraries' habits.
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#endif
+enum { advice_cold = 20, advice_collapse = 25, advice_guard_install = 102, advice_guard_remove = 103 };
+
+#define RULE(filter, call, ...) ANSWER(filter, SCMP_ACT_ALLOW, call, __VA_ARGS__)
+#define ANSWER(filter, action, call, ...) \
+  seccomp_rule_add_array(filter, action, SCMP_SYS(call), \
       sizeof((struct scmp_arg_cmp[]){__VA_ARGS__}) / sizeof(struct scmp_arg_cmp), \
       (const struct scmp_arg_cmp[]){__VA_ARGS__})
 
@@ -35,12 +58,33 @@ static int allow_free_calls(scmp_filter_ctx filter) {
   return error;
 }
 
+static int refuse_unknown_calls(scmp_filter_ctx filter) {
+  int error = 0;
+  for (size_t index = 0; !error && index < sizeof unknown_calls / sizeof unknown_calls[0]; index++)
+    error = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), unknown_calls[index], 0, NULL);
+  for (int call = first_future_call; !error && call < first_future_call + future_calls; call++)
+    error = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0, NULL);
+  // By a path they would tell of any file; of an open one, fstat is there.
+  if (!error)
+    error = ANSWER(filter, SCMP_ACT_ERRNO(ENOSYS), newfstatat,
+        SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
+  if (!error)
+    error = ANSWER(filter, SCMP_ACT_ERRNO(ENOSYS), statx,
+        SCMP_A2(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
+  return error;
+}
+
 // Advice on memory of its own. Not the others: MADV_HWPOISON, for root, takes a page from the whole machine.
 static int allow_advice(scmp_filter_ctx filter) {
   static const int harmless[] = {MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP};
   int error = 0;
   for (size_t index = 0; !error && index < sizeof harmless / sizeof harmless[0]; index++)
     error = RULE(filter, madvise, SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)harmless[index]));
+  // As by a kernel that does not know them.
+  for (int advice = advice_cold; !error && advice <= advice_collapse; advice++)
+    error = ANSWER(filter, SCMP_ACT_ERRNO(EINVAL), madvise, SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)advice));
+  for (int advice = advice_guard_install; !error && advice <= advice_guard_remove; advice++)
+    error = ANSWER(filter, SCMP_ACT_ERRNO(EINVAL), madvise, SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)advice));
   return error;
 }
 
@@ -84,7 +128,13 @@ static int allow_reading(scmp_filter_ctx filter) {
   if (!error) error = allow_closing(filter);
   if (!error) error = allow_words(filter);
   if (!error) error = allow_abort(filter);
+  if (!error) error = refuse_unknown_calls(filter);
   return error;
+}
+
+// Names for memory, which a C library may give it.
+static int refuse_names(scmp_filter_ctx filter) {
+  return ANSWER(filter, SCMP_ACT_ERRNO(EINVAL), prctl, SCMP_A0(SCMP_CMP_EQ, PR_SET_VMA));
 }
 
 // Writing to the second of two descriptors, and to nothing else: what is written is what is read from the first one, or
@@ -100,7 +150,9 @@ static int allow_mending(scmp_filter_ctx filter) {
 // Forking a sibling, making the channel of one its own, and what the confinement of a sibling takes.
 static int allow_forking(scmp_filter_ctx filter) {
   int error = RULE(filter, clone, SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT));
+#ifdef __NR_dup2
   if (!error) error = RULE(filter, dup2, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
+#endif
   if (!error) error = RULE(filter, dup3, SCMP_A1(SCMP_CMP_EQ, reel_worker_channel));
   if (!error) error = RULE(filter, tgkill, SCMP_A2(SCMP_CMP_EQ, SIGABRT));
   // Limits of its own only.
@@ -114,7 +166,7 @@ int reel_confine_system_calls(bool forks, bool mends) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
   if (!filter) return -ENOMEM;
   int error = allow_reading(filter);
-  if (!error && forks) error = allow_forking(filter);
+  if (!error) error = forks ? allow_forking(filter) : refuse_names(filter);
   if (!error && mends) error = allow_mending(filter);
   if (!error) error = seccomp_load(filter);
   seccomp_release(filter);

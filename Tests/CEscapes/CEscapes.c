@@ -116,6 +116,34 @@ static int try_ignoring_a_signal(void) {
   return sigaction(SIGXCPU, &ignoring, NULL) == 0;
 }
 
+#ifdef __x86_64__
+// The numbers of another architecture that the same kernel answers to.
+static int try_x32(void) { return syscall(0x40000000 | SYS_getpid) >= 0; }
+#endif
+// Of a path, and not of an open file.
+static int try_statx(void) {
+  struct statx facts;
+  return statx(AT_FDCWD, "/etc/passwd", 0, STATX_SIZE, &facts) == 0;
+}
+
+// What a C library of tomorrow may ask: a kernel that does not know it says so, and the filter says the same.
+static int ask_future(void) { return syscall(480, 0, 0, 0, 0, 0, 0) >= 0; }
+static int ask_rseq(void) { return syscall(SYS_rseq, NULL, 0, 0, 0) >= 0; }
+static int ask_mseal(void) { return syscall(462, NULL, 0, 0) >= 0; }
+static int ask_futex_wake(void) { return syscall(454, NULL, 0, 0, 0) >= 0; }
+static int ask_membarrier(void) { return syscall(SYS_membarrier, 0, 0, 0) >= 0; }
+static int ask_statx_of_descriptor(void) {
+  struct statx facts;
+  return statx(4, "", AT_EMPTY_PATH, STATX_SIZE, &facts) == 0;
+}
+static int ask_stat_of_descriptor(void) {
+  struct stat facts;
+  return fstatat(4, "", &facts, AT_EMPTY_PATH) == 0;
+}
+static int ask_for_cold_memory(void) { return madvise(NULL, 0, 20 /* MADV_COLD */) == 0; }
+static int ask_for_guard_pages(void) { return madvise(NULL, 0, 102 /* MADV_GUARD_INSTALL */) == 0; }
+static int ask_to_name_memory(void) { return prctl(0x53564d41 /* PR_SET_VMA */, 0, 0, 0, 0) == 0; }
+
 typedef struct {
   const char *name;
   int (*try)(void);
@@ -161,12 +189,35 @@ static const escape escapes[] = {
     {"closing-standard-input", try_closing_standard_input},
     {"closing-by-a-long-number", try_closing_by_a_long_number},
     {"ignoring-a-signal", try_ignoring_a_signal},
+    {"statx", try_statx},
+#ifdef __x86_64__
+    {"x32", try_x32},
+#endif
+};
+
+static const escape questions[] = {
+    {"future", ask_future},
+    {"rseq", ask_rseq},
+    {"mseal", ask_mseal},
+    {"futex-wake", ask_futex_wake},
+    {"membarrier", ask_membarrier},
+    {"statx-of-descriptor", ask_statx_of_descriptor},
+    {"stat-of-descriptor", ask_stat_of_descriptor},
+    {"cold-memory", ask_for_cold_memory},
+    {"guard-pages", ask_for_guard_pages},
+    {"name-memory", ask_to_name_memory},
 };
 
 int reel_escape(const char *attempt) {
   for (size_t index = 0; index < sizeof escapes / sizeof escapes[0]; index++)
     if (strcmp(escapes[index].name, attempt) == 0) return escapes[index].try();
+  for (size_t index = 0; index < sizeof questions / sizeof questions[0]; index++)
+    if (strcmp(questions[index].name, attempt) == 0) return questions[index].try();
   return -1;
+}
+
+const char *reel_question_name(int index) {
+  return index >= 0 && (size_t)index < sizeof questions / sizeof questions[0] ? questions[index].name : NULL;
 }
 
 const char *reel_escape_name(int index) {

@@ -1,4 +1,5 @@
 import CEscapes
+import Glibc
 import ReelCore
 import Testing
 
@@ -29,6 +30,19 @@ import Testing
     let prober = Sabotaged.prober(mends: true)
     let failure = await prober.failure(try folder.file("bad.mp4", order("escape \(attempt)")))
     #expect(failure?.code == .sandboxViolation, "\(failure?.message ?? "no failure")")
+    await prober.close()
+  }
+
+  static let questions: [String] = (0..<1000).map { reel_question_name($0) }.prefix { $0 != nil }
+    .compactMap { $0.map { String(cString: $0) } }
+
+  /// What only a newer C library asks for is not done, and is not the worker's end either: it goes on with the next file.
+  @Test(arguments: questions, [false, true])
+  func isAnsweredAsByAnOlderKernel(_ question: String, _ mends: Bool) async throws {
+    let prober = Sabotaged.prober(mends: mends)
+    let failure = await prober.failure(try folder.file("asks.mp4", order("escape \(question)")))
+    let isArgument = ["cold-memory", "guard-pages", "name-memory"].contains(question)
+    #expect(failure?.message == "refused \(question): error \(isArgument ? EINVAL : ENOSYS)")
     await prober.close()
   }
 

@@ -12,6 +12,9 @@ int reel_escape(const char *attempt);
 // The name of an attempt, NULL after the last.
 const char *reel_escape_name(int index);
 
+// What a newer C library asks for, which `reel_escape` tries as well; NULL after the last.
+const char *reel_question_name(int index);
+
 // Sends bytes over the worker's channel, and a descriptor with them unless it is below 0.
 void reel_speak(const void *bytes, size_t count, int descriptor);
 
