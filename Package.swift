@@ -31,6 +31,7 @@ let package = Package(
   ],
   targets: [
     // C: system libraries, and code of our own.
+    .target(name: "CCommit"),
     .target(name: "CCurl"),
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
     .target(
@@ -48,7 +49,7 @@ let package = Package(
     .target(name: "CXXHash"),
 
     // The values, the protocols and the system.
-    module("ReelCore", ["CReel"]),
+    module("ReelCore", ["CCommit", "CReel"]),
     module("ReelCrypto", ["COpenSSL"]),
 
     // Reading: what comes in, and what it is.
@@ -226,5 +227,6 @@ if Context.environment["REEL_STRICT"] == "1" {
   for target in package.targets where target.type != .system {
     target.swiftSettings = [.treatAllWarnings(as: .error)]
     target.cSettings = [.treatAllWarnings(as: .error)]
+    target.cxxSettings = [.treatAllWarnings(as: .error)]
   }
 }

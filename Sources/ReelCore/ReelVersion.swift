@@ -1,7 +1,23 @@
+import CCommit
+
 /// This build's version. The tool and its worker must agree on it.
 public enum ReelVersion {
-  /// As semver.org writes it, without a `v` before it.
-  public static let current = "0.2.0"
+  /// The release, as semver.org writes it, without a `v` before it; between releases, that of the next one with `-dev`.
+  public static let number = "0.3.0-dev"
+
+  /// The commit that was checked out when this was built; nil when that is not known.
+  public static let commit: String? = {
+    let digits = String(cString: reel_commit())
+    return digits.isEmpty ? nil : digits
+  }()
+
+  /// ``number``, and between releases the beginning of ``commit`` behind it, such as `0.3.0-dev+5aefb46f2c1d`.
+  public static let current = name(number, commit)
+
+  static func name(_ number: String, _ commit: String?) -> String {
+    guard number.hasSuffix("-dev"), let commit else { return number }
+    return "\(number)+\(commit.prefix(12))"
+  }
 }
 
 #if !os(Linux)

@@ -56,7 +56,8 @@ extension IngestEvent.Body {
     case .runScanned(let scanned) where !scanned.complete: return nil
     case .uploadProgress: return nil
     case .runStarted(let run):
-      return (.info, [("destination", run.destination.name), ("dryRun", "\(run.dryRun)")])
+      let reel = run.reel.map { [("reel", $0)] } ?? []
+      return (.info, [("destination", run.destination.name), ("dryRun", "\(run.dryRun)")] + reel)
     case .runScanned(let scanned):
       return (
         .debug,

@@ -86,11 +86,14 @@ public struct RunStarted: Hashable, Sendable, Codable {
   public let destination: Destination
   /// Whether nothing will be written.
   public let dryRun: Bool
+  /// The version of Reel that runs (``ReelVersion/current``); nil in an event of 0.2.0 or older.
+  public let reel: String?
 
   /// The beginning of a run.
-  public init(destination: Destination, dryRun: Bool) {
+  public init(destination: Destination, dryRun: Bool, reel: String? = ReelVersion.current) {
     self.destination = destination
     self.dryRun = dryRun
+    self.reel = reel
   }
 }
 

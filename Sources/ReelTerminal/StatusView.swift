@@ -106,6 +106,8 @@ package struct CacheView: Encodable, Sendable {
 /// The versions of everything that takes part (`reel version`).
 package struct VersionView: Encodable, Hashable, Sendable {
   package var reel: String
+  /// The commit it was built from; nil when that is not known.
+  @ExplicitNull package var commit: String?
   /// Of `reel-probe-worker`; nil when it does not answer.
   @ExplicitNull package var worker: String?
   /// How far the worker is confined here; nil when it does not answer.
@@ -118,10 +120,11 @@ package struct VersionView: Encodable, Hashable, Sendable {
   @ExplicitNull package var workerProblem: String?
 
   package init(
-    reel: String = ReelVersion.current, worker: String?, isolation: IsolationLevel?, ffmpeg: String?,
+    reel: String = ReelVersion.current, commit: String? = ReelVersion.commit, worker: String?, isolation: IsolationLevel?, ffmpeg: String?,
     sqlite: String?, workerProblem: String? = nil
   ) {
     self.reel = reel
+    _commit = ExplicitNull(wrappedValue: commit)
     _worker = ExplicitNull(wrappedValue: worker)
     _isolation = ExplicitNull(wrappedValue: isolation)
     _ffmpeg = ExplicitNull(wrappedValue: ffmpeg)

@@ -129,7 +129,7 @@ import Testing
 
   @Test func versions() throws {
     let view = VersionView(
-      reel: "0.1.0", worker: nil, isolation: nil, ffmpeg: nil, sqlite: "3.40.1",
+      reel: "0.1.0", commit: "5aefb46f", worker: nil, isolation: nil, ffmpeg: nil, sqlite: "3.40.1",
       workerProblem: "reel-probe-worker is missing")
     #expect(
       lines(view.text(log)) == [
@@ -138,7 +138,7 @@ import Testing
       ])
     #expect(
       try view.json()
-        == #"{"ffmpeg":null,"isolation":null,"reel":"0.1.0","sqlite":"3.40.1","worker":null,"#
+        == #"{"commit":"5aefb46f","ffmpeg":null,"isolation":null,"reel":"0.1.0","sqlite":"3.40.1","worker":null,"#
         + #""workerProblem":"reel-probe-worker is missing"}"# + "\n")
   }
 

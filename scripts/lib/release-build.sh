@@ -8,7 +8,10 @@ release_is_current() {
   local built=$root/.build/release stamp=$root/.build/release.stamp
   [[ -x $built/reel && -x $built/reel-probe-worker && -e $stamp ]] || return 1
   libraries_are_there "$stamp" || return 1
-  [[ -z $(find "$root/Package.swift" "$root/Sources" -newer "$stamp" -print -quit) ]]
+  local sources=("$root/Package.swift" "$root/Sources")
+  # A build names its commit.
+  [[ ! -e $root/.git/logs/HEAD ]] || sources+=("$root/.git/logs/HEAD")
+  [[ -z $(find "${sources[@]}" -newer "$stamp" -print -quit) ]]
 }
 
 # The stamp lists the shared libraries of the build: one that is gone means a new FFmpeg, or a new system.

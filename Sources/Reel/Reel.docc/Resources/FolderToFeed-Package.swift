@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
   name: "folder-to-feed",
   dependencies: [
-    .package(url: "https://example.org/reel.git", from: "0.2.0")  // Where your copy of Reel is.
+    .package(url: "https://example.org/reel.git", from: "0.3.0")  // Where your copy of Reel is.
   ],
   targets: [
     .executableTarget(

@@ -1,0 +1,50 @@
+// SwiftPM remembers what a manifest said of git (`Context.gitInformation`) beyond the next commit, and a plugin would be
+// one more program to build and trust. The compiler itself can read the log of HEAD: the file is a dependency of this
+// one, so a build after a commit compiles it anew. Only the last line's commit gets into the program. C++ for constexpr.
+#include "CCommit.h"
+
+#ifdef __has_embed
+#if __has_embed("../../.git/logs/HEAD")
+#define REEL_HAS_LOG 1
+#endif
+#endif
+
+namespace {
+
+struct Commit {
+  // SHA-256 has 64 digits.
+  char digits[65];
+};
+
+#ifdef REEL_HAS_LOG
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+constexpr unsigned char log[] = {
+#embed "../../.git/logs/HEAD" suffix(, )
+    '\n'};
+
+constexpr bool is_digit(unsigned char byte) {
+  return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f');
+}
+
+// A line: the commit before, a space, the commit since, a space, who and when.
+constexpr Commit last_commit() {
+  Commit commit{};
+  unsigned long at = sizeof log;
+  while (at > 0 && log[at - 1] == '\n') at--;
+  while (at > 0 && log[at - 1] != '\n') at--;
+  while (is_digit(log[at])) at++;
+  if (log[at++] != ' ') return Commit{};
+  unsigned long count = 0;
+  while (at < sizeof log && count < 64 && is_digit(log[at])) commit.digits[count++] = static_cast<char>(log[at++]);
+  return count == 40 || count == 64 ? commit : Commit{};
+}
+
+constexpr Commit commit = last_commit();
+#else
+constexpr Commit commit{};
+#endif
+
+}  // namespace
+
+const char *reel_commit(void) { return commit.digits; }

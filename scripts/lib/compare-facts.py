@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Compares what `reel probe --jsonl` said on two systems, field by field.
+
+compare-facts.py REFERENCE OTHER: prints each difference that is not among the known ones (docs/probe.md, "By the version
+of FFmpeg"), and ends with 1 if there is one.
+"""
+
+import json
+import re
+import sys
+
+# Which reader it was, and how far it could be confined, differ by what the systems are.
+ELSEWHERE = re.compile(r"^probe\.(ffmpeg|isolation)$")
+# (field, what it was, what it is, why): patterns. Each is a line in docs/probe.md.
+KNOWN = []
+
+
+def fields(value, path=""):
+    if isinstance(value, dict):
+        for key in sorted(value):
+            yield from fields(value[key], f"{path}.{key}" if path else key)
+        if not value:
+            yield path, "{}"
+    elif isinstance(value, list):
+        yield f"{path}.count", len(value)
+        for number, item in enumerate(value):
+            yield from fields(item, f"{path}[{number}]")
+    else:
+        yield path, value
+
+
+def read(path):
+    found = {}
+    for line in open(path):
+        if line.strip():
+            value = json.loads(line)
+            found[value.get("path")] = dict(fields(value))
+    return found
+
+
+def is_known(field, before, after):
+    return any(
+        re.fullmatch(pattern, field) and re.fullmatch(old, str(before)) and re.fullmatch(new, str(after))
+        for pattern, old, new, _ in KNOWN
+    )
+
+
+def main():
+    reference, other = read(sys.argv[1]), read(sys.argv[2])
+    new = known = compared = 0
+    for path in sorted(reference.keys() | other.keys(), key=str):
+        before, after = reference.get(path, {}), other.get(path, {})
+        for field in sorted(before.keys() | after.keys()):
+            if ELSEWHERE.match(field):
+                continue
+            compared += 1
+            old, now = before.get(field, "nothing"), after.get(field, "nothing")
+            if old == now:
+                continue
+            if is_known(field, old, now):
+                known += 1
+                continue
+            new += 1
+            print(f"{path}: {field}: {old!r}, there {now!r}")
+    print(f"{len(other)} files, {compared} fields compared: {new} differ, and {known} in a way that docs/probe.md tells")
+    sys.exit(1 if new or not compared else 0)
+
+
+main()
