@@ -115,6 +115,11 @@ let package = Package(
       dependencies: ["CReel", "ReelCore", "ReelWire", "CEscapes"],
       path: "Tests/SabotagedWorker"),
     .target(name: "ReelHostileFiles", path: "Tests/HostileFiles"),
+    .target(name: "CPausingVFS", path: "Tests/PausingVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
+    .executableTarget(
+      name: "reel-catalog-writer",
+      dependencies: ["CPausingVFS", "ReelCore", "ReelLibrary", "ReelTestSupport"],
+      path: "Tests/CatalogWriters"),
     .executableTarget(
       name: "reel-make-hostile", dependencies: ["ReelHostileFiles"], path: "Tests/MakeHostile"),
     .target(
@@ -185,7 +190,7 @@ let package = Package(
       "ReelLibraryTests",
       [
         "CSQLite", "ReelCore", "ReelCrypto", "ReelStorage", "ReelCatalogCopy", "ReelLibrary",
-        "ReelPostgres", "ReelTestServers",
+        "ReelPostgres", "ReelTestServers", "CPausingVFS", "reel-catalog-writer",
       ]),
     tests(
       "ReelPostgresTests", ["CPostgres", "ReelCore", "ReelPostgres", "ReelTestServers"]),

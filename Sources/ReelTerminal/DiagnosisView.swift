@@ -6,8 +6,11 @@ package struct DiagnosisView: Sendable {
   private let diagnosis: Diagnosis
   private let library: String
   private let fixed: Bool
+  private let sqlite: SQLiteLibrary?
 
-  package init(_ diagnosis: Diagnosis, library: String, fixed: Bool) {
+  /// - Parameter sqlite: nil for a catalog that is another database's.
+  package init(_ diagnosis: Diagnosis, library: String, fixed: Bool, sqlite: SQLiteLibrary?) {
+    self.sqlite = sqlite
     self.diagnosis = diagnosis
     self.library = library
     self.fixed = fixed
@@ -19,7 +22,11 @@ package struct DiagnosisView: Sendable {
     lines += traits.listed(diagnosis.failures, rest: " not repaired: --json lists all") {
       $0.lines("not repaired:", traits)
     }
-    return (lines + traits.wrapped(traits.sanitized(summary))).text(traits)
+    lines += traits.wrapped(traits.sanitized(summary))
+    if let sqlite {
+      lines += traits.wrapped("the catalog is kept by SQLite \(sqlite.version), \(sqlite.walResetBug.words)")
+    }
+    return lines.text(traits)
   }
 
   private func told(
@@ -73,7 +80,9 @@ package struct DiagnosisView: Sendable {
 }
 
 extension DiagnosisView: Encodable {
-  private enum CodingKeys: String, CodingKey { case library, mended, left, failures, objects, read }
+  private enum CodingKeys: String, CodingKey {
+    case library, mended, left, failures, objects, read, sqlite, walResetBug
+  }
 
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
@@ -85,6 +94,8 @@ extension DiagnosisView: Encodable {
     try container.encode(diagnosis.failures, forKey: .failures)
     try container.encode(diagnosis.objects, forKey: .objects)
     try container.encode(diagnosis.wasRead, forKey: .read)
+    try container.encode(sqlite?.version, forKey: .sqlite)
+    try container.encode(sqlite?.walResetBug, forKey: .walResetBug)
   }
 
   private struct FindingEntry: Encodable {

@@ -1,4 +1,5 @@
 import ReelCore
+import ReelLibrary
 
 /// What the catalog holds, and which files failed and why.
 package struct StatusView: Sendable {
@@ -116,19 +117,21 @@ package struct VersionView: Encodable, Hashable, Sendable {
   @ExplicitNull package var ffmpeg: String?
   /// Of the SQLite that the catalog uses.
   @ExplicitNull package var sqlite: String?
+  @ExplicitNull package var walResetBug: SQLiteLibrary.WALResetBug?
   /// Why the worker does not answer, and what to do; one sentence.
   @ExplicitNull package var workerProblem: String?
 
   package init(
-    reel: String = ReelVersion.current, commit: String? = ReelVersion.commit, worker: String?, isolation: IsolationLevel?, ffmpeg: String?,
-    sqlite: String?, workerProblem: String? = nil
+    reel: String = ReelVersion.current, commit: String? = ReelVersion.commit, worker: String?,
+    isolation: IsolationLevel?, ffmpeg: String?, sqlite: SQLiteLibrary?, workerProblem: String? = nil
   ) {
     self.reel = reel
     _commit = ExplicitNull(wrappedValue: commit)
     _worker = ExplicitNull(wrappedValue: worker)
     _isolation = ExplicitNull(wrappedValue: isolation)
     _ffmpeg = ExplicitNull(wrappedValue: ffmpeg)
-    _sqlite = ExplicitNull(wrappedValue: sqlite)
+    _sqlite = ExplicitNull(wrappedValue: sqlite?.version)
+    _walResetBug = ExplicitNull(wrappedValue: sqlite?.walResetBug)
     _workerProblem = ExplicitNull(wrappedValue: workerProblem)
   }
 
@@ -141,7 +144,7 @@ package struct VersionView: Encodable, Hashable, Sendable {
       sheet.add("isolation", Self.words(isolation), [.full, .strict].contains(isolation) ? nil : .warning)
     }
     sheet.add("libavformat", ffmpeg ?? "unknown")
-    sheet.add("SQLite", sqlite ?? "unknown")
+    sheet.add("SQLite", [sqlite ?? "unknown", walResetBug?.words].compactMap(\.self).joined(separator: ", "))
     if worker != nil { sheet.add("problem", workerProblem, .failure) }
     return sheet.lines(indent: 0).text(traits)
   }
@@ -154,6 +157,16 @@ package struct VersionView: Encodable, Hashable, Sendable {
     case .landlock: "landlock, without seccomp"
     case .limits: "resource limits, without Landlock and seccomp"
     case .none: "none: files are read unconfined"
+    }
+  }
+}
+
+extension SQLiteLibrary.WALResetBug {
+  /// What it means here, as the end of a sentence about the library.
+  package var words: String {
+    switch self {
+    case .affected: "which has the WAL-reset bug: Reel makes its checkpoints while nobody else can commit"
+    case .fixed: "without the WAL-reset bug"
     }
   }
 }

@@ -257,6 +257,7 @@ struct CommandTests {
     let all = try await bench.reel("version", "--json").object()
     for key in ["reel", "worker", "isolation", "ffmpeg", "sqlite"] { #expect(all[key] is String, "\(key)") }
     #expect(all["reel"] as? String == all["worker"] as? String)
+    #expect(["affected", "fixed"].contains(all["walResetBug"] as? String))
     let short = try await ReelBinary.run(["--version"], in: bench.folder)
     #expect(short.status == 0)
     #expect(short.output == "\(all["reel"] as? String ?? "?")\n")

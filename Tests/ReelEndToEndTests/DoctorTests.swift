@@ -42,7 +42,13 @@ struct DoctorTests {
     let found = try await doctor(bench, "--read")
     #expect(found.status == 0 && found.left.isEmpty, "\(found)")
     let text = try await bench.reel("doctor")
-    #expect(text.output.contains("nothing is wrong with"))
+    #expect(text.output.contains("nothing is wrong with") && text.output.contains("WAL-reset bug"))
+    let (told, versions) = (
+      try await bench.reel("doctor", "--json"), try await bench.reel("version", "--json")
+    )
+    for key in ["sqlite", "walResetBug"] {
+      #expect(try told.object()[key] as? String == versions.object()[key] as? String)
+    }
   }
 
   @Test("without a library it can't look")

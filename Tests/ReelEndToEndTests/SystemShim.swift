@@ -16,25 +16,7 @@ enum SystemShim {
   /// A sanitizer wants to come first.
   static let isPossible = !TestForm.isSanitized
 
-  private struct NotBuilt: Error {
-    let why: String
-  }
-
-  /// Built once for a test run, by the compiler that built Reel's C.
-  private static let library = Task { () throws -> URL in
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("reel-shim-\(getpid())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let built = folder.appendingPathComponent("shim.so")
-    let source = ReelBinary.project.appendingPathComponent("Tests/SystemShim/shim.c")
-    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
-    let outcome = try await ReelBinary.start(
-      ["-std=gnu11", "-Wall", "-Werror", "-shared", "-fPIC", "-O1", "-o", built.path, source.path, "-ldl"],
-      in: folder, environment: ["PATH": path], program: URL(fileURLWithPath: "/usr/bin/env"),
-      launcher: ["/usr/bin/env", "clang"], appendingProgram: false
-    ).outcome()
-    guard outcome.status == 0 else { throw NotBuilt(why: outcome.errors) }
-    return built
-  }
+  private static let library = PreloadedLibrary.build("SystemShim/shim.c", ["-ldl"])
 
   /// The environment that makes the shim act on the files in `root`.
   static func environment(root: URL, _ settings: [String: String]) async throws -> [String: String] {
@@ -55,6 +37,43 @@ enum SystemShim {
       }
       fired = counts.removeValue(forKey: "fired") == 1
       calls = counts
+    }
+  }
+}
+
+/// `Tests/PausingVFS/pausing_vfs.c`, preloaded into the real binary: checkpoints that take long where it matters.
+enum PausingVFS {
+  private static let library = PreloadedLibrary.build("PausingVFS/pausing_vfs.c", [])
+
+  static func environment(pausing longest: Int, seed: UInt64) async throws -> [String: String] {
+    [
+      "LD_PRELOAD": try await library.value.path, "REEL_PAUSE_CHECKPOINTS": "\(longest)",
+      "REEL_SEED": "\(seed % 1_000_000)",
+    ]
+  }
+}
+
+private enum PreloadedLibrary {
+  private struct NotBuilt: Error {
+    let why: String
+  }
+
+  /// Built once for a test run, by the compiler that built Reel's C.
+  static func build(_ source: String, _ libraries: [String]) -> Task<URL, any Error> {
+    Task {
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("reel-shim-\(getpid())")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      let source = ReelBinary.project.appendingPathComponent("Tests").appendingPathComponent(source)
+      let built = folder.appendingPathComponent(source.lastPathComponent + ".so")
+      let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
+      let outcome = try await ReelBinary.start(
+        ["-std=gnu11", "-Wall", "-Werror", "-shared", "-fPIC", "-O1", "-o", built.path, source.path]
+          + libraries,
+        in: folder, environment: ["PATH": path], program: URL(fileURLWithPath: "/usr/bin/env"),
+        launcher: ["/usr/bin/env", "clang"], appendingProgram: false
+      ).outcome()
+      guard outcome.status == 0 else { throw NotBuilt(why: outcome.errors) }
+      return built
     }
   }
 }

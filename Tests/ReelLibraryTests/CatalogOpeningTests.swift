@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import ReelCore
+import Synchronization
 import Testing
 
 @testable import ReelLibrary
@@ -88,7 +89,7 @@ import Testing
       return try ["synchronous", "auto_vacuum", "foreign_keys", "application_id", "user_version"]
         .map { try db.number("PRAGMA \($0)") }
     }
-    #expect(pragmas == [2, 2, 1, 1_382_376_812, 6])
+    #expect(pragmas == [2, 2, 1, 1_382_376_812, 7])
     let loose = try await group.alone { db in
       try db.values(
         """
@@ -131,6 +132,48 @@ import Testing
     try other.execute("PRAGMA user_version = 99")
     try other.close()
     await refuses(temporary, .newerSchema, saying: "schema 99", "schema \(CatalogSchema.version)")
+  }
+
+  /// It would make checkpoints in its own way (``CheckpointRule``).
+  @Test("a catalog of an older Reel is brought up to date only when nobody else has it open")
+  func olderReelIsStillThere() async throws {
+    let temporary = try await TemporaryLibrary()
+    try await SQLiteCatalog.open(library: temporary.library).close()
+    let older = try plain(temporary.library)
+    // Its tables were these.
+    try older.execute("PRAGMA user_version = \(CatalogSchema.firstWithoutReset - 1)")
+    for open in [
+      { _ = try await SQLiteCatalog.open(library: temporary.library, busyTimeout: .milliseconds(100)) },
+      {
+        _ = try await SQLiteCatalog.openReadOnly(library: temporary.library, busyTimeout: .milliseconds(100))
+      },
+    ] as [() async throws -> Void] {
+      let error = await #expect(throws: CatalogError.self) { try await open() }
+      #expect(error?.code == .locked && error?.message.contains("older reel") == true)
+      #expect(try older.number("PRAGMA user_version") == 6)
+      #expect(try older.value("PRAGMA journal_mode") == "wal")
+    }
+    try older.execute("INSERT INTO destination (name, madeBy) VALUES ('file:///old', 6)")
+    try older.close()
+    let reading = try #require(try await SQLiteCatalog.openReadOnly(library: temporary.library))
+    #expect(try await reading.destinations() == [Destination("file:///old")])
+    #expect(try await reading.status().schemaVersion == CatalogSchema.version)
+    try await reading.close()
+    let newer = try plain(temporary.library)
+    #expect(try newer.value("PRAGMA journal_mode") == "wal")
+    try newer.close()
+  }
+
+  @Test("an older Reel that ends meanwhile is waited for")
+  func olderReelEnds() async throws {
+    let temporary = try await TemporaryLibrary()
+    try await SQLiteCatalog.open(library: temporary.library).close()
+    let older = Mutex(try plain(temporary.library))
+    try older.withLock { try $0.execute("PRAGMA user_version = 6") }
+    async let opened = SQLiteCatalog.open(library: temporary.library, busyTimeout: .seconds(600))
+    try await Task.sleep(for: .milliseconds(100))
+    try older.withLock { try $0.close() }
+    try await opened.close()
   }
 
   @Test func anotherProgramsDatabaseIsLeftAlone() async throws {

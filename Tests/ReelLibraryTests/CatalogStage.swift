@@ -36,7 +36,7 @@ enum CatalogKind: String, CaseIterable, Sendable {
 
 struct SQLiteStage: CatalogStage {
   let clock = SettableClock()
-  let schemaVersion = 6
+  let schemaVersion = 7
   let temporary: TemporaryLibrary
 
   init() async throws { temporary = try await TemporaryLibrary() }
@@ -55,7 +55,7 @@ struct SQLiteStage: CatalogStage {
 
 struct MemoryStage: CatalogStage {
   let clock: SettableClock
-  let schemaVersion = 6
+  let schemaVersion = 7
   private let first: MemoryCatalog
 
   init() {

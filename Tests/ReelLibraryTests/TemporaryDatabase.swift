@@ -26,8 +26,8 @@ final class TemporaryDatabase: Sendable {
   func isThere(_ ending: String = "") -> Bool { access(path + ending, F_OK) == 0 }
 
   /// With a write-ahead log, and a table `t (n)` with the numbers 1 to 3.
-  func filled() throws -> Connection {
-    let connection = try Connection(path)
+  func filled(checkpoints: CheckpointRule = .ofThisProcess) throws -> Connection {
+    let connection = try Connection(path, checkpoints: checkpoints)
     try connection.execute(
       """
       PRAGMA journal_mode = WAL;

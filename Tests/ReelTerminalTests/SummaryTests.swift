@@ -1,6 +1,7 @@
 import FoundationEssentials
 import ReelCore
 import ReelIngest
+import ReelLibrary
 import ReelTerminal
 import Testing
 
@@ -129,16 +130,19 @@ import Testing
 
   @Test func versions() throws {
     let view = VersionView(
-      reel: "0.1.0", commit: "5aefb46f", worker: nil, isolation: nil, ffmpeg: nil, sqlite: "3.40.1",
+      reel: "0.1.0", commit: "5aefb46f", worker: nil, isolation: nil, ffmpeg: nil,
+      sqlite: SQLiteLibrary(number: 3_040_001),
       workerProblem: "reel-probe-worker is missing")
     #expect(
       lines(view.text(log)) == [
         "reel               0.1.0", "reel-probe-worker  reel-probe-worker is missing",
-        "libavformat        unknown", "SQLite             3.40.1",
+        "libavformat        unknown",
+        "SQLite             3.40.1, which has the WAL-reset bug: Reel makes its checkpoints while nobody else can commit",
       ])
     #expect(
       try view.json()
-        == #"{"commit":"5aefb46f","ffmpeg":null,"isolation":null,"reel":"0.1.0","sqlite":"3.40.1","worker":null,"#
+        == #"{"commit":"5aefb46f","ffmpeg":null,"isolation":null,"reel":"0.1.0","sqlite":"3.40.1","#
+        + #""walResetBug":"affected","worker":null,"#
         + #""workerProblem":"reel-probe-worker is missing"}"# + "\n")
   }
 
@@ -150,7 +154,9 @@ import Testing
       (.limits, "resource limits, without Landlock and seccomp"), (.none, "none: files are read unconfined"),
     ])
   func confinement(_ level: IsolationLevel, _ words: String) {
-    let view = VersionView(reel: "1", worker: "1", isolation: level, ffmpeg: "59", sqlite: "3")
+    let sqlite = SQLiteLibrary(number: 3_053_000)
+    let view = VersionView(reel: "1", worker: "1", isolation: level, ffmpeg: "59", sqlite: sqlite)
+    #expect(lines(view.text(log)).contains("SQLite             3.53.0, without the WAL-reset bug"))
     #expect(lines(view.text(log)).contains("isolation          \(words)"))
   }
 

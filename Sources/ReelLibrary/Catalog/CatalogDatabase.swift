@@ -31,7 +31,9 @@ enum CatalogDatabase {
       {
         throw CatalogError.lost(at: path)
       }
-      try CatalogSchema.migrate(writer, at: place)
+      try withoutOlderReel(on: writer, at: path, waitingUpTo: busyTimeout) {
+        try CatalogSchema.migrate(writer, at: place)
+      }
       try Failpoint.catalogMigrated.reachInDatabase()
       try CatalogTrace.leave(in: library)
       return Database(writer: writer, readers: readerCount) {
@@ -53,12 +55,40 @@ enum CatalogDatabase {
     _ = try CatalogSchema.checkedVersion(of: connection, at: path)
     // Only a database without tables, and without a log, can still choose; for any other this does nothing.
     try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    guard try connection.value("PRAGMA journal_mode = WAL") == "wal" else {
-      throw SQLiteError(.generic, "could not activate WAL Mode at path: \(path)")
-    }
+    try useLog(on: connection, at: path)
     // With less the last commits can be lost with the power.
     try connection.execute("PRAGMA synchronous = FULL")
     return connection
+  }
+
+  private static func useLog(on connection: Connection, at path: String) throws {
+    guard try connection.value("PRAGMA journal_mode = WAL") == "wal" else {
+      throw SQLiteError(.generic, "could not activate WAL Mode at path: \(path)")
+    }
+  }
+
+  /// Runs `migration`, which raises the version, while nobody else has the catalog open if it was one that a Reel before
+  /// ``CatalogSchema/firstWithoutReset`` may have open: such a one would go on with checkpoints of its own beside ours.
+  private static func withoutOlderReel(
+    on writer: Connection, at path: String, waitingUpTo seconds: Double, _ migration: () throws -> Void
+  ) throws {
+    let version = try CatalogSchema.checkedVersion(of: writer, at: path)
+    guard (1..<CatalogSchema.firstWithoutReset).contains(version) else { return try migration() }
+    let end = ContinuousClock.now + .seconds(seconds)
+    // Only a connection that is alone can leave the log, and SQLite does not wait to be.
+    while true {
+      do {
+        try writer.run("PRAGMA journal_mode = DELETE")
+        break
+      } catch let error as SQLiteError where error.code == .busy {
+        if ContinuousClock.now > end {
+          throw CatalogError.olderReel(at: path, LockHolder.readers(of: path))
+        }
+        usleep(20_000)
+      }
+    }
+    try migration()
+    try useLog(on: writer, at: path)
   }
 
   /// Opens the catalog for reading, or gives nil when there is none yet. One that an older Reel made is

@@ -100,6 +100,16 @@ extension CatalogError {
         + "update Reel, or name another library with \(setting: .library)")
   }
 
+  /// It has to be brought up to date first, and `processes`, among them perhaps an older Reel, have it open.
+  static func olderReel(at path: String, _ processes: [Int32]) -> CatalogError {
+    let who = processes.isEmpty ? "another process has" : "others have"
+    let named = processes.isEmpty ? "" : " (\(processes.map { "process \($0)" }.joined(separator: ", ")))"
+    return CatalogError(
+      .locked,
+      "the catalog \(path) was made by an older Reel and has to be brought up to date, and \(who) it open\(named): end "
+        + "every older reel that works on this library, such as a watch, and try again")
+  }
+
   /// It has to be brought up to date first, and this process may not write to it.
   static func needsWriter(at path: String, library: String) -> CatalogError {
     CatalogError(

@@ -9,7 +9,11 @@ enum CatalogSchema {
   static let applicationID = 0x5265_656C
 
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [version1, version2, version3, version4, version5, version6]
+  static let migrations = [version1, version2, version3, version4, version5, version6, version7]
+
+  /// The first version that no Reel opens which brings the log home beside another's commit (``CheckpointRule``): one that
+  /// does would lose what the others have committed.
+  static let firstWithoutReset = 7
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
@@ -238,5 +242,12 @@ extension CatalogSchema {
       intent INTEGER NOT NULL REFERENCES intent (number),
       PRIMARY KEY (digest, intent)
     ) STRICT, WITHOUT ROWID;
+    """
+}
+
+extension CatalogSchema {
+  /// Keeps out a Reel that makes checkpoints as SQLite does: ``firstWithoutReset``.
+  static let version7 = """
+    -- The tables are those of version 6.
     """
 }

@@ -32,6 +32,16 @@ public struct LockHolder: Hashable, Sendable {
     return nil
   }
 
+  /// The other processes that have the catalog at `path` open: whoever has it open with its log keeps a lock on it for
+  /// reading.
+  static func readers(of path: String) -> [Int32] {
+    var facts = stat()
+    guard stat(path, &facts) == 0 else { return [] }
+    let table = SmallFile.text(of: "/proc/locks")
+    let found = LockTable.holders(in: table, kind: "POSIX", "READ", inode: UInt64(facts.st_ino))
+    return Set(found).filter { $0 != getpid() && kill($0, 0) == 0 }.sorted()
+  }
+
   /// The process that opens or makes a catalog in the library's folder now; or, when that one waits itself for one
   /// that was stopped, the stopped one.
   static func opening(in folder: String) -> LockHolder? {
@@ -82,14 +92,14 @@ enum LockTable {
     return nil
   }
 
-  /// The processes that hold a lock for writing on the file with that inode; who waits for one is not a holder.
+  /// The processes that hold a lock of that kind on the file with that inode; who waits for one is not a holder.
   ///
   /// The device is left out: file systems of several devices (btrfs, overlayfs) show another here than stat(2). Should
   /// a file of the same number be locked elsewhere, somebody waits longer than need be, and no more.
-  static func holders(in table: String, kind: String, inode: UInt64) -> [Int32] {
+  static func holders(in table: String, kind: String, _ access: String = "WRITE", inode: UInt64) -> [Int32] {
     table.split(separator: "\n").compactMap { line in
       let fields = line.split(separator: " ")
-      guard fields.count >= 6, fields[1] == kind, fields[3] == "WRITE", let pid = Int32(fields[4]), pid > 0,
+      guard fields.count >= 6, fields[1] == kind, fields[3] == access, let pid = Int32(fields[4]), pid > 0,
         fields[5].split(separator: ":").last == "\(inode)"
       else { return nil }
       return pid

@@ -105,7 +105,7 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
 
   /// The version of the SQLite library that this process runs with, such as `3.40.1`.
   public static func sqliteVersion() -> String {
-    Connection.libraryVersion
+    SQLiteLibrary.ofThisProcess.version
   }
 
   /// Stops living without a word, as a process does that is killed: for tests.

@@ -15,12 +15,17 @@ package final class Connection {
   private var opened: OpaquePointer?
   private var statements: [String: Statement] = [:]
   private var busyHandler: BusyHandler?
+  /// Nil where SQLite makes its checkpoints itself, or makes none.
+  private var checkpointsAlone: CheckpointsAlone?
   /// What may end the work that is going on.
   private var interruption: Interruption?
 
   /// Opens the database at `path` (`:memory:`: one that ends with the connection), with foreign keys enforced and
   /// double quotes for names alone.
-  package init(_ path: String, _ access: Access = .create) throws(SQLiteError) {
+  /// - Parameter checkpoints: how what is written comes from a write-ahead log into the database.
+  package init(
+    _ path: String, _ access: Access = .create, checkpoints: CheckpointRule = .ofThisProcess
+  ) throws(SQLiteError) {
     let (name, mode) =
       switch access {
       case .readOnly: (path, SQLITE_OPEN_READONLY)
@@ -43,16 +48,30 @@ package final class Connection {
     ] {
       _ = reel_sqlite_switch(opened, option, on)
     }
+    if mode & SQLITE_OPEN_READWRITE != 0, path != ":memory:" { keep(checkpoints, at: path) }
+  }
+
+  private func keep(_ rule: CheckpointRule, at path: String) {
+    switch rule {
+    case .bySQLite(let pages): if let pages { sqlite3_wal_autocheckpoint(opened, Int32(clamping: pages)) }
+    case .alone(let pages):
+      checkpointsAlone = opened.map { CheckpointsAlone(of: $0, at: path, limit: pages) }
+    }
   }
 
   deinit { try? close() }
 
   /// Closes; the last connection of all brings the write-ahead log home. A second time does nothing.
+  ///
+  /// That is safe beside whoever opens the database meanwhile, whatever SQLite: it is done under the lock that excludes
+  /// everybody (`sqlite3WalClose`), which is had only if no other connection has the database open.
   package func close() throws(SQLiteError) {
     statements = [:]
+    checkpointsAlone?.rest()
     let result = sqlite3_close(opened)
     guard result == SQLITE_OK else { throw SQLiteError(result, of: opened) }
     opened = nil
+    checkpointsAlone = nil
   }
 
   private static func escaped(_ path: String) -> String {
@@ -74,9 +93,6 @@ package final class Connection {
   }
 
   // MARK: Facts
-
-  /// SQLite's version, such as `3.40.1`.
-  package static var libraryVersion: String { String(cString: sqlite3_libversion()) }
 
   /// Of the last row that was inserted by this connection.
   package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(opened) }
@@ -105,6 +121,7 @@ package final class Connection {
         return Unmanaged<BusyHandler>.fromOpaque(context).takeUnretainedValue().goesOn(Int(tries)) ? 1 : 0
       }, Unmanaged.passUnretained(handler).toOpaque())
     busyHandler = handler
+    checkpointsAlone?.goesOn = goesOn
   }
 
   // MARK: Statements
@@ -185,12 +202,14 @@ extension Connection {
   package enum CheckpointKind {
     /// As much as can be had without waiting for anybody.
     case passive
-    /// All of it, once nobody reads from the log any more, which is empty then.
+    /// All of it, once nobody reads from the log any more, which is empty then. Where checkpoints are made alone, as much
+    /// as no reader needs in the log: it is not emptied.
     case truncate
   }
 
   /// Brings what is in the write-ahead log into the database.
   package func checkpoint(_ kind: CheckpointKind) throws(SQLiteError) {
+    if let checkpointsAlone { return try checkpointsAlone.run(waiting: kind == .truncate) }
     let mode = kind == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
     let result = sqlite3_wal_checkpoint_v2(try handle, nil, mode, nil, nil)
     guard result == SQLITE_OK else { throw SQLiteError(result, of: try handle) }

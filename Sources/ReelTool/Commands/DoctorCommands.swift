@@ -78,8 +78,9 @@ struct DoctorCommand: AsyncParsableCommand {
       session.supply = FileRestoreSource(inputs: try await Sources.inputs(RawArguments.paths(from), settings))
     }
     let diagnosis = try await session.diagnosis(fixing: fix)
+    let place = try CatalogPlace(settings)
     let view = DiagnosisView(
-      diagnosis.worded(FlagNames.put), library: try CatalogPlace(settings).name, fixed: fix)
+      diagnosis.worded(FlagNames.put), library: place.name, fixed: fix, sqlite: place.sqlite)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json ? try view.json(pretty: traits.isTerminal) : view.text(traits))

@@ -96,7 +96,7 @@ struct VersionCommand: AsyncParsableCommand {
   }
 
   private func versions(_ settings: Settings) async -> VersionView {
-    let sqlite = SQLiteCatalog.sqliteVersion()
+    let sqlite = SQLiteLibrary.ofThisProcess
     do throws(ProbeError) {
       let prober = AppContext.prober(settings, workers: 1)
       let isolation = try await prober.isolation()

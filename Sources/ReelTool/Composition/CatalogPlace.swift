@@ -73,6 +73,14 @@ enum CatalogPlace: Sendable {
     return Self.pool(address, library)
   }
 
+  /// The SQLite that keeps it; nil on a server.
+  var sqlite: SQLiteLibrary? {
+    switch self {
+    case .library: .ofThisProcess
+    case .server: nil
+    }
+  }
+
   /// As it is named to people.
   var name: String {
     switch self {
