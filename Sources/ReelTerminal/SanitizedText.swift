@@ -43,20 +43,23 @@ package enum SanitizedText {
     }
   }
 
-  /// `##[command]` (GitHub) and `##vso[command]` (Azure) are live anywhere in a line, `::command` at its
-  /// beginning: every `#` after a `#`, and every `:` after a `:`, is escaped.
+  /// `##[command]` (GitHub) and `##vso[command]` (Azure) are live anywhere in a line: every `#` after a `#` is escaped.
+  /// `::command` is live at its beginning, behind white space, too: there the second `:` is. Elsewhere it stays, as in the
+  /// address `http://[::1]:9000`.
   private static func withoutRunnerCommands(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: ":") }) else {
       return text
     }
     var result = ""
     var previous: Unicode.Scalar?
+    var isAtBeginning = true
     for scalar in text.unicodeScalars {
-      if scalar == previous, scalar == "#" || scalar == ":" {
+      if scalar == previous, scalar == "#" || scalar == ":" && isAtBeginning {
         result += escape(scalar)
       } else {
         result.unicodeScalars.append(scalar)
       }
+      if !scalar.properties.isWhitespace, scalar != ":" || previous == ":" { isAtBeginning = false }
       previous = scalar
     }
     return result
@@ -71,11 +74,12 @@ enum SanitizedJSON {
     needsEscapes(json) ? withEscapes(json) : json
   }
 
-  /// In ASCII only DEL and the pairs `##` and `::` are live, and JSON holds such a pair only in its strings.
+  /// In ASCII only DEL and the pair `##` are live, and JSON holds such a pair only in its strings. No line of it begins with
+  /// a string's text, so `::` is not.
   private static func needsEscapes(_ json: [UInt8]) -> Bool {
     var previous: UInt8 = 0
     for byte in json {
-      if byte >= 0x7F || byte == previous && isPaired(byte) { return true }
+      if byte >= 0x7F || byte == previous && byte == UInt8(ascii: "#") { return true }
       previous = byte
     }
     return false
@@ -97,13 +101,9 @@ enum SanitizedJSON {
 
   private static func isInPair(_ index: Int, of scalars: [Unicode.Scalar]) -> Bool {
     let scalar = scalars[index]
-    guard scalar.isASCII, isPaired(UInt8(scalar.value)) else { return false }
+    guard scalar == "#" else { return false }
     return index > 0 && scalars[index - 1] == scalar
       || index + 1 < scalars.count && scalars[index + 1] == scalar
-  }
-
-  private static func isPaired(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "#") || byte == UInt8(ascii: ":")
   }
 
   private static func isLive(_ scalar: Unicode.Scalar) -> Bool {

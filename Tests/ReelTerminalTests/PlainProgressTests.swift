@@ -54,7 +54,7 @@ import Testing
     ]
     #expect(
       progress.lines(for: events, state(done: 3, found: 3), at: start + .seconds(1), traits: log) == [
-        #"failed: a\n:\x3aerror:\x3a.mp4 is an HLS playlist, not a video [playlist]"#,
+        #"failed: a\n::error::.mp4 is an HLS playlist, not a video [playlist]"#,
         "refused: clips/beach.mov has no video stream [unsupported]",
       ])
   }

@@ -49,7 +49,8 @@ import Testing
     ("##[set-env name=x]y", #"#\x23[set-env name=x]y"#),
     ("###[error]", #"#\x23\x23[error]"#),
     ("x ##vso[task.setvariable]", #"x #\x23vso[task.setvariable]"#),
-    ("::error::boo", #":\x3aerror:\x3aboo"#),
+    ("::error::boo", #":\x3aerror::boo"#), (" \u{3000}::x", #" \#u{3000}:\x3ax"#), (":::x", #":\x3a:x"#),
+    ("at http://[::1]:9000: refused", "at http://[::1]:9000: refused"), ("a::b", "a::b"),
     ("a # b: c", "a # b: c"),
     ("#\u{200B}#[x]", #"#\u{200b}#[x]"#),
   ])

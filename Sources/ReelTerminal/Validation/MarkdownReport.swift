@@ -3,10 +3,12 @@ import ReelValidation
 
 /// A report for a merge request, or for the step summary of GitHub Actions (GitHub Flavored Markdown).
 package enum MarkdownReport {
-  /// Rows; GitHub cuts a step summary at 1 MiB.
-  static let mostRows = 2000
+  /// GitHub drops the whole summary of a step if it is larger ("Workflow commands for GitHub Actions").
+  package static let mostBytes = 1 << 20
 
-  package static func text(_ report: ValidationReport) -> String {
+  /// - Parameter room: the bytes that the text may have. Rows that find no room are counted instead; it is empty where not even
+  ///   that fits.
+  package static func text(_ report: ValidationReport, room: Int = mostBytes) -> String {
     let mark = report.outcome == .passed ? "✅" : "❌"
     var lines = [
       "### \(mark) reel validate", "",
@@ -15,10 +17,20 @@ package enum MarkdownReport {
     let rows = report.files.flatMap { self.rows($0, report) }
     if !rows.isEmpty {
       lines += ["", "| | file | rule | what | fix |", "| --- | --- | --- | --- | --- |"]
-      lines += rows.prefix(mostRows)
-      if rows.count > mostRows { lines += ["", "\(rows.count - mostRows) more are left out."] }
+      var left = room - lines.reduce(0) { $0 + $1.utf8.count + 1 } - leftOut(rows.count).utf8.count - 2
+      let fitting = rows.prefix { row in
+        left -= row.utf8.count + 1
+        return left >= 0
+      }
+      lines += fitting
+      if fitting.count < rows.count { lines += ["", leftOut(rows.count - fitting.count)] }
     }
-    return lines.joined(separator: "\n") + "\n"
+    let text = lines.joined(separator: "\n") + "\n"
+    return text.utf8.count > room ? "" : text
+  }
+
+  private static func leftOut(_ count: Int) -> String {
+    HumanNumber.count(count, "more row is", "more rows are") + " left out: there is no room for them here."
   }
 
   private static func rows(_ file: ValidatedFile, _ report: ValidationReport) -> [String] {

@@ -3,6 +3,9 @@ import ReelValidation
 
 /// SARIF 2.1.0 (OASIS), as GitHub's code scanning reads it.
 enum SARIFReport {
+  /// GitHub refuses a run with more ("SARIF support for code scanning", limits).
+  static let mostResults = 25_000
+
   static func text(_ report: ValidationReport) throws -> String {
     try JSONOutput.text(Log(runs: [Run(report)]), pretty: true)
   }
@@ -54,28 +57,41 @@ enum SARIFReport {
               id: $0.id, shortDescription: Text(text: $0.title), fullDescription: Text(text: $0.explanation),
               help: Text(text: $0.explanation))
           }))
-      invocations = [Invocation(report)]
       let indices = Dictionary(uniqueKeysWithValues: infos.enumerated().map { ($1.id, $0) })
-      results = report.files.flatMap { file in
+      let all = report.files.flatMap { file in
         file.findings.map { Result($0, file, report, index: indices[$0.rule]) }
       }
+      results = SARIFReport.weightiest(all)
+      invocations = [Invocation(report, leavingOut: all.count - results.count)]
     }
+  }
+
+  /// As many as may be, in their order: errors before warnings, and both before what is only open or suppressed.
+  private static func weightiest(_ results: [Result]) -> [Result] {
+    guard results.count > mostResults else { return results }
+    let kept = results.indices.sorted { (results[$0].rank, $0) < (results[$1].rank, $1) }.prefix(mostResults)
+    return kept.sorted().map { results[$0] }
   }
 
   /// Files that could not be judged are troubles of the tool, not results.
   private struct Invocation: Encodable {
     struct Notification: Encodable {
-      let level = "error"
+      var level = "error"
       let message: Text
       let locations: [Location]?
     }
     let executionSuccessful: Bool
     let toolExecutionNotifications: [Notification]
 
-    init(_ report: ValidationReport) {
+    init(_ report: ValidationReport, leavingOut count: Int) {
+      let left = Notification(
+        level: "warning",
+        message: Text(
+          text: HumanNumber.count(count, "result is", "results are")
+            + " left out: GitHub takes \(mostResults) at most"), locations: nil)
       let empty =
         report.isEmptyFailure ? [Notification(message: Text(text: report.headline), locations: nil)] : []
-      toolExecutionNotifications =
+      let notifications =
         empty
         + report.files.compactMap { file in
           file.unjudged.map {
@@ -84,7 +100,8 @@ enum SARIFReport {
               locations: [Location(file.path)])
           }
         }
-      executionSuccessful = toolExecutionNotifications.isEmpty
+      executionSuccessful = notifications.isEmpty
+      toolExecutionNotifications = notifications + (count > 0 ? [left] : [])
     }
   }
 
@@ -120,6 +137,8 @@ enum SARIFReport {
     let locations: [Location]
     let partialFingerprints: [String: String]
     let suppressions: [Suppression]?
+    /// Low for what matters most.
+    var rank: Int { suppressions != nil ? 3 : level == "error" ? 0 : level == "warning" ? 1 : 2 }
 
     init(_ finding: Finding, _ file: ValidatedFile, _ report: ValidationReport, index: Int?) {
       ruleId = finding.rule

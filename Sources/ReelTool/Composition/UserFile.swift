@@ -29,6 +29,13 @@ struct UserFile {
     stream = OutputStream(descriptor: descriptor)
   }
 
+  /// Bytes; nil for a pipe or a device.
+  var size: Int? {
+    var status = stat()
+    guard fstat(stream.descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return Int(clamping: status.st_size)
+  }
+
   /// Puts `text` in place of what was there, or after it.
   func write(_ text: String) throws {
     // A pipe or a device has no length.

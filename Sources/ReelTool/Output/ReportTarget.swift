@@ -103,7 +103,7 @@ struct ReportWriter {
     for (kind, file) in files {
       try file.write(try kind.text(report, pictures, for: file.path, TerminalTraits()))
     }
-    try summary?.write(MarkdownReport.text(report))
+    try summary?.write(MarkdownReport.text(report, room: MarkdownReport.mostBytes - (summary?.size ?? 0)))
     try OutputStream.standardOutput.write(try output.text(report, pictures, for: nil, .standardOutput()))
   }
 }
