@@ -6,6 +6,7 @@ import Glibc
 /// - With one it is about the path from the folder that the user named, component by component:
 ///   `2024/*/raw.*`. A component `**` stands for any number of components, none as well: `**/drafts/*.mp4`.
 /// - With one at the end it is about folders only: `cache/`.
+/// - A component `.` stands for nothing: `./cache` is `cache` in the folder that the user named.
 ///
 /// In a component `*`, `?`, `[…]` and `\` mean what they mean to fnmatch(3), on bytes: a character that takes
 /// several bytes needs as many question marks. Case matters, and names need not be UTF-8.
@@ -18,12 +19,14 @@ public struct GlobPattern: Hashable, Sendable {
   private let isOfName: Bool
   private let isOfFoldersOnly: Bool
 
-  /// Nil when there is nothing in it but slashes, or a NUL, or when a component can't match what it was meant for: a
+  /// Nil when there is nothing in it but slashes, or a NUL, or when a component can't match what it was meant for: `..`, a
   /// `[` without its `]`, a range that runs backwards, a `\` with nothing after it.
   public init?(_ pattern: [UInt8]) {
     let slash = UInt8(ascii: "/")
-    let parts = pattern.split(separator: slash)
-    guard !parts.isEmpty, !pattern.contains(0), parts.allSatisfy(Self.isWellFormed) else { return nil }
+    let parts = pattern.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }
+    guard !parts.isEmpty, !parts.contains(where: { $0.elementsEqual("..".utf8) }), !pattern.contains(0),
+      parts.allSatisfy(Self.isWellFormed)
+    else { return nil }
     components = parts.map { $0.elementsEqual("**".utf8) ? .any : .matching(Self.terminated($0)) }
     isOfFoldersOnly = pattern.last == slash
     isOfName = !pattern.dropLast(isOfFoldersOnly ? 1 : 0).contains(slash)

@@ -135,6 +135,7 @@ struct CaptionRows: Sendable {
     case authorName = "authorname"
   }
   private let bytes: [UInt8]
+  private let endsLinesWithCR: Bool
   private let header: SeparatedValues.Record
   /// Where each column stands.
   private let columns: [Column: Int]
@@ -145,6 +146,7 @@ struct CaptionRows: Sendable {
   /// - Throws: `sidecarInvalid` at the first line that breaks a rule.
   init(_ bytes: [UInt8], note: (CaptionList.Entry) -> Void) throws(SourceError) {
     var values = SeparatedValues(bytes)
+    endsLinesWithCR = values.endsLinesWithCR
     guard let header = try Self.next(&values) else {
       throw Self.invalid(1, "should name the columns, such as path,caption; the list is empty")
     }
@@ -164,7 +166,8 @@ struct CaptionRows: Sendable {
 
   /// The row of that number. It was read once before, so it is never nil.
   func entry(_ index: Int) -> CaptionList.Entry? {
-    var values = SeparatedValues(bytes, from: Int(starts[index]), line: line(index))
+    var values = SeparatedValues(
+      bytes, from: Int(starts[index]), line: line(index), endsLinesWithCR: endsLinesWithCR)
     return (try? values.next()).flatMap { try? entry($0) }
   }
 

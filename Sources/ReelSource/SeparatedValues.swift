@@ -1,7 +1,8 @@
 import ReelCore
 
 /// Comma-separated values as RFC 4180 has them, and no others: UTF-8 with or without a byte order mark, lines
-/// that end with CRLF or LF, quotes around a field that holds quotes (doubled), commas or line ends.
+/// that end with CRLF or LF (or all with CR alone, as old spreadsheets save them), quotes around a field that holds
+/// quotes (doubled), commas or line ends. A record whose fields are all empty is none: spreadsheets leave them at the end.
 ///
 /// Its own parser, because SwiftCSV 0.10 takes what it should refuse, and says nothing: a quote that is never
 /// closed, a row that is too short (its fields read as empty); it loses white space before a field and an
@@ -25,11 +26,14 @@ struct SeparatedValues {
   /// Begins at the first record.
   init(_ bytes: [UInt8]) {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    self.init(bytes, from: bytes.starts(with: mark) ? mark.count : 0, line: 1)
+    self.init(
+      bytes, from: bytes.starts(with: mark) ? mark.count : 0, line: 1,
+      endsLinesWithCR: !bytes.contains(UInt8(ascii: "\n")))
   }
 
   /// Begins at the record that begins at `start`.
-  init(_ bytes: [UInt8], from start: Int, line: Int) {
+  init(_ bytes: [UInt8], from start: Int, line: Int, endsLinesWithCR: Bool) {
+    self.endsLinesWithCR = endsLinesWithCR
     self.bytes = bytes
     position = start
     recordStart = start
@@ -49,6 +53,8 @@ struct SeparatedValues {
     return try finish()
   }
 
+  /// Whether there is no line feed in all of the list.
+  let endsLinesWithCR: Bool
   private let bytes: [UInt8]
   private var position: Int
 
@@ -89,7 +95,9 @@ struct SeparatedValues {
       state = .quoted
     case (_, UInt8(ascii: ",")): try endField()
     case (_, UInt8(ascii: "\n")): return try endRecord()
-    case (_, UInt8(ascii: "\r")): state = .lineEnd
+    case (_, UInt8(ascii: "\r")):
+      if endsLinesWithCR { return try endRecord() }
+      state = .lineEnd
     case (.fieldStart, UInt8(ascii: "\"")):
       state = .quoted
       quoteLine = line
@@ -106,7 +114,7 @@ struct SeparatedValues {
   }
 
   private mutating func append(_ byte: UInt8) {
-    if byte == UInt8(ascii: "\n") { line += 1 }
+    if byte == UInt8(ascii: endsLinesWithCR ? "\r" : "\n") { line += 1 }
     field.append(byte)
   }
 
@@ -119,10 +127,12 @@ struct SeparatedValues {
     state = .fieldStart
   }
 
-  /// Nil for an empty line.
+  /// Nil for an empty line, or one of empty fields.
   private mutating func endRecord() throws(Problem) -> Record? {
     try endField()
-    let record = isBlank ? nil : Record(line: recordLine, start: recordStart, fields: fields)
+    let record =
+      isBlank || fields.allSatisfy(\.isEmpty)
+      ? nil : Record(line: recordLine, start: recordStart, fields: fields)
     isBlank = true
     fields = []
     line += 1

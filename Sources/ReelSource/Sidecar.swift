@@ -82,11 +82,16 @@ public enum Sidecar {
     }
     do {
       let content = try JSONDecoder().decode(Document.self, from: Data(bytes))
+      if let key = RepeatedKey.first(in: bytes) {
+        throw invalid("has the key \"\(key)\" twice; leave one out")
+      }
       return Contents(
         metadata: PostMetadata(
           authorID: said(content.author), authorName: said(content.authorName),
           caption: said(content.caption), music: said(content.music)),
         unknownKeys: content.keys.filter { !keys.contains($0) }.sorted())
+    } catch let error as SourceError {
+      throw error
     } catch DecodingError.typeMismatch(_, let context) {
       throw invalid(wrongType(at: context.codingPath))
     } catch {
@@ -143,5 +148,39 @@ public enum Sidecar {
 
   private static func invalid(_ problem: String) -> SourceError {
     SourceError(.sidecarInvalid, "its sidecar (the .json file of the same name beside it) \(problem)")
+  }
+}
+
+/// JSON leaves open which of two values of a key counts (RFC 8259, section 4), and `JSONDecoder` doesn't tell that there
+/// are two.
+private enum RepeatedKey {
+  /// - Parameter json: a well-formed object.
+  static func first(in json: [UInt8]) -> String? {
+    var (seen, depth, isKey): (Set<String>, Int, Bool) = ([], 0, false)
+    var position = 0
+    while position < json.count {
+      switch json[position] {
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        depth += 1
+        isKey = depth == 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      case UInt8(ascii: ","): isKey = depth == 1
+      case UInt8(ascii: "\""):
+        let start = position
+        position += 1
+        while position < json.count, json[position] != UInt8(ascii: "\"") {
+          position += json[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        if isKey, position < json.count,
+          let key = try? JSONDecoder().decode(String.self, from: Data(json[start...position]))
+        {
+          guard seen.insert(key).inserted else { return key }
+        }
+        isKey = false
+      default: break
+      }
+      position += 1
+    }
+    return nil
   }
 }

@@ -130,7 +130,8 @@ struct BadInputTests {
     "usage errors are 64",
     arguments: [
       ["ingest"], ["publish"], ["nonsense"], ["feed", "--size", "0"], ["show"],
-      ["feed", "--from", "1", "--search", "x"], ["feed", "--since", "soon"], ["help", "nonsense"],
+      ["feed", "--from", "1", "--search", "x"], ["feed", "--since", "soon"],
+      ["feed", "--since", "2026-02-30"], ["feed", "--since", "2026-02-30T10:00:00Z"], ["help", "nonsense"],
       ["help", "uploader", "nonsense"], ["help", "feed", "-h", "more"],
     ])
   func usage(arguments: [String]) async throws {

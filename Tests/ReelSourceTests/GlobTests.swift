@@ -12,6 +12,8 @@ struct GlobTests {
       ("*.mov", "a/b/c.mov", true), ("*.mov", "c.MOV", false), ("c.mov", "a/c.mov", true),
       ("a", "a/c.mov", false),
       ("a/*.mov", "a/c.mov", true), ("a/*.mov", "a/b/c.mov", false), ("a/*.mov", "x/a/c.mov", false),
+      ("./a/*.mov", "a/c.mov", true), ("./c.mov", "c.mov", true), ("./c.mov", "a/c.mov", false),
+      ("a/./c.mov", "a/c.mov", true), (".*", ".x", true),
       ("/c.mov", "c.mov", true), ("/c.mov", "a/c.mov", false),
       ("**/c.mov", "c.mov", true), ("**/c.mov", "a/b/c.mov", true), ("a/**", "a/b/c.mov", true),
       ("a/**/c.mov", "a/c.mov", true), ("a/**/c.mov", "a/b/b/c.mov", true), ("a/**/c.mov", "b/c.mov", false),
@@ -47,6 +49,7 @@ struct GlobTests {
   func nothing() {
     #expect(GlobPattern("") == nil)
     #expect(GlobPattern("///") == nil)
+    #expect(GlobPattern("./") == nil && GlobPattern("../a") == nil && GlobPattern("a/../b") == nil)
     #expect(GlobPattern("a\0b") == nil)
   }
 

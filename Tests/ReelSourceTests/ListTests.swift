@@ -12,8 +12,7 @@ struct SeparatedValuesTests {
     arguments: [
       ("a,b\r\nc,d\r\n", [["a", "b"], ["c", "d"]]), ("a,b\nc,d", [["a", "b"], ["c", "d"]]),
       ("\u{FEFF}a\n", [["a"]]), ("", []), ("\n\n", []), ("a,\n", [["a", ""]]), ("a,", [["a", ""]]),
-      (",", [["", ""]]),
-      ("\"\"", [[""]]), ("\"a,b\",c", [["a,b", "c"]]),
+      ("\"a,b\",c", [["a,b", "c"]]),
       ("\"a\r\nb\",c\nd,e", [["a\r\nb", "c"], ["d", "e"]]),
       ("\"say \"\"hi\"\"\",x", [["say \"hi\"", "x"]]), (" a , b ", [[" a ", " b "]]),
       ("a\u{2028}b,c", [["a\u{2028}b", "c"]]),
@@ -26,7 +25,7 @@ struct SeparatedValuesTests {
   @Test(
     "that break the rules are an error at their line",
     arguments: [
-      ("a,b\n\"c,d\n\n\n", 2), ("a\nb\"c\n", 2), ("a\n\"b\"c\n", 2), ("a\rb", 1), ("a\n\nb\r", 3),
+      ("a,b\n\"c,d\n\n\n", 2), ("a\nb\"c\n", 2), ("a\n\"b\"c\n", 2), ("a\rb\n", 1), ("a\n\nb\r", 3),
       ("a\0b", 1),
       ("\"x\ny\"\n\"z\nz\"q", 4),
     ])
@@ -50,7 +49,7 @@ struct SeparatedValuesTests {
     let rows = (0..<5).map { _ in
       (0..<3).map { _ in
         String(
-          (0..<Int.random(in: 0...8, using: &random)).compactMap { _ in letters.randomElement(using: &random)
+          (0..<Int.random(in: 1...8, using: &random)).compactMap { _ in letters.randomElement(using: &random)
           })
       }
     }
@@ -58,6 +57,18 @@ struct SeparatedValuesTests {
       row.map { "\"" + $0.replacingOccurrences(of: "\"", with: "\"\"") + "\"" }.joined(separator: ",")
     }.joined(separator: "\r\n")
     #expect(try SeparatedValues.records(Array(text.utf8)).map(\.fields) == rows, "seed \(seed)")
+  }
+
+  @Test(
+    "end their lines as spreadsheets do",
+    arguments: [
+      ("path,caption\ra,x\rb,y\r", [["path", "caption"], ["a", "x"], ["b", "y"]]),
+      ("path,caption\r\"a\rb\",x", [["path", "caption"], ["a\rb", "x"]]),
+      ("path,caption\r\n,\r\na,x\r\n,\r\n\"\",\r\n", [["path", "caption"], ["a", "x"]]),
+      ("a,b\n,\n,,,\n", [["a", "b"]]), (",", []), ("\"\"", []),
+    ])
+  func spreadsheets(_ text: String, _ rows: [[String]]) throws {
+    #expect(try SeparatedValues.records(Array(text.utf8)).map(\.fields) == rows)
   }
 
   @Test("any bytes end in rows or an error", arguments: 1...200)
@@ -97,6 +108,14 @@ struct CaptionListTests {
     #expect(list.entry(for: SourcePath("b.mp4"))?.metadata == PostMetadata())
     #expect(list.entry(for: SourcePath("a.mp4")) == nil)
     #expect(list.entries.map(\.line) == [2, 3])
+  }
+
+  @Test("are read with carriage returns for line ends, row by row")
+  func carriageReturns() throws {
+    let list = try list("path,caption\ra.mp4,one\rb.mp4,two\r,\r")
+    #expect(list.entries.map(\.metadata.caption) == ["one", "two"])
+    #expect(list.entries.map(\.line) == [2, 3])
+    #expect(list.entry(for: SourcePath("lists/b.mp4"))?.metadata.caption == "two")
   }
 
   @Test(

@@ -77,6 +77,8 @@ struct SidecarTests {
     #expect(try words() == PostMetadata(music: "M"))
     try folder.write("clip.json", Array("{}".utf8))
     #expect(try words() == PostMetadata())
+    try folder.write("clip.json", Array(#"{"caption": "music", "x": [{"caption": 1}, "caption", "x"]}"#.utf8))
+    #expect(try words() == PostMetadata(caption: "music"))
   }
 
   @Test(
@@ -86,6 +88,9 @@ struct SidecarTests {
       ("\"x\"", "object"),
       ("{\"caption\": \"x\"", "JSON"), ("", "JSON"), ("not json", "JSON"),
       (String(repeating: "[", count: 60_000), "JSON"),
+      (#"{"caption": "a", "music": "m", "caption": "b"}"#, "\"caption\" twice"),
+      (#"{"caption": "a\"{", "c\u0061ption": "b"}"#, "\"caption\" twice"),
+      (#"{"x": [{"caption": 1}], "x": null}"#, "\"x\" twice"),
     ])
   func broken(_ json: String, _ place: String) throws {
     try folder.write("clip.json", Array(json.utf8))

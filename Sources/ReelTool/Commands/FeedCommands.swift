@@ -142,6 +142,10 @@ struct SinceTime: ExpressibleByArgument {
 
   init?(argument: String) {
     if let date = ISOTime.date(argument) ?? ISOTime.date(argument + "T00:00:00Z") {
+      // 30 February is read as 2 March.
+      guard let day = ISOTime.date(argument.prefix(10) + "T00:00:00Z"),
+        day.formatted(.iso8601).prefix(10) == argument.prefix(10)
+      else { return nil }
       self.date = date
     } else {
       let units: [Character: Double] = ["m": 60, "h": 3600, "d": 86400, "w": 604_800]

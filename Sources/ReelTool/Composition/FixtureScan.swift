@@ -76,7 +76,7 @@ struct FixtureScan: Sendable {
     case .ignored, .orphanSidecar: return nil
     case .failed(let path, let error):
       if Self.isSidecarName(path), !inputs.contains(SourceInput(path: path)) { return nil }
-      return FixtureFacts(path: path, patternPath: inputs.place(of: path), reading: .unreachable(error))
+      return FixtureFacts(path: path, patternPath: inputs.place(of: path), reading: unreachable(error))
     case .candidate(let found): return try facts(of: found, flag)
     }
   }
@@ -89,7 +89,7 @@ struct FixtureScan: Sendable {
     do throws(SourceError) {
       source = try found.open(flag)
     } catch {
-      return FixtureFacts(path: found.path, patternPath: pattern, reading: .unreachable(error))
+      return FixtureFacts(path: found.path, patternPath: pattern, reading: unreachable(error))
     }
     let sidecar = Self.sidecar(beside: found)
     let reading = try reading(source, flag)
@@ -99,6 +99,11 @@ struct FixtureScan: Sendable {
   }
 
   // MARK: Reading
+
+  /// A report has no settings, only words.
+  private func unreachable(_ error: SourceError) -> FixtureReading {
+    .unreachable(SourceError(error.code, error.told))
+  }
 
   private func reading(_ source: SourceFile, _ flag: CancellationFlag) throws(ProbeError) -> FixtureReading {
     do throws(ProbeError) {
