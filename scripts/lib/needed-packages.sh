@@ -17,8 +17,8 @@ build_packages=(
 test_packages=(
   # TLS in the fakes of servers.
   libssl-dev
-  # Looks over the scripts.
-  shellcheck
+  # Looks over the scripts; signs what the action's test is to believe.
+  shellcheck minisign
   # Runs the fakes of servers, and installs the real ones from PyPI.
   python3 python3-venv
   # A server for the catalog on PostgreSQL, what shares its connections, and the header that CPostgres is held against.
