@@ -147,7 +147,7 @@ let package = Package(
     // Tests.
     tests("ReelCoreTests", ["ReelCore"]),
     tests("ReelCryptoTests", ["ReelCrypto"]),
-    tests("ReelSourceTests", ["ReelCore", "ReelSource"]),
+    tests("ReelSourceTests", ["CReel", "ReelCore", "ReelSource"]),
     tests("ReelWireTests", ["ReelCore", "ReelWire"]),
     tests("ReelProbeTests", ["ReelCore", "ReelProbe"]),
     tests("ReelMendTests", ["ReelCore", "ReelProbe", "ReelMend"]),

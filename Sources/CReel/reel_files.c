@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -25,6 +26,17 @@ int reel_start_writing(int file, off_t offset, off_t count) {
 
 int reel_rename_without_replacing(int old_folder, const char *old_name, int new_folder, const char *new_name) {
   return renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE);
+}
+
+int reel_has_writers(int file) {
+  // Who opens it for writing in between breaks the lease, and the holder is told by a signal: not by SIGIO, which would
+  // end the process, but by one that is ignored unless somebody asks for it.
+  if (fcntl(file, F_SETSIG, SIGURG) != 0) return -1;
+  if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) {
+    fcntl(file, F_SETLEASE, F_UNLCK);
+    return 0;
+  }
+  return errno == EAGAIN ? 1 : -1;
 }
 
 uint32_t reel_file_system_type(const char *path) {

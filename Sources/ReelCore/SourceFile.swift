@@ -81,7 +81,8 @@ public struct SourceError: ReelError, Hashable, Sendable {
     case invalidName
     /// A sidecar or caption list that is not what it should be.
     case sidecarInvalid
-    /// To say what it is, more of a file that lies elsewhere would have to be read than may be.
+    /// More of it would have to be read than may be: of a file that lies elsewhere, to say what it is; of one that is nearly
+    /// all holes, to read it whole.
     case readLimit
   }
   /// What it is, for programs.

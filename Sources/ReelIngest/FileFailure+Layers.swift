@@ -35,6 +35,11 @@ extension FileFailure {
     code: .cancelled,
     message: "interrupted before it was published; another run publishes it")
 
+  /// Whether the file looks cut off.
+  package var isOfMissingBytes: Bool {
+    [.probe(.truncated), .probe(.indexMissing), .probe(.empty)].contains(code)
+  }
+
   /// Whether the file is not what it was when it was opened.
   package var isSourceChanged: Bool {
     switch code {

@@ -8,15 +8,31 @@ package protocol FileFeed: Sendable {
   /// Said before work on these of its files begins, by the numbers that they have in the run. Blocks.
   func begin(_ files: [Int])
 
+  /// Whether files come for as long as the process lives: nothing may be left for the end, and no file that takes long to
+  /// read may hold up another one that comes later.
+  var isEndless: Bool { get }
+
   /// Whether `file`, which ended with `failure`, comes again: then that is not told as a failure.
   func postpones(_ file: FileReference, after failure: FileFailure) -> Bool
+
+  /// Whether `file`, which takes long to read, comes again when there is time for it; else its reading goes on.
+  func setsAside(_ file: FileReference) -> Bool
+
+  /// Whether more of `file`, which looks cut off, may be on its way: then it comes again, whatever else is true of it.
+  func awaitsMore(of file: FileReference) -> Bool
 
   /// Ends what a call of ``next(upTo:until:)`` waits for, where `isOver` alone would not: a request over a network.
   func cancel()
 }
 
 extension FileFeed {
+  package var isEndless: Bool { false }
+
   package func postpones(_ file: FileReference, after failure: FileFailure) -> Bool { false }
+
+  package func setsAside(_ file: FileReference) -> Bool { false }
+
+  package func awaitsMore(of file: FileReference) -> Bool { false }
 }
 
 extension SourceWalk: FileFeed {

@@ -74,6 +74,7 @@ struct FilePublisher: Sendable {
       notes += file.notes(of: error, by: reader)
       throw StepFailure(error)
     }
+    try context.checkWhole(report, file.file)
     context.hub.emit(.fileProbed(file.file, report))
     guard let mends = context.mends(of: report.media, at: file.source.path) else {
       return try context.judge(file, report, readBy: reader, noting: &notes)

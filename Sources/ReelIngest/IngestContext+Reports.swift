@@ -32,10 +32,10 @@ extension IngestContext {
     var report = Report(event: failure.event(of: file))
     switch failure {
     case .failed(let failure), .endsTheRun(let failure):
-      guard postpones(file, failure) else { break }
+      guard feed?.postpones(file, after: failure) ?? false else { break }
       report = Report(event: .filePostponed(file, failure))
       // That it is being written to is no fault.
-      if failure.isSourceChanged { return report }
+      if failure.isSourceChanged || failure.isOfMissingBytes { return report }
     case .refused: break
     }
     if let record = record(failure) { report.notes.append(note(record, of: file)) }

@@ -8,20 +8,16 @@ struct IngestContext: Sendable {
   let options: IngestOptions
   let hub: EventHub
   let stop: StopSignal
-  /// As ``FileFeed/begin(_:)``.
-  let onBegin: @Sendable ([Int]) -> Void
-  /// As ``FileFeed/postpones(_:after:)``.
-  let postpones: @Sendable (FileReference, FileFailure) -> Bool
+  /// Where the files come from; nil for a test.
+  let feed: (any FileFeed)?
   /// What a dry run would have published so far: the second of two equal files would be a duplicate.
   private let planned = PlannedPublications()
 
   init(
     services: IngestServices, options: IngestOptions, hub: EventHub, stop: StopSignal,
-    onBegin: @escaping @Sendable ([Int]) -> Void = { _ in },
-    postpones: @escaping @Sendable (FileReference, FileFailure) -> Bool = { _, _ in false }
+    feed: (any FileFeed)? = nil
   ) {
-    self.onBegin = onBegin
-    self.postpones = postpones
+    self.feed = feed
     self.services = services
     self.options = options
     self.hub = hub
@@ -112,6 +108,12 @@ struct IngestContext: Sendable {
   }
 
   // MARK: Judging
+
+  /// A file that looks cut off is judged only when it is known that nothing more comes.
+  func checkWhole(_ report: ProbeReport, _ file: FileReference) throws(StepFailure) {
+    guard report.media.truncated == true, feed?.awaitsMore(of: file) == true else { return }
+    throw StepFailure(ProbeError(.truncated, "its data ends too early"))
+  }
 
   /// What is to become of a file whose facts are known.
   enum Decision {

@@ -43,6 +43,9 @@ public struct IngestOptions: Sendable {
   /// Whether the event of a file that is known as a post tells which post. Reading it is most of what such a file costs;
   /// a run whose events nobody reads can do without.
   public var tellsKnownPosts = true
+  /// Whether a file that is known as a post is read all the same, to prove that it still holds what its post does: for who
+  /// takes it away then.
+  package var provesDuplicates = false
   /// Whether somebody says which events have been passed on (``IngestModel/acknowledge(_:)``). Else a post counts as told
   /// once its event waits in the observers' buffers; should the process die before they are read, nobody tells it.
   public var isAcknowledged = false

@@ -140,12 +140,11 @@ struct IngestPipeline: Sendable {
 
   private func takeIn(_ queue: BatchQueue<[NumberedItem]>, of feed: any FileFeed, _ stop: StopSignal) async {
     let context = IngestContext(
-      services: services, options: options, hub: hub, stop: stop, onBegin: { feed.begin($0) },
-      postpones: { feed.postpones($0, after: $1) })
+      services: services, options: options, hub: hub, stop: stop, feed: feed)
     let publisher = FilePublisher(
       context: context, threads: BlockingQueue(label: "reel.slow-readers", width: max(2, jobs)))
     let lone = LoneFileTasks(
-      publisher, places: places, leavesSlowOnes: options.maxInFlight == nil)
+      publisher, places: places, leavesSlowOnes: options.maxInFlight == nil && !feed.isEndless)
     let (expected, expectation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
     async let warming: Void = warmUp(expected)

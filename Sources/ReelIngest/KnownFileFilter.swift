@@ -95,11 +95,14 @@ struct KnownFileFilter: Sendable {
     // A sidecar may name another author, and one more post of a known video is a new post.
     guard !options.trustSidecars, options.duplicates == .skip else { return nil }
     if record.isPublished {
+      // Its state says what it was. What is to be taken away must be read.
+      if options.provesDuplicates { return nil }
       let note = record.failureCode.map { _ in context.note(nil, of: item.file) }
       return ([.fileDuplicate(item.file, FileDuplicate(post: record.post))], note.map { [$0] } ?? [])
     }
     // To stop at the first failure is to come to them one after the other.
     guard options.onError == .continue, let outcome else { return nil }
+    if outcome.looksCutOff, context.feed?.awaitsMore(of: item.file) == true { return nil }
     return end(of: item, record, outcome)
   }
 
@@ -121,5 +124,14 @@ struct KnownFileFilter: Sendable {
     let note =
       isNoted ? nil : context.record(failure).map { context.note($0, of: item.file) }
     return (events, note.map { [$0] } ?? [])
+  }
+}
+
+extension ProbeOutcome {
+  fileprivate var looksCutOff: Bool {
+    switch self {
+    case .media(let report): report.media.truncated == true
+    case .failure(let error): FileFailure(error).isOfMissingBytes
+    }
   }
 }

@@ -54,7 +54,7 @@ extension Lane {
       said = said.completed(
         by: try StepFailure.convert(StepFailure.init) { () throws(SourceError) in try sidecar(of: found) })
     }
-    if let known = one.known, let post = try content(of: known, by: said).post {
+    if let known = one.known, let post = try content(of: known, by: said).post, try holds(known, found) {
       tell(beginning)
       end(context.ending(of: post), file)
       return nil
@@ -83,6 +83,15 @@ extension Lane {
       firstLook: firstLook(at: copy.source), metadata: metadata,
       publication: context.publication(copy.digest, by: said),
       origin: (source.handle as? any RemoteHandle)?.origin, isNew: one.known == nil, beginning: beginning)
+  }
+
+  /// Whether the file holds the bytes that it is known for, as far as that is to be proved.
+  private func holds(_ known: ContentDigest, _ found: FoundFile) throws(StepFailure) -> Bool {
+    guard context.options.provesDuplicates else { return true }
+    let cancellation = context.stop.cancellation
+    return try StepFailure.convert(StepFailure.init) { () throws(SourceError) in
+      try SourceDigest.sha256(of: try found.open(cancellation)) { cancellation.isSet } == known
+    }
   }
 
   private mutating func sidecar(of found: FoundFile) throws(SourceError) -> PostMetadata {
@@ -180,6 +189,7 @@ extension Lane {
     _ = try StepFailure.convert(StepFailure.init) { () throws(SourceError) in try file.metadata.get() }
     let (report, reader) = try probe(file, content.readings)
     guard let report else { return nil }
+    try context.checkWhole(report, file.file)
     events.append(.fileProbed(file.file, report))
     if let mends = context.mends(of: report.media, at: file.source.path) {
       letGo(.mending(file, report, mends, by: reader))
@@ -194,8 +204,10 @@ extension Lane {
   }
 
   /// How long a file may keep the others of its batch waiting: many times what most take, and so little that it is no
-  /// great loss when the reading is begun anew. One job at a time has no use for that.
-  private var patience: Duration? { context.options.jobs > 1 ? .milliseconds(20) : nil }
+  /// great loss when the reading is begun anew. One job at a time has no use for that, unless files come without end.
+  private var patience: Duration? {
+    context.options.jobs > 1 || context.feed?.isEndless == true ? .milliseconds(20) : nil
+  }
 
   /// What the file holds, and who has read it just now; nil for what is remembered. No report when the file takes so
   /// long that it goes on alone.
@@ -228,6 +240,9 @@ extension Lane {
       {
       case .done(let report): return (report, reader)
       case .pending(let probe):
+        if context.feed?.setsAside(file.file) == true {
+          throw ProbeError(.timeout, "it takes long to read, which is done when there is time for it")
+        }
         letGo(.reading(file, probe, by: reader))
         return (nil, reader)
       }

@@ -23,6 +23,8 @@ public struct WatchNotice: Hashable, Sendable {
     case postponed
     /// A file looks cut off, and is looked at again later.
     case looksCutOff
+    /// A file has not changed for a while, and somebody has it open for writing: it is waited for.
+    case stillOpen
     /// A run ended because something that it needs could not be used: it is begun again.
     case restarted
     /// The settings were read again.
@@ -32,7 +34,8 @@ public struct WatchNotice: Hashable, Sendable {
     public var isProblem: Bool {
       switch self {
       case .folderGone, .polled, .notDisposed, .postponed: true
-      case .folderBack, .overflowed, .disposed, .rejected, .looksCutOff, .restarted, .reloaded: false
+      case .folderBack, .overflowed, .disposed, .rejected, .looksCutOff, .stillOpen, .restarted, .reloaded:
+        false
       }
     }
   }

@@ -24,6 +24,12 @@ public struct FoundFile: Sendable {
   /// Whether it lies elsewhere.
   package var isRemote: Bool { directory == nil }
 
+  /// Whether other machines may write to it, as far as its file system tells. Blocks.
+  package var isOnSharedSystem: Bool {
+    guard let directory else { return true }
+    return !directory.descriptor.holding { LocalFileSystem.holds("/proc/self/fd/\($0)") }
+  }
+
   /// What is known of the state of a file that lies elsewhere.
   package var remoteState: RemoteState? {
     if case .remote(let origin) = origin { origin.state } else { nil }
@@ -40,10 +46,7 @@ public struct FoundFile: Sendable {
   package func open(_ cancellation: CancellationFlag) throws(SourceError) -> SourceFile {
     switch origin {
     case .local(let directory, let place):
-      let located = try place.find(in: directory)
-      let file = try located.openRegular()
-      guard located.status.identity == identity else { throw .changed }
-      return SourceFile(path: path, identity: identity, handle: file)
+      return SourceFile(path: path, identity: identity, handle: try open(place, in: directory))
     case .remote(let origin):
       let file = try origin.open(cancellation)
       guard file.identity == identity else { throw .changed }
@@ -53,6 +56,21 @@ public struct FoundFile: Sendable {
 }
 
 extension FoundFile {
+  private func open(_ place: FilePlace, in directory: DirectoryHandle) throws(SourceError) -> OpenedFile {
+    let located = try place.find(in: directory)
+    let file = try located.openRegular()
+    guard located.status.identity == identity else { throw .changed }
+    return file
+  }
+
+  /// As ``open()``, of a file of this machine; what lies elsewhere is not found.
+  func opened() throws(SourceError) -> OpenedFile {
+    guard case .local(let directory, let place) = origin else {
+      throw SourceError(.notFound, "it is not on this machine")
+    }
+    return try open(place, in: directory)
+  }
+
   /// The file that the user named. Blocks.
   ///
   /// - Parameter followLinks: whether symbolic links may stand in any component.

@@ -3,10 +3,10 @@ import ReelCore
 
 /// A regular file that is open for reading.
 public final class OpenedFile: SourceHandle {
-  private let open: Descriptor
+  let file: Descriptor
 
   init(descriptor: Descriptor) {
-    open = descriptor
+    file = descriptor
   }
 
   /// The bytes that were written into `file`, which is sealed.
@@ -23,7 +23,7 @@ public final class OpenedFile: SourceHandle {
   }
 
   /// Open as long as this lives.
-  public var descriptor: Int32? { open.rawValue }
+  public var descriptor: Int32? { file.rawValue }
 
   /// Fills `buffer` as far as the file goes: it gives less than `buffer.count` only at the end. Blocks.
   /// - Throws: `unreadable` when the disk fails.
@@ -31,7 +31,7 @@ public final class OpenedFile: SourceHandle {
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(SourceError) -> Int {
     do {
-      return try open.holding { number throws(SystemError) in
+      return try file.holding { number throws(SystemError) in
         try readFully(number, into: buffer, at: offset)
       }
     } catch {
@@ -41,19 +41,19 @@ public final class OpenedFile: SourceHandle {
 
   /// Blocks, as long as `fstat` does.
   public func currentIdentity() throws(SourceError) -> FileIdentity {
-    try FileStatus(of: open).identity
+    try FileStatus(of: file).identity
   }
 
   /// By `fstat`, in blocks of 512 bytes. Blocks.
   public func storedBytes() -> Int64? {
     var status = stat()
-    guard open.holding({ fstat($0, &status) }) == 0 else { return nil }
+    guard file.holding({ fstat($0, &status) }) == 0 else { return nil }
     return Int64(status.st_blocks) * 512
   }
 
   /// Tells the kernel that the file will be read from its beginning to its end.
   func willBeReadInOrder() {
-    open.holding { _ = posix_fadvise($0, 0, 0, POSIX_FADV_SEQUENTIAL) }
+    file.holding { _ = posix_fadvise($0, 0, 0, POSIX_FADV_SEQUENTIAL) }
   }
 }
 
@@ -92,6 +92,11 @@ struct LocatedFile: Sendable {
       }
       return Descriptor(adopting: opened)
     } catch {
+      // Somebody has a lease on it for writing, and is told now that others want to read it.
+      if error.code == EAGAIN {
+        throw SourceError(
+          .sourceChanged, "another program has it open for writing; wait until that is done, then try again")
+      }
       guard error.code == ENOENT else { throw SourceError(error) }
       throw SourceError(.unreadable, "Reel opens files through /proc, and /proc is not there; mount it")
     }

@@ -82,10 +82,15 @@ extension PrivateCopy {
   /// - Parameter isCancelled: asked before each chunk.
   /// - Returns: nil when it was cancelled.
   /// - Throws: ``Failure``: the source's `sourceChanged` when its length or its times are not what they were when it was
-  ///   opened, `unreadable`; what ``StagingArea/makeFile()`` throws, and `storeFull` and its like of writing.
+  ///   opened, `unreadable`, `readLimit` (it is nearly all holes); what ``StagingArea/makeFile()`` throws, and `storeFull` and its like of writing.
   public static func make(
     of original: SourceFile, in staging: any StagingArea, isCancelled: () -> Bool = { false }
   ) throws(Failure) -> PrivateCopy? {
+    do throws(SourceError) {
+      try Holes.check(original)
+    } catch {
+      throw .source(error)
+    }
     let file: any StagedFile
     do throws(UploadError) {
       file = try staging.makeFile()
@@ -248,10 +253,12 @@ public enum SourceDigest {
   ///   - isCancelled: asked before each chunk.
   ///   - progress: called after each chunk with the number of bytes read so far.
   /// - Returns: nil when it was cancelled.
-  /// - Throws: `sourceChanged` when the file is not what it was when it was opened; `unreadable`.
+  /// - Throws: `sourceChanged` when the file is not what it was when it was opened; `readLimit` when it is nearly all holes;
+  ///   `unreadable`.
   public static func sha256(
     of file: SourceFile, isCancelled: () -> Bool = { false }, progress: (Int64) -> Void = { _ in }
   ) throws(SourceError) -> ContentDigest? {
+    try Holes.check(file)
     if file.size > Int64(chunk) { (file.handle as? OpenedFile)?.willBeReadInOrder() }
     // Most files that are not videos are small: no more memory than the file is long.
     let buffer = UnsafeMutableRawBufferPointer.allocate(

@@ -61,6 +61,188 @@ struct WatchTroubleTests {
     #expect(scene.events("file.failed").isEmpty && scene.events("file.refused").isEmpty)
   }
 
+  @Test(
+    "a file whose size was reserved is whole when its writer closes it, however long that stalls",
+    arguments: ["delete", "move:done"])
+  func reserved(_ after: String) async throws {
+    let scene = try WatchScene(reader: .real)
+    let whole = try WatchScene.video(0)
+    let begin = { (name: String) in
+      let writer = try scene.writing(name)
+      try writer.write(contentsOf: whole.prefix(20_000))
+      try writer.truncate(atOffset: UInt64(whole.count))
+      return writer
+    }
+    let before = try begin("before.mp4")
+    let watch = try scene.start(["--settle", "0.1", "--after", after, "--reject", "move:no"])
+    try await watch.until { scene.bench.hasCatalog }
+    let since = try begin("since.mp4")
+    // Many times as long as a file rests that nobody has open.
+    for number in 1...20 {
+      try WatchScene.video(number).write(to: scene.bench.clips.appendingPathComponent("\(number).mp4"))
+      try await watch.until { try scene.posts() == number }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    try await watch.until { scene.files("clips") == ["before.mp4", "since.mp4"] }
+    #expect(scene.events("file.started").count { $0.contains("since.mp4") || $0.contains("before.mp4") } == 0)
+    for (writer, number) in [(before, 21), (since, 22)] {
+      try writer.seek(toOffset: 0)
+      try writer.write(contentsOf: try WatchScene.video(number))
+      try writer.close()
+    }
+    try await watch.until { try scene.posts() == 22 && scene.files("clips").isEmpty }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+    expectNothing(try LibraryInspection(library: scene.bench.library).brokenAfterCompletion())
+    let digests = try LibraryInspection(library: scene.bench.library).published.map(\.digest)
+    #expect(Set(digests).count == 22)
+    #expect(scene.files("no").isEmpty && scene.events("file.failed").isEmpty)
+  }
+
+  @Test(
+    "where the system does not say who has a file open, one that was not seen being closed stays",
+    .enabled(if: geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0, "SKIPPED: needs two users"))
+  func otherUser() async throws {
+    let scene = try WatchScene(reader: .real)
+    for path in [scene.bench.folder.path, scene.bench.clips.path] { try #require(chmod(path, 0o777) == 0) }
+    let watch = try scene.start(
+      ["--settle", "0.2", "--after", "move:done", "--reject", "move:no"],
+      environment: ["HOME": scene.bench.folder.path],
+      launcher: ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"])
+    try await watch.until { scene.bench.hasCatalog }
+    let stalled = try scene.writing("stalled.mp4")
+    try stalled.write(contentsOf: try WatchScene.video(1))
+    let half = try scene.writing("half.mp4")
+    try half.write(contentsOf: try WatchScene.video(2).prefix(20_000))
+    try WatchScene.video(3).write(to: scene.bench.clips.appendingPathComponent("closed.mp4"))
+    try await watch.until { scene.files("done") == ["closed.mp4"] }
+    // It is published after a long rest.
+    try await watch.until {
+      scene.notices().contains { $0.contains("notDisposed") && $0.contains("stalled.mp4") }
+    }
+    #expect(try scene.posts() == 2 && scene.files("clips").isSuperset(of: ["stalled.mp4", "half.mp4"]))
+    try stalled.close()
+    try half.write(contentsOf: try WatchScene.video(2).dropFirst(20_000))
+    try half.close()
+    try await watch.until { scene.files("done") == ["closed.mp4", "half.mp4", "stalled.mp4"] }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+    #expect(try scene.posts() == 3 && scene.files("no").isEmpty)
+  }
+
+  @Test(
+    "on a file system that other machines may write to, files stay; who says so has them count as closed",
+    .enabled(if: SystemShim.isPossible), arguments: [false, true])
+  func sharedDisposal(presumes: Bool) async throws {
+    let scene = try WatchScene()
+    let shim = try await SystemShim.environment(
+      root: scene.bench.clips, ["REEL_SHIM_FILE_SYSTEM": "0x6969"])
+    let watch = try scene.start(
+      ["--settle", "0.1", "--every", "1s", "--after", "delete", "--reject", "move:no"]
+        + (presumes ? ["--presume-closed", "1s"] : []), environment: shim)
+    try scene.bench.addDistinct(1)
+    try scene.bench.write("no video", to: "no.mp4")
+    if presumes {
+      try await watch.until { scene.files("clips").isEmpty }
+    } else {
+      try await watch.until { scene.notices().count { $0.contains("notDisposed") } == 2 }
+    }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+    #expect(try scene.posts() == 1 && scene.files("clips").count == (presumes ? 0 : 2))
+    #expect(scene.files("no").count == (presumes ? 2 : 0))
+  }
+
+  // MARK: What takes long to read
+
+  @Test("a good file does not wait for those before it that take long to read", arguments: ["1", "4"])
+  func slowFiles(jobs: String) async throws {
+    let count = TestForm.isLong ? 1000 : 60
+    let scene = try WatchScene(reader: .real)
+    // A reader looks for a video in them for as long as it may.
+    for number in 0..<count {
+      let path = scene.bench.clips.appendingPathComponent(String(format: "%04d.mpg", number)).path
+      let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+      try #require(file >= 0)
+      let pack: [UInt8] = [
+        0, 0, 1, 0xBA, 0x44, 0, 4, 0, 4, 1, 1, 0x89, 0xC3, 0xF8, UInt8(number % 251), UInt8(number / 251),
+      ]
+      try #require(write(file, pack, pack.count) == pack.count && ftruncate(file, 40 << 10) == 0)
+      close(file)
+    }
+    try scene.bench.add("clips/faststart.mp4", as: "zz good.mp4")
+    let watch = try scene.start(["--jobs", jobs, "--settle", "0", "--reject", "move:no"])
+    try await watch.until { try scene.posts() == 1 }
+    let ended = ["file.failed", "file.refused"].reduce(0) { $0 + scene.events($1).count }
+    #expect(ended < 10, "\(ended) files that take long were read to their ends before the good one")
+    try WatchScene.video(1).write(to: scene.bench.clips.appendingPathComponent("later.mp4"))
+    try await watch.until { try scene.posts() == 2 }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+  }
+
+  // MARK: What is known by its state only
+
+  @Test("what is to be deleted as a duplicate is read before that, whatever its state says")
+  func changedWithoutTrace() async throws {
+    let scene = try WatchScene(reader: .real)
+    // Only in memory is a page that was written to once written to again without a trace.
+    let folder = "/dev/shm/reel-test-\(UUID().uuidString)"
+    guard (try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)) != nil
+    else { return }
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (path, bytes) = (folder + "/a.mp4", try WatchScene.video(1))
+    try bytes.write(to: URL(filePath: path))
+    let file = open(path, O_RDWR | O_CLOEXEC)
+    let map = try #require(mmap(nil, bytes.count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0))
+    let last = map.assumingMemoryBound(to: UInt8.self).advanced(by: bytes.count - 1)
+    last.pointee = UInt8(ascii: "x")
+    try await Task.sleep(for: .milliseconds(2300))
+    let ingest = ["ingest", folder, "--library", scene.bench.library.path]
+    #expect(try await ReelBinary.run(ingest, in: scene.bench.folder).status == 0)
+    var (before, after) = (stat(), stat())
+    stat(path, &before)
+    last.pointee = UInt8(ascii: "y")
+    munmap(map, bytes.count)
+    close(file)
+    stat(path, &after)
+    try #require(
+      before.st_mtim.tv_nsec == after.st_mtim.tv_nsec && before.st_ctim.tv_nsec == after.st_ctim.tv_nsec)
+    let watch = try ReelBinary.start(
+      ["watch", folder, "--after", "delete", "--library", scene.bench.library.path], in: scene.bench.folder)
+    try await watch.until { access(path, F_OK) != 0 }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+    #expect(try scene.posts() == 2)
+    expectNothing(try LibraryInspection(library: scene.bench.library).brokenAfterCompletion())
+  }
+
+  // MARK: The folder that files go to
+
+  @Test("a link that is put in the place of the folder that files go to is not followed")
+  func linkInPlace() async throws {
+    let scene = try WatchScene()
+    let watch = try scene.start(["--after", "move:done"])
+    try scene.bench.addDistinct(1)
+    try await watch.until { scene.files("done").count == 1 }
+    let (folder, files) = (scene.bench.folder.path, FileManager.default)
+    try files.createDirectory(atPath: folder + "/elsewhere", withIntermediateDirectories: true)
+    try files.moveItem(atPath: folder + "/done", toPath: folder + "/aside")
+    try files.createSymbolicLink(atPath: folder + "/done", withDestinationPath: "elsewhere")
+    try scene.bench.addDistinct(1, from: 1)
+    try await watch.until { scene.notices().contains { $0.contains("notDisposed") } }
+    // Also not when the settings are read again.
+    watch.send(SIGHUP)
+    try await watch.until { scene.notices().contains { $0.contains("reloaded") } }
+    try await watch.until { scene.notices().count { $0.contains("notDisposed") } > 1 }
+    #expect(scene.files("elsewhere").isEmpty && scene.files("clips").count == 1)
+    try files.removeItem(atPath: folder + "/done")
+    try files.moveItem(atPath: folder + "/aside", toPath: folder + "/done")
+    try await watch.until { scene.files("done").count == 2 }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+  }
+
   // MARK: The store
 
   @Test(

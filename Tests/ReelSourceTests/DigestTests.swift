@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import ReelCore
 import ReelSource
 import ReelTestSupport
@@ -28,6 +29,48 @@ struct DigestTests {
     let digest = try SourceDigest.sha256(of: file, progress: { seen.append($0) })
     #expect(digest?.hex == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
     #expect(seen == seen.sorted() && seen.last == 1_000_000)
+  }
+
+  @Test(
+    "of a file that is nearly all holes are not begun, and no copy is made of it",
+    arguments: [Int64(1) << 40, 1 << 43, .max])
+  func holes(_ size: Int64) throws {
+    // Only in memory may a file be as large as its size can be told.
+    let folder = try TemporaryFolder()
+    let path = (size == .max ? "/dev/shm" : folder.path) + "/reel-test-\(UUID().uuidString)"
+    let number = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    try #require(number >= 0)
+    defer { unlink(path) }
+    for offset in [Int64(0), 1 << 20, 100 << 30] {
+      try #require(pwrite(number, Sample.mp4, Sample.mp4.count, off_t(offset)) == Sample.mp4.count)
+    }
+    // Not every file system takes such a file.
+    guard ftruncate(number, off_t(size)) == 0 else { return }
+    close(number)
+    let file = try FoundFile.named(SourcePath(path), followLinks: false).open()
+    var chunks = 0
+    let isEnough = { () -> Bool in
+      chunks += 1
+      return chunks > 1000
+    }
+    let error = #expect(throws: SourceError.self) { try SourceDigest.sha256(of: file, isCancelled: isEnough) }
+    #expect(error?.code == .readLimit && chunks == 0)
+    #expect(throws: PrivateCopy.Failure.self) {
+      try PrivateCopy.make(of: file, in: TemporaryStaging(), isCancelled: isEnough)
+    }
+    #expect(chunks == 0)
+  }
+
+  @Test("of a file with holes that can be read through are those of its bytes")
+  func someHoles() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("f.mp4", [1])
+    try #require(truncate(path.text, 1 << 20) == 0)
+    let file = try FoundFile.named(path, followLinks: false).open()
+    var bytes = [UInt8](repeating: 0, count: 1 << 20)
+    bytes[0] = 1
+    let whole = try FoundFile.named(try folder.write("g.mp4", bytes), followLinks: false).open()
+    #expect(try SourceDigest.sha256(of: file) == SourceDigest.sha256(of: whole))
   }
 
   @Test("end when cancelled")

@@ -1,7 +1,10 @@
+import CReel
+import Dispatch
 import Foundation
 import Glibc
 import ReelCore
 import ReelTestSupport
+import Synchronization
 import Testing
 
 @testable import ReelSource
@@ -119,6 +122,34 @@ struct FileDisposalTests {
     #expect(try Data(contentsOf: URL(filePath: path + "/drop/a.mp4")) == Data([1, 2, 3]))
   }
 
+  @Test(
+    "one that somebody has open for writing stays, also when it was opened at the last moment",
+    arguments: [false, true], [false, true])
+  func heldOpen(moves: Bool, isEarly: Bool) throws {
+    try folder.folder("done")
+    try folder.write("drop/a.mp4")
+    let path = folder.path + "/drop/a.mp4"
+    let writer = Mutex<Int32>(-1)
+    let kind = moves ? FileDisposal.Kind.move(folder.source("done")) : .delete
+    if isEarly { writer.withLock { $0 = open(path, O_WRONLY) } }
+    var disposal = FileDisposal(kind)
+    // Asked for the first time, the kernel may be right that nobody has.
+    let system = disposal.writers
+    disposal.writers = { file in
+      let answer = system(file)
+      writer.withLock { if $0 < 0 { $0 = open(path, O_WRONLY) } }
+      return answer
+    }
+    let error = #expect(throws: SourceError.self) {
+      try disposal.apply(to: found("a.mp4"), reason: moves ? "it is a text" : nil)
+    }
+    #expect(error?.code == .sourceChanged)
+    #expect(try names("drop") == ["a.mp4"] && names("done") == [])
+    close(writer.withLock { $0 })
+    try FileDisposal(kind).apply(to: found("a.mp4"))
+    #expect(try names("drop") == [] && names("done") == (moves ? ["a.mp4"] : []))
+  }
+
   @Test("what lies in the folder that it is to go to stays as it is")
   func inPlace() throws {
     try folder.write("drop/a.mp4")
@@ -198,6 +229,129 @@ struct FileDisposalTests {
       #expect(try String(contentsOfFile: no + place + ".txt", encoding: .utf8) == "it is a text")
     }
     #expect(try String(contentsOfFile: no + "b.mp4.txt", encoding: .utf8) == "of another")
+  }
+
+  // MARK: The folder that they go to
+
+  @Test("a link or another folder that is put in the place of the one that was opened gets nothing")
+  func anotherFolder() throws {
+    try folder.folder("done")
+    try folder.folder("elsewhere")
+    let folders = FileDisposal.Folders()
+    let disposal = FileDisposal(.move(folder.source("done")), folders: folders)
+    try folders.open(folder.source("done"))
+    try folder.write("drop/a.mp4")
+    try disposal.apply(to: found("a.mp4"))
+    try #require(rename(folder.path + "/done", folder.path + "/aside") == 0)
+    try folder.link("done", to: "elsewhere")
+    for reason in [nil, "it is a text"] {
+      try folder.write("drop/b.mp4")
+      let error = #expect(throws: SourceError.self) {
+        try FileDisposal(.move(folder.source("done")), folders: folders).apply(
+          to: found("b.mp4"), reason: reason)
+      }
+      #expect(error?.code == .unreadable && error?.message.contains("not the one that was there") == true)
+    }
+    #expect(try names("elsewhere") == [] && names("drop") == ["b.mp4"] && names("aside") == ["a.mp4"])
+    try folder.remove("done")
+    try folder.folder("done")
+    #expect(throws: SourceError.self) { try disposal.apply(to: found("b.mp4")) }
+    #expect(try names("done") == [] && names("drop") == ["b.mp4"])
+    // Put back, it is used again; a link that leads to it is as good.
+    try folder.remove("done")
+    try folder.link("done", to: "aside")
+    try disposal.apply(to: found("b.mp4"))
+    #expect(try names("aside") == ["a.mp4", "b.mp4"] && names("drop") == [])
+  }
+
+  // MARK: Without a rename that replaces nothing
+
+  /// As on NFS and SMB. `between` is called when the name is about to change for the nth time.
+  private func crude(
+    _ kind: FileDisposal.Kind, _ between: @escaping @Sendable (Int) -> Void = { _ in }
+  ) -> FileDisposal {
+    let count = Mutex(0)
+    var disposal = FileDisposal(kind)
+    disposal.renaming = { _, _, _, _ throws(SystemError) in
+      between(
+        count.withLock {
+          $0 += 1; return $0
+        })
+      throw SystemError(code: EINVAL, call: "renameat2")
+    }
+    return disposal
+  }
+
+  @Test("where no rename leaves others alone, files go all the same, and take nobody's place")
+  func crudeRename() throws {
+    try folder.folder("done")
+    try folder.write("done/a.mp4", [9])
+    for kind in [FileDisposal.Kind.delete, .move(folder.source("done"))] {
+      try folder.write("drop/a.mp4")
+      try folder.write("drop/a.json", Array("{}".utf8))
+      try crude(kind).apply(to: found("a.mp4"), reason: nil)
+      #expect(try names("drop") == [])
+    }
+    #expect(try names("done") == ["a-1.json", "a-1.mp4", "a.mp4"])
+    #expect(try Data(contentsOf: URL(filePath: folder.path + "/done/a.mp4")) == Data([9]))
+  }
+
+  /// Puts one version after the other in the place of a file, each with a second name before the next replaces it, and
+  /// keeps them all open.
+  private final class Replacer: Sendable {
+    let versions = Mutex<[UInt64: Int32]>([:])
+    let isWanted = Atomic(true)
+    let hasEnded = DispatchSemaphore(value: 0)
+
+    func run(in path: String) {
+      let (drop, draft, saved) = (path + "/drop/a.mp4", path + "/draft", path + "/saved/")
+      for number in 0..<100_000 where isWanted.load(ordering: .relaxed) {
+        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        _ = write(file, "\(number)", "\(number)".utf8.count)
+        close(file)
+        let held = open(draft, O_RDONLY)
+        var status = stat()
+        fstat(held, &status)
+        versions.withLock { $0[UInt64(status.st_ino)] = held }
+        if link(drop, saved + "\(number)") == 0 {
+          rename(draft, drop)
+        } else {
+          // What was put back since then is not replaced.
+          while reel_rename_without_replacing(AT_FDCWD, draft, AT_FDCWD, drop) != 0 {
+            if link(drop, saved + "\(number)") == 0 { rename(draft, drop); break }
+          }
+        }
+      }
+      hasEnded.signal()
+    }
+  }
+
+  @Test(
+    "where no rename leaves others alone, what replaces a file at any moment is not lost",
+    arguments: [false, true])
+  func crudeRace(moves: Bool) throws {
+    for name in ["done", "saved"] { try folder.folder(name) }
+    let (path, replacer) = (folder.path, Replacer())
+    DispatchQueue(label: "replacer").async { replacer.run(in: path) }
+    let kind = moves ? FileDisposal.Kind.move(folder.source("done")) : .delete
+    var removed: Set<UInt64> = []
+    let rounds = TestForm.isLong ? 20_000 : 3000
+    for _ in 0..<rounds {
+      guard let file = try? found("a.mp4") else { continue }
+      do throws(SourceError) {
+        try crude(kind).apply(to: file)
+        if !moves { removed.insert(file.identity.inode) }
+      } catch {}
+    }
+    replacer.isWanted.store(false, ordering: .relaxed)
+    replacer.hasEnded.wait()
+    for (inode, held) in replacer.versions.withLock({ $0 }) {
+      var status = stat()
+      fstat(held, &status)
+      #expect(status.st_nlink > 0 || removed.contains(inode))
+      close(held)
+    }
+    #expect(try names("drop").filter { $0.hasPrefix(".") } == [])
   }
 
   @Test("a draft is nobody else's; what dead processes have left goes, and nothing else")

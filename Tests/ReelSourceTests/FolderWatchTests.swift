@@ -30,6 +30,7 @@ struct FolderWatchTests {
     for _ in 0..<20 {
       for finding in watch.next(upTo: 100, at: .seconds(second), date) {
         switch finding {
+        case .open(let path): names.append("\(path.lastComponent.text): open")
         case .file(let file, _): names.append(file.path.lastComponent.text)
         case .failed(let path, let error): names.append("\(path.lastComponent.text): \(error.code)")
         case .notice(let notice): names.append("\(notice)")
@@ -47,7 +48,7 @@ struct FolderWatchTests {
     return descriptor
   }
 
-  @Test("what lies there comes first, what is closed or moved in at once, what stays open when it rests")
+  @Test("what lies there comes first, what is closed or moved in at once, what stays open when it is closed")
   func comes() throws {
     try folder.folder("drop")
     _ = try write("old.mp4")
@@ -65,9 +66,11 @@ struct FolderWatchTests {
     // It is looked at when it is due, and has changed since it was first seen.
     #expect(look(&watch, at: 5.5) == [])
     #expect(look(&watch, at: 7) == [])
-    #expect(look(&watch, at: 8) == ["open.mp4"])
+    #expect(look(&watch, at: 8) == [] && look(&watch, at: 34) == [])
+    // That is told once.
+    #expect(look(&watch, at: 38) == ["open.mp4: open"] && look(&watch, at: 100) == [])
     close(open)
-    #expect(look(&watch, at: 20) == [])
+    #expect(look(&watch, at: 100.1) == ["open.mp4"])
   }
 
   @Test("folders that appear are watched and looked through; those that move away are not watched any more")
@@ -155,6 +158,137 @@ struct FolderWatchTests {
     try folder.age("drop/.reel-removing-real.mp4")
     var next = self.watch()
     #expect(look(&next, at: 1, date: .distantPast) == ["link.mp4: isLink"])
+  }
+
+  // MARK: Writers
+
+  @Test(
+    "a file that somebody has open for writing does not come, however long it rests",
+    arguments: [false, true], ["before", "since", "closedByAnother", "mapped", "reserved"])
+  func heldOpen(polls: Bool, way: String) throws {
+    try folder.folder("drop")
+    var watch = watch(polls: polls)
+    if way != "before" { #expect(look(&watch, at: 0) == []) }
+    let writer = try write("a.mp4", closing: false)
+    var map: UnsafeMutableRawPointer?
+    switch way {
+    case "closedByAnother": close(try write("a.mp4", closing: false))
+    case "mapped":
+      let reader = open(folder.path + "/drop/a.mp4", O_RDWR)
+      map = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, reader, 0)
+      close(reader)
+      close(writer)
+    case "reserved": try #require(posix_fallocate(writer, 0, 1 << 20) == 0)
+    default: break
+    }
+    let date = way == "before" ? Date() + 5000 : .distantPast
+    let told = [1.0, 5, 20, 60, 7000].flatMap { look(&watch, at: $0, date: date) }
+    #expect(told == ["a.mp4: open"])
+    if let map { munmap(map, 4096) } else { close(writer) }
+    let after = [7001.0, 7012, 7040].map { look(&watch, at: $0, date: date) }
+    #expect(after.joined().elementsEqual(["a.mp4"]), "\(after)")
+  }
+
+  @Test(
+    "room that was reserved and not written, or left out as zeros, has to rest longer, though it was closed")
+  func holes() throws {
+    try folder.folder("drop")
+    var watch = watch()
+    #expect(look(&watch, at: 0) == [])
+    let writer = try write("a.mp4", closing: false)
+    try #require(ftruncate(writer, 1 << 20) == 0)
+    close(writer)
+    #expect(look(&watch, at: 1) == [] && look(&watch, at: 30) == [])
+    #expect(look(&watch, at: 31) == ["a.mp4"])
+  }
+
+  /// A watch whose kernel does not say who has a file open, and what it gives.
+  private func blind(
+    polls: Bool = false, presumes: Duration? = nil, begun: Date = .distantPast
+  ) -> FolderWatch {
+    var watch = FolderWatch(
+      SourceInput(path: folder.source("drop")), options: WalkOptions(),
+      settings: FolderWatch.Settings(
+        waits: SettlingFiles.Waits(settle: .seconds(2), secondLook: .seconds(30)), interval: .seconds(10),
+        polls: polls, presumesClosed: presumes, begun: begun))
+    watch.writers = { _ in .unknown }
+    return watch
+  }
+
+  /// What `watch` gives at that second, and how it is known that nobody writes to it.
+  private func closings(
+    _ watch: inout FolderWatch, at second: Double, date: Date = .distantPast
+  ) -> [String: Closing] {
+    var closings: [String: Closing] = [:]
+    for _ in 0..<20 {
+      for case .file(let file, let settled) in watch.next(upTo: 100, at: .seconds(second), date) {
+        closings[file.path.lastComponent.text] = settled.closing
+      }
+    }
+    return closings
+  }
+
+  @Test("where the kernel does not say, a file that was not seen being closed rests far longer, and stays")
+  func unknown() throws {
+    try folder.folder("drop")
+    var watch = blind()
+    #expect(closings(&watch, at: 0) == [:])
+    let writer = try write("open.mp4", closing: false)
+    _ = try write("closed.mp4")
+    #expect(closings(&watch, at: 1) == ["closed.mp4": .seen])
+    for second in [3.0, 10, 59] { #expect(closings(&watch, at: second) == [:], "at \(second)") }
+    #expect(closings(&watch, at: 63) == ["open.mp4": .unknown])
+    // A stall is no end: closed, it comes as what it is.
+    #expect(Glibc.write(writer, [0, 0, 0, 8], 4) == 4)
+    close(writer)
+    #expect(closings(&watch, at: 64) == ["open.mp4": .seen])
+  }
+
+  @Test("closed without another change, it does not wait any longer; a time that is set by hand is no change")
+  func closedLater() throws {
+    try folder.folder("drop")
+    var watch = blind()
+    #expect(closings(&watch, at: 0) == [:])
+    let writer = try write("a.mp4", closing: false)
+    #expect(closings(&watch, at: 10) == [:] && closings(&watch, at: 20) == [:])
+    close(writer)
+    #expect(closings(&watch, at: 21) == ["a.mp4": .seen])
+    // As what uploads files by FTP does it.
+    _ = try write("b.mp4")
+    guard case .file(let file, let settled) = watch.next(upTo: 9, at: .seconds(22), .distantPast).first else {
+      Issue.record("it was closed")
+      return
+    }
+    try folder.age("drop/b.mp4")
+    watch.changed(file, settled, at: .seconds(22))
+    #expect(closings(&watch, at: 25) == [:] && closings(&watch, at: 28) == ["b.mp4": .seen])
+  }
+
+  @Test(
+    "where other machines may write, every file rests far longer; who says so has it count as closed then")
+  func unknownPolled() throws {
+    try folder.folder("drop")
+    _ = try write("a.mp4")
+    var watches = [blind(polls: true), blind(polls: true, presumes: .seconds(600))]
+    for index in watches.indices {
+      for second in stride(from: 0.0, to: 60, by: 5) {
+        #expect(closings(&watches[index], at: second) == [:], "at \(second)")
+      }
+    }
+    #expect(closings(&watches[0], at: 62) == ["a.mp4": .unknown])
+    #expect(closings(&watches[1], at: 62) == [:] && closings(&watches[1], at: 599) == [:])
+    #expect(closings(&watches[1], at: 602) == ["a.mp4": .presumed])
+  }
+
+  @Test("what had lain there for an hour when the watch began counts as closed; what had not stays")
+  func leftAlone() throws {
+    try folder.folder("drop")
+    _ = try write("a.mp4")
+    for (age, closing) in [(4000.0, Closing.presumed), (3000, .unknown)] {
+      let begun = Date() + age
+      var watch = blind(begun: begun)
+      #expect(closings(&watch, at: 0, date: begun) == ["a.mp4": closing])
+    }
   }
 
   // MARK: What can't be watched

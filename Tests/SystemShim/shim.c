@@ -497,7 +497,10 @@ int statfs(const char *path, struct statfs *facts) {
   char full[8300];
   int result = real(path, facts);
   if (!active || !file_system || result != 0) return result;
-  absolute(AT_FDCWD, path, full, sizeof full);
+  // What is open is asked for by its number.
+  ssize_t length = strncmp(path, "/proc/self/fd/", 14) ? -1 : readlink(path, full, sizeof full - 1);
+  if (length > 0) full[length] = 0;
+  else absolute(AT_FDCWD, path, full, sizeof full);
   if (is_beneath(full)) facts->f_type = (__typeof__(facts->f_type))strtoul(file_system, NULL, 0);
   return 0;
 }

@@ -33,6 +33,12 @@ int reel_openat2(int directory, const char *path, uint64_t flags, uint64_t resol
 /// syncfs(2): what was written to the file system of an open file is durable on return. Returns 0, or -1 with errno.
 int reel_sync_file_system(int descriptor);
 
+/// Whether anybody has the file open for writing, or has it mapped so: F_SETLEASE of fcntl(2) asks, with a lease that is
+/// let go of at once. `file` must be open for reading only. 1 or 0; -1 where the kernel does not say: the file is another
+/// user's, and the process has not CAP_LEASE, or its file system knows no leases. Of a file that other machines may write
+/// to, neither answer says anything of them, and some network file systems answer 1 where nobody has it open.
+int reel_has_writers(int file);
+
 /// The file system that `path` is on, as statfs(2) calls it (`f_type`); 0 when that can't be told.
 uint32_t reel_file_system_type(const char *path);
 

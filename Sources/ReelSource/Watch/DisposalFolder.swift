@@ -25,25 +25,67 @@ extension FileDisposal {
     /// Whether the name is taken.
     func holds(_ name: [UInt8]) -> Bool { (try? directory.status(of: name)) != nil }
 
-    /// Gives `name` of `from` the name `other` here.
+    /// Gives `name` of `from` the name `other` here. What has replaced it meanwhile keeps its name.
     /// - Throws: EEXIST where that is taken.
-    func take(_ name: [UInt8], from: DirectoryHandle, as other: [UInt8]) throws(SystemError) {
-      guard let old = try? PathBytes(name), let new = try? PathBytes(other) else {
-        throw SystemError(code: EINVAL, call: "rename")
-      }
-      let (source, target) = (from.descriptor.rawValue, directory.descriptor.rawValue)
+    func take(
+      _ name: [UInt8], from: DirectoryHandle, as other: [UInt8], _ rename: Renaming = Folder.systemRename
+    ) throws(SystemError) {
       do throws(SystemError) {
-        _ = try retryingInterrupts("renameat2") {
-          reel_rename_without_replacing(source, old.characters, target, new.characters)
-        }
+        try rename(from.descriptor, name, directory.descriptor, other)
       } catch {
-        // Not every file system knows it: there a second name takes its place.
+        // Not every file system knows it (NFS, SMB): there a second name takes its place.
         guard error.code == EINVAL || error.code == ENOSYS else { throw error }
-        _ = try retryingInterrupts("linkat") {
-          linkat(source, old.characters, target, new.characters, 0)
-        }
-        _ = try retryingInterrupts("unlinkat") { unlinkat(source, old.characters, 0) }
+        try link(name, from: from, as: other)
       }
+    }
+
+    /// Renames without replacing, as renameat2(2) does.
+    typealias Renaming =
+      @Sendable (Descriptor, [UInt8], Descriptor, [UInt8]) throws(SystemError) -> Void
+
+    /// The system's.
+    static let systemRename: Renaming = { source, old, target, new throws(SystemError) in
+      try call("renameat2", old, new) {
+        reel_rename_without_replacing(source.rawValue, $0, target.rawValue, $1)
+      }
+    }
+
+    private func link(_ name: [UInt8], from: DirectoryHandle, as other: [UInt8]) throws(SystemError) {
+      let (source, target) = (from.descriptor, directory.descriptor)
+      try Self.call("linkat", name, other) { linkat(source.rawValue, $0, target.rawValue, $1, 0) }
+      guard let linked = try? directory.status(of: other).directoryIdentity else { return }
+      do throws(SystemError) {
+        try Folder(from).drop(name, ifStill: linked)
+      } catch {
+        unlink(other)
+        throw error
+      }
+    }
+
+    /// Removes a name of a file that has another one. Under a name that nobody else knows first: between a look and a
+    /// removal, it may come to mean another file, which gets its name back (with the next start, where that fails).
+    /// - Throws: when the name can't be changed: then it still has it.
+    private func drop(_ name: [UInt8], ifStill identity: DirectoryIdentity) throws(SystemError) {
+      let isStill = { (try? directory.status(of: $0))?.directoryIdentity == identity }
+      guard isStill(name) else { return }
+      let aside = FileDisposal.dropped(name)
+      let folder = directory.descriptor
+      try Self.call("renameat", name, aside) { renameat(folder.rawValue, $0, folder.rawValue, $1) }
+      if isStill(aside) { return unlink(aside) }
+      let back = try? firstFree(name) { free throws(SystemError) in
+        try Self.call("linkat", aside, free) { linkat(folder.rawValue, $0, folder.rawValue, $1, 0) }
+      }
+      if back != nil { unlink(aside) }
+    }
+
+    private static func call(
+      _ call: String, _ old: [UInt8], _ new: [UInt8],
+      _ body: (UnsafePointer<CChar>, UnsafePointer<CChar>) -> Int32
+    ) throws(SystemError) {
+      guard let old = try? PathBytes(old), let new = try? PathBytes(new) else {
+        throw SystemError(code: EINVAL, call: call)
+      }
+      _ = try retryingInterrupts(call) { body(old.characters, new.characters) }
     }
 
     /// Calls `body` with `name`, and with that and a number as long as the name is taken.
@@ -131,14 +173,46 @@ extension FileDisposal {
     }
   }
 
-  /// Folders that were looked through for what dead processes have left: it takes long where many files are.
-  package final class Sweeps: Sendable {
-    private let swept = Mutex<Set<DirectoryIdentity>>([])
+  /// The folders that files go to, each opened once: a link or another folder that is put in the place of one gets
+  /// nothing.
+  package final class Folders: Sendable {
+    private struct State {
+      var opened: [SourcePath: DirectoryHandle] = [:]
+      var swept: Set<DirectoryIdentity> = []
+    }
+    private let state = Mutex(State())
 
     package init() {}
 
+    /// Which folder was opened by that path; nil before that.
+    package func identity(of path: SourcePath) -> DirectoryIdentity? {
+      state.withLock { $0.opened[path]?.identity }
+    }
+
+    /// Opens the folder, if that has not been done. Blocks.
+    package func open(_ path: SourcePath) throws(SourceError) { _ = try find(path) }
+
+    /// The very folder that was there when it was opened.
+    /// - Throws: as ``Folder/init(_:)``.
+    func find(_ path: SourcePath) throws(SourceError) -> Folder {
+      let current = try Folder(path)
+      let first = state.withLock { state in
+        let first = state.opened[path] ?? current.directory
+        state.opened[path] = first
+        return first
+      }
+      guard current.directory.identity == first.identity else {
+        throw SourceError(
+          .unreadable,
+          "the folder \(path.text) is not the one that was there at the start, or a link was put in its place; put that folder back, or start again"
+        )
+      }
+      return Folder(first)
+    }
+
+    /// Whether nobody has looked through the folder for what dead processes have left: it takes long where many files are.
     func isFirst(of directory: DirectoryHandle) -> Bool {
-      swept.withLock { $0.insert(directory.identity).inserted }
+      state.withLock { $0.swept.insert(directory.identity).inserted }
     }
   }
 
@@ -156,9 +230,9 @@ extension FileDisposal {
 
     private static let mark = Array(".reel-moving-".utf8)
 
-    init(in directory: DirectoryHandle, _ sweeps: Sweeps = Sweeps()) throws(SourceError) {
+    init(in directory: DirectoryHandle, _ folders: Folders = Folders()) throws(SourceError) {
       self.directory = directory
-      if sweeps.isFirst(of: directory) { Self.sweep(directory) }
+      if folders.isFirst(of: directory) { Self.sweep(directory) }
       do throws(SystemError) {
         (name, file) = try Self.make(in: directory)
       } catch {

@@ -21,8 +21,12 @@ package struct FileDisposal: Sendable {
 
   private let kind: Kind
   private let sidecarFirst: Bool
-  private let sweeps: Sweeps
+  private let folders: Folders
   private let onStep: @Sendable (Step) -> Void
+  /// Whether anybody may still write to a file.
+  var writers: @Sendable (OpenedFile) -> FileWriters = { $0.writers() }
+  /// Renames without replacing.
+  var renaming = Folder.systemRename
   /// Makes the names in a folder durable.
   var syncFolder: @Sendable (Descriptor) throws(SystemError) -> Void = { folder throws(SystemError) in
     try folder.syncFolder()
@@ -31,13 +35,13 @@ package struct FileDisposal: Sendable {
   /// - Parameters:
   ///   - sidecarFirst: whether the sidecar goes before its video: left behind by a crash, it would be that of the next video
   ///     of this name. Not where the video must not be met without it: it says who the author is, or why the video is no post.
-  ///   - sweeps: of all that share it, the first clears away what dead processes have left in a folder.
+  ///   - folders: those that files go to; all that share it use the very folders that it has opened.
   ///   - onStep: told of each step.
   package init(
-    _ kind: Kind, sidecarFirst: Bool = true, sweeps: Sweeps = Sweeps(),
+    _ kind: Kind, sidecarFirst: Bool = true, folders: Folders = Folders(),
     onStep: @escaping @Sendable (Step) -> Void = { _ in }
   ) {
-    (self.kind, self.sidecarFirst, self.sweeps, self.onStep) = (kind, sidecarFirst, sweeps, onStep)
+    (self.kind, self.sidecarFirst, self.folders, self.onStep) = (kind, sidecarFirst, folders, onStep)
   }
 
   /// Does it to `file`, and to the sidecar beside it, unless that is another video's, too. Blocks.
@@ -48,8 +52,8 @@ package struct FileDisposal: Sendable {
   ///   - cancellation: ends the copying to another file system.
   /// - Returns: where it is now; its own path where it lies in the folder that it is to go to; nil where it was removed or
   ///   is kept.
-  /// - Throws: `sourceChanged` when it is not the file that was dealt with any more, or when it was cancelled; `notFound`
-  ///   when it is gone; `denied`, `unreadable` when it can't be done.
+  /// - Throws: `sourceChanged` when it is not the file that was dealt with any more, when somebody has it open for writing,
+  ///   or when it was cancelled; `notFound` when it is gone; `denied`, `unreadable` when it can't be done.
   @discardableResult
   package func apply(
     to file: FoundFile, reason: String? = nil, sidecar seen: SidecarState? = nil,
@@ -58,6 +62,7 @@ package struct FileDisposal: Sendable {
     guard kind != .keep, let directory = file.directory else { return nil }
     let name = file.path.lastComponent.bytes
     guard try directory.status(of: name).identity == file.identity else { throw .changed }
+    try checkWriters(of: name, in: directory)
     let isReplaced = seen.map { $0.isKnown && $0 != SidecarState(beside: file) } ?? false
     let sidecar = isReplaced ? nil : sidecar(of: name, in: directory)
     switch kind {
@@ -70,7 +75,7 @@ package struct FileDisposal: Sendable {
       }
       return nil
     case .move(let path):
-      let folder = try Folder(path)
+      let folder = try folders.find(path)
       guard folder.directory.identity != directory.identity else { return file.path }
       let number = sidecar.map { folder.firstNumber(for: name, with: $0, of: directory) } ?? 0
       let move = Move(
@@ -99,6 +104,13 @@ package struct FileDisposal: Sendable {
     try sync(directory)
     try dispose(sidecar)
     return value
+  }
+
+  /// What whoever has it open still writes would be gone, or not in the post.
+  private func checkWriters(of name: [UInt8], in directory: DirectoryHandle) throws(SourceError) {
+    // One that can't be opened was not read either: it goes where it is to go.
+    guard let file = try? directory.find(name).openRegular(), writers(file) == .some else { return }
+    throw SourceError(.sourceChanged, "another program has it open for writing; it stays until that is done")
   }
 
   // MARK: Sidecars
@@ -161,6 +173,8 @@ package struct FileDisposal: Sendable {
     onStep(.fileHidden)
     do throws(SourceError) {
       guard try directory.status(of: aside).identity.isSameFile(as: identity) else { throw .changed }
+      // From here on nobody opens it by its name.
+      try checkWriters(of: aside, in: directory)
       let target = try PathBytes(aside)
       do throws(SystemError) {
         _ = try retryingInterrupts("unlinkat") {
@@ -176,16 +190,41 @@ package struct FileDisposal: Sendable {
     onStep(.fileRemoved)
   }
 
+  /// The same where it may have come to mean another file: a mark of this length, and the name.
+  private static let droppedMarkLength = 12
+
+  /// A name that nobody else knows or uses, for what is called `name`.
+  static func dropped(_ name: [UInt8]) -> [UInt8] {
+    let mark =
+      hiddenDropped + Array(SystemRandomness().name(length: droppedMarkLength).utf8) + Array("-".utf8)
+    return mark + Folder.numbered(name, 0, longest: 255 - mark.count)
+  }
+
+  private static let hiddenDropped = Array(".reel-dropping-".utf8)
+
+  /// What a hidden name stands for; nil for any other name.
+  private static func original(of name: [UInt8]) -> [UInt8]? {
+    let length =
+      name.starts(with: hidden)
+      ? hidden.count
+      : name.starts(with: hiddenDropped) ? hiddenDropped.count + droppedMarkLength + 1 : name.count
+    return name.count > length ? Array(name.dropFirst(length)) : nil
+  }
+
   /// What a crash has left on its way out gets its name back: it is dealt with anew.
   /// - Parameter begun: what has been hidden since then is on its way out just now.
   static func putBack(_ path: SourcePath, unlessSince begun: Date) {
     let name = path.lastComponent.bytes
-    guard name.starts(with: hidden), name.count > hidden.count,
+    guard let original = original(of: name),
       let status = try? PathLookup.find(path.bytes, from: nil, links: .follow).status,
       Double(status.identity.changedAt) / 1e9 < begun.timeIntervalSince1970,
       let folder = try? Folder(SourcePath(bytes: path.bytes.dropLast(name.count) + ".".utf8))
     else { return }
-    _ = try? folder.firstFree(Array(name.dropFirst(hidden.count))) { other throws(SystemError) in
+    // Where it was to have another name for a moment, it may have its own as well.
+    if (try? folder.directory.status(of: original))?.directoryIdentity == status.directoryIdentity {
+      return folder.unlink(name)
+    }
+    _ = try? folder.firstFree(original) { other throws(SystemError) in
       try folder.take(name, from: folder.directory, as: other)
     }
   }
@@ -196,7 +235,7 @@ package struct FileDisposal: Sendable {
   ) throws(SourceError) -> [UInt8] {
     do throws(SystemError) {
       return try Folder(directory).firstFree(wanted, markedBy: mark) { other throws(SystemError) in
-        try Folder(directory).take(name, from: directory, as: other)
+        try Folder(directory).take(name, from: directory, as: other, renaming)
       }
     } catch {
       throw Self.failure(error, "removed")
@@ -224,23 +263,28 @@ package struct FileDisposal: Sendable {
     let (directory, folder) = (move.directory, move.folder)
     do throws(SystemError) {
       let moved = try place(name, move, because: reason) { other throws(SystemError) in
-        try folder.take(name, from: directory, as: other)
+        try folder.take(name, from: directory, as: other, renaming)
       }
       onStep(.fileMoved)
       let status: FileStatus
       do { status = try folder.directory.status(of: moved) } catch { return moved }
-      if status.identity.isSameFile(as: file.identity) { return moved }
-      // Something else has come in its place just before.
+      if status.identity.isSameFile(as: file.identity), hasNoWriters(moved, in: folder) { return moved }
+      // Something else has come in its place just before, or somebody has opened it.
       if reason != nil { folder.unlink(moved + Folder.explanation) }
       let origin = Folder(directory)
       _ = try origin.firstFree(name) { other throws(SystemError) in
-        try origin.take(moved, from: folder.directory, as: other)
+        try origin.take(moved, from: folder.directory, as: other, renaming)
       }
     } catch {
       guard error.code == EXDEV else { throw Self.failure(error, "moved") }
       return try copy(file, name, move, because: reason)
     }
     throw .changed
+  }
+
+  private func hasNoWriters(_ name: [UInt8], in folder: Folder) -> Bool {
+    do { try checkWriters(of: name, in: folder.directory) } catch { return false }
+    return true
   }
 
   /// Calls `take` with the first name that is free. What says why a file is there comes before it: nobody would write that
@@ -271,7 +315,7 @@ package struct FileDisposal: Sendable {
     _ file: FoundFile, _ name: [UInt8], _ move: Move, because reason: String?
   ) throws(SourceError) -> [UInt8] {
     let (directory, folder) = (move.directory, move.folder)
-    let draft = try Draft(in: folder.directory, sweeps)
+    let draft = try Draft(in: folder.directory, folders)
     let original = try file.open()
     let copy: PrivateCopy?
     do throws(PrivateCopy.Failure) {
@@ -295,7 +339,7 @@ package struct FileDisposal: Sendable {
     let moved: [UInt8]
     do throws(SystemError) {
       moved = try place(name, move, because: reason) { other throws(SystemError) in
-        try folder.take(draft.name, from: folder.directory, as: other)
+        try folder.take(draft.name, from: folder.directory, as: other, renaming)
       }
     } catch {
       throw Self.failure(error, "moved")

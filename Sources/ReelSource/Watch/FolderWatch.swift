@@ -14,16 +14,35 @@ package struct FolderWatch: Sendable {
     package var interval: Duration
     /// Whether it is listed so in any case.
     package var polls: Bool
+    /// After how long without a change a file counts as closed where nobody can tell; nil for never.
+    package var presumesClosed: Duration?
+    /// When the watch began, by the clock that files' times are of.
+    package var begun: Date
 
     /// - Parameters: as the properties.
-    package init(waits: SettlingFiles.Waits, interval: Duration, polls: Bool) {
+    package init(
+      waits: SettlingFiles.Waits, interval: Duration, polls: Bool, presumesClosed: Duration? = nil,
+      begun: Date = .distantPast
+    ) {
       (self.waits, self.interval, self.polls) = (waits, interval, polls)
+      (self.presumesClosed, self.begun) = (presumesClosed, begun)
     }
   }
 
+  /// What is known of a file that is settled.
+  package struct Settled: Hashable, Sendable {
+    /// How long it has not changed.
+    package let rest: Duration
+    package let closing: Closing
+    /// What it was when its writer was seen to close it.
+    let closed: FileIdentity?
+  }
+
   package enum Finding: Sendable {
-    /// It is settled, and has not changed for so long.
-    case file(FoundFile, rest: Duration)
+    /// It is settled.
+    case file(FoundFile, Settled)
+    /// It has not changed for a while, and somebody has it open for writing all the same.
+    case open(SourcePath)
     case failed(SourcePath, SourceError)
     case notice(Notice)
   }
@@ -91,6 +110,9 @@ package struct FolderWatch: Sendable {
   var isMounted: @Sendable (SourcePath, DirectoryIdentity) -> Bool? = { path, directory in
     DirectoryIdentity(at: path.appending("..".utf8)).map { $0.device != directory.device }
   }
+
+  /// Whether anybody may still write to a file.
+  var writers: @Sendable (OpenedFile) -> FileWriters = { $0.writers() }
 
   /// Why nothing that is in the folder could be taken in; nil where it could, and for a bucket. Blocks.
   package func obstacle() -> SourceError? {
@@ -185,10 +207,13 @@ package struct FolderWatch: Sendable {
       // Times of another machine's clock say nothing.
       let age = polls ? 0 : date.timeIntervalSince1970 - Double(file.identity.changedAt) / 1e9
       let isClosed = file.isRemote || walk?.closed.contains(file.path) ?? false
+      let closed = isClosed ? file.identity : settling.closing(of: file.path)
+      let wasTold = settling.isTold(file.path)
       let verdict = settling.saw(
         file.path, file.identity, age: .seconds(min(max(0, age), 1e9)), isClosed: isClosed, at: now)
       guard case .settled(let rest) = verdict else { return nil }
-      return .file(file, rest: rest)
+      return settled(
+        file, rest, closed: closed.flatMap { file.identity.isAsClosed($0) ? $0 : nil }, wasTold, at: now)
     case .ignored(let path), .orphanSidecar(let path):
       settling.forget(path)
       if let begun { FileDisposal.putBack(path, unlessSince: begun) }
@@ -210,6 +235,65 @@ package struct FolderWatch: Sendable {
         return settling.isUnreachable(path) ? .failed(path, error) : nil
       }
     }
+  }
+
+  /// Gives a file that has been left alone for long enough, unless somebody may still write to it.
+  private mutating func settled(
+    _ file: FoundFile, _ rest: Duration, closed: FileIdentity?, _ wasTold: Bool, at now: Duration
+  ) -> Finding? {
+    guard !file.isRemote else { return .file(file, Settled(rest: rest, closing: .proven, closed: nil)) }
+    let opened: OpenedFile
+    do throws(SourceError) {
+      opened = try file.opened()
+    } catch {
+      switch error.code {
+      case .sourceChanged: settling.changed(file.path, closed: closed, at: now)
+      case .notFound: settling.forget(file.path)
+      // Whoever takes it in finds out, and tells.
+      default: return .file(file, Settled(rest: rest, closing: .unknown, closed: closed))
+      }
+      return nil
+    }
+    let hasHoles = opened.hasHoles(file.identity.size)
+    switch writers(opened) {
+    case .some:
+      let isNew = settling.isOpen(file.path, file.identity, after: rest, wasTold: wasTold, at: now)
+      return isNew ? .open(file.path) : nil
+    case .none:
+      return give(
+        file, rest, once: hasHoles ? settings.waits.secondLook : .zero, .proven, closed: closed, at: now)
+    case .unknown:
+      // Room that was reserved is not written yet, whoever has closed it.
+      if closed != nil, !hasHoles { return give(file, rest, once: .zero, .seen, closed: closed, at: now) }
+      if let patience = settings.presumesClosed {
+        return give(
+          file, rest, once: max(patience, settings.waits.unknown), .presumed, closed: closed, at: now)
+      }
+      return give(
+        file, rest, once: settings.waits.unknown, wasLeft(file) ? .presumed : .unknown, closed: closed,
+        at: now)
+    }
+  }
+
+  /// What nobody had written to for so long when the watch began is not being written.
+  private static let leftAlone = 3600.0
+
+  private func wasLeft(_ file: FoundFile) -> Bool {
+    // Times of another machine's clock say nothing.
+    !polls
+      && Double(file.identity.changedAt) / 1e9 <= settings.begun.timeIntervalSince1970 - Self.leftAlone
+  }
+
+  /// - Parameter needed: how long it must have been left alone.
+  private mutating func give(
+    _ file: FoundFile, _ rest: Duration, once needed: Duration, _ closing: Closing, closed: FileIdentity?,
+    at now: Duration
+  ) -> Finding? {
+    guard rest < needed else {
+      return .file(file, Settled(rest: rest, closing: closing, closed: closed))
+    }
+    settling.rests(file.path, file.identity, after: rest, until: needed, closed: closed, at: now)
+    return nil
   }
 
   /// Where nothing else asks for another listing.
@@ -286,21 +370,31 @@ package struct FolderWatch: Sendable {
 
   // MARK: What became of them
 
+  /// The file that is at `path`; nil where none is that would be taken in. Blocks.
+  package func find(_ path: SourcePath) -> FoundFile? {
+    let walk = SourceWalk(inputs: [SourceInput(path: path, beneath: self.path)], options: options)
+    guard case .candidate(let file) = walk.next(upTo: 1).first else { return nil }
+    return file
+  }
+
   /// It looks cut off: it is given again when it has been left alone for longer.
   /// - Returns: false when it has been for long enough.
-  package mutating func looksCutOff(_ file: FoundFile, after rest: Duration, at now: Duration) -> Bool {
-    settling.looksCutOff(file.path, file.identity, after: rest, at: now)
+  @discardableResult
+  package mutating func looksCutOff(_ file: FoundFile, _ settled: Settled, at now: Duration) -> Bool {
+    settling.looksCutOff(file.path, file.identity, after: settled.rest, closed: settled.closed, at: now)
   }
 
   /// It could not be dealt with now: it is given again after `delay`, or when it changes.
   package mutating func retry(
-    _ path: SourcePath, _ identity: FileIdentity, after delay: Duration, at now: Duration
+    _ file: FoundFile, _ settled: Settled, after delay: Duration, at now: Duration
   ) {
-    settling.retry(path, identity, after: delay, at: now)
+    settling.retry(file.path, file.identity, after: delay, closed: settled.closed, at: now)
   }
 
   /// It has changed since it was given.
-  package mutating func changed(_ path: SourcePath, at now: Duration) { settling.changed(path, at: now) }
+  package mutating func changed(_ file: FoundFile, _ settled: Settled, at now: Duration) {
+    settling.changed(file.path, closed: settled.closed, at: now)
+  }
 
   /// It is not where it was.
   package mutating func left(_ path: SourcePath) { settling.forget(path) }

@@ -9,12 +9,20 @@ package struct SettlingFiles: Sendable {
   package struct Waits: Hashable, Sendable {
     /// One that nobody is known to have closed.
     package var settle: Duration
-    /// One that looks cut off.
+    /// One that looks cut off, or has parts that were never written.
     package var secondLook: Duration
+    /// One of which nobody can tell whether it is still open.
+    package var unknown: Duration
 
-    /// - Parameters: as the properties.
-    package init(settle: Duration = .seconds(2), secondLook: Duration = .seconds(30)) {
+    /// How many times longer such a one is left alone than others.
+    private static let patience = 30
+
+    /// - Parameters: as the properties; `unknown` by default follows from `settle`.
+    package init(
+      settle: Duration = .seconds(2), secondLook: Duration = .seconds(30), unknown: Duration? = nil
+    ) {
       (self.settle, self.secondLook) = (settle, max(settle, secondLook))
+      self.unknown = unknown ?? settle * Self.patience
     }
   }
 
@@ -37,6 +45,10 @@ package struct SettlingFiles: Sendable {
     var needed: Duration
     /// Whether that its writer closes it says nothing.
     var mustRest = false
+    /// What it was when its writer was seen to close it last.
+    var closed: FileIdentity?
+    /// Whether it was told that somebody keeps it open.
+    var isTold = false
     /// Of its one entry in the schedule.
     var ticket = 0
   }
@@ -75,6 +87,7 @@ package struct SettlingFiles: Sendable {
     let since = isSame ? known?.since ?? now : now - max(.zero, age)
     let needed = isSame ? known?.needed ?? waits.settle : waits.settle
     let mustRest = known?.mustRest ?? false
+    let closed = isClosed ? identity : known?.closed
     if now - since >= needed || isClosed && needed == waits.settle && !mustRest {
       waiting[path] = nil
       done[path.hashValue] = identity.hashValue
@@ -82,36 +95,81 @@ package struct SettlingFiles: Sendable {
     }
     wait(
       for: path,
-      Waiting(identity: identity, since: since, due: since + needed, needed: needed, mustRest: mustRest))
+      Waiting(
+        identity: identity, since: since, due: since + needed, needed: needed, mustRest: mustRest,
+        closed: closed, isTold: isSame && known?.isTold ?? false))
     return .waits
   }
+
+  /// What `path` was when its writer was seen to close it last; nil where that was not seen. To be asked before
+  /// ``saw(_:_:age:isClosed:at:)``, which forgets it with the file.
+  func closing(of path: SourcePath) -> FileIdentity? { waiting[path]?.closed }
+
+  /// It was settled, has not changed for `rest`, and is given again once that is `needed`, or its writer closes it.
+  mutating func rests(
+    _ path: SourcePath, _ identity: FileIdentity, after rest: Duration, until needed: Duration,
+    closed: FileIdentity?, at now: Duration
+  ) {
+    wait(
+      for: path,
+      Waiting(
+        identity: identity, since: now - rest, due: now - rest + needed, needed: waits.settle, closed: closed)
+    )
+  }
+
+  /// It was settled, has not changed for `rest`, and somebody has it open for writing: it is looked at again and again.
+  /// - Returns: whether that is to be told: it has not changed for as long as one that looks cut off, and it is new.
+  mutating func isOpen(
+    _ path: SourcePath, _ identity: FileIdentity, after rest: Duration, wasTold: Bool, at now: Duration
+  ) -> Bool {
+    let isNew = !wasTold && rest >= waits.secondLook
+    wait(
+      for: path,
+      Waiting(
+        identity: identity, since: now - rest, due: now + max(waits.settle, Self.shortestPause),
+        needed: waits.settle, isTold: wasTold || isNew))
+    return isNew
+  }
+
+  /// Whether it was told of `path` that somebody keeps it open. To be asked before ``saw(_:_:age:isClosed:at:)``.
+  func isTold(_ path: SourcePath) -> Bool { waiting[path]?.isTold ?? false }
+
+  /// Between two looks at a file that is open.
+  private static let shortestPause = Duration.seconds(1)
 
   /// It was settled, has not changed for `rest`, and looks cut off: it is settled again when it has been left alone for
   /// longer.
   /// - Returns: false when it has been for long enough.
   package mutating func looksCutOff(
-    _ path: SourcePath, _ identity: FileIdentity, after rest: Duration, at now: Duration
+    _ path: SourcePath, _ identity: FileIdentity, after rest: Duration, closed: FileIdentity? = nil,
+    at now: Duration
   ) -> Bool {
     guard rest < waits.secondLook else { return false }
     wait(
       for: path,
       Waiting(
-        identity: identity, since: now - rest, due: now - rest + waits.secondLook, needed: waits.secondLook))
+        identity: identity, since: now - rest, due: now - rest + waits.secondLook, needed: waits.secondLook,
+        closed: closed))
     return true
   }
 
   /// It could not be dealt with, and is settled again after `delay` if it does not change.
   package mutating func retry(
-    _ path: SourcePath, _ identity: FileIdentity, after delay: Duration, at now: Duration
+    _ path: SourcePath, _ identity: FileIdentity, after delay: Duration, closed: FileIdentity? = nil,
+    at now: Duration
   ) {
-    wait(for: path, Waiting(identity: identity, since: now, due: now + delay, needed: delay))
+    wait(
+      for: path, Waiting(identity: identity, since: now, due: now + delay, needed: delay, closed: closed))
   }
 
   /// It was settled, and changed while it was dealt with: its writer closes it and goes on, so it has to rest.
-  package mutating func changed(_ path: SourcePath, at now: Duration) {
+  /// - Parameter closed: what it was when its writer was seen to close it.
+  package mutating func changed(_ path: SourcePath, closed: FileIdentity? = nil, at now: Duration) {
     wait(
       for: path,
-      Waiting(identity: nil, since: now, due: now + waits.settle, needed: waits.settle, mustRest: true))
+      Waiting(
+        identity: nil, since: now, due: now + waits.settle, needed: waits.settle, mustRest: true,
+        closed: closed))
   }
 
   /// It can't even be opened.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import Glibc
 import ReelCore
 import ReelIngest
@@ -11,7 +12,8 @@ struct WatchCommand: AsyncParsableCommand {
     commandName: "watch",
     abstract: "Ingest the files in folders, then each new one as soon as it is complete.",
     discussion: """
-      A file is ingested when its writer has closed it, or when it has not changed for a while; one that looks cut off \
+      A file is ingested when nobody has it open for writing and, unless its writer was seen closing it, it has not changed \
+      for a while; one that looks cut off \
       is checked again later before it is reported as such. SIGTERM ends the watch; SIGHUP makes it reload its settings \
       and reopen its event file. Buckets (s3://bucket/folder/) are listed at intervals (--every).
       """)
@@ -34,6 +36,12 @@ struct WatchCommand: AsyncParsableCommand {
       "Seconds that a file must stay unchanged, if its writer was not seen closing it (default: 2; 10 for polled folders).",
       valueName: "seconds"))
   var settle: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "Where nobody can tell whether a file is still open (NFS, SMB, other users' files): after this long without a change "
+        + "it counts as closed, and may be moved or removed (default: never).", valueName: "time"))
+  var presumeClosed: Interval?
 
   @Flag(help: "List the folders at intervals, for file systems that report no changes (NFS, SMB).")
   var poll = false
@@ -74,11 +82,19 @@ struct WatchCommand: AsyncParsableCommand {
     let signals = WatchSignals()
     let manager = ServiceManager(
       environment: try ProcessEnvironment.current().texts { ServiceManager.variables.contains($0) })
-    try await WatchSession(plan: { try await plan(manager) }, signals: signals, manager: manager).run()
+    let (places, begun) = (FileDisposal.Folders(), Date())
+    try await WatchSession(
+      plan: { try await plan(manager, places, begun) }, signals: signals, manager: manager
+    ).run()
   }
 
+  /// - Parameters:
+  ///   - places: the folders that files go to, opened by the first plan.
+  ///   - begun: when the process began.
   /// - Throws: ``CommandFailure``.
-  private func plan(_ manager: ServiceManager) async throws -> WatchSession.Plan {
+  private func plan(
+    _ manager: ServiceManager, _ places: FileDisposal.Folders, _ begun: Date
+  ) async throws -> WatchSession.Plan {
     let settings = try SettingsReader.read(
       flags: Settings(
         library, reading: reading, intake: intake, output: output, store: store, jobs: lanes.jobs),
@@ -87,20 +103,21 @@ struct WatchCommand: AsyncParsableCommand {
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
     let inputs = try await Sources.inputs(RawArguments.paths(folders), settings)
     let disposals = WatchFeed.Disposals(
-      after: try disposal(after, "--after"), reject: try disposal(reject, "--reject"),
-      trustsSidecars: intake.trustSidecars)
+      after: try disposal(after, "--after", places), reject: try disposal(reject, "--reject", places),
+      trustsSidecars: intake.trustSidecars, folders: places)
     try check(inputs, disposals)
     var walk = WalkOptions(
       followLinks: reading.followLinks, filter: filter,
       skippedDirectories: [disposals.after, disposals.reject].compactMap(\.folder).compactMap {
-        DirectoryIdentity(at: $0)
+        places.identity(of: $0)
       })
     // Before there is a library.
     let belowDisposal =
       "it is, or is inside, the folder of --after or --reject, which is never ingested; name a folder outside it"
-    try check(watches(inputs, walk), whereExcluded: belowDisposal)
+    try check(watches(inputs, walk, begun), whereExcluded: belowDisposal)
     var options = intake.ingestOptions(settings)
     options.onError = .continue
+    options.provesDuplicates = disposals.after != .keep
     let target = try EventTarget.open(output.events, appends: true)
     let appContext = try await AppContext.open(
       settings, dryRun: false, jobs: options.jobs, posters: options.posters, policy: intake.policy,
@@ -109,7 +126,7 @@ struct WatchCommand: AsyncParsableCommand {
       appContext: appContext, output: output, settings: settings, target: target, hint: library.hint)
     walk.skippedDirectories += appContext.ownDirectories
     walk.skippedAddresses = [appContext.services.uploader.destination.name]
-    let watches = watches(inputs, walk)
+    let watches = watches(inputs, walk, begun)
     do {
       try check(watches)
       let feed = try WatchFeed(
@@ -124,14 +141,17 @@ struct WatchCommand: AsyncParsableCommand {
 
   private var secondLook: Duration { .seconds(max(30, settle ?? 0)) }
 
-  private func watches(_ inputs: [SourceInput], _ walk: WalkOptions) -> [FolderWatch] {
+  private func watches(
+    _ inputs: [SourceInput], _ walk: WalkOptions, _ begun: Date
+  ) -> [FolderWatch] {
     inputs.map { input in
       let isTold = !poll && !input.isRemote && LocalFileSystem.holds(input.path.text)
       let waits = SettlingFiles.Waits(settle: .seconds(settle ?? (isTold ? 2 : 10)), secondLook: secondLook)
       return FolderWatch(
         input, options: walk,
         settings: FolderWatch.Settings(
-          waits: waits, interval: every?.duration ?? .seconds(input.isRemote ? 30 : 10), polls: poll))
+          waits: waits, interval: every?.duration ?? .seconds(input.isRemote ? 30 : 10), polls: poll,
+          presumesClosed: presumeClosed?.duration, begun: begun))
     }
   }
 
@@ -162,7 +182,9 @@ struct WatchCommand: AsyncParsableCommand {
     }
   }
 
-  private func disposal(_ text: String?, _ flag: String) throws -> FileDisposal.Kind {
+  private func disposal(
+    _ text: String?, _ flag: String, _ places: FileDisposal.Folders
+  ) throws -> FileDisposal.Kind {
     switch text {
     case nil, "keep": return .keep
     case "delete": return .delete
@@ -173,7 +195,15 @@ struct WatchCommand: AsyncParsableCommand {
       }
       // Decoded already.
       let path = SourcePath(String(text.dropFirst(5)))
-      try makeFolder(path)
+      // Once: what is in its place later is not what was named.
+      if places.identity(of: path) == nil {
+        try makeFolder(path)
+        do throws(SourceError) {
+          try places.open(path)
+        } catch {
+          throw CommandFailure(.couldNotRun, "files can't be moved to \(path): \(error.told)")
+        }
+      }
       return .move(path)
     }
   }

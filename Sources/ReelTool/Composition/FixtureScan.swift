@@ -93,9 +93,17 @@ struct FixtureScan: Sendable {
     }
     let sidecar = Self.sidecar(beside: found)
     let reading = try reading(source, flag)
+    let digest: ContentDigest?
+    do throws(SourceError) {
+      digest = try self.digest(of: source, flag)
+    } catch {
+      return FixtureFacts(
+        path: found.path, patternPath: pattern, size: source.size, reading: .unreachable(error),
+        sidecar: sidecar)
+    }
     return FixtureFacts(
-      path: found.path, patternPath: pattern, size: source.size, digest: digest(of: source, flag),
-      reading: reading, sidecar: sidecar)
+      path: found.path, patternPath: pattern, size: source.size, digest: digest, reading: reading,
+      sidecar: sidecar)
   }
 
   // MARK: Reading
@@ -115,9 +123,15 @@ struct FixtureScan: Sendable {
   }
 
   /// Nil when it is not wanted, and when the bytes can't be read, or are others by now.
-  private func digest(of source: SourceFile, _ flag: CancellationFlag) -> ContentDigest? {
+  /// - Throws: `readLimit`.
+  private func digest(of source: SourceFile, _ flag: CancellationFlag) throws(SourceError) -> ContentDigest? {
     guard hashing == .all else { return nil }
-    return try? SourceDigest.sha256(of: source, isCancelled: { flag.isSet })
+    do throws(SourceError) {
+      return try SourceDigest.sha256(of: source, isCancelled: { flag.isSet })
+    } catch {
+      if error.code == .readLimit { throw error }
+      return nil
+    }
   }
 
   // MARK: Sidecars
@@ -141,7 +155,7 @@ struct FixtureScan: Sendable {
     guard count == size, Sidecar.isOne(bytes) else { return nil }
     return FixtureFacts(
       path: found.path, patternPath: inputs.place(of: found.path), size: found.identity.size,
-      digest: digest(of: source, flag), reading: .orphanSidecar)
+      digest: (try? digest(of: source, flag)) ?? nil, reading: .orphanSidecar)
   }
 
   /// A sidecar with a video is not a file of its own.

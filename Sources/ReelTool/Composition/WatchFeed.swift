@@ -16,6 +16,8 @@ final class WatchFeed: FileFeed {
     let reject: FileDisposal.Kind
     /// Whether sidecars say who the author is.
     let trustsSidecars: Bool
+    /// Those that files go to.
+    let folders: FileDisposal.Folders
   }
 
   private struct State {
@@ -34,6 +36,8 @@ final class WatchFeed: FileFeed {
     /// The last number.
     var count = 0
     var postponements = Postponements()
+    /// Files that take long to read, each with a turn of its own.
+    var slow = SlowFiles()
     var tell: @Sendable ([WatchNotice]) -> Void = { _ in }
     /// To be told when the run has begun.
     var announced: WatchNotice?
@@ -51,7 +55,10 @@ final class WatchFeed: FileFeed {
   private struct Taken {
     let watch: Int
     let file: FoundFile
+    let settled: FolderWatch.Settled
     let sidecar: FileDisposal.SidecarState
+    /// Whether its reading may take as long as it takes.
+    let hasTurn: Bool
   }
 
   /// Held for as long as a look takes, which a disk or a network may make long: only ``withWatches(_:)`` waits for it, and
@@ -62,7 +69,6 @@ final class WatchFeed: FileFeed {
   /// Of the folders that are watched.
   private let paths: [SourcePath]
   private let disposals: Disposals
-  private let sweeps = FileDisposal.Sweeps()
   private let secondLook: Duration
   private let services: IngestServices
   private let onListed: @Sendable () -> Void
@@ -133,9 +139,30 @@ final class WatchFeed: FileFeed {
 
   func begin(_ files: [Int]) {}
 
-  func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
+  var isEndless: Bool { true }
+
+  func setsAside(_ file: FileReference) -> Bool {
     state.withLock { state in
-      guard state.taken[file.number] ?? nil != nil else { return false }
+      guard let taken = state.taken[file.number] ?? nil, !taken.file.isRemote, !taken.hasTurn else {
+        return false
+      }
+      state.slow.add(taken.file, taken.settled, of: taken.watch)
+      return true
+    }
+  }
+
+  func awaitsMore(of file: FileReference) -> Bool {
+    state.withLock { state in
+      guard let taken = state.taken[file.number] ?? nil else { return false }
+      return taken.settled.rest < secondLook && !taken.file.isRemote
+    }
+  }
+
+  func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
+    if failure.isOfMissingBytes, awaitsMore(of: file) { return true }
+    return state.withLock { state in
+      guard let taken = state.taken[file.number] ?? nil else { return false }
+      if state.slow.isWaiting(taken.file.path) { return true }
       if failure.isCancellation || failure.chance(of: file.path) != .none { return true }
       return failure.mayBeOfABusyMachine && !state.postponements.isHopeless(file.path)
     }
@@ -156,7 +183,7 @@ final class WatchFeed: FileFeed {
     if let notice = state.withLock({ $0.announced.take() }) { tell(notice) }
     while !isOver(), !cancellation.isSet, !isDraining.load(ordering: .relaxed) {
       let isFound = look(upTo: count)
-      let items = takeFound()
+      let items = takeFound() + takeSlow()
       if !items.isEmpty { return items }
       if state.withLock({ $0.isNewlyListed() }) { onListed() }
       if !isFound {
@@ -180,15 +207,28 @@ final class WatchFeed: FileFeed {
     return !found.isEmpty
   }
 
-  /// Those that are ready do not wait for others that are slow to read.
   private func takeFound() -> [WalkItem] {
-    var items: [WalkItem] = []
-    let begun = now
-    while let (watch, finding) = state.withLock({ $0.found.isEmpty ? nil : $0.found.removeFirst() }) {
-      if let item = take(finding, of: watch) { items.append(item) }
-      if !items.isEmpty, now - begun > .milliseconds(100) { break }
+    state.withLock { state in
+      defer { state.found = [] }
+      return state.found
+    }.compactMap { take($0.finding, of: $0.watch) }
+  }
+
+  /// The next of those that take long to read, if it is its turn and it is as it was.
+  private func takeSlow() -> [WalkItem] {
+    while let next = state.withLock({ $0.slow.next() }) {
+      let file = withWatches { $0[next.watch].find(next.path) }
+      if let file, file.identity == next.identity {
+        number(
+          Taken(
+            watch: next.watch, file: file, settled: next.settled,
+            sidecar: FileDisposal.SidecarState(beside: file), hasTurn: true))
+        return [.candidate(file)]
+      }
+      // It has gone, or comes as what it is now.
+      state.withLock { $0.slow.end(next.path) }
     }
-    return items
+    return []
   }
 
   private var now: Duration { start.duration(to: .now) }
@@ -202,18 +242,19 @@ final class WatchFeed: FileFeed {
     case .failed(let path, let error):
       number(nil)
       return .failed(path, error)
-    case .file(let file, let rest):
-      if rest < secondLook, !file.isRemote, looksCutOff(file) {
-        let waits = withWatches { $0[watch].looksCutOff(file, after: rest, at: now) }
-        if waits {
-          tell(
-            WatchNotice(
-              path: file.path, code: .looksCutOff, message: "it looks cut off; it will be checked again later"
-            ))
-          return nil
-        }
-      }
-      number(Taken(watch: watch, file: file, sidecar: FileDisposal.SidecarState(beside: file)))
+    case .open(let path):
+      tell(
+        WatchNotice(
+          path: path, code: .stillOpen,
+          message:
+            "it has not changed for a while, but another program has it open for writing; it is ingested when that closes it"
+        ))
+      return nil
+    case .file(let file, let settled):
+      number(
+        Taken(
+          watch: watch, file: file, settled: settled, sidecar: FileDisposal.SidecarState(beside: file),
+          hasTurn: false))
       return .candidate(file)
     }
   }
@@ -222,17 +263,6 @@ final class WatchFeed: FileFeed {
     state.withLock { state in
       state.count += 1
       state.taken[state.count] = .some(taken)
-    }
-  }
-
-  /// Whether more of it may be on its way. What can't be read says nothing of that.
-  private func looksCutOff(_ file: FoundFile) -> Bool {
-    do throws(ProbeError) {
-      let opened: SourceFile
-      do throws(SourceError) { opened = try file.open() } catch { return false }
-      return try services.prober.probe(opened, cancellation: cancellation).media.truncated == true
-    } catch {
-      return [.truncated, .indexMissing, .empty].contains(error.code)
     }
   }
 
@@ -246,28 +276,48 @@ final class WatchFeed: FileFeed {
         let taken = state.withLock({ $0.taken.removeValue(forKey: reference.number) ?? nil })
       else { continue }
       let file = taken.file
+      if taken.hasTurn { endTurn(of: file) }
       switch result {
       case .published:
         state.withLock { $0.postponements.storeWorks() }
         await dispose(of: taken, disposals.after, because: nil)
       case .duplicate(let post): await settle(taken, asPost: post)
       case .refused(let refusal): await reject(taken, refusal.code.rawValue, refusal.message)
-      case .failed(let failure) where failure.isSourceChanged: changed(file, taken.watch)
+      case .failed(let failure) where failure.isSourceChanged: changed(taken)
+      case .failed where !taken.hasTurn && state.withLock({ $0.slow.isWaiting(file.path) }): alarm.ring()
+      case .failed(let failure)
+      where failure.isOfMissingBytes && taken.settled.rest < secondLook && !file.isRemote:
+        looksCutOff(taken)
       case .failed(let failure):
         switch failure.chance(of: file.path) {
         case .none:
           if failure.mayBeOfABusyMachine, !state.withLock({ $0.postponements.isHopeless(file.path) }) {
-            retry(file, taken.watch, because: failure)
+            retry(taken, because: failure)
           } else {
             await reject(taken, failure.code.rawValue, failure.message)
           }
-        case .later: retry(file, taken.watch, because: failure)
+        case .later: retry(taken, because: failure)
         // The run ends: the next one meets it again.
         case .elsewhere: break
         }
       case .planned, .cancelled: break
       }
     }
+  }
+
+  private func endTurn(of file: FoundFile) {
+    state.withLock { $0.slow.end(file.path) }
+    alarm.ring()
+  }
+
+  /// More of it may be on its way: it is given again when it has been left alone for longer.
+  private func looksCutOff(_ taken: Taken) {
+    let (file, settled, now) = (taken.file, taken.settled, now)
+    change(taken.watch) { $0.looksCutOff(file, settled, at: now) }
+    alarm.ring()
+    tell(
+      WatchNotice(
+        path: file.path, code: .looksCutOff, message: "it looks cut off; it will be checked again later"))
   }
 
   /// It was a post before: what is to be taken away must not be all that there is of it.
@@ -287,7 +337,7 @@ final class WatchFeed: FileFeed {
         return forget(file)
       }
     } catch {
-      return retry(file, taken.watch, because: FileFailure(error))
+      return retry(taken, because: FileFailure(error))
     }
     await dispose(of: taken, disposals.after, because: nil)
   }
@@ -301,10 +351,19 @@ final class WatchFeed: FileFeed {
   ) async {
     let (file, watch) = (taken.file, taken.watch)
     guard kind != .keep else { return forget(file) }
-    let trusts = disposals.trustsSidecars
-    let result = await blocking.run { [cancellation, sweeps] in
+    guard taken.settled.closing != .unknown else {
+      tell(
+        WatchNotice(
+          path: file.path, code: .notDisposed,
+          message:
+            "it stays: nobody can tell whether its writer is done with it, as \(file.isOnSharedSystem ? "its file system does not say" : "it is another user's, and was not seen being closed"); move it yourself, or say --presume-closed"
+        ))
+      return forget(file)
+    }
+    let (trusts, folders) = (disposals.trustsSidecars, disposals.folders)
+    let result = await blocking.run { [cancellation] in
       Result { () throws(SourceError) in
-        try FileDisposal(kind, sidecarFirst: reason == nil && !trusts, sweeps: sweeps) {
+        try FileDisposal(kind, sidecarFirst: reason == nil && !trusts, folders: folders) {
           DebugSteps.reach($0.rawValue)
         }
         .apply(to: file, reason: reason, sidecar: taken.sidecar, cancellation: cancellation)
@@ -320,7 +379,7 @@ final class WatchFeed: FileFeed {
       tell(WatchNotice(path: file.path, code: reason == nil ? .disposed : .rejected, message: message))
     case .failure(let error):
       switch error.code {
-      case .sourceChanged: changed(file, watch)
+      case .sourceChanged: changed(taken)
       case .notFound where access(file.path.text, F_OK) != 0:
         change(watch) { $0.left(file.path) }
         forget(file)
@@ -329,7 +388,7 @@ final class WatchFeed: FileFeed {
         if state.withLock({ $0.postponements.isNew(file.path) }) {
           tell(WatchNotice(path: file.path, code: .notDisposed, message: error.told))
         }
-        retry(file, watch)
+        retry(taken)
       }
     }
   }
@@ -342,19 +401,19 @@ final class WatchFeed: FileFeed {
   }
 
   /// It is given again once it has rested.
-  private func changed(_ file: FoundFile, _ watch: Int) {
-    let now = now
-    change(watch) { $0.changed(file.path, at: now) }
+  private func changed(_ taken: Taken) {
+    let (file, settled, now) = (taken.file, taken.settled, now)
+    change(taken.watch) { $0.changed(file, settled, at: now) }
     let message = state.withLock { $0.postponements.changed(file.path, at: now) }
     alarm.ring()
     if let message { tell(WatchNotice(path: file.path, code: .postponed, message: message)) }
   }
 
   /// - Parameter failure: why, unless that was told.
-  private func retry(_ file: FoundFile, _ watch: Int, because failure: FileFailure? = nil) {
-    let now = now
+  private func retry(_ taken: Taken, because failure: FileFailure? = nil) {
+    let (file, settled, now) = (taken.file, taken.settled, now)
     let (delay, message) = state.withLock { $0.postponements.failed(file.path, failure, at: now) }
-    change(watch) { $0.retry(file.path, file.identity, after: delay, at: now) }
+    change(taken.watch) { $0.retry(file, settled, after: delay, at: now) }
     // It is waited for with another deadline than before.
     alarm.ring()
     if let message { tell(WatchNotice(path: file.path, code: .postponed, message: message)) }
