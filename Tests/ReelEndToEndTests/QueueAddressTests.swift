@@ -154,10 +154,11 @@ struct QueueAddressTests {
       at: here.appendingPathComponent(".hidden"), withIntermediateDirectories: false)
     try FileManager.default.createSymbolicLink(
       at: here.appendingPathComponent("link"), withDestinationURL: URL(filePath: "/etc"))
-    #expect(try await fleet.enqueue("clips") != [0, 0])
+    try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
+      .write(to: fleet.bench.clips.appendingPathComponent("clip.mp4"))
+    #expect(try await fleet.enqueue("clips") == [1, 0])
     let db = try fleet.database.connect()
     let row = address.replacing("PORT", with: "\(server.port)").replacing("HERE", with: here.path)
-    try db.run("DELETE FROM reel.work WHERE item > 1")
     try db.run("UPDATE reel.item SET address = $1 WHERE id = 1", [.bytes(Array(row.utf8))])
     let work = try await fleet.reel(["work", "--to", "store", "--jobs", "2"])
     #expect(try work.status == 3 && fleet.codes() == ["outsideRoot"], "\(work)")
@@ -188,19 +189,19 @@ struct QueueAddressTests {
   func undecodable() async throws {
     let fleet = try await Fleet()
     var objects: [String: ObjectServer.Object] = [:]
-    for number in 0..<25 { objects["up/a\(number).mp4"] = try Self.video(number) }
+    for number in 0..<25 { objects["uploads/a\(number).mp4"] = try Self.video(number) }
     let isZipped = Mutex(false)
     // As `Content-Encoding: gzip` on an object, which its uploader sets.
     let server = try await ObjectServer.start(objects) { request in
-      guard isZipped.withLock({ $0 }), request.target.hasPrefix("/up/a"),
-        !request.target.hasPrefix("/up/a24"),
+      guard isZipped.withLock({ $0 }), request.target.hasPrefix("/uploads/a"),
+        !request.target.hasPrefix("/uploads/a24"),
         request.target.contains(".mp4")
       else { return nil }
       return .reply(
         200, headers: [("ETag", "\"v0\""), ("Content-Encoding", "gzip"), ("Content-Length", "3")],
         body: [1, 2, 3])
     }
-    let address = "s3+http://127.0.0.1:\(server.port)/up/"
+    let address = "s3+http://127.0.0.1:\(server.port)/uploads/"
     #expect(try await fleet.enqueue(address) == [25, 0])
     isZipped.withLock { $0 = true }
     let db = try fleet.database.connect()
